@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The API's documents. Each function writes one JSON document into `out`; agentctl links the same
+ * functions for its offline verbs, so that `plan` and the API share one schema.
+ *
+ * Every document has "apiVersion": "v1" and a "kind"; lists have "items". Fields are never
+ * renamed, only added.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "config/config.h"
+#include "plan/route_table.h"
+#include "plan/routes.h"
+#include "status/status.h"
+#include "store/store.h"
+
+/* All borrowed. `installed` and `rules` are the kernel's mirror (NULL offline). */
+struct api_state {
+    const struct status *status;
+    const struct config *config;
+    const struct store *store;
+    const struct route_plan *plan;
+    const struct sorted *installed; /* struct route */
+    const struct sorted *rules;     /* struct rule */
+};
+
+/* "starting", "healthy", "degraded", "failed". */
+const char *view_health(const struct api_state *state);
+
+void view_status(const struct api_state *state, struct text *out);
+/* Every address considered and every block, with reason and what the kernel has. */
+void view_routes(const struct api_state *state, struct text *out);
+void view_blocks(const struct api_state *state, struct text *out);
+void view_services(const struct api_state *state, struct text *out);
+void view_faults(const struct api_state *state, struct text *out);
+void view_diff(const struct api_state *state, struct text *out);
+/* False if nothing is known of the address (no document is written then). */
+bool view_explain(const struct api_state *state, const struct ip *address, struct text *out);
+/* The kernel tables that the plan asks for, as lines of `ip route`. */
+void view_plan(const struct api_state *state, const struct faults *faults, struct text *out);
+
+/* Prometheus text format 0.0.4. */
+void view_metrics(const struct api_state *state, struct text *out);

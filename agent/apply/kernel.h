@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's routes, rules and addresses: a mirror that only the kernel's own words change, and
+ * the hand that writes routes and rules.
+ *
+ * The mirror is filled by dumps and kept by notifications (RTNLGRP_*_ROUTE, _RULE, _IFADDR). Our
+ * own changes come back the same way: the kernel queues a notification before it acknowledges the
+ * request, so that after kernel_apply_*() and kernel_read() the mirror is what the kernel has.
+ *
+ * Mirrored: all routes of the export and the guard table, whoever wrote them; routes of the main
+ * table that carry our guard's protocol number; all rules that carry it or look up one of our
+ * tables; all addresses of interfaces with their networks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/sorted.h"
+#include "base/vec.h"
+#include "plan/route_table.h"
+
+struct kernel;
+
+/* Opens the sockets and fills the mirror. Returns 0 or -errno. */
+int kernel_open(uint32_t export_table, struct kernel **ret_kernel);
+void kernel_close(struct kernel *kernel);
+DEFINE_CLEANUP(struct kernel *, kernel_close);
+
+/* The notification socket, to be polled for input. */
+int kernel_fd(const struct kernel *kernel);
+
+/* What others did to what we mirror since the last kernel_events_done(). */
+struct kernel_events {
+    VEC(struct route)
+    routes;          /* came, went or changed by someone else's hand; duplicates possible */
+    bool rules;      /* some rule changed */
+    bool addresses;  /* some interface address changed */
+    bool resynced;   /* notifications were lost: everything may have changed */
+    uint32_t writer; /* netlink port id of the last foreign change to one of our routes
+                        or rules; usually a process id; 0: none or unknown */
+};
+
+/*
+ * Takes in all queued notifications without blocking. Lost ones (ENOBUFS) end in a full dump.
+ * Returns 0 or -errno (the mirror is then doubtful; call kernel_resync()).
+ */
+int kernel_read(struct kernel *kernel);
+
+const struct kernel_events *kernel_events(const struct kernel *kernel);
+void kernel_events_done(struct kernel *kernel);
+
+/* Dumps everything again. Returns 0 or -errno with the old mirror. */
+int kernel_resync(struct kernel *kernel);
+
+/* The mirror: struct route, struct rule, struct prefix. Borrowed until the next call. */
+const struct sorted *kernel_routes(const struct kernel *kernel);
+const struct sorted *kernel_rules(const struct kernel *kernel);
+/* Each interface address as a host prefix and with its own length (the on-link network). */
+const struct sorted *kernel_local_prefixes(const struct kernel *kernel);
+
+/* What became of one operation. */
+struct op_result {
+    int error;     /* 0 or -errno */
+    char text[96]; /* the kernel's own words, or "" */
+};
+
+/*
+ * Carries out operations in order. A refused one does not stop the others. That a deleted route is
+ * gone already (ESRCH) counts as success. `results` has room for `count`. Returns 0, or -errno when
+ * the socket failed.
+ */
+int kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
+                        struct op_result *results);
+int kernel_apply_rules(struct kernel *kernel, const struct rule_op *ops, size_t count,
+                       struct op_result *results);

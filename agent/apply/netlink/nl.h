@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thin layer over libmnl for request sockets.
+ *
+ * Building has a sticky error: nl_put_*() return nothing, the first overflow is remembered and
+ * nl_batch_add() or nl_dump() returns it. Replies carry the kernel's extended ack text, which
+ * libmnl alone would drop. Dumps that a concurrent change interrupts (NLM_F_DUMP_INTR) start over.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+
+#include "base/cleanup.h"
+#include "base/ip.h"
+
+struct nl_socket;
+
+/*
+ * Opens a NETLINK_ROUTE request socket with extended acks and strict checking (Linux 4.20).
+ * Returns 0 or -errno.
+ */
+int nl_open(struct nl_socket **ret_socket);
+void nl_close(struct nl_socket *socket);
+DEFINE_CLEANUP(struct nl_socket *, nl_close);
+
+/* The port id by which notifications name this socket's changes. */
+uint32_t nl_port_id(const struct nl_socket *socket);
+
+/* One request under construction. 512 bytes hold any of ours. */
+struct nl_request {
+    char buffer[512] __attribute__((aligned(8)));
+    struct nlmsghdr *header;
+    int error; /* 0, or -EMSGSIZE at the first attribute that did not fit */
+};
+
+/* Begins a request of this type, flags (NLM_F_REQUEST is added) and fixed part. */
+void nl_begin(struct nl_request *request, uint16_t type, uint16_t flags, const void *fixed,
+              size_t fixed_size);
+void nl_put_u8(struct nl_request *request, uint16_t attribute, uint8_t value);
+void nl_put_u32(struct nl_request *request, uint16_t attribute, uint32_t value);
+void nl_put_string(struct nl_request *request, uint16_t attribute, const char *value);
+void nl_put_ip(struct nl_request *request, uint16_t attribute, const struct ip *ip);
+
+/* What became of one request of a batch. */
+struct nl_result {
+    int error;     /* 0 or -errno from the kernel */
+    char text[96]; /* extended ack, "" if it gave none */
+};
+
+/* Called for each row of a dump, with the whole message. A negative return ends the dump. */
+typedef int (*nl_row_fn)(const struct nlmsghdr *row, void *context);
+
+/*
+ * Runs a dump. `restart` (may be NULL) is called before each repetition, so that the caller can
+ * drop the rows of the interrupted attempt. Returns 0, -EAGAIN after 10 interrupted attempts,
+ * what a row returned, or -errno.
+ */
+int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row,
+            void (*restart)(void *context), void *context);
+
+/*
+ * Sends `count` requests, each acknowledged; results[i] is that of requests[i]. Many requests go
+ * in one send, in order. A refusal does not stop the ones behind it. Returns 0 when every result
+ * is filled in, or -errno when the socket failed.
+ */
+int nl_batch(struct nl_socket *socket, struct nl_request *requests, size_t count,
+             struct nl_result *results);
+
+/* Wanted attributes in BIRD's manner: only these, and only of this exact size, reach the logic. */
+struct nl_wanted {
+    uint16_t attribute;
+    uint16_t size; /* 0: a NUL-terminated string */
+};
+
+/*
+ * Fills `attributes[0..max]` (indexed by attribute) with the wanted ones of a message whose fixed
+ * part has this size. Attributes of another size are left out, as if absent.
+ */
+void nl_parse(const struct nlmsghdr *message, size_t fixed_size, const struct nl_wanted *wanted,
+              size_t wanted_count, const struct nlattr **attributes, uint16_t max);

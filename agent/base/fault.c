@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lists of faults; see fault.h. */
+#include "base/fault.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void fault_done(struct fault *fault)
+{
+    free(fault->place);
+    free(fault->message);
+    free(fault->remedy);
+}
+
+void faults_add(struct faults *faults, const char *place, const char *remedy, const char *format,
+                ...)
+{
+    struct text message = { 0 };
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&message, format, args);
+    va_end(args);
+
+    struct fault fault = {
+        .place = strdup(place),
+        .message = text_take(&message),
+        .remedy = remedy ? strdup(remedy) : NULL,
+    };
+    if (!fault.place || !fault.message || (remedy && !fault.remedy) ||
+        vec_push(&faults->list, fault) < 0) {
+        fault_done(&fault);
+        faults->incomplete = true;
+    }
+}
+
+bool faults_none(const struct faults *faults)
+{
+    return faults->list.count == 0 && !faults->incomplete;
+}
+
+void faults_done(struct faults *faults)
+{
+    vec_each(struct fault, fault, &faults->list)
+        fault_done(fault);
+    vec_done(&faults->list);
+    faults->incomplete = false;
+}

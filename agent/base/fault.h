@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A fault: something is not as it should be, said so that an operator can act.
+ *
+ * Parsers and appliers collect faults in a list that their caller passes in; the daemon hands
+ * each list to status/faults.h, which keeps what holds now. A list is a value: copy nothing,
+ * free it once. Adding never fails on the spot: without memory the list remembers that it is
+ * incomplete, and says so.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/vec.h"
+
+struct fault {
+    char *place;   /* where: "web.yaml:12:15", "Service default/web", "10.0.0.1/32 in table 119" */
+    char *message; /* what is wrong, in words; no trailing full stop */
+    char *remedy;  /* what to do about it; NULL where the message says it */
+};
+
+struct faults {
+    VEC(struct fault) list;
+    bool incomplete; /* memory ran out while one was added */
+};
+
+/* Adds a fault. `remedy` may be NULL. */
+void faults_add(struct faults *faults, const char *place, const char *remedy, const char *format,
+                ...) PRINTF_LIKE(4, 5);
+
+/* True if the list holds nothing and lost nothing. */
+bool faults_none(const struct faults *faults);
+
+void faults_done(struct faults *faults);
+
+#define AUTOFAULTS CLEANUP(faults_done)

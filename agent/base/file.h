@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole small files. */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * Reads a whole file into NUL-terminated memory that the caller frees.
+ * Returns 0, -EFBIG above `limit` bytes, -ENOMEM, or what open() and read() say.
+ */
+int file_read(const char *path, size_t limit, char **ret_content, size_t *ret_size);
+
+/* Makes a directory and its parents (mode 0755). Returns 0 if it is there afterwards, or -errno. */
+int dir_make(const char *path);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sorted array of plain values of one size: the shape of every wanted and actual table.
+ *
+ * Look-ups are binary searches; many changes are merged in one walk that moves each stretch
+ * between two changes once, so a batch costs its own size plus one pass of memmove.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef int (*compare_fn)(const void *a, const void *b);
+
+struct sorted {
+    char *items;
+    size_t count, capacity; /* in items */
+    size_t size;            /* bytes of one item */
+    compare_fn compare;
+};
+
+/* One change: `item` replaces what compares equal, or comes in; with `remove` it goes. */
+struct sorted_change {
+    const void *item;
+    bool remove;
+};
+
+#define SORTED(type, compare_function)                      \
+    {                                                       \
+        .size = sizeof(type), .compare = (compare_function) \
+    }
+
+/* The index of the first item that is not less than `key`; count if there is none. */
+size_t sorted_lower_bound(const struct sorted *table, const void *key);
+
+/* The item that compares equal to `key`, or NULL. Borrowed until the next change. */
+void *sorted_find(const struct sorted *table, const void *key);
+
+static inline void *sorted_at(const struct sorted *table, size_t index)
+{
+    return table->items + index * table->size;
+}
+
+/*
+ * Merges changes. They need no order; of several with equal items the last counts.
+ * The array `changes` is used as scratch; no item may lie inside the table. Returns 0, or -ENOMEM
+ * with the table unchanged.
+ */
+int sorted_merge(struct sorted *table, struct sorted_change *changes, size_t count);
+
+/* Puts one item in (or over its equal); takes one out. Returns 0 or -ENOMEM. */
+int sorted_put(struct sorted *table, const void *item);
+void sorted_remove(struct sorted *table, const void *key);
+
+void sorted_clear(struct sorted *table);
+void sorted_done(struct sorted *table);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growable array of any type, as three public members: items, count, capacity.
+ *
+ *     VEC(struct route) routes = {};
+ *     r = vec_push(&routes, route);
+ *     vec_each(struct route, it, &routes) ...
+ *     vec_done(&routes);
+ *
+ * Items are plain values; who puts owning pointers in frees them before vec_done().
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#define VEC(type)               \
+    struct {                    \
+        type *items;            \
+        size_t count, capacity; \
+    }
+
+/* Makes room for `more` further items. Returns 0 or -ENOMEM; the contents stay in both cases. */
+int vec_reserve_raw(void **items, size_t count, size_t *capacity, size_t size, size_t more);
+
+#define vec_reserve(vec, more)                                                                     \
+    vec_reserve_raw((void **)&(vec)->items, (vec)->count, &(vec)->capacity, sizeof(*(vec)->items), \
+                    more)
+
+/* Appends one value. Returns 0 or -ENOMEM. */
+#define vec_push(vec, ...)                                \
+    ({                                                    \
+        int push_r_ = vec_reserve(vec, 1);                \
+        if (push_r_ == 0)                                 \
+            (vec)->items[(vec)->count++] = (__VA_ARGS__); \
+        push_r_;                                          \
+    })
+
+/* Empties the array and keeps its memory. */
+#define vec_clear(vec) ((vec)->count = 0)
+
+/* Frees the memory; the array is empty and usable afterwards. */
+#define vec_done(vec)                       \
+    ({                                      \
+        free((vec)->items);                 \
+        (vec)->items = NULL;                \
+        (vec)->count = (vec)->capacity = 0; \
+    })
+
+#define vec_each(type, it, vec) \
+    for (type *it = (vec)->items, *end_##it = it ? it + (vec)->count : it; it < end_##it; it++)
+
+#define vec_sort(vec, cmp)                                                 \
+    ({                                                                     \
+        if ((vec)->count > 1)                                              \
+            qsort((vec)->items, (vec)->count, sizeof(*(vec)->items), cmp); \
+    })

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks the agent over its unix socket (libcurl, blocking: for agentctl). */
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * GETs a path ("/v1/status"). Returns 0 with the HTTP status and the body, which the caller frees;
+ * -ECONNREFUSED or -ENOENT if nobody answers at the socket, -EACCES without permission,
+ * -ETIMEDOUT, -EPROTO, -ENOMEM.
+ */
+int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
+              char **ret_body);

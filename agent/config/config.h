@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agentd.yaml as typed values. The daemon and `agentctl config check` use this one parser: every
+ * error of a file is reported at once, with line and column; unknown keys are errors.
+ *
+ * A configuration is a value that is never changed after loading; a reload makes a new one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "base/ip.h"
+#include "base/vec.h"
+
+typedef VEC(struct prefix) prefix_list;
+typedef VEC(char *) string_list;
+
+enum advertise {
+    ADVERTISE_LOAD_BALANCER = 1 << 0,
+    ADVERTISE_EXTERNAL = 1 << 1,
+    ADVERTISE_CLUSTER = 1 << 2,
+};
+
+struct config {
+    char *node; /* default: the host's name, as the kubelet takes it (lower case) */
+    struct {
+        char *manifests;         /* the folder */
+        uint64_t max_file_bytes; /* source.maxFileSize, default 256 MiB */
+    } source;
+    struct {
+        uint32_t table; /* 119; the guard of addresses is always table 120 */
+        int64_t hold_initial_ms, hold_max_ms;
+        int64_t drain_shutdown_ms, drain_withdraw_ms;
+        int64_t deadman_ms; /* 0: off */
+    } routes;
+    struct {
+        bool enabled; /* default false: no NAT unless asked for */
+        string_list uplinks, pod_interfaces;
+        bool cluster_cidrs_set; /* an empty list written out means: nothing is a pod */
+        prefix_list cluster_cidrs, service_cidrs, node_port_addresses, external_ips,
+            load_balancer_ips;
+        bool node_port_primary;                 /* "primary" among nodePortAddresses */
+        char *load_balancer_class, *proxy_name; /* "" by default */
+        unsigned advertise;                     /* enum advertise */
+        bool masquerade_all;
+        uint16_t snat_port_first, snat_port_last;
+        uint32_t max_flows, max_services, max_endpoints;
+        char *healthz; /* "address:port" */
+    } services;
+    struct {
+        char *socket; /* NULL: BIRD is not asked */
+    } bird;
+    struct {
+        char *listen; /* "address:port" */
+    } api;
+    struct {
+        char *run, *state, *bpf;
+    } paths;
+};
+
+/*
+ * Loads a file. Returns 0; -EBADMSG after adding every error of the file to `errors`; -ENOENT and
+ * the like (with a fault) if it can't be read; -ENOMEM.
+ */
+int config_load(const char *path, struct config **ret_config, struct faults *errors);
+
+/* The configuration of an empty file but for `manifests`: for offline planning and tests. */
+int config_default(const char *manifests, struct config **ret_config);
+
+void config_free(struct config *config);
+DEFINE_CLEANUP(struct config *, config_free);

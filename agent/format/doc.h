@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One document value for JSON and YAML, with positions.
+ *
+ * A document is a tree of maps, lists and scalars. Scalars are text: `on`, `1e3` and `012` do no
+ * harm, because a value is converted only where its field's type is known (doc_int, doc_bool, ...).
+ * What cannot be converted is reported with its place, so that the user sees file, line and column.
+ *
+ * Nodes of YAML carry their position. Those of JSON do not (json-c keeps none); doc_where() finds
+ * it by walking the source text along the node's path, and is only called for reports.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/fault.h"
+
+enum doc_type {
+    DOC_NULL, /* JSON null; YAML's empty, ~ or null, unquoted */
+    DOC_SCALAR,
+    DOC_LIST,
+    DOC_MAP,
+};
+
+struct doc {
+    enum doc_type type;
+    bool quoted;           /* a JSON string, or a quoted YAML scalar */
+    uint32_t line, column; /* from 1; 0 where only doc_where() knows */
+    const char *key;       /* in a map: the member's name */
+    const char *text;      /* DOC_SCALAR: NUL-terminated, without NUL inside */
+    const struct doc *parent, *first, *next;
+    uint32_t index; /* place among the siblings, from 0 */
+    uint32_t count; /* DOC_LIST, DOC_MAP: children */
+};
+
+/* A tree with the memory that holds it and what is needed to name places in it. */
+struct document {
+    struct arena *arena;
+    struct doc *root;
+    const char *file;                    /* name for reports; borrowed */
+    const char *source;                  /* JSON: the element's own text, else NULL */
+    uint32_t source_line, source_column; /* JSON: where that text begins in the file */
+};
+
+void document_free(struct document *document);
+DEFINE_CLEANUP(struct document *, document_free);
+
+/* The member `key` of a map; NULL if there is none, or `map` is NULL or not a map, or it is null.
+ */
+const struct doc *doc_get(const struct doc *map, const char *key);
+
+/* Every child of a list or map; `container` may be NULL. */
+#define doc_each(it, container) \
+    for (const struct doc *it = (container) ? (container)->first : NULL; it; it = it->next)
+
+/* Where a node stands in its file. Both from 1. */
+void doc_where(const struct document *document, const struct doc *node, uint32_t *ret_line,
+               uint32_t *ret_column);
+
+/* "spec.ports[0].port": the node's path, in a string that the caller frees, or NULL. */
+char *doc_path(const struct doc *node);
+
+/*
+ * Adds a fault at the node: place "file:line:column", message "path: ...". The node may be NULL:
+ * then the place is `document`'s beginning.
+ */
+void doc_fault(const struct document *document, const struct doc *node, struct faults *faults,
+               const char *format, ...) PRINTF_LIKE(4, 5);
+
+/*
+ * Conversions for one field. Each returns 1 if `node` held a good value, 0 if `node` is NULL or
+ * null (`*ret` is untouched), and -EBADMSG after it added a fault saying what was expected.
+ */
+int doc_string(const struct document *document, const struct doc *node, const char **ret,
+               struct faults *faults); /* borrowed from the document */
+int doc_bool(const struct document *document, const struct doc *node, bool *ret,
+             struct faults *faults);
+int doc_int(const struct document *document, const struct doc *node, int64_t min, int64_t max,
+            int64_t *ret, struct faults *faults);
+/* Checks that a node is of this type; for lists and maps that are then walked. */
+int doc_expect(const struct document *document, const struct doc *node, enum doc_type type,
+               struct faults *faults);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small HTTP server in the event loop: libmicrohttpd with an external loop, no threads.
+ * One server serves one listening socket; bodies of requests are refused above 64 KiB.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <systemd/sd-event.h>
+
+#include "base/cleanup.h"
+
+struct http_request {
+    const char *method; /* "GET" */
+    const char *path;   /* without the query */
+    bool peer_known;    /* unix sockets: the credentials below are the kernel's */
+    uid_t peer_uid;
+    gid_t peer_gid;
+    void *connection; /* for http_query() */
+};
+
+struct http_reply {
+    unsigned status;          /* 200 ... */
+    const char *content_type; /* static string; default "application/json" */
+    char *body;               /* freed by the server; may be NULL */
+    size_t size;
+};
+
+/* A query argument of the request, decoded; NULL if absent. Borrowed while the handler runs. */
+const char *http_query(const struct http_request *request, const char *name);
+
+/* Fills in the reply. Must not block. */
+typedef void (*http_handler)(const struct http_request *request, struct http_reply *reply,
+                             void *context);
+
+struct http_server;
+
+/*
+ * Serves a unix socket at `path` (replaced if a stale one is there; mode 0660, group `gid` unless
+ * (gid_t)-1). Unlinked on free. Returns 0 or -errno (-EADDRINUSE: somebody answers there).
+ */
+int http_listen_unix(sd_event *event, const char *path, gid_t gid, http_handler handler,
+                     void *context, struct http_server **ret_server);
+
+/* Serves TCP at "address:port" or "[address]:port". Returns 0 or -errno. */
+int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler, void *context,
+                    struct http_server **ret_server);
+
+void http_server_free(struct http_server *server);
+DEFINE_CLEANUP(struct http_server *, http_server_free);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Coil's AddressPool and AddressBlock (coil.cybozu.com/v2, cluster scope). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "model/object.h"
+
+struct pool_subnet {
+    struct prefix ipv4, ipv6; /* family IP_NONE: not given */
+};
+
+struct address_pool {
+    struct object object;
+    uint8_t block_size_bits;
+    const struct pool_subnet *subnets;
+    uint32_t subnet_count;
+};
+
+struct address_block {
+    struct object object;
+    uint32_t index;
+    struct prefix ipv4, ipv6; /* family IP_NONE: not given */
+    const char *pool, *node;  /* labels coil.cybozu.com/pool and /node; "" if absent */
+    bool reserved;            /* label coil.cybozu.com/reserved is "true" */
+};
+
+static inline const struct address_pool *to_address_pool(const struct object *object)
+{
+    return (const struct address_pool *)object;
+}
+
+static inline const struct address_block *to_address_block(const struct object *object)
+{
+    return (const struct address_block *)object;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Coil's Egress (coil.cybozu.com/v2, namespaced): destinations that leave through gateways. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "model/object.h"
+
+struct egress {
+    struct object object;
+    const struct prefix *destinations;
+    uint32_t destination_count;
+    uint32_t replicas;
+    bool fou_source_port_auto;
+};
+
+static inline const struct egress *to_egress(const struct object *object)
+{
+    return (const struct egress *)object;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An EndpointSlice: some of a Service's endpoints, of one address family. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "model/object.h"
+#include "model/service.h"
+
+struct slice_port {
+    const char *name; /* "" if unset */
+    enum protocol protocol;
+    uint16_t port; /* 0: unset, to be skipped */
+};
+
+/* Conditions with Kubernetes' defaults filled in: ready nil = true, serving nil = ready. */
+struct endpoint {
+    struct ip ip;          /* the first address: all of an endpoint's addresses are one pod's */
+    const char *node_name; /* "" if unset: never local */
+    bool ready, serving, terminating;
+};
+
+struct endpoint_slice {
+    struct object object;
+    const char *service; /* label kubernetes.io/service-name; "": none, the slice is ignored */
+    bool headless_label; /* label service.kubernetes.io/headless, any value */
+    uint8_t family;      /* IP_V4, IP_V6; IP_NONE for FQDN, the slice is ignored */
+    const struct slice_port *ports;
+    uint32_t port_count;
+    const struct endpoint *endpoints;
+    uint32_t endpoint_count;
+};
+
+static inline const struct endpoint_slice *to_endpoint_slice(const struct object *object)
+{
+    return (const struct endpoint_slice *)object;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all Kubernetes objects share, and the way from a document to a typed object.
+ *
+ * Only the fields that some part of the agent uses are kept. An object owns all its memory (one
+ * arena) and never changes after decoding: whoever holds a const pointer reads a value.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "format/doc.h"
+
+enum kind {
+    KIND_SERVICE,
+    KIND_ENDPOINT_SLICE,
+    KIND_NODE,
+    KIND_NAMESPACE,
+    KIND_POD,
+    KIND_ADDRESS_POOL,
+    KIND_ADDRESS_BLOCK,
+    KIND_EGRESS,
+    KIND_COUNT,
+};
+
+/* "EndpointSlice". */
+const char *kind_name(enum kind kind);
+
+/* The kind of an apiVersion and kind, or KIND_COUNT if it is none of ours. */
+enum kind kind_of(const char *api_version, const char *kind);
+
+struct object {
+    enum kind kind;
+    const char *namespace; /* "" for kinds of cluster scope; "default" where a manifest has none */
+    const char *name;
+    int64_t created_ms; /* wall clock of creationTimestamp; 0: none */
+    bool deleting;      /* has a deletionTimestamp */
+    const char *file;   /* where it was read, for people; "" from an API */
+    uint32_t line;
+    struct arena *arena;
+};
+
+/*
+ * Decodes a document. Returns 1 and an object that the caller owns; 0 if its kind is none of ours
+ * (`ret_kind`, if not NULL, is then a borrowed "apiVersion/kind" from the document for counting);
+ * -EBADMSG after adding every error to `errors`; -ENOMEM.
+ * What is wrong but leaves the object usable (a bad address that is skipped) goes to `warnings`.
+ */
+int object_decode(const struct document *document, struct object **ret_object,
+                  const char **ret_kind, struct faults *errors, struct faults *warnings);
+
+/* True if two objects of one key say the same; the place they were read from does not count. */
+bool object_equal(const struct object *a, const struct object *b);
+
+/* Order by kind, namespace, name. */
+int object_key_cmp(const struct object *a, const struct object *b);
+
+/* Precedence where two objects claim one thing: older first, without a timestamp last, then name.
+ */
+int object_precedence_cmp(const struct object *a, const struct object *b);
+
+void object_free(struct object *object);
+DEFINE_CLEANUP(struct object *, object_free);

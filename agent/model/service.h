@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Service: its addresses, ports and policies. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "model/object.h"
+
+enum protocol { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_SCTP = 132 }; /* IANA numbers */
+
+/* "TCP". */
+const char *protocol_name(enum protocol protocol);
+
+enum service_type {
+    SERVICE_CLUSTER_IP,
+    SERVICE_NODE_PORT,
+    SERVICE_LOAD_BALANCER,
+    SERVICE_EXTERNAL_NAME,
+};
+
+const char *service_type_name(enum service_type type);
+
+struct service_port {
+    const char *name; /* "" if the only port has none */
+    enum protocol protocol;
+    uint16_t port;
+    uint16_t node_port; /* 0: none */
+};
+
+/* From which field an address comes; the order is that of service.addresses. */
+enum address_origin {
+    ADDRESS_CLUSTER,       /* spec.clusterIPs */
+    ADDRESS_EXTERNAL,      /* spec.externalIPs */
+    ADDRESS_LOAD_BALANCER, /* status.loadBalancer.ingress[].ip */
+};
+
+/* "clusterIP", "externalIP", "loadBalancer". */
+const char *address_origin_name(enum address_origin origin);
+
+struct service_address {
+    struct ip ip;
+    enum address_origin origin;
+    bool proxy_mode; /* ipMode: Proxy (KEP-1860): traffic goes to the address on the wire */
+};
+
+struct service {
+    struct object object;
+    enum service_type type;
+    bool headless;                           /* clusterIP "None", or no clusterIP at all */
+    const struct service_address *addresses; /* normalised, no duplicates within one origin */
+    uint32_t address_count;
+    const struct service_port *ports;
+    uint32_t port_count;
+    bool external_local, internal_local; /* externalTrafficPolicy, internalTrafficPolicy: Local */
+    const char *load_balancer_class;     /* NULL: unset */
+    const char *proxy_name; /* label service.kubernetes.io/service-proxy-name; NULL: absent */
+    bool headless_label;    /* label service.kubernetes.io/headless, any value */
+    bool announce;          /* annotation fingerpost.io/announce, default true */
+    int route_class;        /* annotation fingerpost.io/route-class, 0..29; -1: none */
+};
+
+static inline const struct service *to_service(const struct object *object)
+{
+    return (const struct service *)object;
+}

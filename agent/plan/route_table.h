@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel routes and rules as plain values: what the planner wants, what the kernel has, and the
+ * difference of the two. Nothing here touches the kernel.
+ *
+ * Identity. The kernel keeps one of our routes per slot: table, prefix and metric. The metric is
+ * constant, so a change of meaning (the protocol number) is a replacement in place.
+ * Ownership. The protocol number tells: see route_is_ours(). What is not ours is foreign: it is
+ * listed, and nothing is ever done to it, nor over it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/sorted.h"
+#include "base/vec.h"
+
+/* rtm_protocol of what we write; BIRD sees it as krt_source. */
+enum route_protocol {
+    ROUTE_PROTOCOL_BLOCK = 30,
+    ROUTE_PROTOCOL_SERVICE = 31,
+    ROUTE_PROTOCOL_DRAINING = 32,
+    ROUTE_PROTOCOL_GUARD = 33,       /* routes and rules */
+    ROUTE_PROTOCOL_CLASS_FIRST = 34, /* 34 + route class */
+    ROUTE_PROTOCOL_CLASS_LAST = 63,
+};
+
+enum {
+    ROUTE_TABLE_EXPORT = 119, /* default of routes.table */
+    ROUTE_TABLE_GUARD = 120,
+    ROUTE_TABLE_MAIN = 254,
+    RULE_PRIORITY_GUARD = 1990,
+};
+
+/* What the kernel gives a route without a metric: 0 for IPv4, 1024 for IPv6. */
+#define ROUTE_METRIC_V4    UINT32_C(0)
+#define ROUTE_METRIC_V6    UINT32_C(1024)
+/* Above every metric in use (0xff000000 + 1024): each real route wins over the guard. */
+#define ROUTE_METRIC_GUARD UINT32_C(4278198272)
+
+struct route {
+    uint32_t table;
+    struct prefix prefix;
+    uint32_t metric;
+    uint8_t protocol; /* rtm_protocol */
+    uint8_t type;     /* RTN_BLACKHOLE, RTN_UNREACHABLE, ... of linux/rtnetlink.h */
+    uint32_t ifindex; /* outgoing interface; 0: none (ours have none) */
+};
+
+struct rule {
+    uint8_t family; /* enum ip_family */
+    uint32_t priority;
+    uint32_t table;
+    uint8_t protocol; /* FRA_PROTOCOL */
+    bool invert;      /* "not" */
+    char iif[16];     /* "" = any */
+    bool other;       /* has further selectors or another action: never one of ours */
+};
+
+/* Total order: table, prefix, metric, then protocol, type, ifindex. For struct sorted. */
+int route_cmp(const void *a, const void *b);
+/* Order of slots alone: table, prefix, metric. */
+int route_slot_cmp(const void *a, const void *b);
+int rule_cmp(const void *a, const void *b);
+
+/* True if the table and protocol number say that we wrote it; `export` is routes.table. */
+bool route_is_ours(const struct route *route, uint32_t export_table);
+bool rule_is_ours(const struct rule *rule);
+
+enum { ROUTE_STRLEN = 160 };
+
+/* As `ip route` prints it: "blackhole 10.224.0.0/27 proto 30"; the table is not part of it. */
+const char *route_str(const struct route *route, char buffer[static ROUTE_STRLEN]);
+/* "1990: not from all iif lo lookup 120 proto 33". */
+const char *rule_str(const struct rule *rule, char buffer[static ROUTE_STRLEN]);
+
+enum op_kind { OP_ADD, OP_REPLACE, OP_DELETE };
+
+struct route_op {
+    enum op_kind kind;
+    struct route route; /* what shall stand, or go */
+};
+
+struct rule_op {
+    enum op_kind kind; /* never OP_REPLACE: rules have no replace */
+    struct rule rule;
+};
+
+struct route_diff {
+    VEC(struct route_op) ops;  /* in order of slot */
+    VEC(struct route) blocked; /* wanted, but a foreign route stands in the slot */
+    VEC(struct route) foreign; /* not ours, in a table that is ours */
+};
+
+/*
+ * One merge walk over two arrays sorted by route_cmp(). `want` has at most one route per slot.
+ * With `may_remove` false nothing is deleted (a source has not synced). Returns 0 or -ENOMEM.
+ */
+int diff_routes(const struct route *want, size_t want_count, const struct route *have,
+                size_t have_count, uint32_t export_table, bool may_remove,
+                struct route_diff *ret_diff);
+void route_diff_done(struct route_diff *diff);
+
+typedef VEC(struct rule_op) rule_op_list;
+
+/* The same for rules; `have` may hold foreign rules, which are left alone. */
+int diff_rules(const struct rule *want, size_t want_count, const struct rule *have,
+               size_t have_count, bool may_remove, rule_op_list *ret_ops);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which addresses and blocks this node announces, which it guards, and why.
+ *
+ * Pure: no system call, clock, log or global. The unit of planning is one address or one block;
+ * a change of an object is turned into the units it touches, and only these are planned again.
+ * Every address that some service names gets a row with a reason, announced or not.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "base/ip.h"
+#include "base/sorted.h"
+#include "config/config.h"
+#include "model/address_block.h"
+#include "model/service.h"
+#include "plan/route_table.h"
+#include "store/store.h"
+
+/*
+ * Why an address is announced, or not. In the order in which a claim is judged: where several
+ * services carry an address, the row's reason is that of the claim that came furthest.
+ */
+enum address_reason {
+    REASON_NOT_LOAD_BALANCER, /* ingress address of a service that is not of that type (any more) */
+    REASON_OTHER_PROXY,       /* service-proxy-name or headless label: another proxy's */
+    REASON_OTHER_CLASS,       /* loadBalancerClass is not ours */
+    REASON_PROXY_MODE,        /* ipMode Proxy */
+    REASON_OUTSIDE_RANGES,    /* not in services.externalIPs or loadBalancerIPs */
+    REASON_IN_SERVICE_CIDR,   /* an external IP that is a ClusterIP or in serviceCIDRs */
+    REASON_SPECIAL,           /* loopback, link-local, multicast, unspecified */
+    REASON_NOT_ADVERTISED,    /* services.advertise leaves this kind of address out */
+    REASON_OPTED_OUT,         /* annotation fingerpost.io/announce: "false" */
+    REASON_NODE_EXCLUDED,     /* label exclude-from-external-load-balancers */
+    REASON_NETWORK_UNAVAILABLE, /* the node's condition */
+    REASON_LOCAL_ADDRESS,       /* an address of a node or a local interface, or on-link */
+    REASON_NO_ENDPOINTS,        /* none usable anywhere */
+    REASON_NO_LOCAL_ENDPOINTS,  /* policy Local, and usable ones only elsewhere */
+    REASON_NOT_PROVED,          /* NAT has not proved every frontend */
+    REASON_HELD_DOWN,           /* withdrawn a moment ago */
+    REASON_ANNOUNCED,
+    REASON_COUNT,
+};
+
+/* "no-local-endpoints": stable words, part of the API. */
+const char *address_reason_name(enum address_reason reason);
+/* A sentence for people: "no usable endpoint on this node (policy Local)". */
+const char *address_reason_text(enum address_reason reason);
+
+/* One service's hold on an address. */
+struct claim {
+    const char *namespace, *name;
+    enum address_origin origin;
+    enum address_reason reason;
+    uint32_t ports, forwarding; /* frontends on the address; those with a usable endpoint */
+};
+
+/* One address. An allocation of its own, claims and strings included. */
+struct address_row {
+    struct ip address;
+    enum address_reason reason;
+    uint8_t protocol;      /* in the export table, if announced */
+    bool guarded;          /* this node may announce it: unmapped ports must not loop */
+    bool usable;           /* would be announced but for hold-down */
+    int64_t held_until_ms; /* monotonic; 0: not held */
+    uint32_t claim_count;
+    struct claim claims[]; /* in order of precedence */
+};
+
+void address_row_free(struct address_row *row);
+int address_row_cmp(const void *a, const void *b); /* of struct address_row *const * */
+
+/* A block of this node, one family of it. */
+struct block_row {
+    struct prefix prefix;
+    char block[254], pool[254];
+    bool reserved;
+};
+
+int block_row_cmp(const void *a, const void *b); /* prefix, then block */
+
+/* What NAT has proved of an address (design 8). Sorted by address. */
+struct proof {
+    struct ip address;
+    bool proved;
+};
+int proof_cmp(const void *a, const void *b);
+
+/* Hold-down of one address (design 7): withdrawn at once, announced again later. */
+struct hold {
+    struct ip address;
+    int64_t announced_ms; /* since when it is announced; 0: it is not */
+    int64_t until_ms;     /* not announced again before; 0: free */
+    int64_t delay_ms;     /* of the last withdrawal; doubles, up to routes.holdDown.max */
+};
+int hold_cmp(const void *a, const void *b);
+
+/* Everything a route plan depends on. All borrowed, none changed. */
+struct route_facts {
+    const struct store *store;
+    const struct config *config;
+    const struct sorted *proofs;         /* struct proof; NULL: NAT is not ours to prove */
+    const struct sorted *holds;          /* struct hold; NULL: none */
+    const struct sorted *local_prefixes; /* struct prefix: addresses and on-link networks */
+    int64_t now_ms;                      /* monotonic */
+};
+
+/* The plan: sorted tables of rows. Owned by whoever calls plan_routes(). */
+struct route_plan {
+    struct sorted addresses; /* struct address_row * */
+    struct sorted blocks;    /* struct block_row */
+};
+
+extern const struct route_plan route_plan_empty;
+void route_plan_done(struct route_plan *plan);
+
+/*
+ * The row of one address; `*ret_row` is NULL if no service names it. Faults (two services claim
+ * one port, ...) go to `faults`. Returns 0 or -ENOMEM.
+ */
+int plan_address(const struct route_facts *facts, const struct ip *address,
+                 struct address_row **ret_row, struct faults *faults);
+
+/* The rows (0 to 2) of a block object; NULL gives 0. Returns their number. */
+int plan_block(const struct route_facts *facts, const struct address_block *block,
+               struct block_row ret_rows[static 2]);
+
+/* The whole plan from nothing. Returns 0 or -ENOMEM. */
+int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan,
+                struct faults *faults);
+
+/*
+ * The addresses whose rows a change of an object can alter; `ret_all` becomes true if it can be
+ * any (this node's own Node object). Appends to `addresses`, duplicates possible.
+ */
+int plan_affected_addresses(const struct route_facts *facts, const struct change *change,
+                            ip_list *addresses, bool *ret_all);
+
+/* The routes a row asks for, in order; at most two. Return their number. */
+int address_routes(const struct config *config, const struct address_row *row,
+                   struct route ret_routes[static 2]);
+int block_routes(const struct config *config, const struct block_row *row,
+                 struct route ret_routes[static 2]);
+
+typedef VEC(struct route) route_list;
+typedef VEC(struct rule) rule_list;
+
+/* All routes, sorted by route_cmp(), and all rules of a plan. Return 0 or -ENOMEM. */
+int plan_route_list(const struct config *config, const struct route_plan *plan,
+                    route_list *ret_routes);
+int plan_rule_list(const struct route_plan *plan, rule_list *ret_rules);
+
+/*
+ * The hold-down state after an address was planned: `hold` (zeroed but for the address at first)
+ * is brought up to date with whether it is announced now. Pure but for `hold`.
+ */
+void hold_update(struct hold *hold, const struct config *config, bool announced, int64_t now_ms);
+/* True if the state is that of an address never withdrawn, so that it can be forgotten. */
+bool hold_is_idle(const struct hold *hold, const struct config *config, int64_t now_ms);

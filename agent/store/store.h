@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects known now, by key, with the indexes that planners need, and what has changed since
+ * they last looked.
+ *
+ * Sources put objects in and take them out; each names itself as the origin (a manifest's file
+ * name, "api"). Two origins may hold the same key: the origin first in byte order counts, the
+ * other is kept and takes over when the first goes. `const struct store *` is the read-only
+ * snapshot that planners borrow for one pass: nothing in it changes while they run.
+ *
+ * The copy on disk that the Kubernetes source needs can be written from store_list() and read back
+ * through store_put(): nothing else of the store's state outlives the process.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "base/ip.h"
+#include "base/vec.h"
+#include "model/endpoint_slice.h"
+#include "model/object.h"
+#include "model/service.h"
+
+struct store;
+
+struct store *store_new(void); /* NULL: no memory */
+void store_free(struct store *store);
+DEFINE_CLEANUP(struct store *, store_free);
+
+/*
+ * Puts an object in. The store owns it from now on, even on failure. Returns 1 if what counts for
+ * its key has changed, 0 if not (equal content, or another origin counts), -ENOMEM.
+ */
+int store_put(struct store *store, const char *origin, struct object *object);
+
+/* Takes an origin's object out. Returns 1 if what counts has changed, 0 if not, -ENOMEM. */
+int store_remove(struct store *store, const char *origin, enum kind kind, const char *namespace,
+                 const char *name);
+
+/* What counts for a key, or NULL. */
+const struct object *store_get(const struct store *store, enum kind kind, const char *namespace,
+                               const char *name);
+
+size_t store_count(const struct store *store, enum kind kind);
+
+typedef VEC(const struct object *) object_list;
+
+/* All objects of a kind in order of namespace and name; the caller ends with vec_done(). */
+int store_list(const struct store *store, enum kind kind, object_list *ret_list);
+
+/*
+ * The services that carry an address in any of their fields, in order of precedence
+ * (object_precedence_cmp); the slices of a service, in order of name. Borrowed; `*ret_count` may
+ * be 0 and the result then NULL.
+ */
+const struct service *const *store_services_at(const struct store *store, const struct ip *ip,
+                                               size_t *ret_count);
+const struct endpoint_slice *const *store_slices_of(const struct store *store,
+                                                    const char *namespace, const char *service,
+                                                    size_t *ret_count);
+
+typedef VEC(struct ip) ip_list;
+
+/* Every address that some service carries, sorted, without duplicates. */
+int store_addresses(const struct store *store, ip_list *ret_list);
+
+/* What changed: before NULL = new, after NULL = gone. At most one per key, in order of key. */
+struct change {
+    const struct object *before, *after;
+};
+
+typedef VEC(struct change) change_list;
+
+/*
+ * The changes since the last store_changes_done(); they stay readable, `before` included, until
+ * then. Returns 0 or -ENOMEM (nothing is lost: ask again).
+ */
+int store_changes(struct store *store, change_list *ret_list);
+void store_changes_done(struct store *store);
+
+/* Adds a fault for each key that more than one origin holds, saying which one counts. */
+void store_conflicts(const struct store *store, struct faults *faults);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Addresses and prefixes: what is accepted, how it is normalised, printed and ordered. */
+#include <errno.h>
+
+#include "base/ip.h"
+#include "base/macro.h"
+#include "cmocka_all.h"
+
+static void accepts_and_normalises(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        { "10.0.0.1", "10.0.0.1" },
+        { "010.001.02.3", "10.1.2.3" },
+        { "2001:DB8:0:0::1", "2001:db8::1" },
+        { "::ffff:192.0.2.1", "192.0.2.1" },
+        { "::", "::" },
+        { "0.0.0.0", "0.0.0.0" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct ip ip;
+        char text[IP_STRLEN];
+        assert_int_equal(ip_parse(cases[i].in, &ip), 0);
+        assert_string_equal(ip_str(&ip, text), cases[i].out);
+    }
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "",         "1.2.3",    "1.2.3.4.5",    "256.1.1.1",
+                                       "1.2.3.4 ", " 1.2.3.4", "fe80::1%eth0", "1.2.3.x",
+                                       ":::",      "a.b.c.d",  "0x10.0.0.1",   "-1.0.0.0" };
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        struct ip ip = { .family = 99 };
+        assert_int_equal(ip_parse(bad[i], &ip), -EINVAL);
+        assert_int_equal(ip.family, 99);
+    }
+}
+
+static void prefixes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out;
+        int r;
+    } cases[] = {
+        { "10.0.0.0/8", "10.0.0.0/8", 0 },   { "10.1.2.3/8", "10.0.0.0/8", 1 },
+        { "0.0.0.0/0", "0.0.0.0/0", 0 },     { "255.255.255.255/0", "0.0.0.0/0", 1 },
+        { "fd00::1/64", "fd00::/64", 1 },    { "fd00::/123", "fd00::/123", 0 },
+        { "10.0.0.1/32", "10.0.0.1/32", 0 }, { "10.0.0.7/30", "10.0.0.4/30", 1 },
+        { "10.0.0.0/33", NULL, -EINVAL },    { "10.0.0.0", NULL, -EINVAL },
+        { "10.0.0.0/", NULL, -EINVAL },      { "10.0.0.0/-1", NULL, -EINVAL },
+        { "10.0.0.0/8x", NULL, -EINVAL },    { "/8", NULL, -EINVAL },
+        { "10.0.0.0/ 8", NULL, -EINVAL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct prefix prefix;
+        char text[PREFIX_STRLEN];
+        assert_int_equal(prefix_parse(cases[i].in, &prefix), cases[i].r);
+        if (cases[i].out)
+            assert_string_equal(prefix_str(&prefix, text), cases[i].out);
+    }
+}
+
+static bool contains(const char *prefix_text, const char *ip_text)
+{
+    struct prefix prefix;
+    struct ip ip;
+    assert_true(prefix_parse(prefix_text, &prefix) >= 0);
+    assert_int_equal(ip_parse(ip_text, &ip), 0);
+    return prefix_contains(&prefix, &ip);
+}
+
+static void containment(void **state)
+{
+    (void)state;
+    assert_true(contains("10.0.0.0/8", "10.255.0.1"));
+    assert_false(contains("10.0.0.0/8", "11.0.0.0"));
+    assert_true(contains("0.0.0.0/0", "1.2.3.4"));
+    assert_false(contains("0.0.0.0/0", "::1"));
+    assert_true(contains("fd00::/127", "fd00::1"));
+    assert_false(contains("fd00::/127", "fd00::2"));
+    assert_true(contains("10.0.0.5/32", "10.0.0.5"));
+}
+
+static bool special(const char *text)
+{
+    struct ip ip;
+    assert_int_equal(ip_parse(text, &ip), 0);
+    return ip_is_special(&ip);
+}
+
+static void special_addresses(void **state)
+{
+    (void)state;
+    assert_true(special("127.0.0.1"));
+    assert_true(special("0.0.0.0"));
+    assert_true(special("169.254.1.1"));
+    assert_true(special("224.0.0.5"));
+    assert_true(special("255.255.255.255"));
+    assert_true(special("::1"));
+    assert_true(special("fe80::1"));
+    assert_true(special("ff02::1"));
+    assert_false(special("10.0.0.1"));
+    assert_false(special("2001:db8::1"));
+}
+
+static void order(void **state)
+{
+    (void)state;
+    static const char *const sorted[] = { "9.0.0.0/8", "10.0.0.0/8", "10.0.0.0/9", "::/0",
+                                          "fd00::/8" };
+    for (size_t i = 0; i + 1 < ARRAY_SIZE(sorted); i++) {
+        struct prefix a, b;
+        assert_int_equal(prefix_parse(sorted[i], &a), 0);
+        assert_int_equal(prefix_parse(sorted[i + 1], &b), 0);
+        assert_true(prefix_cmp(&a, &b) < 0);
+        assert_true(prefix_cmp(&b, &a) > 0);
+        assert_int_equal(prefix_cmp(&a, &a), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accepts_and_normalises),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(prefixes),
+        cmocka_unit_test(containment),
+        cmocka_unit_test(special_addresses),
+        cmocka_unit_test(order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
