@@ -47,8 +47,9 @@ int vec_reserve_raw(void **items, size_t count, size_t *capacity, size_t size, s
         (vec)->count = (vec)->capacity = 0; \
     })
 
-#define vec_each(type, it, vec) \
-    for (type *it = (vec)->items, *end_##it = it ? it + (vec)->count : it; it < end_##it; it++)
+#define vec_each(type, it, vec)                                                        \
+    for (__typeof__(type) *it = (vec)->items, *end_##it = it ? it + (vec)->count : it; \
+         it < end_##it; it++)
 
 #define vec_sort(vec, cmp)                                                 \
     ({                                                                     \

@@ -25,18 +25,19 @@
  * services carry an address, the row's reason is that of the claim that came furthest.
  */
 enum address_reason {
-    REASON_NOT_LOAD_BALANCER, /* ingress address of a service that is not of that type (any more) */
-    REASON_OTHER_PROXY,       /* service-proxy-name or headless label: another proxy's */
-    REASON_OTHER_CLASS,       /* loadBalancerClass is not ours */
-    REASON_PROXY_MODE,        /* ipMode Proxy */
-    REASON_OUTSIDE_RANGES,    /* not in services.externalIPs or loadBalancerIPs */
-    REASON_IN_SERVICE_CIDR,   /* an external IP that is a ClusterIP or in serviceCIDRs */
-    REASON_SPECIAL,           /* loopback, link-local, multicast, unspecified */
-    REASON_NOT_ADVERTISED,    /* services.advertise leaves this kind of address out */
-    REASON_OPTED_OUT,         /* annotation fingerpost.io/announce: "false" */
-    REASON_NODE_EXCLUDED,     /* label exclude-from-external-load-balancers */
+    REASON_WRONG_TYPE,          /* the service's type has no such address (any more) */
+    REASON_HEADLESS,            /* no clusterIP: no proxy serves any of its addresses */
+    REASON_OTHER_PROXY,         /* service-proxy-name or headless label: another proxy's */
+    REASON_SPECIAL,             /* loopback, link-local, multicast, unspecified */
+    REASON_PROXY_MODE,          /* ipMode Proxy */
+    REASON_OUTSIDE_RANGES,      /* not in services.externalIPs or loadBalancerIPs */
+    REASON_IN_SERVICE_CIDR,     /* an external IP that is a ClusterIP or in serviceCIDRs */
+    REASON_PORTS_TAKEN,         /* each of its ports belongs to an older service here */
+    REASON_OTHER_CLASS,         /* loadBalancerClass is not ours */
+    REASON_NOT_ADVERTISED,      /* services.advertise leaves this kind of address out */
+    REASON_OPTED_OUT,           /* annotation fingerpost.io/announce: "false" */
+    REASON_NODE_EXCLUDED,       /* label exclude-from-external-load-balancers */
     REASON_NETWORK_UNAVAILABLE, /* the node's condition */
-    REASON_LOCAL_ADDRESS,       /* an address of a node or a local interface, or on-link */
     REASON_NO_ENDPOINTS,        /* none usable anywhere */
     REASON_NO_LOCAL_ENDPOINTS,  /* policy Local, and usable ones only elsewhere */
     REASON_NOT_PROVED,          /* NAT has not proved every frontend */
@@ -89,11 +90,14 @@ struct proof {
 };
 int proof_cmp(const void *a, const void *b);
 
-/* Hold-down of one address (design 7): withdrawn at once, announced again later. */
+/*
+ * Hold-down of one address (design 7): withdrawn at once, announced again only later. It exists
+ * from the first withdrawal until the address has been quiet for routes.holdDown.max.
+ */
 struct hold {
     struct ip address;
-    int64_t announced_ms; /* since when it is announced; 0: it is not */
-    int64_t until_ms;     /* not announced again before; 0: free */
+    int64_t announced_ms; /* since when it is announced again; 0: it is not */
+    int64_t until_ms;     /* not announced before */
     int64_t delay_ms;     /* of the last withdrawal; doubles, up to routes.holdDown.max */
 };
 int hold_cmp(const void *a, const void *b);
@@ -114,7 +118,7 @@ struct route_plan {
     struct sorted blocks;    /* struct block_row */
 };
 
-extern const struct route_plan route_plan_empty;
+void route_plan_init(struct route_plan *plan);
 void route_plan_done(struct route_plan *plan);
 
 /*
@@ -139,11 +143,15 @@ int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan,
 int plan_affected_addresses(const struct route_facts *facts, const struct change *change,
                             ip_list *addresses, bool *ret_all);
 
-/* The routes a row asks for, in order; at most two. Return their number. */
+/* The routes a row asks for, in order of route_cmp(); at most two. Return their number. */
 int address_routes(const struct config *config, const struct address_row *row,
                    struct route ret_routes[static 2]);
 int block_routes(const struct config *config, const struct block_row *row,
                  struct route ret_routes[static 2]);
+
+/* The route that the plan wants in a slot (table, prefix, metric), if any. */
+bool plan_wanted_route(const struct config *config, const struct route_plan *plan,
+                       const struct route *slot, struct route *ret_route);
 
 typedef VEC(struct route) route_list;
 typedef VEC(struct rule) rule_list;
@@ -153,10 +161,8 @@ int plan_route_list(const struct config *config, const struct route_plan *plan,
                     route_list *ret_routes);
 int plan_rule_list(const struct route_plan *plan, rule_list *ret_rules);
 
-/*
- * The hold-down state after an address was planned: `hold` (zeroed but for the address at first)
- * is brought up to date with whether it is announced now. Pure but for `hold`.
- */
-void hold_update(struct hold *hold, const struct config *config, bool announced, int64_t now_ms);
-/* True if the state is that of an address never withdrawn, so that it can be forgotten. */
+/* The state after a withdrawal, and after the address is announced again. */
+void hold_withdraw(struct hold *hold, const struct config *config, int64_t now_ms);
+void hold_announce(struct hold *hold, int64_t now_ms);
+/* True if the state is as good as none, so that it can be forgotten. */
 bool hold_is_idle(const struct hold *hold, const struct config *config, int64_t now_ms);

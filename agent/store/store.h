@@ -61,6 +61,9 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
                                                     const char *namespace, const char *service,
                                                     size_t *ret_count);
 
+/* True if some Node object lists the address. */
+bool store_is_node_address(const struct store *store, const struct ip *ip);
+
 typedef VEC(struct ip) ip_list;
 
 /* Every address that some service carries, sorted, without duplicates. */

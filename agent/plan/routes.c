@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The route planner: objects in, rows out; see routes.h for the contract.
+ *
+ * An address is announced if and only if this node serves it now. The question is put to every
+ * service that names the address, oldest first, in the order of enum address_reason: is the address
+ * served at all, are its ports still free here, may this node announce it, has a port a usable
+ * endpoint by the policy that applies. Then to the address as a whole: has NAT proved it, is it
+ * held down. A row keeps the answer of each service, so that `agentctl explain` need not guess.
+ *
+ * What a row asks of the kernel:
+ *   export table (119)   blackhole ADDRESS proto 31 (or 34 + class)   BIRD learns it
+ *   guard table (120)    unreachable ADDRESS proto 33                 unmapped ports must not loop
+ *   export table         blackhole BLOCK proto 30
+ *   main                 unreachable BLOCK proto 33 metric 4278198272 free pod addresses likewise
+ * `blackhole` depends on no link and is learned alike in both families by every BIRD from 2.0; the
+ * export table is in no ip rule, so nobody is ever routed by it.
+ *
+ * Called by agentd after every change, and by `agentctl plan`. Owns nothing between calls.
+ */
+#include "plan/routes.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "model/node.h"
+#include "plan/claim.h"
+
+static const struct {
+    const char *name, *text;
+} reasons[] = {
+    [REASON_WRONG_TYPE] = { "wrong-type", "the service's type has no such address" },
+    [REASON_HEADLESS] = { "headless", "the service has no clusterIP" },
+    [REASON_OTHER_PROXY] = { "other-proxy", "labelled for another proxy" },
+    [REASON_SPECIAL] = { "special-address", "loopback, link-local or multicast" },
+    [REASON_PROXY_MODE] = { "proxy-mode", "ipMode Proxy: the balancer itself owns it" },
+    [REASON_OUTSIDE_RANGES] = { "outside-ranges", "not in the configured ranges" },
+    [REASON_IN_SERVICE_CIDR] = { "in-service-cidr", "an external IP must not be a ClusterIP" },
+    [REASON_PORTS_TAKEN] = { "ports-taken", "its ports belong to an older service" },
+    [REASON_OTHER_CLASS] = { "other-class", "its loadBalancerClass is not ours" },
+    [REASON_NOT_ADVERTISED] = { "not-advertised", "left out by services.advertise" },
+    [REASON_OPTED_OUT] = { "opted-out", "annotation fingerpost.io/announce is false" },
+    [REASON_NODE_EXCLUDED] = { "node-excluded", "this node is excluded from load balancers" },
+    [REASON_NETWORK_UNAVAILABLE] = { "network-unavailable", "this node's network is unavailable" },
+    [REASON_NO_ENDPOINTS] = { "no-endpoints", "no usable endpoint" },
+    [REASON_NO_LOCAL_ENDPOINTS] = { "no-local-endpoints", "policy Local, no usable endpoint here" },
+    [REASON_NOT_PROVED] = { "not-proved", "NAT has not proved that it serves" },
+    [REASON_HELD_DOWN] = { "held-down", "withdrawn a moment ago, comes back after hold-down" },
+    [REASON_ANNOUNCED] = { "announced", "announced" },
+};
+_Static_assert(ARRAY_SIZE(reasons) == REASON_COUNT, "a reason has no words");
+
+const char *address_reason_name(enum address_reason reason)
+{
+    return reasons[reason].name;
+}
+
+const char *address_reason_text(enum address_reason reason)
+{
+    return reasons[reason].text;
+}
+
+typedef VEC(struct candidate) candidate_list;
+
+static int collect_candidates(const struct route_facts *facts, const struct ip *ip,
+                              candidate_list *list)
+{
+    size_t count;
+    const struct service *const *services = store_services_at(facts->store, ip, &count);
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < services[i]->address_count; j++) {
+            const struct service_address *address = &services[i]->addresses[j];
+            if (!ip_equal(&address->ip, ip))
+                continue;
+            struct candidate candidate = {
+                .service = services[i],
+                .address = address,
+                .reason = claim_served(facts, services[i], address),
+            };
+            if (vec_push(list, candidate) < 0)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/* The older service that already serves this port of the address, or NULL. */
+static const struct service *port_owner(const candidate_list *list, const struct candidate *until,
+                                        const struct service_port *port)
+{
+    vec_each(const struct candidate, older, list) {
+        if (older == until)
+            return NULL;
+        if (older->service == until->service || older->reason < REASON_PORTS_TAKEN)
+            continue;
+        for (uint32_t i = 0; i < older->service->port_count; i++) {
+            const struct service_port *taken = &older->service->ports[i];
+            if (taken->protocol == port->protocol && taken->port == port->port)
+                return older->service;
+        }
+    }
+    return NULL;
+}
+
+static void port_taken_fault(struct faults *faults, const struct candidate *loser,
+                             const struct service_port *port, const struct service *owner)
+{
+    const struct object *object = &loser->service->object;
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+    char address[IP_STRLEN];
+    faults_add(faults, place ? place : "Service", "give one of the two another port or address",
+               "%s port %u/%s belongs to the older Service %s/%s",
+               ip_str(&loser->address->ip, address), port->port, protocol_name(port->protocol),
+               owner->object.namespace, owner->object.name);
+}
+
+/* Counts a candidate's own ports and those with endpoints, and says what follows for it. */
+static enum address_reason judge_ports(const struct route_facts *facts, const candidate_list *list,
+                                       struct candidate *candidate, struct faults *faults)
+{
+    const struct service *service = candidate->service;
+    bool local_policy = candidate->address->origin == ADDRESS_CLUSTER ? service->internal_local
+                                                                      : service->external_local;
+    bool elsewhere = false;
+
+    for (uint32_t i = 0; i < service->port_count; i++) {
+        const struct service_port *port = &service->ports[i];
+        const struct service *owner = port_owner(list, candidate, port);
+        if (owner) {
+            port_taken_fault(faults, candidate, port, owner);
+            continue;
+        }
+        struct port_endpoints usable =
+            claim_port_endpoints(facts, service, port, candidate->address->ip.family);
+        candidate->ports++;
+        if (local_policy ? usable.local : usable.anywhere)
+            candidate->forwarding++;
+        else
+            elsewhere |= usable.anywhere;
+    }
+    if (candidate->ports == 0)
+        return REASON_PORTS_TAKEN;
+
+    enum address_reason reason = claim_announceable(facts, service, candidate->address);
+    if (reason != REASON_ANNOUNCED)
+        return reason;
+    if (candidate->forwarding)
+        return REASON_ANNOUNCED;
+    return elsewhere ? REASON_NO_LOCAL_ENDPOINTS : REASON_NO_ENDPOINTS;
+}
+
+static void in_service_cidr_fault(struct faults *faults, const struct candidate *candidate)
+{
+    const struct object *object = &candidate->service->object;
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+    char address[IP_STRLEN];
+    faults_add(faults, place ? place : "Service", "choose an address outside services.serviceCIDRs",
+               "externalIP %s is refused: it is a ClusterIP or lies in serviceCIDRs",
+               ip_str(&candidate->address->ip, address));
+}
+
+/* The node's own addresses and networks, and every Node's addresses, are never guarded. */
+static bool is_real_address(const struct route_facts *facts, const struct ip *ip)
+{
+    if (facts->local_prefixes) {
+        for (size_t i = 0; i < facts->local_prefixes->count; i++) {
+            if (prefix_contains(sorted_at(facts->local_prefixes, i), ip))
+                return true;
+        }
+    }
+    return store_is_node_address(facts->store, ip);
+}
+
+static bool is_proved(const struct route_facts *facts, const struct ip *ip)
+{
+    if (!facts->proofs)
+        return true;
+    const struct proof *proof = sorted_find(facts->proofs, &(struct proof){ .address = *ip });
+    return proof && proof->proved;
+}
+
+static const struct hold *active_hold(const struct route_facts *facts, const struct ip *ip)
+{
+    if (!facts->holds)
+        return NULL;
+    const struct hold *hold = sorted_find(facts->holds, &(struct hold){ .address = *ip });
+    return hold && hold->announced_ms == 0 && hold->until_ms > facts->now_ms ? hold : NULL;
+}
+
+/* One allocation: the row, its claims, then their strings. */
+static struct address_row *row_new(const struct ip *ip, const candidate_list *list)
+{
+    size_t size = sizeof(struct address_row) + list->count * sizeof(struct claim);
+    vec_each(const struct candidate, candidate, list) {
+        const struct object *object = &candidate->service->object;
+        size += strlen(object->namespace) + strlen(object->name) + 2;
+    }
+    struct address_row *row = calloc(1, size);
+    if (!row)
+        return NULL;
+
+    row->address = *ip;
+    char *strings = (char *)&row->claims[list->count];
+    vec_each(const struct candidate, candidate, list) {
+        const struct object *object = &candidate->service->object;
+        struct claim *claim = &row->claims[row->claim_count++];
+        claim->namespace = strings;
+        strings = stpcpy(strings, object->namespace) + 1;
+        claim->name = strings;
+        strings = stpcpy(strings, object->name) + 1;
+        claim->origin = candidate->address->origin;
+        claim->reason = candidate->reason;
+        claim->ports = candidate->ports;
+        claim->forwarding = candidate->forwarding;
+        row->reason = MAX(row->reason, candidate->reason);
+    }
+    return row;
+}
+
+/* The protocol number of the oldest service that the address is announced for. */
+static uint8_t announced_protocol(const candidate_list *list)
+{
+    vec_each(const struct candidate, candidate, list) {
+        int class = candidate->service->route_class;
+        if (candidate->reason == REASON_ANNOUNCED)
+            return (
+                uint8_t)(class >= 0 ? ROUTE_PROTOCOL_CLASS_FIRST + class : ROUTE_PROTOCOL_SERVICE);
+    }
+    return 0;
+}
+
+/* What holds for the address as a whole overrules the services that would be announced. */
+static void overrule(candidate_list *list, enum address_reason reason)
+{
+    vec_each(struct candidate, candidate, list) {
+        if (candidate->reason == REASON_ANNOUNCED)
+            candidate->reason = reason;
+    }
+}
+
+int plan_address(const struct route_facts *facts, const struct ip *address,
+                 struct address_row **ret_row, struct faults *faults)
+{
+    candidate_list list = {};
+    int r = collect_candidates(facts, address, &list);
+    bool may_announce = false;
+
+    vec_each(struct candidate, candidate, &list) {
+        if (candidate->reason == REASON_IN_SERVICE_CIDR)
+            in_service_cidr_fault(faults, candidate);
+        if (candidate->reason == REASON_ANNOUNCED)
+            candidate->reason = judge_ports(facts, &list, candidate, faults);
+        may_announce |= candidate->reason >= REASON_NO_ENDPOINTS;
+    }
+    const struct hold *hold = active_hold(facts, address);
+    if (!is_proved(facts, address))
+        overrule(&list, REASON_NOT_PROVED);
+    else if (hold)
+        overrule(&list, REASON_HELD_DOWN);
+
+    struct address_row *row = NULL;
+    if (r == 0 && list.count) {
+        row = row_new(address, &list);
+        r = row ? 0 : -ENOMEM;
+    }
+    if (row) {
+        row->protocol = announced_protocol(&list);
+        row->guarded = may_announce && !is_real_address(facts, address);
+        row->held_until_ms = row->reason == REASON_HELD_DOWN ? hold->until_ms : 0;
+    }
+    vec_done(&list);
+    if (r == 0)
+        *ret_row = row;
+    return r;
+}
+
+void address_row_free(struct address_row *row)
+{
+    free(row);
+}
+
+int address_row_cmp(const void *a, const void *b)
+{
+    const struct address_row *const *first = a, *const *second = b;
+    return ip_cmp(&(*first)->address, &(*second)->address);
+}
+
+int proof_cmp(const void *a, const void *b)
+{
+    return ip_cmp(&((const struct proof *)a)->address, &((const struct proof *)b)->address);
+}
+
+int block_row_cmp(const void *a, const void *b)
+{
+    const struct block_row *first = a, *second = b;
+    int r = prefix_cmp(&first->prefix, &second->prefix);
+    return r ? r : strcmp(first->block, second->block);
+}
+
+int plan_block(const struct route_facts *facts, const struct address_block *block,
+               struct block_row ret_rows[static 2])
+{
+    if (!block || strcmp(block->node, facts->config->node) != 0)
+        return 0;
+
+    int count = 0;
+    const struct prefix *const prefixes[] = { &block->ipv4, &block->ipv6 };
+    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+        if (prefixes[i]->ip.family == IP_NONE)
+            continue;
+        struct block_row *row = &ret_rows[count++];
+        *row = (struct block_row){ .prefix = *prefixes[i], .reserved = block->reserved };
+        snprintf(row->block, sizeof(row->block), "%s", block->object.name);
+        snprintf(row->pool, sizeof(row->pool), "%s", block->pool);
+    }
+    return count;
+}
+
+static int plan_all_addresses(const struct route_facts *facts, struct sorted *rows,
+                              struct faults *faults)
+{
+    ip_list addresses = {};
+    int r = store_addresses(facts->store, &addresses);
+    vec_each(const struct ip, address, &addresses) {
+        struct address_row *row = NULL;
+        if (r == 0)
+            r = plan_address(facts, address, &row, faults);
+        if (row) {
+            r = sorted_put(rows, &row);
+            if (r < 0)
+                address_row_free(row);
+        }
+        if (r < 0)
+            break;
+    }
+    vec_done(&addresses);
+    return r;
+}
+
+static int plan_all_blocks(const struct route_facts *facts, struct sorted *rows)
+{
+    object_list blocks = {};
+    int r = store_list(facts->store, KIND_ADDRESS_BLOCK, &blocks);
+    vec_each(const struct object *, block, &blocks) {
+        struct block_row found[2];
+        int count = r == 0 ? plan_block(facts, to_address_block(*block), found) : 0;
+        for (int i = 0; r == 0 && i < count; i++)
+            r = sorted_put(rows, &found[i]);
+    }
+    vec_done(&blocks);
+    return r;
+}
+
+void route_plan_init(struct route_plan *plan)
+{
+    *plan = (struct route_plan){
+        .addresses = SORTED(struct address_row *, address_row_cmp),
+        .blocks = SORTED(struct block_row, block_row_cmp),
+    };
+}
+
+void route_plan_done(struct route_plan *plan)
+{
+    for (size_t i = 0; i < plan->addresses.count; i++)
+        address_row_free(*(struct address_row **)sorted_at(&plan->addresses, i));
+    sorted_done(&plan->addresses);
+    sorted_done(&plan->blocks);
+}
+
+int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan, struct faults *faults)
+{
+    struct route_plan plan;
+    route_plan_init(&plan);
+    int r = plan_all_addresses(facts, &plan.addresses, faults);
+    if (r == 0)
+        r = plan_all_blocks(facts, &plan.blocks);
+    if (r < 0)
+        route_plan_done(&plan);
+    else
+        *ret_plan = plan;
+    return r;
+}
