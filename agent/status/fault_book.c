@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The faults that hold now; the truth behind `agentctl faults`, the health of the agent, and the
+ * log lines about faults that come and go.
+ *
+ * Source, apply and agentd replace groups; api reads; agentd watches and logs. The book owns its
+ * faults: each is one allocation with its strings behind it, and the table is an array of pointers
+ * in the order of the output, so that a group is one stretch of it.
+ *
+ * A replacement happens in two steps. First everything that can fail: the new stretch is built,
+ * sorted and rid of twins, and the table grows. Then, without any failure possible, each new fault
+ * takes over the time of its old twin and the stretches are exchanged. Hence -ENOMEM leaves the
+ * book as it was. Of two faults that differ in the remedy only, the first in order of remedies
+ * stays, so that the order in which a producer found them does not show.
+ */
+#include "status/fault_book.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+struct entry {
+    struct held_fault fault;
+    bool stays; /* scratch of one replacement: its twin is in the other stretch */
+    char strings[];
+};
+
+struct entries {
+    VEC(struct entry *) list;
+};
+
+struct fault_book {
+    struct entries held;
+    fault_watcher watcher;
+    void *context;
+};
+
+static void entries_done(struct entries *entries)
+{
+    for (size_t i = 0; i < entries->list.count; i++)
+        free(entries->list.items[i]);
+    vec_done(&entries->list);
+}
+
+static int group_cmp(const struct held_fault *a, const struct held_fault *b)
+{
+    int r = strcmp(a->subsystem, b->subsystem);
+    return r != 0 ? r : strcmp(a->group, b->group);
+}
+
+static int fault_cmp(const struct held_fault *a, const struct held_fault *b)
+{
+    int r = group_cmp(a, b);
+    if (r == 0)
+        r = strcmp(a->place, b->place);
+    return r != 0 ? r : strcmp(a->message, b->message);
+}
+
+/* For qsort(): twins in order of their remedies, none last. */
+static int entry_cmp(const void *left, const void *right)
+{
+    const struct held_fault *a = &(*(struct entry *const *)left)->fault;
+    const struct held_fault *b = &(*(struct entry *const *)right)->fault;
+    int r = fault_cmp(a, b);
+    if (r != 0)
+        return r;
+    if (!a->remedy || !b->remedy)
+        return (a->remedy == NULL) - (b->remedy == NULL);
+    return strcmp(a->remedy, b->remedy);
+}
+
+static const char *append(char **at, const char *string)
+{
+    const char *copy = *at;
+    *at = stpcpy(*at, string) + 1;
+    return copy;
+}
+
+static struct entry *entry_new(const struct held_fault *fault)
+{
+    const char *remedy = fault->remedy ? fault->remedy : "";
+    size_t strings = strlen(fault->subsystem) + strlen(fault->group) + strlen(fault->place) +
+                     strlen(fault->message) + strlen(remedy) + 5;
+    struct entry *entry = malloc(sizeof(*entry) + strings);
+    if (!entry)
+        return NULL;
+
+    char *at = entry->strings;
+    entry->stays = false;
+    entry->fault.subsystem = append(&at, fault->subsystem);
+    entry->fault.group = append(&at, fault->group);
+    entry->fault.place = append(&at, fault->place);
+    entry->fault.message = append(&at, fault->message);
+    entry->fault.remedy = fault->remedy ? append(&at, remedy) : NULL;
+    entry->fault.since_wall_ms = fault->since_wall_ms;
+    return entry;
+}
+
+static int entries_add(struct entries *entries, const struct held_fault *fault)
+{
+    AUTOFREE struct entry *entry = entry_new(fault);
+    if (!entry)
+        return -ENOMEM;
+    int r = vec_push(&entries->list, entry);
+    if (r == 0)
+        (void)TAKE_PTR(entry);
+    return r;
+}
+
+static void drop_twins(struct entries *entries)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < entries->list.count; i++) {
+        struct entry *entry = entries->list.items[i];
+        if (kept > 0 && fault_cmp(&entries->list.items[kept - 1]->fault, &entry->fault) == 0)
+            free(entry);
+        else
+            entries->list.items[kept++] = entry;
+    }
+    entries->list.count = kept;
+}
+
+/* Fills the new stretch of a group; `group` carries what all its faults share. */
+static int build(const struct held_fault *group, const struct faults *faults,
+                 struct entries *entries)
+{
+    struct held_fault fault = *group;
+    vec_each(const struct fault, it, &faults->list) {
+        fault.place = it->place;
+        fault.message = it->message;
+        fault.remedy = it->remedy;
+        int r = entries_add(entries, &fault);
+        if (r < 0)
+            return r;
+    }
+    if (faults->incomplete) {
+        fault.place = *group->group ? group->group : group->subsystem;
+        fault.message = "memory ran out while faults were collected, some are not listed";
+        fault.remedy = "give the agent more memory";
+        int r = entries_add(entries, &fault);
+        if (r < 0)
+            return r;
+    }
+    vec_sort(&entries->list, entry_cmp);
+    drop_twins(entries);
+    return 0;
+}
+
+/* The index of the group's first fault or, with `past`, of the first one behind the group. */
+static size_t group_bound(const struct entries *held, const struct held_fault *group, bool past)
+{
+    size_t low = 0, high = held->list.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int r = group_cmp(&held->list.items[middle]->fault, group);
+        if (r < 0 || (past && r == 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Finds the twins in both stretches; the new ones have held since the old ones do. */
+static void match(struct entries *old, struct entries *new)
+{
+    for (size_t i = 0; i < old->list.count; i++)
+        old->list.items[i]->stays = false;
+
+    for (size_t i = 0, at = 0; i < new->list.count; i++) {
+        struct entry *entry = new->list.items[i];
+        while (at < old->list.count && fault_cmp(&old->list.items[at]->fault, &entry->fault) < 0)
+            at++;
+        if (at == old->list.count || fault_cmp(&old->list.items[at]->fault, &entry->fault) != 0)
+            continue;
+        old->list.items[at]->stays = entry->stays = true;
+        entry->fault.since_wall_ms = old->list.items[at]->fault.since_wall_ms;
+    }
+}
+
+/* Puts `new` where `old_count` entries stand from `first` on; room is reserved. */
+static void splice(struct entries *held, size_t first, size_t old_count, const struct entries *new)
+{
+    struct entry **at = held->list.items + first;
+    size_t tail = held->list.count - first - old_count;
+    if (tail)
+        memmove(at + new->list.count, at + old_count, tail * sizeof(*at));
+    if (new->list.count)
+        memcpy(at, new->list.items, new->list.count * sizeof(*at));
+    held->list.count = first + new->list.count + tail;
+}
+
+/* Tells the watcher of the entries that have no twin; returns their number. */
+static int report(const struct fault_book *book, enum fault_change change,
+                  const struct entries *entries)
+{
+    int count = 0;
+    for (size_t i = 0; i < entries->list.count; i++) {
+        const struct entry *entry = entries->list.items[i];
+        if (entry->stays)
+            continue;
+        count++;
+        if (book->watcher)
+            book->watcher(change, &entry->fault, book->context);
+    }
+    return count;
+}
+
+struct fault_book *fault_book_new(void)
+{
+    return calloc(1, sizeof(struct fault_book));
+}
+
+void fault_book_free(struct fault_book *book)
+{
+    if (!book)
+        return;
+    entries_done(&book->held);
+    free(book);
+}
+
+void fault_book_watch(struct fault_book *book, fault_watcher watcher, void *context)
+{
+    book->watcher = watcher;
+    book->context = context;
+}
+
+int fault_book_replace(struct fault_book *book, const char *subsystem, const char *group,
+                       const struct faults *faults, int64_t wall_ms)
+{
+    struct held_fault shared = { .subsystem = subsystem, .group = group, .since_wall_ms = wall_ms };
+    size_t first = group_bound(&book->held, &shared, false);
+    size_t old_count = group_bound(&book->held, &shared, true) - first;
+
+    CLEANUP(entries_done) struct entries old = { 0 }, new = { 0 };
+    int r = faults ? build(&shared, faults, &new) : 0;
+    if (r == 0)
+        r = vec_reserve(&old.list, old_count);
+    if (r == 0)
+        r = vec_reserve(&book->held.list, new.list.count);
+    if (r < 0)
+        return r;
+
+    for (size_t i = 0; i < old_count; i++)
+        old.list.items[old.list.count++] = book->held.list.items[first + i];
+    match(&old, &new);
+    splice(&book->held, first, old_count, &new);
+
+    (void)report(book, FAULT_CLEARED, &old);
+    int raised = report(book, FAULT_RAISED, &new);
+    vec_done(&new.list); /* its entries are the book's now */
+    return raised;
+}
+
+size_t fault_book_count(const struct fault_book *book)
+{
+    return book->held.list.count;
+}
+
+const struct held_fault *fault_book_at(const struct fault_book *book, size_t index)
+{
+    return &book->held.list.items[index]->fault;
+}
