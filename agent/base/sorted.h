@@ -41,6 +41,11 @@ static inline void *sorted_at(const struct sorted *table, size_t index)
     return table->items + index * table->size;
 }
 
+/* Every item, in order. */
+#define sorted_each(type, it, table)                                                               \
+    for (__typeof__(type) *it = (void *)(table)->items, *end_##it = it ? it + (table)->count : it; \
+         it < end_##it; it++)
+
 /*
  * Merges changes. They need no order; of several with equal items the last counts.
  * The array `changes` is used as scratch; no item may lie inside the table. Returns 0, or -ENOMEM

@@ -341,17 +341,22 @@ static int plan_all_addresses(const struct route_facts *facts, struct sorted *ro
     return r;
 }
 
-static int plan_all_blocks(const struct route_facts *facts, struct sorted *rows)
+int plan_blocks(const struct route_facts *facts, struct sorted *ret_rows)
 {
+    struct sorted rows = SORTED(struct block_row, block_row_cmp);
     object_list blocks = {};
     int r = store_list(facts->store, KIND_ADDRESS_BLOCK, &blocks);
     vec_each(const struct object *, block, &blocks) {
         struct block_row found[2];
         int count = r == 0 ? plan_block(facts, to_address_block(*block), found) : 0;
         for (int i = 0; r == 0 && i < count; i++)
-            r = sorted_put(rows, &found[i]);
+            r = sorted_put(&rows, &found[i]);
     }
     vec_done(&blocks);
+    if (r < 0)
+        sorted_done(&rows);
+    else
+        *ret_rows = rows;
     return r;
 }
 
@@ -377,7 +382,7 @@ int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan, st
     route_plan_init(&plan);
     int r = plan_all_addresses(facts, &plan.addresses, faults);
     if (r == 0)
-        r = plan_all_blocks(facts, &plan.blocks);
+        r = plan_blocks(facts, &plan.blocks);
     if (r < 0)
         route_plan_done(&plan);
     else

@@ -132,6 +132,9 @@ int plan_address(const struct route_facts *facts, const struct ip *address,
 int plan_block(const struct route_facts *facts, const struct address_block *block,
                struct block_row ret_rows[static 2]);
 
+/* The rows of all blocks of this node, from nothing. Returns 0 or -ENOMEM. */
+int plan_blocks(const struct route_facts *facts, struct sorted *ret_rows);
+
 /* The whole plan from nothing. Returns 0 or -ENOMEM. */
 int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan,
                 struct faults *faults);

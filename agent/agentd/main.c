@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The daemon's command line: agentd [--config FILE] [--check-config] [--version]. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentd/agent.h"
+#include "config/config.h"
+
+enum {
+    EXIT_USAGE = 64,  /* EX_USAGE */
+    EXIT_CONFIG = 78, /* EX_CONFIG; the unit has RestartPreventExitStatus=78 */
+};
+
+static const char usage[] =
+    "Usage: agentd [--config FILE] [--check-config]\n"
+    "\n"
+    "Keeps this node's pod-block and service routes in the kernel for BIRD.\n"
+    "\n"
+    "  --config FILE    configuration (default /etc/fingerpost/agentd.yaml)\n"
+    "  --check-config   say what is wrong with it, and exit 0 or 78\n"
+    "  --version        print the version\n"
+    "\n"
+    "SIGHUP reloads the configuration; SIGTERM stops, and leaves all routes in place.\n"
+    "See also: agentctl --help\n";
+
+static void print_faults(const struct faults *faults)
+{
+    vec_each(const struct fault, fault, &faults->list)
+        fprintf(stderr, "%s: %s\n", fault->place, fault->message);
+    fprintf(stderr, "%zu error%s.\n", faults->list.count, faults->list.count == 1 ? "" : "s");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "config", required_argument, NULL, 'c' },
+        { "check-config", no_argument, NULL, 'k' },
+        { "version", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    const char *path = "/etc/fingerpost/agentd.yaml";
+    bool check_only = false;
+
+    for (int c; (c = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
+        switch (c) {
+        case 'c':
+            path = optarg;
+            break;
+        case 'k':
+            check_only = true;
+            break;
+        case 'v':
+            printf("agentd %s\n", FINGERPOST_VERSION);
+            return EXIT_SUCCESS;
+        case 'h':
+            fputs(usage, stdout);
+            return EXIT_SUCCESS;
+        default:
+            return EXIT_USAGE;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "agentd: unexpected argument \"%s\"\n", argv[optind]);
+        return EXIT_USAGE;
+    }
+
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(config_freep) struct config *config = NULL;
+    int r = config_load(path, &config, &faults);
+    if (r < 0) {
+        print_faults(&faults);
+        return EXIT_CONFIG;
+    }
+    if (check_only)
+        return EXIT_SUCCESS;
+
+    CLEANUP(agent_freep) struct agent *agent = NULL;
+    r = agent_new(path, TAKE_PTR(config), &agent);
+    if (r == 0)
+        r = agent_run(agent);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decides when a pass over the planes is due, and of what: the store's changes, what others did in
+ * the kernel, the end of a hold-down, a retry, and the periodic doubt.
+ */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "agentd/route_engine.h"
+#include "base/cleanup.h"
+
+struct reconciler;
+
+struct reconcile_options {
+    sd_event *event;
+    struct route_engine *engine;
+    /* The generation up to which the source's events are in the store; see source/manifest.h. */
+    uint64_t (*loaded_generation)(void *context);
+    /* Called after each complete pass. */
+    void (*passed)(void *context);
+    void *context;
+};
+
+int reconciler_new(const struct reconcile_options *options, struct reconciler **ret_reconciler);
+void reconciler_free(struct reconciler *reconciler);
+DEFINE_CLEANUP(struct reconciler *, reconciler_free);
+
+/* A pass soon, after all pending input was taken in; over everything with `all`. */
+void reconciler_schedule(struct reconciler *reconciler, bool all);

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The pass over the routes; see route_engine.h.
+ *
+ * Order on the kernel's side is make-before-break: guards are written before the address is
+ * announced, and the announcement goes before its guard. Deletions of the export table come before
+ * its additions only as far as slots order them: two slots never depend on each other.
+ */
+#include "agentd/route_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+
+enum { BATCH = 1024 }; /* operations between two looks at the notification socket */
+
+void route_engine_init(struct route_engine *engine, const struct config *config,
+                       struct store *store, struct kernel *kernel, struct status *status)
+{
+    *engine = (struct route_engine){
+        .config = config,
+        .store = store,
+        .kernel = kernel,
+        .status = status,
+        .holds = SORTED(struct hold, hold_cmp),
+        .proofs = SORTED(struct proof, proof_cmp),
+    };
+    route_plan_init(&engine->plan);
+    troubles_init(&engine->troubles, status->faults);
+}
+
+void route_engine_done(struct route_engine *engine)
+{
+    route_plan_done(&engine->plan);
+    sorted_done(&engine->holds);
+    sorted_done(&engine->proofs);
+    troubles_done(&engine->troubles);
+}
+
+static struct route_facts engine_facts(const struct route_engine *engine, int64_t now_ms)
+{
+    return (struct route_facts){
+        .store = engine->store,
+        .config = engine->config,
+        .proofs = engine->config->services.enabled ? &engine->proofs : NULL,
+        .holds = &engine->holds,
+        .local_prefixes = kernel_local_prefixes(engine->kernel),
+        .now_ms = now_ms,
+    };
+}
+
+static int compare_ips(const void *a, const void *b)
+{
+    return ip_cmp(a, b);
+}
+
+static void sort_unique_ips(ip_list *list)
+{
+    vec_sort(list, compare_ips);
+    size_t kept = 0;
+    vec_each(struct ip, ip, list) {
+        if (kept == 0 || !ip_equal(&list->items[kept - 1], ip))
+            list->items[kept++] = *ip;
+    }
+    list->count = kept;
+}
+
+/* For a pass over everything: the addresses of all rows and all services. */
+static int all_addresses(const struct route_engine *engine, ip_list *addresses)
+{
+    vec_done(addresses);
+    int r = store_addresses(engine->store, addresses);
+    for (size_t i = 0; r == 0 && i < engine->plan.addresses.count; i++) {
+        const struct address_row *row =
+            *(struct address_row **)sorted_at(&engine->plan.addresses, i);
+        r = vec_push(addresses, row->address);
+    }
+    return r;
+}
+
+static int add_slots(route_list *slots, const struct route *routes, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (vec_push(slots, routes[i]) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_address_slots(const struct route_engine *engine, const struct address_row *row,
+                             route_list *slots)
+{
+    struct route routes[2];
+    return row ? add_slots(slots, routes, address_routes(engine->config, row, routes)) : 0;
+}
+
+static int add_block_slots(const struct route_engine *engine, const struct sorted *rows,
+                           route_list *slots)
+{
+    struct route routes[2];
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < rows->count; i++)
+        r = add_slots(slots, routes, block_routes(engine->config, sorted_at(rows, i), routes));
+    return r;
+}
+
+/* Keeps the hold-down of an address in step with its announcement. */
+static int note_transition(struct route_engine *engine, const struct ip *address,
+                           const struct address_row *old, const struct address_row *new,
+                           int64_t now_ms)
+{
+    bool before = old && old->reason == REASON_ANNOUNCED;
+    bool after = new &&new->reason == REASON_ANNOUNCED;
+    if (before == after)
+        return 0;
+
+    struct hold fresh = { .address = *address };
+    struct hold *hold = sorted_find(&engine->holds, &fresh);
+    if (after && hold)
+        hold_announce(hold, now_ms);
+    if (after)
+        return 0;
+    if (hold) {
+        hold_withdraw(hold, engine->config, now_ms);
+        return 0;
+    }
+    hold_withdraw(&fresh, engine->config, now_ms);
+    return sorted_put(&engine->holds, &fresh);
+}
+
+static void log_transition(const struct ip *address, const struct address_row *old,
+                           const struct address_row *new)
+{
+    enum address_reason before = old ? old->reason : REASON_COUNT;
+    enum address_reason after = new ? new->reason : REASON_COUNT;
+    char text[IP_STRLEN];
+    if (before == after || (before != REASON_ANNOUNCED && after != REASON_ANNOUNCED))
+        return;
+    log_info("%s: %s", ip_str(address, text),
+             after == REASON_ANNOUNCED ? "announced"
+             : new                     ? address_reason_text(after)
+                                       : "withdrawn: no service names it any more");
+}
+
+static char *address_group(const struct ip *address)
+{
+    char text[IP_STRLEN];
+    return text_format("address %s", ip_str(address, text));
+}
+
+/* Plans the addresses again and puts the new rows in place; their slots join the work. */
+static int replan_addresses(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    sort_unique_ips(&work->addresses);
+    size_t count = work->addresses.count;
+    AUTOFREE struct address_row **fresh = calloc(count + 1, sizeof(*fresh));
+    AUTOFREE struct address_row **stale = calloc(count + 1, sizeof(*stale));
+    AUTOFREE struct sorted_change *changes = calloc(count + 1, sizeof(*changes));
+    if (!fresh || !stale || !changes)
+        return -ENOMEM;
+
+    struct route_facts facts = engine_facts(engine, now_ms);
+    size_t planned = 0, changed = 0;
+    int r = 0;
+    for (; planned < count && r == 0; planned++) {
+        const struct ip *address = &work->addresses.items[planned];
+        struct address_row key = { .address = *address }, *key_ptr = &key;
+        struct address_row **old = sorted_find(&engine->plan.addresses, &key_ptr);
+        AUTOFAULTS struct faults faults = { 0 };
+        stale[planned] = old ? *old : NULL;
+        r = plan_address(&facts, address, &fresh[planned], &faults);
+        AUTOFREE char *group = r == 0 ? address_group(address) : NULL;
+        if (group && fault_book_replace(engine->status->faults, "services", group, &faults,
+                                        clock_wall_ms()) < 0)
+            r = -ENOMEM;
+        if (fresh[planned])
+            changes[changed++] = (struct sorted_change){ &fresh[planned], false };
+        else if (stale[planned])
+            changes[changed++] = (struct sorted_change){ &stale[planned], true };
+        if (r == 0 && !work->all)
+            r = add_address_slots(engine, stale[planned], &work->slots);
+        if (r == 0 && !work->all)
+            r = add_address_slots(engine, fresh[planned], &work->slots);
+    }
+    if (r == 0)
+        r = sorted_merge(&engine->plan.addresses, changes, changed);
+    for (size_t i = 0; i < planned; i++) {
+        const struct ip *address = &work->addresses.items[i];
+        if (r == 0) {
+            log_transition(address, stale[i], fresh[i]);
+            (void)note_transition(engine, address, stale[i], fresh[i], now_ms);
+        }
+        address_row_free(r == 0 ? stale[i] : fresh[i]);
+    }
+    return r;
+}
+
+static int replan_blocks(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    struct route_facts facts = engine_facts(engine, now_ms);
+    struct sorted rows;
+    int r = plan_blocks(&facts, &rows);
+    if (r < 0)
+        return r;
+    if (!work->all) {
+        r = add_block_slots(engine, &engine->plan.blocks, &work->slots);
+        if (r == 0)
+            r = add_block_slots(engine, &rows, &work->slots);
+    }
+    struct sorted old = r == 0 ? engine->plan.blocks : rows;
+    if (r == 0)
+        engine->plan.blocks = rows;
+    sorted_done(&old);
+    return r;
+}
+
+/* What is wanted and what is there in the slots of the work, both sorted. */
+static int collect_slots(const struct route_engine *engine, route_list *slots, route_list *want,
+                         route_list *have)
+{
+    const struct sorted *mirror = kernel_routes(engine->kernel);
+    vec_sort(slots, route_slot_cmp);
+    for (size_t i = 0; i < slots->count; i++) {
+        const struct route *slot = &slots->items[i];
+        if (i && route_slot_cmp(slot, &slots->items[i - 1]) == 0)
+            continue;
+        struct route wanted;
+        struct route first = { .table = slot->table,
+                               .prefix = slot->prefix,
+                               .metric = slot->metric };
+        if (plan_wanted_route(engine->config, &engine->plan, slot, &wanted) &&
+            vec_push(want, wanted) < 0)
+            return -ENOMEM;
+        for (size_t at = sorted_lower_bound(mirror, &first); at < mirror->count; at++) {
+            const struct route *route = sorted_at(mirror, at);
+            if (route_slot_cmp(route, slot) != 0)
+                break;
+            if (vec_push(have, *route) < 0)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int diff_work(const struct route_engine *engine, struct route_work *work,
+                     struct route_diff *ret_diff)
+{
+    const struct sorted *mirror = kernel_routes(engine->kernel);
+    uint32_t table = engine->config->routes.table;
+    route_list want = {}, have = {};
+    int r;
+    if (work->all) {
+        r = plan_route_list(engine->config, &engine->plan, &want);
+        if (r == 0)
+            r = diff_routes(want.items, want.count, (const struct route *)mirror->items,
+                            mirror->count, table, work->may_remove, ret_diff);
+    } else {
+        r = collect_slots(engine, &work->slots, &want, &have);
+        if (r == 0)
+            r = diff_routes(want.items, want.count, have.items, have.count, table, work->may_remove,
+                            ret_diff);
+    }
+    vec_done(&want);
+    vec_done(&have);
+    return r;
+}
+
+/* 0: guards come; 1: the export table; 2: guards go. */
+static int op_stage(const struct route_op *op, uint32_t export_table)
+{
+    if (op->route.table == export_table)
+        return 1;
+    return op->kind == OP_DELETE ? 2 : 0;
+}
+
+static void count_op(struct route_status *status, enum op_kind kind)
+{
+    status->added += kind == OP_ADD;
+    status->replaced += kind == OP_REPLACE;
+    status->deleted += kind == OP_DELETE;
+}
+
+/* Operations in slots that somebody else touched are repairs. */
+static void count_repairs(struct route_engine *engine, struct route_work *work,
+                          const struct route_diff *diff)
+{
+    vec_sort(&work->drift, route_slot_cmp);
+    vec_each(const struct route_op, op, &diff->ops) {
+        if (work->drift.count && bsearch(&op->route, work->drift.items, work->drift.count,
+                                         sizeof(*work->drift.items), route_slot_cmp))
+            engine->status->routes.repairs++;
+    }
+}
+
+static int apply_batch(struct route_engine *engine, const struct route_op *ops, size_t count)
+{
+    static struct op_result results[BATCH];
+    int r = kernel_apply_routes(engine->kernel, ops, count, results);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        if (results[i].error)
+            troubles_refused(&engine->troubles, &ops[i], results[i].error, results[i].text);
+        else
+            count_op(&engine->status->routes, ops[i].kind);
+    }
+    int read = kernel_read(engine->kernel);
+    return r < 0 ? r : read;
+}
+
+static int apply_routes(struct route_engine *engine, const struct route_diff *diff)
+{
+    AUTOFREE struct route_op *batch = calloc(BATCH, sizeof(*batch));
+    if (!batch)
+        return -ENOMEM;
+    size_t filled = 0;
+    int r = 0;
+    for (int stage = 0; stage <= 2; stage++) {
+        vec_each(const struct route_op, op, &diff->ops) {
+            if (op_stage(op, engine->config->routes.table) != stage)
+                continue;
+            batch[filled++] = *op;
+            if (filled < BATCH)
+                continue;
+            r = apply_batch(engine, batch, filled);
+            if (r < 0)
+                return r;
+            filled = 0;
+        }
+    }
+    return filled ? apply_batch(engine, batch, filled) : 0;
+}
+
+/* Rules are few: they are always compared whole. */
+static int apply_rules(struct route_engine *engine, bool may_remove)
+{
+    const struct sorted *have = kernel_rules(engine->kernel);
+    rule_list want = {};
+    rule_op_list ops = {};
+    int r = plan_rule_list(&engine->plan, &want);
+    if (r == 0)
+        r = diff_rules(want.items, want.count, (const struct rule *)have->items, have->count,
+                       may_remove, &ops);
+    AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
+    if (r == 0 && !results)
+        r = -ENOMEM;
+    if (r == 0 && ops.count)
+        r = kernel_apply_rules(engine->kernel, ops.items, ops.count, results);
+
+    AUTOFAULTS struct faults faults = { 0 };
+    for (size_t i = 0; r == 0 && i < ops.count; i++) {
+        char rule[ROUTE_STRLEN];
+        if (results[i].error)
+            faults_add(&faults, "ip rule", NULL, "the kernel refuses to %s %s: %s (%s)",
+                       ops.items[i].kind == OP_ADD ? "add" : "delete",
+                       rule_str(&ops.items[i].rule, rule), strerror(-results[i].error),
+                       results[i].text);
+    }
+    sorted_each(const struct rule, rule, have) {
+        char text[ROUTE_STRLEN];
+        if (rule->table == engine->config->routes.table)
+            faults_add(&faults, "ip rule", "delete that rule: this table is for BIRD only",
+                       "\"%s\" routes by the export table, whose blackholes drop traffic",
+                       rule_str(rule, text));
+    }
+    int count = (int)ops.count;
+    if (r == 0 && fault_book_replace(engine->status->faults, "routes", "ip rule", &faults,
+                                     clock_wall_ms()) < 0)
+        r = -ENOMEM;
+    if (r == 0 && count)
+        r = kernel_read(engine->kernel);
+    vec_done(&want);
+    vec_done(&ops);
+    return r < 0 ? r : count;
+}
+
+static void report_blocked(struct route_engine *engine, const struct route_diff *diff)
+{
+    const struct sorted *mirror = kernel_routes(engine->kernel);
+    vec_each(const struct route, wanted, &diff->blocked) {
+        struct route first = { .table = wanted->table,
+                               .prefix = wanted->prefix,
+                               .metric = wanted->metric };
+        size_t at = sorted_lower_bound(mirror, &first);
+        if (at < mirror->count)
+            troubles_blocked(&engine->troubles, wanted, sorted_at(mirror, at));
+    }
+}
+
+int route_engine_pass(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    int r = work->all ? all_addresses(engine, &work->addresses) : 0;
+    if (r == 0)
+        r = replan_addresses(engine, work, now_ms);
+    if (r == 0 && (work->all || work->blocks))
+        r = replan_blocks(engine, work, now_ms);
+
+    struct route_diff diff = { 0 };
+    if (r == 0 && !work->all)
+        r = add_slots(&work->slots, work->drift.items, (int)work->drift.count);
+    if (r == 0)
+        r = diff_work(engine, work, &diff);
+    if (r < 0)
+        return r;
+
+    if (work->all)
+        troubles_examine_all(&engine->troubles);
+    else
+        troubles_examine(&engine->troubles, work->slots.items, work->slots.count);
+    report_blocked(engine, &diff);
+    count_repairs(engine, work, &diff);
+    int ops = (int)diff.ops.count;
+    r = apply_routes(engine, &diff);
+    if (r == 0) {
+        troubles_settle(&engine->troubles);
+        r = apply_rules(engine, work->may_remove);
+    }
+    route_diff_done(&diff);
+    return r < 0 ? r : r + ops;
+}
+
+void route_work_done(struct route_work *work)
+{
+    vec_done(&work->addresses);
+    vec_done(&work->drift);
+    vec_done(&work->slots);
+}
+
+int64_t route_engine_next_hold(const struct route_engine *engine, int64_t now_ms)
+{
+    int64_t next = INT64_MAX;
+    sorted_each(const struct hold, hold, &engine->holds) {
+        if (hold->announced_ms == 0 && hold->until_ms > now_ms)
+            next = MIN(next, hold->until_ms);
+    }
+    return next;
+}
+
+int route_engine_due_holds(struct route_engine *engine, int64_t now_ms, ip_list *addresses)
+{
+    struct sorted kept = SORTED(struct hold, hold_cmp);
+    int r = 0;
+    sorted_each(const struct hold, hold, &engine->holds) {
+        if (hold->announced_ms == 0 && hold->until_ms <= now_ms && r == 0)
+            r = vec_push(addresses, hold->address);
+        if (r == 0 && !hold_is_idle(hold, engine->config, now_ms))
+            r = sorted_put(&kept, hold);
+    }
+    struct sorted old = r == 0 ? engine->holds : kept;
+    if (r == 0)
+        engine->holds = kept;
+    sorted_done(&old);
+    return r;
+}
+
+void route_engine_count(struct route_engine *engine)
+{
+    struct route_status *status = &engine->status->routes;
+    uint32_t table = engine->config->routes.table;
+    status->wanted = status->installed = status->foreign = 0;
+    status->announced = status->withheld = status->held = 0;
+
+    sorted_each(struct address_row *const, row, &engine->plan.addresses) {
+        struct route routes[2];
+        status->wanted += (uint32_t)address_routes(engine->config, *row, routes);
+        status->announced += (*row)->reason == REASON_ANNOUNCED;
+        status->withheld += (*row)->reason != REASON_ANNOUNCED;
+        status->held += (*row)->reason == REASON_HELD_DOWN;
+    }
+    status->blocks = (uint32_t)engine->plan.blocks.count;
+    status->wanted += 2 * status->blocks;
+    sorted_each(const struct route, route, kernel_routes(engine->kernel)) {
+        bool ours = route_is_ours(route, table);
+        status->installed += ours;
+        status->foreign += !ours;
+    }
+    status->refused = (uint32_t)troubles_count(&engine->troubles, true);
+    status->blocked = (uint32_t)troubles_count(&engine->troubles, false);
+}
