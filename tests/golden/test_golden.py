@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Manifests in, tables out: `agentctl plan` over each case, compared with its expected.txt.
+
+A case is a folder with manifests/ and, where the defaults do not do, config.yaml. After a change of
+behaviour, `GOLDEN_UPDATE=1 tools/test golden` writes the expectations anew: review the diff.
+Each case is planned again with its documents shuffled over files of other names: order must not
+matter.
+"""
+
+import os
+import pathlib
+import random
+import re
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+AGENTCTL = os.environ.get("AGENTCTL", str(HERE.parents[1] / "build/agent/agentctl/agentctl"))
+CASES = sorted(p.parent.name for p in HERE.glob("*/manifests"))
+
+
+def plan(case, manifests):
+    command = [AGENTCTL, "plan", "-f", str(manifests), "--node", "node-1"]
+    config = HERE / case / "config.yaml"
+    if config.exists():
+        command += ["--config", str(config)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode in (0, 1), result.stderr
+    faults = result.stderr.replace(str(manifests) + "/", "")
+    return result.stdout + ("faults:\n" + faults if faults else "")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_case(case):
+    expected = HERE / case / "expected.txt"
+    got = plan(case, HERE / case / "manifests")
+    if os.environ.get("GOLDEN_UPDATE"):
+        expected.write_text(got)
+    assert got == expected.read_text()
+
+
+def without_places(text):
+    """Faults name file and line, which the shuffle changes."""
+    return sorted(re.sub(r"^\S+\.yaml:\d+:\d+: ", "", line) for line in text.splitlines())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_order_does_not_matter(case, tmp_path):
+    expected = plan(case, HERE / case / "manifests")
+    documents = []
+    for path in (HERE / case / "manifests").iterdir():
+        documents += path.read_text().split("\n---\n")
+    shuffle = random.Random(case)
+    for attempt in range(3):
+        shuffle.shuffle(documents)
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        for i, document in enumerate(documents):
+            (folder / f"{i % 3}.yaml").open("a").write("---\n" + document + "\n")
+        assert without_places(plan(case, folder)) == without_places(expected)
