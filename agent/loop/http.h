@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small HTTP server in the event loop: libmicrohttpd with an external loop, no threads.
- * One server serves one listening socket; bodies of requests are refused above 64 KiB.
+ *
+ * One server serves one listening socket and up to 64 connections, each closed when silent for 30
+ * seconds. Methods other than GET, HEAD and POST are refused with 405; a HEAD is answered like
+ * a GET, whose body is then left out. Bodies of requests are dropped, and refused with 413 above
+ * 64 KiB.
  */
 #pragma once
 
@@ -29,10 +33,13 @@ struct http_reply {
     size_t size;
 };
 
-/* A query argument of the request, decoded; NULL if absent. Borrowed while the handler runs. */
+/*
+ * A query argument, decoded; NULL if absent or without "=". Names match in any case. Borrowed while
+ * the handler runs.
+ */
 const char *http_query(const struct http_request *request, const char *name);
 
-/* Fills in the reply. Must not block. */
+/* Fills in the reply. Must not block, and must not free the server. */
 typedef void (*http_handler)(const struct http_request *request, struct http_reply *reply,
                              void *context);
 
@@ -40,12 +47,14 @@ struct http_server;
 
 /*
  * Serves a unix socket at `path` (replaced if a stale one is there; mode 0660, group `gid` unless
- * (gid_t)-1). Unlinked on free. Returns 0 or -errno (-EADDRINUSE: somebody answers there).
+ * (gid_t)-1). Unlinked on free. Returns 0 or -errno (-EADDRINUSE: somebody answers there;
+ * -ENOTSOCK: the file there is no socket).
  */
 int http_listen_unix(sd_event *event, const char *path, gid_t gid, http_handler handler,
                      void *context, struct http_server **ret_server);
 
-/* Serves TCP at "address:port" or "[address]:port". Returns 0 or -errno. */
+/* Serves TCP at "address:port" or "[address]:port". Returns 0 or -errno (-EINVAL: not of the form).
+ */
 int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler, void *context,
                     struct http_server **ret_server);
 
