@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One blocking request over the agent's unix socket, for agentctl.
+ *
+ * libcurl tells of a refused connection only that it was refused; why is in the errno of
+ * connect(), which agentctl turns into a sentence (not running, not permitted). With a unix socket
+ * libcurl ignores the proxies of the environment. The agent is trusted with the content of its
+ * answer but not with its size.
+ */
+#include "client/agent.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include <curl/curl.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+static const size_t body_limit = (size_t)256 << 20;
+
+DEFINE_CLEANUP(CURL *, curl_easy_cleanup);
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *context)
+{
+    struct text *body = context;
+    size_t length = size * count;
+    if (length > body_limit - body->length)
+        return 0;
+    text_add_bytes(body, bytes, length);
+    return text_error(body) < 0 ? 0 : length;
+}
+
+static CURLcode set_options(CURL *curl, const char *socket, const char *url, int64_t timeout_ms,
+                            struct text *body)
+{
+    CURLcode r = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(curl, CURLOPT_URL, url);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
+    return r;
+}
+
+static int error_of(CURL *curl, CURLcode code, const struct text *body)
+{
+    long connect_errno = 0;
+    switch (code) {
+    case CURLE_OK:
+        return text_error(body);
+    case CURLE_COULDNT_CONNECT:
+        (void)curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &connect_errno);
+        return connect_errno ? -(int)connect_errno : -ECONNREFUSED;
+    case CURLE_OPERATION_TIMEDOUT:
+        return -ETIMEDOUT;
+    case CURLE_OUT_OF_MEMORY:
+        return -ENOMEM;
+    case CURLE_WRITE_ERROR:
+        return text_error(body) < 0 ? -ENOMEM : -EFBIG;
+    default:
+        return -EPROTO;
+    }
+}
+
+int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
+              char **ret_body)
+{
+    if (strlen(socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+        return -ENAMETOOLONG;
+    AUTOFREE char *url = text_format("http://agent%s", path);
+    CLEANUP(curl_easy_cleanupp) CURL *curl = curl_easy_init();
+    if (!url || !curl)
+        return -ENOMEM;
+
+    AUTOTEXT struct text body = { 0 };
+    CURLcode code = set_options(curl, socket, url, timeout_ms, &body);
+    if (code == CURLE_OK)
+        code = curl_easy_perform(curl);
+    int r = error_of(curl, code, &body);
+    if (r < 0)
+        return r;
+    long status = 0;
+    (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    char *taken = text_take(&body);
+    if (!taken)
+        return -ENOMEM;
+    *ret_status = status;
+    *ret_body = taken;
+    return 0;
+}
