@@ -87,6 +87,8 @@ bool rule_is_ours(const struct rule *rule)
 static const char *protocol_name(uint8_t protocol, char buffer[static 4])
 {
     switch (protocol) {
+    case RTPROT_UNSPEC:
+        return "unspec";
     case RTPROT_KERNEL:
         return "kernel";
     case RTPROT_BOOT:
