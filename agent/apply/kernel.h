@@ -37,7 +37,8 @@ struct kernel_events {
     routes;          /* came, went or changed by someone else's hand; duplicates possible */
     bool rules;      /* some rule changed */
     bool addresses;  /* some interface address changed */
-    bool resynced;   /* notifications were lost: everything may have changed */
+    bool resynced;   /* a dump found routes other than notified, or notifications were
+                        lost: everything may have changed */
     uint32_t writer; /* netlink port id of the last foreign change to one of our routes
                         or rules; usually a process id; 0: none or unknown */
 };
@@ -51,13 +52,16 @@ int kernel_read(struct kernel *kernel);
 const struct kernel_events *kernel_events(const struct kernel *kernel);
 void kernel_events_done(struct kernel *kernel);
 
-/* Dumps everything again. Returns 0 or -errno with the old mirror. */
+/* Takes in what is queued, then dumps everything again. Returns 0 or -errno with the old mirror. */
 int kernel_resync(struct kernel *kernel);
 
 /* The mirror: struct route, struct rule, struct prefix. Borrowed until the next call. */
 const struct sorted *kernel_routes(const struct kernel *kernel);
 const struct sorted *kernel_rules(const struct kernel *kernel);
-/* Each interface address as a host prefix and with its own length (the on-link network). */
+/*
+ * Each interface address as a host prefix and with its own length (the on-link network); not those
+ * for which ip_is_special(): loopback, link-local.
+ */
 const struct sorted *kernel_local_prefixes(const struct kernel *kernel);
 
 /* What became of one operation. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thin layer over libmnl for request sockets.
+ * A thin layer over libmnl: one socket for requests, one for notifications.
  *
  * Building has a sticky error: nl_put_*() return nothing, the first overflow is remembered and
- * nl_batch_add() or nl_dump() returns it. Replies carry the kernel's extended ack text, which
+ * nl_batch() or nl_dump() reports it. Replies carry the kernel's extended ack text, which
  * libmnl alone would drop. Dumps that a concurrent change interrupts (NLM_F_DUMP_INTR) start over.
  */
 #pragma once
@@ -27,6 +27,15 @@ int nl_open(struct nl_socket **ret_socket);
 void nl_close(struct nl_socket *socket);
 DEFINE_CLEANUP(struct nl_socket *, nl_close);
 
+/*
+ * Opens a NETLINK_ROUTE socket that hears these groups (RTNLGRP_*), with a receive buffer as large
+ * as we may make it. Returns 0 or -errno.
+ */
+int nl_open_listener(const uint32_t *groups, size_t count, struct nl_socket **ret_socket);
+
+/* To be polled for input. */
+int nl_fd(const struct nl_socket *socket);
+
 /* The port id by which notifications name this socket's changes. */
 uint32_t nl_port_id(const struct nl_socket *socket);
 
@@ -45,19 +54,19 @@ void nl_put_u32(struct nl_request *request, uint16_t attribute, uint32_t value);
 void nl_put_string(struct nl_request *request, uint16_t attribute, const char *value);
 void nl_put_ip(struct nl_request *request, uint16_t attribute, const struct ip *ip);
 
-/* What became of one request of a batch. */
+/* What became of one request of a batch. An overflown request is not sent: -EMSGSIZE. */
 struct nl_result {
     int error;     /* 0 or -errno from the kernel */
     char text[96]; /* extended ack, "" if it gave none */
 };
 
-/* Called for each row of a dump, with the whole message. A negative return ends the dump. */
+/* Called for each row of a dump or each notification, with the whole message. */
 typedef int (*nl_row_fn)(const struct nlmsghdr *row, void *context);
 
 /*
  * Runs a dump. `restart` (may be NULL) is called before each repetition, so that the caller can
- * drop the rows of the interrupted attempt. Returns 0, -EAGAIN after 10 interrupted attempts,
- * what a row returned, or -errno.
+ * drop the rows of the interrupted attempt. A negative return of `on_row` ends the dump. Returns 0,
+ * -EAGAIN after 10 interrupted attempts, what a row returned, or -errno.
  */
 int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row,
             void (*restart)(void *context), void *context);
@@ -69,6 +78,17 @@ int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_r
  */
 int nl_batch(struct nl_socket *socket, struct nl_request *requests, size_t count,
              struct nl_result *results);
+
+/*
+ * Hands all queued notifications to `on_row`, without waiting for more. The first negative return
+ * ends it. Returns 0, what a row returned, -ENOBUFS if notifications were lost (those still queued
+ * are thrown away: the caller has to dump), or -errno.
+ */
+int nl_receive(struct nl_socket *socket, nl_row_fn on_row, void *context);
+
+/* The attribute behind `previous` (NULL: the first one) of a message, or NULL. */
+const struct nlattr *nl_next_attribute(const struct nlmsghdr *message, size_t fixed_size,
+                                       const struct nlattr *previous);
 
 /* Wanted attributes in BIRD's manner: only these, and only of this exact size, reach the logic. */
 struct nl_wanted {

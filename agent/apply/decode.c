@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * rtnetlink messages into values.
+ *
+ * What the kernel tells in two ways is made one here. An IPv6 route of type blackhole,
+ * unreachable, prohibit or throw has the loopback as its device, an IPv4 one has none: both have
+ * none for us, so that wanted and actual routes compare. Routes with several next hops, or with a
+ * next hop object, have no device either.
+ *
+ * Left out are routes with a TOS (IPv4) or a source prefix (IPv6): they stand in slots of their
+ * own, beside ours, and BIRD learns neither. Left out are addresses that can't be anybody's
+ * service (ip_is_special()): loopback and link-local.
+ */
+#include "apply/decode.h"
+
+#include <linux/fib_rules.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "apply/netlink/nl.h"
+#include "base/macro.h"
+
+bool route_is_mirrored(const struct route *route, uint32_t export_table)
+{
+    return route->table == export_table || route->table == ROUTE_TABLE_GUARD ||
+           (route->table == ROUTE_TABLE_MAIN && route->protocol == ROUTE_PROTOCOL_GUARD);
+}
+
+bool rule_is_mirrored(const struct rule *rule, uint32_t export_table)
+{
+    return rule->protocol == ROUTE_PROTOCOL_GUARD || rule->table == export_table ||
+           rule->table == ROUTE_TABLE_GUARD;
+}
+
+bool route_forwards(const struct route *route)
+{
+    return route->type != RTN_BLACKHOLE && route->type != RTN_UNREACHABLE &&
+           route->type != RTN_PROHIBIT && route->type != RTN_THROW;
+}
+
+/* Tables above 255 have no place in the fixed part; RT_TABLE_COMPAT stands there then. */
+bool decode_route_matters(const struct nlmsghdr *message, uint32_t export_table)
+{
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(struct rtmsg))
+        return false;
+    const struct rtmsg *fixed = mnl_nlmsg_get_payload(message);
+    if (fixed->rtm_flags & RTM_F_CLONED)
+        return false;
+    if (fixed->rtm_table == RT_TABLE_MAIN)
+        return fixed->rtm_protocol == ROUTE_PROTOCOL_GUARD ||
+               (message->nlmsg_flags & NLM_F_REPLACE);
+    return fixed->rtm_table == ROUTE_TABLE_GUARD || fixed->rtm_table == export_table ||
+           (fixed->rtm_table == RT_TABLE_COMPAT && export_table > UINT8_MAX);
+}
+
+/* 0 for what is neither IPv4 nor IPv6 (multicast routing has families of its own). */
+static uint8_t family_of(uint8_t address_family)
+{
+    return address_family == AF_INET ? IP_V4 : address_family == AF_INET6 ? IP_V6 : IP_NONE;
+}
+
+static struct ip get_ip(uint8_t family, const struct nlattr *attribute)
+{
+    struct ip ip = { .family = family };
+    if (attribute)
+        memcpy(ip.bytes, mnl_attr_get_payload(attribute), ip_size(&ip));
+    return ip;
+}
+
+static uint32_t get_u32(const struct nlattr *attribute, uint32_t otherwise)
+{
+    return attribute ? mnl_attr_get_u32(attribute) : otherwise;
+}
+
+bool decode_route(const struct nlmsghdr *message, struct route *ret_route)
+{
+    const struct rtmsg *fixed = mnl_nlmsg_get_payload(message);
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed))
+        return false;
+    struct prefix prefix = { { .family = family_of(fixed->rtm_family) }, fixed->rtm_dst_len };
+    if (prefix.ip.family == IP_NONE || prefix.length > ip_bits(&prefix.ip) || fixed->rtm_tos ||
+        fixed->rtm_src_len || (fixed->rtm_flags & RTM_F_CLONED))
+        return false;
+
+    const struct nl_wanted wanted[] = {
+        { RTA_DST, (uint16_t)ip_size(&prefix.ip) },
+        { RTA_TABLE, sizeof(uint32_t) },
+        { RTA_PRIORITY, sizeof(uint32_t) },
+        { RTA_OIF, sizeof(uint32_t) },
+    };
+    const struct nlattr *attributes[RTA_TABLE + 1];
+    nl_parse(message, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, RTA_TABLE);
+    if (prefix.length > 0 && !attributes[RTA_DST])
+        return false;
+    prefix.ip = get_ip(prefix.ip.family, attributes[RTA_DST]);
+
+    struct route route = {
+        .table = get_u32(attributes[RTA_TABLE], fixed->rtm_table),
+        .prefix = prefix,
+        .metric = get_u32(attributes[RTA_PRIORITY], 0),
+        .protocol = fixed->rtm_protocol,
+        .type = fixed->rtm_type,
+    };
+    if (route_forwards(&route))
+        route.ifindex = get_u32(attributes[RTA_OIF], 0);
+    *ret_route = route;
+    return true;
+}
+
+/*
+ * True if the rule says more than struct rule can hold. The kernel sends a selector only where one
+ * is set, so an attribute that we don't know, be it of a later kernel, is one more selector.
+ */
+static bool has_more(const struct nlmsghdr *message, const struct fib_rule_hdr *fixed)
+{
+    if (fixed->dst_len || fixed->src_len || fixed->tos || fixed->action != FR_ACT_TO_TBL ||
+        (fixed->flags & FIB_RULE_FIND_SADDR))
+        return true;
+    const struct nlattr *it = NULL;
+    while ((it = nl_next_attribute(message, sizeof(*fixed), it))) {
+        switch (mnl_attr_get_type(it)) {
+        case FRA_IIFNAME:
+        case FRA_PRIORITY:
+        case FRA_TABLE:
+        case FRA_PROTOCOL:
+        case FRA_PAD:
+            break;
+        case FRA_SUPPRESS_PREFIXLEN: /* always there; -1 is none */
+            if (mnl_attr_get_payload_len(it) != sizeof(uint32_t) ||
+                mnl_attr_get_u32(it) != UINT32_MAX)
+                return true;
+            break;
+        default:
+            return true;
+        }
+    }
+    return false;
+}
+
+bool decode_rule(const struct nlmsghdr *message, struct rule *ret_rule)
+{
+    static const struct nl_wanted wanted[] = {
+        { FRA_IIFNAME, 0 },
+        { FRA_PRIORITY, sizeof(uint32_t) },
+        { FRA_TABLE, sizeof(uint32_t) },
+        { FRA_PROTOCOL, sizeof(uint8_t) },
+    };
+    const struct fib_rule_hdr *fixed = mnl_nlmsg_get_payload(message);
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed) || family_of(fixed->family) == IP_NONE)
+        return false;
+
+    const struct nlattr *attributes[FRA_PROTOCOL + 1];
+    nl_parse(message, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, FRA_PROTOCOL);
+    struct rule rule = {
+        .family = family_of(fixed->family),
+        .priority = get_u32(attributes[FRA_PRIORITY], 0),
+        .table = get_u32(attributes[FRA_TABLE], fixed->table),
+        .invert = (fixed->flags & FIB_RULE_INVERT) != 0,
+        .other = has_more(message, fixed),
+    };
+    if (attributes[FRA_PROTOCOL])
+        rule.protocol = mnl_attr_get_u8(attributes[FRA_PROTOCOL]);
+    if (attributes[FRA_IIFNAME]) {
+        const char *name = mnl_attr_get_str(attributes[FRA_IIFNAME]);
+        memcpy(rule.iif, name, strnlen(name, sizeof(rule.iif) - 1));
+    }
+    *ret_rule = rule;
+    return true;
+}
+
+static struct prefix network_of(const struct ip *ip, uint8_t length)
+{
+    struct prefix network = { .ip = { .family = ip->family }, .length = length };
+    memcpy(network.ip.bytes, ip->bytes, (length + 7u) / 8);
+    if (length % 8)
+        network.ip.bytes[length / 8] &= (uint8_t)(0xff00u >> length % 8);
+    return network;
+}
+
+/* IFA_LOCAL is the own address; where it is missing, or of a link with a peer, IFA_ADDRESS is the
+ * own address or the peer's, and the prefix length is always that of IFA_ADDRESS. */
+bool decode_address(const struct nlmsghdr *message, struct prefix *ret_host,
+                    struct prefix *ret_network)
+{
+    const struct ifaddrmsg *fixed = mnl_nlmsg_get_payload(message);
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed) ||
+        family_of(fixed->ifa_family) == IP_NONE)
+        return false;
+
+    uint8_t family = family_of(fixed->ifa_family);
+    uint16_t size = family == IP_V4 ? 4 : 16;
+    const struct nl_wanted wanted[] = { { IFA_LOCAL, size }, { IFA_ADDRESS, size } };
+    const struct nlattr *attributes[IFA_LOCAL + 1];
+    nl_parse(message, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, IFA_LOCAL);
+    if (!attributes[IFA_ADDRESS])
+        attributes[IFA_ADDRESS] = attributes[IFA_LOCAL];
+    if (!attributes[IFA_LOCAL])
+        attributes[IFA_LOCAL] = attributes[IFA_ADDRESS];
+
+    struct ip local = get_ip(family, attributes[IFA_LOCAL]);
+    struct ip address = get_ip(family, attributes[IFA_ADDRESS]);
+    if (ip_is_special(&local) || fixed->ifa_prefixlen > ip_bits(&address))
+        return false;
+    *ret_host = ip_host_prefix(&local);
+    *ret_network = network_of(&address, fixed->ifa_prefixlen);
+    return true;
+}

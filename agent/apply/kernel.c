@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The mirror of the kernel's tables, and what others did to it.
+ *
+ * Two sockets: requests (dumps and writes) and notifications. The kernel names in each
+ * notification the port that asked for the change; ours is the request socket's, opened first, so
+ * that its port is our process id, as with other tools.
+ *
+ * Routes follow their notifications (replay.c). Rules and addresses are few and change rarely: any
+ * change dumps them anew, which also keeps a network that two interfaces share. Part of the truth
+ * is never notified, and ends in a dump as well:
+ *
+ * - notifications lost, because our buffer was full (ENOBUFS);
+ * - routes that the kernel drops without a word with a link, an address or a next hop object that
+ *   they need. All IPv4 routes that forward go that way, IPv6 ones with the sysctl
+ *   skip_notify_on_dev_down. Ours forward nothing, so a dump follows only while some foreign route
+ *   in the mirror does;
+ * - what replay.c finds doubtful, and any change while two of the kernel's routes look alike to us
+ *   (an IPv6 replace among several can make such twins): one may go, and the other stay.
+ *
+ * A dump starts with the queue emptied. What is notified while it runs is played onto its result
+ * afterwards; a slot's last event says how it ends, so playing an event twice does no harm.
+ */
+#include "apply/kernel.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdlib.h>
+
+#include "apply/decode.h"
+#include "apply/dump.h"
+#include "apply/netlink/nl.h"
+#include "apply/replay.h"
+#include "apply/write.h"
+#include "base/macro.h"
+
+enum { WRITE_CHUNK = 4096 };
+
+/* Parts of the mirror that notifications do not tell any more. */
+enum stale {
+    STALE_ROUTES = 1 << 0,
+    STALE_RULES = 1 << 1,
+    STALE_PREFIXES = 1 << 2,
+    STALE_ALL = STALE_ROUTES | STALE_RULES | STALE_PREFIXES,
+};
+
+struct kernel {
+    struct nl_socket *requests, *notifications;
+    uint32_t export_table;
+    struct sorted routes, rules, prefixes;
+    bool twins;     /* two routes of the kernel are one in the mirror */
+    unsigned stale; /* enum stale */
+
+    struct kernel_events events;
+    uint32_t writer_order; /* of the event that named events.writer */
+
+    /* What kernel_read() has heard and not yet worked in. */
+    route_event_list heard;
+    uint32_t order;
+    bool flushed; /* something went that routes may have needed */
+};
+
+static void name_writer(struct kernel *kernel, uint32_t port, uint32_t order)
+{
+    if (port == 0 || order < kernel->writer_order)
+        return;
+    kernel->events.writer = port;
+    kernel->writer_order = order;
+}
+
+static bool is_own(const struct kernel *kernel, uint32_t port)
+{
+    return port == nl_port_id(kernel->requests);
+}
+
+static int hear_route(struct kernel *kernel, const struct nlmsghdr *message)
+{
+    struct route_event event = {
+        .port = message->nlmsg_pid,
+        .order = kernel->order,
+        .remove = message->nlmsg_type == RTM_DELROUTE,
+        .replace = message->nlmsg_type == RTM_NEWROUTE && (message->nlmsg_flags & NLM_F_REPLACE),
+    };
+    if (!decode_route_matters(message, kernel->export_table) ||
+        !decode_route(message, &event.route))
+        return 0;
+    /* In main, a foreign route matters where it may have replaced a guard, known by its metric. */
+    if (!route_is_mirrored(&event.route, kernel->export_table) &&
+        (event.route.table != ROUTE_TABLE_MAIN || event.route.metric != ROUTE_METRIC_GUARD))
+        return 0;
+    return vec_push(&kernel->heard, event);
+}
+
+static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
+{
+    struct rule rule;
+    if (!decode_rule(message, &rule) || !rule_is_mirrored(&rule, kernel->export_table))
+        return;
+    kernel->stale |= STALE_RULES;
+    if (is_own(kernel, message->nlmsg_pid))
+        return;
+    kernel->events.rules = true;
+    if (rule_is_ours(&rule))
+        name_writer(kernel, message->nlmsg_pid, kernel->order);
+}
+
+static bool link_is_up(const struct nlmsghdr *message)
+{
+    const struct ifinfomsg *fixed = mnl_nlmsg_get_payload(message);
+    return message->nlmsg_type == RTM_NEWLINK &&
+           mnl_nlmsg_get_payload_len(message) >= sizeof(*fixed) && (fixed->ifi_flags & IFF_UP);
+}
+
+static int hear(const struct nlmsghdr *message, void *context)
+{
+    struct kernel *kernel = context;
+    kernel->order++;
+    switch (message->nlmsg_type) {
+    case RTM_NEWROUTE:
+    case RTM_DELROUTE:
+        return hear_route(kernel, message);
+    case RTM_NEWRULE:
+    case RTM_DELRULE:
+        hear_rule(kernel, message);
+        return 0;
+    case RTM_NEWADDR:
+        kernel->stale |= STALE_PREFIXES;
+        return 0;
+    case RTM_DELADDR:
+        kernel->stale |= STALE_PREFIXES;
+        kernel->flushed = true;
+        return 0;
+    case RTM_NEWLINK:
+    case RTM_DELLINK:
+        kernel->flushed |= !link_is_up(message);
+        return 0;
+    case RTM_DELNEXTHOP:
+        kernel->flushed = true;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static bool any_route_forwards(const struct sorted *routes)
+{
+    for (size_t i = 0; i < routes->count; i++)
+        if (route_forwards(sorted_at(routes, i)))
+            return true;
+    return false;
+}
+
+/* Works in the route events that were heard, and lists those of others. */
+static int work_in(struct kernel *kernel)
+{
+    bool doubtful = false;
+    int r = replay_routes(&kernel->routes, &kernel->heard, kernel->export_table, &doubtful);
+    if (r < 0)
+        return r;
+    if (doubtful || (kernel->twins && kernel->heard.count > 0))
+        kernel->stale |= STALE_ROUTES;
+    vec_each(struct route_event, it, &kernel->heard) {
+        if (is_own(kernel, it->port) || !route_is_mirrored(&it->route, kernel->export_table))
+            continue;
+        if (vec_push(&kernel->events.routes, it->route) < 0)
+            return -ENOMEM;
+        if (route_is_ours(&it->route, kernel->export_table))
+            name_writer(kernel, it->port, it->order);
+    }
+    return 0;
+}
+
+/* Empties the queue. What it does not tell is in `stale` afterwards. */
+static int take_in(struct kernel *kernel)
+{
+    int r = nl_receive(kernel->notifications, hear, kernel);
+    if (r == 0)
+        r = work_in(kernel);
+    vec_clear(&kernel->heard);
+    if (kernel->flushed && any_route_forwards(&kernel->routes))
+        kernel->stale |= STALE_ROUTES;
+    kernel->flushed = false;
+    if (r < 0)
+        kernel->stale |= STALE_ALL;
+    if (r == -ENOBUFS) {
+        kernel->events.resynced = true;
+        return 0;
+    }
+    return r;
+}
+
+static bool tables_equal(const struct sorted *a, const struct sorted *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->compare(sorted_at(a, i), sorted_at(b, i)) != 0)
+            return false;
+    return true;
+}
+
+/* Puts `fresh` in the place of `table` and frees the other. True if they differ. */
+static bool renew(struct sorted *table, struct sorted *fresh)
+{
+    bool differ = !tables_equal(table, fresh);
+    struct sorted old = *table;
+    *table = *fresh;
+    *fresh = old;
+    return differ;
+}
+
+/* Dumps what is stale; on failure all of it stays stale and stays as it was. */
+static int refresh(struct kernel *kernel)
+{
+    CLEANUP(sorted_done) struct sorted routes = { 0 }, rules = { 0 }, prefixes = { 0 };
+    bool twins = kernel->twins;
+    int r = 0;
+    if (kernel->stale & STALE_ROUTES)
+        r = dump_routes(kernel->requests, kernel->export_table, &routes, &twins);
+    if (r == 0 && (kernel->stale & STALE_RULES))
+        r = dump_rules(kernel->requests, kernel->export_table, &rules);
+    if (r == 0 && (kernel->stale & STALE_PREFIXES))
+        r = dump_local_prefixes(kernel->requests, &prefixes);
+    if (r < 0)
+        return r;
+
+    if (kernel->stale & STALE_ROUTES)
+        kernel->events.resynced |= renew(&kernel->routes, &routes);
+    if (kernel->stale & STALE_RULES)
+        (void)renew(&kernel->rules, &rules);
+    if (kernel->stale & STALE_PREFIXES)
+        kernel->events.addresses |= renew(&kernel->prefixes, &prefixes);
+    kernel->twins = twins;
+    kernel->stale = 0;
+    return 0;
+}
+
+int kernel_read(struct kernel *kernel)
+{
+    int r = take_in(kernel);
+    return r < 0 ? r : refresh(kernel);
+}
+
+int kernel_resync(struct kernel *kernel)
+{
+    int r = take_in(kernel);
+    if (r < 0 && r != -ENOMEM)
+        return r;
+    kernel->stale = STALE_ALL;
+    return refresh(kernel);
+}
+
+int kernel_open(uint32_t export_table, struct kernel **ret_kernel)
+{
+    static const uint32_t groups[] = {
+        RTNLGRP_IPV4_ROUTE,  RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
+        RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_LINK,      RTNLGRP_NEXTHOP,
+    };
+    CLEANUP(kernel_closep) struct kernel *kernel = calloc(1, sizeof(*kernel));
+    if (!kernel)
+        return -ENOMEM;
+    kernel->export_table = export_table;
+    int r = nl_open(&kernel->requests);
+    if (r == 0)
+        r = nl_open_listener(groups, ARRAY_SIZE(groups), &kernel->notifications);
+    kernel->stale = STALE_ALL;
+    if (r == 0)
+        r = refresh(kernel);
+    if (r < 0)
+        return r;
+    kernel_events_done(kernel);
+    *ret_kernel = TAKE_PTR(kernel);
+    return 0;
+}
+
+void kernel_close(struct kernel *kernel)
+{
+    if (!kernel)
+        return;
+    nl_close(kernel->requests);
+    nl_close(kernel->notifications);
+    sorted_done(&kernel->routes);
+    sorted_done(&kernel->rules);
+    sorted_done(&kernel->prefixes);
+    vec_done(&kernel->events.routes);
+    vec_done(&kernel->heard);
+    free(kernel);
+}
+
+int kernel_fd(const struct kernel *kernel)
+{
+    return nl_fd(kernel->notifications);
+}
+
+const struct kernel_events *kernel_events(const struct kernel *kernel)
+{
+    return &kernel->events;
+}
+
+void kernel_events_done(struct kernel *kernel)
+{
+    vec_clear(&kernel->events.routes);
+    kernel->events.rules = kernel->events.addresses = kernel->events.resynced = false;
+    kernel->events.writer = kernel->writer_order = 0;
+}
+
+const struct sorted *kernel_routes(const struct kernel *kernel)
+{
+    return &kernel->routes;
+}
+
+const struct sorted *kernel_rules(const struct kernel *kernel)
+{
+    return &kernel->rules;
+}
+
+const struct sorted *kernel_local_prefixes(const struct kernel *kernel)
+{
+    return &kernel->prefixes;
+}
+
+/* What our own changes are notified by must fit the receive buffer: it is emptied in between. */
+int kernel_apply_routes(struct kernel *kernel, const struct route_op *ops, size_t count,
+                        struct op_result *results)
+{
+    for (size_t done = 0; done < count;) {
+        size_t some = MIN(count - done, (size_t)WRITE_CHUNK);
+        int r = write_routes(kernel->requests, ops + done, some, results + done);
+        if (r < 0)
+            return r;
+        done += some;
+        if (done < count)
+            (void)take_in(kernel); /* on failure, kernel_read() dumps */
+    }
+    return 0;
+}
+
+int kernel_apply_rules(struct kernel *kernel, const struct rule_op *ops, size_t count,
+                       struct op_result *results)
+{
+    return write_rules(kernel->requests, ops, count, results);
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The netlink socket: requests in batches, dumps, notifications.
+ *
+ * rtnetlink carries a request out inside the system call that sends it, and its acknowledgement is
+ * queued before that call returns; a dump always has its next part queued before the last one is
+ * received. So requests are non-blocking too: where an answer is missing, none will ever come, and
+ * waiting for it would stop the daemon for good. A batch is kept so short that its
+ * acknowledgements (about 1.3 KiB of receive buffer each) can't overflow the smallest default.
+ *
+ * Any process with privilege may send to our port; only what the kernel (port 0) says is read.
+ *
+ * Used kernel interfaces: NETLINK_EXT_ACK and NETLINK_CAP_ACK (4.12), NETLINK_GET_STRICT_CHK
+ * (4.20), without which a dump ignores the filter in its request.
+ */
+#include "apply/netlink/nl.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/macro.h"
+
+enum {
+    BATCH_MAX = 64,
+    DUMP_ATTEMPTS = 10,
+    REQUEST_BUFFER_BYTES = 1 << 20,
+    LISTENER_BUFFER_BYTES = 16 << 20,
+    DATAGRAM_MAX = 64 << 10, /* the kernel's dumps come in 32 KiB at most */
+};
+
+struct nl_socket {
+    struct mnl_socket *mnl;
+    uint32_t sequence;
+    char datagram[DATAGRAM_MAX] __attribute__((aligned(8)));
+};
+
+/* Beyond net.core.rmem_max only with CAP_NET_ADMIN; without it, as far as that allows. */
+static void grow_receive_buffer(int fd, int bytes)
+{
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+}
+
+static int open_bound(struct nl_socket **ret_socket)
+{
+    CLEANUP(nl_closep) struct nl_socket *socket = calloc(1, sizeof(*socket));
+    if (!socket)
+        return -ENOMEM;
+    socket->mnl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (!socket->mnl || mnl_socket_bind(socket->mnl, 0, MNL_SOCKET_AUTOPID) < 0)
+        return -errno;
+    *ret_socket = TAKE_PTR(socket);
+    return 0;
+}
+
+int nl_open(struct nl_socket **ret_socket)
+{
+    static const int options[] = { NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK };
+    CLEANUP(nl_closep) struct nl_socket *socket = NULL;
+    int r = open_bound(&socket);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        int on = 1;
+        if (mnl_socket_setsockopt(socket->mnl, options[i], &on, sizeof(on)) < 0)
+            return -errno;
+    }
+    grow_receive_buffer(nl_fd(socket), REQUEST_BUFFER_BYTES);
+    *ret_socket = TAKE_PTR(socket);
+    return 0;
+}
+
+int nl_open_listener(const uint32_t *groups, size_t count, struct nl_socket **ret_socket)
+{
+    CLEANUP(nl_closep) struct nl_socket *socket = NULL;
+    int r = open_bound(&socket);
+    if (r < 0)
+        return r;
+    grow_receive_buffer(nl_fd(socket), LISTENER_BUFFER_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t group = groups[i];
+        if (mnl_socket_setsockopt(socket->mnl, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
+            return -errno;
+    }
+    *ret_socket = TAKE_PTR(socket);
+    return 0;
+}
+
+void nl_close(struct nl_socket *socket)
+{
+    if (!socket)
+        return;
+    if (socket->mnl)
+        (void)mnl_socket_close(socket->mnl);
+    free(socket);
+}
+
+int nl_fd(const struct nl_socket *socket)
+{
+    return mnl_socket_get_fd(socket->mnl);
+}
+
+uint32_t nl_port_id(const struct nl_socket *socket)
+{
+    return mnl_socket_get_portid(socket->mnl);
+}
+
+void nl_begin(struct nl_request *request, uint16_t type, uint16_t flags, const void *fixed,
+              size_t fixed_size)
+{
+    request->error = 0;
+    request->header = mnl_nlmsg_put_header(request->buffer);
+    request->header->nlmsg_type = type;
+    request->header->nlmsg_flags = NLM_F_REQUEST | flags;
+    memcpy(mnl_nlmsg_put_extra_header(request->header, fixed_size), fixed, fixed_size);
+}
+
+static void put(struct nl_request *request, uint16_t attribute, const void *value, size_t size)
+{
+    if (request->error == 0 &&
+        !mnl_attr_put_check(request->header, sizeof(request->buffer), attribute, size, value))
+        request->error = -EMSGSIZE;
+}
+
+void nl_put_u8(struct nl_request *request, uint16_t attribute, uint8_t value)
+{
+    put(request, attribute, &value, sizeof(value));
+}
+
+void nl_put_u32(struct nl_request *request, uint16_t attribute, uint32_t value)
+{
+    put(request, attribute, &value, sizeof(value));
+}
+
+void nl_put_string(struct nl_request *request, uint16_t attribute, const char *value)
+{
+    put(request, attribute, value, strlen(value) + 1);
+}
+
+void nl_put_ip(struct nl_request *request, uint16_t attribute, const struct ip *ip)
+{
+    put(request, attribute, ip->bytes, ip_size(ip));
+}
+
+/* The kernel's next datagram, if one is queued. Returns its size or -errno (-EAGAIN: none). */
+static ssize_t receive_datagram(struct nl_socket *socket)
+{
+    for (;;) {
+        struct sockaddr_nl from;
+        struct iovec part = { socket->datagram, sizeof(socket->datagram) };
+        struct msghdr message = {
+            .msg_name = &from,
+            .msg_namelen = sizeof(from),
+            .msg_iov = &part,
+            .msg_iovlen = 1,
+        };
+        ssize_t size = recvmsg(nl_fd(socket), &message, MSG_DONTWAIT);
+        if (size < 0 && errno != EINTR)
+            return -errno;
+        if (size < 0 || message.msg_namelen != sizeof(from) || from.nl_pid != 0)
+            continue;
+        if (message.msg_flags & MSG_TRUNC)
+            return -ENOBUFS;
+        return size;
+    }
+}
+
+static int send_requests(struct nl_socket *socket, struct iovec *parts, size_t count)
+{
+    struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+    struct msghdr message = {
+        .msg_name = &kernel,
+        .msg_namelen = sizeof(kernel),
+        .msg_iov = parts,
+        .msg_iovlen = count,
+    };
+    ssize_t size;
+    do {
+        size = sendmsg(nl_fd(socket), &message, 0);
+    } while (size < 0 && errno == EINTR);
+    return size < 0 ? -errno : 0;
+}
+
+/* The error that ends a dump: in NLMSG_ERROR and NLMSG_DONE alike, the first number. */
+static int end_of_dump(const struct nlmsghdr *message)
+{
+    int error = 0;
+    if (mnl_nlmsg_get_payload_len(message) >= sizeof(error))
+        memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
+    return MIN(error, 0);
+}
+
+/* Reads one attempt to its end, also after a row failed: a dump left half read blocks the next. */
+static int receive_dump(struct nl_socket *socket, nl_row_fn on_row, void *context,
+                        bool *ret_interrupted)
+{
+    bool interrupted = false;
+    int row_error = 0;
+    for (;;) {
+        ssize_t size = receive_datagram(socket);
+        if (size < 0)
+            return size == -EAGAIN ? -EPROTO : (int)size;
+
+        int left = (int)size;
+        for (const struct nlmsghdr *it = (void *)socket->datagram; mnl_nlmsg_ok(it, left);
+             it = mnl_nlmsg_next(it, &left)) {
+            if (it->nlmsg_seq != socket->sequence)
+                continue;
+            interrupted |= (it->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+            if (it->nlmsg_type == NLMSG_DONE || it->nlmsg_type == NLMSG_ERROR) {
+                *ret_interrupted = interrupted;
+                return row_error ? row_error : end_of_dump(it);
+            }
+            if (row_error == 0)
+                row_error = MIN(on_row(it, context), 0);
+        }
+    }
+}
+
+int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row,
+            void (*restart)(void *context), void *context)
+{
+    if (request->error < 0)
+        return request->error;
+    request->header->nlmsg_flags |= NLM_F_DUMP;
+    for (int attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+        if (attempt > 0 && restart)
+            restart(context);
+        request->header->nlmsg_seq = ++socket->sequence;
+        struct iovec part = { request->header, request->header->nlmsg_len };
+        int r = send_requests(socket, &part, 1);
+        if (r < 0)
+            return r;
+        bool interrupted;
+        r = receive_dump(socket, on_row, context, &interrupted);
+        if (r < 0 || !interrupted)
+            return r;
+    }
+    return -EAGAIN;
+}
+
+/* With NETLINK_CAP_ACK the attributes follow the header of the request that is quoted. */
+static void read_ack(const struct nlmsghdr *message, struct nl_result *result)
+{
+    const struct nlmsgerr *ack = mnl_nlmsg_get_payload(message);
+    *result = (struct nl_result){ .error = ack->error };
+    if (!(message->nlmsg_flags & NLM_F_ACK_TLVS) || !(message->nlmsg_flags & NLM_F_CAPPED))
+        return;
+
+    static const struct nl_wanted wanted[] = { { NLMSGERR_ATTR_MSG, 0 } };
+    const struct nlattr *attributes[NLMSGERR_ATTR_MSG + 1];
+    nl_parse(message, sizeof(*ack), wanted, ARRAY_SIZE(wanted), attributes, NLMSGERR_ATTR_MSG);
+    if (attributes[NLMSGERR_ATTR_MSG]) {
+        const char *text = mnl_attr_get_str(attributes[NLMSGERR_ATTR_MSG]);
+        memcpy(result->text, text, strnlen(text, sizeof(result->text) - 1));
+    }
+}
+
+/* Fills in the results whose requests were numbered from `first`; `missing` of them are due. */
+static int receive_acks(struct nl_socket *socket, uint32_t first, size_t count, size_t missing,
+                        struct nl_result *results)
+{
+    while (missing > 0) {
+        ssize_t size = receive_datagram(socket);
+        if (size < 0)
+            return size == -EAGAIN ? -EPROTO : (int)size;
+
+        int left = (int)size;
+        for (const struct nlmsghdr *it = (void *)socket->datagram; mnl_nlmsg_ok(it, left);
+             it = mnl_nlmsg_next(it, &left)) {
+            uint32_t index = it->nlmsg_seq - first;
+            if (it->nlmsg_type != NLMSG_ERROR || index >= count ||
+                mnl_nlmsg_get_payload_len(it) < sizeof(struct nlmsgerr))
+                continue;
+            read_ack(it, &results[index]);
+            missing -= missing > 0;
+        }
+    }
+    return 0;
+}
+
+static int run_batch(struct nl_socket *socket, struct nl_request *requests, size_t count,
+                     struct nl_result *results)
+{
+    struct iovec parts[BATCH_MAX];
+    size_t sent = 0;
+    uint32_t first = socket->sequence + 1;
+    socket->sequence += (uint32_t)count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct nlmsghdr *header = requests[i].header;
+        results[i] = (struct nl_result){ .error = requests[i].error };
+        if (requests[i].error < 0)
+            continue;
+        header->nlmsg_flags |= NLM_F_ACK;
+        header->nlmsg_seq = first + (uint32_t)i;
+        parts[sent++] = (struct iovec){ header, header->nlmsg_len };
+    }
+    if (sent == 0)
+        return 0;
+    int r = send_requests(socket, parts, sent);
+    return r < 0 ? r : receive_acks(socket, first, count, sent, results);
+}
+
+int nl_batch(struct nl_socket *socket, struct nl_request *requests, size_t count,
+             struct nl_result *results)
+{
+    for (size_t done = 0; done < count;) {
+        size_t some = MIN(count - done, (size_t)BATCH_MAX);
+        int r = run_batch(socket, requests + done, some, results + done);
+        if (r < 0)
+            return r;
+        done += some;
+    }
+    return 0;
+}
+
+int nl_receive(struct nl_socket *socket, nl_row_fn on_row, void *context)
+{
+    bool lost = false;
+    for (;;) {
+        ssize_t size = receive_datagram(socket);
+        if (size == -EAGAIN)
+            return lost ? -ENOBUFS : 0;
+        if (size < 0 && size != -ENOBUFS)
+            return (int)size;
+        lost |= size < 0;
+        if (lost)
+            continue;
+
+        int left = (int)size;
+        for (const struct nlmsghdr *it = (void *)socket->datagram; mnl_nlmsg_ok(it, left);
+             it = mnl_nlmsg_next(it, &left)) {
+            int r = on_row(it, context);
+            if (r < 0)
+                return r;
+        }
+    }
+}
+
+const struct nlattr *nl_next_attribute(const struct nlmsghdr *message, size_t fixed_size,
+                                       const struct nlattr *previous)
+{
+    const char *end = mnl_nlmsg_get_payload_tail(message);
+    const struct nlattr *next =
+        previous ? mnl_attr_next(previous) : mnl_nlmsg_get_payload_offset(message, fixed_size);
+    return mnl_attr_ok(next, (int)(end - (const char *)next)) ? next : NULL;
+}
+
+static bool fits(const struct nlattr *attribute, uint16_t size)
+{
+    uint16_t length = mnl_attr_get_payload_len(attribute);
+    if (size > 0)
+        return length == size;
+    return memchr(mnl_attr_get_payload(attribute), '\0', length) != NULL;
+}
+
+void nl_parse(const struct nlmsghdr *message, size_t fixed_size, const struct nl_wanted *wanted,
+              size_t wanted_count, const struct nlattr **attributes, uint16_t max)
+{
+    memset(attributes, 0, (max + 1u) * sizeof(*attributes));
+    const struct nlattr *it = NULL;
+    while ((it = nl_next_attribute(message, fixed_size, it))) {
+        uint16_t type = mnl_attr_get_type(it);
+        for (size_t i = 0; type <= max && i < wanted_count; i++)
+            if (wanted[i].attribute == type && fits(it, wanted[i].size))
+                attributes[type] = it;
+    }
+}

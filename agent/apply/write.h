@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hand that writes: operations into requests, and their answers into results. */
+#pragma once
+
+#include <stddef.h>
+
+#include "apply/kernel.h"
+#include "apply/netlink/nl.h"
+#include "plan/route_table.h"
+
+/* See kernel_apply_routes() and kernel_apply_rules(). */
+int write_routes(struct nl_socket *socket, const struct route_op *ops, size_t count,
+                 struct op_result *results);
+int write_rules(struct nl_socket *socket, const struct rule_op *ops, size_t count,
+                struct op_result *results);
