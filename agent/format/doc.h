@@ -20,7 +20,7 @@
 #include "base/fault.h"
 
 enum doc_type {
-    DOC_NULL, /* JSON null; YAML's empty, ~ or null, unquoted */
+    DOC_NULL, /* JSON null; YAML's empty, ~, null, Null or NULL, unquoted */
     DOC_SCALAR,
     DOC_LIST,
     DOC_MAP,
@@ -28,10 +28,11 @@ enum doc_type {
 
 struct doc {
     enum doc_type type;
-    bool quoted;           /* a JSON string, or a quoted YAML scalar */
-    uint32_t line, column; /* from 1; 0 where only doc_where() knows */
-    const char *key;       /* in a map: the member's name */
-    const char *text;      /* DOC_SCALAR: NUL-terminated, without NUL inside */
+    bool quoted;                   /* a JSON string, or a quoted YAML scalar */
+    uint32_t line, column;         /* from 1; 0 where only doc_where() knows */
+    const char *key;               /* in a map: the member's name */
+    uint32_t key_line, key_column; /* YAML: where the name stands */
+    const char *text;              /* DOC_SCALAR: NUL-terminated, without NUL inside */
     const struct doc *parent, *first, *next;
     uint32_t index; /* place among the siblings, from 0 */
     uint32_t count; /* DOC_LIST, DOC_MAP: children */
@@ -71,12 +72,16 @@ char *doc_path(const struct doc *node);
 void doc_fault(const struct document *document, const struct doc *node, struct faults *faults,
                const char *format, ...) PRINTF_LIKE(4, 5);
 
+/* The same about a member's name: at its place, with the path of the map that has it. */
+void doc_key_fault(const struct document *document, const struct doc *member, struct faults *faults,
+                   const char *format, ...) PRINTF_LIKE(4, 5);
+
 /*
  * Conversions for one field. Each returns 1 if `node` held a good value, 0 if `node` is NULL or
  * null (`*ret` is untouched), and -EBADMSG after it added a fault saying what was expected.
  */
 int doc_string(const struct document *document, const struct doc *node, const char **ret,
-               struct faults *faults); /* borrowed from the document */
+               struct faults *faults); /* any scalar; borrowed from the document */
 int doc_bool(const struct document *document, const struct doc *node, bool *ret,
              struct faults *faults);
 int doc_int(const struct document *document, const struct doc *node, int64_t min, int64_t max,

@@ -25,11 +25,18 @@ enum reader_format { READER_YAML, READER_JSON };
 
 struct reader_limits {
     uint64_t file_bytes;     /* the whole file; design: 256 MiB */
-    uint64_t document_bytes; /* one document (JSON: its text; YAML: the sum of its scalars) */
-    uint32_t depth;          /* nesting of maps and lists */
+    uint64_t document_bytes; /* one document (JSON: its text; YAML: the sum of its scalars); at
+                              * most 1 GiB */
+    uint32_t depth;          /* nesting of maps and lists; at most 1000 */
 };
 
 extern const struct reader_limits reader_limits_default; /* 256 MiB, 16 MiB, 64 */
+
+/* How many maps, lists and scalars one document may have: its memory goes by them. */
+static inline uint64_t reader_max_nodes(const struct reader_limits *limits)
+{
+    return limits->document_bytes / 16 + 1024;
+}
 
 struct reader;
 

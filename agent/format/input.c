@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The ground floor of both readers: reads chunks, holds the file's size limit, and checks the
+ * encoding before a library sees a byte.
+ *
+ * It is done here because neither library says where: libyaml gives a byte offset, json-c accepts
+ * encoded surrogates. And a NUL would end their strings early.
+ * A byte order mark of UTF-8 is dropped, UTF-16 is refused by name. YAML allows fewer characters
+ * than JSON: neither DEL nor the C1 controls, but NEL.
+ */
+#include "format/input.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+void input_init(struct input *input, const char *file, enum reader_format format, uint64_t limit)
+{
+    *input = (struct input){
+        .fd = -1, .file = file, .format = format, .limit = limit, .place = { 1, 1 }
+    };
+}
+
+static ssize_t read_some(struct input *input, char *buffer, size_t size)
+{
+    if (input->fd < 0) {
+        size_t count = MIN(size, input->left);
+        if (count > 0)
+            memcpy(buffer, input->bytes, count);
+        input->bytes += count;
+        input->left -= count;
+        return (ssize_t)count;
+    }
+    for (;;) {
+        ssize_t n = read(input->fd, buffer, size);
+        if (n >= 0 || errno != EINTR)
+            return n < 0 ? -errno : n;
+    }
+}
+
+/* Reads until `size` bytes are there or the input ends. */
+static ssize_t read_full(struct input *input, char *buffer, size_t size)
+{
+    size_t have = 0;
+    while (have < size) {
+        ssize_t n = read_some(input, buffer + have, size - have);
+        if (n < 0)
+            return n;
+        if (n == 0)
+            break;
+        have += (size_t)n;
+    }
+    return (ssize_t)have;
+}
+
+static bool is_allowed(enum reader_format format, uint32_t code)
+{
+    if (code < 0x20)
+        return code == '\t' || code == '\n' || code == '\r';
+    if (format == READER_JSON)
+        return true;
+    return (code < 0x7f || code == 0x85 || code >= 0xa0) && code != 0xfffe && code != 0xffff;
+}
+
+static int check_bytes(struct input *input, const char *bytes, size_t count, struct faults *faults)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t code;
+        if (input->utf8.need == 0)
+            input->character = input->place;
+        int r = utf8_push(&input->utf8, (uint8_t)bytes[i], &code);
+        if (r < 0)
+            return place_fault(input->character, input->file, faults,
+                               "byte 0x%02x is not valid UTF-8 here", (uint8_t)bytes[i]);
+        if (r > 0 && !is_allowed(input->format, code))
+            return place_fault(input->character, input->file, faults,
+                               "the character U+%04X%s is not allowed", code,
+                               code == 0 ? " (NUL)" : "");
+        place_step(&input->place, bytes[i]);
+    }
+    return 0;
+}
+
+/* Looks at the first bytes of the file, drops a mark of UTF-8. */
+static int check_mark(struct input *input, char *buffer, size_t *count, struct faults *faults)
+{
+    if (*count >= 2 && (memcmp(buffer, "\xff\xfe", 2) == 0 || memcmp(buffer, "\xfe\xff", 2) == 0))
+        return place_fault(input->place, input->file, faults,
+                           "the file is UTF-16; only UTF-8 is read");
+    if (*count >= 3 && memcmp(buffer, "\xef\xbb\xbf", 3) == 0) {
+        *count -= 3;
+        memmove(buffer, buffer + 3, *count);
+    }
+    return 0;
+}
+
+static int check_end(struct input *input, struct faults *faults)
+{
+    if (input->utf8.need == 0)
+        return 0;
+    input->utf8.need = 0;
+    return place_fault(input->place, input->file, faults, "the file ends inside a character");
+}
+
+int input_read(struct input *input, char *buffer, size_t size, size_t *ret_size,
+               struct faults *faults)
+{
+    bool first = input->total == 0;
+    ssize_t n = first ? read_full(input, buffer, INPUT_MIN) : read_some(input, buffer, size);
+    if (n < 0) {
+        faults_add(faults, input->file, NULL, "can't be read: %s", strerror((int)-n));
+        return (int)n;
+    }
+    size_t count = (size_t)n;
+    bool too_long = count > input->limit - input->total;
+    if (too_long)
+        count = (size_t)(input->limit - input->total);
+    input->total += count;
+
+    int r = first ? check_mark(input, buffer, &count, faults) : 0;
+    if (r == 0)
+        r = check_bytes(input, buffer, count, faults);
+    if (r == 0 && n == 0)
+        r = check_end(input, faults);
+    if (r < 0)
+        return r;
+    if (too_long)
+        return place_fault(input->place, input->file, faults,
+                           "the file is longer than %" PRIu64 " bytes", input->limit);
+    *ret_size = count;
+    return 0;
+}
+
+void input_done(struct input *input)
+{
+    closep(&input->fd);
+}

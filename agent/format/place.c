@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Places in files and the faults that name them: all that this room finds wrong is reported
+ * through here, so that every report has the same form, "file:line:column".
+ */
+#include "format/place.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "base/text.h"
+
+struct place place_after(struct place start, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        place_step(&start, bytes[i]);
+    return start;
+}
+
+void place_vfault(struct place place, const char *file, const char *path, struct faults *faults,
+                  const char *format, va_list args)
+{
+    AUTOTEXT struct text where = { 0 };
+    AUTOTEXT struct text message = { 0 };
+    text_addf(&where, "%s:%u:%u", file, place.line, place.column);
+    if (*path)
+        text_addf(&message, "%s: ", path);
+    text_vaddf(&message, format, args);
+    if (text_error(&where) < 0 || text_error(&message) < 0)
+        faults->incomplete = true;
+    else
+        faults_add(faults, text_str(&where), NULL, "%s", text_str(&message));
+}
+
+int place_fault(struct place place, const char *file, struct faults *faults, const char *format,
+                ...)
+{
+    va_list args;
+    va_start(args, format);
+    place_vfault(place, file, "", faults, format, args);
+    va_end(args);
+    return -EBADMSG;
+}

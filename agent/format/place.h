@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line and a column of a file, both from 1; columns count characters, a tab is one. */
+#pragma once
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "base/macro.h"
+
+struct place {
+    uint32_t line, column;
+};
+
+/* Moves over one byte: a character counts with its first. */
+static inline void place_step(struct place *place, char byte)
+{
+    if (byte == '\n') {
+        place->line++;
+        place->column = 1;
+    } else if (((uint8_t)byte & 0xc0) != 0x80) {
+        place->column++;
+    }
+}
+
+/* The place after `count` bytes that begin at `start`. */
+struct place place_after(struct place start, const char *bytes, size_t count);
+
+/* Adds a fault at "file:line:column" and returns -EBADMSG. */
+int place_fault(struct place place, const char *file, struct faults *faults, const char *format,
+                ...) PRINTF_LIKE(4, 5);
+
+/* The same with the arguments of printf() in a list. `path` stands before the message unless it is
+ * empty. */
+void place_vfault(struct place place, const char *file, const char *path, struct faults *faults,
+                  const char *format, va_list args) PRINTF_LIKE(5, 0);
