@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The configuration: its keys, its defaults, and what its values must be to each other.
+ *
+ * The tables below are the file's grammar, in the order of the documentation. A key that is not
+ * in them is an error. Loading fills a new struct config with defaults and lets the file overwrite
+ * them, so that nothing half-read is ever seen by others.
+ */
+#include "config/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "config/parse.h"
+#include "format/quote.h"
+#include "format/reader.h"
+
+#define FIELD(member) .offset = offsetof(struct config, member)
+
+static void check_source(struct parse *parse, const struct doc *section)
+{
+    if (!doc_get(section, "manifests"))
+        doc_fault(parse->document, section, parse->errors,
+                  "manifests is missing: the folder of the manifests");
+}
+
+static void parse_kubernetes(struct parse *parse, const struct config_key *key,
+                             const struct doc *node, void *field)
+{
+    (void)key;
+    (void)field;
+    if (doc_get(node->parent, "manifests"))
+        doc_key_fault(parse->document, node, parse->errors,
+                      "exactly one of manifests and kubernetes is allowed");
+    else
+        doc_key_fault(parse->document, node, parse->errors,
+                      "the Kubernetes source is not part of this version; use source.manifests");
+}
+
+static void check_hold_down(struct parse *parse, const struct doc *section)
+{
+    const struct config *config = parse->config;
+    const struct doc *initial = doc_get(section, "initial");
+    char longer[CLOCK_STRLEN], shorter[CLOCK_STRLEN];
+    if (config->routes.hold_initial_ms > config->routes.hold_max_ms)
+        doc_fault(parse->document, initial ? initial : doc_get(section, "max"), parse->errors,
+                  "initial (%s) is longer than max (%s)",
+                  clock_ago(config->routes.hold_initial_ms, longer),
+                  clock_ago(config->routes.hold_max_ms, shorter));
+}
+
+static void parse_deadman(struct parse *parse, const struct config_key *key, const struct doc *node,
+                          void *field)
+{
+    if (node->type == DOC_SCALAR && strcmp(node->text, "off") == 0)
+        *(int64_t *)field = 0;
+    else
+        parse_duration(parse, key, node, field);
+}
+
+static bool is_node_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 0 && length <= 253 &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") == length;
+}
+
+static void parse_node(struct parse *parse, const struct config_key *key, const struct doc *node,
+                       void *field)
+{
+    (void)key;
+    const char *text;
+    char shown[QUOTE_LEN];
+    if (doc_string(parse->document, node, &text, parse->errors) <= 0)
+        return;
+    if (is_node_name(text))
+        parse_set_string(parse, field, text);
+    else
+        doc_fault(parse->document, node, parse->errors,
+                  "expected a node's name (a-z, 0-9, dots and dashes), found %s",
+                  quote(text, shown));
+}
+
+static const struct config_key source_keys[] = {
+    { "manifests", parse_path, FIELD(source.manifests) },
+    { "kubernetes", parse_kubernetes },
+    { "maxFileSize", parse_size, FIELD(source.max_file_bytes), .min = 1, .max = INT64_C(1) << 40 },
+    { NULL },
+};
+
+static const struct config_key hold_down_keys[] = {
+    { "initial", parse_duration, FIELD(routes.hold_initial_ms) },
+    { "max", parse_duration, FIELD(routes.hold_max_ms) },
+    { NULL },
+};
+
+static const struct config_key drain_keys[] = {
+    { "shutdown", parse_duration, FIELD(routes.drain_shutdown_ms) },
+    { "withdraw", parse_duration, FIELD(routes.drain_withdraw_ms) },
+    { NULL },
+};
+
+static const struct config_key routes_keys[] = {
+    { "table", parse_table, FIELD(routes.table), .min = 1, .max = UINT32_MAX },
+    { "holdDown", parse_section, .keys = hold_down_keys, .check = check_hold_down },
+    { "drain", parse_section, .keys = drain_keys },
+    { "deadman", parse_deadman, FIELD(routes.deadman_ms) },
+    { NULL },
+};
+
+/* Entries of BPF maps; the kernel allocates them at once, so the bounds are what a node can bear.
+ */
+static const struct config_key maps_keys[] = {
+    { "flows", parse_count, FIELD(services.max_flows), .min = 1024, .max = 1 << 24 },
+    { "services", parse_count, FIELD(services.max_services), .min = 16, .max = 1 << 20 },
+    { "endpoints", parse_count, FIELD(services.max_endpoints), .min = 16, .max = 1 << 24 },
+    { NULL },
+};
+
+static const struct config_key services_keys[] = {
+    { "enabled", parse_bool, FIELD(services.enabled) },
+    { "uplinks", parse_names, FIELD(services.uplinks) },
+    { "podInterfaces", parse_names, FIELD(services.pod_interfaces) },
+    { "clusterCIDRs", parse_cluster_cidrs, FIELD(services.cluster_cidrs) },
+    { "serviceCIDRs", parse_cidrs, FIELD(services.service_cidrs) },
+    { "nodePortAddresses", parse_node_ports, FIELD(services.node_port_addresses) },
+    { "externalIPs", parse_cidrs, FIELD(services.external_ips) },
+    { "loadBalancerIPs", parse_cidrs, FIELD(services.load_balancer_ips) },
+    { "loadBalancerClass", parse_text, FIELD(services.load_balancer_class) },
+    { "proxyName", parse_text, FIELD(services.proxy_name) },
+    { "advertise", parse_advertise, FIELD(services.advertise) },
+    { "masqueradeAll", parse_bool, FIELD(services.masquerade_all) },
+    { "snatPorts", parse_port_range },
+    { "maps", parse_section, .keys = maps_keys },
+    { "healthz", parse_endpoint, FIELD(services.healthz) },
+    { NULL },
+};
+
+static const struct config_key bird_keys[] = {
+    { "socket", parse_path, FIELD(bird.socket) },
+    { NULL },
+};
+
+static const struct config_key api_keys[] = {
+    { "listen", parse_endpoint, FIELD(api.listen) },
+    { NULL },
+};
+
+static const struct config_key paths_keys[] = {
+    { "run", parse_path, FIELD(paths.run) },
+    { "state", parse_path, FIELD(paths.state) },
+    { "bpf", parse_path, FIELD(paths.bpf) },
+    { NULL },
+};
+
+static const struct config_key top_keys[] = {
+    { "node", parse_node, FIELD(node) },
+    { "source", parse_section, .keys = source_keys, .check = check_source },
+    { "routes", parse_section, .keys = routes_keys },
+    { "services", parse_section, .keys = services_keys },
+    { "bird", parse_section, .keys = bird_keys },
+    { "api", parse_section, .keys = api_keys },
+    { "paths", parse_section, .keys = paths_keys },
+    { NULL },
+};
+
+/* The host's name as the kubelet takes it. */
+static char *host_node(void)
+{
+    char name[256] = "";
+    if (gethostname(name, sizeof(name) - 1) < 0)
+        return NULL;
+    for (char *c = name; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return strdup(name);
+}
+
+static int set_default_strings(struct config *config)
+{
+    config->node = host_node();
+    config->services.load_balancer_class = strdup("");
+    config->services.proxy_name = strdup("");
+    config->services.healthz = strdup("0.0.0.0:10256");
+    config->api.listen = strdup("127.0.0.1:9394");
+    config->paths.run = strdup("/run/fingerpost");
+    config->paths.state = strdup("/var/lib/fingerpost");
+    config->paths.bpf = strdup("/sys/fs/bpf/fingerpost");
+    char *veth = strdup("veth*");
+    if (!veth || vec_push(&config->services.pod_interfaces, veth) < 0) {
+        free(veth);
+        return -ENOMEM;
+    }
+    return config->node && config->services.load_balancer_class && config->services.proxy_name &&
+                   config->services.healthz && config->api.listen && config->paths.run &&
+                   config->paths.state && config->paths.bpf
+               ? 0
+               : -ENOMEM;
+}
+
+/* What holds where the file is silent; only the source has no default. */
+static int config_new(struct config **ret_config)
+{
+    CLEANUP(config_freep) struct config *config = calloc(1, sizeof(*config));
+    if (!config)
+        return -ENOMEM;
+    config->source.max_file_bytes = UINT64_C(256) << 20;
+    config->routes.table = 119;
+    config->routes.hold_initial_ms = 1 * SECOND_MS;
+    config->routes.hold_max_ms = 60 * SECOND_MS;
+    config->routes.drain_shutdown_ms = 10 * SECOND_MS;
+    config->routes.drain_withdraw_ms = 20 * SECOND_MS;
+    config->services.node_port_primary = true;
+    config->services.advertise = ADVERTISE_LOAD_BALANCER | ADVERTISE_EXTERNAL;
+    config->services.snat_port_first = 20000;
+    config->services.snat_port_last = 29999;
+    config->services.max_flows = 262144;
+    config->services.max_services = 65536;
+    config->services.max_endpoints = 262144;
+    int r = set_default_strings(config);
+    if (r < 0)
+        return r;
+    *ret_config = TAKE_PTR(config);
+    return 0;
+}
+
+int config_load(const char *path, struct config **ret_config, struct faults *errors)
+{
+    CLEANUP(document_freep) struct document *document = NULL;
+    CLEANUP(config_freep) struct config *config = NULL;
+    int r = config_new(&config);
+    if (r < 0)
+        return r;
+    r = document_read(path, READER_YAML, &document, errors);
+    if (r < 0)
+        return r;
+
+    struct document empty = { .file = path, .source_line = 1, .source_column = 1 };
+    struct parse parse = { .document = document ? document : &empty,
+                           .config = config,
+                           .errors = errors };
+    const struct doc *root = parse.document->root;
+    size_t before = errors->list.count;
+    if ((!root || root->type == DOC_MAP || root->type == DOC_NULL) && !doc_get(root, "source"))
+        doc_fault(parse.document, root, errors,
+                  "source is missing: it says where the manifests are");
+    parse_keys(&parse, top_keys, root);
+    if (parse.error < 0 || errors->incomplete)
+        return -ENOMEM;
+    if (errors->list.count > before)
+        return -EBADMSG;
+    *ret_config = TAKE_PTR(config);
+    return 0;
+}
+
+int config_default(const char *manifests, struct config **ret_config)
+{
+    CLEANUP(config_freep) struct config *config = NULL;
+    int r = config_new(&config);
+    if (r < 0)
+        return r;
+    config->source.manifests = strdup(manifests);
+    if (!config->source.manifests)
+        return -ENOMEM;
+    *ret_config = TAKE_PTR(config);
+    return 0;
+}
+
+void config_free(struct config *config)
+{
+    if (!config)
+        return;
+    free(config->node);
+    free(config->source.manifests);
+    parse_clear_names(&config->services.uplinks);
+    parse_clear_names(&config->services.pod_interfaces);
+    vec_done(&config->services.uplinks);
+    vec_done(&config->services.pod_interfaces);
+    vec_done(&config->services.cluster_cidrs);
+    vec_done(&config->services.service_cidrs);
+    vec_done(&config->services.node_port_addresses);
+    vec_done(&config->services.external_ips);
+    vec_done(&config->services.load_balancer_ips);
+    free(config->services.load_balancer_class);
+    free(config->services.proxy_name);
+    free(config->services.healthz);
+    free(config->bird.socket);
+    free(config->api.listen);
+    free(config->paths.run);
+    free(config->paths.state);
+    free(config->paths.bpf);
+    free(config);
+}

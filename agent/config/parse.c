@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The walk over a configuration file: each member of a map is looked up in a table of keys and
+ * read by the parser that stands there. Nothing stops at an error, so all of a file are reported,
+ * in the order in which they stand. A member that is null keeps its default.
+ */
+#include "config/parse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/quote.h"
+
+enum {
+    NAME_MAX_LENGTH = 32, /* longer names are not compared */
+    SUGGEST_DISTANCE = 2,
+};
+
+/* The number of letters to insert, drop or change to make `b` of `a`. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[NAME_MAX_LENGTH + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
+    if (a_length > NAME_MAX_LENGTH || b_length > NAME_MAX_LENGTH)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            size_t step = 1 + MIN(row[j], row[j - 1]);
+            row[j] = MIN(change, step);
+        }
+    }
+    return row[b_length];
+}
+
+/* The key that the user may have meant, or NULL. */
+static const char *suggest(const struct config_key *keys, const char *name)
+{
+    const char *best = NULL;
+    size_t best_distance = MIN(strlen(name), (size_t)SUGGEST_DISTANCE + 1);
+    for (; keys->name; keys++) {
+        size_t distance = edit_distance(name, keys->name);
+        if (distance < best_distance) {
+            best = keys->name;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static void unknown_key(struct parse *parse, const struct config_key *keys,
+                        const struct doc *member)
+{
+    char name[QUOTE_LEN];
+    const char *meant = suggest(keys, member->key);
+    if (meant)
+        doc_key_fault(parse->document, member, parse->errors,
+                      "unknown key %s; did you mean \"%s\"?", quote(member->key, name), meant);
+    else
+        doc_key_fault(parse->document, member, parse->errors, "unknown key %s",
+                      quote(member->key, name));
+}
+
+static const struct config_key *find_key(const struct config_key *keys, const char *name)
+{
+    for (; keys->name; keys++)
+        if (strcmp(keys->name, name) == 0)
+            return keys;
+    return NULL;
+}
+
+void parse_keys(struct parse *parse, const struct config_key *keys, const struct doc *map)
+{
+    if (doc_expect(parse->document, map, DOC_MAP, parse->errors) <= 0)
+        return;
+    doc_each(member, map) {
+        const struct config_key *key = find_key(keys, member->key);
+        if (!key)
+            unknown_key(parse, keys, member);
+        else if (member->type != DOC_NULL)
+            key->parse(parse, key, member, (char *)parse->config + key->offset);
+    }
+}
+
+void parse_section(struct parse *parse, const struct config_key *key, const struct doc *node,
+                   void *field)
+{
+    (void)field;
+    size_t errors = parse->errors->list.count;
+    parse_keys(parse, key->keys, node);
+    if (key->check && parse->errors->list.count == errors)
+        key->check(parse, node);
+}
+
+void parse_set_string(struct parse *parse, char **field, const char *value)
+{
+    char *copy = strdup(value);
+    if (!copy) {
+        parse->error = -ENOMEM;
+        return;
+    }
+    free(*field);
+    *field = copy;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration's keys as tables: what a key is called, how its value is read, and where to. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "config/config.h"
+#include "format/doc.h"
+
+/* One parsing. Errors are added to the list; a lack of memory sticks in `error`. */
+struct parse {
+    const struct document *document;
+    struct config *config;
+    struct faults *errors;
+    int error; /* 0 or -ENOMEM */
+};
+
+struct config_key;
+
+/* Reads a value that is not null into `field`, or adds a fault and leaves it. */
+typedef void (*config_parser)(struct parse *parse, const struct config_key *key,
+                              const struct doc *node, void *field);
+
+struct config_key {
+    const char *name; /* NULL ends a table */
+    config_parser parse;
+    size_t offset;                 /* of the field in struct config */
+    int64_t min, max;              /* for numbers */
+    const struct config_key *keys; /* for a section */
+    /* For a section in which nothing was wrong: what its values must be to each other. */
+    void (*check)(struct parse *parse, const struct doc *section);
+};
+
+/* Reads the members of `map` by the table. */
+void parse_keys(struct parse *parse, const struct config_key *keys, const struct doc *map);
+
+/* The field becomes a copy of `value`. */
+void parse_set_string(struct parse *parse, char **field, const char *value);
+
+/* Parsers by type of field; parse_values.c */
+void parse_section(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_bool(struct parse *, const struct config_key *, const struct doc *, void *bool_field);
+void parse_count(struct parse *, const struct config_key *, const struct doc *, void *uint32_field);
+void parse_size(struct parse *, const struct config_key *, const struct doc *, void *uint64_field);
+void parse_duration(struct parse *, const struct config_key *, const struct doc *, void *ms_field);
+void parse_text(struct parse *, const struct config_key *, const struct doc *, void *char_field);
+void parse_path(struct parse *, const struct config_key *, const struct doc *, void *char_field);
+/* Frees the names and empties the list. */
+void parse_clear_names(string_list *list);
+void parse_names(struct parse *, const struct config_key *, const struct doc *, void *list_field);
+
+/* Those that know about networks; parse_network.c */
+void parse_cidrs(struct parse *, const struct config_key *, const struct doc *, void *list_field);
+void parse_cluster_cidrs(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_node_ports(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_endpoint(struct parse *, const struct config_key *, const struct doc *,
+                    void *char_field);
+void parse_port_range(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_advertise(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_table(struct parse *, const struct config_key *, const struct doc *, void *uint32_field);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Parsers of what belongs to the network: CIDRs, addresses with ports, ranges of ports, kinds of
+ * addresses, the number of the routing table.
+ */
+#include "config/parse.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ip.h"
+#include "base/text.h"
+#include "format/quote.h"
+
+/* Adds one item of a list of CIDRs. Bits of the host are cleared, as the kernel would. */
+static void add_cidr(struct parse *parse, const struct doc *item, const char *text,
+                     prefix_list *list)
+{
+    struct prefix prefix;
+    char shown[QUOTE_LEN];
+    if (prefix_parse(text, &prefix) < 0)
+        doc_fault(parse->document, item, parse->errors,
+                  "expected a CIDR, such as 10.0.0.0/8, found %s", quote(text, shown));
+    else if (vec_push(list, prefix) < 0)
+        parse->error = -ENOMEM;
+}
+
+void parse_cidrs(struct parse *parse, const struct config_key *key, const struct doc *node,
+                 void *field)
+{
+    (void)key;
+    if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
+        return;
+    vec_clear((prefix_list *)field);
+    doc_each(item, node) {
+        const char *text = "";
+        if (doc_string(parse->document, item, &text, parse->errors) >= 0)
+            add_cidr(parse, item, text, field);
+    }
+}
+
+void parse_cluster_cidrs(struct parse *parse, const struct config_key *key, const struct doc *node,
+                         void *field)
+{
+    parse->config->services.cluster_cidrs_set = true;
+    parse_cidrs(parse, key, node, field);
+}
+
+void parse_node_ports(struct parse *parse, const struct config_key *key, const struct doc *node,
+                      void *field)
+{
+    (void)key;
+    if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
+        return;
+    /* An empty list means the default, as with kube-proxy. */
+    parse->config->services.node_port_primary = node->count == 0;
+    doc_each(item, node) {
+        const char *text = "";
+        if (doc_string(parse->document, item, &text, parse->errors) < 0)
+            continue;
+        if (strcmp(text, "primary") == 0)
+            parse->config->services.node_port_primary = true;
+        else
+            add_cidr(parse, item, text, field);
+    }
+}
+
+/* A port's digits, up to the end of the text or to `end`. Returns 0 or -EINVAL. */
+static int port_parse(const char *text, const char *end, uint16_t *ret_port)
+{
+    size_t length = end ? (size_t)(end - text) : strlen(text);
+    if (length == 0 || length > 5 || strspn(text, "0123456789") < length)
+        return -EINVAL;
+    unsigned long port = strtoul(text, NULL, 10);
+    if (port == 0 || port > UINT16_MAX)
+        return -EINVAL;
+    *ret_port = (uint16_t)port;
+    return 0;
+}
+
+/* True for "10.0.0.1:80" and "[fd00::1]:80". */
+static bool is_endpoint(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    char address[IP_STRLEN + 2];
+    struct ip ip;
+    uint16_t port;
+    if (!colon || (size_t)(colon - text) >= sizeof(address))
+        return false;
+    size_t length = (size_t)(colon - text);
+    bool brackets = length >= 2 && text[0] == '[' && colon[-1] == ']';
+    memcpy(address, text + brackets, length - 2 * brackets);
+    address[length - 2 * brackets] = '\0';
+    return port_parse(colon + 1, NULL, &port) == 0 && ip_parse(address, &ip) == 0 &&
+           brackets == (strchr(address, ':') != NULL);
+}
+
+void parse_endpoint(struct parse *parse, const struct config_key *key, const struct doc *node,
+                    void *field)
+{
+    (void)key;
+    const char *text;
+    char shown[QUOTE_LEN];
+    if (doc_string(parse->document, node, &text, parse->errors) <= 0)
+        return;
+    if (is_endpoint(text))
+        parse_set_string(parse, field, text);
+    else
+        doc_fault(parse->document, node, parse->errors,
+                  "expected address:port, such as \"127.0.0.1:9394\" or \"[::1]:9394\", found %s",
+                  quote(text, shown));
+}
+
+void parse_port_range(struct parse *parse, const struct config_key *key, const struct doc *node,
+                      void *field)
+{
+    (void)key;
+    (void)field; /* two of them */
+    const char *text;
+    char shown[QUOTE_LEN];
+    uint16_t first, last;
+    if (doc_string(parse->document, node, &text, parse->errors) <= 0)
+        return;
+    const char *dash = strchr(text, '-');
+    if (!dash || port_parse(text, dash, &first) < 0 || port_parse(dash + 1, NULL, &last) < 0) {
+        doc_fault(parse->document, node, parse->errors,
+                  "expected a range of ports, such as 20000-29999, found %s", quote(text, shown));
+    } else if (first > last) {
+        doc_fault(parse->document, node, parse->errors, "the range %s ends before it begins",
+                  quote(text, shown));
+    } else {
+        parse->config->services.snat_port_first = first;
+        parse->config->services.snat_port_last = last;
+    }
+}
+
+static unsigned advertise_word(const char *text)
+{
+    static const struct {
+        const char *name;
+        enum advertise value;
+    } words[] = { { "loadBalancer", ADVERTISE_LOAD_BALANCER },
+                  { "external", ADVERTISE_EXTERNAL },
+                  { "cluster", ADVERTISE_CLUSTER } };
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i].name, text) == 0)
+            return words[i].value;
+    return 0;
+}
+
+void parse_advertise(struct parse *parse, const struct config_key *key, const struct doc *node,
+                     void *field)
+{
+    (void)key;
+    char shown[QUOTE_LEN];
+    unsigned all = 0;
+    if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
+        return;
+    doc_each(item, node) {
+        const char *text = "";
+        if (doc_string(parse->document, item, &text, parse->errors) < 0)
+            continue;
+        unsigned word = advertise_word(text);
+        if (word == 0)
+            doc_fault(parse->document, item, parse->errors,
+                      "expected loadBalancer, external or cluster, found %s", quote(text, shown));
+        all |= word;
+    }
+    *(unsigned *)field = all;
+}
+
+/* Why a table can't be BIRD's; NULL if it can. */
+static const char *table_reason(int64_t table)
+{
+    switch (table) {
+    case 116:
+        return "it holds the pods of this node";
+    case 117:
+    case 118:
+        return "it is used inside egress pods and gateways";
+    case 120:
+        return "it guards the service addresses of this node";
+    case 253:
+    case 254:
+    case 255:
+        return "it is the kernel's own (default, main, local)";
+    default:
+        return NULL;
+    }
+}
+
+void parse_table(struct parse *parse, const struct config_key *key, const struct doc *node,
+                 void *field)
+{
+    int64_t table;
+    if (doc_int(parse->document, node, key->min, key->max, &table, parse->errors) <= 0)
+        return;
+    const char *reason = table_reason(table);
+    if (reason)
+        doc_fault(parse->document, node, parse->errors, "table %" PRId64 " can't be used: %s",
+                  table, reason);
+    else
+        *(uint32_t *)field = (uint32_t)table;
+}
