@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * AddressPools and AddressBlocks: from a document, and compared.
+ *
+ * The rules are those of Coil's own webhook and schema, which a manifest never went through. A
+ * block becomes a route that the whole fabric follows, so its prefix must be one that a pod can
+ * have: never the default route, loopback, link-local or multicast.
+ */
+#include "model/address_block.h"
+
+#include "model/decode.h"
+#include "model/equal.h"
+
+enum { BLOCK_SIZE_BITS_DEFAULT = 5, BLOCK_SIZE_BITS_MAX = 128 };
+
+/* The bits below the prefix: its room for addresses. */
+static int host_bits(const struct prefix *prefix)
+{
+    return ip_bits(&prefix->ip) - prefix->length;
+}
+
+static void check_width(struct decoder *decoder, const struct doc *node,
+                        const struct prefix *prefix, int block_size_bits)
+{
+    char buffer[PREFIX_STRLEN];
+    if (host_bits(prefix) < block_size_bits) {
+        decode_error(decoder, node, "%s is narrower than a block of blockSizeBits %d",
+                     prefix_str(prefix, buffer), block_size_bits);
+    }
+}
+
+static void decode_subnet(struct decoder *decoder, const struct doc *node, int block_size_bits,
+                          struct pool_subnet *subnet)
+{
+    if (!decode_map(decoder, node))
+        return;
+    const struct doc *ipv4 = doc_get(node, "ipv4"), *ipv6 = doc_get(node, "ipv6");
+    if (!ipv4 && !ipv6)
+        decode_error(decoder, node, "neither ipv4 nor ipv6");
+    bool v4 = decode_prefix(decoder, ipv4, IP_V4, &subnet->ipv4);
+    bool v6 = decode_prefix(decoder, ipv6, IP_V6, &subnet->ipv6);
+    if (v4)
+        check_width(decoder, ipv4, &subnet->ipv4, block_size_bits);
+    if (v6)
+        check_width(decoder, ipv6, &subnet->ipv6, block_size_bits);
+    if (v4 && v6 && host_bits(&subnet->ipv4) != host_bits(&subnet->ipv6))
+        decode_error(decoder, node, "ipv4 and ipv6 differ in size");
+}
+
+void address_pool_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+{
+    struct address_pool *pool = (struct address_pool *)object;
+    const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
+    if (!spec)
+        return;
+    pool->block_size_bits = (uint8_t)decode_int(decoder, doc_get(spec, "blockSizeBits"), 0,
+                                                BLOCK_SIZE_BITS_MAX, BLOCK_SIZE_BITS_DEFAULT);
+
+    const struct doc *list = decode_list(decoder, decode_need(decoder, spec, "subnets"));
+    if (list && list->count == 0)
+        decode_error(decoder, list, "is empty");
+    struct pool_subnet *subnets = decode_alloc(decoder, list ? list->count : 0, sizeof(*subnets));
+    if (!subnets)
+        return;
+    pool->subnets = subnets;
+    doc_each(node, list) {
+        if (decode_full(decoder))
+            break;
+        decode_subnet(decoder, node, pool->block_size_bits, &subnets[pool->subnet_count++]);
+    }
+}
+
+bool address_pool_equal(const struct object *a, const struct object *b)
+{
+    const struct address_pool *left = to_address_pool(a), *right = to_address_pool(b);
+    if (left->block_size_bits != right->block_size_bits ||
+        left->subnet_count != right->subnet_count)
+        return false;
+    for (uint32_t i = 0; i < left->subnet_count; i++) {
+        if (prefix_cmp(&left->subnets[i].ipv4, &right->subnets[i].ipv4) != 0 ||
+            prefix_cmp(&left->subnets[i].ipv6, &right->subnets[i].ipv6) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void decode_block_prefix(struct decoder *decoder, const struct doc *node,
+                                enum ip_family family, struct prefix *prefix)
+{
+    if (decode_prefix(decoder, node, family, prefix) && ip_is_special(&prefix->ip)) {
+        decode_error(decoder, node,
+                     "unspecified, loopback, link-local and multicast prefixes are no pods'");
+    }
+}
+
+void address_block_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+{
+    struct address_block *block = (struct address_block *)object;
+    const struct doc *ipv4 = doc_get(root, "ipv4"), *ipv6 = doc_get(root, "ipv6");
+    if (!ipv4 && !ipv6)
+        decode_error(decoder, root, "neither ipv4 nor ipv6");
+    decode_block_prefix(decoder, ipv4, IP_V4, &block->ipv4);
+    decode_block_prefix(decoder, ipv6, IP_V6, &block->ipv6);
+    block->index =
+        (uint32_t)decode_int(decoder, decode_need(decoder, root, "index"), 0, INT32_MAX, 0);
+
+    const char *pool = decode_label(decoder, "coil.cybozu.com/pool");
+    const char *node = decode_label(decoder, "coil.cybozu.com/node");
+    block->pool = decode_keep(decoder, pool ? pool : "");
+    block->node = decode_keep(decoder, node ? node : "");
+    block->reserved = text_equal(decode_label(decoder, "coil.cybozu.com/reserved"), "true");
+}
+
+bool address_block_equal(const struct object *a, const struct object *b)
+{
+    const struct address_block *left = to_address_block(a), *right = to_address_block(b);
+    return left->index == right->index && prefix_cmp(&left->ipv4, &right->ipv4) == 0 &&
+           prefix_cmp(&left->ipv6, &right->ipv6) == 0 && text_equal(left->pool, right->pool) &&
+           text_equal(left->node, right->node) && left->reserved == right->reserved;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the kinds' decoders share; see decode.h.
+ *
+ * A document comes from a file or an API server that may be wrong or hostile. Two things keep the
+ * cost of that in bounds: at most DECODE_FAULTS_MAX errors and as many warnings are listed for one
+ * object (then a last line says that there are more), and nothing here is worse than n log n.
+ *
+ * Text from a document is quoted in messages in a short form without control characters, because
+ * it ends up on terminals.
+ */
+#include "model/decode.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+enum { SHOWN_MAX = 60 };
+
+/* At most SHOWN_MAX bytes of the text, whole characters, control characters as '?'. */
+static const char *shown(const char *text, char buffer[static SHOWN_MAX + 1])
+{
+    size_t length = strnlen(text, SHOWN_MAX + 1);
+    if (length > SHOWN_MAX) {
+        length = SHOWN_MAX;
+        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+            length--;
+    }
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        buffer[i] = c < 0x20 || c == 0x7f ? '?' : text[i];
+    }
+    buffer[length] = '\0';
+    return buffer;
+}
+
+/* An error was added to the list; the last that is listed is followed by a line that says so. */
+static void count_error(struct decoder *decoder)
+{
+    if (++decoder->error_count == DECODE_FAULTS_MAX)
+        doc_fault(decoder->document, NULL, decoder->errors, "further errors are not listed");
+}
+
+static int counted(struct decoder *decoder, int r)
+{
+    if (r < 0)
+        count_error(decoder);
+    return r;
+}
+
+void decode_error(struct decoder *decoder, const struct doc *node, const char *format, ...)
+{
+    AUTOTEXT struct text message = { 0 };
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&message, format, args);
+    va_end(args);
+    doc_fault(decoder->document, node, decoder->errors, "%s", text_str(&message));
+    count_error(decoder);
+}
+
+void decode_warning(struct decoder *decoder, const struct doc *node, const char *format, ...)
+{
+    if (decoder->silent || decoder->warning_count >= DECODE_FAULTS_MAX)
+        return;
+
+    AUTOTEXT struct text message = { 0 };
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&message, format, args);
+    va_end(args);
+    doc_fault(decoder->document, node, decoder->warnings, "%s", text_str(&message));
+    if (++decoder->warning_count == DECODE_FAULTS_MAX)
+        doc_fault(decoder->document, NULL, decoder->warnings, "further warnings are not listed");
+}
+
+size_t decode_rounded(size_t size)
+{
+    size_t unit = alignof(max_align_t);
+    return (size + unit - 1) / unit * unit;
+}
+
+void *decode_alloc(struct decoder *decoder, size_t count, size_t size)
+{
+    if (count == 0)
+        return NULL;
+    void *memory = arena_alloc_array(decoder->arena, count, size);
+    if (!memory) {
+        decoder->no_memory = true;
+        return NULL;
+    }
+    decoder->array_bytes += decode_rounded(count * size);
+    return memory;
+}
+
+const char *decode_keep(struct decoder *decoder, const char *text)
+{
+    if (!text || !*text)
+        return text ? "" : NULL;
+    size_t size = strlen(text) + 1;
+    decoder->string_bytes += size;
+    if (!decoder->strings)
+        return text;
+    const char *kept = memcpy(decoder->strings, text, size);
+    decoder->strings += size;
+    return kept;
+}
+
+const char *decode_text(struct decoder *decoder, const struct doc *node)
+{
+    const char *text = NULL;
+    (void)counted(decoder, doc_string(decoder->document, node, &text, decoder->errors));
+    return text;
+}
+
+bool decode_bool(struct decoder *decoder, const struct doc *node, bool fallback)
+{
+    (void)counted(decoder, doc_bool(decoder->document, node, &fallback, decoder->errors));
+    return fallback;
+}
+
+int64_t decode_int(struct decoder *decoder, const struct doc *node, int64_t min, int64_t max,
+                   int64_t fallback)
+{
+    (void)counted(decoder, doc_int(decoder->document, node, min, max, &fallback, decoder->errors));
+    return fallback;
+}
+
+static const struct doc *decode_container(struct decoder *decoder, const struct doc *node,
+                                          enum doc_type type)
+{
+    if (!node)
+        return NULL;
+    if (node->type == DOC_NULL) {
+        decode_error(decoder, node, "is null");
+        return NULL;
+    }
+    int r = counted(decoder, doc_expect(decoder->document, node, type, decoder->errors));
+    return r > 0 ? node : NULL;
+}
+
+const struct doc *decode_map(struct decoder *decoder, const struct doc *node)
+{
+    return decode_container(decoder, node, DOC_MAP);
+}
+
+const struct doc *decode_list(struct decoder *decoder, const struct doc *node)
+{
+    return decode_container(decoder, node, DOC_LIST);
+}
+
+const char *decode_string(struct decoder *decoder, const struct doc *node)
+{
+    const char *text = decode_text(decoder, node);
+    return decode_keep(decoder, text ? text : "");
+}
+
+static void unknown_word(struct decoder *decoder, const struct doc *node, const char *text,
+                         const char *const *words)
+{
+    char buffer[SHOWN_MAX + 1];
+    AUTOTEXT struct text known = { 0 };
+    for (size_t i = 0; words[i]; i++)
+        text_addf(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    decode_error(decoder, node, "unknown word \"%s\", expected %s", shown(text, buffer),
+                 text_str(&known));
+}
+
+int decode_word(struct decoder *decoder, const struct doc *node, const char *const *words)
+{
+    const char *text = decode_text(decoder, node);
+    if (!text || !*text)
+        return 0;
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    }
+    unknown_word(decoder, node, text, words);
+    return 0;
+}
+
+enum protocol decode_protocol(struct decoder *decoder, const struct doc *node)
+{
+    static const char *const words[] = { "TCP", "UDP", "SCTP", NULL };
+    static const enum protocol protocols[] = { PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_SCTP };
+    return protocols[decode_word(decoder, node, words)];
+}
+
+const struct doc *decode_need(struct decoder *decoder, const struct doc *map, const char *key)
+{
+    const struct doc *member = doc_get(map, key);
+    if (!member)
+        decode_error(decoder, map, "%s is missing", key);
+    return member;
+}
+
+const struct doc *decode_member(const struct doc *map, const char *key)
+{
+    if (!map || map->type != DOC_MAP)
+        return NULL;
+    doc_each(member, map) {
+        if (strcmp(member->key, key) == 0)
+            return member;
+    }
+    return NULL;
+}
+
+/* Wrong types are errors that the metadata's decoder reports. */
+const char *decode_label(const struct decoder *decoder, const char *key)
+{
+    const struct doc *metadata = doc_get(decoder->document->root, "metadata");
+    const struct doc *label = decode_member(doc_get(metadata, "labels"), key);
+    if (!label)
+        return NULL;
+    return label->type == DOC_SCALAR ? label->text : "";
+}
+
+const struct doc *decode_annotation(const struct decoder *decoder, const char *key)
+{
+    const struct doc *metadata = doc_get(decoder->document->root, "metadata");
+    return doc_get(doc_get(metadata, "annotations"), key);
+}
+
+bool decode_ip(struct decoder *decoder, const struct doc *node, struct ip *ret_ip)
+{
+    char buffer[SHOWN_MAX + 1];
+    const char *text = decode_text(decoder, node);
+    if (!text || !*text)
+        return false;
+
+    struct ip ip;
+    if (ip_parse(text, &ip) < 0) {
+        decode_warning(decoder, node, "\"%s\" is not an IP address; skipped", shown(text, buffer));
+        return false;
+    }
+    if (ip_is_special(&ip)) {
+        decode_warning(decoder, node,
+                       "%s is unspecified, loopback, link-local or multicast; skipped",
+                       shown(text, buffer));
+        return false;
+    }
+    *ret_ip = ip;
+    return true;
+}
+
+bool decode_prefix(struct decoder *decoder, const struct doc *node, enum ip_family family,
+                   struct prefix *ret_prefix)
+{
+    char buffer[SHOWN_MAX + 1], canonical[PREFIX_STRLEN];
+    if (!node)
+        return false;
+    const char *text = node->type == DOC_NULL ? "" : decode_text(decoder, node);
+    if (!text)
+        return false;
+
+    struct prefix prefix;
+    int r = prefix_parse(text, &prefix);
+    if (r < 0 || (family != IP_NONE && prefix.ip.family != family)) {
+        decode_error(decoder, node, "\"%s\" is not an %s prefix", shown(text, buffer),
+                     family == IP_V4   ? "IPv4"
+                     : family == IP_V6 ? "IPv6"
+                                       : "IP");
+        return false;
+    }
+    if (r > 0) {
+        decode_warning(decoder, node, "%s has bits beyond its length; read as %s",
+                       shown(text, buffer), prefix_str(&prefix, canonical));
+    }
+    *ret_prefix = prefix;
+    return true;
+}
+
+static int place_cmp(const void *a, const void *b, void *compare)
+{
+    const void *const *left = a, *const *right = b;
+    int r = (*(compare_fn *)compare)(*left, *right);
+    return r ? r : CMP((const char *)*left, (const char *)*right);
+}
+
+int mark_duplicates(const void *items, size_t count, size_t size, compare_fn compare,
+                    bool *ret_marks)
+{
+    if (count == 0)
+        return 0;
+    AUTOFREE const void **order = reallocarray(NULL, count, sizeof(*order));
+    if (!order)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (const char *)items + i * size;
+    qsort_r(order, count, sizeof(*order), place_cmp, &compare);
+
+    for (size_t i = 0; i < count; i++) {
+        size_t place = (size_t)((const char *)order[i] - (const char *)items) / size;
+        ret_marks[place] = i > 0 && compare(order[i - 1], order[i]) == 0;
+    }
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The way from a document to an object: what the kinds' decoders share. Private to model/.
+ *
+ * A decoder remembers what went wrong, so that the functions here return plain values and every
+ * error of an object is found in one go. What they return after an error only has to be harmless.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/fault.h"
+#include "base/ip.h"
+#include "base/macro.h"
+#include "base/sorted.h"
+#include "format/doc.h"
+#include "model/object.h"
+#include "model/service.h"
+
+/* Faults of one object that are listed; naming a place in JSON costs a walk through its text. */
+enum { DECODE_FAULTS_MAX = 20 };
+
+struct decoder {
+    const struct document *document;
+    struct faults *errors, *warnings;
+    uint32_t error_count, warning_count;
+    struct arena *arena;
+    size_t array_bytes, string_bytes; /* taken so far, as the arena rounds them */
+    char *strings;                    /* where the next string goes; NULL: they stay borrowed */
+    bool silent;                      /* warnings are known already */
+    bool no_memory;
+};
+
+/* Refuses the object; leaves it usable without what stands at `node`. */
+void decode_error(struct decoder *decoder, const struct doc *node, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+void decode_warning(struct decoder *decoder, const struct doc *node, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+
+/* True when further errors would not be listed: loops over untrusted lists end then. */
+static inline bool decode_full(const struct decoder *decoder)
+{
+    return decoder->error_count >= DECODE_FAULTS_MAX;
+}
+
+/* What an allocation of this size takes from an arena. */
+size_t decode_rounded(size_t size);
+
+/* Zeroed memory of the object; NULL if count is 0 or without memory (the decoder knows). */
+void *decode_alloc(struct decoder *decoder, size_t count, size_t size);
+
+/* The string as one of the object; NULL stays NULL. */
+const char *decode_keep(struct decoder *decoder, const char *text);
+
+/*
+ * One field each. NULL or the fallback where it is absent, null or wrong; for maps and lists, which
+ * are looked up by doc_get(), null can only be an element of a list and is wrong.
+ */
+const char *decode_text(struct decoder *decoder, const struct doc *node); /* borrowed */
+bool decode_bool(struct decoder *decoder, const struct doc *node, bool fallback);
+int64_t decode_int(struct decoder *decoder, const struct doc *node, int64_t min, int64_t max,
+                   int64_t fallback);
+const struct doc *decode_map(struct decoder *decoder, const struct doc *node);
+const struct doc *decode_list(struct decoder *decoder, const struct doc *node);
+
+/* The kept string of a field; "" where decode_text() has none. */
+const char *decode_string(struct decoder *decoder, const struct doc *node);
+
+/* The index of a field's word in a list that NULL ends; the first where it is absent or "". */
+int decode_word(struct decoder *decoder, const struct doc *node, const char *const *words);
+enum protocol decode_protocol(struct decoder *decoder, const struct doc *node);
+
+/* A member that must be there: an error names it if it is absent or null. */
+const struct doc *decode_need(struct decoder *decoder, const struct doc *map, const char *key);
+
+/* A member even if its value is null: of labels, presence counts. NULL: there is none. */
+const struct doc *decode_member(const struct doc *map, const char *key);
+
+/* A label's value, borrowed ("" for null), or NULL; an annotation's node, or NULL. */
+const char *decode_label(const struct decoder *decoder, const char *key);
+const struct doc *decode_annotation(const struct decoder *decoder, const char *key);
+
+/* An address; true if it is a good one. One that can't be used is a warning. */
+bool decode_ip(struct decoder *decoder, const struct doc *node, struct ip *ret_ip);
+
+/*
+ * A prefix of a family (IP_NONE: either); true if it is a good one. Bits beyond its length are
+ * cleared with a warning, all else is an error.
+ */
+bool decode_prefix(struct decoder *decoder, const struct doc *node, enum ip_family family,
+                   struct prefix *ret_prefix);
+
+/* Sets ret_marks[i] where item i equals an earlier one, in n log n. Returns 0 or -ENOMEM. */
+int mark_duplicates(const void *items, size_t count, size_t size, compare_fn compare,
+                    bool *ret_marks);
+
+/* The kinds' own parts, listed in the table of object.c. */
+void service_decode(struct decoder *decoder, const struct doc *root, struct object *object);
+void endpoint_slice_decode(struct decoder *decoder, const struct doc *root, struct object *object);
+void node_decode(struct decoder *decoder, const struct doc *root, struct object *object);
+void namespace_decode(struct decoder *decoder, const struct doc *root, struct object *object);
+void pod_decode(struct decoder *decoder, const struct doc *root, struct object *object);
+void address_pool_decode(struct decoder *decoder, const struct doc *root, struct object *object);
+void address_block_decode(struct decoder *decoder, const struct doc *root, struct object *object);
+void egress_decode(struct decoder *decoder, const struct doc *root, struct object *object);

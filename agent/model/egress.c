@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Egresses: from a document, and compared. The rules are those of Coil's webhook and schema. */
+#include "model/egress.h"
+
+#include "model/decode.h"
+#include "model/equal.h"
+
+static void decode_destinations(struct decoder *decoder, const struct doc *spec,
+                                struct egress *egress)
+{
+    const struct doc *list = decode_list(decoder, decode_need(decoder, spec, "destinations"));
+    if (list && list->count == 0)
+        decode_error(decoder, list, "is empty");
+    struct prefix *destinations =
+        decode_alloc(decoder, list ? list->count : 0, sizeof(*destinations));
+    if (!destinations)
+        return;
+    egress->destinations = destinations;
+    doc_each(node, list) {
+        if (decode_full(decoder))
+            break;
+        if (decode_prefix(decoder, node, IP_NONE, &destinations[egress->destination_count]))
+            egress->destination_count++;
+    }
+}
+
+void egress_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+{
+    struct egress *egress = (struct egress *)object;
+    const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
+    if (!spec)
+        return;
+    decode_destinations(decoder, spec, egress);
+    egress->replicas = (uint32_t)decode_int(decoder, doc_get(spec, "replicas"), 1, INT32_MAX, 1);
+    egress->fou_source_port_auto = decode_bool(decoder, doc_get(spec, "fouSourcePortAuto"), false);
+}
+
+bool egress_equal(const struct object *a, const struct object *b)
+{
+    const struct egress *left = to_egress(a), *right = to_egress(b);
+    return left->replicas == right->replicas &&
+           left->fou_source_port_auto == right->fou_source_port_auto &&
+           prefixes_equal(left->destinations, left->destination_count, right->destinations,
+                          right->destination_count);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * EndpointSlices: from a document, and compared.
+ *
+ * A slice says where traffic goes, so one that is cut short must not be taken for one that has
+ * nothing to say: addressType, endpoints and ports have to be there. Null stands for an empty list
+ * (kubectl prints `endpoints: null` for a Service without endpoints).
+ */
+#include "model/endpoint_slice.h"
+
+#include <string.h>
+
+#include "model/decode.h"
+#include "model/equal.h"
+
+enum { PORT_MAX = 65535 };
+
+static uint8_t decode_family(struct decoder *decoder, const struct doc *root)
+{
+    static const char *const words[] = { "IPv4", "IPv6", "FQDN", NULL };
+    static const uint8_t families[] = { IP_V4, IP_V6, IP_NONE };
+    const struct doc *node = decode_need(decoder, root, "addressType");
+    if (node && node->type == DOC_SCALAR && !*node->text)
+        decode_error(decoder, node, "is empty");
+    return families[decode_word(decoder, node, words)];
+}
+
+/* The list under a key that must be there; NULL if it is null, empty or wrong. */
+static const struct doc *need_list(struct decoder *decoder, const struct doc *root, const char *key)
+{
+    const struct doc *member = decode_member(root, key);
+    if (!member)
+        decode_error(decoder, root, "%s is missing", key);
+    return member && member->type != DOC_NULL ? decode_list(decoder, member) : NULL;
+}
+
+static void decode_ports(struct decoder *decoder, const struct doc *root,
+                         struct endpoint_slice *slice)
+{
+    const struct doc *list = need_list(decoder, root, "ports");
+    struct slice_port *ports = decode_alloc(decoder, list ? list->count : 0, sizeof(*ports));
+    if (!ports)
+        return;
+    slice->ports = ports;
+    doc_each(node, list) {
+        if (decode_full(decoder))
+            break;
+        if (!decode_map(decoder, node))
+            continue;
+        struct slice_port *port = &ports[slice->port_count++];
+        port->name = decode_string(decoder, doc_get(node, "name"));
+        port->protocol = decode_protocol(decoder, doc_get(node, "protocol"));
+        port->port = (uint16_t)decode_int(decoder, doc_get(node, "port"), 1, PORT_MAX, 0);
+    }
+}
+
+/* The first address, if it is of the slice's family. */
+static bool decode_address(struct decoder *decoder, const struct doc *node, uint8_t family,
+                           struct ip *ret_ip)
+{
+    const struct doc *list = decode_list(decoder, doc_get(node, "addresses"));
+    const struct doc *first = list ? list->first : NULL;
+    struct ip ip;
+    if (family == IP_NONE || !decode_ip(decoder, first, &ip))
+        return false;
+    if (ip.family != family) {
+        decode_warning(decoder, first, "not of the slice's addressType; skipped");
+        return false;
+    }
+    *ret_ip = ip;
+    return true;
+}
+
+static void decode_endpoints(struct decoder *decoder, const struct doc *root,
+                             struct endpoint_slice *slice)
+{
+    const struct doc *list = need_list(decoder, root, "endpoints");
+    struct endpoint *endpoints = decode_alloc(decoder, list ? list->count : 0, sizeof(*endpoints));
+    if (!endpoints)
+        return;
+    slice->endpoints = endpoints;
+    doc_each(node, list) {
+        if (decode_full(decoder))
+            break;
+        struct endpoint *endpoint = &endpoints[slice->endpoint_count];
+        if (!decode_map(decoder, node))
+            continue;
+        const struct doc *conditions = decode_map(decoder, doc_get(node, "conditions"));
+        bool ready = decode_bool(decoder, doc_get(conditions, "ready"), true);
+        endpoint->ready = ready;
+        endpoint->serving = decode_bool(decoder, doc_get(conditions, "serving"), ready);
+        endpoint->terminating = decode_bool(decoder, doc_get(conditions, "terminating"), false);
+        if (!decode_address(decoder, node, slice->family, &endpoint->ip))
+            continue;
+        endpoint->node_name = decode_string(decoder, doc_get(node, "nodeName"));
+        slice->endpoint_count++;
+    }
+}
+
+void endpoint_slice_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+{
+    struct endpoint_slice *slice = (struct endpoint_slice *)object;
+    const char *service = decode_label(decoder, "kubernetes.io/service-name");
+    slice->service = decode_keep(decoder, service ? service : "");
+    slice->headless_label = decode_label(decoder, "service.kubernetes.io/headless") != NULL;
+    slice->family = decode_family(decoder, root);
+    decode_ports(decoder, root, slice);
+    decode_endpoints(decoder, root, slice);
+}
+
+static bool ports_equal(const struct endpoint_slice *a, const struct endpoint_slice *b)
+{
+    if (a->port_count != b->port_count)
+        return false;
+    for (uint32_t i = 0; i < a->port_count; i++) {
+        const struct slice_port *left = &a->ports[i], *right = &b->ports[i];
+        if (left->protocol != right->protocol || left->port != right->port ||
+            !text_equal(left->name, right->name))
+            return false;
+    }
+    return true;
+}
+
+static bool endpoints_equal(const struct endpoint_slice *a, const struct endpoint_slice *b)
+{
+    if (a->endpoint_count != b->endpoint_count)
+        return false;
+    for (uint32_t i = 0; i < a->endpoint_count; i++) {
+        const struct endpoint *left = &a->endpoints[i], *right = &b->endpoints[i];
+        if (!ip_equal(&left->ip, &right->ip) || !text_equal(left->node_name, right->node_name) ||
+            left->ready != right->ready || left->serving != right->serving ||
+            left->terminating != right->terminating)
+            return false;
+    }
+    return true;
+}
+
+bool endpoint_slice_equal(const struct object *a, const struct object *b)
+{
+    const struct endpoint_slice *left = to_endpoint_slice(a), *right = to_endpoint_slice(b);
+    return text_equal(left->service, right->service) &&
+           left->headless_label == right->headless_label && left->family == right->family &&
+           ports_equal(left, right) && endpoints_equal(left, right);
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Services: from a document, and compared.
+ *
+ * A Service may carry anything that its owner wrote, and one bad line must not take the rest away:
+ * addresses and annotations that can't be used are skipped with a warning. Ports, types and
+ * policies decide which packets go where; what is wrong there refuses the whole object, so that
+ * its last good content stays in force.
+ */
+#include "model/service.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "model/decode.h"
+#include "model/equal.h"
+
+enum { PORT_MAX = 65535, ROUTE_CLASS_MAX = 29 };
+
+static const char *const type_names[] = { "ClusterIP", "NodePort", "LoadBalancer", "ExternalName",
+                                          NULL };
+static const char *const policy_names[] = { "Cluster", "Local", NULL };
+
+const char *protocol_name(enum protocol protocol)
+{
+    switch (protocol) {
+    case PROTOCOL_TCP:
+        return "TCP";
+    case PROTOCOL_UDP:
+        return "UDP";
+    case PROTOCOL_SCTP:
+        return "SCTP";
+    }
+    return "unknown";
+}
+
+const char *service_type_name(enum service_type type)
+{
+    return type_names[type];
+}
+
+const char *address_origin_name(enum address_origin origin)
+{
+    static const char *const names[] = { "clusterIP", "externalIP", "loadBalancer" };
+    return names[origin];
+}
+
+static int address_cmp(const void *a, const void *b)
+{
+    const struct service_address *left = a, *right = b;
+    int r = CMP(left->origin, right->origin);
+    return r ? r : ip_cmp(&left->ip, &right->ip);
+}
+
+static int port_cmp(const void *a, const void *b)
+{
+    const struct service_port *left = a, *right = b;
+    int r = CMP(left->protocol, right->protocol);
+    return r ? r : CMP(left->port, right->port);
+}
+
+/* The addresses so far, in an array that has room for all. */
+struct gathered {
+    struct service_address *addresses;
+    uint32_t count;
+    bool cluster; /* a cluster IP was written, good or bad */
+};
+
+typedef void (*gather_fn)(struct decoder *decoder, const struct doc *node,
+                          struct gathered *gathered);
+
+static struct service_address *gather(struct decoder *decoder, const struct doc *node,
+                                      enum address_origin origin, struct gathered *gathered)
+{
+    struct service_address *address = &gathered->addresses[gathered->count];
+    if (!decode_ip(decoder, node, &address->ip))
+        return NULL;
+    address->origin = origin;
+    gathered->count++;
+    return address;
+}
+
+static void gather_cluster(struct decoder *decoder, const struct doc *node,
+                           struct gathered *gathered)
+{
+    bool none = node->type == DOC_SCALAR && (!*node->text || strcmp(node->text, "None") == 0);
+    if (none || node->type == DOC_NULL)
+        return;
+    gathered->cluster = true;
+    (void)gather(decoder, node, ADDRESS_CLUSTER, gathered);
+}
+
+static void gather_external(struct decoder *decoder, const struct doc *node,
+                            struct gathered *gathered)
+{
+    (void)gather(decoder, node, ADDRESS_EXTERNAL, gathered);
+}
+
+/* An entry may have a hostname only: that is none of ours. */
+static void gather_ingress(struct decoder *decoder, const struct doc *entry,
+                           struct gathered *gathered)
+{
+    if (!decode_map(decoder, entry))
+        return;
+    struct service_address *address =
+        gather(decoder, doc_get(entry, "ip"), ADDRESS_LOAD_BALANCER, gathered);
+    const struct doc *mode_node = doc_get(entry, "ipMode");
+    const char *mode = decode_text(decoder, mode_node);
+    if (!address || !mode || !*mode || strcmp(mode, "VIP") == 0)
+        return;
+    /* As kube-proxy does: a mode that is not VIP, known or not, is none of a proxy's business. */
+    address->proxy_mode = true;
+    if (strcmp(mode, "Proxy") != 0)
+        decode_warning(decoder, mode_node, "unknown word, read as Proxy");
+}
+
+static void gather_list(struct decoder *decoder, const struct doc *list, gather_fn gather_one,
+                        struct gathered *gathered)
+{
+    doc_each(node, list) {
+        if (decode_full(decoder))
+            break;
+        gather_one(decoder, node, gathered);
+    }
+}
+
+/* Drops what an earlier address of the same origin says already. */
+static void unite_addresses(struct decoder *decoder, struct gathered *gathered)
+{
+    AUTOFREE bool *marks = calloc(gathered->count + (size_t)1, sizeof(*marks));
+    if (!marks || mark_duplicates(gathered->addresses, gathered->count,
+                                  sizeof(*gathered->addresses), address_cmp, marks) < 0) {
+        decoder->no_memory = true;
+        return;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < gathered->count; i++) {
+        if (!marks[i])
+            gathered->addresses[kept++] = gathered->addresses[i];
+    }
+    gathered->count = kept;
+}
+
+static size_t list_count(const struct doc *list)
+{
+    return list ? list->count : 0;
+}
+
+static void decode_addresses(struct decoder *decoder, const struct doc *root,
+                             const struct doc *spec, struct service *service)
+{
+    const struct doc *cluster = decode_list(decoder, doc_get(spec, "clusterIPs"));
+    const struct doc *single = list_count(cluster) == 0 ? doc_get(spec, "clusterIP") : NULL;
+    const struct doc *external = decode_list(decoder, doc_get(spec, "externalIPs"));
+    const struct doc *status = decode_map(decoder, doc_get(root, "status"));
+    const struct doc *balancer = decode_map(decoder, doc_get(status, "loadBalancer"));
+    const struct doc *ingress = decode_list(decoder, doc_get(balancer, "ingress"));
+    size_t room =
+        list_count(cluster) + (single ? 1 : 0) + list_count(external) + list_count(ingress);
+    struct gathered gathered = { .addresses =
+                                     decode_alloc(decoder, room, sizeof(*gathered.addresses)) };
+    if (gathered.addresses) {
+        if (single)
+            gather_cluster(decoder, single, &gathered);
+        gather_list(decoder, cluster, gather_cluster, &gathered);
+        gather_list(decoder, external, gather_external, &gathered);
+        gather_list(decoder, ingress, gather_ingress, &gathered);
+        unite_addresses(decoder, &gathered);
+    }
+    service->addresses = gathered.addresses;
+    service->address_count = gathered.count;
+    service->headless = !gathered.cluster;
+}
+
+static void decode_port(struct decoder *decoder, const struct doc *node, struct service_port *port)
+{
+    if (!decode_map(decoder, node))
+        return;
+    const struct doc *number = decode_need(decoder, node, "port");
+    port->name = decode_string(decoder, doc_get(node, "name"));
+    port->protocol = decode_protocol(decoder, doc_get(node, "protocol"));
+    port->port = (uint16_t)decode_int(decoder, number, 1, PORT_MAX, 0);
+    port->node_port = (uint16_t)decode_int(decoder, doc_get(node, "nodePort"), 1, PORT_MAX, 0);
+}
+
+/* `list` holds the ports' nodes in the same order. */
+static void refuse_duplicates(struct decoder *decoder, const struct doc *list,
+                              const struct service_port *ports, uint32_t count)
+{
+    AUTOFREE bool *marks = calloc(count + (size_t)1, sizeof(*marks));
+    if (!marks || mark_duplicates(ports, count, sizeof(*ports), port_cmp, marks) < 0) {
+        decoder->no_memory = true;
+        return;
+    }
+    uint32_t i = 0;
+    doc_each(node, list) {
+        if (i == count || decode_full(decoder))
+            break;
+        if (marks[i] && ports[i].port != 0)
+            decode_error(decoder, node, "port %u/%s is there already", ports[i].port,
+                         protocol_name(ports[i].protocol));
+        i++;
+    }
+}
+
+static void decode_ports(struct decoder *decoder, const struct doc *spec, struct service *service)
+{
+    const struct doc *list = decode_list(decoder, doc_get(spec, "ports"));
+    if (!list || list->count == 0) {
+        if (!service->headless && service->type != SERVICE_EXTERNAL_NAME)
+            decode_error(decoder, spec, "no ports");
+        return;
+    }
+    struct service_port *ports = decode_alloc(decoder, list->count, sizeof(*ports));
+    if (!ports)
+        return;
+    uint32_t count = 0;
+    doc_each(node, list) {
+        if (decode_full(decoder))
+            break;
+        decode_port(decoder, node, &ports[count++]);
+    }
+    refuse_duplicates(decoder, list, ports, count);
+    service->ports = ports;
+    service->port_count = count;
+}
+
+static bool decode_announce(struct decoder *decoder)
+{
+    const struct doc *node = decode_annotation(decoder, "fingerpost.io/announce");
+    const char *text = decode_text(decoder, node);
+    if (!text || strcmp(text, "true") == 0)
+        return true;
+    if (strcmp(text, "false") == 0)
+        return false;
+    decode_warning(decoder, node, "neither true nor false; read as true");
+    return true;
+}
+
+static int decode_route_class(struct decoder *decoder)
+{
+    const struct doc *node = decode_annotation(decoder, "fingerpost.io/route-class");
+    const char *text = decode_text(decoder, node);
+    if (!text)
+        return -1;
+    char *end;
+    long class = strtol(text, &end, 10);
+    bool digits = *text >= '0' && *text <= '9' && *end == '\0';
+    if (digits && class <= ROUTE_CLASS_MAX)
+        return (int)class;
+    decode_warning(decoder, node, "not a number from 0 to %d; read as no class", ROUTE_CLASS_MAX);
+    return -1;
+}
+
+void service_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+{
+    struct service *service = (struct service *)object;
+    const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
+    if (!spec)
+        return;
+    service->type = (enum service_type)decode_word(decoder, doc_get(spec, "type"), type_names);
+    decode_addresses(decoder, root, spec, service);
+    decode_ports(decoder, spec, service);
+    service->external_local =
+        decode_word(decoder, doc_get(spec, "externalTrafficPolicy"), policy_names) == 1;
+    service->internal_local =
+        decode_word(decoder, doc_get(spec, "internalTrafficPolicy"), policy_names) == 1;
+    service->load_balancer_class =
+        decode_keep(decoder, decode_text(decoder, doc_get(spec, "loadBalancerClass")));
+    service->proxy_name =
+        decode_keep(decoder, decode_label(decoder, "service.kubernetes.io/service-proxy-name"));
+    service->headless_label = decode_label(decoder, "service.kubernetes.io/headless") != NULL;
+    service->announce = decode_announce(decoder);
+    service->route_class = decode_route_class(decoder);
+}
+
+static bool addresses_equal(const struct service *a, const struct service *b)
+{
+    if (a->address_count != b->address_count)
+        return false;
+    for (uint32_t i = 0; i < a->address_count; i++) {
+        const struct service_address *left = &a->addresses[i], *right = &b->addresses[i];
+        if (address_cmp(left, right) != 0 || left->proxy_mode != right->proxy_mode)
+            return false;
+    }
+    return true;
+}
+
+static bool ports_equal(const struct service *a, const struct service *b)
+{
+    if (a->port_count != b->port_count)
+        return false;
+    for (uint32_t i = 0; i < a->port_count; i++) {
+        const struct service_port *left = &a->ports[i], *right = &b->ports[i];
+        if (port_cmp(left, right) != 0 || left->node_port != right->node_port ||
+            !text_equal(left->name, right->name))
+            return false;
+    }
+    return true;
+}
+
+bool service_equal(const struct object *a, const struct object *b)
+{
+    const struct service *left = to_service(a), *right = to_service(b);
+    return left->type == right->type && left->headless == right->headless &&
+           addresses_equal(left, right) && ports_equal(left, right) &&
+           left->external_local == right->external_local &&
+           left->internal_local == right->internal_local &&
+           text_equal(left->load_balancer_class, right->load_balancer_class) &&
+           text_equal(left->proxy_name, right->proxy_name) &&
+           left->headless_label == right->headless_label && left->announce == right->announce &&
+           left->route_class == right->route_class;
+}
