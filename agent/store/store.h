@@ -6,7 +6,8 @@
  * Sources put objects in and take them out; each names itself as the origin (a manifest's file
  * name, "api"). Two origins may hold the same key: the origin first in byte order counts, the
  * other is kept and takes over when the first goes. `const struct store *` is the read-only
- * snapshot that planners borrow for one pass: nothing in it changes while they run.
+ * snapshot that planners borrow for one pass: nothing in it changes while they run. Every object
+ * and array that is handed out stays valid until the next store_put() or store_remove().
  *
  * The copy on disk that the Kubernetes source needs can be written from store_list() and read back
  * through store_put(): nothing else of the store's state outlives the process.
@@ -25,7 +26,7 @@
 
 struct store;
 
-struct store *store_new(void); /* NULL: no memory */
+struct store *store_new(void); /* NULL: no memory, or no random numbers */
 void store_free(struct store *store);
 DEFINE_CLEANUP(struct store *, store_free);
 
@@ -35,7 +36,12 @@ DEFINE_CLEANUP(struct store *, store_free);
  */
 int store_put(struct store *store, const char *origin, struct object *object);
 
-/* Takes an origin's object out. Returns 1 if what counts has changed, 0 if not, -ENOMEM. */
+/*
+ * Takes an origin's object out. Returns 1 if what counts has changed, 0 if not, -ENOMEM (only where
+ * another origin's object has to take over).
+ *
+ * A put or remove that fails has changed nothing.
+ */
 int store_remove(struct store *store, const char *origin, enum kind kind, const char *namespace,
                  const char *name);
 
@@ -77,8 +83,10 @@ struct change {
 typedef VEC(struct change) change_list;
 
 /*
- * The changes since the last store_changes_done(); they stay readable, `before` included, until
- * then. Returns 0 or -ENOMEM (nothing is lost: ask again).
+ * The changes since the last store_changes_done(): keys whose content differs from what it was
+ * then. Nothing may be put in or taken out between taking the changes and store_changes_done(),
+ * which forgets them and frees what only `before` kept. Returns 0 or -ENOMEM; after a failure here
+ * or in what is made of the changes, leave out store_changes_done() and ask again later.
  */
 int store_changes(struct store *store, change_list *ret_list);
 void store_changes_done(struct store *store);

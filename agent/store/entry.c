@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Entries of the store; see entry.h. An object belongs to the origin that holds it, and passes to
+ * the entry when the origin gives it up while it is still `before`; so both ask each other before
+ * they free one. Origins are few, so their list is walked.
+ */
+#include "store/entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/siphash.h"
+
+static bool has_key(const struct map_node *node, const void *key)
+{
+    const struct object *object = entry_sample((const struct entry *)node);
+    const struct object_key *wanted = key;
+    return strcmp(object->name, wanted->name) == 0 &&
+           strcmp(object->namespace, wanted->namespace) == 0;
+}
+
+static uint32_t key_hash(const uint8_t seed[16], const struct object_key *key)
+{
+    uint64_t namespace = siphash(key->namespace, strlen(key->namespace), seed);
+    return (uint32_t)(namespace * 31 + siphash(key->name, strlen(key->name), seed));
+}
+
+struct entry *entry_find(const struct map *entries, const uint8_t seed[16],
+                         const struct object_key *key)
+{
+    return to_entry(map_find(entries, key_hash(seed, key), has_key, key));
+}
+
+struct entry *entry_new(struct map *entries, const uint8_t seed[16], const struct object *object)
+{
+    if (map_reserve(entries) < 0)
+        return NULL;
+    struct entry *entry = calloc(1, sizeof(*entry));
+    if (entry)
+        entry->node.hash = key_hash(seed, &(struct object_key){ object->namespace, object->name });
+    return entry;
+}
+
+struct held **entry_place(struct entry *entry, const char *origin, bool *ret_there)
+{
+    struct held **place = &entry->held;
+    while (*place && strcmp((*place)->origin, origin) < 0)
+        place = &(*place)->next;
+    *ret_there = *place && strcmp((*place)->origin, origin) == 0;
+    return place;
+}
+
+struct held *held_new(const char *origin)
+{
+    size_t size = strlen(origin) + 1;
+    struct held *held = malloc(sizeof(*held) + size);
+    if (!held)
+        return NULL;
+    *held = (struct held){ 0 };
+    memcpy(held->origin, origin, size);
+    return held;
+}
+
+void entry_drop_before(struct entry *entry)
+{
+    struct object *before = TAKE_PTR(entry->before);
+    for (const struct held *held = entry->held; held; held = held->next) {
+        if (held->object == before)
+            return;
+    }
+    object_free(before);
+}
+
+void entry_free(struct entry *entry)
+{
+    entry_drop_before(entry);
+    for (struct held *held = entry->held; held;) {
+        struct held *next = held->next;
+        object_free(held->object);
+        free(held);
+        held = next;
+    }
+    free(entry);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The indexes of the store; see index.h.
+ *
+ * Almost every address belongs to one service, so a group of one needs no array. Groups hold
+ * pointers as `const void *`, so that callers can borrow them as arrays of their own type.
+ *
+ * An update first makes room in every group of the new object, which is all that can fail, then
+ * moves pointers, then drops the groups that became empty. Groups are hashed with a random key,
+ * because addresses and names come from whoever may create a Service.
+ */
+#include "store/index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/siphash.h"
+
+struct group {
+    struct map_node node;
+    uint32_t count;
+    union {
+        const void *one;   /* shift 0: room for one */
+        const void **many; /* room for 1 << shift */
+    };
+    uint16_t key_size;
+    uint8_t shift;
+    unsigned char key[];
+};
+
+static const void **items_of(struct group *group)
+{
+    return group->shift ? group->many : &group->one;
+}
+
+static bool has_key(const struct map_node *node, const void *key)
+{
+    const struct group *group = CONTAINER_OF(node, const struct group, node);
+    const struct index_key *wanted = key;
+    return group->key_size == wanted->size && memcmp(group->key, wanted->bytes, wanted->size) == 0;
+}
+
+static uint32_t key_hash(const struct index *index, const struct index_key *key)
+{
+    return (uint32_t)siphash(key->bytes, key->size, index->seed);
+}
+
+static struct group *group_find(const struct index *index, const struct index_key *key)
+{
+    struct map_node *node = map_find(&index->groups, key_hash(index, key), has_key, key);
+    return node ? CONTAINER_OF(node, struct group, node) : NULL;
+}
+
+static struct group *group_make(struct index *index, const struct index_key *key)
+{
+    struct group *group = group_find(index, key);
+    if (group || map_reserve(&index->groups) < 0)
+        return group;
+    group = malloc(sizeof(*group) + key->size);
+    if (!group)
+        return NULL;
+    *group = (struct group){ .node.hash = key_hash(index, key), .key_size = (uint16_t)key->size };
+    memcpy(group->key, key->bytes, key->size);
+    map_add(&index->groups, &group->node);
+    return group;
+}
+
+static void group_free(struct group *group)
+{
+    if (group->shift)
+        free(group->many);
+    free(group);
+}
+
+/* Gives a group room for 1 << shift objects, of which it has no more already. */
+static int group_resize(struct group *group, uint8_t shift)
+{
+    const void **items = NULL;
+    if (shift) {
+        items = reallocarray(NULL, (size_t)1 << shift, sizeof(*items));
+        if (!items)
+            return -ENOMEM;
+        memcpy(items, items_of(group), group->count * sizeof(*items));
+    }
+    const void *one = group->count ? *items_of(group) : NULL;
+    if (group->shift)
+        free(group->many);
+    if (shift)
+        group->many = items;
+    else
+        group->one = one;
+    group->shift = shift;
+    return 0;
+}
+
+/* The place of an object, or where it would have to stand; true if it is there. */
+static bool group_place(const struct index *index, struct group *group, const struct object *object,
+                        uint32_t *ret_place)
+{
+    const void **items = items_of(group);
+    uint32_t low = 0, high = group->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (index->order(items[middle], object) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_place = low;
+    return low < group->count && items[low] == object;
+}
+
+static bool group_has(const struct index *index, struct group *group, const struct object *object)
+{
+    uint32_t place;
+    return object && group_place(index, group, object, &place);
+}
+
+/* Makes sure that `after` can join each of its groups once `before` has left. */
+static int prepare(struct index *index, const struct object *before, const struct object *after)
+{
+    struct index_key key;
+    for (size_t i = 0; after && index->key(after, i, &key); i++) {
+        struct group *group = group_make(index, &key);
+        if (!group)
+            return -ENOMEM;
+        if (group->count < UINT32_C(1) << group->shift || group_has(index, group, before))
+            continue;
+        int r = group_resize(group, (uint8_t)(group->shift + 1));
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void leave(struct index *index, const struct object *before)
+{
+    struct index_key key;
+    for (size_t i = 0; before && index->key(before, i, &key); i++) {
+        struct group *group = group_find(index, &key);
+        uint32_t place;
+        if (!group || !group_place(index, group, before, &place))
+            continue; /* it has the key twice */
+        const void **items = items_of(group);
+        group->count--;
+        memmove(&items[place], &items[place + 1], (group->count - place) * sizeof(*items));
+    }
+}
+
+static void join(struct index *index, const struct object *after)
+{
+    struct index_key key;
+    for (size_t i = 0; after && index->key(after, i, &key); i++) {
+        struct group *group = group_find(index, &key);
+        uint32_t place;
+        if (group_place(index, group, after, &place))
+            continue; /* it has the key twice */
+        const void **items = items_of(group);
+        memmove(&items[place + 1], &items[place], (group->count - place) * sizeof(*items));
+        items[place] = after;
+        group->count++;
+    }
+}
+
+/* Gives memory back where the object's groups have become smaller. */
+static void tidy(struct index *index, const struct object *object)
+{
+    struct index_key key;
+    for (size_t i = 0; object && index->key(object, i, &key); i++) {
+        struct group *group = group_find(index, &key);
+        if (!group)
+            continue;
+        if (group->count == 0) {
+            map_remove(&index->groups, &group->node);
+            group_free(group);
+        } else if (group->shift && group->count == 1) {
+            (void)group_resize(group, 0);
+        } else if (group->count <= UINT32_C(1) << group->shift >> 2) {
+            (void)group_resize(group, (uint8_t)(group->shift - 1));
+        }
+    }
+}
+
+int index_update(struct index *index, const struct object *before, const struct object *after)
+{
+    int r = prepare(index, before, after);
+    if (r < 0) {
+        tidy(index, after);
+        return r;
+    }
+    leave(index, before);
+    join(index, after);
+    tidy(index, before);
+    return 0;
+}
+
+const void *const *index_find(const struct index *index, const struct index_key *key,
+                              size_t *ret_count)
+{
+    struct group *group = group_find(index, key);
+    *ret_count = group ? group->count : 0;
+    return group ? items_of(group) : NULL;
+}
+
+const void *index_next(const struct index *index, size_t *cursor)
+{
+    struct map_node *node = map_next(&index->groups, cursor);
+    return node ? CONTAINER_OF(node, struct group, node)->key : NULL;
+}
+
+void index_done(struct index *index)
+{
+    size_t cursor = 0;
+    for (struct map_node *node; (node = map_next(&index->groups, &cursor));)
+        group_free(CONTAINER_OF(node, struct group, node));
+    map_done(&index->groups);
+}

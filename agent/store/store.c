@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The store: what is known now, and what has changed.
+ *
+ * Each key has an entry (entry.h); the indexes (index.h) hold what counts. A key whose content
+ * came back to what it was when changes were last taken is not dirty any more.
+ *
+ * Every operation prepares what needs memory, then does what can't fail: a put that returns -ENOMEM
+ * has changed nothing. Nothing a caller sees depends on the order of puts or on the random hash
+ * key: groups are sorted, lists and changes are sorted when asked for.
+ */
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "store/entry.h"
+#include "store/index.h"
+#include "store/map.h"
+
+LIST_HEAD(entry_list, entry);
+
+struct store {
+    uint8_t seed[16];
+    struct map entries[KIND_COUNT];
+    size_t counts[KIND_COUNT]; /* keys that have an object */
+    struct index services_at, slices_of;
+    struct entry_list dirty;
+    size_t dirty_count;
+    size_t conflicts; /* keys with several origins */
+};
+
+/* Forgets an entry that has nothing more to say. */
+static void entry_retire(struct store *store, struct entry *entry, enum kind kind)
+{
+    if (entry->held || entry->dirty)
+        return;
+    map_remove(&store->entries[kind], &entry->node);
+    free(entry);
+}
+
+static bool service_key(const struct object *object, size_t i, struct index_key *ret_key)
+{
+    const struct service *service = to_service(object);
+    if (i >= service->address_count)
+        return false;
+    ret_key->size = sizeof(struct ip);
+    memcpy(ret_key->bytes, &service->addresses[i].ip, sizeof(struct ip));
+    return true;
+}
+_Static_assert(sizeof(struct ip) == 17, "a key must have no padding");
+
+/* "namespace NUL name"; false if that is longer than any Service's name can be. */
+static bool join_names(const char *namespace, const char *name, struct index_key *ret_key)
+{
+    size_t first = strnlen(namespace, INDEX_KEY_MAX) + 1, second = strnlen(name, INDEX_KEY_MAX);
+    if (second == 0 || first + second > INDEX_KEY_MAX)
+        return false;
+    memcpy(ret_key->bytes, namespace, first);
+    memcpy(ret_key->bytes + first, name, second);
+    ret_key->size = first + second;
+    return true;
+}
+
+static bool slice_key(const struct object *object, size_t i, struct index_key *ret_key)
+{
+    return i == 0 && join_names(object->namespace, to_endpoint_slice(object)->service, ret_key);
+}
+
+static int reindex(struct store *store, enum kind kind, const struct object *before,
+                   const struct object *after)
+{
+    if (before == after)
+        return 0;
+    if (kind == KIND_SERVICE)
+        return index_update(&store->services_at, before, after);
+    if (kind == KIND_ENDPOINT_SLICE)
+        return index_update(&store->slices_of, before, after);
+    return 0;
+}
+
+static bool same(const struct object *a, const struct object *b)
+{
+    return a && b ? object_equal(a, b) : a == b;
+}
+
+/* What counts has become another object; returns 1 if it also says something else. */
+static int note_change(struct store *store, struct entry *entry, struct object *before)
+{
+    const struct object *after = entry_winner(entry);
+    if (same(before, after))
+        return 0;
+    enum kind kind = before ? before->kind : after->kind;
+    store->counts[kind] += (size_t)(after != NULL) - (size_t)(before != NULL);
+
+    if (!entry->dirty) {
+        entry->dirty = true;
+        entry->before = before;
+        LIST_INSERT_HEAD(&store->dirty, entry, dirty_link);
+        store->dirty_count++;
+    } else if (same(entry->before, after)) {
+        entry->dirty = false;
+        LIST_REMOVE(entry, dirty_link);
+        store->dirty_count--;
+        entry_drop_before(entry);
+    }
+    return 1;
+}
+
+/* Frees an object that its origin has given up, unless it is still kept as what counted before. */
+static void release(const struct entry *entry, struct object *object)
+{
+    if (object != entry->before)
+        object_free(object);
+}
+
+struct store *store_new(void)
+{
+    struct store *store = calloc(1, sizeof(*store));
+    if (!store)
+        return NULL;
+    if (getrandom(store->seed, sizeof(store->seed), 0) != (ssize_t)sizeof(store->seed)) {
+        free(store);
+        return NULL;
+    }
+    store->services_at =
+        (struct index){ .key = service_key, .order = object_precedence_cmp, .seed = store->seed };
+    store->slices_of =
+        (struct index){ .key = slice_key, .order = object_key_cmp, .seed = store->seed };
+    LIST_INIT(&store->dirty);
+    return store;
+}
+
+void store_free(struct store *store)
+{
+    if (!store)
+        return;
+    index_done(&store->services_at);
+    index_done(&store->slices_of);
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        size_t cursor = 0;
+        for (struct entry *entry; (entry = to_entry(map_next(&store->entries[kind], &cursor)));)
+            entry_free(entry);
+        map_done(&store->entries[kind]);
+    }
+    free(store);
+}
+
+/* Puts an object of an origin that knows the key already. */
+static int replace(struct store *store, struct entry *entry, struct held *held,
+                   struct object *object)
+{
+    struct object *before = entry_winner(entry), *replaced = held->object;
+    if (held == entry->held) {
+        int r = reindex(store, object->kind, before, object);
+        if (r < 0)
+            return r;
+    }
+    held->object = object;
+    int r = note_change(store, entry, before);
+    release(entry, replaced);
+    return r;
+}
+
+/* Puts an object of an origin that is new to the key. */
+static int insert(struct store *store, struct entry *entry, struct held **place, const char *origin,
+                  struct object *object)
+{
+    struct object *before = entry_winner(entry);
+    AUTOFREE struct held *held = held_new(origin);
+    if (!held)
+        return -ENOMEM;
+    if (place == &entry->held) {
+        int r = reindex(store, object->kind, before, object);
+        if (r < 0)
+            return r;
+    }
+    held->object = object;
+    held->next = *place;
+    *place = TAKE_PTR(held);
+    if (entry->held->next && !entry->held->next->next)
+        store->conflicts++;
+    return note_change(store, entry, before);
+}
+
+static int put(struct store *store, const char *origin, struct object *object)
+{
+    struct object_key key = { object->namespace, object->name };
+    struct entry *entry = entry_find(&store->entries[object->kind], store->seed, &key);
+    if (entry) {
+        bool there;
+        struct held **place = entry_place(entry, origin, &there);
+        return there ? replace(store, entry, *place, object)
+                     : insert(store, entry, place, origin, object);
+    }
+
+    AUTOFREE struct entry *fresh = entry_new(&store->entries[object->kind], store->seed, object);
+    if (!fresh)
+        return -ENOMEM;
+    int r = insert(store, fresh, &fresh->held, origin, object);
+    if (r < 0)
+        return r;
+    map_add(&store->entries[object->kind], &fresh->node);
+    (void)TAKE_PTR(fresh);
+    return r;
+}
+
+int store_put(struct store *store, const char *origin, struct object *object)
+{
+    int r = put(store, origin, object);
+    if (r < 0)
+        object_free(object);
+    return r;
+}
+
+int store_remove(struct store *store, const char *origin, enum kind kind, const char *namespace,
+                 const char *name)
+{
+    struct entry *entry =
+        entry_find(&store->entries[kind], store->seed, &(struct object_key){ namespace, name });
+    bool there = false;
+    struct held **place = entry ? entry_place(entry, origin, &there) : NULL;
+    if (!there)
+        return 0;
+
+    struct held *held = *place;
+    struct object *before = entry_winner(entry);
+    if (held == entry->held) {
+        int r = reindex(store, kind, before, held->next ? held->next->object : NULL);
+        if (r < 0)
+            return r;
+    }
+    if (entry->held->next && !entry->held->next->next)
+        store->conflicts--;
+    *place = held->next;
+    int r = note_change(store, entry, before);
+    release(entry, held->object);
+    free(held);
+    entry_retire(store, entry, kind);
+    return r;
+}
+
+const struct object *store_get(const struct store *store, enum kind kind, const char *namespace,
+                               const char *name)
+{
+    const struct entry *entry =
+        entry_find(&store->entries[kind], store->seed, &(struct object_key){ namespace, name });
+    return entry ? entry_winner(entry) : NULL;
+}
+
+size_t store_count(const struct store *store, enum kind kind)
+{
+    return store->counts[kind];
+}
+
+static int listed_cmp(const void *a, const void *b)
+{
+    return object_key_cmp(*(const struct object *const *)a, *(const struct object *const *)b);
+}
+
+int store_list(const struct store *store, enum kind kind, object_list *ret_list)
+{
+    object_list list = { 0 };
+    int r = vec_reserve(&list, store->counts[kind]);
+    if (r < 0)
+        return r;
+    size_t cursor = 0;
+    for (struct entry *entry; (entry = to_entry(map_next(&store->entries[kind], &cursor)));) {
+        if (entry->held)
+            list.items[list.count++] = entry_winner(entry);
+    }
+    vec_sort(&list, listed_cmp);
+    *ret_list = list;
+    return 0;
+}
+
+const struct service *const *store_services_at(const struct store *store, const struct ip *ip,
+                                               size_t *ret_count)
+{
+    struct index_key key = { .size = sizeof(*ip) };
+    memcpy(key.bytes, ip, sizeof(*ip));
+    return (const struct service *const *)index_find(&store->services_at, &key, ret_count);
+}
+
+const struct endpoint_slice *const *store_slices_of(const struct store *store,
+                                                    const char *namespace, const char *service,
+                                                    size_t *ret_count)
+{
+    struct index_key key;
+    *ret_count = 0;
+    if (!join_names(namespace, service, &key))
+        return NULL;
+    return (const struct endpoint_slice *const *)index_find(&store->slices_of, &key, ret_count);
+}
+
+static int listed_ip_cmp(const void *a, const void *b)
+{
+    return ip_cmp(a, b);
+}
+
+int store_addresses(const struct store *store, ip_list *ret_list)
+{
+    ip_list list = { 0 };
+    int r = vec_reserve(&list, store->services_at.groups.count);
+    if (r < 0)
+        return r;
+    size_t cursor = 0;
+    for (const void *key; (key = index_next(&store->services_at, &cursor));)
+        memcpy(&list.items[list.count++], key, sizeof(struct ip));
+    vec_sort(&list, listed_ip_cmp);
+    *ret_list = list;
+    return 0;
+}
+
+static int change_cmp(const void *a, const void *b)
+{
+    const struct change *left = a, *right = b;
+    return object_key_cmp(left->before ? left->before : left->after,
+                          right->before ? right->before : right->after);
+}
+
+int store_changes(struct store *store, change_list *ret_list)
+{
+    change_list list = { 0 };
+    int r = vec_reserve(&list, store->dirty_count);
+    if (r < 0)
+        return r;
+    struct entry *entry;
+    LIST_FOREACH(entry, &store->dirty, dirty_link)
+    list.items[list.count++] = (struct change){ entry->before, entry_winner(entry) };
+    vec_sort(&list, change_cmp);
+    *ret_list = list;
+    return 0;
+}
+
+void store_changes_done(struct store *store)
+{
+    while (!LIST_EMPTY(&store->dirty)) {
+        struct entry *entry = LIST_FIRST(&store->dirty);
+        enum kind kind = entry_sample(entry)->kind;
+        LIST_REMOVE(entry, dirty_link);
+        entry->dirty = false;
+        if (!entry->held) /* its key is that of the object that goes */
+            map_remove(&store->entries[kind], &entry->node);
+        entry_drop_before(entry);
+        if (!entry->held)
+            free(entry);
+    }
+    store->dirty_count = 0;
+}
+
+/* "web.yaml:12", or the origin where the object has no file. */
+static void add_place(struct text *text, const struct held *held)
+{
+    if (*held->object->file)
+        text_addf(text, "%s:%u", held->object->file, held->object->line);
+    else
+        text_add(text, held->origin);
+}
+
+static void add_conflict(const struct entry *entry, struct faults *faults)
+{
+    const struct object *object = entry_winner(entry);
+    AUTOTEXT struct text place = { 0 }, places = { 0 };
+    text_addf(&place, "%s %s%s%s", kind_name(object->kind), object->namespace,
+              *object->namespace ? "/" : "", object->name);
+    add_place(&places, entry->held);
+    text_add(&places, " counts, ignored is ");
+    for (const struct held *held = entry->held->next; held; held = held->next) {
+        add_place(&places, held);
+        if (held->next)
+            text_add(&places, ", ");
+    }
+    faults_add(faults, text_str(&place), "keep it in one place", "is there more than once: %s",
+               text_str(&places));
+}
+
+static int conflict_cmp(const void *a, const void *b)
+{
+    const struct entry *const *left = a, *const *right = b;
+    return object_key_cmp(entry_sample(*left), entry_sample(*right));
+}
+
+void store_conflicts(const struct store *store, struct faults *faults)
+{
+    VEC(const struct entry *) list = { 0 };
+    if (store->conflicts == 0)
+        return;
+    if (vec_reserve(&list, store->conflicts) < 0) {
+        faults->incomplete = true;
+        return;
+    }
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        size_t cursor = 0;
+        for (struct entry *entry; (entry = to_entry(map_next(&store->entries[kind], &cursor)));) {
+            if (entry->held && entry->held->next)
+                list.items[list.count++] = entry;
+        }
+    }
+    vec_sort(&list, conflict_cmp);
+    for (size_t i = 0; i < list.count; i++)
+        add_conflict(list.items[i], faults);
+    vec_done(&list);
+}
