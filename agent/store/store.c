@@ -18,6 +18,7 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "model/node.h"
 #include "store/entry.h"
 #include "store/index.h"
 #include "store/map.h"
@@ -28,7 +29,7 @@ struct store {
     uint8_t seed[16];
     struct map entries[KIND_COUNT];
     size_t counts[KIND_COUNT]; /* keys that have an object */
-    struct index services_at, slices_of;
+    struct index services_at, slices_of, nodes_at;
     struct entry_list dirty;
     size_t dirty_count;
     size_t conflicts; /* keys with several origins */
@@ -43,16 +44,31 @@ static void entry_retire(struct store *store, struct entry *entry, enum kind kin
     free(entry);
 }
 
+static struct index_key ip_key(const struct ip *ip)
+{
+    struct index_key key = { .size = sizeof(*ip) };
+    memcpy(key.bytes, ip, sizeof(*ip));
+    return key;
+}
+_Static_assert(sizeof(struct ip) == 17, "a key must have no padding");
+
 static bool service_key(const struct object *object, size_t i, struct index_key *ret_key)
 {
     const struct service *service = to_service(object);
     if (i >= service->address_count)
         return false;
-    ret_key->size = sizeof(struct ip);
-    memcpy(ret_key->bytes, &service->addresses[i].ip, sizeof(struct ip));
+    *ret_key = ip_key(&service->addresses[i].ip);
     return true;
 }
-_Static_assert(sizeof(struct ip) == 17, "a key must have no padding");
+
+static bool node_key(const struct object *object, size_t i, struct index_key *ret_key)
+{
+    const struct node *node = to_node(object);
+    if (i >= node->address_count)
+        return false;
+    *ret_key = ip_key(&node->addresses[i]);
+    return true;
+}
 
 /* "namespace NUL name"; false if that is longer than any Service's name can be. */
 static bool join_names(const char *namespace, const char *name, struct index_key *ret_key)
@@ -80,6 +96,8 @@ static int reindex(struct store *store, enum kind kind, const struct object *bef
         return index_update(&store->services_at, before, after);
     if (kind == KIND_ENDPOINT_SLICE)
         return index_update(&store->slices_of, before, after);
+    if (kind == KIND_NODE)
+        return index_update(&store->nodes_at, before, after);
     return 0;
 }
 
@@ -131,6 +149,8 @@ struct store *store_new(void)
         (struct index){ .key = service_key, .order = object_precedence_cmp, .seed = store->seed };
     store->slices_of =
         (struct index){ .key = slice_key, .order = object_key_cmp, .seed = store->seed };
+    store->nodes_at =
+        (struct index){ .key = node_key, .order = object_key_cmp, .seed = store->seed };
     LIST_INIT(&store->dirty);
     return store;
 }
@@ -141,6 +161,7 @@ void store_free(struct store *store)
         return;
     index_done(&store->services_at);
     index_done(&store->slices_of);
+    index_done(&store->nodes_at);
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         size_t cursor = 0;
         for (struct entry *entry; (entry = to_entry(map_next(&store->entries[kind], &cursor)));)
@@ -281,8 +302,7 @@ int store_list(const struct store *store, enum kind kind, object_list *ret_list)
 const struct service *const *store_services_at(const struct store *store, const struct ip *ip,
                                                size_t *ret_count)
 {
-    struct index_key key = { .size = sizeof(*ip) };
-    memcpy(key.bytes, ip, sizeof(*ip));
+    struct index_key key = ip_key(ip);
     return (const struct service *const *)index_find(&store->services_at, &key, ret_count);
 }
 
@@ -295,6 +315,14 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
     if (!join_names(namespace, service, &key))
         return NULL;
     return (const struct endpoint_slice *const *)index_find(&store->slices_of, &key, ret_count);
+}
+
+bool store_is_node_address(const struct store *store, const struct ip *ip)
+{
+    size_t count;
+    struct index_key key = ip_key(ip);
+    (void)index_find(&store->nodes_at, &key, &count);
+    return count > 0;
 }
 
 static int listed_ip_cmp(const void *a, const void *b)
