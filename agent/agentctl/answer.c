@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Asking the agent, and what is said when that fails.
+ *
+ * All verbs that talk to the agent come through here, so that there is one sentence and one exit
+ * status for each way in which it can fail. The document is parsed by the same reader as
+ * manifests; --json prints the body itself and never what was parsed.
+ */
+#include "agentctl/answer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "client/agent.h"
+#include "format/reader.h"
+
+static int answer_parse(struct answer *answer)
+{
+    struct faults AUTOFAULTS faults = { 0 };
+
+    int r = document_parse(answer->body, strlen(answer->body), "answer", READER_JSON,
+                           &answer->document, &faults);
+    if (r < 0)
+        return r;
+    if (r == 0 || answer->document->root->type != DOC_MAP)
+        return -EPROTO;
+    answer->root = answer->document->root;
+    return 0;
+}
+
+int answer_try(const struct ctl *ctl, const char *path, int64_t timeout_ms, long *ret_status,
+               struct answer *ret)
+{
+    long status = 0;
+
+    int r = agent_get(ctl->socket, path, timeout_ms, &status, &ret->body);
+    if (r < 0)
+        return r;
+    if (ret_status)
+        *ret_status = status;
+    r = answer_parse(ret);
+    if (status != 200)
+        return -EREMOTEIO;
+    return r == -EBADMSG ? -EPROTO : r;
+}
+
+static int remote_failed(const struct ctl *ctl, long status, const struct answer *answer)
+{
+    if (answer->root && doc_get(answer->root, "error"))
+        fprintf(stderr, "agentctl: %s\n", field(answer->root, "error"));
+    else
+        fprintf(stderr, "agentctl: the agent at %s answered with HTTP status %ld\n", ctl->socket,
+                status);
+    switch (status) {
+    case 403:
+        return EXIT_PERMISSION;
+    case 404:
+        return EXIT_UNKNOWN;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+int answer_failed(const struct ctl *ctl, int error, long status, const struct answer *answer)
+{
+    char limit[CLOCK_STRLEN];
+
+    switch (error) {
+    case -EREMOTEIO:
+        return remote_failed(ctl, status, answer);
+    case -ENOENT:
+        fprintf(stderr,
+                "agentctl: cannot reach the agent at %s: no such file "
+                "(is agentd.service running?)\n",
+                ctl->socket);
+        return EXIT_UNREACHABLE;
+    case -ECONNREFUSED:
+        fprintf(stderr,
+                "agentctl: cannot reach the agent at %s: nobody answers there "
+                "(is agentd.service running?)\n",
+                ctl->socket);
+        return EXIT_UNREACHABLE;
+    case -ETIMEDOUT:
+        fprintf(stderr, "agentctl: cannot reach the agent at %s: no answer within %s\n",
+                ctl->socket, clock_ago(ctl->timeout_ms, limit));
+        return EXIT_UNREACHABLE;
+    case -EACCES:
+        fprintf(stderr,
+                "agentctl: cannot reach the agent at %s: permission denied "
+                "(root and group fingerpost may)\n",
+                ctl->socket);
+        return EXIT_PERMISSION;
+    case -EPROTO:
+        fprintf(stderr, "agentctl: what answers at %s is not the agent\n", ctl->socket);
+        return EXIT_FAILED;
+    default:
+        fprintf(stderr, "agentctl: cannot ask the agent at %s: %s\n", ctl->socket,
+                strerror(-error));
+        return EXIT_FAILED;
+    }
+}
+
+int answer_get(const struct ctl *ctl, const char *path, struct answer *ret)
+{
+    long status = 0;
+
+    int r = answer_try(ctl, path, ctl->timeout_ms, &status, ret);
+    return r < 0 ? answer_failed(ctl, r, status, ret) : EXIT_OK;
+}
+
+int answer_of(char *body, struct answer *ret)
+{
+    ret->body = body;
+    int r = body ? answer_parse(ret) : -ENOMEM;
+    if (r < 0) {
+        fprintf(stderr, "agentctl: %s\n", strerror(-r));
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+void answer_done(struct answer *answer)
+{
+    free(answer->body);
+    document_free(answer->document);
+    *answer = (struct answer){ 0 };
+}
+
+const char *field(const struct doc *map, const char *key)
+{
+    const struct doc *node = doc_get(map, key);
+    return node && node->type == DOC_SCALAR ? node->text : "-";
+}
+
+int64_t field_int(const struct doc *map, const char *key)
+{
+    return strtoll(field(map, key), NULL, 10);
+}
+
+bool field_is(const struct doc *map, const char *key, const char *value)
+{
+    return strcmp(field(map, key), value) == 0;
+}
+
+int64_t field_age_ms(const struct doc *map, const char *key)
+{
+    int64_t wall_ms;
+
+    if (clock_parse_rfc3339(field(map, key), &wall_ms) < 0)
+        return -1;
+    int64_t age_ms = clock_wall_ms() - wall_ms;
+    return age_ms > 0 ? age_ms : 0;
+}

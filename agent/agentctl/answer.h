@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's answers: asking for them, and reading fields out of them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agentctl/ctl.h"
+#include "base/cleanup.h"
+#include "format/doc.h"
+
+struct answer {
+    char *body;                /* as it came */
+    struct document *document; /* of the body */
+    const struct doc *root;
+};
+
+/*
+ * Asks without a word. Returns 0; -errno of client/agent.h; -EREMOTEIO if the agent answered with
+ * an error, `*ret_status` (may be NULL) being its HTTP status and `ret->body` its text.
+ */
+int answer_try(const struct ctl *ctl, const char *path, int64_t timeout_ms, long *ret_status,
+               struct answer *ret);
+
+/* Asks, and says what is wrong if it fails. Returns an exit status. */
+int answer_get(const struct ctl *ctl, const char *path, struct answer *ret);
+
+/* Says why an answer_try() failed, and returns the exit status for it. */
+int answer_failed(const struct ctl *ctl, int error, long status, const struct answer *answer);
+
+/* Parses a document made here; `body` is taken over. Returns an exit status. */
+int answer_of(char *body, struct answer *ret);
+
+void answer_done(struct answer *answer);
+
+#define AUTOANSWER CLEANUP(answer_done)
+
+/* The member as text; "-" if it is missing or null. Borrowed. */
+const char *field(const struct doc *map, const char *key);
+int64_t field_int(const struct doc *map, const char *key); /* 0 if missing */
+bool field_is(const struct doc *map, const char *key, const char *value);
+static inline bool field_true(const struct doc *map, const char *key)
+{
+    return field_is(map, key, "true");
+}
+
+/* Milliseconds from a time in the document until now; -1 if it is missing. */
+int64_t field_age_ms(const struct doc *map, const char *key);

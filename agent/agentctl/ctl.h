@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every verb is given, and the table that makes a verb. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit statuses are an interface, see docs/api.md. */
+enum {
+    EXIT_OK = 0,
+    EXIT_DIFFERS = 1, /* status: degraded; diff: different; config check: invalid */
+    EXIT_FAILED = 2,
+    EXIT_UNREACHABLE = 3,
+    EXIT_UNKNOWN = 4, /* no such object */
+    EXIT_USAGE = 64,
+    EXIT_PERMISSION = 77,
+};
+
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* The options as given, and what follows from the terminal. */
+struct ctl {
+    bool json, no_header, verbose, help;
+    enum color_when color_when;
+    const char *socket;
+    int64_t timeout_ms;
+    int64_t wait_ms; /* -1: not asked for */
+    const char *folder, *config, *node;
+    bool color;      /* colour the state words */
+    const char *mid; /* the dot between parts of a line, or "-" where it can't be shown */
+};
+
+/* Options beyond the common ones, as bits of struct verb. */
+enum verb_option {
+    OPTION_COMMON = 0,
+    OPTION_WAIT = 1 << 0,
+    OPTION_VERBOSE = 1 << 1,
+    OPTION_FOLDER = 1 << 2,
+    OPTION_CONFIG = 1 << 3,
+    OPTION_NODE = 1 << 4,
+};
+
+struct verb {
+    const char *group; /* heading in --help */
+    const char *name;  /* one or two words */
+    const char *args;
+    const char *help;
+    int min_args, max_args;
+    unsigned options; /* enum verb_option */
+    int (*run)(const struct ctl *ctl, char **args);
+};
+
+/* Each returns an exit status. `args` ends with NULL. */
+int verb_status(const struct ctl *ctl, char **args);
+int verb_faults(const struct ctl *ctl, char **args);
+int verb_routes(const struct ctl *ctl, char **args);
+int verb_blocks(const struct ctl *ctl, char **args);
+int verb_services(const struct ctl *ctl, char **args);
+int verb_explain(const struct ctl *ctl, char **args);
+int verb_diff(const struct ctl *ctl, char **args);
+int verb_plan(const struct ctl *ctl, char **args);
+int verb_config_check(const struct ctl *ctl, char **args);

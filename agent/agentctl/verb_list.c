@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `agentctl routes`, `blocks` and `services`: a noun as a table, one row per item of the API's
+ * list and in its order.
+ */
+#include <inttypes.h>
+
+#include "agentctl/answer.h"
+#include "agentctl/output.h"
+
+static const char *yes_no(bool value)
+{
+    return value ? "yes" : "no";
+}
+
+/* The answer's items, or NULL with the exit status if there is no table to print. */
+static const struct doc *list_items(const struct ctl *ctl, const char *path, struct answer *answer,
+                                    int *ret_status)
+{
+    int r = answer_get(ctl, path, answer);
+
+    if (r == EXIT_OK && ctl->json)
+        r = print_body(answer->body, EXIT_OK);
+    else if (r == EXIT_OK)
+        return doc_get(answer->root, "items");
+    *ret_status = r;
+    return NULL;
+}
+
+static void add_comma(struct text *out)
+{
+    if (out->length > 0)
+        text_add(out, ", ");
+}
+
+static void add_objects(struct text *out, const struct doc *objects)
+{
+    doc_each(object, objects) {
+        add_comma(out);
+        if (doc_get(object, "namespace"))
+            text_addf(out, "%s/", field(object, "namespace"));
+        text_add(out, field(object, "name"));
+    }
+}
+
+static void route_row(struct table *table, const struct doc *item)
+{
+    struct text AUTOTEXT objects = { 0 };
+
+    add_objects(&objects, doc_get(item, "objects"));
+    const char *const cells[] = {
+        field(item, "prefix"),
+        field(item, "state"),
+        field(item, "protocol"),
+        yes_no(field_true(item, "installed")),
+        text_str(&objects),
+        field_is(item, "state", "announced") ? "-" : field(item, "reasonText"),
+    };
+    table_row(table, cells);
+}
+
+int verb_routes(const struct ctl *ctl, char **args)
+{
+    static const struct column columns[] = {
+        { "PREFIX" },    { "STATE", COLUMN_STATE },     { "PROTOCOL", COLUMN_RIGHT },
+        { "INSTALLED" }, { "OBJECT", COLUMN_TRUNCATE }, { "REASON", COLUMN_TRUNCATE },
+    };
+    struct answer AUTOANSWER answer = { 0 };
+    struct text AUTOTEXT total = { 0 };
+    int64_t announced = 0;
+    int status = EXIT_FAILED;
+
+    (void)args;
+    const struct doc *items = list_items(ctl, "/v1/routes", &answer, &status);
+    if (!items)
+        return status;
+    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
+    doc_each(item, items) {
+        route_row(table, item);
+        announced += field_is(item, "state", "announced");
+    }
+    add_count(&total, items->count, "route");
+    return table_print(table, "%s, %" PRId64 " announced.\n", text_str(&total), announced);
+}
+
+int verb_blocks(const struct ctl *ctl, char **args)
+{
+    static const struct column columns[] = {
+        { "NAME", COLUMN_TRUNCATE },
+        { "POOL", COLUMN_TRUNCATE },
+        { "PREFIX" },
+        { "RESERVED" },
+        { "PROTOCOL", COLUMN_RIGHT },
+        { "INSTALLED" },
+    };
+    struct answer AUTOANSWER answer = { 0 };
+    struct text AUTOTEXT total = { 0 };
+    int status = EXIT_FAILED;
+
+    (void)args;
+    const struct doc *items = list_items(ctl, "/v1/blocks", &answer, &status);
+    if (!items)
+        return status;
+    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
+    doc_each(item, items) {
+        const char *const cells[] = {
+            field(item, "name"),     field(item, "pool"),
+            field(item, "prefix"),   yes_no(field_true(item, "reserved")),
+            field(item, "protocol"), yes_no(field_true(item, "installed")),
+        };
+        table_row(table, cells);
+    }
+    add_count(&total, items->count, "block");
+    return table_print(table, "%s.\n", text_str(&total));
+}
+
+static void service_row(struct table *table, const struct doc *item)
+{
+    struct text AUTOTEXT addresses = { 0 }, ports = { 0 }, announced = { 0 };
+    const struct doc *list = doc_get(item, "addresses");
+    unsigned count = 0;
+
+    doc_each(address, list) {
+        add_comma(&addresses);
+        text_add(&addresses, field(address, "address"));
+        count += field_is(address, "state", "announced");
+    }
+    doc_each(port, doc_get(item, "ports")) {
+        add_comma(&ports);
+        text_addf(&ports, "%s/%s", field(port, "port"), field(port, "protocol"));
+    }
+    text_addf(&announced, "%u/%u", count, list ? list->count : 0);
+    const char *const cells[] = {
+        field(item, "namespace"), field(item, "name"),  field(item, "type"),
+        text_str(&addresses),     text_str(&announced), text_str(&ports),
+    };
+    table_row(table, cells);
+}
+
+int verb_services(const struct ctl *ctl, char **args)
+{
+    static const struct column columns[] = {
+        { "NAMESPACE", COLUMN_TRUNCATE },
+        { "NAME", COLUMN_TRUNCATE },
+        { "TYPE" },
+        { "ADDRESSES", COLUMN_TRUNCATE },
+        { "ANNOUNCED", COLUMN_RIGHT },
+        { "PORTS", COLUMN_TRUNCATE },
+    };
+    struct answer AUTOANSWER answer = { 0 };
+    struct text AUTOTEXT total = { 0 };
+    int status = EXIT_FAILED;
+
+    (void)args;
+    const struct doc *items = list_items(ctl, "/v1/services", &answer, &status);
+    if (!items)
+        return status;
+    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
+    doc_each(item, items)
+        service_row(table, item);
+    add_count(&total, items->count, "service");
+    return table_print(table, "%s.\n", text_str(&total));
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `agentctl plan -f DIR`: what the agent would want with these manifests, without an agent.
+ *
+ * It is the daemon's own reader, store and planner, fed once. What only a running node knows is
+ * left empty: no hold-down, no proofs of NAT (an address is announced on endpoints alone), no
+ * addresses of interfaces. For people it prints from its own Plan document, so that both show the
+ * same. Faults go to standard error and make the exit status EXIT_DIFFERS; the plan is printed
+ * all the same, as the agent would act on what is good.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentctl/answer.h"
+#include "agentctl/output.h"
+#include "api/view.h"
+#include "source/manifest.h"
+
+static void print_faults(const struct faults *faults)
+{
+    vec_each(const struct fault, fault, &faults->list) {
+        struct text AUTOTEXT line = { 0 };
+        add_clean(&line, fault->place);
+        text_add(&line, ": ");
+        add_clean(&line, fault->message);
+        if (fault->remedy) {
+            text_add(&line, "\n-> ");
+            add_clean(&line, fault->remedy);
+        }
+        fprintf(stderr, "%s\n", text_str(&line));
+    }
+}
+
+static int settings(const struct ctl *ctl, struct config **ret_config, struct faults *faults)
+{
+    int r = ctl->config ? config_load(ctl->config, ret_config, faults)
+                        : config_default(ctl->folder, ret_config);
+    if (r == 0 && ctl->node) {
+        free((*ret_config)->node);
+        (*ret_config)->node = strdup(ctl->node);
+        if (!(*ret_config)->node)
+            return -ENOMEM;
+    }
+    return r;
+}
+
+/* The Plan document of the folder as a string that the caller frees. */
+static int plan_folder(const struct ctl *ctl, const struct config *config, struct faults *faults,
+                       char **ret_document)
+{
+    struct store *CLEANUP(store_freep) store = store_new();
+    struct route_plan CLEANUP(route_plan_done) plan;
+    struct text AUTOTEXT out = { 0 };
+
+    route_plan_init(&plan);
+    if (!store)
+        return -ENOMEM;
+    int r = manifest_load(ctl->folder, config->source.max_file_bytes, store, faults);
+    if (r < 0)
+        return r;
+    store_conflicts(store, faults);
+    const struct route_facts facts = { .store = store, .config = config };
+    r = plan_routes(&facts, &plan, faults);
+    if (r < 0)
+        return r;
+    const struct api_state state = { .config = config, .store = store, .plan = &plan };
+    view_plan(&state, faults, &out);
+    text_add_char(&out, '\n');
+    *ret_document = text_take(&out);
+    return *ret_document ? 0 : -ENOMEM;
+}
+
+static void add_routes(struct text *out, const struct doc *routes)
+{
+    const char *last = "";
+
+    doc_each(route, routes) {
+        const char *table = field(route, "table");
+        if (strcmp(table, last) != 0)
+            text_addf(out, "table %s:\n", strcmp(table, "254") == 0 ? "main" : table);
+        text_addf(out, "  %s\n", field(route, "entry"));
+        last = table;
+    }
+}
+
+static void add_rules(struct text *out, const struct doc *rules)
+{
+    if (!rules || rules->count == 0)
+        return;
+    text_add(out, "rules:\n");
+    doc_each(rule, rules)
+        text_addf(out, "  %s\n", rule->text);
+}
+
+static void add_addresses(struct text *out, const struct doc *addresses)
+{
+    if (!addresses || addresses->count == 0)
+        return;
+    text_add(out, "addresses:\n");
+    doc_each(address, addresses) {
+        text_addf(out, "  %s", field(address, "prefix"));
+        doc_each(object, doc_get(address, "objects")) {
+            text_add_char(out, ' ');
+            add_clean(out, field(object, "namespace"));
+            text_add_char(out, '/');
+            add_clean(out, field(object, "name"));
+        }
+        text_addf(out, ": %s", field(address, "state"));
+        if (!field_is(address, "state", "announced"))
+            text_addf(out, ", %s", field(address, "reasonText"));
+        text_add_char(out, '\n');
+    }
+}
+
+static int print_plan(const struct ctl *ctl, char *document, int status)
+{
+    struct answer AUTOANSWER answer = { 0 };
+    struct text AUTOTEXT out = { 0 };
+
+    int r = answer_of(document, &answer);
+    if (r != EXIT_OK)
+        return r;
+    if (ctl->json)
+        return print_body(answer.body, status);
+    add_routes(&out, doc_get(answer.root, "routes"));
+    add_rules(&out, doc_get(answer.root, "rules"));
+    add_addresses(&out, doc_get(answer.root, "addresses"));
+    return print_text(&out, status);
+}
+
+int verb_plan(const struct ctl *ctl, char **args)
+{
+    struct config *CLEANUP(config_freep) config = NULL;
+    struct faults AUTOFAULTS faults = { 0 };
+    char *document = NULL;
+
+    (void)args;
+    if (!ctl->folder) {
+        fprintf(stderr, "agentctl: plan wants a folder of manifests: -f DIR\n");
+        return EXIT_USAGE;
+    }
+    int r = settings(ctl, &config, &faults);
+    if (r == 0)
+        r = plan_folder(ctl, config, &faults, &document);
+    print_faults(&faults);
+    if (r < 0) {
+        if (faults_none(&faults))
+            fprintf(stderr, "agentctl: cannot plan: %s\n", strerror(-r));
+        return EXIT_FAILED;
+    }
+    return print_plan(ctl, document, faults_none(&faults) ? EXIT_OK : EXIT_DIFFERS);
+}

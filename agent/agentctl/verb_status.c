@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `agentctl status`: health on one screen, and `agentctl faults`.
+ *
+ * One line of what and how much for the agent, then one per subsystem: those with bad news first,
+ * each with its faults (what is wrong and for how long; what to do). Everything comes from the
+ * Status document, so that what a person sees is what a script can read. A subsystem is what the
+ * table below knows, or any other name that a fault carries.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agentctl/answer.h"
+#include "agentctl/output.h"
+#include "agentctl/wait.h"
+#include "base/clock.h"
+
+enum { FAULTS_SHOWN = 3 }; /* of a subsystem, without -v: one screen is the promise */
+
+static const char indent[] = "              ";
+
+static size_t fault_count(const struct doc *status, const char *subsystem)
+{
+    size_t count = 0;
+    doc_each(fault, doc_get(status, "faults")) {
+        if (field_is(fault, "subsystem", subsystem))
+            count++;
+    }
+    return count;
+}
+
+static void add_age(struct text *out, const struct doc *map, const char *key, const char *before)
+{
+    int64_t age_ms = field_age_ms(map, key);
+    char ago[CLOCK_STRLEN];
+
+    if (age_ms >= 0)
+        text_addf(out, "%s%s ago", before, clock_ago(age_ms, ago));
+}
+
+/*
+ * Each describes its subsystem in words and returns the state word, or NULL for no line. That a
+ * fault holds is added by the caller: it turns OK into WARN.
+ */
+static const char *describe_manifests(const struct doc *status, struct text *out)
+{
+    const struct doc *source = NULL;
+    int64_t objects = 0;
+
+    doc_each(it, doc_get(status, "sources")) {
+        if (field_is(it, "name", "manifests"))
+            source = it;
+    }
+    if (!source)
+        return NULL;
+    doc_each(kind, doc_get(source, "objects"))
+        objects += field_int(doc_get(source, "objects"), kind->key);
+    text_add(out, field_true(source, "synced") ? "synced, " : "not read yet, ");
+    add_count(out, objects, "object");
+    text_add(out, " in ");
+    add_count(out, field_int(source, "files"), "file");
+    if (field_int(source, "brokenFiles") > 0)
+        text_addf(out, ", %" PRId64 " broken", field_int(source, "brokenFiles"));
+    add_age(out, source, "lastEventAt", ", last event ");
+    if (field_true(source, "synced"))
+        return "OK";
+    return field_is(status, "health", "failed") ? "FAIL" : "WARN";
+}
+
+static const char *describe_routes(const struct doc *status, struct text *out)
+{
+    const struct doc *routes = doc_get(status, "routes");
+    int64_t wanted = field_int(routes, "wanted"), installed = field_int(routes, "installed");
+
+    text_addf(out, "%" PRId64 " wanted, %" PRId64 " installed; ", wanted, installed);
+    add_count(out, field_int(routes, "announced"), "address");
+    text_addf(out, " announced, %" PRId64 " withheld", field_int(routes, "withheld"));
+    if (field_int(routes, "held") > 0)
+        text_addf(out, " (%" PRId64 " held down)", field_int(routes, "held"));
+    text_add(out, ", ");
+    add_count(out, field_int(routes, "blocks"), "block");
+    if (field_int(routes, "foreign") > 0)
+        text_addf(out, "; %" PRId64 " foreign", field_int(routes, "foreign"));
+    if (!field_true(routes, "complete")) {
+        text_add(out, "; first pass to come");
+        return "WARN";
+    }
+    if (wanted > 0 && field_int(routes, "refused") >= wanted)
+        return "FAIL";
+    return wanted == installed ? "OK" : "WARN";
+}
+
+static const char *describe_services(const struct doc *status, struct text *out)
+{
+    const struct doc *services = doc_get(status, "services");
+
+    if (!field_true(services, "enabled"))
+        return "off";
+    add_count(out, field_int(services, "count"), "service");
+    return "OK";
+}
+
+static const char *describe_config(const struct doc *status, struct text *out)
+{
+    const struct doc *config = doc_get(status, "config");
+
+    if (!field_true(config, "refused") && fault_count(status, "config") == 0)
+        return NULL;
+    add_clean(out, field(config, "path"));
+    if (field_true(config, "refused"))
+        add_age(out, config, "loadedAt", " is refused; in force is what was loaded ");
+    return "WARN";
+}
+
+static const struct {
+    const char *title, *subsystem;
+    const char *(*describe)(const struct doc *status, struct text *out);
+} subsystems[] = {
+    { "Manifests", "manifests", describe_manifests },
+    { "Routes", "routes", describe_routes },
+    { "Services", "services", describe_services },
+    { "Config", "config", describe_config },
+};
+
+static void add_faults(struct text *out, const struct ctl *ctl, const struct doc *status,
+                       const char *subsystem)
+{
+    size_t shown = 0;
+
+    doc_each(fault, doc_get(status, "faults")) {
+        if (!field_is(fault, "subsystem", subsystem))
+            continue;
+        if (ctl->verbose || shown < FAULTS_SHOWN)
+            add_fault(out, fault, indent);
+        shown++;
+    }
+    if (!ctl->verbose && shown > FAULTS_SHOWN)
+        text_addf(out, "%s%zu more (agentctl faults)\n", indent, shown - FAULTS_SHOWN);
+}
+
+static void add_line(struct text *out, const struct ctl *ctl, const char *title, const char *state,
+                     const char *summary)
+{
+    text_addf(out, "  %-10s  ", title);
+    add_state(out, ctl, state, *summary ? 6 : 0);
+    text_addf(out, "%s\n", summary);
+}
+
+/* The lines of known subsystems with bad news, or of those without. */
+static void add_subsystems(struct text *out, const struct ctl *ctl, const struct doc *status,
+                           bool bad)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(subsystems); i++) {
+        struct text AUTOTEXT summary = { 0 };
+        const char *name = subsystems[i].subsystem;
+        const char *state = subsystems[i].describe(status, &summary);
+        size_t faults = fault_count(status, name);
+
+        if (state && strcmp(state, "FAIL") != 0 && faults > 0)
+            state = "WARN";
+        if (!state || bad == (strcmp(state, "OK") == 0 || strcmp(state, "off") == 0))
+            continue;
+        add_line(out, ctl, subsystems[i].title, state, text_str(&summary));
+        add_faults(out, ctl, status, name);
+        if (bad && faults == 0 && strcmp(name, "routes") == 0)
+            text_addf(out, "%s-> see: agentctl diff\n", indent);
+    }
+}
+
+static bool is_known(const char *subsystem)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(subsystems); i++)
+        if (strcmp(subsystems[i].subsystem, subsystem) == 0)
+            return true;
+    return false;
+}
+
+/* Faults of other subsystems; their items stand together, the list is in order. */
+static void add_others(struct text *out, const struct ctl *ctl, const struct doc *status)
+{
+    const char *last = "";
+
+    doc_each(fault, doc_get(status, "faults")) {
+        const char *name = field(fault, "subsystem");
+        if (!is_known(name) && strcmp(name, last) != 0) {
+            struct text AUTOTEXT title = { 0 }, summary = { 0 };
+            text_add_char(&title, (char)toupper((unsigned char)name[0]));
+            text_add(&title, name + 1);
+            add_count(&summary, (int64_t)fault_count(status, name), "fault");
+            add_line(out, ctl, text_str(&title), "WARN", text_str(&summary));
+            add_faults(out, ctl, status, name);
+        }
+        last = name;
+    }
+}
+
+static void add_headline(struct text *out, const struct ctl *ctl, const struct doc *status)
+{
+    const struct doc *faults = doc_get(status, "faults");
+    const char *health = field(status, "health");
+    char up[CLOCK_STRLEN];
+
+    add_clean(out, field(status, "node"));
+    text_addf(out, " %s agent %s %s up %s %s ", ctl->mid, field(status, "version"), ctl->mid,
+              clock_ago(field_int(status, "uptimeSeconds") * SECOND_MS, up), ctl->mid);
+    add_state(out, ctl, health, 0);
+    if (faults && faults->count > 0) {
+        text_add(out, ": ");
+        add_count(out, faults->count, "fault");
+    } else if (strcmp(health, "degraded") == 0) {
+        text_add(out, ": wanted and installed differ");
+    }
+    if (field_is(status, "phase", "stopping"))
+        text_addf(out, " %s stopping", ctl->mid);
+    text_add(out, "\n\n");
+}
+
+static int health_exit(const struct doc *status)
+{
+    if (field_is(status, "health", "healthy"))
+        return EXIT_OK;
+    return field_is(status, "health", "failed") ? EXIT_FAILED : EXIT_DIFFERS;
+}
+
+int verb_status(const struct ctl *ctl, char **args)
+{
+    struct answer AUTOANSWER answer = { 0 };
+    struct text AUTOTEXT out = { 0 };
+
+    (void)args;
+    int r = ctl->wait_ms >= 0 ? status_wait(ctl, &answer) : answer_get(ctl, "/v1/status", &answer);
+    if (r != EXIT_OK)
+        return r;
+    if (ctl->json)
+        return print_body(answer.body, health_exit(answer.root));
+    add_headline(&out, ctl, answer.root);
+    add_subsystems(&out, ctl, answer.root, true);
+    add_others(&out, ctl, answer.root);
+    add_subsystems(&out, ctl, answer.root, false);
+    return print_text(&out, health_exit(answer.root));
+}
+
+int verb_faults(const struct ctl *ctl, char **args)
+{
+    struct answer AUTOANSWER answer = { 0 };
+    struct text AUTOTEXT out = { 0 };
+
+    (void)args;
+    int r = answer_get(ctl, "/v1/faults", &answer);
+    if (r != EXIT_OK)
+        return r;
+    if (ctl->json)
+        return print_body(answer.body, EXIT_OK);
+    const struct doc *items = doc_get(answer.root, "items");
+    doc_each(fault, items)
+        add_fault(&out, fault, "");
+    if (!ctl->no_header) {
+        text_add(&out, items && items->count ? "\n" : "");
+        add_count(&out, items ? items->count : 0, "fault");
+        text_add(&out, ".\n");
+    }
+    return print_text(&out, EXIT_OK);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The document Diff: what the next full pass would do to the kernel, computed as it would compute
+ * it (the same lists, the same merge walk) and not carried out. Between passes it is empty; what
+ * stays in it is what the kernel refuses or what a foreign route stands in the way of.
+ *
+ * Foreign routes are reported and are no difference: nothing is wrong with them, and nothing will
+ * be done to them. As in the real pass nothing is deleted before the source has synced.
+ */
+#include "api/view.h"
+
+#include "api/view_parts.h"
+
+static void rule_op_list_done(rule_op_list *list)
+{
+    vec_done(list);
+}
+
+struct differences {
+    struct route_diff routes;
+    rule_op_list rules;
+};
+
+static void differences_done(struct differences *differences)
+{
+    route_diff_done(&differences->routes);
+    rule_op_list_done(&differences->rules);
+}
+
+static int compare(const struct api_state *state, struct differences *ret)
+{
+    route_list CLEANUP(route_list_done) routes = { 0 };
+    rule_list CLEANUP(rule_list_done) rules = { 0 };
+    const bool may_remove = state->status->source.synced;
+
+    int r = plan_route_list(state->config, state->plan, &routes);
+    if (r == 0)
+        r = plan_rule_list(state->plan, &rules);
+    if (r == 0)
+        r = diff_routes(routes.items, routes.count, (const struct route *)state->installed->items,
+                        state->installed->count, state->config->routes.table, may_remove,
+                        &ret->routes);
+    if (r == 0)
+        r = diff_rules(rules.items, rules.count, (const struct rule *)state->rules->items,
+                       state->rules->count, may_remove, &ret->rules);
+    return r;
+}
+
+static const char *op_name(enum op_kind kind)
+{
+    switch (kind) {
+    case OP_ADD:
+        return "add";
+    case OP_REPLACE:
+        return "replace";
+    case OP_DELETE:
+        return "delete";
+    }
+    return "unknown";
+}
+
+static const char *op_reason(enum op_kind kind)
+{
+    switch (kind) {
+    case OP_ADD:
+        return "wanted, not in the kernel";
+    case OP_REPLACE:
+        return "in the kernel with another meaning";
+    case OP_DELETE:
+        return "in the kernel, no longer wanted";
+    }
+    return "unknown";
+}
+
+static void write_item(struct json *json, const char *change, uint32_t table, const char *entry)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "change", change);
+    json_int(json, "table", table);
+    json_string(json, "entry", entry);
+}
+
+static void write_routes(struct json *json, const struct route_diff *diff)
+{
+    char entry[ROUTE_STRLEN];
+
+    vec_each(const struct route_op, op, &diff->ops) {
+        write_item(json, op_name(op->kind), op->route.table, route_str(&op->route, entry));
+        json_string(json, "reason", op_reason(op->kind));
+        json_end_object(json);
+    }
+    vec_each(const struct route, route, &diff->blocked) {
+        write_item(json, "blocked", route->table, route_str(route, entry));
+        json_string(json, "reason", "wanted, but a foreign route stands in its place");
+        json_end_object(json);
+    }
+}
+
+static void write_rules(struct json *json, const rule_op_list *ops)
+{
+    char entry[ROUTE_STRLEN];
+
+    vec_each(const struct rule_op, op, ops) {
+        write_item(json, op_name(op->kind), op->rule.table, rule_str(&op->rule, entry));
+        json_string(json, "reason", op_reason(op->kind));
+        json_end_object(json);
+    }
+}
+
+static void write_foreign(struct json *json, const struct route_diff *diff)
+{
+    char entry[ROUTE_STRLEN];
+
+    vec_each(const struct route, route, &diff->foreign) {
+        write_item(json, "foreign", route->table, route_str(route, entry));
+        json_stringf(json, "reason", "not ours (protocol %u), left alone", route->protocol);
+        json_end_object(json);
+    }
+}
+
+void view_diff(const struct api_state *state, struct text *out)
+{
+    struct differences CLEANUP(differences_done) found = { 0 };
+
+    if (compare(state, &found) < 0) {
+        out->failed = true;
+        return;
+    }
+    struct json json = view_begin(out, "Diff");
+    json_begin_array(&json, "items");
+    write_routes(&json, &found.routes);
+    write_rules(&json, &found.rules);
+    write_foreign(&json, &found.routes);
+    json_end_array(&json);
+    json_int(&json, "differences",
+             (int64_t)(found.routes.ops.count + found.routes.blocked.count + found.rules.count));
+    json_int(&json, "foreign", (int64_t)found.routes.foreign.count);
+    view_end(&json);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The document Explanation: one address, from the objects that name it through the plan to the
+ * kernel. An address is known if a Service carries it or a pod block of this node covers it; both
+ * can be true of a mistake, and then the Service's row speaks for it.
+ *
+ * "kernel" is read from the mirror alone: the entries of the export table, the guard table and
+ * main that have exactly the address, or exactly its block, as destination.
+ */
+#include "api/view.h"
+
+#include <string.h>
+
+#include "api/view_parts.h"
+#include "model/endpoint_slice.h"
+
+/* A node has few blocks; that they may not nest is nowhere promised, so each is looked at. */
+static const struct block_row *find_block(const struct route_plan *plan, const struct ip *address)
+{
+    for (size_t i = 0; i < plan->blocks.count; i++) {
+        const struct block_row *row = block_row_at(plan, i);
+        if (prefix_contains(&row->prefix, address))
+            return row;
+    }
+    return NULL;
+}
+
+static void write_endpoint(struct json *json, const struct endpoint_slice *slice,
+                           const struct endpoint *endpoint, const char *node)
+{
+    char buffer[IP_STRLEN];
+
+    json_begin_object(json, NULL);
+    json_string(json, "address", ip_str(&endpoint->ip, buffer));
+    if (slice->port_count == 1 && slice->ports[0].port != 0)
+        json_int(json, "port", slice->ports[0].port);
+    else
+        json_null(json, "port");
+    json_string(json, "node", endpoint->node_name[0] ? endpoint->node_name : NULL);
+    json_bool(json, "ready", endpoint->ready);
+    json_bool(json, "serving", endpoint->serving);
+    json_bool(json, "terminating", endpoint->terminating);
+    json_bool(json, "local", strcmp(endpoint->node_name, node) == 0);
+    json_end_object(json);
+}
+
+static void write_endpoints(struct json *json, const struct api_state *state,
+                            const struct claim *claim, uint8_t family)
+{
+    size_t count = 0;
+    const struct endpoint_slice *const *slices =
+        store_slices_of(state->store, claim->namespace, claim->name, &count);
+
+    json_begin_array(json, "endpoints");
+    for (size_t i = 0; i < count; i++) {
+        if (slices[i]->family != family)
+            continue;
+        for (uint32_t j = 0; j < slices[i]->endpoint_count; j++)
+            write_endpoint(json, slices[i], &slices[i]->endpoints[j], state->config->node);
+    }
+    json_end_array(json);
+}
+
+static void write_service(struct json *json, const struct api_state *state,
+                          const struct claim *claim, uint8_t family)
+{
+    const struct object *service =
+        store_get(state->store, KIND_SERVICE, claim->namespace, claim->name);
+
+    json_begin_object(json, NULL);
+    write_claim(json, claim);
+    json_string(json, "file", service ? service->file : NULL);
+    json_int(json, "line", service ? service->line : 0);
+    write_endpoints(json, state, claim, family);
+    json_end_object(json);
+}
+
+static void write_kernel_routes(struct json *json, const struct sorted *installed, uint32_t table,
+                                const struct prefix *prefix)
+{
+    const struct route key = { .table = table, .prefix = *prefix };
+    char name[16], entry[ROUTE_STRLEN];
+
+    for (size_t i = sorted_lower_bound(installed, &key); i < installed->count; i++) {
+        const struct route *route = sorted_at(installed, i);
+        if (route->table != table || prefix_cmp(&route->prefix, prefix) != 0)
+            return;
+        json_stringf(json, NULL, "table %s: %s", table_name(table, name), route_str(route, entry));
+    }
+}
+
+static void write_kernel(struct json *json, const struct api_state *state, const struct ip *address,
+                         const struct block_row *block)
+{
+    const uint32_t tables[] = { state->config->routes.table, ROUTE_TABLE_GUARD, ROUTE_TABLE_MAIN };
+    const struct prefix host = ip_host_prefix(address);
+
+    json_begin_array(json, "kernel");
+    for (size_t i = 0; state->installed && i < ARRAY_SIZE(tables); i++) {
+        if (block && prefix_cmp(&block->prefix, &host) != 0)
+            write_kernel_routes(json, state->installed, tables[i], &block->prefix);
+        write_kernel_routes(json, state->installed, tables[i], &host);
+    }
+    json_end_array(json);
+}
+
+static void write_verdict(struct json *json, const struct address_row *row)
+{
+    if (row) {
+        json_string(json, "state", reason_state(row->reason));
+        json_string(json, "reason", address_reason_name(row->reason));
+        json_string(json, "reasonText", address_reason_text(row->reason));
+    } else {
+        json_string(json, "state", "announced");
+        json_string(json, "reason", address_reason_name(REASON_ANNOUNCED));
+        json_string(json, "reasonText", "in a pod block of this node");
+    }
+}
+
+bool view_explain(const struct api_state *state, const struct ip *address, struct text *out)
+{
+    const struct address_row *row = find_address_row(state->plan, address);
+    const struct block_row *block = find_block(state->plan, address);
+    char buffer[IP_STRLEN];
+
+    if (!row && !block)
+        return false;
+    struct json json = view_begin(out, "Explanation");
+    json_string(&json, "address", ip_str(address, buffer));
+    write_verdict(&json, row);
+    if (block)
+        write_block(&json, "block", state, block);
+    else
+        json_null(&json, "block");
+    if (row)
+        write_address_route(&json, "route", state, row);
+    else
+        write_block_route(&json, "route", state, block);
+    json_begin_array(&json, "services");
+    for (uint32_t i = 0; row && i < row->claim_count; i++)
+        write_service(&json, state, &row->claims[i], address->family);
+    json_end_array(&json);
+    write_kernel(&json, state, address, block);
+    view_end(&json);
+    return true;
+}

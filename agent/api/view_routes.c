@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The documents RouteList and BlockList: intent (the plan's rows) beside truth (the mirror).
+ *
+ * "installed" is what the kernel has in the export table, whatever the plan says: of an announced
+ * row the very route it asks for, of a withheld one any route of ours to the prefix. So an address
+ * that is withheld and installed at once is seen as what it is, a route still to be taken away.
+ * Guards (table 120 and main) are not part of it; they show in the Diff.
+ *
+ * Blocks come first, then addresses, each in the order of the plan.
+ */
+#include "api/view.h"
+
+#include "api/view_parts.h"
+#include "base/clock.h"
+
+/* `protocol` 0: any of ours. A slot is a few entries wide at most: ours and foreign ones. */
+static bool export_route_stands(const struct api_state *state, const struct prefix *prefix,
+                                uint8_t protocol)
+{
+    const struct route key = { .table = state->config->routes.table, .prefix = *prefix };
+
+    for (size_t i = sorted_lower_bound(state->installed, &key); i < state->installed->count; i++) {
+        const struct route *route = sorted_at(state->installed, i);
+        if (route->table != key.table || prefix_cmp(&route->prefix, prefix) != 0)
+            return false;
+        if (route_is_ours(route, key.table) && (protocol == 0 || route->protocol == protocol))
+            return true;
+    }
+    return false;
+}
+
+static void write_installed(struct json *json, const struct api_state *state,
+                            const struct prefix *prefix, uint8_t protocol)
+{
+    if (state->installed)
+        json_bool(json, "installed", export_route_stands(state, prefix, protocol));
+}
+
+static void write_reason(struct json *json, enum address_reason reason)
+{
+    json_string(json, "reason", address_reason_name(reason));
+    json_string(json, "reasonText", address_reason_text(reason));
+}
+
+void write_claim(struct json *json, const struct claim *claim)
+{
+    json_string(json, "namespace", claim->namespace);
+    json_string(json, "name", claim->name);
+    json_string(json, "origin", address_origin_name(claim->origin));
+    write_reason(json, claim->reason);
+    json_int(json, "ports", claim->ports);
+    json_int(json, "forwarding", claim->forwarding);
+}
+
+static void write_hold(struct json *json, int64_t held_until_ms)
+{
+    if (held_until_ms == 0) {
+        json_null(json, "heldForMs");
+        return;
+    }
+    int64_t left_ms = held_until_ms - clock_mono_ms();
+    json_int(json, "heldForMs", left_ms > 0 ? left_ms : 0);
+}
+
+void write_address_route(struct json *json, const char *key, const struct api_state *state,
+                         const struct address_row *row)
+{
+    const struct prefix prefix = ip_host_prefix(&row->address);
+    const bool announced = row->reason == REASON_ANNOUNCED;
+    char buffer[PREFIX_STRLEN];
+
+    json_begin_object(json, key);
+    json_string(json, "prefix", prefix_str(&prefix, buffer));
+    json_string(json, "kind", "service");
+    json_string(json, "state", reason_state(row->reason));
+    write_reason(json, row->reason);
+    if (announced)
+        json_int(json, "protocol", row->protocol);
+    else
+        json_null(json, "protocol");
+    json_int(json, "table", state->config->routes.table);
+    write_installed(json, state, &prefix, announced ? row->protocol : 0);
+    json_bool(json, "guarded", row->guarded);
+    write_hold(json, row->held_until_ms);
+    json_begin_array(json, "objects");
+    for (uint32_t i = 0; i < row->claim_count; i++) {
+        json_begin_object(json, NULL);
+        write_claim(json, &row->claims[i]);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+void write_block_route(struct json *json, const char *key, const struct api_state *state,
+                       const struct block_row *row)
+{
+    char buffer[PREFIX_STRLEN];
+
+    json_begin_object(json, key);
+    json_string(json, "prefix", prefix_str(&row->prefix, buffer));
+    json_string(json, "kind", "block");
+    json_string(json, "state", "announced");
+    json_string(json, "reason", address_reason_name(REASON_ANNOUNCED));
+    json_string(json, "reasonText", "a pod block of this node");
+    json_int(json, "protocol", ROUTE_PROTOCOL_BLOCK);
+    json_int(json, "table", state->config->routes.table);
+    write_installed(json, state, &row->prefix, ROUTE_PROTOCOL_BLOCK);
+    json_bool(json, "guarded", true);
+    json_null(json, "heldForMs");
+    json_begin_array(json, "objects");
+    json_begin_object(json, NULL);
+    json_string(json, "name", row->block);
+    json_string(json, "pool", row->pool);
+    json_bool(json, "reserved", row->reserved);
+    json_end_object(json);
+    json_end_array(json);
+    json_end_object(json);
+}
+
+void write_block(struct json *json, const char *key, const struct api_state *state,
+                 const struct block_row *row)
+{
+    char buffer[PREFIX_STRLEN];
+
+    json_begin_object(json, key);
+    json_string(json, "name", row->block);
+    json_string(json, "pool", row->pool);
+    json_string(json, "prefix", prefix_str(&row->prefix, buffer));
+    json_bool(json, "reserved", row->reserved);
+    json_int(json, "protocol", ROUTE_PROTOCOL_BLOCK);
+    write_installed(json, state, &row->prefix, ROUTE_PROTOCOL_BLOCK);
+    json_end_object(json);
+}
+
+const struct address_row *find_address_row(const struct route_plan *plan, const struct ip *address)
+{
+    const struct address_row wanted = { .address = *address }, *key = &wanted;
+    struct address_row *const *row = sorted_find(&plan->addresses, &key);
+    return row ? *row : NULL;
+}
+
+void view_routes(const struct api_state *state, struct text *out)
+{
+    struct json json = view_begin(out, "RouteList");
+
+    json_begin_array(&json, "items");
+    for (size_t i = 0; i < state->plan->blocks.count; i++)
+        write_block_route(&json, NULL, state, block_row_at(state->plan, i));
+    for (size_t i = 0; i < state->plan->addresses.count; i++)
+        write_address_route(&json, NULL, state, address_row_at(state->plan, i));
+    json_end_array(&json);
+    view_end(&json);
+}
+
+void view_blocks(const struct api_state *state, struct text *out)
+{
+    struct json json = view_begin(out, "BlockList");
+
+    json_begin_array(&json, "items");
+    for (size_t i = 0; i < state->plan->blocks.count; i++)
+        write_block(&json, NULL, state, block_row_at(state->plan, i));
+    json_end_array(&json);
+    view_end(&json);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The documents Status and FaultList, and the one word that sums the agent up.
+ *
+ * Health is derived here and nowhere else, from what the subsystems say of themselves:
+ *   failed    nothing can work: the source can't be read, or the kernel refuses every route;
+ *   starting  the first complete pass is still to come;
+ *   degraded  something is not as it should be: a fault holds, or wanted and installed differ;
+ *   healthy   none of these.
+ * An address that is withheld for want of endpoints is the agent doing its work, not a fault.
+ *
+ * A source "can't be read" when a fault holds for the source as a whole (its group is "", see
+ * source/manifest.h) and it has not synced; a broken file among others has a group of its own.
+ */
+#include "api/view.h"
+
+#include <string.h>
+
+#include "api/view_parts.h"
+#include "base/clock.h"
+#include "model/object.h"
+
+struct json view_begin(struct text *out, const char *kind)
+{
+    struct json json = { .out = out };
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", "v1");
+    json_string(&json, "kind", kind);
+    return json;
+}
+
+void view_end(struct json *json)
+{
+    json_end_object(json);
+}
+
+void write_fault(struct json *json, const char *subsystem, const char *group,
+                 const struct fault *fault, int64_t since_wall_ms)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "subsystem", subsystem);
+    json_string(json, "group", group);
+    json_string(json, "place", fault->place);
+    json_string(json, "message", fault->message);
+    json_string(json, "remedy", fault->remedy);
+    json_time(json, "since", since_wall_ms);
+    json_end_object(json);
+}
+
+void write_held_faults(struct json *json, const char *key, const struct fault_book *book)
+{
+    json_begin_array(json, key);
+    for (size_t i = 0; i < fault_book_count(book); i++) {
+        const struct held_fault *held = fault_book_at(book, i);
+        const struct fault fault = {
+            .place = (char *)held->place,
+            .message = (char *)held->message,
+            .remedy = (char *)held->remedy,
+        };
+        write_fault(json, held->subsystem, held->group, &fault, held->since_wall_ms);
+    }
+    json_end_array(json);
+}
+
+static bool source_unreadable(const struct status *status)
+{
+    if (status->source.synced)
+        return false;
+    for (size_t i = 0; i < fault_book_count(status->faults); i++) {
+        const struct held_fault *fault = fault_book_at(status->faults, i);
+        if (strcmp(fault->subsystem, status->source.name) == 0 && fault->group[0] == '\0')
+            return true;
+    }
+    return false;
+}
+
+const char *view_health(const struct api_state *state)
+{
+    const struct status *status = state->status;
+    const struct route_status *routes = &status->routes;
+
+    if (source_unreadable(status))
+        return "failed";
+    if (!routes->complete)
+        return "starting";
+    if (routes->wanted > 0 && routes->refused >= routes->wanted)
+        return "failed";
+    if (fault_book_count(status->faults) > 0 || status->config_refused ||
+        routes->wanted != routes->installed)
+        return "degraded";
+    return "healthy";
+}
+
+static const char *phase_name(enum agent_phase phase)
+{
+    switch (phase) {
+    case PHASE_STARTING:
+        return "starting";
+    case PHASE_RUNNING:
+        return "running";
+    case PHASE_STOPPING:
+        return "stopping";
+    }
+    return "unknown";
+}
+
+static void write_config(struct json *json, const struct status *status)
+{
+    json_begin_object(json, "config");
+    json_string(json, "path", status->config_path);
+    json_time(json, "loadedAt", status->config_loaded_wall_ms);
+    json_bool(json, "refused", status->config_refused);
+    json_end_object(json);
+}
+
+static void write_source(struct json *json, const struct source_status *source,
+                         const struct store *store)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "name", source->name);
+    json_string(json, "path", source->path);
+    json_bool(json, "synced", source->synced);
+    json_int(json, "observedGeneration", (int64_t)source->observed_generation);
+    json_int(json, "appliedGeneration", (int64_t)source->applied_generation);
+    json_int(json, "files", source->files);
+    json_int(json, "brokenFiles", source->broken_files);
+    json_int(json, "ignoredFiles", source->ignored_files);
+    json_begin_object(json, "objects");
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++)
+        json_int(json, kind_name(kind), (int64_t)store_count(store, kind));
+    json_end_object(json);
+    json_int(json, "ignoredObjects", (int64_t)source->ignored_objects);
+    json_time(json, "lastEventAt", source->last_event_wall_ms);
+    json_end_object(json);
+}
+
+static void write_routes(struct json *json, const struct route_status *routes)
+{
+    json_begin_object(json, "routes");
+    json_bool(json, "complete", routes->complete);
+    json_int(json, "wanted", routes->wanted);
+    json_int(json, "installed", routes->installed);
+    json_int(json, "foreign", routes->foreign);
+    json_int(json, "blocked", routes->blocked);
+    json_int(json, "refused", routes->refused);
+    json_int(json, "announced", routes->announced);
+    json_int(json, "withheld", routes->withheld);
+    json_int(json, "held", routes->held);
+    json_int(json, "blocks", routes->blocks);
+    json_int(json, "added", (int64_t)routes->added);
+    json_int(json, "replaced", (int64_t)routes->replaced);
+    json_int(json, "deleted", (int64_t)routes->deleted);
+    json_int(json, "repairs", (int64_t)routes->repairs);
+    json_int(json, "passes", (int64_t)routes->passes);
+    json_int(json, "fullPasses", (int64_t)routes->full_passes);
+    json_time(json, "lastFullPassAt", routes->last_full_pass_wall_ms);
+    json_double(json, "lastFullPassMs", (double)routes->last_full_pass_us / 1000);
+    json_end_object(json);
+}
+
+void view_status(const struct api_state *state, struct text *out)
+{
+    const struct status *status = state->status;
+    struct json json = view_begin(out, "Status");
+
+    json_string(&json, "node", status->node);
+    json_string(&json, "version", status->version);
+    json_string(&json, "health", view_health(state));
+    json_string(&json, "phase", phase_name(status->phase));
+    json_time(&json, "startedAt", status->started_wall_ms);
+    json_int(&json, "uptimeSeconds", (clock_mono_ms() - status->started_mono_ms) / SECOND_MS);
+    write_config(&json, status);
+    json_begin_array(&json, "sources");
+    write_source(&json, &status->source, state->store);
+    json_end_array(&json);
+    write_routes(&json, &status->routes);
+    json_begin_object(&json, "services");
+    json_bool(&json, "enabled", status->nat_enabled);
+    json_int(&json, "count", (int64_t)store_count(state->store, KIND_SERVICE));
+    json_end_object(&json);
+    write_held_faults(&json, "faults", status->faults);
+    view_end(&json);
+}
+
+void view_faults(const struct api_state *state, struct text *out)
+{
+    struct json json = view_begin(out, "FaultList");
+    write_held_faults(&json, "items", state->status->faults);
+    view_end(&json);
+}
