@@ -19,7 +19,7 @@
 
 static int answer_parse(struct answer *answer)
 {
-    struct faults AUTOFAULTS faults = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
 
     int r = document_parse(answer->body, strlen(answer->body), "answer", READER_JSON,
                            &answer->document, &faults);

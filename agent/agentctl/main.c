@@ -19,7 +19,7 @@ static int verb_help(const struct ctl *ctl, char **args);
 
 static int verb_version(const struct ctl *ctl, char **args)
 {
-    struct text AUTOTEXT out = { 0 };
+    AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };
 
     (void)args;

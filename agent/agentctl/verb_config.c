@@ -69,9 +69,9 @@ static int check_status(int r)
 
 int verb_config_check(const struct ctl *ctl, char **args)
 {
-    struct config *CLEANUP(config_freep) config = NULL;
-    struct faults AUTOFAULTS errors = { 0 };
-    struct text AUTOTEXT out = { 0 };
+    CLEANUP(config_freep) struct config *config = NULL;
+    AUTOFAULTS struct faults errors = { 0 };
+    AUTOTEXT struct text out = { 0 };
     const char *path = args[0] ? args[0] : default_path;
 
     int r = config_load(path, &config, &errors);

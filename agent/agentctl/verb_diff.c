@@ -14,8 +14,8 @@ int verb_diff(const struct ctl *ctl, char **args)
         { "ENTRY" },
         { "REASON", COLUMN_TRUNCATE },
     };
-    struct answer AUTOANSWER answer = { 0 };
-    struct text AUTOTEXT total = { 0 };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text total = { 0 };
 
     (void)args;
     int r = answer_get(ctl, "/v1/diff", &answer);

@@ -96,8 +96,8 @@ static void add_kernel(struct text *out, const struct doc *kernel)
 
 int verb_explain(const struct ctl *ctl, char **args)
 {
-    struct answer AUTOANSWER answer = { 0 };
-    struct text AUTOTEXT out = { 0 }, path = { 0 };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text out = { 0 }, path = { 0 };
     char buffer[IP_STRLEN];
     struct ip address;
 

@@ -45,7 +45,7 @@ static void add_objects(struct text *out, const struct doc *objects)
 
 static void route_row(struct table *table, const struct doc *item)
 {
-    struct text AUTOTEXT objects = { 0 };
+    AUTOTEXT struct text objects = { 0 };
 
     add_objects(&objects, doc_get(item, "objects"));
     const char *const cells[] = {
@@ -65,8 +65,8 @@ int verb_routes(const struct ctl *ctl, char **args)
         { "PREFIX" },    { "STATE", COLUMN_STATE },     { "PROTOCOL", COLUMN_RIGHT },
         { "INSTALLED" }, { "OBJECT", COLUMN_TRUNCATE }, { "REASON", COLUMN_TRUNCATE },
     };
-    struct answer AUTOANSWER answer = { 0 };
-    struct text AUTOTEXT total = { 0 };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text total = { 0 };
     int64_t announced = 0;
     int status = EXIT_FAILED;
 
@@ -93,8 +93,8 @@ int verb_blocks(const struct ctl *ctl, char **args)
         { "PROTOCOL", COLUMN_RIGHT },
         { "INSTALLED" },
     };
-    struct answer AUTOANSWER answer = { 0 };
-    struct text AUTOTEXT total = { 0 };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text total = { 0 };
     int status = EXIT_FAILED;
 
     (void)args;
@@ -116,7 +116,7 @@ int verb_blocks(const struct ctl *ctl, char **args)
 
 static void service_row(struct table *table, const struct doc *item)
 {
-    struct text AUTOTEXT addresses = { 0 }, ports = { 0 }, announced = { 0 };
+    AUTOTEXT struct text addresses = { 0 }, ports = { 0 }, announced = { 0 };
     const struct doc *list = doc_get(item, "addresses");
     unsigned count = 0;
 
@@ -147,8 +147,8 @@ int verb_services(const struct ctl *ctl, char **args)
         { "ANNOUNCED", COLUMN_RIGHT },
         { "PORTS", COLUMN_TRUNCATE },
     };
-    struct answer AUTOANSWER answer = { 0 };
-    struct text AUTOTEXT total = { 0 };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text total = { 0 };
     int status = EXIT_FAILED;
 
     (void)args;

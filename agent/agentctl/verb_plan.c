@@ -21,7 +21,7 @@
 static void print_faults(const struct faults *faults)
 {
     vec_each(const struct fault, fault, &faults->list) {
-        struct text AUTOTEXT line = { 0 };
+        AUTOTEXT struct text line = { 0 };
         add_clean(&line, fault->place);
         text_add(&line, ": ");
         add_clean(&line, fault->message);
@@ -50,9 +50,9 @@ static int settings(const struct ctl *ctl, struct config **ret_config, struct fa
 static int plan_folder(const struct ctl *ctl, const struct config *config, struct faults *faults,
                        char **ret_document)
 {
-    struct store *CLEANUP(store_freep) store = store_new();
-    struct route_plan CLEANUP(route_plan_done) plan;
-    struct text AUTOTEXT out = { 0 };
+    CLEANUP(store_freep) struct store *store = store_new();
+    CLEANUP(route_plan_done) struct route_plan plan;
+    AUTOTEXT struct text out = { 0 };
 
     route_plan_init(&plan);
     if (!store)
@@ -116,8 +116,8 @@ static void add_addresses(struct text *out, const struct doc *addresses)
 
 static int print_plan(const struct ctl *ctl, char *document, int status)
 {
-    struct answer AUTOANSWER answer = { 0 };
-    struct text AUTOTEXT out = { 0 };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text out = { 0 };
 
     int r = answer_of(document, &answer);
     if (r != EXIT_OK)
@@ -132,8 +132,8 @@ static int print_plan(const struct ctl *ctl, char *document, int status)
 
 int verb_plan(const struct ctl *ctl, char **args)
 {
-    struct config *CLEANUP(config_freep) config = NULL;
-    struct faults AUTOFAULTS faults = { 0 };
+    CLEANUP(config_freep) struct config *config = NULL;
+    AUTOFAULTS struct faults faults = { 0 };
     char *document = NULL;
 
     (void)args;

@@ -96,8 +96,11 @@ static const char *describe_services(const struct doc *status, struct text *out)
 {
     const struct doc *services = doc_get(status, "services");
 
-    if (!field_true(services, "enabled"))
+    if (!field_true(services, "enabled")) {
+        if (fault_count(status, "services") > 0)
+            text_add(out, "NAT is off");
         return "off";
+    }
     add_count(out, field_int(services, "count"), "service");
     return "OK";
 }
@@ -153,7 +156,7 @@ static void add_subsystems(struct text *out, const struct ctl *ctl, const struct
                            bool bad)
 {
     for (size_t i = 0; i < ARRAY_SIZE(subsystems); i++) {
-        struct text AUTOTEXT summary = { 0 };
+        AUTOTEXT struct text summary = { 0 };
         const char *name = subsystems[i].subsystem;
         const char *state = subsystems[i].describe(status, &summary);
         size_t faults = fault_count(status, name);
@@ -185,7 +188,7 @@ static void add_others(struct text *out, const struct ctl *ctl, const struct doc
     doc_each(fault, doc_get(status, "faults")) {
         const char *name = field(fault, "subsystem");
         if (!is_known(name) && strcmp(name, last) != 0) {
-            struct text AUTOTEXT title = { 0 }, summary = { 0 };
+            AUTOTEXT struct text title = { 0 }, summary = { 0 };
             text_add_char(&title, (char)toupper((unsigned char)name[0]));
             text_add(&title, name + 1);
             add_count(&summary, (int64_t)fault_count(status, name), "fault");
@@ -226,8 +229,8 @@ static int health_exit(const struct doc *status)
 
 int verb_status(const struct ctl *ctl, char **args)
 {
-    struct answer AUTOANSWER answer = { 0 };
-    struct text AUTOTEXT out = { 0 };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text out = { 0 };
 
     (void)args;
     int r = ctl->wait_ms >= 0 ? status_wait(ctl, &answer) : answer_get(ctl, "/v1/status", &answer);
@@ -244,8 +247,8 @@ int verb_status(const struct ctl *ctl, char **args)
 
 int verb_faults(const struct ctl *ctl, char **args)
 {
-    struct answer AUTOANSWER answer = { 0 };
-    struct text AUTOTEXT out = { 0 };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text out = { 0 };
 
     (void)args;
     int r = answer_get(ctl, "/v1/faults", &answer);

@@ -79,7 +79,7 @@ static bool is_hopeless(int error)
 static int ask_once(const struct ctl *ctl, int64_t left_ms, struct answer *asked, struct text *why,
                     struct answer *ret)
 {
-    struct answer AUTOANSWER now = { 0 };
+    AUTOANSWER struct answer now = { 0 };
     struct answer *latest = &now;
 
     int r = answer_try(ctl, "/v1/status", MAX(MIN(left_ms, ctl->timeout_ms), POLL_MS), NULL, &now);
@@ -103,8 +103,8 @@ static int ask_once(const struct ctl *ctl, int64_t left_ms, struct answer *asked
 
 int status_wait(const struct ctl *ctl, struct answer *ret)
 {
-    struct answer AUTOANSWER asked = { 0 };
-    struct text AUTOTEXT why = { 0 };
+    AUTOANSWER struct answer asked = { 0 };
+    AUTOTEXT struct text why = { 0 };
     const int64_t deadline_ms = clock_mono_ms() + ctl->wait_ms;
     int64_t left_ms = ctl->wait_ms;
     char waited[CLOCK_STRLEN];

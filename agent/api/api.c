@@ -49,7 +49,7 @@ static void reply_document(struct http_reply *reply, unsigned status, struct tex
 
 static void reply_error(struct http_reply *reply, unsigned status, const char *message)
 {
-    struct text AUTOTEXT out = { 0 };
+    AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };
 
     json_begin_object(&json, NULL);
@@ -60,7 +60,7 @@ static void reply_error(struct http_reply *reply, unsigned status, const char *m
 
 static void reply_metrics(const struct api_state *state, struct http_reply *reply)
 {
-    struct text AUTOTEXT out = { 0 };
+    AUTOTEXT struct text out = { 0 };
 
     view_metrics(state, &out);
     reply_text(reply, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
@@ -69,7 +69,7 @@ static void reply_metrics(const struct api_state *state, struct http_reply *repl
 /* That this runs is the proof: the loop serves requests. */
 static void reply_livez(struct http_reply *reply)
 {
-    struct text AUTOTEXT out = { 0 };
+    AUTOTEXT struct text out = { 0 };
 
     text_add(&out, "ok\n");
     reply_text(reply, 200, text_plain, &out);
@@ -77,7 +77,7 @@ static void reply_livez(struct http_reply *reply)
 
 static void reply_readyz(const struct status *status, struct http_reply *reply)
 {
-    struct text AUTOTEXT out = { 0 };
+    AUTOTEXT struct text out = { 0 };
 
     if (status->routes.complete)
         text_add(&out, "ok\n");
@@ -91,7 +91,7 @@ static void reply_readyz(const struct status *status, struct http_reply *reply)
 static void reply_explain(const struct api_state *state, const struct http_request *request,
                           struct http_reply *reply)
 {
-    struct text AUTOTEXT out = { 0 };
+    AUTOTEXT struct text out = { 0 };
     const char *argument = http_query(request, "address");
     struct ip address;
 
@@ -130,7 +130,7 @@ void api_handle(const struct http_request *request, struct http_reply *reply, vo
         }
         for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
             if (strcmp(request->path, documents[i].path) == 0) {
-                struct text AUTOTEXT out = { 0 };
+                AUTOTEXT struct text out = { 0 };
                 documents[i].view(state, &out);
                 reply_document(reply, 200, &out);
                 return;

@@ -2,12 +2,17 @@
 /*
  * The document Diff: what the next full pass would do to the kernel, computed as it would compute
  * it (the same lists, the same merge walk) and not carried out. Between passes it is empty; what
- * stays in it is what the kernel refuses or what a foreign route stands in the way of.
+ * stays in it is what the kernel refuses or what a foreign route stands in the way of. Both have a
+ * fault of their own in the group "PREFIX table N" (agentd/troubles.h), whose words are then the
+ * reason.
  *
  * Foreign routes are reported and are no difference: nothing is wrong with them, and nothing will
  * be done to them. As in the real pass nothing is deleted before the source has synced.
  */
 #include "api/view.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "api/view_parts.h"
 
@@ -29,8 +34,8 @@ static void differences_done(struct differences *differences)
 
 static int compare(const struct api_state *state, struct differences *ret)
 {
-    route_list CLEANUP(route_list_done) routes = { 0 };
-    rule_list CLEANUP(rule_list_done) rules = { 0 };
+    CLEANUP(route_list_done) route_list routes = { 0 };
+    CLEANUP(rule_list_done) rule_list rules = { 0 };
     const bool may_remove = state->status->source.synced;
 
     int r = plan_route_list(state->config, state->plan, &routes);
@@ -72,55 +77,82 @@ static const char *op_reason(enum op_kind kind)
     return "unknown";
 }
 
-static void write_item(struct json *json, const char *change, uint32_t table, const char *entry)
+static int held_fault_cmp(const struct held_fault *a, const char *subsystem, const char *group)
+{
+    int r = strcmp(a->subsystem, subsystem);
+    return r ? r : strcmp(a->group, group);
+}
+
+/* What the fault of a route's slot says, or `otherwise`. The book is in order of group. */
+static const char *trouble(const struct api_state *state, const struct route *route,
+                           const char *otherwise)
+{
+    const struct fault_book *book = state->status->faults;
+    char prefix[PREFIX_STRLEN], group[PREFIX_STRLEN + 24];
+    size_t low = 0, high = fault_book_count(book);
+
+    (void)snprintf(group, sizeof(group), "%s table %u", prefix_str(&route->prefix, prefix),
+                   route->table);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (held_fault_cmp(fault_book_at(book, middle), "routes", group) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == fault_book_count(book) ||
+        held_fault_cmp(fault_book_at(book, low), "routes", group) != 0)
+        return otherwise;
+    return fault_book_at(book, low)->message;
+}
+
+static void write_item(struct json *json, const char *change, uint32_t table, const char *entry,
+                       const char *reason)
 {
     json_begin_object(json, NULL);
     json_string(json, "change", change);
     json_int(json, "table", table);
     json_string(json, "entry", entry);
+    json_string(json, "reason", reason);
+    json_end_object(json);
 }
 
-static void write_routes(struct json *json, const struct route_diff *diff)
+static void write_routes(struct json *json, const struct api_state *state,
+                         const struct route_diff *diff)
 {
     char entry[ROUTE_STRLEN];
 
-    vec_each(const struct route_op, op, &diff->ops) {
-        write_item(json, op_name(op->kind), op->route.table, route_str(&op->route, entry));
-        json_string(json, "reason", op_reason(op->kind));
-        json_end_object(json);
-    }
-    vec_each(const struct route, route, &diff->blocked) {
-        write_item(json, "blocked", route->table, route_str(route, entry));
-        json_string(json, "reason", "wanted, but a foreign route stands in its place");
-        json_end_object(json);
-    }
+    vec_each(const struct route_op, op, &diff->ops)
+        write_item(json, op_name(op->kind), op->route.table, route_str(&op->route, entry),
+                   trouble(state, &op->route, op_reason(op->kind)));
+    vec_each(const struct route, route, &diff->blocked)
+        write_item(json, "blocked", route->table, route_str(route, entry),
+                   trouble(state, route, "a foreign route stands in its place"));
 }
 
 static void write_rules(struct json *json, const rule_op_list *ops)
 {
     char entry[ROUTE_STRLEN];
 
-    vec_each(const struct rule_op, op, ops) {
-        write_item(json, op_name(op->kind), op->rule.table, rule_str(&op->rule, entry));
-        json_string(json, "reason", op_reason(op->kind));
-        json_end_object(json);
-    }
+    vec_each(const struct rule_op, op, ops)
+        write_item(json, op_name(op->kind), op->rule.table, rule_str(&op->rule, entry),
+                   op_reason(op->kind));
 }
 
 static void write_foreign(struct json *json, const struct route_diff *diff)
 {
-    char entry[ROUTE_STRLEN];
+    char entry[ROUTE_STRLEN], reason[64];
 
     vec_each(const struct route, route, &diff->foreign) {
-        write_item(json, "foreign", route->table, route_str(route, entry));
-        json_stringf(json, "reason", "not ours (protocol %u), left alone", route->protocol);
-        json_end_object(json);
+        (void)snprintf(reason, sizeof(reason), "not ours (protocol %u), left alone",
+                       route->protocol);
+        write_item(json, "foreign", route->table, route_str(route, entry), reason);
     }
 }
 
 void view_diff(const struct api_state *state, struct text *out)
 {
-    struct differences CLEANUP(differences_done) found = { 0 };
+    CLEANUP(differences_done) struct differences found = { 0 };
 
     if (compare(state, &found) < 0) {
         out->failed = true;
@@ -128,7 +160,7 @@ void view_diff(const struct api_state *state, struct text *out)
     }
     struct json json = view_begin(out, "Diff");
     json_begin_array(&json, "items");
-    write_routes(&json, &found.routes);
+    write_routes(&json, state, &found.routes);
     write_rules(&json, &found.rules);
     write_foreign(&json, &found.routes);
     json_end_array(&json);

@@ -126,7 +126,7 @@ static uint64_t count_faults(const struct fault_book *book, const char *subsyste
 /* The usual subsystems have a series even without a fault, so that a rule can rely on it. */
 static void write_faults(const struct api_state *state, struct text *out)
 {
-    static const char *const usual[] = { "config", "manifests", "routes" };
+    static const char *const usual[] = { "config", "manifests", "routes", "services" };
     const struct fault_book *book = state->status->faults;
     const char *last = "";
 

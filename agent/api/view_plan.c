@@ -49,8 +49,8 @@ static void write_faults(struct json *json, const struct faults *faults)
 
 void view_plan(const struct api_state *state, const struct faults *faults, struct text *out)
 {
-    route_list CLEANUP(route_list_done) routes = { 0 };
-    rule_list CLEANUP(rule_list_done) rules = { 0 };
+    CLEANUP(route_list_done) route_list routes = { 0 };
+    CLEANUP(rule_list_done) rule_list rules = { 0 };
 
     if (plan_route_list(state->config, state->plan, &routes) < 0 ||
         plan_rule_list(state->plan, &rules) < 0) {

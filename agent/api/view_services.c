@@ -86,7 +86,7 @@ static void write_service(struct json *json, const struct route_plan *plan,
 
 void view_services(const struct api_state *state, struct text *out)
 {
-    object_list CLEANUP(object_list_done) services = { 0 };
+    CLEANUP(object_list_done) object_list services = { 0 };
 
     if (store_list(state->store, KIND_SERVICE, &services) < 0) {
         out->failed = true;

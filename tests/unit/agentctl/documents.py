@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API's documents as a healthy little node would give them, to be bent by tests."""
+
+import copy
+import datetime
+
+
+def ago(seconds):
+    """RFC 3339 of that long ago. Tests choose values that stay the same words for half a minute."""
+    now = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=seconds)
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+THREE_HOURS = 3 * 3600 + 12 * 60 + 30  # "3h 12m", also half a minute later
+
+FAULT = {
+    "subsystem": "manifests",
+    "group": "web.yaml",
+    "place": "web.yaml:12:15",
+    "message": "spec.ports[0].port: 70000 is not a port",
+    "remedy": "use 1..65535",
+    "since": None,
+}
+
+
+def fault(**changes):
+    return {**FAULT, "since": ago(THREE_HOURS), **changes}
+
+
+def status(**changes):
+    """`sources__files=2` changes the member `files` of the (first) source."""
+    document = {
+        "apiVersion": "v1",
+        "kind": "Status",
+        "node": "node-7",
+        "version": "0.1.0",
+        "health": "healthy",
+        "phase": "running",
+        "startedAt": "2026-11-17T03:31:02Z",
+        "uptimeSeconds": 3 * 86400 + 4 * 3600 + 60,
+        "config": {
+            "path": "/etc/fingerpost/agentd.yaml",
+            "loadedAt": ago(THREE_HOURS),
+            "refused": False,
+        },
+        "sources": [
+            {
+                "name": "manifests",
+                "path": "/etc/fingerpost/manifests",
+                "synced": True,
+                "observedGeneration": 7,
+                "appliedGeneration": 7,
+                "files": 3,
+                "brokenFiles": 0,
+                "ignoredFiles": 0,
+                "objects": {"Service": 2, "EndpointSlice": 3, "Node": 6, "AddressBlock": 1},
+                "ignoredObjects": 0,
+                "lastEventAt": ago(THREE_HOURS),
+            }
+        ],
+        "routes": {
+            "complete": True,
+            "wanted": 4,
+            "installed": 4,
+            "foreign": 0,
+            "blocked": 0,
+            "refused": 0,
+            "announced": 2,
+            "withheld": 1,
+            "held": 0,
+            "blocks": 1,
+        },
+        "services": {"enabled": False, "count": 2},
+        "faults": [],
+    }
+    for path, value in changes.items():
+        place = document
+        *way, last = path.split("__")
+        for step in way:
+            place = place[step]
+            place = place[0] if isinstance(place, list) else place
+        place[last] = value
+    return document
+
+
+def generations(observed, applied, **changes):
+    return status(
+        sources__observedGeneration=observed, sources__appliedGeneration=applied, **changes
+    )
+
+
+BLOCK = {
+    "name": "default-0",
+    "pool": "default",
+    "prefix": "10.224.0.0/27",
+    "reserved": False,
+    "protocol": 30,
+    "installed": True,
+}
+
+CLAIM = {
+    "namespace": "default",
+    "name": "web",
+    "origin": "loadBalancer",
+    "reason": "announced",
+    "reasonText": "announced",
+    "ports": 1,
+    "forwarding": 1,
+}
+
+WITHHELD = {
+    "reason": "no-local-endpoints",
+    "reasonText": "policy Local, no usable endpoint here",
+}
+
+ROUTES = [
+    {
+        "prefix": "10.224.0.0/27",
+        "kind": "block",
+        "state": "announced",
+        "reason": "announced",
+        "reasonText": "a pod block of this node",
+        "protocol": 30,
+        "table": 119,
+        "installed": True,
+        "guarded": True,
+        "heldForMs": None,
+        "objects": [{"name": "default-0", "pool": "default", "reserved": False}],
+    },
+    {
+        "prefix": "10.0.0.1/32",
+        "kind": "service",
+        "state": "announced",
+        "reason": "announced",
+        "reasonText": "announced",
+        "protocol": 31,
+        "table": 119,
+        "installed": True,
+        "guarded": True,
+        "heldForMs": None,
+        "objects": [CLAIM],
+    },
+    {
+        "prefix": "fd00::2/128",
+        "kind": "service",
+        "state": "withheld",
+        **WITHHELD,
+        "protocol": None,
+        "table": 119,
+        "installed": False,
+        "guarded": True,
+        "heldForMs": None,
+        "objects": [{**CLAIM, **WITHHELD, "forwarding": 0}, {**CLAIM, **WITHHELD, "name": "api"}],
+    },
+]
+
+
+def items(kind, values):
+    return {"apiVersion": "v1", "kind": kind, "items": copy.deepcopy(values)}
+
+
+SERVICE = {
+    "namespace": "default",
+    "name": "web",
+    "type": "LoadBalancer",
+    "addresses": [
+        {"address": "10.96.0.1", "origin": "clusterIP", "state": "withheld"},
+        {"address": "10.0.0.1", "origin": "loadBalancer", "state": "announced"},
+    ],
+    "ports": [
+        {"name": "http", "protocol": "TCP", "port": 80, "nodePort": 30080},
+        {"name": "dns", "protocol": "UDP", "port": 53, "nodePort": None},
+    ],
+    "externalTrafficPolicy": "Cluster",
+    "internalTrafficPolicy": "Cluster",
+    "file": "web.yaml",
+    "line": 1,
+}
+
+EXPLANATION = {
+    "apiVersion": "v1",
+    "kind": "Explanation",
+    "address": "10.0.0.1",
+    "state": "announced",
+    "reason": "announced",
+    "reasonText": "announced",
+    "block": None,
+    "route": ROUTES[1],
+    "services": [
+        {
+            **CLAIM,
+            "file": "web.yaml",
+            "line": 1,
+            "endpoints": [
+                {
+                    "address": "10.224.0.3",
+                    "port": 8080,
+                    "node": "node-7",
+                    "ready": True,
+                    "serving": True,
+                    "terminating": False,
+                    "local": True,
+                },
+                {
+                    "address": "10.224.1.3",
+                    "port": None,
+                    "node": None,
+                    "ready": False,
+                    "serving": True,
+                    "terminating": True,
+                    "local": False,
+                },
+            ],
+        }
+    ],
+    "kernel": [
+        "table 119: blackhole 10.0.0.1/32 proto 31",
+        "table 120: unreachable 10.0.0.1/32 proto 33",
+    ],
+}
+
+DIFF = {
+    "apiVersion": "v1",
+    "kind": "Diff",
+    "items": [
+        {
+            "change": "add",
+            "table": 119,
+            "entry": "blackhole 10.0.0.1/32 proto 31",
+            "reason": "wanted, not in the kernel",
+        },
+        {
+            "change": "foreign",
+            "table": 119,
+            "entry": "blackhole 192.0.2.0/24 proto 4",
+            "reason": "not ours (protocol 4), left alone",
+        },
+    ],
+    "differences": 1,
+    "foreign": 1,
+}

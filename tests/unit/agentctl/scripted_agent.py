@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent that says what a test tells it to: HTTP on a unix socket, one thread per connection."""
+
+import http.server
+import json
+import socketserver
+import threading
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        reply = self.server.replies.get(self.path, (404, {"error": "no such path"}))
+        if callable(reply):
+            reply = reply()
+        status, document = reply
+        body = document if isinstance(document, bytes) else (json.dumps(document) + "\n").encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def address_string(self):
+        return "unix"
+
+    def log_message(self, *args):
+        pass
+
+
+class ScriptedAgent(socketserver.ThreadingUnixStreamServer):
+    """`replies` maps a path (with query) to (status, document) or to a function that gives that."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, path, replies):
+        self.replies = replies
+        super().__init__(str(path), Handler)
+        self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+
+    def __exit__(self, *args):
+        self.shutdown()
+        self.thread.join()
+        self.server_close()

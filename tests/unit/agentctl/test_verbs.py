@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each verb prints, as --json and for people, and its exit status."""
+
+import json
+
+import pytest
+
+import documents
+from documents import fault, items, status
+
+HEALTHY = """\
+node-7 · agent 0.1.0 · up 3d 4h · healthy
+
+  Manifests   OK    synced, 12 objects in 3 files, last event 3h 12m ago
+  Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
+  Services    off
+"""
+
+DEGRADED = """\
+node-7 · agent 0.1.0 · up 3d 4h · degraded: 2 faults
+
+  Manifests   WARN  synced, 1 object in 1 file, 1 broken, last event 3h 12m ago
+              web.yaml:12:15: spec.ports[0].port: 70000 is not a port for 3h 12m
+              -> use 1..65535
+  Kernel      WARN  1 fault
+              lo: is down for 3h 12m
+  Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
+  Services    OK    2 services
+"""
+
+MISSING = """\
+node-7 · agent 0.1.0 · up 3d 4h · degraded: wanted and installed differ
+
+  Routes      WARN  4 wanted, 3 installed; 2 addresses announced, 1 withheld, 1 block; 2 foreign
+              -> see: agentctl diff
+  Manifests   OK    synced, 12 objects in 3 files, last event 3h 12m ago
+  Services    off
+"""
+
+STARTING = """\
+node-7 · agent 0.1.0 · up 5s · starting
+
+  Manifests   WARN  not read yet, 0 objects in 0 files
+  Routes      WARN  0 wanted, 0 installed; 0 addresses announced, 0 withheld, 0 blocks; first pass to come
+  Services    off
+"""
+
+FAILED = """\
+node-7 · agent 0.1.0 · up 5s · failed: 1 fault
+
+  Manifests   FAIL  not read yet, 0 objects in 0 files
+              /etc/fingerpost/manifests: no such folder for 3h 12m
+  Routes      WARN  0 wanted, 0 installed; 0 addresses announced, 0 withheld, 0 blocks; first pass to come
+  Services    off
+"""
+
+
+def nothing_yet(**changes):
+    document = status(
+        uptimeSeconds=5,
+        sources__synced=False,
+        sources__files=0,
+        sources__objects={"Service": 0},
+        sources__lastEventAt=None,
+        **changes,
+    )
+    document["routes"] = {**dict.fromkeys(document["routes"], 0), "complete": False}
+    return document
+
+
+CASES = {
+    "healthy": (status(), HEALTHY, 0),
+    "degraded": (
+        status(
+            health="degraded",
+            sources__brokenFiles=1,
+            sources__files=1,
+            sources__objects={"Service": 1},
+            services__enabled=True,
+            faults=[fault(subsystem="kernel", place="lo", message="is down", remedy=None), fault()],
+        ),
+        DEGRADED,
+        1,
+    ),
+    "missing": (
+        status(health="degraded", routes__installed=3, routes__foreign=2),
+        MISSING,
+        1,
+    ),
+    "starting": (nothing_yet(health="starting", phase="starting"), STARTING, 1),
+    "failed": (
+        nothing_yet(
+            health="failed",
+            faults=[
+                fault(
+                    group="",
+                    place="/etc/fingerpost/manifests",
+                    message="no such folder",
+                    remedy=None,
+                )
+            ],
+        ),
+        FAILED,
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("words", [[], ["status"]])
+def test_status(ctl, agent, case, words):
+    document, expected, code = CASES[case]
+    agent({"/v1/status": document})
+    assert ctl.run(*words) == (code, expected, "")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_status_json_is_the_document_unchanged(ctl, agent, case):
+    document, _, code = CASES[case]
+    agent({"/v1/status": document})
+    assert ctl.run("--json") == (code, json.dumps(document) + "\n", "")
+
+
+def test_status_shows_three_faults_of_a_subsystem_unless_verbose(ctl, agent):
+    faults = [fault(place=f"{i}.yaml", remedy=None) for i in range(5)]
+    agent({"/v1/status": status(health="degraded", faults=faults)})
+    _, short, _ = ctl.run()
+    assert "2.yaml" in short and "3.yaml" not in short
+    assert "              2 more (agentctl faults)\n" in short
+    for option in ("-v", "--verbose"):
+        _, full, _ = ctl.run(option)
+        assert "4.yaml" in full and "more" not in full
+
+
+def test_status_of_a_refused_configuration(ctl, agent):
+    agent({"/v1/status": status(health="degraded", config__refused=True)})
+    _, output, _ = ctl.run()
+    assert (
+        "  Config      WARN  /etc/fingerpost/agentd.yaml is refused; "
+        "in force is what was loaded 3h 12m ago\n" in output
+    )
+
+
+def test_status_of_an_agent_that_stops(ctl, agent):
+    agent({"/v1/status": status(phase="stopping")})
+    assert ctl.run()[1].startswith("node-7 · agent 0.1.0 · up 3d 4h · healthy · stopping\n")
+
+
+def test_faults(ctl, agent):
+    other = fault(place="api.yaml", message="is empty", remedy=None, since=None)
+    agent({"/v1/faults": items("FaultList", [fault(), other])})
+    assert ctl.run("faults") == (
+        0,
+        "web.yaml:12:15: spec.ports[0].port: 70000 is not a port for 3h 12m\n"
+        "-> use 1..65535\n"
+        "api.yaml: is empty\n"
+        "\n"
+        "2 faults.\n",
+        "",
+    )
+
+
+def test_no_faults(ctl, agent):
+    agent({"/v1/faults": items("FaultList", [])})
+    assert ctl.run("faults") == (0, "0 faults.\n", "")
+
+
+def test_routes(ctl, agent):
+    agent({"/v1/routes": items("RouteList", documents.ROUTES)})
+    assert ctl.run("routes") == (
+        0,
+        "PREFIX        STATE     PROTOCOL INSTALLED OBJECT                   REASON\n"
+        "10.224.0.0/27 announced       30 yes       default-0                -\n"
+        "10.0.0.1/32   announced       31 yes       default/web              -\n"
+        "fd00::2/128   withheld         - no        default/web, default/api "
+        "policy Local, no usable endpoint here\n"
+        "\n"
+        "3 routes, 2 announced.\n",
+        "",
+    )
+
+
+def test_blocks(ctl, agent):
+    block = {**documents.BLOCK, "prefix": "fd00:1::/123", "reserved": True, "installed": False}
+    agent({"/v1/blocks": items("BlockList", [documents.BLOCK, block])})
+    assert ctl.run("blocks") == (
+        0,
+        "NAME      POOL    PREFIX        RESERVED PROTOCOL INSTALLED\n"
+        "default-0 default 10.224.0.0/27 no             30 yes\n"
+        "default-0 default fd00:1::/123  yes            30 no\n"
+        "\n"
+        "2 blocks.\n",
+        "",
+    )
+
+
+def test_services(ctl, agent):
+    headless = {**documents.SERVICE, "name": "db", "type": "ClusterIP", "addresses": []}
+    agent({"/v1/services": items("ServiceList", [documents.SERVICE, headless])})
+    assert ctl.run("services") == (
+        0,
+        "NAMESPACE NAME TYPE         ADDRESSES           ANNOUNCED PORTS\n"
+        "default   web  LoadBalancer 10.96.0.1, 10.0.0.1       1/2 80/TCP, 53/UDP\n"
+        "default   db   ClusterIP    -                         0/0 80/TCP, 53/UDP\n"
+        "\n"
+        "2 services.\n",
+        "",
+    )
+
+
+LISTS = {
+    "routes": ("RouteList", documents.ROUTES),
+    "blocks": ("BlockList", [documents.BLOCK]),
+    "services": ("ServiceList", [documents.SERVICE]),
+    "faults": ("FaultList", [fault()]),
+}
+
+
+@pytest.mark.parametrize("verb", LISTS)
+def test_list_as_json(ctl, agent, verb):
+    document = items(*LISTS[verb])
+    agent({f"/v1/{verb}": document})
+    assert ctl.run(verb, "--json") == (0, json.dumps(document) + "\n", "")
+
+
+@pytest.mark.parametrize("verb", LISTS)
+def test_no_header_leaves_rows_alone(ctl, agent, verb):
+    agent({f"/v1/{verb}": items(*LISTS[verb])})
+    _, with_header, _ = ctl.run(verb)
+    code, bare, _ = ctl.run("--no-header", verb)
+    assert code == 0
+    lines = with_header.splitlines()
+    first = 0 if verb == "faults" else 1
+    assert bare.splitlines() == lines[first:-2]
+
+
+def test_diff(ctl, agent):
+    agent({"/v1/diff": documents.DIFF})
+    assert ctl.run("diff") == (
+        1,
+        "TABLE CHANGE  ENTRY                          REASON\n"
+        "  119 add     blackhole 10.0.0.1/32 proto 31 wanted, not in the kernel\n"
+        "  119 foreign blackhole 192.0.2.0/24 proto 4 not ours (protocol 4), left alone\n"
+        "\n"
+        "1 difference, 1 foreign.\n",
+        "",
+    )
+    assert ctl.run("diff", "--json") == (1, json.dumps(documents.DIFF) + "\n", "")
+
+
+def test_foreign_routes_are_no_difference(ctl, agent):
+    document = {**documents.DIFF, "items": documents.DIFF["items"][1:], "differences": 0}
+    agent({"/v1/diff": document})
+    code, output, _ = ctl.run("diff")
+    assert code == 0 and output.endswith("0 differences, 1 foreign.\n")
+    assert ctl.run("diff", "--json")[0] == 0
+
+
+def test_explain_service(ctl, agent):
+    agent({"/v1/explain?address=10.0.0.1": documents.EXPLANATION})
+    assert ctl.run("explain", "10.0.0.1") == (
+        0,
+        "10.0.0.1 is announced\n"
+        "  route     10.0.0.1/32 wanted in table 119, protocol 31; installed, guarded\n"
+        "  service   default/web (loadBalancer): announced; 1 of 1 port with endpoints; web.yaml:1\n"
+        "            10.224.0.3 port 8080 on node-7 (here): ready\n"
+        "            10.224.1.3: terminating, still serving\n"
+        "  kernel    table 119: blackhole 10.0.0.1/32 proto 31\n"
+        "  kernel    table 120: unreachable 10.0.0.1/32 proto 33\n",
+        "",
+    )
+    document = json.dumps(documents.EXPLANATION) + "\n"
+    assert ctl.run("explain", "10.0.0.1", "--json") == (0, document, "")
+
+
+def test_explain_block(ctl, agent):
+    document = {
+        **documents.EXPLANATION,
+        "address": "10.224.0.9",
+        "reasonText": "in a pod block of this node",
+        "block": documents.BLOCK,
+        "route": documents.ROUTES[0],
+        "services": [],
+        "kernel": [],
+    }
+    agent({"/v1/explain?address=10.224.0.9": document})
+    assert ctl.run("explain", "10.224.0.9") == (
+        0,
+        "10.224.0.9 is announced: in a pod block of this node\n"
+        "  block     10.224.0.0/27 default-0 of pool default\n"
+        "  route     10.224.0.0/27 wanted in table 119, protocol 30; installed, guarded\n"
+        "  kernel    no route for exactly this\n",
+        "",
+    )
+
+
+def test_explain_withheld_address_in_any_notation(ctl, agent):
+    document = {
+        **documents.EXPLANATION,
+        "address": "fd00::2",
+        "state": "withheld",
+        **documents.WITHHELD,
+        "route": documents.ROUTES[2],
+        "services": [],
+    }
+    agent({"/v1/explain?address=fd00::2": document})
+    code, output, _ = ctl.run("explain", "FD00:0::0:2")
+    assert code == 0
+    assert output.splitlines()[:2] == [
+        "fd00::2 is withheld: policy Local, no usable endpoint here",
+        "  route     fd00::2/128 not wanted in table 119; not installed, guarded",
+    ]
+
+
+def test_explain_unknown_address(ctl, agent):
+    agent({"/v1/explain?address=10.9.9.9": (404, {"error": "no service has this address"})})
+    assert ctl.run("explain", "10.9.9.9") == (4, "", "agentctl: no service has this address\n")
+    assert ctl.run("explain", "10.9.9.9", "--json")[0] == 4
+
+
+def test_version(ctl):
+    code, output, _ = ctl.run("version")
+    assert code == 0 and output.startswith("agentctl 0.")
+    code, output, _ = ctl.run("version", "--json")
+    assert code == 0 and json.loads(output)["kind"] == "Version"
+
+
+def test_help_fits_one_screen_and_names_every_verb(ctl):
+    code, text, _ = ctl.run("--help")
+    assert code == 0 and ctl.run("help")[1] == text and ctl.run("-h", "status")[1] == text
+    lines = text.splitlines()
+    assert len(lines) < 40 and max(map(len, lines)) <= 80
+    for verb in "status faults explain diff routes services blocks plan version help".split():
+        assert any(line[7:].startswith(verb + " ") for line in lines), verb
+    assert "config check [FILE]" in text
+
+
+CONFIG = """\
+node: node-1
+source: { manifests: /tmp }
+routes:
+  tabel: 119
+  table: many
+"""
+
+
+def test_config_check(ctl, tmp_path):
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text("node: node-1\nsource: { manifests: /tmp }\n")
+    bad.write_text(CONFIG)
+    assert ctl.run("config", "check", str(good)) == (0, f"{good}: ok\n", "")
+    code, output, _ = ctl.run("config", "check", str(bad))
+    lines = output.splitlines()
+    assert code == 1 and len(lines) == 3 and lines[2] == "2 errors."
+    assert lines[0].startswith(f"{bad}:4:3: ") and lines[1].startswith(f"{bad}:5:10: ")
+
+
+def test_config_check_as_json(ctl, tmp_path):
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(CONFIG)
+    code, output, _ = ctl.run("config", "check", str(bad), "--json")
+    document = json.loads(output)
+    assert code == 1 and document["valid"] is False and document["path"] == str(bad)
+    assert [e["place"] for e in document["errors"]] == [f"{bad}:4:3", f"{bad}:5:10"]
+
+
+def test_config_check_of_a_file_that_is_missing(ctl, tmp_path):
+    code, output, errors = ctl.run("config", "check", str(tmp_path / "none.yaml"))
+    assert code == 2 and "none.yaml" in output + errors
+
+
+MANIFESTS = """\
+apiVersion: coil.cybozu.com/v2
+kind: AddressBlock
+metadata:
+  name: default-0
+  labels: { coil.cybozu.com/pool: default, coil.cybozu.com/node: node-1 }
+index: 0
+ipv4: 10.224.0.0/27
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: default }
+spec:
+  type: LoadBalancer
+  clusterIP: 10.96.0.1
+  clusterIPs: [10.96.0.1]
+  ports: [{ port: 80, protocol: TCP }]
+status: { loadBalancer: { ingress: [{ ip: 10.0.0.1 }] } }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: web-1, namespace: default, labels: { kubernetes.io/service-name: web } }
+addressType: IPv4
+ports: [{ port: 8080, protocol: TCP }]
+endpoints: [{ addresses: [10.224.0.3], nodeName: node-1, conditions: { ready: true } }]
+"""
+
+PLAN = """\
+table 119:
+  blackhole 10.0.0.1/32 proto 31
+  blackhole 10.224.0.0/27 proto 30
+table 120:
+  unreachable 10.0.0.1/32 proto 33
+table main:
+  unreachable 10.224.0.0/27 proto 33 metric 4278198272
+rules:
+  1990: not from all iif lo lookup 120 proto 33
+addresses:
+  10.0.0.1/32 default/web: announced
+  10.96.0.1/32 default/web: withheld, left out by services.advertise
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    (folder / "all.yaml").write_text(MANIFESTS)
+    return folder
+
+
+def test_plan(ctl, folder):
+    assert ctl.run("plan", "-f", str(folder), "--node", "node-1") == (0, PLAN, "")
+
+
+def test_plan_for_another_node(ctl, folder):
+    code, output, _ = ctl.run("plan", "--folder", str(folder), "--node=node-2")
+    assert code == 0 and "10.224.0.0/27" not in output
+
+
+def test_plan_with_settings(ctl, folder, tmp_path):
+    config = tmp_path / "agentd.yaml"
+    config.write_text("node: node-1\nsource: { manifests: /tmp }\nroutes: { table: 219 }\n")
+    code, output, _ = ctl.run("plan", "-f", str(folder), "--config", str(config))
+    assert code == 0 and "table 219:\n  blackhole 10.0.0.1/32 proto 31\n" in output
+
+
+def test_plan_with_broken_settings(ctl, folder, tmp_path):
+    config = tmp_path / "agentd.yaml"
+    config.write_text(CONFIG)
+    code, output, errors = ctl.run("plan", "-f", str(folder), "--config", str(config))
+    assert code == 2 and output == "" and f"{config}:4:3: " in errors
+
+
+def test_plan_as_json(ctl, folder):
+    code, output, _ = ctl.run("plan", "-f", str(folder), "--node", "node-1", "--json")
+    document = json.loads(output)
+    assert code == 0 and document["kind"] == "Plan" and document["node"] == "node-1"
+    assert document["routes"][0] == {"table": 119, "entry": "blackhole 10.0.0.1/32 proto 31"}
+    assert document["rules"] == ["1990: not from all iif lo lookup 120 proto 33"]
+    assert "installed" not in document["addresses"][0]
+    assert document["faults"] == []
+
+
+def test_plan_with_a_broken_file_shows_the_rest(ctl, folder):
+    (folder / "bad.yaml").write_text("kind: [\n")
+    code, output, errors = ctl.run("plan", "-f", str(folder), "--node", "node-1")
+    assert code == 1 and output == PLAN and "bad.yaml:" in errors
+    code, output, _ = ctl.run("plan", "-f", str(folder), "--json")
+    fault_of_plan = json.loads(output)["faults"][0]
+    assert code == 1 and "bad.yaml" in fault_of_plan["place"] and fault_of_plan["since"] is None
+
+
+def test_plan_of_a_folder_that_is_missing(ctl, tmp_path):
+    code, output, errors = ctl.run("plan", "-f", str(tmp_path / "none"))
+    assert code == 2 and output == "" and "none" in errors
