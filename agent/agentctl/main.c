@@ -73,7 +73,7 @@ static int verb_help(const struct ctl *ctl, char **args)
     options_help(stdout);
     printf("\nExit status: 0 good, 1 degraded, different or invalid, 2 failed, 3 no agent,\n"
            "4 no such object, 64 usage, 77 no permission\n"
-           "\nExample: agentctl routes --json | jq '.items[] | select(.installed == false)'\n");
+           "\nExample: agentctl routes --json | jq '.items[] | select(.state == \"withheld\")'\n");
     return EXIT_OK;
 }
 

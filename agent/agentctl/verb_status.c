@@ -74,6 +74,10 @@ static const char *describe_routes(const struct doc *status, struct text *out)
     const struct doc *routes = doc_get(status, "routes");
     int64_t wanted = field_int(routes, "wanted"), installed = field_int(routes, "installed");
 
+    if (!field_true(routes, "complete")) {
+        text_add(out, "the first complete pass is still to come");
+        return "WARN";
+    }
     text_addf(out, "%" PRId64 " wanted, %" PRId64 " installed; ", wanted, installed);
     add_count(out, field_int(routes, "announced"), "address");
     text_addf(out, " announced, %" PRId64 " withheld", field_int(routes, "withheld"));
@@ -83,13 +87,16 @@ static const char *describe_routes(const struct doc *status, struct text *out)
     add_count(out, field_int(routes, "blocks"), "block");
     if (field_int(routes, "foreign") > 0)
         text_addf(out, "; %" PRId64 " foreign", field_int(routes, "foreign"));
-    if (!field_true(routes, "complete")) {
-        text_add(out, "; first pass to come");
-        return "WARN";
-    }
     if (wanted > 0 && field_int(routes, "refused") >= wanted)
         return "FAIL";
     return wanted == installed ? "OK" : "WARN";
+}
+
+static bool routes_differ(const struct doc *status)
+{
+    const struct doc *routes = doc_get(status, "routes");
+    return field_true(routes, "complete") &&
+           field_int(routes, "wanted") != field_int(routes, "installed");
 }
 
 static const char *describe_services(const struct doc *status, struct text *out)
@@ -167,7 +174,7 @@ static void add_subsystems(struct text *out, const struct ctl *ctl, const struct
             continue;
         add_line(out, ctl, subsystems[i].title, state, text_str(&summary));
         add_faults(out, ctl, status, name);
-        if (bad && faults == 0 && strcmp(name, "routes") == 0)
+        if (faults == 0 && strcmp(name, "routes") == 0 && routes_differ(status))
             text_addf(out, "%s-> see: agentctl diff\n", indent);
     }
 }

@@ -41,7 +41,7 @@ STARTING = """\
 node-7 · agent 0.1.0 · up 5s · starting
 
   Manifests   WARN  not read yet, 0 objects in 0 files
-  Routes      WARN  0 wanted, 0 installed; 0 addresses announced, 0 withheld, 0 blocks; first pass to come
+  Routes      WARN  the first complete pass is still to come
   Services    off
 """
 
@@ -50,7 +50,7 @@ node-7 · agent 0.1.0 · up 5s · failed: 1 fault
 
   Manifests   FAIL  not read yet, 0 objects in 0 files
               /etc/fingerpost/manifests: no such folder for 3h 12m
-  Routes      WARN  0 wanted, 0 installed; 0 addresses announced, 0 withheld, 0 blocks; first pass to come
+  Routes      WARN  the first complete pass is still to come
   Services    off
 """
 

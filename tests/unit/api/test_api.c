@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which path is answered how; the query comes from here instead of the HTTP server. */
+#include <string.h>
+
+#include "api/api.h"
+#include "cmocka_all.h"
+#include "state.h"
+
+/* In place of loop/http.c: `connection` is the value of the argument "address". */
+const char *http_query(const struct http_request *request, const char *name)
+{
+    assert_string_equal(name, "address");
+    return request->connection;
+}
+
+static int setup(void **state)
+{
+    *state = made_state_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    made_state_free(*state);
+    return 0;
+}
+
+static struct http_reply ask(struct made_state *made, http_handler handler, const char *method,
+                             const char *path, const char *address)
+{
+    const struct http_request request = {
+        .method = method,
+        .path = path,
+        .connection = (void *)address,
+    };
+    struct http_reply reply = { 0 };
+
+    handler(&request, &reply, &made->api);
+    assert_non_null(reply.body);
+    assert_int_equal(strlen(reply.body), reply.size);
+    assert_int_equal(reply.body[reply.size - 1], '\n');
+    return reply;
+}
+
+static void expect(struct made_state *made, http_handler handler, const char *path,
+                   const char *address, unsigned status, const char *content_type,
+                   const char *begin)
+{
+    struct http_reply reply = ask(made, handler, "GET", path, address);
+
+    assert_int_equal(reply.status, status);
+    assert_string_equal(reply.content_type, content_type);
+    assert_memory_equal(reply.body, begin, strlen(begin));
+    free(reply.body);
+}
+
+static const char json[] = "application/json";
+static const char plain[] = "text/plain; charset=utf-8";
+static const char metrics[] = "text/plain; version=0.0.4; charset=utf-8";
+
+static void test_documents(void **state)
+{
+    static const struct {
+        const char *path, *begin;
+    } documents[] = {
+        { "/v1/status", "{\"apiVersion\":\"v1\",\"kind\":\"Status\"" },
+        { "/v1/routes", "{\"apiVersion\":\"v1\",\"kind\":\"RouteList\"" },
+        { "/v1/blocks", "{\"apiVersion\":\"v1\",\"kind\":\"BlockList\"" },
+        { "/v1/services", "{\"apiVersion\":\"v1\",\"kind\":\"ServiceList\"" },
+        { "/v1/faults", "{\"apiVersion\":\"v1\",\"kind\":\"FaultList\"" },
+        { "/v1/diff", "{\"apiVersion\":\"v1\",\"kind\":\"Diff\"" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
+        expect(*state, api_handle, documents[i].path, NULL, 200, json, documents[i].begin);
+        expect(*state, api_handle_public, documents[i].path, NULL, 404, json, "{\"error\":");
+    }
+}
+
+static void test_explain(void **state)
+{
+    expect(*state, api_handle, "/v1/explain", "10.0.0.1", 200, json,
+           "{\"apiVersion\":\"v1\",\"kind\":\"Explanation\",\"address\":\"10.0.0.1\"");
+    expect(*state, api_handle, "/v1/explain", "10.9.9.9", 404, json, "{\"error\":");
+    expect(*state, api_handle, "/v1/explain", "web", 400, json, "{\"error\":");
+    expect(*state, api_handle, "/v1/explain", NULL, 400, json, "{\"error\":");
+    expect(*state, api_handle_public, "/v1/explain", "10.0.0.1", 404, json, "{\"error\":");
+}
+
+static void test_public_paths(void **state)
+{
+    static const http_handler handlers[] = { api_handle, api_handle_public };
+
+    for (size_t i = 0; i < ARRAY_SIZE(handlers); i++) {
+        expect(*state, handlers[i], "/metrics", NULL, 200, metrics, "# HELP fingerpost_build_info");
+        expect(*state, handlers[i], "/livez", NULL, 200, plain, "ok\n");
+        expect(*state, handlers[i], "/readyz", NULL, 200, plain, "ok\n");
+        expect(*state, handlers[i], "/", NULL, 404, json, "{\"error\":\"no such path\"}\n");
+        expect(*state, handlers[i], "/v1/statuses", NULL, 404, json, "{\"error\":");
+    }
+}
+
+static void test_not_ready(void **state)
+{
+    struct made_state *made = *state;
+
+    made->status.routes.complete = false;
+    expect(made, api_handle_public, "/readyz", NULL, 503, plain,
+           "not ready: the first complete pass is still to come\n");
+    made->status.source.synced = false;
+    expect(made, api_handle_public, "/readyz", NULL, 503, plain,
+           "not ready: manifests have not been read yet\n");
+    expect(made, api_handle_public, "/livez", NULL, 200, plain, "ok\n");
+}
+
+static void test_only_get(void **state)
+{
+    static const char *const methods[] = { "POST", "PUT", "DELETE", "HEAD", "get" };
+    static const char *const paths[] = { "/v1/status", "/v1/explain", "/metrics", "/nothing" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+        for (size_t j = 0; j < ARRAY_SIZE(paths); j++) {
+            struct http_reply reply = ask(*state, api_handle, methods[i], paths[j], "10.0.0.1");
+            assert_int_equal(reply.status, 405);
+            free(reply.body);
+        }
+    }
+}
+
+#define WITH_STATE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_STATE(test_documents), WITH_STATE(test_explain),  WITH_STATE(test_public_paths),
+        WITH_STATE(test_not_ready), WITH_STATE(test_only_get),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

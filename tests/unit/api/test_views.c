@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The JSON documents, whole, from a state made by hand. */
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "state.h"
+
+typedef void (*view_function)(const struct api_state *state, struct text *out);
+
+static int setup(void **state)
+{
+    *state = made_state_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    made_state_free(*state);
+    return 0;
+}
+
+static void expect(const struct made_state *made, view_function view, const char *expected)
+{
+    AUTOTEXT struct text out = { 0 };
+    view(&made->api, &out);
+    assert_document(&out, expected);
+}
+
+static void test_status(void **state)
+{
+    struct made_state *made = *state;
+
+    made_fault(made, "manifests", "web.yaml", "web.yaml:3:1", "is \"odd\"", "mend it");
+    expect(made, view_status,
+           "{'apiVersion':'v1','kind':'Status','node':'node-1','version':'0.1.0',"
+           "'health':'degraded','phase':'running','startedAt':'2026-11-17T02:32:20Z',"
+           "'uptimeSeconds':277260,"
+           "'config':{'path':'/etc/fingerpost/agentd.yaml','loadedAt':'2026-11-17T02:32:20Z',"
+           "'refused':false},"
+           "'sources':[{'name':'manifests','path':'/etc/fingerpost/manifests','synced':true,"
+           "'observedGeneration':8,'appliedGeneration':7,'files':3,'brokenFiles':1,"
+           "'ignoredFiles':2,'objects':{'Service':1,'EndpointSlice':2,'Node':0,'Namespace':0,"
+           "'Pod':0,'AddressPool':0,'AddressBlock':0,'Egress':0},'ignoredObjects':5,"
+           "'lastEventAt':'2026-11-20T07:33:20Z'}],"
+           "'routes':{'complete':true,'wanted':6,'installed':6,'foreign':1,'blocked':0,"
+           "'refused':0,'announced':1,'withheld':2,'held':1,'blocks':1,'added':9,'replaced':2,"
+           "'deleted':3,'repairs':1,'passes':20,'fullPasses':4,"
+           "'lastFullPassAt':'2026-11-20T07:33:20Z','lastFullPassMs':1.250},"
+           "'services':{'enabled':false,'count':1},"
+           "'faults':[{'subsystem':'manifests','group':'web.yaml','place':'web.yaml:3:1',"
+           "'message':'is \\'odd\\'','remedy':'mend it','since':'2026-11-20T07:33:20Z'}]}");
+}
+
+static void test_health(void **state)
+{
+    struct made_state *made = *state;
+    struct route_status *routes = &made->status.routes;
+
+    assert_string_equal(view_health(&made->api), "healthy");
+
+    routes->installed = 5;
+    assert_string_equal(view_health(&made->api), "degraded");
+    routes->refused = 5;
+    assert_string_equal(view_health(&made->api), "degraded");
+    routes->refused = 6;
+    routes->installed = 0;
+    assert_string_equal(view_health(&made->api), "failed");
+    routes->wanted = routes->refused = 0;
+    assert_string_equal(view_health(&made->api), "healthy");
+
+    made->status.config_refused = true;
+    assert_string_equal(view_health(&made->api), "degraded");
+    made->status.config_refused = false;
+
+    routes->complete = false;
+    assert_string_equal(view_health(&made->api), "starting");
+    made_fault(made, "manifests", "web.yaml", "web.yaml", "broken", NULL);
+    assert_string_equal(view_health(&made->api), "starting");
+    made->status.source.synced = false;
+    assert_string_equal(view_health(&made->api), "starting");
+    made_fault(made, "manifests", "", "/etc/fingerpost/manifests", "is not there", NULL);
+    assert_string_equal(view_health(&made->api), "failed");
+    made->status.source.synced = routes->complete = true;
+    assert_string_equal(view_health(&made->api), "degraded");
+}
+
+static void test_faults(void **state)
+{
+    struct made_state *made = *state;
+
+    expect(made, view_faults, "{'apiVersion':'v1','kind':'FaultList','items':[]}");
+    made_fault(made, "routes", "pass", "pass", "failed", NULL);
+    made_fault(made, "config", "", "agentd.yaml", "refused", "mend it");
+    expect(made, view_faults,
+           "{'apiVersion':'v1','kind':'FaultList','items':["
+           "{'subsystem':'config','group':'','place':'agentd.yaml','message':'refused',"
+           "'remedy':'mend it','since':'2026-11-20T07:33:20Z'},"
+           "{'subsystem':'routes','group':'pass','place':'pass','message':'failed',"
+           "'remedy':null,'since':'2026-11-20T07:33:20Z'}]}");
+}
+
+/* 10.96.0.1 is withheld and still installed; the foreign route is nobody's row. */
+static void test_routes(void **state)
+{
+    expect(*state, view_routes,
+           "{'apiVersion':'v1','kind':'RouteList','items':["
+           "{'prefix':'10.224.0.0/27','kind':'block','state':'announced','reason':'announced',"
+           "'reasonText':'a pod block of this node','protocol':30,'table':119,'installed':false,"
+           "'guarded':true,'heldForMs':null,"
+           "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
+           "{'prefix':'10.0.0.1/32','kind':'service','state':'announced','reason':'announced',"
+           "'reasonText':'announced','protocol':31,'table':119,'installed':true,'guarded':true,"
+           "'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
+           "'origin':'loadBalancer','reason':'announced','reasonText':'announced','ports':2,"
+           "'forwarding':1}]},"
+           "{'prefix':'10.96.0.1/32','kind':'service','state':'withheld',"
+           "'reason':'not-advertised','reasonText':'left out by services.advertise',"
+           "'protocol':null,'table':119,'installed':true,'guarded':false,'heldForMs':null,"
+           "'objects':[{'namespace':'default','name':'web','origin':'clusterIP',"
+           "'reason':'not-advertised','reasonText':'left out by services.advertise','ports':2,"
+           "'forwarding':1}]},"
+           "{'prefix':'fd00::2/128','kind':'service','state':'withheld','reason':'held-down',"
+           "'reasonText':'withdrawn a moment ago, comes back after hold-down','protocol':null,"
+           "'table':119,'installed':false,'guarded':true,'heldForMs':1500,'objects':["
+           "{'namespace':'default','name':'gone','origin':'externalIP','reason':'held-down',"
+           "'reasonText':'withdrawn a moment ago, comes back after hold-down','ports':1,"
+           "'forwarding':1},"
+           "{'namespace':'default','name':'web','origin':'externalIP','reason':'ports-taken',"
+           "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0}]}]}");
+}
+
+static bool block_installed(const struct made_state *made)
+{
+    AUTOTEXT struct text out = { 0 };
+    view_blocks(&made->api, &out);
+    return strstr(text_str(&out), "\"installed\":true") != NULL;
+}
+
+static void test_installed_is_the_very_route(void **state)
+{
+    struct made_state *made = *state;
+
+    made_route(made, 119, "10.224.0.0/27", RTN_BLACKHOLE, RTPROT_STATIC, 0);
+    assert_false(block_installed(made));
+    made_route(made, 119, "10.224.0.0/27", RTN_BLACKHOLE, ROUTE_PROTOCOL_SERVICE, 0);
+    assert_false(block_installed(made));
+    made_route(made, 254, "10.224.0.0/27", RTN_UNREACHABLE, ROUTE_PROTOCOL_BLOCK, 0);
+    assert_false(block_installed(made));
+    made_route(made, 119, "10.224.0.0/26", RTN_BLACKHOLE, ROUTE_PROTOCOL_BLOCK, 0);
+    assert_false(block_installed(made));
+    made_route(made, 119, "10.224.0.0/27", RTN_BLACKHOLE, ROUTE_PROTOCOL_BLOCK, 0);
+    assert_true(block_installed(made));
+}
+
+static void test_blocks(void **state)
+{
+    expect(*state, view_blocks,
+           "{'apiVersion':'v1','kind':'BlockList','items':[{'name':'default-0','pool':'default',"
+           "'prefix':'10.224.0.0/27','reserved':true,'protocol':30,'installed':false}]}");
+}
+
+/* 192.0.2.7 has no row: the object is newer than the last pass. */
+static void test_services(void **state)
+{
+    expect(*state, view_services,
+           "{'apiVersion':'v1','kind':'ServiceList','items':[{'namespace':'default','name':'web',"
+           "'type':'LoadBalancer','addresses':["
+           "{'address':'10.96.0.1','origin':'clusterIP','state':'withheld',"
+           "'reason':'not-advertised','reasonText':'left out by services.advertise'},"
+           "{'address':'192.0.2.7','origin':'externalIP','state':'withheld','reason':null,"
+           "'reasonText':null},"
+           "{'address':'10.0.0.1','origin':'loadBalancer','state':'announced',"
+           "'reason':'announced','reasonText':'announced'}],"
+           "'ports':[{'name':'http','protocol':'TCP','port':80,'nodePort':30080},"
+           "{'name':'dns','protocol':'UDP','port':53,'nodePort':null}],"
+           "'externalTrafficPolicy':'Local','internalTrafficPolicy':'Cluster',"
+           "'file':'web.yaml','line':1}]}");
+}
+
+static void test_diff(void **state)
+{
+    struct made_state *made = *state;
+
+    made_route(made, 119, "10.224.0.0/27", RTN_BLACKHOLE, RTPROT_STATIC, 0);
+    made_route(made, 120, "fd00::2/128", RTN_UNREACHABLE, ROUTE_PROTOCOL_GUARD, 1024);
+    made_fault(made, "routes", "10.224.0.0/27 table 254", "10.224.0.0/27 table 254",
+               "the kernel refuses", NULL);
+    expect(made, view_diff,
+           "{'apiVersion':'v1','kind':'Diff','items':["
+           "{'change':'delete','table':119,'entry':'blackhole 10.96.0.1/32 proto 31',"
+           "'reason':'in the kernel, no longer wanted'},"
+           "{'change':'add','table':254,"
+           "'entry':'unreachable 10.224.0.0/27 proto 33 metric 4278198272',"
+           "'reason':'the kernel refuses'},"
+           "{'change':'blocked','table':119,'entry':'blackhole 10.224.0.0/27 proto 30',"
+           "'reason':'a foreign route stands in its place'},"
+           "{'change':'add','table':120,'entry':'1990: not from all iif lo lookup 120 proto 33',"
+           "'reason':'wanted, not in the kernel (IPv4)'},"
+           "{'change':'add','table':120,'entry':'1990: not from all iif lo lookup 120 proto 33',"
+           "'reason':'wanted, not in the kernel (IPv6)'},"
+           "{'change':'foreign','table':119,'entry':'blackhole 10.224.0.0/27 proto static',"
+           "'reason':'not ours (protocol 4), left alone'},"
+           "{'change':'foreign','table':119,'entry':'blackhole 192.0.2.0/24 proto static',"
+           "'reason':'not ours (protocol 4), left alone'}],"
+           "'differences':5,'foreign':2}");
+}
+
+static void test_diff_removes_nothing_before_the_source_synced(void **state)
+{
+    struct made_state *made = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    made->status.source.synced = false;
+    view_diff(&made->api, &out);
+    assert_null(strstr(text_str(&out), "delete"));
+}
+
+static bool explain(const struct made_state *made, const char *address, struct text *out)
+{
+    struct ip ip;
+    assert_int_equal(ip_parse(address, &ip), 0);
+    return view_explain(&made->api, &ip, out);
+}
+
+static void test_explain_service(void **state)
+{
+    struct made_state *made = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    assert_true(explain(made, "10.0.0.1", &out));
+    assert_document(
+        &out, "{'apiVersion':'v1','kind':'Explanation','address':'10.0.0.1','state':'announced',"
+              "'reason':'announced','reasonText':'announced','block':null,"
+              "'route':{'prefix':'10.0.0.1/32','kind':'service','state':'announced',"
+              "'reason':'announced','reasonText':'announced','protocol':31,'table':119,"
+              "'installed':true,'guarded':true,'heldForMs':null,'objects':[{'namespace':'default',"
+              "'name':'web','origin':'loadBalancer','reason':'announced','reasonText':'announced',"
+              "'ports':2,'forwarding':1}]},"
+              "'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
+              "'reason':'announced','reasonText':'announced','ports':2,'forwarding':1,"
+              "'file':'web.yaml','line':1,'endpoints':["
+              "{'address':'10.224.0.3','port':8080,'node':'node-1','ready':true,'serving':true,"
+              "'terminating':false,'local':true},"
+              "{'address':'10.224.1.3','port':8080,'node':null,'ready':false,'serving':true,"
+              "'terminating':true,'local':false}]}],"
+              "'kernel':['table 119: blackhole 10.0.0.1/32 proto 31',"
+              "'table 120: unreachable 10.0.0.1/32 proto 33']}");
+}
+
+/* A service that is gone from the store since the last pass; endpoints of the address's family. */
+static void test_explain_shared(void **state)
+{
+    struct made_state *made = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    assert_true(explain(made, "fd00::2", &out));
+    const char *services = strstr(text_str(&out), "\"services\":");
+    assert_non_null(services);
+    AUTOTEXT struct text tail = { 0 };
+    text_add(&tail, services);
+    assert_document(
+        &tail,
+        "'services':[{'namespace':'default','name':'gone','origin':'externalIP',"
+        "'reason':'held-down','reasonText':'withdrawn a moment ago, comes back after hold-down',"
+        "'ports':1,'forwarding':1,'file':null,'line':0,'endpoints':[]},"
+        "{'namespace':'default','name':'web','origin':'externalIP','reason':'ports-taken',"
+        "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0,"
+        "'file':'web.yaml','line':1,'endpoints':[{'address':'fd00:1::3','port':null,"
+        "'node':'node-2','ready':true,'serving':true,'terminating':false,'local':false}]}],"
+        "'kernel':[]}");
+}
+
+static void test_explain_block(void **state)
+{
+    struct made_state *made = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    made_route(made, 254, "10.224.0.0/27", RTN_UNREACHABLE, ROUTE_PROTOCOL_GUARD,
+               ROUTE_METRIC_GUARD);
+    assert_true(explain(made, "10.224.0.31", &out));
+    assert_document(
+        &out,
+        "{'apiVersion':'v1','kind':'Explanation','address':'10.224.0.31','state':'announced',"
+        "'reason':'announced','reasonText':'in a pod block of this node',"
+        "'block':{'name':'default-0','pool':'default','prefix':'10.224.0.0/27','reserved':true,"
+        "'protocol':30,'installed':false},"
+        "'route':{'prefix':'10.224.0.0/27','kind':'block','state':'announced',"
+        "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
+        "'table':119,'installed':false,'guarded':true,'heldForMs':null,"
+        "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
+        "'services':[],"
+        "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
+}
+
+static void test_explain_unknown(void **state)
+{
+    AUTOTEXT struct text out = { 0 };
+
+    assert_false(explain(*state, "10.224.0.32", &out));
+    assert_false(explain(*state, "192.0.2.7", &out));
+    assert_false(explain(*state, "fd00::1", &out));
+    assert_int_equal(out.length, 0);
+}
+
+static void test_plan_needs_no_agent(void **state)
+{
+    struct made_state *made = *state;
+    const struct api_state offline = {
+        .config = made->config,
+        .store = made->store,
+        .plan = &made->plan,
+    };
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text out = { 0 };
+
+    faults_add(&faults, "a.yaml:1:2", "mend it", "is broken");
+    view_plan(&offline, &faults, &out);
+    AUTOTEXT struct text head = { 0 };
+    const char *addresses = strstr(text_str(&out), "{\"prefix\":\"10.96.0.1/32\"");
+    assert_non_null(addresses);
+    text_add_bytes(&head, text_str(&out), (size_t)(addresses - text_str(&out)));
+    assert_document(
+        &head, "{'apiVersion':'v1','kind':'Plan','node':'node-1','routes':["
+               "{'table':119,'entry':'blackhole 10.0.0.1/32 proto 31'},"
+               "{'table':119,'entry':'blackhole 10.224.0.0/27 proto 30'},"
+               "{'table':120,'entry':'unreachable 10.0.0.1/32 proto 33'},"
+               "{'table':120,'entry':'unreachable fd00::2/128 proto 33'},"
+               "{'table':254,'entry':'unreachable 10.224.0.0/27 proto 33 metric 4278198272'}],"
+               "'rules':['1990: not from all iif lo lookup 120 proto 33',"
+               "'1990: not from all iif lo lookup 120 proto 33'],"
+               "'addresses':[{'prefix':'10.0.0.1/32','kind':'service','state':'announced',"
+               "'reason':'announced','reasonText':'announced','protocol':31,'table':119,"
+               "'guarded':true,'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
+               "'origin':'loadBalancer','reason':'announced','reasonText':'announced','ports':2,"
+               "'forwarding':1}]},");
+    assert_non_null(strstr(text_str(&out), "\"faults\":[{\"subsystem\":\"plan\",\"group\":\"\","
+                                           "\"place\":\"a.yaml:1:2\",\"message\":\"is broken\","
+                                           "\"remedy\":\"mend it\",\"since\":null}]}"));
+}
+
+static void test_nothing_at_all(void **state)
+{
+    struct made_state *made = *state;
+
+    route_plan_done(&made->plan);
+    route_plan_init(&made->plan);
+    sorted_clear(&made->installed);
+    expect(made, view_routes, "{'apiVersion':'v1','kind':'RouteList','items':[]}");
+    expect(made, view_blocks, "{'apiVersion':'v1','kind':'BlockList','items':[]}");
+    expect(made, view_diff,
+           "{'apiVersion':'v1','kind':'Diff','items':[],'differences':0,'foreign':0}");
+}
+
+#define WITH_STATE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_STATE(test_status),
+        WITH_STATE(test_health),
+        WITH_STATE(test_faults),
+        WITH_STATE(test_routes),
+        WITH_STATE(test_installed_is_the_very_route),
+        WITH_STATE(test_blocks),
+        WITH_STATE(test_services),
+        WITH_STATE(test_diff),
+        WITH_STATE(test_diff_removes_nothing_before_the_source_synced),
+        WITH_STATE(test_explain_service),
+        WITH_STATE(test_explain_shared),
+        WITH_STATE(test_explain_block),
+        WITH_STATE(test_explain_unknown),
+        WITH_STATE(test_plan_needs_no_agent),
+        WITH_STATE(test_nothing_at_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
