@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all pytest suites share: the lab as a fixture."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from lab import Lab  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "lab(nodes=2, pod_table=None): what the test's Lab is made of")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    outcome = yield
+    if outcome.get_result().failed:
+        item.failed = True
+
+
+@pytest.fixture(name="lab")
+def lab_fixture(request):
+    """A network of the test's own. What its daemons logged is printed if the test fails."""
+    marker = request.node.get_closest_marker("lab")
+    with Lab(request.node.nodeid, **(marker.kwargs if marker else {})) as lab:
+        yield lab
+        if getattr(request.node, "failed", False):
+            lab.show_logs()

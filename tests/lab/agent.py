@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""agentd and agentctl in a node's namespace."""
+
+import json
+import os
+import select
+import signal
+import socket
+from collections import namedtuple
+from pathlib import Path
+
+import yaml
+
+from .wait import Timeout, wait
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:exitcode=99",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+Answer = namedtuple("Answer", "code out err")
+
+
+def build_folder():
+    return Path(os.environ.get("FINGERPOST_BUILD", REPOSITORY / "build")).resolve()
+
+
+def program(name):
+    """A program of the build under test (FINGERPOST_BUILD, default build/)."""
+    path = build_folder() / "agent" / name / name
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: not built; set FINGERPOST_BUILD to the build folder")
+    return str(path)
+
+
+def merged(base, more):
+    """A copy of a tree of dicts with another laid over it."""
+    result = dict(base)
+    for key, value in more.items():
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if both else value
+    return result
+
+
+class Agent:
+    """One agentd. It can be stopped, killed and started again on the same folders."""
+
+    def __init__(self, node, manifests, overrides=None, name="agentd"):
+        self.node = node
+        self.name = name
+        self.folder = node.folder / name
+        self.folder.mkdir()
+        self.config_file = self.folder / "agentd.yaml"
+        self.log = self.folder / "agentd.log"
+        self.socket = self.folder / "run" / "agentd.sock"
+        self.settings = merged(
+            {
+                "node": node.role,
+                "source": {"manifests": str(manifests)},
+                "services": {"enabled": False},
+                "paths": {
+                    "run": str(self.folder / "run"),
+                    "state": str(self.folder / "state"),
+                    "bpf": str(self.folder / "bpf"),
+                },
+            },
+            overrides or {},
+        )
+        for folder in self.settings["paths"].values():
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        self.write_config()
+        self.process = None
+        self.notify = None
+        self.notified = []
+
+    def write_config(self, text=None):
+        self.config_file.write_text(text or yaml.safe_dump(self.settings), encoding="utf-8")
+
+    def start(self, ready=True):
+        """Starts agentd and, unless told otherwise, waits until it says READY to its manager."""
+        address = self.folder / "notify"
+        address.unlink(missing_ok=True)
+        if self.notify:
+            self.notify.close()
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify.bind(str(address))
+        self.notify.setblocking(False)
+        self.notified = []
+        self.process = self.node.start(
+            program("agentd"), "--config", str(self.config_file),
+            log=f"{self.name}/agentd.log", NOTIFY_SOCKET=str(address), **SANITIZERS,
+        )
+        if ready:
+            wait(self._ready, f"READY=1 of {self.name} on {self.node}")
+        return self
+
+    def _ready(self):
+        if self.process.poll() is not None:
+            raise RuntimeError(f"agentd ended with {self.process.returncode}:\n{self.log_tail()}")
+        return "READY=1" in self.notifications()
+
+    def notifications(self):
+        """All assignments received by sd_notify since the start: "READY=1", "STATUS=..."."""
+        while select.select([self.notify], [], [], 0)[0]:
+            self.notified += self.notify.recv(65536).decode().splitlines()
+        return self.notified
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def wait_exit(self, timeout=30):
+        """Waits until the process has ended; returns its exit status."""
+        wait(lambda: not self.running(), f"end of {self.name} on {self.node}", timeout)
+        return self.process.returncode
+
+    def kill(self):
+        """As by kill -9."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """A clean stop: SIGTERM, exit 0, and nothing to say for the sanitizers."""
+        self.process.terminate()
+        try:
+            code = self.wait_exit()
+        except Timeout:
+            self.kill()
+            raise
+        report = self.log.read_text(errors="replace")
+        bad = "Sanitizer" in report or "runtime error:" in report
+        assert code == 0 and not bad, f"agentd ended with {code}:\n{self.log_tail(80)}"
+
+    def reload(self):
+        self.process.send_signal(signal.SIGHUP)
+
+    def log_tail(self, lines=30):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def ctl(self, *words, timeout=60):
+        """Runs agentctl; returns (code, out, err)."""
+        command = (program("agentctl"), "--socket", str(self.socket), *words)
+        done = self.node.run(*command, check=False, timeout=timeout)
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def json(self, *words):
+        """The document that agentctl prints with --json."""
+        answer = self.ctl(*words, "--json")
+        assert answer.out, f"agentctl {words} ended with {answer.code}: {answer.err}"
+        return json.loads(answer.out)
+
+    def settled(self, timeout=30):
+        """Waits until all that the agent has seen of its manifests stands in the kernel."""
+        answer = self.ctl("status", f"--wait={timeout}s", timeout=timeout + 30)
+        assert answer.code in (0, 1), f"agentctl status: {answer}"
+        return self.json("status")
+
+    def faults(self):
+        return self.json("faults")["items"]

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small data centre in network namespaces.
+
+                      client  192.0.2.2  2001:db8:c::2
+                         |
+                        tor   BIRD, AS 64600
+                       /   \\
+       10.0.1.2   node1     node2   10.0.2.2       BIRD, AS 64501, 64502; agentd
+    fd00:0:0:1::2   |          |    fd00:0:0:2::2
+                  pods        pods
+              10.224.0.0/27   10.224.0.32/27
+             fd00:224::/123   fd00:224::20/123
+
+Every lab has namespaces, folders and processes of its own, so that any number of them can stand at
+once with the same addresses. `with Lab(name) as lab:` is the way to use it; see reaper.py for how
+it goes away.
+"""
+
+import hashlib
+import ipaddress
+import json
+import os
+import re
+from pathlib import Path
+
+import yaml
+
+from . import objects
+from .agent import Agent
+from .bird import Bird
+from .monitor import RouteMonitor
+from .namespace import Namespace
+from .reaper import PYTHON, ROOT, Claim
+from .wait import wait
+
+TOR_ASN = 64600
+NODE_ASN = 64500
+BLOCK_COMMUNITY = (TOR_ASN, 30)
+SERVICE_COMMUNITY = (TOR_ASN, 31)
+GRACEFUL_SHUTDOWN = (65535, 0)
+
+WEB = Path(__file__).with_name("web.py")
+
+
+def label_of(name):
+    """What a lab's namespaces and folder begin with: the same for the same name and checkout."""
+    digest = hashlib.sha256(f"{Path(__file__).parent}:{name}".encode()).hexdigest()
+    short = name.rsplit("::")[-1].removeprefix("test_").lower()
+    slug = re.sub("[^a-z0-9]+", "-", short).strip("-")[:20].strip("-")
+    return f"fp-{slug}-{digest[:8]}"
+
+
+class Pod(Namespace):
+    """A namespace behind a node: a /32 and a /128, and a default route to the node.
+
+    The node answers ARP for its own address on any interface, and all host ends have fe80::1, so
+    neither needs proxy ARP.
+    """
+
+    def __init__(self, label, folder, node, name, index, table):
+        super().__init__(label, f"pod-{name}", folder)
+        self.node = node
+        self.address4 = str(ipaddress.ip_network(node.block4)[index])
+        self.address6 = str(ipaddress.ip_network(node.block6)[index])
+        self.host_end = f"veth{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        self.create(forwarding=False)
+        where = f"dev {self.host_end}" + (f" table {table}" if table else "")
+        node.configure(
+            f"link add {self.host_end} type veth peer name eth0 netns {self.name}",
+            f"addr add fe80::1/64 dev {self.host_end} nodad",
+            f"link set {self.host_end} up",
+            f"route add {self.address4} {where}",
+            f"route add {self.address6} {where}",
+        )
+        self.configure(
+            f"addr add {self.address4}/32 dev eth0",
+            f"addr add {self.address6}/128 dev eth0 nodad",
+            "link set eth0 up",
+            f"route add default via {node.address4} dev eth0 onlink",
+            "route add default via fe80::1 dev eth0",
+        )
+
+    def serve(self, port=80, text=None):
+        """Starts a web server of one page; the default text names pod and node."""
+        text = text or f"{self.role} on {self.node}"
+        process = self.start(PYTHON, "-S", "-E", str(WEB), str(port), text, log=f"web-{port}.log")
+        wait(lambda: self.fetch("127.0.0.1", port), f"the web server of {self}")
+        return process
+
+
+class Node(Namespace):
+    """A node of the cluster, with BIRD; its agent is started by Lab.agent()."""
+
+    def __init__(self, label, folder, index, tor):
+        super().__init__(label, f"node{index}", folder)
+        self.asn = NODE_ASN + index
+        self.address4 = f"10.0.{index}.2"
+        self.address6 = f"fd00:0:0:{index:x}::2"
+        self.gateway4 = f"10.0.{index}.1"
+        self.gateway6 = f"fd00:0:0:{index:x}::1"
+        self.block4 = str(ipaddress.ip_network("10.224.0.0/27")[0] + 32 * (index - 1)) + "/27"
+        self.block6 = str(ipaddress.ip_network("fd00:224::/123")[0] + 32 * (index - 1)) + "/123"
+        self.pods = {}
+        self.agents = []
+        self.create(forwarding=True)
+        tor.configure(
+            f"link add {self.role} type veth peer name eth0 netns {self.name}",
+            f"addr add {self.gateway4}/24 dev {self.role}",
+            f"addr add {self.gateway6}/64 dev {self.role} nodad",
+            f"link set {self.role} up",
+        )
+        self.configure(
+            f"addr add {self.address4}/24 dev eth0",
+            f"addr add {self.address6}/64 dev eth0 nodad",
+            "link set eth0 up",
+            f"route add default via {self.gateway4}",
+            f"route add default via {self.gateway6}",
+        )
+        local = (
+            f"define ROUTER_ID = {self.address4};\n"
+            f"define NODE_ASN = {self.asn};\n"
+            f"define TOR_ASN = {TOR_ASN};\n"
+            f"define TOR_ADDRESS4 = {self.gateway4};\n"
+            f"define TOR_ADDRESS6 = {self.gateway6};\n"
+            "log stderr all;\n"
+        )
+        self.bird = Bird(self, "node.conf", {"local.conf": local})
+
+    def objects(self):
+        """The node's own objects: Node and AddressBlock."""
+        index = self.asn - NODE_ASN - 1
+        return [
+            objects.node(self.role, [self.address4, self.address6]),
+            objects.address_block(
+                f"default-{index}", self.role, self.block4, self.block6, index=index
+            ),
+        ]
+
+
+class Tor(Namespace):
+    """The router above the nodes."""
+
+    LOCAL = (
+        "define ROUTER_ID = 10.0.0.1;\n"
+        f"define TOR_ASN = {TOR_ASN};\n"
+        "define BLOCKS4 = [ 10.224.0.0/16{16,32} ];\n"
+        "define BLOCKS6 = [ fd00:224::/64{64,128} ];\n"
+        "define SERVICES4 = [ 203.0.113.0/24{32,32} ];\n"
+        "define SERVICES6 = [ fd00:203::/64{128,128} ];\n"
+        "log stderr all;\n"
+    )
+
+    def __init__(self, label, folder):
+        super().__init__(label, "tor", folder)
+        self.create(forwarding=True)
+        self.configure("addr add 10.0.0.1/32 dev lo")
+        self.bird = None
+
+    def start_bird(self, nodes):
+        sessions = "".join(
+            f"protocol bgp {n}_v4 from node_v4 {{ neighbor {n.address4} as {n.asn}; }}\n"
+            f"protocol bgp {n}_v6 from node_v6 {{ neighbor {n.address6} as {n.asn}; }}\n"
+            for n in nodes
+        )
+        self.bird = Bird(self, "tor.conf", {"local.conf": self.LOCAL, "nodes.conf": sessions})
+        self.bird.start()
+
+    def via(self, prefix):
+        """The nodes to which the kernel sends a prefix: {"node1", "node2"}."""
+        family = "-6" if ":" in prefix else "-4"
+        found = set()
+        for route in self.ip_json(family, "route", "show", prefix):
+            for hop in route.get("nexthops", [route]):
+                found.add(hop["dev"])
+        return found
+
+    def paths(self, prefix):
+        """BGP paths of a prefix by the node they come from."""
+        return {path.via: path for path in self.bird.paths(prefix)}
+
+
+class Lab:
+    def __init__(self, name, nodes=2, pod_table=None):
+        """`pod_table`: pods' routes stand in that table, looked up by a rule before main (as
+        Coil does), instead of in main."""
+        self.name = name
+        self.label = label_of(name)
+        self.folder = ROOT / self.label
+        self.manifests = self.folder / "manifests"
+        self.node_count = nodes
+        self.pod_table = pod_table
+        self.claim = None
+        self.tor = self.client = None
+        self.nodes = []
+
+    def __enter__(self):
+        self.claim = Claim(self.label)
+        try:
+            self._build()
+        except BaseException:
+            self.show_logs()
+            self.claim.release()
+            raise
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.claim is None:
+            return
+        try:
+            if kind is None:
+                for agent in self._running_agents():
+                    agent.stop()
+            elif issubclass(kind, Exception):
+                self.show_logs()
+        finally:
+            self.claim.release()
+            for host in self.hosts():
+                for process in host.processes:
+                    process.wait()
+
+    def keep(self):
+        """Leaves the lab standing when its owner ends."""
+        self.claim.keep()
+        self.claim = None
+
+    def hosts(self):
+        pods = [pod for node in self.nodes for pod in node.pods.values()]
+        return [host for host in [self.tor, self.client, *self.nodes, *pods] if host]
+
+    def _running_agents(self):
+        return [agent for node in self.nodes for agent in node.agents if agent.running()]
+
+    def show_logs(self):
+        """What the daemons said, for whoever reads why a test failed."""
+        for log in sorted(self.folder.rglob("*.log")):
+            lines = log.read_text(errors="replace").splitlines()
+            print(f"--- {log.relative_to(self.folder)} (last 25 of {len(lines)} lines)")
+            print("\n".join(lines[-25:]))
+
+    def _build(self):
+        self.manifests.mkdir(parents=True)
+        self.tor = Tor(self.label, self.folder)
+        self.client = Namespace(self.label, "client", self.folder)
+        self.client.create(forwarding=False)
+        self.tor.configure(
+            f"link add client type veth peer name eth0 netns {self.client.name}",
+            "addr add 192.0.2.1/24 dev client",
+            "addr add 2001:db8:c::1/64 dev client nodad",
+            "link set client up",
+        )
+        self.client.configure(
+            "addr add 192.0.2.2/24 dev eth0",
+            "addr add 2001:db8:c::2/64 dev eth0 nodad",
+            "link set eth0 up",
+            "route add default via 192.0.2.1",
+            "route add default via 2001:db8:c::1",
+        )
+        for index in range(1, self.node_count + 1):
+            self.nodes.append(Node(self.label, self.folder, index, self.tor))
+        if self.pod_table:
+            for node in self.nodes:
+                for family in ("-4", "-6"):
+                    node.ip(family, "rule", "add", "pref", "2000", "lookup", str(self.pod_table))
+        self.tor.start_bird(self.nodes)
+        for node in self.nodes:
+            node.bird.start()
+        self._write_commands()
+
+    def wait_sessions(self):
+        """Waits until every BGP session of the ToR is up."""
+        wait(lambda: all(self.tor.bird.sessions().values()), "the ToR's BGP sessions")
+
+    def pod(self, node, name):
+        """A pod with the node's next free address."""
+        index = len(node.pods) + 1
+        pod = Pod(self.label, self.folder, node, name, index, self.pod_table)
+        node.pods[name] = pod
+        self._write_command(pod.role, pod)
+        return pod
+
+    def monitor(self):
+        return RouteMonitor(self.tor)
+
+    def agent(self, node, ready=True, name="agentd", **overrides):
+        """Starts an agent on a node, fed from the lab's manifests unless overridden."""
+        agent = Agent(node, self.manifests, overrides, name)
+        node.agents.append(agent)
+        self._write_command(f"agentctl-{node}", node, f"agentctl --socket {agent.socket}")
+        return agent.start(ready)
+
+    def agentctl(self, node, *words):
+        """Asks the node's first agent: (code, out, err)."""
+        return node.agents[0].ctl(*words)
+
+    def write(self, name, *items, folder=None):
+        """Writes objects into one manifest file, as an editor or a deployment does: by rename."""
+        if name.endswith(".json"):
+            document = items[0] if len(items) == 1 else {
+                "apiVersion": "v1", "kind": "List", "items": list(items)
+            }
+            text = json.dumps(document, indent=4) + "\n"
+        else:
+            text = yaml.safe_dump_all(items, sort_keys=False)
+        self.write_text(name, text, folder)
+
+    def write_text(self, name, text, folder=None):
+        target = Path(folder or self.manifests) / name
+        draft = target.with_name(f".{name}.draft")
+        draft.write_bytes(text if isinstance(text, bytes) else text.encode())
+        os.replace(draft, target)
+
+    def write_nodes(self):
+        """The objects of the nodes themselves."""
+        self.write("nodes.yaml", *[item for node in self.nodes for item in node.objects()])
+
+    def _write_commands(self):
+        """bin/tor, bin/node1 ...: run a command there; bin/birdc-tor, bin/agentctl-node1."""
+        (self.folder / "bin").mkdir()
+        for host in self.hosts():
+            self._write_command(host.role, host)
+            if getattr(host, "bird", None):
+                self._write_command(f"birdc-{host}", host, f"birdc -s {host.bird.socket}")
+
+    def _write_command(self, name, host, command=""):
+        path = self.folder / "bin" / name
+        path.write_text(
+            f'#!/bin/sh\nexec nsenter --net=/run/netns/{host.name} {command} "$@"\n',
+            encoding="utf-8",
+        )
+        path.chmod(0o755)

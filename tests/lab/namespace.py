@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network namespace as a host: commands, daemons and sockets in it."""
+
+import contextlib
+import ctypes
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+from .reaper import LAB_MARK
+
+CLONE_NEWNET = 0x40000000
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class CommandFailed(subprocess.SubprocessError):
+    pass
+
+
+def setns(fd):
+    if libc.setns(fd, CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+class Namespace:
+    """The namespace is entered for a moment by the calling thread; what is made meanwhile
+    (a child, a socket) stays in it. `ip netns exec` would put another /sys in place as well."""
+
+    # Strict reverse path filtering everywhere: what works here works on hardened nodes. Errors
+    # are not rate limited, so that each probe gets its answer.
+    SYSCTLS = {
+        "net/ipv4/conf/all/rp_filter": 1,
+        "net/ipv4/conf/default/rp_filter": 1,
+        "net/ipv4/icmp_ratelimit": 0,
+        "net/ipv6/icmp/ratelimit": 0,
+        "net/ipv6/conf/all/accept_dad": 0,
+        "net/ipv6/conf/default/accept_dad": 0,
+    }
+    FORWARDING = {"net/ipv4/ip_forward": 1, "net/ipv6/conf/all/forwarding": 1}
+
+    def __init__(self, label, role, folder):
+        self.role = role
+        self.name = f"{label}-{role}"
+        self.folder = Path(folder) / role
+        self.folder.mkdir(parents=True)
+        self.environment = {**os.environ, LAB_MARK: label, "LC_ALL": "C"}
+        self.processes = []
+
+    def __str__(self):
+        return self.role
+
+    def create(self, forwarding):
+        subprocess.run(["ip", "netns", "add", self.name], check=True, env=self.environment)
+        with self.entered():
+            for key, value in {**self.SYSCTLS, **(self.FORWARDING if forwarding else {})}.items():
+                Path("/proc/sys", key).write_text(str(value), encoding="ascii")
+        self.configure("link set lo up")
+
+    @contextlib.contextmanager
+    def entered(self):
+        with open("/proc/thread-self/ns/net", "rb") as old:
+            with open(f"/run/netns/{self.name}", "rb") as new:
+                setns(new.fileno())
+            try:
+                yield
+            finally:
+                setns(old.fileno())
+
+    def run(self, *command, check=True, text=None, timeout=60):
+        """Runs a command to its end and returns subprocess's CompletedProcess."""
+        with self.entered():
+            done = subprocess.run(
+                command,
+                input=text,
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                env=self.environment,
+            )
+        if check and done.returncode != 0:
+            raise CommandFailed(
+                f"{self}: {' '.join(command)}: exit status {done.returncode}\n"
+                f"{text or ''}{done.stdout}{done.stderr}"
+            )
+        return done
+
+    def start(self, *command, log, **environment):
+        """Starts a daemon in the foreground; its output goes to a file in the host's folder."""
+        with self.entered(), open(self.folder / log, "ab") as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**self.environment, **environment},
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process
+
+    def configure(self, *lines):
+        """Lines of iproute2: "route add default via 10.0.1.1"."""
+        self.run("ip", "-batch", "-", text="\n".join(lines) + "\n")
+
+    def ip(self, *words):
+        return self.run("ip", *words).stdout
+
+    def ip_json(self, *words):
+        return json.loads(self.run("ip", "-j", *words).stdout or "[]")
+
+    def table(self, table, family=4):
+        """A kernel table as sorted lines of `ip route`; none if there is no such table yet.
+
+        What `ip` adds of itself, and what only IPv6 has (metric 1024, pref medium), is left out.
+        """
+        done = self.run("ip", f"-{family}", "route", "show", "table", str(table), check=False)
+        if done.returncode != 0 and "does not exist" not in done.stderr:
+            raise CommandFailed(done.stderr)
+        noise = (" pref medium", " metric 1024", " dev lo", " linkdown")
+        lines = []
+        for line in done.stdout.splitlines():
+            for word in noise:
+                line = line.replace(word, "")
+            lines.append(line.strip())
+        return sorted(lines)
+
+    def connect(self, address, port, timeout=5):
+        """A connected TCP socket, or the OSError that the kernel gave."""
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with self.entered():
+            connection = socket.socket(family, socket.SOCK_STREAM)
+        connection.settimeout(timeout)
+        try:
+            connection.connect((address, port))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    def fetch(self, address, port=80, timeout=5):
+        """The page that a web server gives."""
+        with self.connect(address, port, timeout) as connection:
+            host = f"[{address}]" if ":" in address else address
+            connection.sendall(f"GET / HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+            answer = b""
+            while chunk := connection.recv(65536):
+                answer += chunk
+        return answer.decode().split("\r\n\r\n", 1)[1]
+
+    def refusal(self, address, port=80, timeout=5):
+        """The errno with which a connection is refused; None if it is not."""
+        try:
+            self.connect(address, port, timeout).close()
+        except OSError as error:
+            return error.errno
+        return None

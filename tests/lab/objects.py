@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kubernetes objects as `kubectl get -o yaml` prints them, reduced to what tests vary."""
+
+
+def metadata(name, namespace=None, **more):
+    return {"name": name, **({"namespace": namespace} if namespace else {}), **more}
+
+
+def service(name, addresses=(), *, policy="Cluster", ports=(80,), cluster_ips=(), external_ips=(),
+            annotations=None, **spec):
+    """A Service of type LoadBalancer with these ingress addresses."""
+    families = ["IPv6" if ":" in ip else "IPv4" for ip in cluster_ips] or ["IPv4"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(name, "default", annotations=annotations or {}),
+        "spec": {
+            "type": "LoadBalancer",
+            "clusterIPs": list(cluster_ips),
+            "clusterIP": (list(cluster_ips) or [""])[0],
+            "ipFamilies": families,
+            "externalIPs": list(external_ips),
+            "externalTrafficPolicy": policy,
+            "internalTrafficPolicy": "Cluster",
+            "ports": [
+                {"name": f"p{port}", "port": port, "protocol": "TCP", "targetPort": port}
+                for port in ports
+            ],
+            "selector": {"app": name},
+            **spec,
+        },
+        "status": {"loadBalancer": {"ingress": [{"ip": ip, "ipMode": "VIP"} for ip in addresses]}},
+    }
+
+
+def endpoint(address, node, ready=True, serving=None, terminating=False):
+    serving = ready if serving is None else serving
+    return {
+        "addresses": [address],
+        "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
+        "nodeName": node,
+    }
+
+
+def slice_of(service_name, endpoints, *, family="IPv4", ports=(80,), suffix="abcde"):
+    """An EndpointSlice of a Service."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": metadata(
+            f"{service_name}-{suffix}", "default", labels={"kubernetes.io/service-name": service_name}
+        ),
+        "addressType": family,
+        "ports": [{"name": f"p{port}", "port": port, "protocol": "TCP"} for port in ports],
+        "endpoints": list(endpoints),
+    }
+
+
+def address_block(name, node, ipv4=None, ipv6=None, *, pool="default", index=0, reserved=False):
+    labels = {"coil.cybozu.com/pool": pool, "coil.cybozu.com/node": node}
+    if reserved:
+        labels["coil.cybozu.com/reserved"] = "true"
+    return {
+        "apiVersion": "coil.cybozu.com/v2",
+        "kind": "AddressBlock",
+        "metadata": metadata(name, labels=labels),
+        "index": index,
+        **({"ipv4": ipv4} if ipv4 else {}),
+        **({"ipv6": ipv6} if ipv6 else {}),
+    }
+
+
+def node(name, addresses, labels=None):
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": metadata(name, labels={"kubernetes.io/hostname": name, **(labels or {})}),
+        "spec": {},
+        "status": {"addresses": [{"type": "InternalIP", "address": a} for a in addresses]},
+    }

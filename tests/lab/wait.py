@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for conditions. This is the only place in the lab that lets time pass."""
+
+import subprocess
+import time
+
+TICK = 0.03
+
+# What a condition may raise while it is not yet true.
+NOT_YET = (AssertionError, LookupError, OSError, ValueError, subprocess.SubprocessError)
+
+
+class Timeout(AssertionError):
+    pass
+
+
+def wait(condition, what, timeout=30):
+    """Calls condition() until it answers something true, and returns that.
+
+    An exception of NOT_YET counts as a no. A Timeout says what was waited for and the last answer.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            last = condition()
+            if last:
+                return last
+        except NOT_YET as error:
+            last = error
+        if time.monotonic() > deadline:
+            raise Timeout(f"waited {timeout} s for: {what}; last seen: {last!r}")
+        time.sleep(TICK)
+
+
+def wait_equal(observe, expected, what, timeout=30):
+    """Waits until observe() gives the expected value; the Timeout shows what it gave instead."""
+    seen = None
+
+    def equal():
+        nonlocal seen
+        seen = observe()
+        return seen == expected
+
+    try:
+        wait(equal, what, timeout)
+    except Timeout as error:
+        raise Timeout(f"{error}\n  expected: {expected!r}\n  observed: {seen!r}") from None
