@@ -26,7 +26,7 @@ from pathlib import Path
 import yaml
 
 from . import objects
-from .agent import Agent
+from .agent import Agent, program
 from .bird import Bird
 from .monitor import RouteMonitor
 from .namespace import Namespace
@@ -285,7 +285,7 @@ class Lab:
         """Starts an agent on a node, fed from the lab's manifests unless overridden."""
         agent = Agent(node, self.manifests, overrides, name)
         node.agents.append(agent)
-        self._write_command(f"agentctl-{node}", node, f"agentctl --socket {agent.socket}")
+        self._write_command(f"agentctl-{node}", node, f"{program('agentctl')} --socket {agent.socket}")
         return agent.start(ready)
 
     def agentctl(self, node, *words):

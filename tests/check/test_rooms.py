@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rooms of agent/ include only what docs/architecture.md lets them include.
+
+Which files are part of the program is taken from what the build recorded (`ninja -t deps`); each
+of them is then asked what it includes itself. Run after a build; FINGERPOST_BUILD names it.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from lab.agent import REPOSITORY, build_folder
+
+AGENT = REPOSITORY / "agent"
+
+# room: (rooms and single headers of rooms, libraries). Every room may include itself and libc.
+ALLOWED = {
+    "base": ((), ()),
+    "format": (("base",), ("json-c", "libyaml")),
+    "loop": (("base",), ("libsystemd", "libcurl", "libmicrohttpd")),
+    "config": (("base", "format"), ()),
+    "model": (("base", "format"), ()),
+    "store": (("base", "model"), ("uthash",)),
+    "client": (("base", "format", "loop"), ("libcurl",)),
+    "source": (
+        ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
+    ),
+    "plan": (("base", "config", "model", "store", "bpf/abi.h"), ("kernel",)),
+    "apply": (
+        ("base", "loop", "client", "status", "plan/route_table.h", "bpf/abi.h"),
+        ("libmnl", "libsystemd", "kernel"),
+    ),
+    "status": (("base",), ()),
+    # It prints what store and plan hold, so it sees the values they are made of.
+    "api": (("base", "format", "loop", "status", "store", "plan", "config", "model"), ()),
+    "agentd": (
+        (
+            "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
+            "apply", "status", "api",
+        ),
+        ("libsystemd",),
+    ),
+    # api/view.h: its offline verbs print the same documents as the API.
+    "agentctl": (
+        (
+            "base", "format", "config", "client", "model", "store", "source/manifest.h", "plan",
+            "api/view.h",
+        ),
+        ("libsmartcols",),
+    ),
+}
+
+LIBRARIES = {
+    "json-c/": "json-c",
+    "yaml.h": "libyaml",
+    "systemd/": "libsystemd",
+    "curl/": "libcurl",
+    "microhttpd.h": "libmicrohttpd",
+    "libmnl/": "libmnl",
+    "libsmartcols": "libsmartcols",
+    "uthash.h": "uthash",
+    "utarray.h": "uthash",
+    "linux/": "kernel",
+}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def recorded_files(build, agent):
+    """The files below agent/ that the build's compilers read."""
+    done = subprocess.run(
+        ["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=True
+    )
+    files = set()
+    for line in done.stdout.splitlines():
+        if line.startswith(" "):
+            path = (Path(build) / line.strip()).resolve()
+            if path.is_relative_to(agent):
+                files.add(path)
+    return sorted(files)
+
+
+def refusal(room, bracket, target):
+    """Why a room may not include a header; None if it may."""
+    rooms, libraries = ALLOWED[room]
+    if bracket == "<":
+        for prefix, library in LIBRARIES.items():
+            if target.startswith(prefix) and library not in libraries:
+                return f"{room}/ does not use {library}"
+        return None
+    if "/" not in target:
+        return "project headers are included by room: \"room/name.h\""
+    if target.split("/")[0] == room or target.split("/")[0] in rooms or target in rooms:
+        return None
+    return f"{room}/ may not include {target}"
+
+
+def violations(files, agent):
+    """Every include among the files that the table does not allow, as "file:line: reason"."""
+    found = []
+    for path in files:
+        name = path.relative_to(agent)
+        room = name.parts[0]
+        if room not in ALLOWED:
+            found.append(f"{name}:1: {room}/ is not in the table of rooms")
+            continue
+        text = path.read_text(encoding="utf-8")
+        for match in INCLUDE.finditer(text):
+            why = refusal(room, match[1], match[2])
+            if why:
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(f"{name}:{line}: {why}")
+    return found
+
+
+def test_no_room_includes_what_it_must_not():
+    files = recorded_files(build_folder(), AGENT)
+    assert files, f"nothing is built in {build_folder()}"
+    assert violations(files, AGENT) == []
+
+
+def test_every_source_is_part_of_the_build():
+    files = set(recorded_files(build_folder(), AGENT))
+    assert [str(path) for path in AGENT.rglob("*.c") if path.resolve() not in files] == []
+
+
+@pytest.mark.parametrize(
+    "room, include, reason",
+    [
+        ("base", '"plan/routes.h"', "base/ may not include plan/routes.h"),
+        ("plan", '"apply/kernel.h"', "plan/ may not include apply/kernel.h"),
+        ("apply", '"plan/routes.h"', "apply/ may not include plan/routes.h"),
+        ("apply", '"plan/route_table.h"', None),
+        ("agentctl", '"api/view.h"', None),
+        ("agentctl", '"api/api.h"', "agentctl/ may not include api/api.h"),
+        ("agentd", '"agentctl/verbs.h"', "agentd/ may not include agentctl/verbs.h"),
+        ("model", "<json-c/json.h>", "model/ does not use json-c"),
+        ("format", "<json-c/json.h>", None),
+        ("plan", "<libmnl/libmnl.h>", "plan/ does not use libmnl"),
+        ("base", "<stdio.h>", None),
+        ("model", '"service.h"', 'project headers are included by room: "room/name.h"'),
+    ],
+)
+def test_a_forbidden_include_is_found_in_what_a_build_recorded(tmp_path, room, include, reason):
+    """A build of one file, by the real ninja and compiler, with that include in a header."""
+    agent = tmp_path / "agent"
+    target = include.strip('<">')
+    (agent / room).mkdir(parents=True)
+    header = agent / (target if "/" in target and include[0] == '"' else f"{room}/{target}")
+    header.parent.mkdir(parents=True, exist_ok=True)
+    header.write_text("")
+    (agent / room / "shown.h").write_text(f"\n#include {include}\n")
+    (agent / room / "main.c").write_text(f'#include "{room}/shown.h"\n')
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "build.ninja").write_text(
+        "rule cc\n"
+        f"  command = gcc -I{agent} -I{agent}/{room} -I/usr/include/json-c"
+        " -MD -MF $out.d -c $in -o $out\n"
+        "  deps = gcc\n"
+        "  depfile = $out.d\n"
+        f"build main.o: cc {agent}/{room}/main.c\n"
+    )
+    subprocess.run(["ninja", "-C", str(tmp_path / "build")], check=True, capture_output=True)
+    found = violations(recorded_files(tmp_path / "build", agent), agent)
+    assert found == ([f"{room}/shown.h:2: {reason}"] if reason else [])

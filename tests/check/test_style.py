@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""House rules that a machine can judge, so that nobody argues about them in review."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from lab.agent import REPOSITORY
+
+MAX_FUNCTION_LINES = 80
+MAX_FILE_LINES = 500
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+UNFINISHED = re.compile("|".join((r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bXX" + r"X\b")))
+
+
+def files(*patterns, below=("agent", "birdconf", "deploy", "docs", "tests", "tools")):
+    found = set()
+    for folder in below:
+        for pattern in patterns:
+            found |= {path for path in (REPOSITORY / folder).rglob(pattern) if path.is_file()}
+    return sorted(path for path in found if "__pycache__" not in path.parts)
+
+
+def name(path):
+    return str(path.relative_to(REPOSITORY))
+
+
+C_FILES = files("*.c", "*.h")
+HEADERS = files("*.h", below=("agent",))
+
+
+def essay(text):
+    """The comment or docstring that opens a file."""
+    pattern = r'\A(?:(?:#|//)[^\n]*\n|/\*[^*]*\*/\s*\n|\s*\n)*\s*(/\*.*?\*/|""".*?""")'
+    match = re.match(pattern, text, re.DOTALL)
+    return match[1] if match else ""
+
+
+def test_there_are_files_to_judge():
+    assert len(C_FILES) > 20 and HEADERS
+
+
+def test_licence_line_comes_first():
+    wrong = []
+    for path in C_FILES + files("*.py", below=("tests", "tools")):
+        first = path.read_text(encoding="utf-8").split("\n", 1)[0]
+        wanted = {".c": f"// {LICENCE}", ".h": f"/* {LICENCE} */", ".py": f"# {LICENCE}"}
+        if first != wanted[path.suffix]:
+            wrong.append(name(path))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=name)
+def test_header_stands_alone(header):
+    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    command += ["-fsyntax-only", "-x", "c", f"-I{REPOSITORY / 'agent'}"]
+    # As a system would include it: by another file, so that #pragma once is not the main file's.
+    done = subprocess.run(
+        [*command, "-"],
+        input=f'#include "{header.relative_to(REPOSITORY / "agent")}"\n',
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_formatting():
+    done = subprocess.run(
+        ["clang-format-14", "--dry-run", "-Werror", *map(str, C_FILES)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[:3000]
+
+
+def function_lengths(paths):
+    """(lines, file, function), the longest first."""
+    done = subprocess.run(
+        ["ctags", "--languages=C", "--kinds-C=f", "--fields=+ne", "-o", "-", *map(str, paths)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lengths = []
+    for line in done.stdout.splitlines():
+        start, end = re.search(r"\tline:(\d+)", line), re.search(r"\tend:(\d+)", line)
+        if start and end:
+            function, file = line.split("\t")[:2]
+            lengths.append((int(end[1]) - int(start[1]) + 1, file, function))
+    return sorted(lengths, reverse=True)
+
+
+def test_functions_are_short():
+    lengths = function_lengths(C_FILES)
+    assert len(lengths) > 50
+    assert [entry for entry in lengths if entry[0] > MAX_FUNCTION_LINES] == []
+
+
+def test_a_long_function_is_found(tmp_path):
+    source = tmp_path / "x.c"
+    source.write_text("int f(void)\n{\n" + "    ;\n" * 78 + "}\n")
+    assert function_lengths([source]) == [(81, str(source), "f")]
+
+
+def is_too_long(text):
+    return text.count("\n") > MAX_FILE_LINES and not re.search(r"\blong\b", essay(text))
+
+
+def test_files_are_short_or_say_why_not():
+    paths = C_FILES + files("*.py", below=("tests", "tools"))
+    assert [name(path) for path in paths if is_too_long(path.read_text("utf-8"))] == []
+
+
+def test_a_long_file_is_found():
+    body = "int x;\n" * 501
+    assert is_too_long(f"// {LICENCE}\n/*\n * Words.\n */\n" + body)
+    assert not is_too_long(f"// {LICENCE}\n/*\n * A table, therefore long.\n */\n" + body)
+    assert not is_too_long(f"/* {LICENCE} */\n/*\n * A table, therefore long.\n */\n" + body)
+    assert is_too_long(f'# {LICENCE}\n"""Words."""\n' + body + "/* long */\n")
+
+
+def test_nothing_is_left_unfinished():
+    found = []
+    for path in files("*"):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # broken on purpose, as test data
+        if UNFINISHED.search(text):
+            found.append(name(path))
+    assert found == []
+
+
+def shell_scripts():
+    candidates = [*files("*", below=("tools", "deploy", "tests")), REPOSITORY / ".ci" / "run"]
+    scripts = []
+    for path in candidates:
+        with open(path, "rb") as file:
+            first = file.readline()
+        if re.match(rb"#!.*\b(ba)?sh\b", first):
+            scripts.append(path)
+    return scripts
+
+
+@pytest.mark.parametrize("script", shell_scripts(), ids=name)
+def test_shell_scripts(script):
+    done = subprocess.run(
+        ["shellcheck", "--external-sources", "--source-path=SCRIPTDIR", str(script)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert Path(script).stat().st_mode & 0o111, "not executable"
+
+
+def test_the_pipeline_runs_what_people_run():
+    lines = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    commands = [line for line in lines if line and not line.startswith("#")]
+    assert commands[-1] == 'exec "$(dirname "$0")/../tools/test"'

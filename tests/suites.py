@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds Fingerpost and runs its test suites; tools/test is the way to call it.
+
+Each suite is one line with its counts and its time. What fails is shown with its output. What
+cannot run is said, and never counts as passed. The last line is "N passed, N failed".
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+BUILD = REPOSITORY / "build-test"
+BUILD_CLANG = REPOSITORY / "build-clang"
+TESTS = REPOSITORY / "tests"
+SHOWN_LINES = 150
+
+
+@dataclass
+class Result:
+    passed: int = 0
+    failed: int = 0
+    not_run: list = field(default_factory=list)  # reasons
+    output: str = ""  # shown if something failed
+
+
+def run(*command, log=None, **environment):
+    """Runs a command; returns its exit status and all it said, which also goes to a log."""
+    done = subprocess.run(
+        command,
+        cwd=REPOSITORY,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, **environment},
+    )
+    if log:
+        log.write_text(done.stdout, encoding="utf-8")
+    return done.returncode, done.stdout
+
+
+def compile_with(compiler, folder, *options):
+    if not (folder / "build.ninja").exists():
+        code, output = run(
+            "meson", "setup", str(folder), "--werror", *options, CC=compiler
+        )
+        if code != 0:
+            return Result(failed=1, output=output)
+    code, output = run("ninja", "-C", str(folder), log=folder / "ninja.log")
+    return Result(passed=int(code == 0), failed=int(code != 0), output=output)
+
+
+def compile_gcc():
+    options = ("--buildtype=debug", "-Db_sanitize=address,undefined")
+    return compile_with("gcc", BUILD, *options)
+
+
+def compile_clang():
+    return compile_with("clang-14", BUILD_CLANG)
+
+
+def count_tap(test):
+    """(passed, failed, skipped) of one program of meson's log: its TAP lines, or itself as one."""
+    lines = test.get("stdout", "").splitlines()
+    skipped = sum(1 for line in lines if re.match(r"ok\b.*# *SKIP", line, re.IGNORECASE))
+    passed = sum(1 for line in lines if re.match(r"ok\b", line)) - skipped
+    failed = sum(1 for line in lines if re.match(r"not ok\b", line))
+    if test["result"] == "SKIP":
+        return 0, 0, max(skipped, 1)
+    if test["result"] == "OK":
+        return max(passed, 0 if skipped else 1), failed, skipped
+    return passed, max(failed, 1), skipped
+
+
+def unit_suite():
+    """The programs that meson knows. A program that crashes counts as a failed test."""
+    log = BUILD / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    code, output = run(
+        "meson", "test", "-C", str(BUILD), "--no-rebuild", "--print-errorlogs", "-t", "5",
+        log=BUILD / "unit.log",
+    )
+    result = Result(output=output)
+    if not log.exists():
+        result.failed = 1
+        return result
+    for line in log.read_text(encoding="utf-8").splitlines():
+        test = json.loads(line)
+        passed, failed, skipped = count_tap(test)
+        result.passed += passed
+        result.failed += failed
+        if skipped:
+            result.not_run.append(f"{test['name']}: {skipped} skipped")
+    if code != 0 and not result.failed:
+        result.failed = 1
+    if not result.passed and not result.failed:
+        result.not_run.append("no unit tests are built")
+    return result
+
+
+def pytest_suite(name, workers):
+    """A folder of pytest tests, counted by the report that pytest writes."""
+    folder = TESTS / name
+    if not list(folder.rglob("test_*.py")):
+        return Result(not_run=[f"tests/{name} has no tests"])
+    report = BUILD / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    code, output = run(
+        "/usr/bin/python3", "-m", "pytest", str(folder), "-q", "-n", str(workers),
+        "--timeout", "300", "--junitxml", str(report), "-p", "no:cacheprovider",
+        log=BUILD / f"{name}.log", FINGERPOST_BUILD=str(BUILD),
+    )
+    result = Result(output=output)
+    if not report.exists():
+        result.failed = 1
+        return result
+    for case in ElementTree.parse(report).iter("testcase"):
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            result.failed += 1
+        elif skipped is not None:
+            result.not_run.append(f"{case.get('name')}: {skipped.get('message')}")
+        else:
+            result.passed += 1
+    if code != 0 and not result.failed:
+        result.failed = 1
+    return result
+
+
+def netns_suite():
+    if os.geteuid() != 0:
+        return Result(not_run=["network namespaces need root"])
+    # Most of a test's time is waiting, so more of them than there are processors.
+    return pytest_suite("netns", 2 * (os.cpu_count() or 1))
+
+
+SUITES = {
+    "build": compile_clang,
+    "unit": unit_suite,
+    "check": lambda: pytest_suite("check", 2),
+    "golden": lambda: pytest_suite("golden", 2),
+    "cli": lambda: pytest_suite("cli", 2),
+    "netns": netns_suite,
+}
+
+
+def report(name, result, seconds):
+    counts = f"{result.passed:5} passed, {result.failed} failed"
+    print(f"{name:10} {counts:26} {seconds:6.1f} s", flush=True)
+    if result.failed:
+        print("\n".join(result.output.splitlines()[-SHOWN_LINES:]), flush=True)
+    for reason in result.not_run:
+        print(f"NOT RUN: {name}: {reason}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/test", description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
+    chosen = parser.parse_args().suites
+    unknown = [name for name in chosen if name not in SUITES]
+    if unknown:
+        parser.error(f"no such suite: {', '.join(unknown)}")
+
+    steps = {"gcc": compile_gcc}
+    steps |= {name: SUITES[name] for name in SUITES if not chosen or name in chosen}
+    passed = failed = not_run = 0
+    for name, step in steps.items():
+        begin = time.monotonic()
+        result = step()
+        shown = {"gcc": "build/gcc", "build": "build/clang"}.get(name, name)
+        report(shown, result, time.monotonic() - begin)
+        passed += result.passed
+        failed += result.failed
+        not_run += len(result.not_run)
+        if name == "gcc" and result.failed:
+            break
+    if not_run:
+        print(f"NOT RUN: {not_run} in all, see above")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
