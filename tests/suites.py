@@ -118,6 +118,7 @@ def pytest_suite(name, workers):
         "/usr/bin/python3", "-m", "pytest", str(folder), "-q", "-n", str(workers),
         "--timeout", "300", "--junitxml", str(report), "-p", "no:cacheprovider",
         log=BUILD / f"{name}.log", FINGERPOST_BUILD=str(BUILD),
+        AGENTCTL=str(BUILD / "agent" / "agentctl" / "agentctl"),
     )
     result = Result(output=output)
     if not report.exists():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network that tests, demo and benchmarks share; see lab.py for the picture."""
 
+from . import objects
 from .lab import (
     BLOCK_COMMUNITY,
     GRACEFUL_SHUTDOWN,
@@ -17,6 +18,7 @@ __all__ = [
     "Lab",
     "Timeout",
     "label_of",
+    "objects",
     "wait",
     "wait_equal",
 ]

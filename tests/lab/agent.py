@@ -92,10 +92,10 @@ class Agent:
             log=f"{self.name}/agentd.log", NOTIFY_SOCKET=str(address), **SANITIZERS,
         )
         if ready:
-            wait(self._ready, f"READY=1 of {self.name} on {self.node}")
+            wait(self.ready, f"READY=1 of {self.name} on {self.node}")
         return self
 
-    def _ready(self):
+    def ready(self):
         if self.process.poll() is not None:
             raise RuntimeError(f"agentd ended with {self.process.returncode}:\n{self.log_tail()}")
         return "READY=1" in self.notifications()

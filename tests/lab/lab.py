@@ -281,12 +281,12 @@ class Lab:
     def monitor(self):
         return RouteMonitor(self.tor)
 
-    def agent(self, node, ready=True, name="agentd", **overrides):
-        """Starts an agent on a node, fed from the lab's manifests unless overridden."""
+    def agent(self, node, start=True, ready=True, name="agentd", **overrides):
+        """An agent on a node, started and ready; fed from the lab's manifests unless overridden."""
         agent = Agent(node, self.manifests, overrides, name)
         node.agents.append(agent)
         self._write_command(f"agentctl-{node}", node, f"{program('agentctl')} --socket {agent.socket}")
-        return agent.start(ready)
+        return agent.start(ready) if start else agent
 
     def agentctl(self, node, *words):
         """Asks the node's first agent: (code, out, err)."""

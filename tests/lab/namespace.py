@@ -3,6 +3,7 @@
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import socket
@@ -139,20 +140,49 @@ class Namespace:
             raise
         return connection
 
-    def fetch(self, address, port=80, timeout=5):
-        """The page that a web server gives."""
+    def fetch(self, address, port=80, path="/", timeout=5):
+        """The page that a web server gives; a status other than 200 is a ValueError."""
         with self.connect(address, port, timeout) as connection:
             host = f"[{address}]" if ":" in address else address
-            connection.sendall(f"GET / HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+            connection.sendall(f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
             answer = b""
             while chunk := connection.recv(65536):
                 answer += chunk
-        return answer.decode().split("\r\n\r\n", 1)[1]
+        head, _, body = answer.decode().partition("\r\n\r\n")
+        if " 200 " not in head.split("\r\n", 1)[0]:
+            raise ValueError(f"{address}:{port}{path}: {head}")
+        return body
 
-    def refusal(self, address, port=80, timeout=5):
-        """The errno with which a connection is refused; None if it is not."""
+    def refusal(self, address, port=80, timeout=10):
+        """The errno with which a TCP connection is refused; ETIMEDOUT without an answer; None
+        if it is not refused.
+
+        An answer that comes while the kernel is still sending the SYN (possible here, where all is
+        one machine) takes effect only with the next SYN, a second later.
+        """
         try:
             self.connect(address, port, timeout).close()
+        except TimeoutError:
+            return errno.ETIMEDOUT
         except OSError as error:
             return error.errno
+        return None
+
+    def icmp_error(self, address, port=9, timeout=5):
+        """The errno of the ICMP error that answers a UDP datagram; None if none comes."""
+        six = ":" in address
+        with self.entered():
+            probe = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
+        with probe:
+            # Without these only "port unreachable" would be reported.
+            probe.setsockopt(*((socket.IPPROTO_IPV6, 25) if six else (socket.IPPROTO_IP, 11)), 1)
+            probe.settimeout(timeout)
+            try:
+                probe.connect((address, port))
+                probe.send(b"?")
+                probe.recv(1)
+            except TimeoutError:
+                return None
+            except OSError as error:
+                return error.errno
         return None

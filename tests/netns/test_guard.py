@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guard: what nobody serves answers with an ICMP error instead of going round in circles,
+and everything that is served goes on working, under strict rp_filter."""
+
+import errno
+
+import pytest
+from cluster import VIP, VIP6, pod_address, start
+
+UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH}
+
+# What kube-proxy does in nftables mode, for one service.
+NAT = """
+table inet nat {
+    chain services {
+        ip daddr %(vip)s tcp dport 80 dnat ip to %(pod)s:80
+        ip6 daddr %(vip6)s tcp dport 80 dnat ip6 to [%(pod6)s]:80
+    }
+    chain prerouting {
+        type nat hook prerouting priority dstnat
+        jump services
+    }
+    chain output {
+        type nat hook output priority -100
+        jump services
+    }
+    chain postrouting {
+        type nat hook postrouting priority srcnat
+        ct status dnat fib saddr type local masquerade
+    }
+}
+"""
+
+
+def strict(host):
+    values = host.run("sysctl", "-n", "-a", "--pattern", r"ipv4\.conf\..*\.rp_filter").stdout
+    return set(values.split()) == {"1"}
+
+
+@pytest.mark.parametrize("pod_table", [
+    pytest.param(None, marks=pytest.mark.lab(), id="pods-in-main"),
+    pytest.param(116, marks=pytest.mark.lab(pod_table=116), id="pods-in-table-116"),
+])
+def test_free_addresses_and_unmapped_ports_answer(lab, pod_table):
+    start(lab)
+    node1, node2 = lab.nodes
+    pod1, pod2 = lab.pod(node1, "one"), lab.pod(node2, "two")
+    assert lab.pod_table == pod_table
+    free = [pod_address(node, family, 9) for node in lab.nodes for family in (4, 6)]
+    for host in (lab.client, node1, node2, pod1, pod2):
+        assert strict(host)
+        for address in [VIP, VIP6, *free]:
+            assert host.icmp_error(address) in UNREACHABLE, f"{host} -> {address}"
+    for address in (VIP, VIP6):
+        assert lab.client.refusal(address, 81) in UNREACHABLE
+
+
+def test_what_is_mapped_works(lab):
+    """Next to a NAT that serves port 80, from outside, from pods and from the node itself."""
+    start(lab)
+    node1, node2 = lab.nodes
+    pod1, pod2 = lab.pod(node1, "one"), lab.pod(node2, "two")
+    neighbour = lab.pod(node1, "neighbour")
+    for pod in (pod1, pod2):
+        pod.serve()
+        values = {"vip": VIP, "vip6": VIP6, "pod": pod.address4, "pod6": pod.address6}
+        pod.node.run("nft", "-f", "-", text=NAT % values)
+    for address in (VIP, VIP6):
+        assert lab.client.fetch(address).startswith("pod-")
+        assert node1.fetch(address) == neighbour.fetch(address) == "pod-one on node1\n"
+        for host in (lab.client, node1, neighbour, pod2):
+            assert host.icmp_error(address) in UNREACHABLE, f"{host} -> {address}"
+    for pod in (pod1, pod2):
+        for address in (pod.address4, pod.address6):
+            for host in (lab.client, node1, node2, neighbour):
+                assert host.fetch(address) == f"{pod.role} on {pod.node}\n", f"{host} -> {address}"
