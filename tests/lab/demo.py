@@ -18,7 +18,6 @@ from . import reaper
 from .lab import Lab, label_of
 from .wait import Timeout, wait_equal
 
-NAME = "demo"
 MANIFESTS = Path(__file__).with_name("manifests")
 ENDPOINTS = "web-endpoints.json"
 ADDRESSES = ("203.0.113.10", "fd00:203::10")
@@ -151,12 +150,13 @@ def main():
     parser.add_argument("--keep", action="store_true",
                         help="leave the network standing, with a shell in it")
     parser.add_argument("--clean", action="store_true", help="remove a network that was kept")
+    parser.add_argument("--name", default="demo", help="of the network (default: demo)")
     options = parser.parse_args()
     if options.clean:
-        reaper.remove(label_of(NAME))
+        reaper.remove(label_of(options.name))
         return 0
     try:
-        with Lab(NAME) as lab:
+        with Lab(options.name) as lab:
             for step in (start, blocks_and_addresses, pages, readiness, health):
                 step(lab)
             say("Everything was seen as announced.")
