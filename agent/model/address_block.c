@@ -64,8 +64,6 @@ void address_pool_decode(struct decoder *decoder, const struct doc *root, struct
         return;
     pool->subnets = subnets;
     doc_each(node, list) {
-        if (decode_full(decoder))
-            break;
         decode_subnet(decoder, node, pool->block_size_bits, &subnets[pool->subnet_count++]);
     }
 }

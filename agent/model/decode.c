@@ -5,9 +5,6 @@
  * A document comes from a file or an API server that may be wrong or hostile. Two things keep the
  * cost of that in bounds: at most DECODE_FAULTS_MAX errors and as many warnings are listed for one
  * object (then a last line says that there are more), and nothing here is worse than n log n.
- *
- * Text from a document is quoted in messages in a short form without control characters, because
- * it ends up on terminals.
  */
 #include "model/decode.h"
 
@@ -19,24 +16,12 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "format/quote.h"
 
-enum { SHOWN_MAX = 60 };
-
-/* At most SHOWN_MAX bytes of the text, whole characters, control characters as '?'. */
-static const char *shown(const char *text, char buffer[static SHOWN_MAX + 1])
+/* No more errors are listed: then nothing is looked at either. */
+static bool full(const struct decoder *decoder)
 {
-    size_t length = strnlen(text, SHOWN_MAX + 1);
-    if (length > SHOWN_MAX) {
-        length = SHOWN_MAX;
-        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-            length--;
-    }
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        buffer[i] = c < 0x20 || c == 0x7f ? '?' : text[i];
-    }
-    buffer[length] = '\0';
-    return buffer;
+    return decoder->error_count >= DECODE_FAULTS_MAX;
 }
 
 /* An error was added to the list; the last that is listed is followed by a line that says so. */
@@ -55,6 +40,9 @@ static int counted(struct decoder *decoder, int r)
 
 void decode_error(struct decoder *decoder, const struct doc *node, const char *format, ...)
 {
+    if (full(decoder))
+        return;
+
     AUTOTEXT struct text message = { 0 };
     va_list args;
     va_start(args, format);
@@ -114,27 +102,31 @@ const char *decode_keep(struct decoder *decoder, const char *text)
 const char *decode_text(struct decoder *decoder, const struct doc *node)
 {
     const char *text = NULL;
-    (void)counted(decoder, doc_string(decoder->document, node, &text, decoder->errors));
+    if (!full(decoder))
+        (void)counted(decoder, doc_string(decoder->document, node, &text, decoder->errors));
     return text;
 }
 
 bool decode_bool(struct decoder *decoder, const struct doc *node, bool fallback)
 {
-    (void)counted(decoder, doc_bool(decoder->document, node, &fallback, decoder->errors));
+    if (!full(decoder))
+        (void)counted(decoder, doc_bool(decoder->document, node, &fallback, decoder->errors));
     return fallback;
 }
 
 int64_t decode_int(struct decoder *decoder, const struct doc *node, int64_t min, int64_t max,
                    int64_t fallback)
 {
-    (void)counted(decoder, doc_int(decoder->document, node, min, max, &fallback, decoder->errors));
+    if (!full(decoder))
+        (void)counted(decoder,
+                      doc_int(decoder->document, node, min, max, &fallback, decoder->errors));
     return fallback;
 }
 
 static const struct doc *decode_container(struct decoder *decoder, const struct doc *node,
                                           enum doc_type type)
 {
-    if (!node)
+    if (!node || full(decoder))
         return NULL;
     if (node->type == DOC_NULL) {
         decode_error(decoder, node, "is null");
@@ -163,11 +155,11 @@ const char *decode_string(struct decoder *decoder, const struct doc *node)
 static void unknown_word(struct decoder *decoder, const struct doc *node, const char *text,
                          const char *const *words)
 {
-    char buffer[SHOWN_MAX + 1];
+    char quoted[QUOTE_LEN];
     AUTOTEXT struct text known = { 0 };
     for (size_t i = 0; words[i]; i++)
         text_addf(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
-    decode_error(decoder, node, "unknown word \"%s\", expected %s", shown(text, buffer),
+    decode_error(decoder, node, "unknown word %s, expected %s", quote(text, quoted),
                  text_str(&known));
 }
 
@@ -228,20 +220,20 @@ const struct doc *decode_annotation(const struct decoder *decoder, const char *k
 
 bool decode_ip(struct decoder *decoder, const struct doc *node, struct ip *ret_ip)
 {
-    char buffer[SHOWN_MAX + 1];
+    char quoted[QUOTE_LEN];
     const char *text = decode_text(decoder, node);
     if (!text || !*text)
         return false;
 
     struct ip ip;
     if (ip_parse(text, &ip) < 0) {
-        decode_warning(decoder, node, "\"%s\" is not an IP address; skipped", shown(text, buffer));
+        decode_warning(decoder, node, "%s is not an IP address; skipped", quote(text, quoted));
         return false;
     }
     if (ip_is_special(&ip)) {
         decode_warning(decoder, node,
                        "%s is unspecified, loopback, link-local or multicast; skipped",
-                       shown(text, buffer));
+                       quote(text, quoted));
         return false;
     }
     *ret_ip = ip;
@@ -251,7 +243,7 @@ bool decode_ip(struct decoder *decoder, const struct doc *node, struct ip *ret_i
 bool decode_prefix(struct decoder *decoder, const struct doc *node, enum ip_family family,
                    struct prefix *ret_prefix)
 {
-    char buffer[SHOWN_MAX + 1], canonical[PREFIX_STRLEN];
+    char quoted[QUOTE_LEN], canonical[PREFIX_STRLEN];
     if (!node)
         return false;
     const char *text = node->type == DOC_NULL ? "" : decode_text(decoder, node);
@@ -261,7 +253,7 @@ bool decode_prefix(struct decoder *decoder, const struct doc *node, enum ip_fami
     struct prefix prefix;
     int r = prefix_parse(text, &prefix);
     if (r < 0 || (family != IP_NONE && prefix.ip.family != family)) {
-        decode_error(decoder, node, "\"%s\" is not an %s prefix", shown(text, buffer),
+        decode_error(decoder, node, "%s is not an %s prefix", quote(text, quoted),
                      family == IP_V4   ? "IPv4"
                      : family == IP_V6 ? "IPv6"
                                        : "IP");
@@ -269,7 +261,7 @@ bool decode_prefix(struct decoder *decoder, const struct doc *node, enum ip_fami
     }
     if (r > 0) {
         decode_warning(decoder, node, "%s has bits beyond its length; read as %s",
-                       shown(text, buffer), prefix_str(&prefix, canonical));
+                       quote(text, quoted), prefix_str(&prefix, canonical));
     }
     *ret_prefix = prefix;
     return true;

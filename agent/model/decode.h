@@ -20,7 +20,10 @@
 #include "model/object.h"
 #include "model/service.h"
 
-/* Faults of one object that are listed; naming a place in JSON costs a walk through its text. */
+/*
+ * Faults of one object that are listed, because naming a place in JSON costs a walk through its
+ * text. After so many errors the functions here find nothing more to say, and cost nothing.
+ */
 enum { DECODE_FAULTS_MAX = 20 };
 
 struct decoder {
@@ -39,12 +42,6 @@ void decode_error(struct decoder *decoder, const struct doc *node, const char *f
     PRINTF_LIKE(3, 4);
 void decode_warning(struct decoder *decoder, const struct doc *node, const char *format, ...)
     PRINTF_LIKE(3, 4);
-
-/* True when further errors would not be listed: loops over untrusted lists end then. */
-static inline bool decode_full(const struct decoder *decoder)
-{
-    return decoder->error_count >= DECODE_FAULTS_MAX;
-}
 
 /* What an allocation of this size takes from an arena. */
 size_t decode_rounded(size_t size);

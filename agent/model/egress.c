@@ -17,8 +17,6 @@ static void decode_destinations(struct decoder *decoder, const struct doc *spec,
         return;
     egress->destinations = destinations;
     doc_each(node, list) {
-        if (decode_full(decoder))
-            break;
         if (decode_prefix(decoder, node, IP_NONE, &destinations[egress->destination_count]))
             egress->destination_count++;
     }

@@ -43,8 +43,6 @@ static void decode_ports(struct decoder *decoder, const struct doc *root,
         return;
     slice->ports = ports;
     doc_each(node, list) {
-        if (decode_full(decoder))
-            break;
         if (!decode_map(decoder, node))
             continue;
         struct slice_port *port = &ports[slice->port_count++];
@@ -80,8 +78,6 @@ static void decode_endpoints(struct decoder *decoder, const struct doc *root,
         return;
     slice->endpoints = endpoints;
     doc_each(node, list) {
-        if (decode_full(decoder))
-            break;
         struct endpoint *endpoint = &endpoints[slice->endpoint_count];
         if (!decode_map(decoder, node))
             continue;

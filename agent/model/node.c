@@ -23,8 +23,6 @@ static void decode_addresses(struct decoder *decoder, const struct doc *status, 
         return;
     node->addresses = addresses;
     doc_each(entry, list) {
-        if (decode_full(decoder))
-            break;
         if (!decode_map(decoder, entry))
             continue;
         const struct doc *type = doc_get(entry, "type");
@@ -38,8 +36,6 @@ static bool has_condition(struct decoder *decoder, const struct doc *status, con
 {
     bool found = false;
     doc_each(entry, decode_list(decoder, doc_get(status, "conditions"))) {
-        if (decode_full(decoder))
-            break;
         if (decode_map(decoder, entry) && is_word(decoder, doc_get(entry, "type"), condition) &&
             is_word(decoder, doc_get(entry, "status"), "True"))
             found = true;

@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -124,12 +125,25 @@ static int64_t decode_time(struct decoder *decoder, const struct doc *node)
     return ms;
 }
 
+/* What YAML and JSON read as a boolean or a number where it stands without quotes. */
+static bool is_plain_value(const struct doc *node)
+{
+    if (node->type != DOC_SCALAR || node->quoted)
+        return false;
+    if (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0)
+        return true;
+    char *end;
+    (void)strtod(node->text, &end);
+    return isdigit((unsigned char)node->text[strspn(node->text, "+-.")]) && *end == '\0';
+}
+
+/* As Kubernetes does: a label that is no string is a mistake, not a string of digits. */
 static void check_labels(struct decoder *decoder, const struct doc *labels)
 {
     doc_each(label, decode_map(decoder, labels)) {
-        if (decode_full(decoder))
-            break;
-        (void)decode_text(decoder, label);
+        const char *text = decode_text(decoder, label);
+        if (text && is_plain_value(label))
+            decode_error(decoder, label, "expected a string: put it in quotes");
     }
 }
 

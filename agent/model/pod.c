@@ -16,8 +16,6 @@ static void decode_ips(struct decoder *decoder, const struct doc *status, struct
         return;
     pod->ips = ips;
     doc_each(entry, list) {
-        if (decode_full(decoder))
-            break;
         if (decode_map(decoder, entry) &&
             decode_ip(decoder, doc_get(entry, "ip"), &ips[pod->ip_count]))
             pod->ip_count++;

@@ -121,8 +121,6 @@ static void gather_list(struct decoder *decoder, const struct doc *list, gather_
                         struct gathered *gathered)
 {
     doc_each(node, list) {
-        if (decode_full(decoder))
-            break;
         gather_one(decoder, node, gathered);
     }
 }
@@ -186,46 +184,40 @@ static void decode_port(struct decoder *decoder, const struct doc *node, struct 
     port->node_port = (uint16_t)decode_int(decoder, doc_get(node, "nodePort"), 1, PORT_MAX, 0);
 }
 
-/* `list` holds the ports' nodes in the same order. */
+/* The ports stand in the order of their nodes in `list`. */
 static void refuse_duplicates(struct decoder *decoder, const struct doc *list,
-                              const struct service_port *ports, uint32_t count)
+                              const struct service_port *ports)
 {
-    AUTOFREE bool *marks = calloc(count + (size_t)1, sizeof(*marks));
-    if (!marks || mark_duplicates(ports, count, sizeof(*ports), port_cmp, marks) < 0) {
+    AUTOFREE bool *marks = calloc(list->count, sizeof(*marks));
+    if (!marks || mark_duplicates(ports, list->count, sizeof(*ports), port_cmp, marks) < 0) {
         decoder->no_memory = true;
         return;
     }
-    uint32_t i = 0;
     doc_each(node, list) {
-        if (i == count || decode_full(decoder))
-            break;
-        if (marks[i] && ports[i].port != 0)
-            decode_error(decoder, node, "port %u/%s is there already", ports[i].port,
-                         protocol_name(ports[i].protocol));
-        i++;
+        const struct service_port *port = &ports[node->index];
+        if (marks[node->index] && port->port != 0)
+            decode_error(decoder, node, "port %u/%s is there already", port->port,
+                         protocol_name(port->protocol));
     }
 }
 
 static void decode_ports(struct decoder *decoder, const struct doc *spec, struct service *service)
 {
-    const struct doc *list = decode_list(decoder, doc_get(spec, "ports"));
-    if (!list || list->count == 0) {
-        if (!service->headless && service->type != SERVICE_EXTERNAL_NAME)
-            decode_error(decoder, spec, "no ports");
-        return;
-    }
-    struct service_port *ports = decode_alloc(decoder, list->count, sizeof(*ports));
+    const struct doc *node = doc_get(spec, "ports");
+    const struct doc *list = decode_list(decoder, node);
+    bool none = !node || (list && list->count == 0);
+    if (none && !service->headless && service->type != SERVICE_EXTERNAL_NAME)
+        decode_error(decoder, spec, "ports are missing");
+
+    size_t count = list_count(list);
+    struct service_port *ports = decode_alloc(decoder, count, sizeof(*ports));
     if (!ports)
         return;
-    uint32_t count = 0;
-    doc_each(node, list) {
-        if (decode_full(decoder))
-            break;
-        decode_port(decoder, node, &ports[count++]);
-    }
-    refuse_duplicates(decoder, list, ports, count);
+    doc_each(port, list)
+        decode_port(decoder, port, &ports[port->index]);
+    refuse_duplicates(decoder, list, ports);
     service->ports = ports;
-    service->port_count = count;
+    service->port_count = list->count;
 }
 
 static bool decode_announce(struct decoder *decoder)

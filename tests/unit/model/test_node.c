@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Nodes: addresses, the exclusion label and the network's condition. */
+#include "base/macro.h"
+#include "decoded.h"
+#include "model/node.h"
+
+static void reads_what_kubectl_prints(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded = decode_yaml(
+        "apiVersion: v1\n"
+        "kind: Node\n"
+        "metadata:\n"
+        "  annotations: {volumes.kubernetes.io/controller-managed-attach-detach: \"true\"}\n"
+        "  labels:\n"
+        "    kubernetes.io/hostname: node-1\n"
+        "    node.kubernetes.io/exclude-from-external-load-balancers: \"\"\n"
+        "  name: node-1\n"
+        "  namespace: ignored\n"
+        "spec: {podCIDR: 10.244.0.0/24, taints: null}\n"
+        "status:\n"
+        "  addresses:\n"
+        "  - {address: node-1.example.com, type: Hostname}\n"
+        "  - {address: 192.0.2.11, type: InternalIP}\n"
+        "  - {address: \"fd00::b\", type: InternalIP}\n"
+        "  - {address: nowhere, type: ExternalIP}\n" /* 16 */
+        "  - {address: 198.51.100.1, type: ExternalIP}\n"
+        "  - {address: not-ours, type: ExternalDNS}\n"
+        "  conditions:\n"
+        "  - {type: Ready, status: \"True\"}\n"
+        "  - {type: NetworkUnavailable, status: \"True\", reason: NoRoute}\n");
+    assert_decoded(&decoded, 1);
+    assert_fault(&decoded.warnings, "test:16:15", "\"nowhere\" is not an IP address");
+    const struct node *node = to_node(decoded.object);
+    char text[IP_STRLEN];
+    assert_string_equal(node->object.namespace, "");
+    assert_int_equal(node->address_count, 3);
+    assert_string_equal(ip_str(&node->addresses[0], text), "192.0.2.11");
+    assert_string_equal(ip_str(&node->addresses[1], text), "fd00::b");
+    assert_string_equal(ip_str(&node->addresses[2], text), "198.51.100.1");
+    assert_true(node->excluded);
+    assert_true(node->network_unavailable);
+}
+
+static void without_status_it_is_available(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "",
+        "status: {}\n",
+        "status: {conditions: null, addresses: null}\n",
+        "status: {conditions: [{type: NetworkUnavailable, status: \"False\"}]}\n",
+        "status: {conditions: [{type: NetworkUnavailable, status: Unknown}, {}]}\n",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text), "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n%s",
+                 cases[i]);
+        AUTODECODED struct decoded decoded = decode_yaml(text);
+        assert_decoded(&decoded, 0);
+        assert_false(to_node(decoded.object)->network_unavailable);
+        assert_false(to_node(decoded.object)->excluded);
+        assert_int_equal(to_node(decoded.object)->address_count, 0);
+    }
+}
+
+static void refuses_wrong_types(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded =
+        decode_yaml("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
+                    "status: {addresses: [a], conditions: {type: Ready}}\n");
+    assert_refused(&decoded, 2);
+    assert_fault(&decoded.errors, "test:4:22", "status.addresses[0]");
+    assert_fault(&decoded.errors, "test:4:38", "status.conditions");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_kubectl_prints),
+        cmocka_unit_test(without_status_it_is_available),
+        cmocka_unit_test(refuses_wrong_types),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
