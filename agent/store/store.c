@@ -397,12 +397,13 @@ static void add_conflict(const struct entry *entry, struct faults *faults)
     text_addf(&place, "%s %s%s%s", kind_name(object->kind), object->namespace,
               *object->namespace ? "/" : "", object->name);
     add_place(&places, entry->held);
-    text_add(&places, " counts, ignored is ");
+    text_add(&places, " counts, ");
     for (const struct held *held = entry->held->next; held; held = held->next) {
         add_place(&places, held);
         if (held->next)
             text_add(&places, ", ");
     }
+    text_add(&places, entry->held->next->next ? " do not" : " does not");
     faults_add(faults, text_str(&place), "keep it in one place", "is there more than once: %s",
                text_str(&places));
 }
