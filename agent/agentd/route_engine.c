@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentd/route_rows.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -39,183 +40,6 @@ void route_engine_done(struct route_engine *engine)
     sorted_done(&engine->holds);
     sorted_done(&engine->proofs);
     troubles_done(&engine->troubles);
-}
-
-static struct route_facts engine_facts(const struct route_engine *engine, int64_t now_ms)
-{
-    return (struct route_facts){
-        .store = engine->store,
-        .config = engine->config,
-        .proofs = engine->config->services.enabled ? &engine->proofs : NULL,
-        .holds = &engine->holds,
-        .local_prefixes = kernel_local_prefixes(engine->kernel),
-        .now_ms = now_ms,
-    };
-}
-
-static int compare_ips(const void *a, const void *b)
-{
-    return ip_cmp(a, b);
-}
-
-static void sort_unique_ips(ip_list *list)
-{
-    vec_sort(list, compare_ips);
-    size_t kept = 0;
-    vec_each(struct ip, ip, list) {
-        if (kept == 0 || !ip_equal(&list->items[kept - 1], ip))
-            list->items[kept++] = *ip;
-    }
-    list->count = kept;
-}
-
-/* For a pass over everything: the addresses of all rows and all services. */
-static int all_addresses(const struct route_engine *engine, ip_list *addresses)
-{
-    vec_done(addresses);
-    int r = store_addresses(engine->store, addresses);
-    for (size_t i = 0; r == 0 && i < engine->plan.addresses.count; i++) {
-        const struct address_row *row =
-            *(struct address_row **)sorted_at(&engine->plan.addresses, i);
-        r = vec_push(addresses, row->address);
-    }
-    return r;
-}
-
-static int add_slots(route_list *slots, const struct route *routes, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (vec_push(slots, routes[i]) < 0)
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-static int add_address_slots(const struct route_engine *engine, const struct address_row *row,
-                             route_list *slots)
-{
-    struct route routes[2];
-    return row ? add_slots(slots, routes, address_routes(engine->config, row, routes)) : 0;
-}
-
-static int add_block_slots(const struct route_engine *engine, const struct sorted *rows,
-                           route_list *slots)
-{
-    struct route routes[2];
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < rows->count; i++)
-        r = add_slots(slots, routes, block_routes(engine->config, sorted_at(rows, i), routes));
-    return r;
-}
-
-/* Keeps the hold-down of an address in step with its announcement. */
-static int note_transition(struct route_engine *engine, const struct ip *address,
-                           const struct address_row *old, const struct address_row *new,
-                           int64_t now_ms)
-{
-    bool before = old && old->reason == REASON_ANNOUNCED;
-    bool after = new &&new->reason == REASON_ANNOUNCED;
-    if (before == after)
-        return 0;
-
-    struct hold fresh = { .address = *address };
-    struct hold *hold = sorted_find(&engine->holds, &fresh);
-    if (after && hold)
-        hold_announce(hold, now_ms);
-    if (after)
-        return 0;
-    if (hold) {
-        hold_withdraw(hold, engine->config, now_ms);
-        return 0;
-    }
-    hold_withdraw(&fresh, engine->config, now_ms);
-    return sorted_put(&engine->holds, &fresh);
-}
-
-static void log_transition(const struct ip *address, const struct address_row *old,
-                           const struct address_row *new)
-{
-    enum address_reason before = old ? old->reason : REASON_COUNT;
-    enum address_reason after = new ? new->reason : REASON_COUNT;
-    char text[IP_STRLEN];
-    if (before == after || (before != REASON_ANNOUNCED && after != REASON_ANNOUNCED))
-        return;
-    log_info("%s: %s", ip_str(address, text),
-             after == REASON_ANNOUNCED ? "announced"
-             : new                     ? address_reason_text(after)
-                                       : "withdrawn: no service names it any more");
-}
-
-static char *address_group(const struct ip *address)
-{
-    char text[IP_STRLEN];
-    return text_format("address %s", ip_str(address, text));
-}
-
-/* Plans the addresses again and puts the new rows in place; their slots join the work. */
-static int replan_addresses(struct route_engine *engine, struct route_work *work, int64_t now_ms)
-{
-    sort_unique_ips(&work->addresses);
-    size_t count = work->addresses.count;
-    AUTOFREE struct address_row **fresh = calloc(count + 1, sizeof(*fresh));
-    AUTOFREE struct address_row **stale = calloc(count + 1, sizeof(*stale));
-    AUTOFREE struct sorted_change *changes = calloc(count + 1, sizeof(*changes));
-    if (!fresh || !stale || !changes)
-        return -ENOMEM;
-
-    struct route_facts facts = engine_facts(engine, now_ms);
-    size_t planned = 0, changed = 0;
-    int r = 0;
-    for (; planned < count && r == 0; planned++) {
-        const struct ip *address = &work->addresses.items[planned];
-        struct address_row key = { .address = *address }, *key_ptr = &key;
-        struct address_row **old = sorted_find(&engine->plan.addresses, &key_ptr);
-        AUTOFAULTS struct faults faults = { 0 };
-        stale[planned] = old ? *old : NULL;
-        r = plan_address(&facts, address, &fresh[planned], &faults);
-        AUTOFREE char *group = r == 0 ? address_group(address) : NULL;
-        if (group && fault_book_replace(engine->status->faults, "services", group, &faults,
-                                        clock_wall_ms()) < 0)
-            r = -ENOMEM;
-        if (fresh[planned])
-            changes[changed++] = (struct sorted_change){ &fresh[planned], false };
-        else if (stale[planned])
-            changes[changed++] = (struct sorted_change){ &stale[planned], true };
-        if (r == 0 && !work->all)
-            r = add_address_slots(engine, stale[planned], &work->slots);
-        if (r == 0 && !work->all)
-            r = add_address_slots(engine, fresh[planned], &work->slots);
-    }
-    if (r == 0)
-        r = sorted_merge(&engine->plan.addresses, changes, changed);
-    for (size_t i = 0; i < planned; i++) {
-        const struct ip *address = &work->addresses.items[i];
-        if (r == 0) {
-            log_transition(address, stale[i], fresh[i]);
-            (void)note_transition(engine, address, stale[i], fresh[i], now_ms);
-        }
-        address_row_free(r == 0 ? stale[i] : fresh[i]);
-    }
-    return r;
-}
-
-static int replan_blocks(struct route_engine *engine, struct route_work *work, int64_t now_ms)
-{
-    struct route_facts facts = engine_facts(engine, now_ms);
-    struct sorted rows;
-    int r = plan_blocks(&facts, &rows);
-    if (r < 0)
-        return r;
-    if (!work->all) {
-        r = add_block_slots(engine, &engine->plan.blocks, &work->slots);
-        if (r == 0)
-            r = add_block_slots(engine, &rows, &work->slots);
-    }
-    struct sorted old = r == 0 ? engine->plan.blocks : rows;
-    if (r == 0)
-        engine->plan.blocks = rows;
-    sorted_done(&old);
-    return r;
 }
 
 /* What is wanted and what is there in the slots of the work, both sorted. */
@@ -391,15 +215,9 @@ static void report_blocked(struct route_engine *engine, const struct route_diff 
 
 int route_engine_pass(struct route_engine *engine, struct route_work *work, int64_t now_ms)
 {
-    int r = work->all ? all_addresses(engine, &work->addresses) : 0;
-    if (r == 0)
-        r = replan_addresses(engine, work, now_ms);
-    if (r == 0 && (work->all || work->blocks))
-        r = replan_blocks(engine, work, now_ms);
+    int r = route_rows_replan(engine, work, now_ms);
 
     struct route_diff diff = { 0 };
-    if (r == 0 && !work->all)
-        r = add_slots(&work->slots, work->drift.items, (int)work->drift.count);
     if (r == 0)
         r = diff_work(engine, work, &diff);
     if (r < 0)
@@ -426,33 +244,6 @@ void route_work_done(struct route_work *work)
     vec_done(&work->addresses);
     vec_done(&work->drift);
     vec_done(&work->slots);
-}
-
-int64_t route_engine_next_hold(const struct route_engine *engine, int64_t now_ms)
-{
-    int64_t next = INT64_MAX;
-    sorted_each(const struct hold, hold, &engine->holds) {
-        if (hold->announced_ms == 0 && hold->until_ms > now_ms)
-            next = MIN(next, hold->until_ms);
-    }
-    return next;
-}
-
-int route_engine_due_holds(struct route_engine *engine, int64_t now_ms, ip_list *addresses)
-{
-    struct sorted kept = SORTED(struct hold, hold_cmp);
-    int r = 0;
-    sorted_each(const struct hold, hold, &engine->holds) {
-        if (hold->announced_ms == 0 && hold->until_ms <= now_ms && r == 0)
-            r = vec_push(addresses, hold->address);
-        if (r == 0 && !hold_is_idle(hold, engine->config, now_ms))
-            r = sorted_put(&kept, hold);
-    }
-    struct sorted old = r == 0 ? engine->holds : kept;
-    if (r == 0)
-        engine->holds = kept;
-    sorted_done(&old);
-    return r;
 }
 
 void route_engine_count(struct route_engine *engine)

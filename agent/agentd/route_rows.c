@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The first half of a pass: rows are planned again and put in place, their slots join the work,
+ * hold-down follows each announcement and withdrawal, and the log tells of them.
+ *
+ * A pass over everything is the same as one over every address that a row or a service names.
+ */
+#include "agentd/route_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+
+enum { LOGGED_TRANSITIONS = 20 }; /* of one pass; a node's start is one line more */
+
+static struct route_facts engine_facts(const struct route_engine *engine, int64_t now_ms)
+{
+    return (struct route_facts){
+        .store = engine->store,
+        .config = engine->config,
+        .proofs = engine->config->services.enabled ? &engine->proofs : NULL,
+        .holds = &engine->holds,
+        .local_prefixes = kernel_local_prefixes(engine->kernel),
+        .now_ms = now_ms,
+    };
+}
+
+static int compare_ips(const void *a, const void *b)
+{
+    return ip_cmp(a, b);
+}
+
+static void sort_unique_ips(ip_list *list)
+{
+    vec_sort(list, compare_ips);
+    size_t kept = 0;
+    vec_each(struct ip, ip, list) {
+        if (kept == 0 || !ip_equal(&list->items[kept - 1], ip))
+            list->items[kept++] = *ip;
+    }
+    list->count = kept;
+}
+
+/* For a pass over everything: the addresses of all rows and all services. */
+static int all_addresses(const struct route_engine *engine, ip_list *addresses)
+{
+    vec_done(addresses);
+    int r = store_addresses(engine->store, addresses);
+    for (size_t i = 0; r == 0 && i < engine->plan.addresses.count; i++) {
+        const struct address_row *row =
+            *(struct address_row **)sorted_at(&engine->plan.addresses, i);
+        r = vec_push(addresses, row->address);
+    }
+    return r;
+}
+
+static int add_slots(route_list *slots, const struct route *routes, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (vec_push(slots, routes[i]) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_address_slots(const struct route_engine *engine, const struct address_row *row,
+                             route_list *slots)
+{
+    struct route routes[2];
+    return row ? add_slots(slots, routes, address_routes(engine->config, row, routes)) : 0;
+}
+
+static int add_block_slots(const struct route_engine *engine, const struct sorted *rows,
+                           route_list *slots)
+{
+    struct route routes[2];
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < rows->count; i++)
+        r = add_slots(slots, routes, block_routes(engine->config, sorted_at(rows, i), routes));
+    return r;
+}
+
+static bool is_announced(const struct address_row *row)
+{
+    return row && row->reason == REASON_ANNOUNCED;
+}
+
+/* Keeps the hold-down of an address in step with its announcement. */
+static int note_transition(struct route_engine *engine, const struct ip *address,
+                           const struct address_row *old, const struct address_row *new,
+                           int64_t now_ms)
+{
+    bool before = old && old->reason == REASON_ANNOUNCED;
+    bool after = new &&new->reason == REASON_ANNOUNCED;
+    if (before == after)
+        return 0;
+
+    struct hold fresh = { .address = *address };
+    struct hold *hold = sorted_find(&engine->holds, &fresh);
+    if (after && hold)
+        hold_announce(hold, now_ms);
+    if (after)
+        return 0;
+    if (hold) {
+        hold_withdraw(hold, engine->config, now_ms);
+        return 0;
+    }
+    hold_withdraw(&fresh, engine->config, now_ms);
+    return sorted_put(&engine->holds, &fresh);
+}
+
+static void log_transition(const struct ip *address, const struct address_row *new)
+{
+    char text[IP_STRLEN];
+    log_info("%s: %s", ip_str(address, text),
+             new ? address_reason_text(new->reason) : "no service names it any more");
+}
+
+static char *address_group(const struct ip *address)
+{
+    char text[IP_STRLEN];
+    return text_format("address %s", ip_str(address, text));
+}
+
+/* What a pass makes of the rows it plans again; the arrays run parallel to work->addresses. */
+struct replan {
+    struct address_row **fresh, **stale; /* NULL: no such row */
+    struct sorted_change *changes;
+    size_t planned, changed;
+};
+
+static void replan_done(struct replan *replan)
+{
+    free(replan->fresh);
+    free(replan->stale);
+    free(replan->changes);
+}
+
+static int replan_address(struct route_engine *engine, const struct route_facts *facts,
+                          struct route_work *work, struct replan *replan)
+{
+    size_t at = replan->planned++;
+    const struct ip *address = &work->addresses.items[at];
+    struct address_row key = { .address = *address }, *key_ptr = &key;
+    struct address_row **old = sorted_find(&engine->plan.addresses, &key_ptr);
+    replan->stale[at] = old ? *old : NULL;
+
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = plan_address(facts, address, &replan->fresh[at], &faults);
+    if (r < 0)
+        return r;
+    AUTOFREE char *group = address_group(address);
+    if (!group ||
+        fault_book_replace(engine->status->faults, "services", group, &faults, clock_wall_ms()) < 0)
+        return -ENOMEM;
+    if (replan->fresh[at])
+        replan->changes[replan->changed++] = (struct sorted_change){ &replan->fresh[at], false };
+    else if (replan->stale[at])
+        replan->changes[replan->changed++] = (struct sorted_change){ &replan->stale[at], true };
+    if (work->all)
+        return 0;
+    r = add_address_slots(engine, replan->stale[at], &work->slots);
+    return r < 0 ? r : add_address_slots(engine, replan->fresh[at], &work->slots);
+}
+
+/* The new rows are in place: hold-down and the log follow, and the old rows go. */
+static void finish_replan(struct route_engine *engine, const struct route_work *work,
+                          struct replan *replan, int64_t now_ms)
+{
+    size_t transitions = 0;
+    for (size_t i = 0; i < replan->planned; i++) {
+        const struct ip *address = &work->addresses.items[i];
+        const struct address_row *old = replan->stale[i], *new = replan->fresh[i];
+        if (is_announced(old) != is_announced(new) && ++transitions <= LOGGED_TRANSITIONS)
+            log_transition(address, new);
+        if (note_transition(engine, address, old, new, now_ms) < 0)
+            log_warning("no memory for an address's hold-down");
+        address_row_free(replan->stale[i]);
+    }
+    if (transitions > LOGGED_TRANSITIONS)
+        log_info("and %zu more addresses came or went", transitions - LOGGED_TRANSITIONS);
+}
+
+/* Plans the addresses again and puts the new rows in place; their slots join the work. */
+static int replan_addresses(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    sort_unique_ips(&work->addresses);
+    size_t count = work->addresses.count;
+    CLEANUP(replan_done)
+    struct replan replan = {
+        .fresh = calloc(count + 1, sizeof(*replan.fresh)),
+        .stale = calloc(count + 1, sizeof(*replan.stale)),
+        .changes = calloc(count + 1, sizeof(*replan.changes)),
+    };
+    if (!replan.fresh || !replan.stale || !replan.changes)
+        return -ENOMEM;
+
+    struct route_facts facts = engine_facts(engine, now_ms);
+    int r = 0;
+    while (r == 0 && replan.planned < count)
+        r = replan_address(engine, &facts, work, &replan);
+    if (r == 0)
+        r = sorted_merge(&engine->plan.addresses, replan.changes, replan.changed);
+    if (r == 0) {
+        finish_replan(engine, work, &replan, now_ms);
+        return 0;
+    }
+    for (size_t i = 0; i < replan.planned; i++)
+        address_row_free(replan.fresh[i]);
+    return r;
+}
+
+static int replan_blocks(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    struct route_facts facts = engine_facts(engine, now_ms);
+    struct sorted rows;
+    int r = plan_blocks(&facts, &rows);
+    if (r < 0)
+        return r;
+    if (!work->all) {
+        r = add_block_slots(engine, &engine->plan.blocks, &work->slots);
+        if (r == 0)
+            r = add_block_slots(engine, &rows, &work->slots);
+    }
+    struct sorted old = r == 0 ? engine->plan.blocks : rows;
+    if (r == 0)
+        engine->plan.blocks = rows;
+    sorted_done(&old);
+    return r;
+}
+
+int route_rows_replan(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    int r = work->all ? all_addresses(engine, &work->addresses) : 0;
+    if (r == 0)
+        r = replan_addresses(engine, work, now_ms);
+    if (r == 0 && (work->all || work->blocks))
+        r = replan_blocks(engine, work, now_ms);
+    if (r == 0 && !work->all)
+        r = add_slots(&work->slots, work->drift.items, (int)work->drift.count);
+    return r;
+}
+
+int64_t route_engine_next_hold(const struct route_engine *engine, int64_t now_ms)
+{
+    int64_t next = INT64_MAX;
+    sorted_each(const struct hold, hold, &engine->holds) {
+        if (hold->announced_ms == 0 && hold->until_ms > now_ms)
+            next = MIN(next, hold->until_ms);
+    }
+    return next;
+}
+
+int route_engine_due_holds(struct route_engine *engine, int64_t now_ms, ip_list *addresses)
+{
+    struct sorted kept = SORTED(struct hold, hold_cmp);
+    int r = 0;
+    sorted_each(const struct hold, hold, &engine->holds) {
+        if (hold->announced_ms == 0 && hold->until_ms <= now_ms && r == 0)
+            r = vec_push(addresses, hold->address);
+        if (r == 0 && !hold_is_idle(hold, engine->config, now_ms))
+            r = sorted_put(&kept, hold);
+    }
+    struct sorted old = r == 0 ? engine->holds : kept;
+    if (r == 0)
+        engine->holds = kept;
+    sorted_done(&old);
+    return r;
+}
