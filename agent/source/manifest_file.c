@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reads one manifest file into objects; called by manifest.c, which brings them into the store.
+ *
+ * Nothing of a file counts unless all of it is good: from the first error on no object is kept,
+ * and reading goes on only to find further errors, up to a number that a person would read.
+ * Warnings (a bad address that was skipped) leave the file good.
+ *
+ * The path is looked at three times. Before open(), because opening a device can act and a fifo
+ * could block; after it, because what was opened is what counts; and at the end, because a file
+ * that was written or replaced while it was read in slices may be a mixture. Times on a file have
+ * the grain of the kernel's tick, so a file changed just now is not known by them.
+ */
+#include "source/manifest_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "base/text.h"
+
+enum {
+    MOST_FAULTS = 20, /* errors told of one file; warnings likewise */
+    FRESH_MS = 100,   /* well above the tick by which file times advance */
+};
+
+static int64_t time_ns(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+static struct file_id id_of(const struct stat *st)
+{
+    int64_t changed_ns = time_ns(&st->st_ctim);
+    return (struct file_id){
+        .device = st->st_dev,
+        .inode = st->st_ino,
+        .size = st->st_size,
+        .modified_ns = time_ns(&st->st_mtim),
+        .changed_ns = changed_ns,
+        .fresh = changed_ns / 1000000 + FRESH_MS > clock_wall_ms(),
+    };
+}
+
+/* Moves up to `room` faults over; returns how many were dropped. */
+static size_t faults_move(struct faults *to, struct faults *from, size_t room)
+{
+    size_t moved = 0;
+    vec_each(struct fault, fault, &from->list) {
+        if (moved == room || vec_push(&to->list, *fault) < 0)
+            break;
+        *fault = (struct fault){ 0 };
+        moved++;
+    }
+    size_t dropped = from->list.count - moved;
+    to->incomplete |= from->incomplete || (dropped > 0 && moved < room);
+    faults_done(from);
+    return dropped;
+}
+
+static void objects_done(manifest_objects *objects)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        object_free(objects->items[i]);
+    vec_done(objects);
+}
+
+/* The file is broken; what was read of it will never count. */
+static void refuse(struct manifest_file *file, struct faults *errors)
+{
+    file->broken = true;
+    objects_done(&file->objects);
+    size_t dropped = faults_move(&file->errors, errors, MOST_FAULTS - file->errors.list.count);
+    if (dropped > 0 || (file->reader && file->errors.list.count == MOST_FAULTS))
+        faults_add(&file->errors, file->name, NULL,
+                   "there may be more errors; these are the first %d", MOST_FAULTS);
+}
+
+static void refuse_whole(struct manifest_file *file, const char *remedy, const char *message)
+{
+    AUTOFAULTS struct faults errors = { 0 };
+    faults_add(&errors, file->name, remedy, "%s", message);
+    refuse(file, &errors);
+}
+
+static void refuse_error(struct manifest_file *file, int error)
+{
+    if (error == ELOOP)
+        refuse_whole(file, NULL, "is a link that leads in a circle");
+    else if (error == ENOENT)
+        refuse_whole(file, NULL, "is a link that leads nowhere");
+    else if (error == EACCES || error == EPERM)
+        refuse_whole(file, "let the user that the agent runs as read it", "may not be read");
+    else
+        refuse_whole(file, NULL, strerror(error));
+}
+
+static const char *type_name(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "is a folder, not a file"
+           : S_ISFIFO(mode) ? "is a named pipe, not a file"
+           : S_ISSOCK(mode) ? "is a socket, not a file"
+                            : "is a device, not a file";
+}
+
+/* True if what the path leads to may be opened; otherwise the file is refused. */
+static bool acceptable(struct manifest_file *file, const struct stat *st, uint64_t max_bytes)
+{
+    file->id = id_of(st);
+    if (!S_ISREG(st->st_mode)) {
+        refuse_whole(file, NULL, type_name(st->st_mode));
+        return false;
+    }
+    if ((uint64_t)st->st_size <= max_bytes)
+        return true;
+    AUTOFAULTS struct faults errors = { 0 };
+    faults_add(&errors, file->name, "split it into several files",
+               "has %" PRIu64 " bytes; the limit for one file is %" PRIu64, (uint64_t)st->st_size,
+               max_bytes);
+    refuse(file, &errors);
+    return false;
+}
+
+static int open_checked(struct manifest_file *file, uint64_t max_bytes)
+{
+    struct stat st;
+    if (stat(file->path, &st) < 0) {
+        int error = errno;
+        if (error == ENOENT && lstat(file->path, &st) < 0)
+            return -ENOENT;
+        refuse_error(file, error);
+        return 0;
+    }
+    if (!acceptable(file, &st, max_bytes))
+        return 0;
+
+    AUTOCLOSE int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && (errno == ENOENT || errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return -errno;
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        refuse_error(file, errno);
+        return 0;
+    }
+    if (!acceptable(file, &st, max_bytes))
+        return 0;
+
+    struct reader_limits limits = reader_limits_default;
+    limits.file_bytes = max_bytes;
+    size_t length = strlen(file->name);
+    bool json = length > 5 && strcmp(file->name + length - 5, ".json") == 0;
+    return reader_open(TAKE_FD(fd), file->name, json ? READER_JSON : READER_YAML, &limits,
+                       &file->reader);
+}
+
+/* Takes one document in. Returns 1, 0 if there is nothing more to read, -ENOMEM. */
+static int read_document(struct manifest_file *file)
+{
+    AUTOFAULTS struct faults errors = { 0 }, warnings = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    int r = reader_next(file->reader, &document, &errors);
+    if (r == 0 || r == -ENOMEM)
+        return r;
+    if (r < 0) {
+        refuse(file, &errors);
+        /* Without an id the next rescan tries again: a disk's error may pass. */
+        if (r != -EBADMSG)
+            file->id = (struct file_id){ 0 };
+        return 0;
+    }
+
+    CLEANUP(object_freep) struct object *object = NULL;
+    r = object_decode(document, &object, NULL, &errors, &warnings);
+    if (r == -ENOMEM)
+        return r;
+    file->more_warnings +=
+        faults_move(&file->warnings, &warnings, MOST_FAULTS - file->warnings.list.count);
+    if (r < 0)
+        refuse(file, &errors);
+    else if (r == 0)
+        file->ignored_objects++;
+    else if (!file->broken && vec_push(&file->objects, object) < 0)
+        return -ENOMEM;
+    else if (!file->broken)
+        (void)TAKE_PTR(object);
+    return file->errors.list.count < MOST_FAULTS;
+}
+
+static int key_and_line_cmp(const void *a, const void *b)
+{
+    const struct object *left = *(struct object *const *)a, *right = *(struct object *const *)b;
+    int order = object_key_cmp(left, right);
+    return order ? order : CMP(left->line, right->line);
+}
+
+static void refuse_duplicates(struct manifest_file *file)
+{
+    AUTOFAULTS struct faults errors = { 0 };
+    vec_sort(&file->objects, key_and_line_cmp);
+    for (size_t i = 1; i < file->objects.count; i++) {
+        const struct object *first = file->objects.items[i - 1], *second = file->objects.items[i];
+        if (object_key_cmp(first, second) != 0)
+            continue;
+        char place[320]; /* a file name has at most 255 bytes */
+        snprintf(place, sizeof(place), "%s:%" PRIu32, file->name, second->line);
+        faults_add(&errors, place, "remove one of them",
+                   "%s %s%s%s stands in this file already, at %s:%" PRIu32, kind_name(second->kind),
+                   second->namespace, second->namespace[0] ? "/" : "", second->name, file->name,
+                   first->line);
+    }
+    if (!faults_none(&errors))
+        refuse(file, &errors);
+}
+
+struct file_id file_id_at(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) < 0 ? (struct file_id){ 0 } : id_of(&st);
+}
+
+bool file_id_equal(const struct file_id *a, const struct file_id *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
+}
+
+int manifest_file_open(const char *directory, const char *name, uint64_t max_bytes,
+                       struct manifest_file **ret_file)
+{
+    CLEANUP(manifest_file_freep) struct manifest_file *file = calloc(1, sizeof(*file));
+    if (!file)
+        return -ENOMEM;
+    file->path = text_format("%s/%s", directory, name);
+    if (!file->path)
+        return -ENOMEM;
+    file->name = strrchr(file->path, '/') + 1;
+
+    int r = open_checked(file, max_bytes);
+    if (r < 0)
+        return r;
+    *ret_file = TAKE_PTR(file);
+    return 0;
+}
+
+int manifest_file_read(struct manifest_file *file, int64_t until_us)
+{
+    while (file->reader) {
+        int r = read_document(file);
+        if (r < 0)
+            return r;
+        if (r > 0 && clock_mono_us() >= until_us)
+            return 0;
+        if (r > 0)
+            continue;
+        reader_free(TAKE_PTR(file->reader));
+        struct file_id now = file_id_at(file->path);
+        if (file->id.inode != 0 && !file_id_equal(&file->id, &now))
+            return -ESTALE;
+    }
+    if (!file->broken)
+        refuse_duplicates(file);
+    return 1;
+}
+
+void manifest_file_faults(struct manifest_file *file, struct faults *faults)
+{
+    if (file->more_warnings > 0)
+        faults_add(&file->warnings, file->name, NULL, "%" PRIu64 " more warnings are not shown",
+                   file->more_warnings);
+    file->more_warnings = 0;
+    (void)faults_move(faults, &file->errors, SIZE_MAX);
+    (void)faults_move(faults, &file->warnings, SIZE_MAX);
+}
+
+void manifest_file_free(struct manifest_file *file)
+{
+    if (!file)
+        return;
+    objects_done(&file->objects);
+    reader_free(file->reader);
+    faults_done(&file->errors);
+    faults_done(&file->warnings);
+    free(file->path);
+    free(file);
+}
