@@ -25,9 +25,10 @@ struct manifest_source;
 struct manifest_options {
     const char *directory;
     uint64_t max_file_bytes;
-    struct store *store;          /* gets the objects; origin is the file's name */
-    struct source_status *status; /* kept up to date */
-    struct fault_book *faults;    /* subsystem "manifests", group = file name, "" for the folder */
+    struct store *store;            /* gets the objects; origin is the file's name */
+    struct source_status *status;   /* kept up to date */
+    struct fault_book *faults;      /* subsystem "manifests", group = file name, "" for the folder,
+                                     * "duplicates" for keys in two files */
     void (*changed)(void *context); /* the store or the status changed: reconcile soon */
     void *context;
 };
@@ -53,8 +54,9 @@ void manifest_source_free(struct manifest_source *source);
 DEFINE_CLEANUP(struct manifest_source *, manifest_source_free);
 
 /*
- * Reads a folder once, without watching: for `agentctl plan`. Faults carry file and line. Returns
- * 0 (even with broken files), or -errno with a fault if the folder can't be read.
+ * Reads a folder once, without watching: for `agentctl plan`. Faults carry file and line;
+ * those of store_conflicts() are for the caller to add. Returns 0 (even with broken files), or
+ * -errno with a fault if the folder can't be read.
  */
 int manifest_load(const char *directory, uint64_t max_file_bytes, struct store *store,
                   struct faults *faults);

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reads the files that may have changed and brings what they say into the store.
+ *
+ * They are read one after the other, in slices of a few milliseconds. A slice runs after everything
+ * else that the loop has to do, the reconcile pass included: one long file delays neither drift
+ * repair nor an answer. A file that is not there when it is to be read waits a moment, then its
+ * objects go; one that was changed while it was read, or for which memory was short, waits for
+ * another turn. The step into the store is one for the whole file: no pass sees half of it.
+ *
+ * Nothing is taken out because the folder is gone: only a file that is missing from a folder that
+ * is there counts as deleted. While the folder is away nothing is pending, as nothing can be done.
+ *
+ * The daemon is called back from the loop only, at the end of a slice or of a look at what waits.
+ */
+#include "source/loader.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/text.h"
+
+enum {
+    SLICE_US = 5000,
+    GONE_MS = 200,   /* how long a file may be away, as when an editor replaces it */
+    RETRY_MS = 1000, /* after a lack of memory or descriptors */
+    /* Behind the reconcile pass, which runs at IDLE. */
+    SLICE_PRIORITY = SD_EVENT_PRIORITY_IDLE + 10,
+    /* A file of this size leaves so much free heap behind that it is given back. */
+    TRIM_BYTES = 8 << 20,
+};
+
+bool loader_file_exists(const struct loader *loader, const char *name)
+{
+    struct stat st;
+    AUTOFREE char *path = text_format("%s/%s", loader->directory, name);
+    return !path || lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+void loader_tell(struct loader *loader, const char *group, const struct faults *faults)
+{
+    if (fault_book_replace(loader->options.faults, "manifests", group, faults, clock_wall_ms()) < 0)
+        log_error("manifests: no memory to keep the faults of \"%s\"", group);
+    loader->status_changed = true;
+}
+
+static void note_broken(struct loader *loader, struct file *file, bool broken)
+{
+    loader->options.status->broken_files += broken - file->broken;
+    file->broken = broken;
+}
+
+static void note_ignored_objects(struct loader *loader, struct file *file, uint64_t count)
+{
+    loader->options.status->ignored_objects += count - file->ignored_objects;
+    file->ignored_objects = count;
+}
+
+static void report_generations(struct loader *loader)
+{
+    struct source_status *status = loader->options.status;
+    status->observed_generation = loader->table.observed;
+    if (!loader->complete)
+        return;
+    uint64_t loaded = file_table_loaded(&loader->table);
+    if (loaded > loader->loaded) {
+        loader->loaded = loaded;
+        loader->status_changed = true;
+    }
+    if (loaded >= loader->initial && !status->synced) {
+        status->synced = true;
+        loader->status_changed = true;
+    }
+}
+
+static void report(struct loader *loader)
+{
+    if (loader->store_touched) {
+        AUTOFAULTS struct faults faults = { 0 };
+        store_conflicts(loader->options.store, &faults);
+        loader_tell(loader, "duplicates", &faults);
+    }
+    struct source_status *status = loader->options.status;
+    status->files = (uint32_t)loader->table.files.count - loader->table.ignored;
+    status->ignored_files = loader->table.ignored;
+    report_generations(loader);
+
+    bool changed = loader->status_changed;
+    loader->store_touched = loader->status_changed = false;
+    if (changed)
+        loader->options.changed(loader->options.context);
+}
+
+static void arm(struct loader *loader, int64_t due_ms)
+{
+    if (loader->armed_ms != 0 && loader->armed_ms <= due_ms)
+        return;
+    loader->armed_ms = due_ms;
+    retry_timer_arm(loader->timer, MAX(due_ms - clock_mono_ms(), INT64_C(0)));
+}
+
+static void wait_for(struct loader *loader, struct file *file, int64_t delay_ms)
+{
+    file_table_wait(&loader->table, file, clock_mono_ms() + delay_ms);
+    arm(loader, file->due_ms);
+}
+
+/* What could not be read for a reason that may pass is tried again. */
+static void try_later(struct loader *loader, struct file *file, int error)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    faults_add(&faults, file->name, NULL, "%s; it is tried again every second", strerror(-error));
+    loader_tell(loader, file->name, &faults);
+    note_broken(loader, file, true);
+    wait_for(loader, file, RETRY_MS);
+}
+
+/* Brings what was read into the store. Returns 0 or -ENOMEM. */
+static int take_over(struct loader *loader, struct file *file, struct manifest_file *read)
+{
+    if (!read->broken) {
+        int r = holding_replace(&file->holding, loader->options.store, file->name, &read->objects);
+        loader->store_touched = true;
+        if (r < 0)
+            return r;
+        note_ignored_objects(loader, file, read->ignored_objects);
+    }
+    AUTOFAULTS struct faults faults = { 0 };
+    manifest_file_faults(read, &faults);
+    loader_tell(loader, file->name, &faults);
+    note_broken(loader, file, read->broken);
+    file->id = read->id;
+    file_table_settle(&loader->table, file);
+    return 0;
+}
+
+static void read_first(struct loader *loader, struct file *file, int64_t until_us)
+{
+    int r = 0;
+    if (!loader->reading)
+        r = manifest_file_open(loader->directory, file->name, loader->options.max_file_bytes,
+                               &loader->reading);
+    if (r == 0) {
+        r = manifest_file_read(loader->reading, until_us);
+        if (r == 0)
+            return;
+    }
+
+    struct manifest_file *read = TAKE_PTR(loader->reading);
+    if (r == 1)
+        r = take_over(loader, file, read);
+    if (r == -ENOENT || r == -ESTALE)
+        wait_for(loader, file, GONE_MS);
+    else if (r < 0)
+        try_later(loader, file, r);
+    bool large = read && read->id.size >= TRIM_BYTES;
+    manifest_file_free(read);
+    if (large)
+        (void)malloc_trim(0);
+}
+
+static void read_slice(void *context)
+{
+    struct loader *loader = context;
+    int64_t until_us = clock_mono_us() + SLICE_US;
+    do {
+        struct file *file = TAILQ_FIRST(&loader->table.queue);
+        if (!file)
+            break;
+        read_first(loader, file, until_us);
+    } while (clock_mono_us() < until_us);
+    if (!TAILQ_EMPTY(&loader->table.queue))
+        deferred_schedule(loader->slice);
+    report(loader);
+}
+
+static int forget(struct loader *loader, struct file *file)
+{
+    manifest_objects none = { 0 };
+    int r = holding_replace(&file->holding, loader->options.store, file->name, &none);
+    loader->store_touched = true;
+    if (r < 0)
+        return r;
+    loader_tell(loader, file->name, NULL);
+    note_broken(loader, file, false);
+    note_ignored_objects(loader, file, 0);
+    file_table_remove(&loader->table, file);
+    return 0;
+}
+
+static void look_at(struct loader *loader, struct file *file, bool folder_there)
+{
+    if (!folder_there) {
+        file_table_settle(&loader->table, file);
+    } else if (loader_file_exists(loader, file->name)) {
+        file_table_queue(&loader->table, file);
+        deferred_schedule(loader->slice);
+    } else if (forget(loader, file) < 0) {
+        wait_for(loader, file, RETRY_MS);
+    }
+}
+
+static void look_at_waiting(void *context)
+{
+    struct loader *loader = context;
+    loader->armed_ms = 0;
+    /* A folder whose parent was moved away gives no event. */
+    bool there = folder_exists(loader->folder);
+    if (!there)
+        folder_rescan(loader->folder);
+
+    int64_t now_ms = clock_mono_ms();
+    struct file *next;
+    for (struct file *file = TAILQ_FIRST(&loader->table.waiting); file; file = next) {
+        next = TAILQ_NEXT(file, link);
+        if (file->due_ms > now_ms)
+            arm(loader, file->due_ms);
+        else
+            look_at(loader, file, there);
+    }
+    report(loader);
+}
+
+void loader_change(struct loader *loader, struct file *file)
+{
+    /* What was begun of the file is worth nothing now. */
+    if (loader->reading && file == TAILQ_FIRST(&loader->table.queue))
+        manifest_file_free(TAKE_PTR(loader->reading));
+    file_table_change(&loader->table, file);
+    loader->options.status->observed_generation = loader->table.observed;
+    loader_schedule(loader);
+}
+
+void loader_schedule(struct loader *loader)
+{
+    deferred_schedule(loader->slice);
+}
+
+int loader_init(struct loader *loader, sd_event *event, const struct manifest_options *options)
+{
+    *loader = (struct loader){ .options = *options };
+    file_table_init(&loader->table);
+    loader->directory = strdup(options->directory);
+    if (!loader->directory)
+        return -ENOMEM;
+    loader->options.directory = loader->directory; /* a reload frees the caller's */
+    int r = deferred_new(event, SLICE_PRIORITY, read_slice, loader, &loader->slice);
+    if (r < 0)
+        return r;
+    r = retry_timer_new(event, SD_EVENT_PRIORITY_NORMAL, look_at_waiting, loader, &loader->timer);
+    if (r < 0)
+        return r;
+
+    /* The start is the first thing observed: nobody may take an unread folder for applied. */
+    loader->table.observed = 1;
+    *options->status = (struct source_status){
+        .name = "manifests",
+        .path = loader->directory,
+        .observed_generation = loader->table.observed,
+    };
+    return 0;
+}
+
+void loader_done(struct loader *loader)
+{
+    deferred_free(loader->slice);
+    retry_timer_free(loader->timer);
+    manifest_file_free(loader->reading);
+    file_table_done(&loader->table);
+    if (loader->options.status->path == loader->directory)
+        loader->options.status->path = NULL;
+    free(loader->directory);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reads a folder of manifests once, as `agentctl plan` does: no watch, no loop, no status. It
+ * takes the same way from file to store as the daemon, so both read every folder alike.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "source/folder.h"
+#include "source/holding.h"
+#include "source/manifest.h"
+#include "source/manifest_file.h"
+
+enum {
+    READ_ATTEMPTS = 10, /* for a file that keeps changing */
+};
+
+/* Reads one file whole. Returns as manifest_file_read(), or -ENOENT. */
+static int read_whole(const char *directory, const char *name, uint64_t max_bytes,
+                      struct manifest_file **ret_file)
+{
+    int r = -ESTALE;
+    for (int attempt = 0; attempt < READ_ATTEMPTS && r == -ESTALE; attempt++) {
+        CLEANUP(manifest_file_freep) struct manifest_file *file = NULL;
+        r = manifest_file_open(directory, name, max_bytes, &file);
+        if (r == 0)
+            r = manifest_file_read(file, INT64_MAX);
+        if (r == 1)
+            *ret_file = TAKE_PTR(file);
+    }
+    return r;
+}
+
+int manifest_load(const char *directory, uint64_t max_file_bytes, struct store *store,
+                  struct faults *faults)
+{
+    AUTONAMES name_list names = { 0 };
+    int r = folder_names(directory, &names);
+    if (r < 0) {
+        faults_add(faults, directory, NULL, "can't be read: %s", strerror(-r));
+        return r;
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name = names.items[i];
+        if (!folder_is_manifest(name))
+            continue;
+        CLEANUP(manifest_file_freep) struct manifest_file *file = NULL;
+        r = read_whole(directory, name, max_file_bytes, &file);
+        if (r == -ENOENT)
+            continue;
+        if (r < 0) {
+            faults_add(faults, name, NULL, "can't be read: %s", strerror(-r));
+            return r;
+        }
+        manifest_file_faults(file, faults);
+        CLEANUP(holding_done) struct holding holding = { 0 };
+        r = holding_replace(&holding, store, name, &file->objects);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
