@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "client/agent.h"
 #include "format/reader.h"
 
@@ -145,12 +144,13 @@ bool field_is(const struct doc *map, const char *key, const char *value)
     return strcmp(field(map, key), value) == 0;
 }
 
-int64_t field_age_ms(const struct doc *map, const char *key)
+/* The document's times have whole seconds: less than one is no finer than that. */
+const char *field_ago(const struct doc *map, const char *key, char buffer[static CLOCK_STRLEN])
 {
     int64_t wall_ms;
 
     if (clock_parse_rfc3339(field(map, key), &wall_ms) < 0)
-        return -1;
+        return NULL;
     int64_t age_ms = clock_wall_ms() - wall_ms;
-    return age_ms > 0 ? age_ms : 0;
+    return age_ms < SECOND_MS ? "0s" : clock_ago(age_ms, buffer);
 }

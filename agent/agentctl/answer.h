@@ -7,6 +7,7 @@
 
 #include "agentctl/ctl.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "format/doc.h"
 
 struct answer {
@@ -44,5 +45,5 @@ static inline bool field_true(const struct doc *map, const char *key)
     return field_is(map, key, "true");
 }
 
-/* Milliseconds from a time in the document until now; -1 if it is missing. */
-int64_t field_age_ms(const struct doc *map, const char *key);
+/* How long ago a time in the document is, for people: "4m"; NULL if it is missing. */
+const char *field_ago(const struct doc *map, const char *key, char buffer[static CLOCK_STRLEN]);

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
-#include "base/clock.h"
 
 struct table {
     struct libscols_table *cols;
@@ -147,15 +146,15 @@ void add_count(struct text *out, int64_t count, const char *singular)
 
 void add_fault(struct text *out, const struct doc *fault, const char *indent)
 {
-    int64_t age_ms = field_age_ms(fault, "since");
-    char ago[CLOCK_STRLEN];
+    char buffer[CLOCK_STRLEN];
+    const char *ago = field_ago(fault, "since", buffer);
 
     text_add(out, indent);
     add_clean(out, field(fault, "place"));
     text_add(out, ": ");
     add_clean(out, field(fault, "message"));
-    if (age_ms >= 0)
-        text_addf(out, " for %s", clock_ago(age_ms, ago));
+    if (ago)
+        text_addf(out, " (for %s)", ago);
     text_add_char(out, '\n');
     if (doc_get(fault, "remedy")) {
         text_addf(out, "%s-> ", indent);

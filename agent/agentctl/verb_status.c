@@ -15,7 +15,6 @@
 #include "agentctl/answer.h"
 #include "agentctl/output.h"
 #include "agentctl/wait.h"
-#include "base/clock.h"
 
 enum { FAULTS_SHOWN = 3 }; /* of a subsystem, without -v: one screen is the promise */
 
@@ -33,11 +32,11 @@ static size_t fault_count(const struct doc *status, const char *subsystem)
 
 static void add_age(struct text *out, const struct doc *map, const char *key, const char *before)
 {
-    int64_t age_ms = field_age_ms(map, key);
-    char ago[CLOCK_STRLEN];
+    char buffer[CLOCK_STRLEN];
+    const char *ago = field_ago(map, key, buffer);
 
-    if (age_ms >= 0)
-        text_addf(out, "%s%s ago", before, clock_ago(age_ms, ago));
+    if (ago)
+        text_addf(out, "%s%s ago", before, ago);
 }
 
 /*
@@ -210,11 +209,12 @@ static void add_headline(struct text *out, const struct ctl *ctl, const struct d
 {
     const struct doc *faults = doc_get(status, "faults");
     const char *health = field(status, "health");
+    int64_t up_s = field_int(status, "uptimeSeconds");
     char up[CLOCK_STRLEN];
 
     add_clean(out, field(status, "node"));
     text_addf(out, " %s agent %s %s up %s %s ", ctl->mid, field(status, "version"), ctl->mid,
-              clock_ago(field_int(status, "uptimeSeconds") * SECOND_MS, up), ctl->mid);
+              up_s > 0 ? clock_ago(up_s * SECOND_MS, up) : "0s", ctl->mid);
     add_state(out, ctl, health, 0);
     if (faults && faults->count > 0) {
         text_add(out, ": ");

@@ -20,10 +20,10 @@ DEGRADED = """\
 node-7 · agent 0.1.0 · up 3d 4h · degraded: 2 faults
 
   Manifests   WARN  synced, 1 object in 1 file, 1 broken, last event 3h 12m ago
-              web.yaml:12:15: spec.ports[0].port: 70000 is not a port for 3h 12m
+              web.yaml:12:15: spec.ports[0].port: 70000 is not a port (for 3h 12m)
               -> use 1..65535
   Kernel      WARN  1 fault
-              lo: is down for 3h 12m
+              lo: is down (for 3h 12m)
   Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
   Services    OK    2 services
 """
@@ -49,7 +49,7 @@ FAILED = """\
 node-7 · agent 0.1.0 · up 5s · failed: 1 fault
 
   Manifests   FAIL  not read yet, 0 objects in 0 files
-              /etc/fingerpost/manifests: no such folder for 3h 12m
+              /etc/fingerpost/manifests: no such folder (for 3h 12m)
   Routes      WARN  the first complete pass is still to come
   Services    off
 """
@@ -142,8 +142,8 @@ def test_status_of_a_refused_configuration(ctl, agent):
 
 
 def test_status_of_an_agent_that_stops(ctl, agent):
-    agent({"/v1/status": status(phase="stopping")})
-    assert ctl.run()[1].startswith("node-7 · agent 0.1.0 · up 3d 4h · healthy · stopping\n")
+    agent({"/v1/status": status(phase="stopping", uptimeSeconds=0)})
+    assert ctl.run()[1].startswith("node-7 · agent 0.1.0 · up 0s · healthy · stopping\n")
 
 
 def test_faults(ctl, agent):
@@ -151,7 +151,7 @@ def test_faults(ctl, agent):
     agent({"/v1/faults": items("FaultList", [fault(), other])})
     assert ctl.run("faults") == (
         0,
-        "web.yaml:12:15: spec.ports[0].port: 70000 is not a port for 3h 12m\n"
+        "web.yaml:12:15: spec.ports[0].port: 70000 is not a port (for 3h 12m)\n"
         "-> use 1..65535\n"
         "api.yaml: is empty\n"
         "\n"
@@ -262,7 +262,8 @@ def test_explain_service(ctl, agent):
         0,
         "10.0.0.1 is announced\n"
         "  route     10.0.0.1/32 wanted in table 119, protocol 31; installed, guarded\n"
-        "  service   default/web (loadBalancer): announced; 1 of 1 port with endpoints; web.yaml:1\n"
+        "  service   default/web (loadBalancer): announced; 1 of 1 port with endpoints; "
+        "web.yaml:1\n"
         "            10.224.0.3 port 8080 on node-7 (here): ready\n"
         "            10.224.1.3: terminating, still serving\n"
         "  kernel    table 119: blackhole 10.0.0.1/32 proto 31\n"
