@@ -42,15 +42,9 @@ static inline const struct block_row *block_row_at(const struct route_plan *plan
     return sorted_at(&plan->blocks, index);
 }
 
-static inline void route_list_done(route_list *list)
-{
-    vec_done(list);
-}
-
-static inline void rule_list_done(rule_list *list)
-{
-    vec_done(list);
-}
+/* For CLEANUP(). */
+void route_list_done(route_list *list);
+void rule_list_done(rule_list *list);
 
 /* "announced" or "withheld". */
 static inline const char *reason_state(enum address_reason reason)

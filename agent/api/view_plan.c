@@ -10,6 +10,16 @@
 
 #include "api/view_parts.h"
 
+void route_list_done(route_list *list)
+{
+    vec_done(list);
+}
+
+void rule_list_done(rule_list *list)
+{
+    vec_done(list);
+}
+
 static void write_routes(struct json *json, const route_list *routes)
 {
     char entry[ROUTE_STRLEN];
