@@ -17,9 +17,9 @@ struct slice_port {
 
 /* Conditions with Kubernetes' defaults filled in: ready nil = true, serving nil = ready. */
 struct endpoint {
-    struct ip ip;          /* the first address: all of an endpoint's addresses are one pod's */
-    const char *node_name; /* "" if unset: never local */
+    struct ip ip; /* the first address: all of an endpoint's addresses are one pod's */
     bool ready, serving, terminating;
+    const char *node_name; /* "" if unset: never local */
 };
 
 struct endpoint_slice {

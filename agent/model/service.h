@@ -29,8 +29,11 @@ struct service_port {
     uint16_t node_port; /* 0: none */
 };
 
-/* From which field an address comes; the order is that of service.addresses. */
-enum address_origin {
+/*
+ * From which field an address comes; the order is that of service.addresses. One byte: there are
+ * ten times as many addresses as services.
+ */
+enum __attribute__((packed)) address_origin {
     ADDRESS_CLUSTER,       /* spec.clusterIPs */
     ADDRESS_EXTERNAL,      /* spec.externalIPs */
     ADDRESS_LOAD_BALANCER, /* status.loadBalancer.ingress[].ip */
