@@ -17,10 +17,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
 #include "agentd/lock.h"
+#include "agentd/notify.h"
 #include "agentd/reconcile.h"
 #include "agentd/reload.h"
 #include "api/api.h"
@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "loop/http.h"
 #include "source/manifest.h"
 #include "store/store.h"
@@ -45,7 +46,7 @@ struct agent {
     struct api_state api_state;
     struct http_server *socket, *tcp;
     struct manifest_source *source;
-    char *notified; /* the STATUS text last sent */
+    struct notifier *notifier;
     bool ready;
 };
 
@@ -59,16 +60,13 @@ static void notify(struct agent *agent)
         text_format("%u addresses announced, %u withheld, %u blocks, %zu faults%s",
                     routes->announced, routes->withheld, routes->blocks, faults,
                     agent->status.source.synced ? "" : ", waiting for the manifests");
-    if (text && (!agent->notified || strcmp(text, agent->notified) != 0)) {
-        (void)sd_notifyf(0, "STATUS=%s", text);
-        free(agent->notified);
-        agent->notified = TAKE_PTR(text);
-    }
+    if (text)
+        notifier_status(agent->notifier, text);
     if (!agent->ready && routes->complete) {
         agent->ready = true;
         agent->status.phase = PHASE_RUNNING;
-        log_notice("ready: %s", agent->notified ? agent->notified : "first pass complete");
-        (void)sd_notify(0, "READY=1");
+        log_notice("ready: %s", text ? text : "first pass complete");
+        notifier_send(agent->notifier, "READY=1");
     }
 }
 
@@ -118,7 +116,10 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 {
     struct agent *agent = context;
     (void)source, (void)info;
-    (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
+    AUTOFREE char *message =
+        text_format("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
+    if (message)
+        notifier_send(agent->notifier, message);
 
     struct config *fresh = reload_config(agent->config_path, agent->config, &agent->status);
     if (fresh) {
@@ -132,7 +133,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
     }
     manifest_source_rescan(agent->source);
     reconciler_schedule(agent->reconciler, true);
-    (void)sd_notify(0, "READY=1");
+    notifier_send(agent->notifier, "READY=1");
     return 0;
 }
 
@@ -273,6 +274,8 @@ int agent_new(const char *config_path, struct config *config, struct agent **ret
 
     int r = sd_event_new(&agent->event);
     if (r >= 0)
+        r = notifier_new(agent->event, &agent->notifier);
+    if (r >= 0)
         r = sd_event_set_watchdog(agent->event, 1);
     if (r >= 0)
         r = add_signals(agent);
@@ -298,7 +301,7 @@ int agent_run(struct agent *agent)
                agent->config->node, agent->config->source.manifests, agent->config->routes.table);
     int r = sd_event_loop(agent->event);
     agent->status.phase = PHASE_STOPPING;
-    (void)sd_notify(0, "STOPPING=1");
+    notifier_send(agent->notifier, "STOPPING=1");
     log_notice("stopped; the routes stay");
     return r;
 }
@@ -317,9 +320,9 @@ void agent_free(struct agent *agent)
     store_free(agent->store);
     fault_book_free(agent->status.faults);
     closep(&agent->lock);
+    notifier_free(agent->notifier);
     sd_event_unref(agent->event);
     config_free(agent->config);
     free(agent->config_path);
-    free(agent->notified);
     free(agent);
 }

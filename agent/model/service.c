@@ -67,6 +67,7 @@ struct gathered {
     struct service_address *addresses;
     uint32_t count;
     bool cluster; /* a cluster IP was written, good or bad */
+    bool none;    /* "None" was */
 };
 
 typedef void (*gather_fn)(struct decoder *decoder, const struct doc *node,
@@ -86,9 +87,12 @@ static struct service_address *gather(struct decoder *decoder, const struct doc 
 static void gather_cluster(struct decoder *decoder, const struct doc *node,
                            struct gathered *gathered)
 {
-    bool none = node->type == DOC_SCALAR && (!*node->text || strcmp(node->text, "None") == 0);
-    if (none || node->type == DOC_NULL)
+    if (node->type == DOC_NULL || (node->type == DOC_SCALAR && !*node->text))
         return;
+    if (node->type == DOC_SCALAR && strcmp(node->text, "None") == 0) {
+        gathered->none = true;
+        return;
+    }
     gathered->cluster = true;
     (void)gather(decoder, node, ADDRESS_CLUSTER, gathered);
 }
@@ -170,7 +174,7 @@ static void decode_addresses(struct decoder *decoder, const struct doc *root,
     }
     service->addresses = gathered.addresses;
     service->address_count = gathered.count;
-    service->headless = !gathered.cluster;
+    service->headless = gathered.none || (!gathered.cluster && service->type == SERVICE_CLUSTER_IP);
 }
 
 static void decode_port(struct decoder *decoder, const struct doc *node, struct service_port *port)

@@ -51,7 +51,10 @@ struct service_address {
 struct service {
     struct object object;
     enum service_type type;
-    bool headless;                           /* clusterIP "None", or no clusterIP at all */
+    /* clusterIP "None"; or none at all for type ClusterIP. The other types have one as soon as the
+     * API has seen them, so that only a manifest written by hand lacks it: it still has its
+     * addresses. */
+    bool headless;
     const struct service_address *addresses; /* normalised, no duplicates within one origin */
     uint32_t address_count;
     const struct service_port *ports;

@@ -115,7 +115,7 @@ static void fills_in_defaults(void **state)
     assert_int_equal(service->route_class, -1);
 }
 
-static void headless_is_none_or_nothing(void **state)
+static void headless_is_none_or_nothing_to_serve(void **state)
 {
     (void)state;
     static const struct {
@@ -129,7 +129,10 @@ static void headless_is_none_or_nothing(void **state)
         { "spec: {clusterIPs: [], clusterIP: 10.96.0.1, ports: [{port: 1}]}", false },
         { "spec: {clusterIPs: null, clusterIP: 10.96.0.1, ports: [{port: 1}]}", false },
         { "spec: {type: ExternalName, clusterIP: 10.96.0.1}", false },
-        { "spec: {type: ExternalName, externalName: a.example.com}", true },
+        { "spec: {type: ExternalName, externalName: a.example.com}", false },
+        { "spec: {type: LoadBalancer, ports: [{port: 1}]}", false },
+        { "spec: {type: NodePort, clusterIP: \"\", ports: [{port: 1}]}", false },
+        { "spec: {type: LoadBalancer, clusterIP: None, ports: [{port: 1}]}", true },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char text[256];
@@ -369,7 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_kubectl_prints),
         cmocka_unit_test(fills_in_defaults),
-        cmocka_unit_test(headless_is_none_or_nothing),
+        cmocka_unit_test(headless_is_none_or_nothing_to_serve),
         cmocka_unit_test(skips_bad_addresses_one_by_one),
         cmocka_unit_test(a_bad_cluster_ip_does_not_make_it_headless),
         cmocka_unit_test(normalises_and_unites_addresses),

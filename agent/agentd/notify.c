@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Messages to the service manager; see notify.h.
+ *
+ * What its queue does not take is kept and sent a moment later. NOTIFY_SOCKET is a path, or an
+ * abstract name behind an "@" (sd_notify(3)).
+ */
+#include "agentd/notify.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "loop/backoff.h"
+
+enum { AGAIN_MS = 100 };
+
+typedef char *string;
+
+struct notifier {
+    int fd; /* -1: nobody wants to know */
+    struct sockaddr_un address;
+    socklen_t address_size;
+    struct retry_timer *again;
+    VEC(string) waiting; /* in order */
+    char *status;        /* the newest text */
+    bool status_waiting;
+};
+
+/* True if the manager has it, or never will. */
+static bool deliver(struct notifier *notifier, const char *message)
+{
+    ssize_t n = sendto(notifier->fd, message, strlen(message), MSG_NOSIGNAL | MSG_DONTWAIT,
+                       (const struct sockaddr *)&notifier->address, notifier->address_size);
+    return n >= 0 || (errno != EAGAIN && errno != ENOBUFS);
+}
+
+static bool deliver_status(struct notifier *notifier)
+{
+    AUTOFREE char *message = text_format("STATUS=%s", notifier->status);
+    return message && deliver(notifier, message);
+}
+
+static void flush(void *context)
+{
+    struct notifier *notifier = context;
+    size_t sent = 0;
+    while (sent < notifier->waiting.count && deliver(notifier, notifier->waiting.items[sent]))
+        free(notifier->waiting.items[sent++]);
+    notifier->waiting.count -= sent;
+    if (sent)
+        memmove(notifier->waiting.items, notifier->waiting.items + sent,
+                notifier->waiting.count * sizeof(string));
+    if (notifier->waiting.count == 0 && notifier->status_waiting)
+        notifier->status_waiting = !deliver_status(notifier);
+    if (notifier->waiting.count || notifier->status_waiting)
+        retry_timer_arm(notifier->again, AGAIN_MS);
+}
+
+void notifier_send(struct notifier *notifier, const char *message)
+{
+    if (notifier->fd < 0)
+        return;
+    string copy = strdup(message);
+    if (!copy || vec_push(&notifier->waiting, copy) < 0)
+        free(copy);
+    flush(notifier);
+}
+
+void notifier_status(struct notifier *notifier, const char *text)
+{
+    if (notifier->fd < 0 || (notifier->status && strcmp(notifier->status, text) == 0))
+        return;
+    char *copy = strdup(text);
+    if (!copy)
+        return;
+    free(notifier->status);
+    notifier->status = copy;
+    notifier->status_waiting = true;
+    flush(notifier);
+}
+
+static int open_socket(struct notifier *notifier, const char *name)
+{
+    size_t length = strlen(name);
+    if ((name[0] != '/' && name[0] != '@') || length >= sizeof(notifier->address.sun_path))
+        return -EINVAL;
+    notifier->address.sun_family = AF_UNIX;
+    memcpy(notifier->address.sun_path, name, length);
+    if (name[0] == '@')
+        notifier->address.sun_path[0] = '\0';
+    notifier->address_size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    notifier->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return notifier->fd < 0 ? -errno : 0;
+}
+
+int notifier_new(sd_event *event, struct notifier **ret_notifier)
+{
+    CLEANUP(notifier_freep) struct notifier *notifier = calloc(1, sizeof(*notifier));
+    if (!notifier)
+        return -ENOMEM;
+    notifier->fd = -1;
+    const char *name = getenv("NOTIFY_SOCKET");
+    int r = retry_timer_new(event, SD_EVENT_PRIORITY_NORMAL, flush, notifier, &notifier->again);
+    if (r == 0 && name && *name)
+        r = open_socket(notifier, name);
+    if (r == 0)
+        *ret_notifier = TAKE_PTR(notifier);
+    return r;
+}
+
+void notifier_free(struct notifier *notifier)
+{
+    if (!notifier)
+        return;
+    vec_each(string, message, &notifier->waiting)
+        free(*message);
+    vec_done(&notifier->waiting);
+    retry_timer_free(notifier->again);
+    closep(&notifier->fd);
+    free(notifier->status);
+    free(notifier);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells the service manager of the agent's state (sd_notify's protocol), without ever waiting for
+ * it: libsystemd's own call blocks while the manager's queue is full.
+ */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "base/cleanup.h"
+
+struct notifier;
+
+/* Without NOTIFY_SOCKET in the environment nothing is sent. Returns 0 or -errno. */
+int notifier_new(sd_event *event, struct notifier **ret_notifier);
+void notifier_free(struct notifier *notifier);
+DEFINE_CLEANUP(struct notifier *, notifier_free);
+
+/* "READY=1", "STOPPING=1", "RELOADING=1\nMONOTONIC_USEC=...": each is delivered, in order. */
+void notifier_send(struct notifier *notifier, const char *message);
+
+/* The STATUS text; only the newest counts, and only if it differs from the last one. */
+void notifier_status(struct notifier *notifier, const char *text);
