@@ -55,7 +55,6 @@ static void notify(struct agent *agent)
 {
     const struct route_status *routes = &agent->status.routes;
     size_t faults = fault_book_count(agent->status.faults);
-    route_engine_count(&agent->engine);
     AUTOFREE char *text =
         text_format("%u addresses announced, %u withheld, %u blocks, %zu faults%s",
                     routes->announced, routes->withheld, routes->blocks, faults,

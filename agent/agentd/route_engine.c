@@ -249,21 +249,9 @@ void route_work_done(struct route_work *work)
 void route_engine_count(struct route_engine *engine)
 {
     struct route_status *status = &engine->status->routes;
-    uint32_t table = engine->config->routes.table;
-    status->wanted = status->installed = status->foreign = 0;
-    status->announced = status->withheld = status->held = 0;
-
-    sorted_each(struct address_row *const, row, &engine->plan.addresses) {
-        struct route routes[2];
-        status->wanted += (uint32_t)address_routes(engine->config, *row, routes);
-        status->announced += (*row)->reason == REASON_ANNOUNCED;
-        status->withheld += (*row)->reason != REASON_ANNOUNCED;
-        status->held += (*row)->reason == REASON_HELD_DOWN;
-    }
-    status->blocks = (uint32_t)engine->plan.blocks.count;
-    status->wanted += 2 * status->blocks;
+    status->installed = status->foreign = 0;
     sorted_each(const struct route, route, kernel_routes(engine->kernel)) {
-        bool ours = route_is_ours(route, table);
+        bool ours = route_is_ours(route, engine->config->routes.table);
         status->installed += ours;
         status->foreign += !ours;
     }

@@ -55,5 +55,5 @@ int64_t route_engine_next_hold(const struct route_engine *engine, int64_t now_ms
 /* Appends the addresses whose hold ended by now, and forgets idle holds. */
 int route_engine_due_holds(struct route_engine *engine, int64_t now_ms, ip_list *addresses);
 
-/* Brings the counts in status->routes up to date: one walk over the tables, for who asks. */
+/* Brings the counts of what the kernel has up to date: one walk over the mirror, for who asks. */
 void route_engine_count(struct route_engine *engine);

@@ -166,6 +166,16 @@ static int replan_address(struct route_engine *engine, const struct route_facts 
     return r < 0 ? r : add_address_slots(engine, replan->fresh[at], &work->slots);
 }
 
+/* Takes a row into the counts (by 1) or out of them (by -1). */
+static void count_row(struct route_status *status, const struct address_row *row, int by)
+{
+    if (!row)
+        return;
+    status->wanted += (uint32_t)((is_announced(row) + row->guarded) * by);
+    *(is_announced(row) ? &status->announced : &status->withheld) += (uint32_t)by;
+    status->held += (uint32_t)((row->reason == REASON_HELD_DOWN) * by);
+}
+
 /* The new rows are in place: hold-down and the log follow, and the old rows go. */
 static void finish_replan(struct route_engine *engine, const struct route_work *work,
                           struct replan *replan, int64_t now_ms)
@@ -178,6 +188,8 @@ static void finish_replan(struct route_engine *engine, const struct route_work *
             log_transition(address, new);
         if (note_transition(engine, address, old, new, now_ms) < 0)
             log_warning("no memory for an address's hold-down");
+        count_row(&engine->status->routes, old, -1);
+        count_row(&engine->status->routes, new, 1);
         address_row_free(replan->stale[i]);
     }
     if (transitions > LOGGED_TRANSITIONS)
@@ -226,8 +238,11 @@ static int replan_blocks(struct route_engine *engine, struct route_work *work, i
             r = add_block_slots(engine, &rows, &work->slots);
     }
     struct sorted old = r == 0 ? engine->plan.blocks : rows;
-    if (r == 0)
+    if (r == 0) {
         engine->plan.blocks = rows;
+        engine->status->routes.blocks = (uint32_t)rows.count;
+        engine->status->routes.wanted += 2 * (uint32_t)(rows.count - old.count);
+    }
     sorted_done(&old);
     return r;
 }

@@ -169,6 +169,22 @@ static int incremental_pass(struct fixture *fixture, struct route_work *work)
     return r;
 }
 
+/* The counts, kept by adding and subtracting, against a walk over the rows. */
+static void counts_equal(const struct route_status *status, const struct route_plan *plan)
+{
+    uint32_t announced = 0, held = 0, guarded = 0;
+    sorted_each(struct address_row *, row, &plan->addresses) {
+        announced += (*row)->reason == REASON_ANNOUNCED;
+        held += (*row)->reason == REASON_HELD_DOWN;
+        guarded += (*row)->guarded;
+    }
+    assert_int_equal(status->announced, announced);
+    assert_int_equal(status->withheld, plan->addresses.count - announced);
+    assert_int_equal(status->held, held);
+    assert_int_equal(status->blocks, plan->blocks.count);
+    assert_int_equal(status->wanted, announced + guarded + 2 * plan->blocks.count);
+}
+
 static void kernel_equals_a_fresh_plan(struct fixture *fixture)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -196,6 +212,7 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
     }
     assert_int_equal(diff.ops.count, 0);
     assert_int_equal(diff.blocked.count, 0);
+    counts_equal(&fixture->status.routes, &plan);
 
     rule_list rules = {};
     rule_op_list rule_ops = {};
