@@ -3,9 +3,9 @@
 
 import json
 import os
-import select
 import signal
 import socket
+import threading
 from collections import namedtuple
 from pathlib import Path
 
@@ -72,7 +72,7 @@ class Agent:
         self.write_config()
         self.process = None
         self.notify = None
-        self.notified = []
+        self.notified = []  # assignments received by sd_notify since the start
 
     def write_config(self, text=None):
         self.config_file.write_text(text or yaml.safe_dump(self.settings), encoding="utf-8")
@@ -82,11 +82,14 @@ class Agent:
         address = self.folder / "notify"
         address.unlink(missing_ok=True)
         if self.notify:
-            self.notify.close()
+            self.notify.shutdown(socket.SHUT_RDWR)
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(str(address))
-        self.notify.setblocking(False)
         self.notified = []
+        # Read at once, as a service manager does: a full queue would block the agent.
+        threading.Thread(
+            target=self._listen, args=(self.notify, self.notified), daemon=True
+        ).start()
         self.process = self.node.start(
             program("agentd"), "--config", str(self.config_file),
             log=f"{self.name}/agentd.log", NOTIFY_SOCKET=str(address), **SANITIZERS,
@@ -95,16 +98,17 @@ class Agent:
             wait(self.ready, f"READY=1 of {self.name} on {self.node}")
         return self
 
+    @staticmethod
+    def _listen(notify, notified):
+        with notify:
+            while message := notify.recv(65536):
+                notified += message.decode().splitlines()
+
     def ready(self):
+        """True once READY=1 was received; an error if the agent has ended."""
         if self.process.poll() is not None:
             raise RuntimeError(f"agentd ended with {self.process.returncode}:\n{self.log_tail()}")
-        return "READY=1" in self.notifications()
-
-    def notifications(self):
-        """All assignments received by sd_notify since the start: "READY=1", "STATUS=..."."""
-        while select.select([self.notify], [], [], 0)[0]:
-            self.notified += self.notify.recv(65536).decode().splitlines()
-        return self.notified
+        return "READY=1" in self.notified
 
     def running(self):
         return self.process is not None and self.process.poll() is None

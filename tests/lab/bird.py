@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .namespace import CommandFailed
 from .wait import wait
 
 BIRDCONF = Path(__file__).resolve().parents[2] / "birdconf"
@@ -67,8 +68,11 @@ class Bird:
 
     def paths(self, prefix=None):
         """The BGP paths of a prefix, or of all."""
-        words = ["show", "route"] + ([prefix] if prefix else []) + ["all", "where", "source = RTS_BGP"]
-        return parse_routes(self.birdc(*words))
+        words = ["show", "route", *([prefix] if prefix else []), "all", "where", "source = RTS_BGP"]
+        done = self.host.run("birdc", "-s", str(self.socket), *words, check=False)
+        if done.returncode != 0 and "Network not found" not in done.stdout:
+            raise CommandFailed(done.stdout + done.stderr)
+        return parse_routes(done.stdout)
 
 
 HEAD = re.compile(r"^(\S+)?\s+(?:unicast|blackhole|unreachable|prohibit) \[(\S+) [^]]*\]( \*)?")

@@ -33,6 +33,7 @@ class RouteMonitor:
         self.process = host.start("ip", "-ts", "-o", "monitor", "route", log="routes.log")
         # The command needs a moment until it listens: its first barriers may go unheard.
         wait(lambda: self._barrier(timeout=0.3), f"the route monitor on {host}")
+        self.before = self._served()
 
     def _barrier(self, timeout=30):
         self.barriers += 1
@@ -54,12 +55,20 @@ class RouteMonitor:
                 events.append(RouteEvent(match[1], bool(match[2]), match[3], match[4]))
         return events
 
+    def _served(self):
+        """The nodes that serve each prefix now."""
+        routes = self.host.ip_json("-4", "route") + self.host.ip_json("-6", "route")
+        return {
+            route["dst"]: {hop["dev"] for hop in route.get("nexthops", [route]) if "dev" in hop}
+            for route in routes
+        }
+
     def losses(self, prefix=None):
         """What was withdrawn: (time, prefix, nodes that no longer serve it), in order.
 
         A route that loses one of its next hops counts as much as one that goes away.
         """
-        known = {}
+        known = dict(self.before)
         losses = []
         for event in self.events():
             lost = known.get(event.prefix, set()) - event.nodes()

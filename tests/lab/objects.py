@@ -1,25 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kubernetes objects as `kubectl get -o yaml` prints them, reduced to what tests vary."""
 
+import zlib
+
 
 def metadata(name, namespace=None, **more):
     return {"name": name, **({"namespace": namespace} if namespace else {}), **more}
 
 
-def service(name, addresses=(), *, policy="Cluster", ports=(80,), cluster_ips=(), external_ips=(),
-            annotations=None, **spec):
+def cluster_ips(name, addresses):
+    """ClusterIPs that no other Service of the test has, of the families of its other addresses."""
+    number = zlib.crc32(name.encode()) & 0xFFFF
+    six = [f"fd00:96::{number:x}"] if any(":" in address for address in addresses) else []
+    four = [f"10.96.{number >> 8}.{number & 255}"]
+    return (four if any("." in address for address in addresses) or not six else []) + six
+
+
+def service(name, addresses=(), *, policy="Cluster", ports=(80,), annotations=None, **spec):
     """A Service of type LoadBalancer with these ingress addresses."""
-    families = ["IPv6" if ":" in ip else "IPv4" for ip in cluster_ips] or ["IPv4"]
+    internal = cluster_ips(name, addresses)
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata(name, "default", annotations=annotations or {}),
         "spec": {
             "type": "LoadBalancer",
-            "clusterIPs": list(cluster_ips),
-            "clusterIP": (list(cluster_ips) or [""])[0],
-            "ipFamilies": families,
-            "externalIPs": list(external_ips),
+            "clusterIP": internal[0],
+            "clusterIPs": internal,
+            "ipFamilies": ["IPv6" if ":" in ip else "IPv4" for ip in internal],
             "externalTrafficPolicy": policy,
             "internalTrafficPolicy": "Cluster",
             "ports": [

@@ -15,7 +15,7 @@ def pod_address(node, family=4, index=1):
     return str(ipaddress.ip_network(getattr(node, f"block{family}"))[index])
 
 
-def write_service(lab, name, addresses, ready, *, policy="Local", **more):
+def write_service(lab, name, addresses, ready, *, policy="Local", ports=(80,), **more):
     """A Service and its slices in one file; `ready`: whether each node's endpoint is, by node."""
     families = sorted({6 if ":" in address else 4 for address in addresses})
     slices = [
@@ -24,11 +24,12 @@ def write_service(lab, name, addresses, ready, *, policy="Local", **more):
             [objects.endpoint(pod_address(node, family), node.role, ready=is_ready)
              for node, is_ready in ready.items()],
             family=f"IPv{family}",
+            ports=ports,
             suffix=f"v{family}",
         )
         for family in families
     ]
-    service = objects.service(name, addresses, policy=policy, **more)
+    service = objects.service(name, addresses, policy=policy, ports=ports, **more)
     lab.write(f"{name}.yaml", service, *slices)
 
 

@@ -69,13 +69,13 @@ def test_reload_takes_a_good_file(lab):
     assert {r["reason"] for r in agent.json("routes")["items"] if r["kind"] == "service"} == {
         "not-advertised"
     }
-    wait(lambda: any(word.startswith("RELOADING=1") for word in agent.notifications()), "RELOADING")
+    wait(lambda: any(word.startswith("RELOADING=1") for word in agent.notified), "RELOADING")
 
 
 def test_the_manager_is_told(lab):
     [agent] = start(lab)
-    assert "READY=1" in agent.notifications()
-    wait(lambda: any("2 addresses announced" in word for word in agent.notifications()),
+    assert "READY=1" in agent.notified
+    wait(lambda: any("2 addresses announced" in word for word in agent.notified),
          "STATUS= that counts addresses")
 
 

@@ -56,6 +56,7 @@ def test_monitor_sees_a_path_that_goes_and_a_route_that_goes(lab):
     node1.ip("route", "del", "203.0.113.1", "table", "119")
     wait_equal(lambda: lab.tor.via("203.0.113.1"), set(), "withdrawal")
     assert [(prefix, lost) for _, prefix, lost in monitor.losses()] == [
+        ("203.0.113.1", {"node1"}),
         ("203.0.113.1", {"node2"}),
         ("203.0.113.1", {"node1"}),
     ]

@@ -16,7 +16,7 @@ def test_a_clean_stop_leaves_the_routes(lab):
     monitor = lab.monitor()
     for agent in agents:
         agent.stop()
-        assert "STOPPING=1" in agent.notifications()
+        wait(lambda: "STOPPING=1" in agent.notified, "STOPPING=1")
     for node, agent in zip(lab.nodes, agents):
         assert tables(node) == exported(node, VIP, VIP6)
         agent.start()
