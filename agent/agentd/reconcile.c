@@ -67,6 +67,7 @@ static int take_events(struct reconciler *reconciler, struct route_work *work, u
     int r = kernel_read(engine->kernel);
     const struct kernel_events *events = kernel_events(engine->kernel);
     work->all |= events->resynced || events->addresses;
+    work->rules = events->rules;
     vec_each(const struct route, route, &events->routes) {
         if (r == 0)
             r = vec_push(&work->drift, *route);
@@ -111,7 +112,7 @@ static void report_rival(struct reconciler *reconciler, uint64_t repairs, uint32
     AUTOFAULTS struct faults faults = { 0 };
     if (repairs) {
         rival_note(&reconciler->rival, writer, now_ms);
-        log_warning("repaired %llu routes that netlink port %u had changed",
+        log_warning("repaired %llu routes or rules that netlink port %u had changed",
                     (unsigned long long)repairs, writer);
     }
     if (rival_present(&reconciler->rival, now_ms)) {

@@ -158,7 +158,7 @@ static int apply_routes(struct route_engine *engine, const struct route_diff *di
 }
 
 /* Rules are few: they are always compared whole. */
-static int apply_rules(struct route_engine *engine, bool may_remove)
+static int apply_rules(struct route_engine *engine, const struct route_work *work)
 {
     const struct sorted *have = kernel_rules(engine->kernel);
     rule_list want = {};
@@ -166,7 +166,7 @@ static int apply_rules(struct route_engine *engine, bool may_remove)
     int r = plan_rule_list(&engine->plan, &want);
     if (r == 0)
         r = diff_rules(want.items, want.count, (const struct rule *)have->items, have->count,
-                       may_remove, &ops);
+                       work->may_remove, &ops);
     AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
     if (r == 0 && !results)
         r = -ENOMEM;
@@ -190,6 +190,8 @@ static int apply_rules(struct route_engine *engine, bool may_remove)
                        rule_str(rule, text));
     }
     int count = (int)ops.count;
+    if (r == 0 && work->rules)
+        engine->status->routes.repairs += ops.count;
     if (r == 0 && fault_book_replace(engine->status->faults, "routes", "ip rule", &faults,
                                      clock_wall_ms()) < 0)
         r = -ENOMEM;
@@ -233,7 +235,7 @@ int route_engine_pass(struct route_engine *engine, struct route_work *work, int6
     r = apply_routes(engine, &diff);
     if (r == 0) {
         troubles_settle(&engine->troubles);
-        r = apply_rules(engine, work->may_remove);
+        r = apply_rules(engine, work);
     }
     route_diff_done(&diff);
     return r < 0 ? r : r + ops;

@@ -34,8 +34,8 @@ struct route_work {
     bool blocks;       /* the block rows too */
     route_list drift;  /* slots that somebody else touched: compared though no row changed */
     route_list slots;  /* filled by the pass: all slots it compares */
-    bool rules;
-    bool may_remove; /* the source has synced: what it does not say shall not stand */
+    bool rules;        /* somebody else touched the rules */
+    bool may_remove;   /* the source has synced: what it does not say shall not stand */
 };
 
 void route_engine_init(struct route_engine *engine, const struct config *config,
