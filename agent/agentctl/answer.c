@@ -30,6 +30,14 @@ static int answer_parse(struct answer *answer)
     return 0;
 }
 
+static int answer_check(long status, struct answer *answer)
+{
+    int r = answer_parse(answer);
+    if (status != 200)
+        return -EREMOTEIO;
+    return r == -EBADMSG ? -EPROTO : r;
+}
+
 int answer_try(const struct ctl *ctl, const char *path, int64_t timeout_ms, long *ret_status,
                struct answer *ret)
 {
@@ -40,10 +48,7 @@ int answer_try(const struct ctl *ctl, const char *path, int64_t timeout_ms, long
         return r;
     if (ret_status)
         *ret_status = status;
-    r = answer_parse(ret);
-    if (status != 200)
-        return -EREMOTEIO;
-    return r == -EBADMSG ? -EPROTO : r;
+    return answer_check(status, ret);
 }
 
 static int remote_failed(const struct ctl *ctl, long status, const struct answer *answer)
@@ -107,6 +112,16 @@ int answer_get(const struct ctl *ctl, const char *path, struct answer *ret)
     long status = 0;
 
     int r = answer_try(ctl, path, ctl->timeout_ms, &status, ret);
+    return r < 0 ? answer_failed(ctl, r, status, ret) : EXIT_OK;
+}
+
+int answer_post(const struct ctl *ctl, const char *path, struct answer *ret)
+{
+    long status = 0;
+
+    int r = agent_post(ctl->socket, path, ctl->timeout_ms, &status, &ret->body);
+    if (r == 0)
+        r = answer_check(status, ret);
     return r < 0 ? answer_failed(ctl, r, status, ret) : EXIT_OK;
 }
 

@@ -26,6 +26,9 @@ int answer_try(const struct ctl *ctl, const char *path, int64_t timeout_ms, long
 /* Asks, and says what is wrong if it fails. Returns an exit status. */
 int answer_get(const struct ctl *ctl, const char *path, struct answer *ret);
 
+/* Asks for an action ("/v1/drain"), and says what is wrong if it fails. Returns an exit status. */
+int answer_post(const struct ctl *ctl, const char *path, struct answer *ret);
+
 /* Says why an answer_try() failed, and returns the exit status for it. */
 int answer_failed(const struct ctl *ctl, int error, long status, const struct answer *answer);
 

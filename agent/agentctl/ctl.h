@@ -21,7 +21,7 @@ enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* The options as given, and what follows from the terminal. */
 struct ctl {
-    bool json, no_header, verbose, help;
+    bool json, no_header, verbose, help, no_wait;
     enum color_when color_when;
     const char *socket;
     int64_t timeout_ms;
@@ -39,6 +39,7 @@ enum verb_option {
     OPTION_FOLDER = 1 << 2,
     OPTION_CONFIG = 1 << 3,
     OPTION_NODE = 1 << 4,
+    OPTION_NO_WAIT = 1 << 5,
 };
 
 struct verb {
@@ -61,3 +62,7 @@ int verb_explain(const struct ctl *ctl, char **args);
 int verb_diff(const struct ctl *ctl, char **args);
 int verb_plan(const struct ctl *ctl, char **args);
 int verb_config_check(const struct ctl *ctl, char **args);
+int verb_drain(const struct ctl *ctl, char **args);
+int verb_undrain(const struct ctl *ctl, char **args);
+int verb_withdraw(const struct ctl *ctl, char **args);
+int verb_cleanup(const struct ctl *ctl, char **args);

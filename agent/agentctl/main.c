@@ -50,6 +50,12 @@ static const struct verb verbs[] = {
       OPTION_FOLDER | OPTION_CONFIG | OPTION_NODE, verb_plan },
     { "Check", "config check", "[FILE]", "every error of a configuration; needs no agent", 0, 1, 0,
       verb_config_check },
+    { "Act", "drain", "", "announce as draining, then withdraw", 0, 0, OPTION_NO_WAIT, verb_drain },
+    { "Act", "withdraw", "", "withdraw this node's service addresses at once", 0, 0, 0,
+      verb_withdraw },
+    { "Act", "undrain", "", "announce them again", 0, 0, 0, verb_undrain },
+    { "Act", "cleanup", "", "with agentd stopped: remove all that is ours", 0, 0, OPTION_CONFIG,
+      verb_cleanup },
     { "Help", "version", "", "the version of this command", 0, 0, 0, verb_version },
     { "Help", "help", "", "this text", 0, 0, 0, verb_help },
 };

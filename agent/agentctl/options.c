@@ -29,6 +29,7 @@ enum option_id {
     ID_WAIT,
     ID_CONFIG,
     ID_NODE,
+    ID_NO_WAIT,
     ID_FOLDER = 'f',
     ID_VERBOSE = 'v',
     ID_HELP = 'h',
@@ -44,8 +45,9 @@ static const struct {
     { ID_WAIT, "wait", "DURATION", OPTION_WAIT, "status: return when all seen so far is applied" },
     { ID_VERBOSE, "verbose", NULL, OPTION_VERBOSE, "status: show every fault" },
     { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "plan: the folder of manifests" },
-    { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "plan: settings from this agentd.yaml" },
+    { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "plan, cleanup: settings from this file" },
     { ID_NODE, "node", "NAME", OPTION_NODE, "plan: for this node instead of this machine" },
+    { ID_NO_WAIT, "no-wait", NULL, OPTION_NO_WAIT, "drain: return at once" },
     { ID_NO_HEADER, "no-header", NULL, OPTION_COMMON, "tables without header and footer" },
     { ID_COLOR, "color", "WHEN", OPTION_COMMON, "auto, always or never" },
     { ID_SOCKET, "socket", "PATH", OPTION_COMMON, "default /run/fingerpost/agentd.sock" },
@@ -97,6 +99,9 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
         return 0;
     case ID_HELP:
         ctl->help = true;
+        return 0;
+    case ID_NO_WAIT:
+        ctl->no_wait = true;
         return 0;
     case ID_SOCKET:
         ctl->socket = argument;

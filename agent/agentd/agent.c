@@ -4,7 +4,7 @@
  * the opposite order. The parts do not know each other; they meet in the store, the status and the
  * reconciler's schedule.
  *
- *   lock -> kernel mirror -> engine -> reconciler -> API -> source
+ *   lock -> kernel mirror -> engine -> reconciler -> standing -> API -> source
  *
  * The source comes last, so that the first thing it reads is planned against a mirror that is
  * complete. READY is sent after the first pass over everything that a synced source allows.
@@ -19,14 +19,15 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 
-#include "agentd/lock.h"
 #include "agentd/notify.h"
 #include "agentd/reconcile.h"
 #include "agentd/reload.h"
+#include "agentd/standing.h"
 #include "api/api.h"
 #include "apply/kernel.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "loop/http.h"
@@ -43,7 +44,9 @@ struct agent {
     struct kernel *kernel;
     struct route_engine engine;
     struct reconciler *reconciler;
+    struct standing_keeper *standing;
     struct api_state api_state;
+    struct api api;
     struct http_server *socket, *tcp;
     struct manifest_source *source;
     struct notifier *notifier;
@@ -71,8 +74,40 @@ static void notify(struct agent *agent)
 
 static void on_passed(void *context)
 {
-    notify(context);
+    struct agent *agent = context;
+    if (agent->status.source.synced)
+        standing_observe_node(agent->standing,
+                              store_get(agent->store, KIND_NODE, "", agent->config->node));
+    notify(agent);
 }
+
+static void on_standing(enum standing standing, void *context)
+{
+    struct agent *agent = context;
+    agent->engine.standing = standing;
+    reconciler_schedule(agent->reconciler, true);
+}
+
+static int on_drain(void *context)
+{
+    return standing_drain(((struct agent *)context)->standing);
+}
+
+static int on_undrain(void *context)
+{
+    return standing_undrain(((struct agent *)context)->standing);
+}
+
+static int on_withdraw(void *context)
+{
+    return standing_withdraw(((struct agent *)context)->standing);
+}
+
+static const struct api_action actions[] = {
+    { "/v1/drain", on_drain },
+    { "/v1/undrain", on_undrain },
+    { "/v1/withdraw", on_withdraw },
+};
 
 static void on_source_changed(void *context)
 {
@@ -100,7 +135,7 @@ static void on_api(const struct http_request *request, struct http_reply *reply,
 {
     struct agent *agent = context;
     route_engine_count(&agent->engine);
-    api_handle(request, reply, &agent->api_state);
+    api_handle(request, reply, &agent->api);
 }
 
 static void on_public_api(const struct http_request *request, struct http_reply *reply,
@@ -126,6 +161,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         agent->config = fresh;
         agent->engine.config = fresh;
         agent->api_state.config = fresh;
+        standing_set_config(agent->standing, fresh);
         agent->status.node = fresh->node;
         agent->status.nat_enabled = fresh->services.enabled;
         config_free(old);
@@ -168,6 +204,21 @@ static int open_kernel(struct agent *agent)
     return reconciler_new(&options, &agent->reconciler);
 }
 
+static int open_standing(struct agent *agent)
+{
+    struct standing_options options = {
+        .event = agent->event,
+        .config = agent->config,
+        .status = &agent->status,
+        .changed = on_standing,
+        .context = agent,
+    };
+    int r = standing_new(&options, &agent->standing);
+    if (r < 0)
+        log_error("cannot read %s/standing.json: %s", agent->config->paths.state, strerror(-r));
+    return r;
+}
+
 /* The socket's group; without that group only root reads. */
 static gid_t socket_group(void)
 {
@@ -184,6 +235,12 @@ static int open_api(struct agent *agent)
         .plan = &agent->engine.plan,
         .installed = kernel_routes(agent->kernel),
         .rules = kernel_rules(agent->kernel),
+    };
+    agent->api = (struct api){
+        .state = &agent->api_state,
+        .actions = actions,
+        .action_count = ARRAY_SIZE(actions),
+        .action_context = agent,
     };
     AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
     if (!path)
@@ -283,6 +340,8 @@ int agent_new(const char *config_path, struct config *config, struct agent **ret
     if (r == 0)
         r = open_kernel(agent);
     if (r == 0)
+        r = open_standing(agent);
+    if (r == 0)
         r = open_api(agent);
     if (r == 0)
         r = start_source(agent);
@@ -312,6 +371,7 @@ void agent_free(struct agent *agent)
     manifest_source_free(agent->source);
     http_server_free(agent->tcp);
     http_server_free(agent->socket);
+    standing_free(agent->standing);
     reconciler_free(agent->reconciler);
     if (agent->kernel)
         route_engine_done(&agent->engine);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The daemon's command line: agentd [--config FILE] [--check-config] [--version]. */
+/* The daemon's command line: agentd [--config FILE] [--check-config | --deadman | --version]. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agentd/agent.h"
+#include "agentd/deadman.h"
 #include "config/config.h"
 
 enum {
@@ -15,12 +16,14 @@ enum {
 };
 
 static const char usage[] =
-    "Usage: agentd [--config FILE] [--check-config]\n"
+    "Usage: agentd [--config FILE] [--check-config | --deadman]\n"
     "\n"
     "Keeps this node's pod-block and service routes in the kernel for BIRD.\n"
     "\n"
     "  --config FILE    configuration (default /etc/fingerpost/agentd.yaml)\n"
     "  --check-config   say what is wrong with it, and exit 0 or 78\n"
+    "  --deadman        watch over a running agentd: withdraw the service addresses when none has\n"
+    "                   been there for routes.deadman\n"
     "  --version        print the version\n"
     "\n"
     "SIGHUP reloads the configuration; SIGTERM stops, and leaves all routes in place.\n"
@@ -36,14 +39,12 @@ static void print_faults(const struct faults *faults)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "config", required_argument, NULL, 'c' },
-        { "check-config", no_argument, NULL, 'k' },
-        { "version", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "config", required_argument, NULL, 'c' }, { "check-config", no_argument, NULL, 'k' },
+        { "deadman", no_argument, NULL, 'd' },      { "version", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
     };
     const char *path = "/etc/fingerpost/agentd.yaml";
-    bool check_only = false;
+    bool check_only = false, deadman = false;
 
     for (int c; (c = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
         switch (c) {
@@ -52,6 +53,9 @@ int main(int argc, char **argv)
             break;
         case 'k':
             check_only = true;
+            break;
+        case 'd':
+            deadman = true;
             break;
         case 'v':
             printf("agentd %s\n", FINGERPOST_VERSION);
@@ -77,6 +81,8 @@ int main(int argc, char **argv)
     }
     if (check_only)
         return EXIT_SUCCESS;
+    if (deadman)
+        return deadman_run(config) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 
     CLEANUP(agent_freep) struct agent *agent = NULL;
     r = agent_new(path, TAKE_PTR(config), &agent);

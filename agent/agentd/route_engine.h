@@ -25,6 +25,7 @@ struct route_engine {
     struct sorted holds;  /* struct hold */
     struct sorted proofs; /* struct proof; stays empty without NAT: then nothing is proved */
     struct troubles troubles;
+    enum standing standing; /* set by agentd/standing.h; a change asks for a pass over everything */
 };
 
 /* What a pass shall look at. */

@@ -24,6 +24,7 @@ static struct route_facts engine_facts(const struct route_engine *engine, int64_
         .proofs = engine->config->services.enabled ? &engine->proofs : NULL,
         .holds = &engine->holds,
         .local_prefixes = kernel_local_prefixes(engine->kernel),
+        .standing = engine->standing,
         .now_ms = now_ms,
     };
 }
@@ -102,7 +103,7 @@ static int note_transition(struct route_engine *engine, const struct ip *address
     struct hold *hold = sorted_find(&engine->holds, &fresh);
     if (after && hold)
         hold_announce(hold, now_ms);
-    if (after)
+    if (after || engine->standing != STANDING_SERVING) /* what is asked for is no flapping */
         return 0;
     if (hold) {
         hold_withdraw(hold, engine->config, now_ms);

@@ -7,8 +7,8 @@
  * into memory: with 10,000 addresses that is a few MiB for a moment, and a slow reader holds back
  * only its own reply.
  *
- * Only GET exists. Errors are JSON as well ({"error": "..."}), but for the probes, whose readers
- * are people with curl and the kubelet.
+ * GET reads; POST runs an action, for root only. Errors are JSON as well ({"error": "..."}), but
+ * for the probes, whose readers are people with curl and the kubelet.
  */
 #include "api/api.h"
 
@@ -119,23 +119,64 @@ void api_handle_public(const struct http_request *request, struct http_reply *re
         reply_error(reply, 404, "no such path");
 }
 
-void api_handle(const struct http_request *request, struct http_reply *reply, void *context)
+static void reply_view(const struct api_state *state, view_function view, struct http_reply *reply)
 {
-    const struct api_state *state = context;
+    AUTOTEXT struct text out = { 0 };
 
-    if (strcmp(request->method, "GET") == 0) {
-        if (strcmp(request->path, "/v1/explain") == 0) {
-            reply_explain(state, request, reply);
-            return;
-        }
-        for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
-            if (strcmp(request->path, documents[i].path) == 0) {
-                AUTOTEXT struct text out = { 0 };
-                documents[i].view(state, &out);
-                reply_document(reply, 200, &out);
-                return;
-            }
+    view(state, &out);
+    reply_document(reply, 200, &out);
+}
+
+/* Who may connect may read; only root may ask for changes (SO_PEERCRED). */
+static void run_action(const struct api *api, const struct api_action *action,
+                       const struct http_request *request, struct http_reply *reply)
+{
+    if (!request->peer_known || request->peer_uid != 0) {
+        reply_error(reply, 403, "only root may do this");
+        return;
+    }
+    int r = action->run(api->action_context);
+    if (r < 0)
+        reply_error(reply, 500, strerror(-r));
+    else
+        reply_view(api->state, view_status, reply);
+}
+
+static bool handle_post(const struct api *api, const struct http_request *request,
+                        struct http_reply *reply)
+{
+    for (size_t i = 0; i < api->action_count; i++) {
+        if (strcmp(request->path, api->actions[i].path) != 0)
+            continue;
+        run_action(api, &api->actions[i], request, reply);
+        return true;
+    }
+    return false;
+}
+
+static bool handle_get(const struct api_state *state, const struct http_request *request,
+                       struct http_reply *reply)
+{
+    if (strcmp(request->path, "/v1/explain") == 0) {
+        reply_explain(state, request, reply);
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
+        if (strcmp(request->path, documents[i].path) == 0) {
+            reply_view(state, documents[i].view, reply);
+            return true;
         }
     }
-    api_handle_public(request, reply, context);
+    return false;
+}
+
+void api_handle(const struct http_request *request, struct http_reply *reply, void *context)
+{
+    const struct api *api = context;
+
+    if (strcmp(request->method, "GET") == 0 && handle_get(api->state, request, reply))
+        return;
+    if (strcmp(request->method, "POST") == 0 && handle_post(api, request, reply))
+        return;
+    api_handle_public(request, reply, (void *)api->state);
 }

@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent's API: what it knows, as JSON documents under /v1/ and as Prometheus text.
- * It reads borrowed state and changes nothing.
+ * It reads borrowed state and changes nothing itself: what an operator asks for by POST is a table
+ * of functions that the program hands in.
  *
  *   GET /v1/status /v1/routes /v1/blocks /v1/services /v1/faults /v1/diff
  *   GET /v1/explain?address=A     /metrics /livez /readyz
+ *   POST, root only: the actions, for example /v1/drain; they answer with the status document
  */
 #pragma once
 
 #include "api/view.h"
 #include "loop/http.h"
 
-/* An http_handler whose context is a `const struct api_state *`. The unix socket's. */
+/* One action. Returns 0, or -errno, which the reply puts in words. */
+struct api_action {
+    const char *path; /* "/v1/drain" */
+    int (*run)(void *context);
+};
+
+struct api {
+    const struct api_state *state;
+    const struct api_action *actions;
+    size_t action_count;
+    void *action_context;
+};
+
+/* An http_handler whose context is a `const struct api *`. The unix socket's. */
 void api_handle(const struct http_request *request, struct http_reply *reply, void *context);
 
-/* The same for TCP: /metrics, /livez and /readyz only. */
+/* The same for TCP, with a `const struct api_state *`: /metrics, /livez and /readyz only. */
 void api_handle_public(const struct http_request *request, struct http_reply *reply, void *context);

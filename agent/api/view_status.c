@@ -158,6 +158,19 @@ static void write_routes(struct json *json, const struct route_status *routes)
     json_end_object(json);
 }
 
+static void write_standing(struct json *json, const struct standing_status *standing)
+{
+    json_begin_object(json, "standing");
+    json_string(json, "phase", standing_phase_name(standing->phase));
+    json_time(json, "since", standing->since_wall_ms);
+    if (standing->ends_mono_ms)
+        json_int(json, "endsInMs", MAX(standing->ends_mono_ms - clock_mono_ms(), INT64_C(0)));
+    else
+        json_null(json, "endsInMs");
+    json_bool(json, "nodeGone", standing->node_gone);
+    json_end_object(json);
+}
+
 void view_status(const struct api_state *state, struct text *out)
 {
     const struct status *status = state->status;
@@ -174,6 +187,7 @@ void view_status(const struct api_state *state, struct text *out)
     write_source(&json, &status->source, state->store);
     json_end_array(&json);
     write_routes(&json, &status->routes);
+    write_standing(&json, &status->standing);
     json_begin_object(&json, "services");
     json_bool(&json, "enabled", status->nat_enabled);
     json_int(&json, "count", (int64_t)store_count(state->store, KIND_SERVICE));

@@ -10,5 +10,11 @@
  */
 int file_read(const char *path, size_t limit, char **ret_content, size_t *ret_size);
 
+/*
+ * Writes a whole file so that a reader, or a crash, finds the old content or the new: a temporary
+ * file beside it (mode 0644) is synced and renamed over it. Returns 0 or -errno.
+ */
+int file_write_atomic(const char *path, const char *content, size_t size);
+
 /* Makes a directory and its parents (mode 0755). Returns 0 if it is there afterwards, or -errno. */
 int dir_make(const char *path);

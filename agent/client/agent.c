@@ -10,6 +10,7 @@
 #include "client/agent.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -71,8 +72,8 @@ static int error_of(CURL *curl, CURLcode code, const struct text *body)
     }
 }
 
-int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
-              char **ret_body)
+static int request(const char *socket, const char *path, bool post, int64_t timeout_ms,
+                   long *ret_status, char **ret_body)
 {
     if (strlen(socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
         return -ENAMETOOLONG;
@@ -83,6 +84,8 @@ int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *re
 
     AUTOTEXT struct text body = { 0 };
     CURLcode code = set_options(curl, socket, url, timeout_ms, &body);
+    if (code == CURLE_OK && post)
+        code = curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, "");
     if (code == CURLE_OK)
         code = curl_easy_perform(curl);
     int r = error_of(curl, code, &body);
@@ -96,4 +99,16 @@ int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *re
     *ret_status = status;
     *ret_body = taken;
     return 0;
+}
+
+int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
+              char **ret_body)
+{
+    return request(socket, path, false, timeout_ms, ret_status, ret_body);
+}
+
+int agent_post(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
+               char **ret_body)
+{
+    return request(socket, path, true, timeout_ms, ret_status, ret_body);
 }

@@ -109,6 +109,7 @@ static const struct config_key routes_keys[] = {
     { "holdDown", parse_section, .keys = hold_down_keys, .check = check_hold_down },
     { "drain", parse_section, .keys = drain_keys },
     { "deadman", parse_deadman, FIELD(routes.deadman_ms) },
+    { "nodeGone", parse_duration, FIELD(routes.node_gone_ms) },
     { NULL },
 };
 
@@ -213,6 +214,7 @@ static int config_new(struct config **ret_config)
     config->routes.hold_max_ms = 60 * SECOND_MS;
     config->routes.drain_shutdown_ms = 10 * SECOND_MS;
     config->routes.drain_withdraw_ms = 20 * SECOND_MS;
+    config->routes.node_gone_ms = MINUTE_MS;
     config->services.node_port_primary = true;
     config->services.advertise = ADVERTISE_LOAD_BALANCER | ADVERTISE_EXTERNAL;
     config->services.snat_port_first = 20000;

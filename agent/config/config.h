@@ -35,7 +35,8 @@ struct config {
         uint32_t table; /* 119; the guard of addresses is always table 120 */
         int64_t hold_initial_ms, hold_max_ms;
         int64_t drain_shutdown_ms, drain_withdraw_ms;
-        int64_t deadman_ms; /* 0: off */
+        int64_t deadman_ms;   /* 0: off */
+        int64_t node_gone_ms; /* routes.nodeGone: how long a deleted Node object is waited for */
     } routes;
     struct {
         bool enabled; /* default false: no NAT unless asked for */

@@ -119,6 +119,10 @@ enum address_reason claim_announceable(const struct route_facts *facts,
         return REASON_NOT_ADVERTISED;
     if (!service->announce)
         return REASON_OPTED_OUT;
+    if (facts->standing == STANDING_GONE)
+        return REASON_NODE_GONE;
+    if (facts->standing == STANDING_WITHDRAWN)
+        return REASON_WITHDRAWN;
 
     const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
     const struct node *node = object ? to_node(object) : NULL;

@@ -44,6 +44,8 @@ static const struct {
     [REASON_OTHER_CLASS] = { "other-class", "its loadBalancerClass is not ours" },
     [REASON_NOT_ADVERTISED] = { "not-advertised", "left out by services.advertise" },
     [REASON_OPTED_OUT] = { "opted-out", "annotation fingerpost.io/announce is false" },
+    [REASON_NODE_GONE] = { "node-gone", "this node's Node object was deleted" },
+    [REASON_WITHDRAWN] = { "withdrawn", "withdrawn by the operator" },
     [REASON_NODE_EXCLUDED] = { "node-excluded", "this node is excluded from load balancers" },
     [REASON_NETWORK_UNAVAILABLE] = { "network-unavailable", "this node's network is unavailable" },
     [REASON_NO_ENDPOINTS] = { "no-endpoints", "no usable endpoint" },
@@ -222,8 +224,10 @@ static struct address_row *row_new(const struct ip *ip, const candidate_list *li
 }
 
 /* The protocol number of the oldest service that the address is announced for. */
-static uint8_t announced_protocol(const candidate_list *list)
+static uint8_t announced_protocol(const struct route_facts *facts, const candidate_list *list)
 {
+    if (facts->standing == STANDING_DRAINING)
+        return ROUTE_PROTOCOL_DRAINING;
     vec_each(const struct candidate, candidate, list) {
         int class = candidate->service->route_class;
         if (candidate->reason == REASON_ANNOUNCED)
@@ -268,7 +272,7 @@ int plan_address(const struct route_facts *facts, const struct ip *address,
         r = row ? 0 : -ENOMEM;
     }
     if (row) {
-        row->protocol = announced_protocol(&list);
+        row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(facts, &list) : 0;
         row->guarded = may_announce && !is_real_address(facts, address);
         row->held_until_ms = row->reason == REASON_HELD_DOWN ? hold->until_ms : 0;
     }
@@ -304,7 +308,7 @@ int block_row_cmp(const void *a, const void *b)
 int plan_block(const struct route_facts *facts, const struct address_block *block,
                struct block_row ret_rows[static 2])
 {
-    if (!block || strcmp(block->node, facts->config->node) != 0)
+    if (!block || strcmp(block->node, facts->config->node) != 0 || facts->standing == STANDING_GONE)
         return 0;
 
     int count = 0;

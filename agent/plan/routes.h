@@ -36,6 +36,8 @@ enum address_reason {
     REASON_OTHER_CLASS,         /* loadBalancerClass is not ours */
     REASON_NOT_ADVERTISED,      /* services.advertise leaves this kind of address out */
     REASON_OPTED_OUT,           /* annotation fingerpost.io/announce: "false" */
+    REASON_NODE_GONE,           /* this node's Node object was deleted */
+    REASON_WITHDRAWN,           /* by the operator: withdraw, or the end of drain */
     REASON_NODE_EXCLUDED,       /* label exclude-from-external-load-balancers */
     REASON_NETWORK_UNAVAILABLE, /* the node's condition */
     REASON_NO_ENDPOINTS,        /* none usable anywhere */
@@ -102,6 +104,14 @@ struct hold {
 };
 int hold_cmp(const void *a, const void *b);
 
+/* How this node stands towards the network as a whole: the operator's word, or the cluster's. */
+enum standing {
+    STANDING_SERVING,
+    STANDING_DRAINING,  /* service addresses are announced as draining (protocol 32) */
+    STANDING_WITHDRAWN, /* no service address is announced; blocks are: their pods still run */
+    STANDING_GONE,      /* the node was removed from the cluster: blocks are not announced either */
+};
+
 /* Everything a route plan depends on. All borrowed, none changed. */
 struct route_facts {
     const struct store *store;
@@ -109,7 +119,8 @@ struct route_facts {
     const struct sorted *proofs;         /* struct proof; NULL: NAT is not ours to prove */
     const struct sorted *holds;          /* struct hold; NULL: none */
     const struct sorted *local_prefixes; /* struct prefix: addresses and on-link networks */
-    int64_t now_ms;                      /* monotonic */
+    enum standing standing;
+    int64_t now_ms; /* monotonic */
 };
 
 /* The plan: sorted tables of rows. Owned by whoever calls plan_routes(). */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "status/fault_book.h"
+#include "status/standing_status.h"
 
 /* A source of objects, see service-proxy.md 14.11 for the generations. */
 struct source_status {
@@ -43,5 +44,6 @@ struct status {
     bool nat_enabled;
     struct source_status source;
     struct route_status routes;
+    struct standing_status standing;
     struct fault_book *faults;
 };

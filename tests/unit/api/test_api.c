@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which path is answered how; the query comes from here instead of the HTTP server. */
+#include <errno.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -25,17 +26,34 @@ static int teardown(void **state)
     return 0;
 }
 
+static int count_runs(void *context)
+{
+    return ++*(int *)context < 3 ? 0 : -ENOSPC; /* the third one fails */
+}
+
+static int runs;
+static uid_t asker;
+
 static struct http_reply ask(struct made_state *made, http_handler handler, const char *method,
                              const char *path, const char *address)
 {
+    static const struct api_action action = { "/v1/drain", count_runs };
+    const struct api api = {
+        .state = &made->api,
+        .actions = &action,
+        .action_count = 1,
+        .action_context = &runs,
+    };
     const struct http_request request = {
         .method = method,
         .path = path,
+        .peer_known = true,
+        .peer_uid = asker,
         .connection = (void *)address,
     };
     struct http_reply reply = { 0 };
 
-    handler(&request, &reply, &made->api);
+    handler(&request, &reply, handler == api_handle ? (void *)&api : (void *)&made->api);
     assert_non_null(reply.body);
     assert_int_equal(strlen(reply.body), reply.size);
     assert_int_equal(reply.body[reply.size - 1], '\n');
@@ -127,13 +145,39 @@ static void test_only_get(void **state)
     }
 }
 
+static void expect_post(struct made_state *made, const char *path, unsigned status,
+                        const char *begin)
+{
+    struct http_reply reply = ask(made, api_handle, "POST", path, NULL);
+    assert_int_equal(reply.status, status);
+    assert_memory_equal(reply.body, begin, strlen(begin));
+    free(reply.body);
+}
+
+static void test_actions_are_for_root(void **state)
+{
+    static const char document[] = "{\"apiVersion\":\"v1\",\"kind\":\"Status\"";
+    runs = 0;
+    asker = 1000;
+    expect_post(*state, "/v1/drain", 403, "{\"error\":\"only root");
+    assert_int_equal(runs, 0);
+    asker = 0;
+    expect_post(*state, "/v1/drain", 200, document);
+    expect_post(*state, "/v1/drain", 200, document);
+    assert_int_equal(runs, 2);
+    expect_post(*state, "/v1/drain", 500, "{\"error\":\"No space left");
+    expect_post(*state, "/v1/status", 405, "{\"error\":");
+    assert_int_equal(runs, 3);
+}
+
 #define WITH_STATE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_STATE(test_documents), WITH_STATE(test_explain),  WITH_STATE(test_public_paths),
-        WITH_STATE(test_not_ready), WITH_STATE(test_only_get),
+        WITH_STATE(test_documents),    WITH_STATE(test_explain),
+        WITH_STATE(test_public_paths), WITH_STATE(test_not_ready),
+        WITH_STATE(test_only_get),     WITH_STATE(test_actions_are_for_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

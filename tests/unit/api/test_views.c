@@ -47,6 +47,7 @@ static void test_status(void **state)
            "'refused':0,'announced':1,'withheld':2,'held':1,'blocks':1,'added':9,'replaced':2,"
            "'deleted':3,'repairs':1,'passes':20,'fullPasses':4,"
            "'lastFullPassAt':'2026-11-20T07:33:20Z','lastFullPassMs':1.250},"
+           "'standing':{'phase':'serving','since':null,'endsInMs':null,'nodeGone':false},"
            "'services':{'enabled':false,'count':1},"
            "'faults':[{'subsystem':'manifests','group':'web.yaml','place':'web.yaml:3:1',"
            "'message':'is \\'odd\\'','remedy':'mend it','since':'2026-11-20T07:33:20Z'}]}");

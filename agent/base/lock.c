@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The single-instance lock; see lock.h. The file holds the holder's process id for people. */
-#include "agentd/lock.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `agentctl drain`, `withdraw`, `undrain`: the operator's word on this node's service addresses.
+ *
+ * The agent keeps the state and runs the phases; the command only asks, and then watches until the
+ * drain is over. Interrupting it stops the watching, not the drain.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "agentctl/answer.h"
+#include "agentctl/output.h"
+
+enum { POLL_MS = 100 };
+
+static const char *phase_of(const struct answer *answer)
+{
+    return field(doc_get(answer->root, "standing"), "phase");
+}
+
+static bool in_phase(const struct answer *answer, const char *phase)
+{
+    return field_is(doc_get(answer->root, "standing"), "phase", phase);
+}
+
+static void say_phase(const struct answer *answer)
+{
+    const struct doc *standing = doc_get(answer->root, "standing");
+    char left[CLOCK_STRLEN];
+    int64_t ends_ms = field_int(standing, "endsInMs");
+
+    printf("%s", phase_of(answer));
+    if (ends_ms > 0)
+        printf(", %s left", clock_ago(ends_ms, left));
+    printf("; %s announced\n", field(doc_get(answer->root, "routes"), "announced"));
+    (void)fflush(stdout);
+}
+
+static void pause_a_moment(void)
+{
+    const struct timespec time = { .tv_nsec = POLL_MS * 1000000L };
+    (void)nanosleep(&time, NULL);
+}
+
+/* One line per phase, until the last. */
+static int watch(const struct ctl *ctl, struct answer *answer)
+{
+    AUTOTEXT struct text said = { 0 };
+    for (;;) {
+        bool ended = in_phase(answer, "drained");
+        if (!field_is(doc_get(answer->root, "standing"), "phase", text_str(&said))) {
+            if (!ctl->json)
+                say_phase(answer);
+            text_truncate(&said, 0);
+            text_add(&said, phase_of(answer));
+        }
+        if (ended || ctl->no_wait)
+            return ctl->json ? print_body(answer->body, EXIT_OK) : EXIT_OK;
+        if (in_phase(answer, "serving")) {
+            fprintf(stderr, "agentctl: somebody ended the drain\n");
+            return EXIT_FAILED;
+        }
+        pause_a_moment();
+        answer_done(answer);
+        int r = answer_get(ctl, "/v1/status", answer);
+        if (r != EXIT_OK)
+            return r;
+    }
+}
+
+int verb_drain(const struct ctl *ctl, char **args)
+{
+    AUTOANSWER struct answer answer = { 0 };
+
+    (void)args;
+    int r = answer_post(ctl, "/v1/drain", &answer);
+    return r == EXIT_OK ? watch(ctl, &answer) : r;
+}
+
+static int ask(const struct ctl *ctl, const char *path)
+{
+    AUTOANSWER struct answer answer = { 0 };
+
+    int r = answer_post(ctl, path, &answer);
+    if (r != EXIT_OK)
+        return r;
+    if (ctl->json)
+        return print_body(answer.body, EXIT_OK);
+    printf("%s\n", phase_of(&answer));
+    return EXIT_OK;
+}
+
+int verb_withdraw(const struct ctl *ctl, char **args)
+{
+    (void)args;
+    return ask(ctl, "/v1/withdraw");
+}
+
+int verb_undrain(const struct ctl *ctl, char **args)
+{
+    (void)args;
+    return ask(ctl, "/v1/undrain");
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Drain, withdrawal, and the node that is gone; see standing.h.
+ *
+ * Timers: the end of the running phase, and the end of waiting for a deleted Node object.
+ */
+#include "agentd/standing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "format/json.h"
+#include "format/reader.h"
+#include "loop/backoff.h"
+
+struct standing_keeper {
+    struct standing_options options;
+    const struct config *config;
+    struct retry_timer *phase_timer, *node_timer;
+    bool waiting_for_node;
+};
+
+enum standing standing_now(const struct standing_keeper *keeper)
+{
+    const struct standing_status *status = &keeper->options.status->standing;
+    if (status->node_gone)
+        return STANDING_GONE;
+    switch (status->phase) {
+    case PHASE_SERVING:
+        return STANDING_SERVING;
+    case PHASE_DRAINING:
+        return STANDING_DRAINING;
+    case PHASE_WITHDRAWING:
+    case PHASE_DRAINED:
+        return STANDING_WITHDRAWN;
+    }
+    return STANDING_SERVING;
+}
+
+static char *state_path(const struct standing_keeper *keeper)
+{
+    return text_format("%s/standing.json", keeper->config->paths.state);
+}
+
+static int save(const struct standing_keeper *keeper, enum standing_phase phase, bool node_seen)
+{
+    AUTOFREE char *path = state_path(keeper);
+    AUTOTEXT struct text out = { 0 };
+    struct json json = { .out = &out };
+    json_begin_object(&json, NULL);
+    json_string(&json, "phase", standing_phase_name(phase));
+    json_bool(&json, "nodeSeen", node_seen);
+    json_end_object(&json);
+    text_add_char(&out, '\n');
+    if (!path || text_error(&out) < 0)
+        return -ENOMEM;
+    return file_write_atomic(path, text_str(&out), out.length);
+}
+
+static int read_phase(const struct document *document, enum standing_phase *ret_phase,
+                      struct faults *faults)
+{
+    const struct doc *node = doc_get(document->root, "phase");
+    const char *name = "";
+    if (doc_string(document, node, &name, faults) < 0)
+        return -EBADMSG;
+    for (enum standing_phase phase = PHASE_SERVING; phase <= PHASE_DRAINED; phase++) {
+        if (strcmp(name, standing_phase_name(phase)) == 0) {
+            *ret_phase = phase;
+            return 0;
+        }
+    }
+    doc_fault(document, node, faults, "expected serving, draining, withdrawing or drained");
+    return -EBADMSG;
+}
+
+/* No file is the state of a fresh installation. */
+static int load(struct standing_keeper *keeper, struct faults *faults)
+{
+    struct standing_status *status = &keeper->options.status->standing;
+    AUTOFREE char *path = state_path(keeper);
+    if (!path)
+        return -ENOMEM;
+    if (access(path, F_OK) < 0 && errno == ENOENT)
+        return 0;
+
+    CLEANUP(document_freep) struct document *document = NULL;
+    int r = document_read(path, READER_JSON, &document, faults);
+    if (r <= 0)
+        return r == -ENOMEM ? r : 0;
+    enum standing_phase phase = PHASE_SERVING;
+    bool node_seen = false;
+    if (read_phase(document, &phase, faults) == 0 &&
+        doc_bool(document, doc_get(document->root, "nodeSeen"), &node_seen, faults) >= 0) {
+        status->phase = phase;
+        status->node_seen = node_seen;
+    }
+    return 0;
+}
+
+static void tell(struct standing_keeper *keeper)
+{
+    keeper->options.changed(standing_now(keeper), keeper->options.context);
+}
+
+/* Begins a phase that was saved; the ones that end by themselves get their timer. */
+static void enter(struct standing_keeper *keeper, enum standing_phase phase)
+{
+    struct standing_status *status = &keeper->options.status->standing;
+    int64_t lasts_ms = phase == PHASE_DRAINING      ? keeper->config->routes.drain_shutdown_ms
+                       : phase == PHASE_WITHDRAWING ? keeper->config->routes.drain_withdraw_ms
+                                                    : -1;
+    status->phase = phase;
+    status->since_wall_ms = clock_wall_ms();
+    status->ends_mono_ms = lasts_ms < 0 ? 0 : clock_mono_ms() + lasts_ms;
+    if (lasts_ms < 0)
+        retry_timer_disarm(keeper->phase_timer);
+    else
+        retry_timer_arm(keeper->phase_timer, lasts_ms);
+    log_notice("this node's service addresses: %s", standing_phase_name(phase));
+    tell(keeper);
+}
+
+static int change(struct standing_keeper *keeper, enum standing_phase phase)
+{
+    const struct standing_status *status = &keeper->options.status->standing;
+    int r = save(keeper, phase, status->node_seen);
+    if (r == 0)
+        enter(keeper, phase);
+    return r;
+}
+
+int standing_drain(struct standing_keeper *keeper)
+{
+    if (keeper->options.status->standing.phase != PHASE_SERVING)
+        return 0; /* it is under way, or done */
+    return change(keeper, PHASE_DRAINING);
+}
+
+int standing_withdraw(struct standing_keeper *keeper)
+{
+    return change(keeper, PHASE_DRAINED);
+}
+
+int standing_undrain(struct standing_keeper *keeper)
+{
+    return change(keeper, PHASE_SERVING);
+}
+
+/* That the new phase can't be kept must not hold the drain up: the old one begins anew then. */
+static void on_phase_end(void *context)
+{
+    struct standing_keeper *keeper = context;
+    struct standing_status *status = &keeper->options.status->standing;
+    enum standing_phase next = status->phase == PHASE_DRAINING ? PHASE_WITHDRAWING : PHASE_DRAINED;
+    int r = save(keeper, next, status->node_seen);
+    if (r < 0)
+        log_warning("cannot keep the drain's state: %s", strerror(-r));
+    enter(keeper, next);
+}
+
+static void report_node(struct standing_keeper *keeper)
+{
+    struct status *status = keeper->options.status;
+    AUTOFAULTS struct faults faults = { 0 };
+    if (status->standing.node_gone)
+        faults_add(&faults, "Node", "put the object back, or run: agentctl cleanup",
+                   "the Node object %s was deleted: this node's blocks and service addresses are "
+                   "withdrawn",
+                   keeper->config->node);
+    else if (keeper->waiting_for_node)
+        faults_add(&faults, "Node", "put the object back if the node shall stay",
+                   "the Node object %s was deleted: routes are withdrawn soon",
+                   keeper->config->node);
+    (void)fault_book_replace(status->faults, "routes", "node", &faults, clock_wall_ms());
+}
+
+static void on_node_gone(void *context)
+{
+    struct standing_keeper *keeper = context;
+    keeper->waiting_for_node = false;
+    keeper->options.status->standing.node_gone = true;
+    report_node(keeper);
+    tell(keeper);
+}
+
+void standing_observe_node(struct standing_keeper *keeper, bool present)
+{
+    struct standing_status *status = &keeper->options.status->standing;
+    if (present && !status->node_seen) {
+        status->node_seen = true;
+        (void)save(keeper, status->phase, true);
+    }
+    if (!present && status->node_seen && !status->node_gone && !keeper->waiting_for_node) {
+        keeper->waiting_for_node = true;
+        retry_timer_arm(keeper->node_timer, keeper->config->routes.node_gone_ms);
+        report_node(keeper);
+    }
+    if (present && (status->node_gone || keeper->waiting_for_node)) {
+        bool was_gone = status->node_gone;
+        keeper->waiting_for_node = false;
+        status->node_gone = false;
+        retry_timer_disarm(keeper->node_timer);
+        report_node(keeper);
+        if (was_gone)
+            tell(keeper);
+    }
+}
+
+void standing_set_config(struct standing_keeper *keeper, const struct config *config)
+{
+    keeper->config = config;
+}
+
+int standing_new(const struct standing_options *options, struct standing_keeper **ret_keeper)
+{
+    CLEANUP(standing_freep) struct standing_keeper *keeper = calloc(1, sizeof(*keeper));
+    if (!keeper)
+        return -ENOMEM;
+    keeper->options = *options;
+    keeper->config = options->config;
+    int r = retry_timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_phase_end, keeper,
+                            &keeper->phase_timer);
+    if (r == 0)
+        r = retry_timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_node_gone, keeper,
+                            &keeper->node_timer);
+    AUTOFAULTS struct faults faults = { 0 };
+    if (r == 0)
+        r = load(keeper, &faults);
+    if (r < 0)
+        return r;
+    (void)fault_book_replace(options->status->faults, "routes", "standing", &faults,
+                             clock_wall_ms());
+    if (options->status->standing.phase != PHASE_SERVING)
+        enter(keeper, options->status->standing.phase);
+    *ret_keeper = TAKE_PTR(keeper);
+    return 0;
+}
+
+void standing_free(struct standing_keeper *keeper)
+{
+    if (!keeper)
+        return;
+    retry_timer_free(keeper->phase_timer);
+    retry_timer_free(keeper->node_timer);
+    free(keeper);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Removal of what is ours; see cleanup.h. Announcements go before the guards behind them. */
+#include "apply/cleanup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/kernel.h"
+#include "base/cleanup.h"
+
+typedef VEC(struct route_op) route_op_list;
+
+static bool in_scope(const struct route *route, uint32_t export_table, enum cleanup_scope scope)
+{
+    if (!route_is_ours(route, export_table))
+        return false;
+    return scope == CLEANUP_ALL ||
+           (route->table == export_table && route->protocol != ROUTE_PROTOCOL_BLOCK);
+}
+
+/* Appends the deletions of one side: the export table's, or those of all others. */
+static int collect(const struct kernel *kernel, uint32_t export_table, enum cleanup_scope scope,
+                   bool exported, route_op_list *ops)
+{
+    sorted_each(const struct route, route, kernel_routes(kernel)) {
+        if ((route->table == export_table) != exported || !in_scope(route, export_table, scope))
+            continue;
+        if (vec_push(ops, (struct route_op){ OP_DELETE, *route }) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void refused(struct faults *faults, const char *what, const struct op_result *result)
+{
+    faults_add(faults, what, NULL, "the kernel refuses to delete it: %s%s%s",
+               strerror(-result->error), *result->text ? ": " : "", result->text);
+}
+
+static int remove_routes(struct kernel *kernel, const route_op_list *ops, uint32_t *ret_removed,
+                         struct faults *faults)
+{
+    AUTOFREE struct op_result *results = calloc(ops->count + 1, sizeof(*results));
+    if (!results)
+        return -ENOMEM;
+    int r = kernel_apply_routes(kernel, ops->items, ops->count, results);
+    for (size_t i = 0; r == 0 && i < ops->count; i++) {
+        char route[ROUTE_STRLEN];
+        if (results[i].error)
+            refused(faults, route_str(&ops->items[i].route, route), &results[i]);
+        else
+            (*ret_removed)++;
+    }
+    return r;
+}
+
+static int remove_rules(struct kernel *kernel, uint32_t *ret_removed, struct faults *faults)
+{
+    VEC(struct rule_op) ops = { 0 };
+    int r = 0;
+    sorted_each(const struct rule, rule, kernel_rules(kernel)) {
+        if (r == 0 && rule_is_ours(rule))
+            r = vec_push(&ops, (struct rule_op){ OP_DELETE, *rule });
+    }
+    AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
+    if (r == 0 && !results)
+        r = -ENOMEM;
+    if (r == 0)
+        r = kernel_apply_rules(kernel, ops.items, ops.count, results);
+    for (size_t i = 0; r == 0 && i < ops.count; i++) {
+        char rule[ROUTE_STRLEN];
+        if (results[i].error)
+            refused(faults, rule_str(&ops.items[i].rule, rule), &results[i]);
+        else
+            (*ret_removed)++;
+    }
+    vec_done(&ops);
+    return r;
+}
+
+int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
+                   struct cleanup_counts *ret_counts, struct faults *faults)
+{
+    CLEANUP(kernel_closep) struct kernel *kernel = NULL;
+    struct cleanup_counts counts = { 0 };
+    route_op_list ops = { 0 };
+    int r = kernel_open(export_table, &kernel);
+    if (r == 0)
+        r = collect(kernel, export_table, scope, true, &ops);
+    if (r == 0)
+        r = collect(kernel, export_table, scope, false, &ops);
+    if (r == 0)
+        r = remove_routes(kernel, &ops, &counts.routes, faults);
+    if (r == 0 && scope == CLEANUP_ALL)
+        r = remove_rules(kernel, &counts.rules, faults);
+    vec_done(&ops);
+    if (r < 0)
+        return r;
+    *ret_counts = counts;
+    return faults_none(faults) ? 0 : -EIO;
+}

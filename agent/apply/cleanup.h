@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes what is ours out of the kernel, without objects, plan or daemon: `agentctl cleanup`, and
+ * the dead-man. Only protocol numbers decide, so that it works after a crash and for what another
+ * version wrote. Doing it twice does nothing the second time.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/fault.h"
+
+enum cleanup_scope {
+    CLEANUP_ALL,               /* routes of all three tables, and rules */
+    CLEANUP_SERVICE_ADDRESSES, /* only their announcements: blocks and guards stay */
+};
+
+struct cleanup_counts {
+    uint32_t routes, rules; /* that were removed */
+};
+
+/*
+ * Returns 0; -EIO if the kernel refused something, each a fault; or what opening the kernel's
+ * tables said.
+ */
+int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
+                   struct cleanup_counts *ret_counts, struct faults *faults);
