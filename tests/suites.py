@@ -87,6 +87,7 @@ def unit_suite():
     log.unlink(missing_ok=True)
     code, output = run(
         "meson", "test", "-C", str(BUILD), "--no-rebuild", "--print-errorlogs", "-t", "5",
+        "--suite", "unit",
         log=BUILD / "unit.log",
     )
     result = Result(output=output)
@@ -107,11 +108,11 @@ def unit_suite():
     return result
 
 
-def pytest_suite(name, workers):
+def pytest_suite(name, workers, folder=None):
     """A folder of pytest tests, counted by the report that pytest writes."""
-    folder = TESTS / name
+    folder = TESTS / (folder or name)
     if not list(folder.rglob("test_*.py")):
-        return Result(not_run=[f"tests/{name} has no tests"])
+        return Result(not_run=[f"{folder} has no tests"])
     report = BUILD / f"{name}.xml"
     report.unlink(missing_ok=True)
     code, output = run(
@@ -119,6 +120,7 @@ def pytest_suite(name, workers):
         "--timeout", "300", "--junitxml", str(report), "-p", "no:cacheprovider",
         log=BUILD / f"{name}.log", FINGERPOST_BUILD=str(BUILD),
         AGENTCTL=str(BUILD / "agent" / "agentctl" / "agentctl"),
+        ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
     )
     result = Result(output=output)
     if not report.exists():
@@ -149,7 +151,7 @@ SUITES = {
     "unit": unit_suite,
     "check": lambda: pytest_suite("check", 2),
     "golden": lambda: pytest_suite("golden", 2),
-    "cli": lambda: pytest_suite("cli", 2),
+    "cli": lambda: pytest_suite("cli", 2, "unit/agentctl"),
     "netns": netns_suite,
 }
 
