@@ -95,7 +95,8 @@ def pages(lab):
         for pod in node.pods.values():
             for address in (pod.address4, pod.address6):
                 page = f"{pod.role} on {node}\n"
-                expect(f"http://{address} says: {page.strip()}",
+                host = f"[{address}]" if ":" in address else address
+                expect(f"http://{host} says: {page.strip()}",
                        lambda: lab.client.fetch(address), page)
 
 

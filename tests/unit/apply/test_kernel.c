@@ -318,7 +318,7 @@ static void rules_of_others(void **state)
     static const char *const more[] = {
         "from 10.0.0.0/8", "to 10.0.0.0/8", "fwmark 5",
         "oif lo",          "tos 4",         "uidrange 1-5",
-        "ipproto udp",     "dport 53",      "suppress_prefixlength 0",
+        "ipproto 17",      "dport 53",      "suppress_prefixlength 0",
     };
     for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
         char command[120];
