@@ -104,19 +104,19 @@ def test_waits_for_an_agent_that_comes_later(ctl):
 
 def test_says_what_it_waited_for(ctl, agent):
     agent({"/v1/status": (200, generations(5, 3))})
-    assert ctl.run("--wait=60ms") == (
+    assert ctl.run("--wait=2s") == (
         1,
         "",
-        "agentctl: waited 60ms for manifests: change 3 of 5 is applied\n",
+        "agentctl: waited 2s for manifests: change 3 of 5 is applied\n",
     )
 
 
 def test_says_that_the_pass_did_not_come(ctl, agent):
     agent({"/v1/status": (200, status(routes__complete=False))})
-    assert ctl.run("--wait=60ms") == (
+    assert ctl.run("--wait=2s") == (
         1,
         "",
-        "agentctl: waited 60ms for the first complete pass\n",
+        "agentctl: waited 2s for the first complete pass\n",
     )
 
 
