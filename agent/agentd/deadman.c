@@ -84,6 +84,8 @@ int deadman_run(const struct config *config)
     }
     CLEANUP(sd_event_unrefp) sd_event *event = NULL;
     CLEANUP(retry_timer_freep) struct retry_timer *timer = NULL;
+    /* Not floating: such an inotify source keeps systemd 252's loop from ever being freed. */
+    CLEANUP(sd_event_source_disable_unrefp) sd_event_source *watch = NULL;
     int r = sd_event_new(&event);
     if (r >= 0)
         r = add_signals(event);
@@ -91,7 +93,7 @@ int deadman_run(const struct config *config)
         r = retry_timer_new(event, SD_EVENT_PRIORITY_NORMAL, on_time, &deadman, &timer);
     deadman.timer = timer;
     if (r >= 0)
-        r = sd_event_add_inotify(event, NULL, config->paths.state, IN_CLOSE_WRITE, on_lock_file,
+        r = sd_event_add_inotify(event, &watch, config->paths.state, IN_CLOSE_WRITE, on_lock_file,
                                  &deadman);
     if (r < 0) {
         log_error("cannot watch %s: %s", config->paths.state, strerror(-r));

@@ -9,6 +9,34 @@ VIP = "203.0.113.10"
 VIP6 = "fd00:203::10"
 GUARD_METRIC = 4278198272
 
+# What kube-proxy does in nftables mode, for one service.
+NAT = """
+table inet nat {
+    chain services {
+        ip daddr %(vip)s tcp dport 80 dnat ip to %(pod)s:80
+        ip6 daddr %(vip6)s tcp dport 80 dnat ip6 to [%(pod6)s]:80
+    }
+    chain prerouting {
+        type nat hook prerouting priority dstnat
+        jump services
+    }
+    chain output {
+        type nat hook output priority -100
+        jump services
+    }
+    chain postrouting {
+        type nat hook postrouting priority srcnat
+        ct status dnat fib saddr type local masquerade
+    }
+}
+"""
+
+
+def nat(pod):
+    """Lets the pod's node serve web's addresses by this pod, in kube-proxy's place."""
+    values = {"vip": VIP, "vip6": VIP6, "pod": pod.address4, "pod6": pod.address6}
+    pod.node.run("nft", "-f", "-", text=NAT % values)
+
 
 def pod_address(node, family=4, index=1):
     """The address that the node's index-th pod has, or would have."""

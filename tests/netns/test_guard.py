@@ -6,34 +6,11 @@ import errno
 from pathlib import Path
 
 import pytest
-from cluster import VIP, VIP6, pod_address, start
+from cluster import VIP, VIP6, nat, pod_address, start
 
 UNREACHABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH}
 
 CONF = Path("/proc/sys/net/ipv4/conf")
-
-# What kube-proxy does in nftables mode, for one service.
-NAT = """
-table inet nat {
-    chain services {
-        ip daddr %(vip)s tcp dport 80 dnat ip to %(pod)s:80
-        ip6 daddr %(vip6)s tcp dport 80 dnat ip6 to [%(pod6)s]:80
-    }
-    chain prerouting {
-        type nat hook prerouting priority dstnat
-        jump services
-    }
-    chain output {
-        type nat hook output priority -100
-        jump services
-    }
-    chain postrouting {
-        type nat hook postrouting priority srcnat
-        ct status dnat fib saddr type local masquerade
-    }
-}
-"""
-
 
 def strict(host):
     """True if rp_filter is 1 on every interface."""
@@ -68,8 +45,7 @@ def test_what_is_mapped_works(lab):
     neighbour = lab.pod(node1, "neighbour")
     for pod in (pod1, pod2):
         pod.serve()
-        values = {"vip": VIP, "vip6": VIP6, "pod": pod.address4, "pod6": pod.address6}
-        pod.node.run("nft", "-f", "-", text=NAT % values)
+        nat(pod)
     for address in (VIP, VIP6):
         assert lab.client.fetch(address).startswith("pod-")
         assert node1.fetch(address) == neighbour.fetch(address) == "pod-one on node1\n"
