@@ -121,6 +121,13 @@ static uint64_t loaded_generation(void *context)
     return manifest_source_loaded_generation(agent->source);
 }
 
+/* What inotify cannot tell of: a change behind a link that leads out of the folder. */
+static void on_doubt(void *context)
+{
+    struct agent *agent = context;
+    manifest_source_rescan(agent->source);
+}
+
 static void on_fault(enum fault_change change, const struct held_fault *fault, void *context)
 {
     (void)context;
@@ -198,6 +205,7 @@ static int open_kernel(struct agent *agent)
         .event = agent->event,
         .engine = &agent->engine,
         .loaded_generation = loaded_generation,
+        .doubt = on_doubt,
         .passed = on_passed,
         .context = agent,
     };

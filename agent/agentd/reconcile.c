@@ -237,6 +237,7 @@ static void on_full_timer(void *context)
     int r = kernel_resync(reconciler->options.engine->kernel);
     if (r < 0)
         log_error("dumping the kernel's tables: %s", strerror(-r));
+    reconciler->options.doubt(reconciler->options.context);
     reconciler_schedule(reconciler, true);
     retry_timer_arm(reconciler->full_timer, FULL_PASS_MS);
 }

@@ -17,6 +17,8 @@ struct reconcile_options {
     struct route_engine *engine;
     /* The generation up to which the source's events are in the store; see source/manifest.h. */
     uint64_t (*loaded_generation)(void *context);
+    /* Called before the periodic pass over everything: sources compare what they have, too. */
+    void (*doubt)(void *context);
     /* Called after each complete pass. */
     void (*passed)(void *context);
     void *context;
