@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo shows what it promises, and leaves nothing behind."""
 
+import os
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from lab import label_of, wait
+from lab.agent import build_folder
 from lab.reaper import PYTHON, ROOT, marked_processes, namespaces
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -16,6 +18,7 @@ def demo(name, *options):
     return subprocess.Popen(
         [PYTHON, "-m", "lab.demo", "--name", name, *options],
         cwd=TESTS,
+        env={**os.environ, "FINGERPOST_BUILD": str(build_folder())},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
