@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One reply of BIRD's control protocol, taken in as the bytes come.
+ *
+ *     1002-text      an item with code 1002; more follows
+ *      text          (a blank first) the same code again
+ *     0000 text      the last line, perhaps without text
+ *     +text          said unasked: a line of BIRD's log
+ *
+ * Meaning is in the codes: 0xxx done, 1xxx an entry, 2xxx a heading, 8xxx and 9xxx refused.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "base/vec.h"
+
+enum {
+    BIRD_LINE_MAX = 4096,
+    BIRD_REPLY_MAX = 4 * 1024 * 1024, /* of text, without the codes */
+};
+
+struct bird_line {
+    uint16_t code;
+    uint32_t offset; /* in the reply's text */
+};
+
+struct bird_reply {
+    VEC(struct bird_line) lines; /* the last one ends the reply */
+    struct text text;            /* every line's, each with a NUL behind it */
+    bool complete;
+    /* Lines said unasked go here as they come; NULL: nowhere. */
+    void (*unasked)(const char *line, void *context);
+    void *context;
+    /* The line that is coming in. */
+    size_t partial_length;
+    char partial[BIRD_LINE_MAX + 1];
+};
+
+/*
+ * Takes in bytes up to the end of a reply. Returns 0 with the number of bytes used: less than
+ * `size` only if the reply is complete. -EPROTO if they are not the protocol, -EFBIG above a limit,
+ * -ENOMEM; then nothing more may be fed.
+ */
+int bird_reply_feed(struct bird_reply *reply, const char *bytes, size_t size, size_t *ret_used);
+
+/* A line's text without its code. Borrowed until the next feed. */
+const char *bird_reply_text(const struct bird_reply *reply, const struct bird_line *line);
+
+/* The code and text of the last line of a complete reply. */
+unsigned bird_reply_code(const struct bird_reply *reply);
+const char *bird_reply_last(const struct bird_reply *reply);
+
+/* True if BIRD did what was asked: no code from 8000 on. */
+bool bird_reply_ok(const struct bird_reply *reply);
+
+/* Ready for the next reply; memory is given back. */
+void bird_reply_clear(struct bird_reply *reply);
