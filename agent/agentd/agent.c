@@ -4,7 +4,7 @@
  * the opposite order. The parts do not know each other; they meet in the store, the status and the
  * reconciler's schedule.
  *
- *   lock -> kernel mirror -> engine -> reconciler -> standing -> API -> source
+ *   lock -> kernel mirror -> engine -> reconciler -> standing -> BIRD -> API -> source
  *
  * The source comes last, so that the first thing it reads is planned against a mirror that is
  * complete. READY is sent after the first pass over everything that a synced source allows.
@@ -19,6 +19,7 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 
+#include "agentd/bgp.h"
 #include "agentd/notify.h"
 #include "agentd/reconcile.h"
 #include "agentd/reload.h"
@@ -45,6 +46,7 @@ struct agent {
     struct route_engine engine;
     struct reconciler *reconciler;
     struct standing_keeper *standing;
+    struct bgp *bgp;
     struct api_state api_state;
     struct api api;
     struct http_server *socket, *tcp;
@@ -57,17 +59,21 @@ struct agent {
 static void notify(struct agent *agent)
 {
     const struct route_status *routes = &agent->status.routes;
+    const struct bird_status *bird = &agent->status.bird;
     size_t faults = fault_book_count(agent->status.faults);
-    AUTOFREE char *text =
-        text_format("%u addresses announced, %u withheld, %u blocks, %zu faults%s",
-                    routes->announced, routes->withheld, routes->blocks, faults,
-                    agent->status.source.synced ? "" : ", waiting for the manifests");
-    if (text)
-        notifier_status(agent->notifier, text);
+    AUTOTEXT struct text text = { 0 };
+    text_addf(&text, "%u addresses announced, %u withheld, %u blocks, ", routes->announced,
+              routes->withheld, routes->blocks);
+    if (bird->reachable)
+        text_addf(&text, "%zu/%zu peers, ", bird_established(bird), bird->peers.count);
+    text_addf(&text, "%zu faults%s", faults,
+              agent->status.source.synced ? "" : ", waiting for the manifests");
+    if (text_error(&text) == 0)
+        notifier_status(agent->notifier, text_str(&text));
     if (!agent->ready && routes->complete) {
         agent->ready = true;
         agent->status.phase = PHASE_RUNNING;
-        log_notice("ready: %s", text ? text : "first pass complete");
+        log_notice("ready: %s", text_str(&text));
         notifier_send(agent->notifier, "READY=1");
     }
 }
@@ -78,7 +84,13 @@ static void on_passed(void *context)
     if (agent->status.source.synced)
         standing_observe_node(agent->standing,
                               store_get(agent->store, KIND_NODE, "", agent->config->node));
+    bgp_passed(agent->bgp);
     notify(agent);
+}
+
+static void on_bird_changed(void *context)
+{
+    notify(context);
 }
 
 static void on_standing(enum standing standing, void *context)
@@ -153,6 +165,14 @@ static void on_public_api(const struct http_request *request, struct http_reply 
     api_handle_public(request, reply, &agent->api_state);
 }
 
+/* Routes go on without: what BIRD says is to be known, not needed. */
+static void watch_bird(struct agent *agent)
+{
+    int r = bgp_configure(agent->bgp, agent->config);
+    if (r < 0)
+        log_error("cannot watch BIRD at %s: %s", agent->config->bird.socket, strerror(-r));
+}
+
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
 {
     struct agent *agent = context;
@@ -171,6 +191,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         standing_set_config(agent->standing, fresh);
         agent->status.node = fresh->node;
         agent->status.nat_enabled = fresh->services.enabled;
+        watch_bird(agent);
         config_free(old);
     }
     manifest_source_rescan(agent->source);
@@ -224,6 +245,22 @@ static int open_standing(struct agent *agent)
     int r = standing_new(&options, &agent->standing);
     if (r < 0)
         log_error("cannot read %s/standing.json: %s", agent->config->paths.state, strerror(-r));
+    return r;
+}
+
+static int open_bird(struct agent *agent)
+{
+    struct bgp_options options = {
+        .event = agent->event,
+        .status = &agent->status,
+        .installed = kernel_routes(agent->kernel),
+        .timing = &bird_timing_default,
+        .changed = on_bird_changed,
+        .context = agent,
+    };
+    int r = bgp_new(&options, &agent->bgp);
+    if (r == 0)
+        watch_bird(agent);
     return r;
 }
 
@@ -350,6 +387,8 @@ int agent_new(const char *config_path, struct config *config, struct agent **ret
     if (r == 0)
         r = open_standing(agent);
     if (r == 0)
+        r = open_bird(agent);
+    if (r == 0)
         r = open_api(agent);
     if (r == 0)
         r = start_source(agent);
@@ -380,6 +419,7 @@ void agent_free(struct agent *agent)
     http_server_free(agent->tcp);
     http_server_free(agent->socket);
     standing_free(agent->standing);
+    bgp_free(agent->bgp);
     reconciler_free(agent->reconciler);
     if (agent->kernel)
         route_engine_done(&agent->engine);

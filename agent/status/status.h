@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "status/bird_status.h"
 #include "status/fault_book.h"
 #include "status/standing_status.h"
 
@@ -45,5 +46,6 @@ struct status {
     struct source_status source;
     struct route_status routes;
     struct standing_status standing;
+    struct bird_status bird;
     struct fault_book *faults;
 };

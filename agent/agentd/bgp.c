@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Turns BIRD's view into status and faults, after each poll of client/bird.h.
+ *
+ * That BIRD can't be asked is a line in status and no fault: routes may well be announced all the
+ * same, and whether BIRD has to run here is not ours to know. What was known of its sessions is
+ * forgotten then, and their faults go.
+ *
+ * The numbers of routes that BIRD has learned and that the kernel has are never taken at the same
+ * instant. They must differ for some seconds, in every poll, before that is a fault; as long as it
+ * is undecided, BIRD is asked again soon; likewise while a session has only just been started. An
+ * overflow seen in its log is held for some minutes,
+ * for BIRD's next scan mends the routes but not the configuration.
+ */
+#include "agentd/bgp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentd/bgp_faults.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "plan/route_table.h"
+
+#define DIFFERS_MS  (5 * SECOND_MS)
+#define OVERFLOW_MS (10 * MINUTE_MS)
+
+struct bgp {
+    struct bgp_options options;
+    struct bird_client *client; /* NULL: BIRD is not asked */
+    char *socket;
+    uint32_t table;
+    int64_t differs_since_ms[BGP_FAMILIES]; /* monotonic; 0: equal or unknown */
+    uint64_t operations;                    /* of the passes so far */
+    bool was_reachable;
+};
+
+static void fill_peer(const struct bird_session *session, struct bgp_peer *peer)
+{
+    const struct bird_protocol *protocol = &session->protocol;
+    *peer = (struct bgp_peer){
+        .asn = protocol->asn,
+        .established = strcmp(protocol->bgp_state, "Established") == 0,
+        .disabled = strcmp(protocol->state, "down") == 0 && !*protocol->last_error,
+        .since_wall_ms = session->since_wall_ms,
+        .received = -1,
+        .announced = -1,
+        .filtered = session->filtered,
+        .listed = session->listed,
+    };
+    memcpy(peer->name, protocol->name, sizeof(peer->name));
+    memcpy(peer->address, protocol->neighbor, sizeof(peer->address));
+    memcpy(peer->state, protocol->bgp_state, sizeof(peer->state));
+    memcpy(peer->bfd, session->bfd, sizeof(peer->bfd));
+    memcpy(peer->last_error, protocol->last_error, sizeof(peer->last_error));
+    for (int family = 0; family < BGP_FAMILIES; family++) {
+        const struct bird_channel *channel = &protocol->channels[family];
+        peer->exports[family] = channel->present && channel->exports;
+        if (channel->present && channel->imported >= 0)
+            peer->received = MAX(peer->received, 0) + channel->imported;
+        if (channel->present && channel->exported >= 0)
+            peer->announced = MAX(peer->announced, 0) + channel->exported;
+    }
+}
+
+static int add_peer(struct bird_status *bird, const struct bird_session *session)
+{
+    struct bgp_peer peer;
+    fill_peer(session, &peer);
+    int r = vec_reserve(&peer.networks, session->networks.count);
+    if (r == 0)
+        r = vec_push(&bird->peers, peer);
+    if (r < 0) {
+        vec_done(&peer.networks);
+        return r;
+    }
+    struct bgp_peer *added = &bird->peers.items[bird->peers.count - 1];
+    vec_each(const struct prefix, network, &session->networks)
+        added->networks.items[added->networks.count++] = *network;
+    return 0;
+}
+
+/* Our routes in the table that BIRD reads, by family. */
+static void count_expected(const struct bgp *bgp, int64_t expected[BGP_FAMILIES])
+{
+    const struct sorted *installed = bgp->options.installed;
+    const struct route key = { .table = bgp->table };
+    expected[BGP_IPV4] = expected[BGP_IPV6] = 0;
+    for (size_t i = sorted_lower_bound(installed, &key); i < installed->count; i++) {
+        const struct route *route = sorted_at(installed, i);
+        if (route->table != bgp->table)
+            return;
+        if (route_is_ours(route, bgp->table))
+            expected[route->prefix.ip.family == IP_V4 ? BGP_IPV4 : BGP_IPV6]++;
+    }
+}
+
+static int fill_status(struct bgp *bgp, const struct bird_view *view)
+{
+    struct bird_status *bird = &bgp->options.status->bird;
+    bird_status_clear(bird);
+    bird->reachable = view->reachable;
+    bird->since_wall_ms = view->since_wall_ms;
+    memcpy(bird->error, view->error, sizeof(bird->error));
+    memcpy(bird->version, view->facts.version, sizeof(bird->version));
+    memcpy(bird->learned, view->facts.learned, sizeof(bird->learned));
+    count_expected(bgp, bird->expected);
+    bird->log_heard = view->log_heard;
+    bird->overflows = view->overflows;
+    int r = 0;
+    for (size_t i = 0; i < view->facts.sessions.count && r == 0; i++)
+        r = add_peer(bird, &view->facts.sessions.items[i]);
+    return r;
+}
+
+static void report(struct bgp *bgp, const char *group, const struct faults *faults)
+{
+    (void)fault_book_replace(bgp->options.status->faults, "bgp", group, faults, clock_wall_ms());
+}
+
+/* True if any family differs; what has done so for long is a fault. */
+static bool report_learned(struct bgp *bgp, const struct bird_status *bird, int64_t now_ms,
+                           bool *undecided)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    bool lasting[BGP_FAMILIES] = { false }, any = false;
+    for (int family = 0; family < BGP_FAMILIES; family++) {
+        int64_t *since_ms = &bgp->differs_since_ms[family];
+        if (bird->learned[family] < 0 || bird->learned[family] == bird->expected[family]) {
+            *since_ms = 0;
+            continue;
+        }
+        if (*since_ms == 0)
+            *since_ms = now_ms;
+        lasting[family] = now_ms - *since_ms >= DIFFERS_MS;
+        *undecided |= !lasting[family];
+        any = true;
+    }
+    bgp_learned_faults(bird, lasting, bgp->table, &faults);
+    report(bgp, "learned", &faults);
+    return any;
+}
+
+static void report_faults(struct bgp *bgp, const struct bird_view *view)
+{
+    const struct bird_status *bird = &bgp->options.status->bird;
+    AUTOFAULTS struct faults sessions = { 0 }, filters = { 0 }, overflows = { 0 };
+    int64_t now_ms = clock_mono_ms();
+    bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);
+    bgp_filter_faults(bird, bgp->options.installed, bgp->table, &filters);
+    report(bgp, "sessions", &sessions);
+    report(bgp, "filters", &filters);
+    bool differs = report_learned(bgp, bird, now_ms, &undecided);
+    if (view->overflows > 0 && (differs || now_ms - view->last_overflow_mono_ms < OVERFLOW_MS))
+        bgp_overflow_faults(&overflows);
+    report(bgp, "overflow", &overflows);
+    if (undecided)
+        bird_client_poll_soon(bgp->client);
+}
+
+static void clear_faults(struct bgp *bgp)
+{
+    static const char *const groups[] = { "sessions", "filters", "learned", "overflow" };
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        report(bgp, groups[i], NULL);
+    memset(bgp->differs_since_ms, 0, sizeof(bgp->differs_since_ms));
+}
+
+static void log_change(struct bgp *bgp, const struct bird_view *view)
+{
+    if (view->reachable && !bgp->was_reachable)
+        log_info("BIRD %s answers at %s", view->facts.version, bgp->socket);
+    else if (!view->reachable)
+        log_warning("%s", view->error);
+    bgp->was_reachable = view->reachable;
+}
+
+static void on_bird(void *context)
+{
+    struct bgp *bgp = context;
+    const struct bird_view *view = bird_client_view(bgp->client);
+    log_change(bgp, view);
+    int r = fill_status(bgp, view);
+    if (r < 0)
+        log_warning("no memory to keep what BIRD says");
+    else if (view->reachable)
+        report_faults(bgp, view);
+    else
+        clear_faults(bgp);
+    bgp->options.changed(bgp->options.context);
+}
+
+static void close_client(struct bgp *bgp)
+{
+    bird_client_free(bgp->client);
+    bgp->client = NULL;
+    bgp->was_reachable = false;
+    bgp->options.status->bird.socket = NULL;
+    bird_status_clear(&bgp->options.status->bird);
+    clear_faults(bgp);
+    free(bgp->socket);
+    bgp->socket = NULL;
+}
+
+int bgp_configure(struct bgp *bgp, const struct config *config)
+{
+    const char *path = config->bird.socket;
+    bgp->table = config->routes.table;
+    if (path && bgp->socket && strcmp(path, bgp->socket) == 0)
+        return 0;
+    close_client(bgp);
+    if (!path)
+        return 0;
+    bgp->socket = strdup(path);
+    if (!bgp->socket)
+        return -ENOMEM;
+    bgp->options.status->bird.socket = bgp->socket;
+    const struct bird_options options = {
+        .event = bgp->options.event,
+        .socket = path,
+        .timing = bgp->options.timing,
+        .changed = on_bird,
+        .context = bgp,
+    };
+    return bird_client_new(&options, &bgp->client);
+}
+
+void bgp_passed(struct bgp *bgp)
+{
+    const struct route_status *routes = &bgp->options.status->routes;
+    uint64_t operations = routes->added + routes->replaced + routes->deleted;
+    if (operations == bgp->operations || !bgp->client)
+        return;
+    bgp->operations = operations;
+    bird_client_poll_soon(bgp->client);
+}
+
+int bgp_new(const struct bgp_options *options, struct bgp **ret_bgp)
+{
+    struct bgp *bgp = calloc(1, sizeof(*bgp));
+    if (!bgp)
+        return -ENOMEM;
+    bgp->options = *options;
+    bird_status_clear(&options->status->bird);
+    *ret_bgp = bgp;
+    return 0;
+}
+
+void bgp_free(struct bgp *bgp)
+{
+    if (!bgp)
+        return;
+    bird_client_free(bgp->client);
+    bgp->options.status->bird.socket = NULL;
+    bird_status_clear(&bgp->options.status->bird);
+    free(bgp->socket);
+    free(bgp);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * BIRD's state as faults. Pure; bgp.c decides when a difference has lasted long enough.
+ *
+ * A fault is the same fault as long as its words are, so what changes from poll to poll (BGP's
+ * state while it tries, counts) is not among the words; it is in the documents.
+ */
+#include "agentd/bgp_faults.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "plan/route_table.h"
+
+enum { NAMED = 5 };
+
+#define CONNECT_MS (10 * SECOND_MS)
+
+static void session_fault(const struct bgp_peer *peer, struct faults *faults)
+{
+    AUTOFREE char *place = text_format("%s %s", peer->name, peer->address);
+    if (!place) {
+        faults->incomplete = true;
+    } else if (peer->disabled) {
+        AUTOFREE char *remedy = text_format("birdc enable %s, or remove it from BIRD's "
+                                            "configuration",
+                                            peer->name);
+        faults_add(faults, place, remedy, "the session is disabled in BIRD");
+    } else {
+        AUTOFREE char *remedy = text_format("ask the peer's side for its reason; check: ping %s; "
+                                            "birdc show protocols all %s",
+                                            peer->address, peer->name);
+        faults_add(faults, place, remedy, "the session with AS %u is down: %s", peer->asn,
+                   *peer->last_error ? peer->last_error : "BIRD has no error to tell");
+    }
+}
+
+/* Connecting, with nothing that has failed yet: as after a restart of BIRD. */
+static bool may_come_up(const struct bgp_peer *peer, int64_t wall_ms)
+{
+    int64_t age_ms = wall_ms - peer->since_wall_ms;
+    return !peer->disabled && !*peer->last_error && age_ms >= 0 && age_ms < CONNECT_MS;
+}
+
+bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct faults *faults)
+{
+    bool undecided = false;
+    vec_each(const struct bgp_peer, peer, &bird->peers) {
+        if (peer->established)
+            continue;
+        if (may_come_up(peer, wall_ms))
+            undecided = true;
+        else
+            session_fault(peer, faults);
+    }
+    return undecided;
+}
+
+/* True if a route of ours to that network stands in the table that BIRD reads. */
+static bool stands(const struct sorted *installed, uint32_t table, const struct prefix *prefix)
+{
+    const struct route key = { .table = table, .prefix = *prefix };
+    for (size_t i = sorted_lower_bound(installed, &key); i < installed->count; i++) {
+        const struct route *route = sorted_at(installed, i);
+        if (route->table != table || prefix_cmp(&route->prefix, prefix) != 0)
+            return false;
+        if (route_is_ours(route, table))
+            return true;
+    }
+    return false;
+}
+
+/* The networks that count, the first few by name. */
+static size_t name_networks(const struct bgp_peer *peer, const struct sorted *installed,
+                            uint32_t table, struct text *names)
+{
+    size_t count = 0;
+    vec_each(const struct prefix, network, &peer->networks) {
+        char buffer[PREFIX_STRLEN];
+        if (!stands(installed, table, network))
+            continue;
+        if (count++ < NAMED)
+            text_addf(names, "%s%s", names->length ? ", " : ": ", prefix_str(network, buffer));
+    }
+    if (count > NAMED)
+        text_addf(names, " and %zu more", count - NAMED);
+    return count;
+}
+
+static void filter_fault(const struct bgp_peer *peer, const struct sorted *installed,
+                         uint32_t table, struct faults *faults)
+{
+    AUTOTEXT struct text names = { 0 };
+    size_t count = name_networks(peer, installed, table, &names);
+    if (!peer->listed && peer->filtered > 0)
+        count = (size_t)peer->filtered;
+    if (count == 0)
+        return;
+    AUTOFREE char *remedy = text_format("look at the export filter of %s in BIRD's configuration; "
+                                        "see: birdc show route noexport %s",
+                                        peer->name, peer->name);
+    faults_add(faults, peer->name, remedy,
+               "%zu route%s of table %u %s filtered, this peer does "
+               "not get %s%s",
+               count, count == 1 ? "" : "s", table, count == 1 ? "is" : "are",
+               count == 1 ? "it" : "them", text_str(&names));
+    faults->incomplete |= text_error(&names) < 0;
+}
+
+void bgp_filter_faults(const struct bird_status *bird, const struct sorted *installed,
+                       uint32_t table, struct faults *faults)
+{
+    vec_each(const struct bgp_peer, peer, &bird->peers)
+        filter_fault(peer, installed, table, faults);
+}
+
+void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_FAMILIES],
+                        uint32_t table, struct faults *faults)
+{
+    static const char *const names[] = { [BGP_IPV4] = "IPv4", [BGP_IPV6] = "IPv6" };
+    for (int family = 0; family < BGP_FAMILIES; family++) {
+        if (!differs[family])
+            continue;
+        if (bird->learned[family] > bird->expected[family])
+            faults_add(faults, names[family],
+                       "make BIRD scan the table again: birdc reload, with the name of its kernel "
+                       "protocol",
+                       "BIRD still has %s routes that are gone from table %u", names[family],
+                       table);
+        else if (bird->learned[family] == 0)
+            faults_add(faults, names[family],
+                       "BIRD needs a kernel protocol with this table, this family and `learn`; "
+                       "see birdconf/",
+                       "BIRD has learned no %s route of table %u", names[family], table);
+        else
+            faults_add(faults, names[family],
+                       "set `netlink rx buffer 67108864;` in BIRD's kernel protocols; to scan the "
+                       "table again: birdc reload, with the name of the kernel protocol",
+                       "BIRD has not learned all %s routes of table %u", names[family], table);
+    }
+}
+
+void bgp_overflow_faults(struct faults *faults)
+{
+    faults_add(faults, "BIRD", "set `netlink rx buffer 67108864;` in BIRD's kernel protocols",
+               "BIRD lost notifications of the kernel: until its next scan it may lack routes");
+}

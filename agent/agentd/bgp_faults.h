@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What in BIRD's state an operator should act upon. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/fault.h"
+#include "base/sorted.h"
+#include "status/bird_status.h"
+
+/*
+ * Sessions that are down. True if there are some that have only just been started and may yet come
+ * up; these are no faults so far.
+ */
+bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct faults *faults);
+
+/* Routes of ours that stand in the kernel (`installed`) and that a peer is not given. */
+void bgp_filter_faults(const struct bird_status *bird, const struct sorted *installed,
+                       uint32_t table, struct faults *faults);
+
+/* The families of which BIRD has for long had more or fewer routes than the kernel. */
+void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_FAMILIES],
+                        uint32_t table, struct faults *faults);
+
+/* BIRD lost notifications of the kernel. */
+void bgp_overflow_faults(struct faults *faults);

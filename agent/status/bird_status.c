@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Questions about BIRD that more than one document asks.
+ *
+ * That a route is exported is concluded, not seen: BIRD is asked for what its filters keep back,
+ * which is short, and not for all that it exports. The conclusion needs BIRD to have learned every
+ * route of the family, so it is withheld while the counts differ.
+ */
+#include "status/bird_status.h"
+
+#include <string.h>
+
+static bool network_listed(const struct bgp_peer *peer, const struct prefix *prefix)
+{
+    size_t low = 0, high = peer->networks.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int r = prefix_cmp(&peer->networks.items[middle], prefix);
+        if (r == 0)
+            return true;
+        if (r < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp_peer *peer,
+                                const struct prefix *prefix)
+{
+    int family = prefix->ip.family == IP_V4 ? BGP_IPV4 : BGP_IPV6;
+    if (!peer->established)
+        return PEER_DOWN;
+    if (!peer->exports[family])
+        return PEER_NOT_MEANT;
+    if (network_listed(peer, prefix))
+        return PEER_FILTERED;
+    if (!peer->listed || bird->learned[family] != bird->expected[family])
+        return PEER_UNKNOWN;
+    return PEER_EXPORTED;
+}
+
+const char *peer_export_name(enum peer_export export)
+{
+    static const char *const names[] = {
+        [PEER_EXPORTED] = "exported", [PEER_DOWN] = "session-down", [PEER_NOT_MEANT] = "not-meant",
+        [PEER_FILTERED] = "filtered", [PEER_UNKNOWN] = "unknown",
+    };
+    return names[export];
+}
+
+const char *peer_export_text(enum peer_export export)
+{
+    static const char *const texts[] = {
+        [PEER_EXPORTED] = "exported",
+        [PEER_DOWN] = "the session is down",
+        [PEER_NOT_MEANT] = "BIRD exports nothing of this family to this peer",
+        [PEER_FILTERED] = "BIRD's filters keep it back",
+        [PEER_UNKNOWN] = "not known: BIRD has not said, or has not learned all routes",
+    };
+    return texts[export];
+}
+
+size_t bird_established(const struct bird_status *bird)
+{
+    size_t count = 0;
+    vec_each(const struct bgp_peer, peer, &bird->peers)
+        count += peer->established;
+    return count;
+}
+
+int64_t bird_announced(const struct bird_status *bird)
+{
+    int64_t sum = 0;
+    vec_each(const struct bgp_peer, peer, &bird->peers) {
+        if (peer->announced > 0 && __builtin_add_overflow(sum, peer->announced, &sum))
+            return INT64_MAX;
+    }
+    return sum;
+}
+
+void bird_status_clear(struct bird_status *bird)
+{
+    vec_each(struct bgp_peer, peer, &bird->peers)
+        vec_done(&peer->networks);
+    vec_done(&bird->peers);
+    *bird = (struct bird_status){ .socket = bird->socket, .learned = { -1, -1 } };
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What BIRD says of itself and of our routes. Written by agentd/bgp.c, read by api. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/vec.h"
+
+enum { BGP_IPV4, BGP_IPV6, BGP_FAMILIES };
+
+/* A BGP session that BIRD is configured for. */
+struct bgp_peer {
+    char name[66]; /* of BIRD's protocol */
+    char address[64];
+    uint32_t asn; /* 0 unknown */
+    char state[24];
+    bool established;
+    bool disabled; /* by an operator, in BIRD */
+    int64_t since_wall_ms;
+    char bfd[16];                /* "Up", ...; "" without BFD */
+    char last_error[160];        /* "" none */
+    int64_t received, announced; /* prefixes of both families; -1 unknown */
+    bool exports[BGP_FAMILIES];  /* has that channel, and its filter lets something through */
+    /* Of our routes, those that its filters keep back. */
+    int64_t filtered; /* -1 unknown */
+    bool listed;      /* `networks` has all of them, sorted; else unknown or too many */
+    VEC(struct prefix) networks;
+};
+
+struct bird_status {
+    const char *socket; /* NULL: BIRD is not asked */
+    bool reachable;
+    char error[256]; /* why not; "" at the very start */
+    int64_t since_wall_ms;
+    char version[32];
+    VEC(struct bgp_peer) peers;
+    int64_t learned[BGP_FAMILIES];  /* our routes that BIRD has; -1 unknown */
+    int64_t expected[BGP_FAMILIES]; /* those in the kernel when it was asked */
+    bool log_heard;                 /* else overflows go unnoticed */
+    uint64_t overflows;             /* netlink messages lost, since the connection was made */
+};
+
+/* Whether a route of ours goes to a peer. */
+enum peer_export {
+    PEER_EXPORTED,
+    PEER_DOWN,
+    PEER_NOT_MEANT, /* no channel for the family, or one that exports nothing on purpose */
+    PEER_FILTERED,
+    PEER_UNKNOWN, /* BIRD did not say, or has not learned all routes */
+};
+
+/* For a route that stands in the kernel. */
+enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp_peer *peer,
+                                const struct prefix *prefix);
+/* "exported", "session-down", "not-meant", "filtered", "unknown"; and in words. */
+const char *peer_export_name(enum peer_export export);
+const char *peer_export_text(enum peer_export export);
+
+/* How many peers are established, and what is announced to all of them together. */
+size_t bird_established(const struct bird_status *bird);
+int64_t bird_announced(const struct bird_status *bird);
+
+/* Forgets peers and counts; the socket stays. */
+void bird_status_clear(struct bird_status *bird);
