@@ -57,6 +57,7 @@ int verb_status(const struct ctl *ctl, char **args);
 int verb_faults(const struct ctl *ctl, char **args);
 int verb_routes(const struct ctl *ctl, char **args);
 int verb_blocks(const struct ctl *ctl, char **args);
+int verb_peers(const struct ctl *ctl, char **args);
 int verb_services(const struct ctl *ctl, char **args);
 int verb_explain(const struct ctl *ctl, char **args);
 int verb_diff(const struct ctl *ctl, char **args);

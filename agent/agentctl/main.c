@@ -45,6 +45,7 @@ static const struct verb verbs[] = {
     { "List", "routes", "", "every prefix, announced or not, and why", 0, 0, 0, verb_routes },
     { "List", "services", "", "services and what became of their addresses", 0, 0, 0,
       verb_services },
+    { "List", "peers", "", "BIRD's BGP sessions", 0, 0, 0, verb_peers },
     { "List", "blocks", "", "pod blocks of this node", 0, 0, 0, verb_blocks },
     { "Check", "plan", "-f DIR", "the tables that manifests lead to; needs no agent", 0, 0,
       OPTION_FOLDER | OPTION_CONFIG | OPTION_NODE, verb_plan },

@@ -101,11 +101,12 @@ const char *state_color(const char *word)
     static const struct {
         const char *word, *sequence;
     } colors[] = {
-        { "OK", "\033[32m" },       { "healthy", "\033[32m" },  { "announced", "\033[32m" },
-        { "WARN", "\033[33m" },     { "degraded", "\033[33m" }, { "starting", "\033[33m" },
-        { "withheld", "\033[33m" }, { "add", "\033[33m" },      { "replace", "\033[33m" },
-        { "delete", "\033[33m" },   { "FAIL", "\033[31m" },     { "failed", "\033[31m" },
-        { "blocked", "\033[31m" },  { "off", "\033[2m" },       { "foreign", "\033[2m" },
+        { "OK", "\033[32m" },          { "healthy", "\033[32m" },  { "announced", "\033[32m" },
+        { "WARN", "\033[33m" },        { "degraded", "\033[33m" }, { "starting", "\033[33m" },
+        { "withheld", "\033[33m" },    { "add", "\033[33m" },      { "replace", "\033[33m" },
+        { "delete", "\033[33m" },      { "FAIL", "\033[31m" },     { "failed", "\033[31m" },
+        { "blocked", "\033[31m" },     { "off", "\033[2m" },       { "foreign", "\033[2m" },
+        { "Established", "\033[32m" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(colors); i++)
@@ -139,7 +140,7 @@ void add_clean(struct text *out, const char *string)
 void add_count(struct text *out, int64_t count, const char *singular)
 {
     size_t length = strlen(singular);
-    const char *plural = length > 0 && singular[length - 1] == 's' ? "es" : "s";
+    const char *plural = length > 0 && strchr("sx", singular[length - 1]) ? "es" : "s";
 
     text_addf(out, "%" PRId64 " %s%s", count, singular, count == 1 ? "" : plural);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `agentctl explain ADDRESS`: one address from the objects that name it to the kernel, a line for
- * each step. EXIT_UNKNOWN if nobody names it.
+ * `agentctl explain ADDRESS`: one address from the objects that name it to the kernel and BGP, a
+ * line for each step. EXIT_UNKNOWN if nobody names it.
  */
 #include <stdio.h>
 
@@ -94,6 +94,15 @@ static void add_kernel(struct text *out, const struct doc *kernel)
     }
 }
 
+static void add_peer(struct text *out, const struct doc *peer)
+{
+    text_add(out, "  peer      ");
+    add_clean(out, field(peer, "name"));
+    text_add_char(out, ' ');
+    add_clean(out, field(peer, "address"));
+    text_addf(out, ": %s\n", field(peer, "reasonText"));
+}
+
 int verb_explain(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
@@ -117,5 +126,7 @@ int verb_explain(const struct ctl *ctl, char **args)
     doc_each(service, doc_get(answer.root, "services"))
         add_service(&out, service);
     add_kernel(&out, doc_get(answer.root, "kernel"));
+    doc_each(peer, doc_get(answer.root, "peers"))
+        add_peer(&out, peer);
     return print_text(&out, EXIT_OK);
 }

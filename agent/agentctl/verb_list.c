@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `agentctl routes`, `blocks` and `services`: a noun as a table, one row per item of the API's
- * list and in its order.
+ * `agentctl routes`, `blocks`, `peers` and `services`: a noun as a table, one row per item of the
+ * API's list and in its order.
  */
 #include <inttypes.h>
 
@@ -160,4 +160,46 @@ int verb_services(const struct ctl *ctl, char **args)
         service_row(table, item);
     add_count(&total, items->count, "service");
     return table_print(table, "%s.\n", text_str(&total));
+}
+
+static void peer_row(struct table *table, const struct doc *item)
+{
+    char since[CLOCK_STRLEN];
+    const char *ago = field_ago(item, "since", since);
+    const char *const cells[] = {
+        field(item, "name"),      field(item, "address"),   field(item, "asn"),
+        field(item, "state"),     ago ? ago : "-",          field(item, "received"),
+        field(item, "announced"), field(item, "lastError"),
+    };
+    table_row(table, cells);
+}
+
+int verb_peers(const struct ctl *ctl, char **args)
+{
+    static const struct column columns[] = {
+        { "PEER", COLUMN_TRUNCATE },
+        { "ADDRESS" },
+        { "ASN", COLUMN_RIGHT },
+        { "STATE", COLUMN_STATE },
+        { "SINCE" },
+        { "RECEIVED", COLUMN_RIGHT },
+        { "ANNOUNCED", COLUMN_RIGHT },
+        { "LAST ERROR", COLUMN_TRUNCATE },
+    };
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text total = { 0 };
+    unsigned established = 0;
+    int status = EXIT_FAILED;
+
+    (void)args;
+    const struct doc *items = list_items(ctl, "/v1/peers", &answer, &status);
+    if (!items)
+        return status;
+    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
+    doc_each(item, items) {
+        peer_row(table, item);
+        established += field_is(item, "state", "Established");
+    }
+    add_count(&total, items->count, "peer");
+    return table_print(table, "%s, %u established.\n", text_str(&total), established);
 }

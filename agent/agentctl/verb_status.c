@@ -111,6 +111,34 @@ static const char *describe_services(const struct doc *status, struct text *out)
     return "OK";
 }
 
+/* Shown once BIRD has answered or an attempt has failed. That BIRD is away is no fault. */
+static const char *describe_bgp(const struct doc *status, struct text *out)
+{
+    const struct doc *bgp = doc_get(status, "bgp"), *learned = doc_get(bgp, "learned");
+    const struct doc *expected = doc_get(bgp, "expected");
+    int64_t peers = field_int(bgp, "peers"), established = field_int(bgp, "established");
+
+    if (!field_true(bgp, "enabled"))
+        return NULL;
+    if (!field_true(bgp, "reachable")) {
+        add_clean(out, doc_get(bgp, "error") ? field(bgp, "error") : "BIRD has not answered yet");
+        add_age(out, bgp, "since", ", since ");
+        return "WARN";
+    }
+    text_addf(out, "%" PRId64 "/", established);
+    add_count(out, peers, "peer");
+    text_add(out, " established, ");
+    add_count(out, field_int(bgp, "announced"), "prefix");
+    text_add(out, " announced");
+    doc_each(family, learned) {
+        int64_t want = field_int(expected, family->key), have = field_int(learned, family->key);
+        if (!field_is(learned, family->key, "-") && have != want)
+            text_addf(out, "; BIRD has %" PRId64 " of %" PRId64 " %s routes", have, want,
+                      family->key);
+    }
+    return peers > 0 && established == 0 ? "FAIL" : established < peers ? "WARN" : "OK";
+}
+
 static const char *describe_config(const struct doc *status, struct text *out)
 {
     const struct doc *config = doc_get(status, "config");
@@ -129,6 +157,7 @@ static const struct {
 } subsystems[] = {
     { "Manifests", "manifests", describe_manifests },
     { "Routes", "routes", describe_routes },
+    { "BGP", "bgp", describe_bgp },
     { "Services", "services", describe_services },
     { "Config", "config", describe_config },
 };

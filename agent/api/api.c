@@ -26,7 +26,8 @@ static const struct {
     view_function view;
 } documents[] = {
     { "/v1/status", view_status },     { "/v1/routes", view_routes }, { "/v1/blocks", view_blocks },
-    { "/v1/services", view_services }, { "/v1/faults", view_faults }, { "/v1/diff", view_diff },
+    { "/v1/services", view_services }, { "/v1/peers", view_peers },   { "/v1/faults", view_faults },
+    { "/v1/diff", view_diff },
 };
 
 /* Hands the text over; without memory the reply is a bare 500. */

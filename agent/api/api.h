@@ -5,6 +5,7 @@
  * of functions that the program hands in.
  *
  *   GET /v1/status /v1/routes /v1/blocks /v1/services /v1/faults /v1/diff
+ *       /v1/peers
  *   GET /v1/explain?address=A     /metrics /livez /readyz
  *   POST, root only: the actions, for example /v1/drain; they answer with the status document
  */

@@ -36,6 +36,8 @@ void view_status(const struct api_state *state, struct text *out);
 /* Every address considered and every block, with reason and what the kernel has. */
 void view_routes(const struct api_state *state, struct text *out);
 void view_blocks(const struct api_state *state, struct text *out);
+/* BIRD's BGP sessions, in its order. */
+void view_peers(const struct api_state *state, struct text *out);
 void view_services(const struct api_state *state, struct text *out);
 void view_faults(const struct api_state *state, struct text *out);
 void view_diff(const struct api_state *state, struct text *out);

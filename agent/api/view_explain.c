@@ -4,6 +4,7 @@
  * kernel. An address is known if a Service carries it or a pod block of this node covers it; both
  * can be true of a mistake, and then the Service's row speaks for it.
  *
+ * "peers" is of the route that BIRD is to announce for it: the address itself, or its block.
  * "kernel" is read from the mirror alone: the entries of the export table, the guard table and
  * main that have exactly the address, or exactly its block, as destination.
  */
@@ -104,6 +105,23 @@ static void write_kernel(struct json *json, const struct api_state *state, const
     json_end_array(json);
 }
 
+/* Asked of the mirror, not of the plan: what BIRD may have learned. */
+static bool stands(const struct api_state *state, const struct prefix *prefix)
+{
+    const uint32_t table = state->config->routes.table;
+    const struct route key = { .table = table, .prefix = *prefix };
+    if (!state->installed)
+        return false;
+    for (size_t i = sorted_lower_bound(state->installed, &key); i < state->installed->count; i++) {
+        const struct route *route = sorted_at(state->installed, i);
+        if (route->table != table || prefix_cmp(&route->prefix, prefix) != 0)
+            return false;
+        if (route_is_ours(route, table))
+            return true;
+    }
+    return false;
+}
+
 static void write_verdict(struct json *json, const struct address_row *row)
 {
     if (row) {
@@ -140,6 +158,8 @@ bool view_explain(const struct api_state *state, const struct ip *address, struc
     for (uint32_t i = 0; row && i < row->claim_count; i++)
         write_service(&json, state, &row->claims[i], address->family);
     json_end_array(&json);
+    const struct prefix exported = row ? ip_host_prefix(address) : block->prefix;
+    write_peer_exports(&json, &state->status->bird, &exported, stands(state, &exported));
     write_kernel(&json, state, address, block);
     view_end(&json);
     return true;

@@ -126,7 +126,7 @@ static uint64_t count_faults(const struct fault_book *book, const char *subsyste
 /* The usual subsystems have a series even without a fault, so that a rule can rely on it. */
 static void write_faults(const struct api_state *state, struct text *out)
 {
-    static const char *const usual[] = { "config", "manifests", "routes", "services" };
+    static const char *const usual[] = { "bgp", "config", "manifests", "routes", "services" };
     const struct fault_book *book = state->status->faults;
     const char *last = "";
 
@@ -206,6 +206,35 @@ static void write_routes(const struct route_status *routes, struct text *out)
               (double)routes->last_full_pass_us / 1000000);
 }
 
+static void peer_prefixes(struct text *out, const char *peer, const char *direction, int64_t count)
+{
+    if (count < 0)
+        return;
+    text_add(out, "fingerpost_bgp_prefixes{");
+    add_label(out, "peer", peer);
+    text_add_char(out, ',');
+    add_label(out, "direction", direction);
+    text_addf(out, "} %" PRId64 "\n", count);
+}
+
+/* Nothing if BIRD is not asked; no peers if it does not answer. */
+static void write_bird(const struct bird_status *bird, struct text *out)
+{
+    if (!bird->socket)
+        return;
+    single(out, "fingerpost_bird_up", "gauge", "1 if BIRD answers on its control socket.",
+           bird->reachable);
+    metric(out, "fingerpost_bgp_peer_up", "gauge", "1 if the BGP session is established.");
+    vec_each(const struct bgp_peer, peer, &bird->peers)
+        sample(out, "fingerpost_bgp_peer_up", "peer", peer->name, peer->established);
+    metric(out, "fingerpost_bgp_prefixes", "gauge",
+           "Prefixes received from and announced to a BGP peer.");
+    vec_each(const struct bgp_peer, peer, &bird->peers) {
+        peer_prefixes(out, peer->name, "received", peer->received);
+        peer_prefixes(out, peer->name, "announced", peer->announced);
+    }
+}
+
 void view_metrics(const struct api_state *state, struct text *out)
 {
     const struct status *status = state->status;
@@ -217,5 +246,6 @@ void view_metrics(const struct api_state *state, struct text *out)
     write_source(state, out);
     write_routes(&status->routes, out);
     write_tables(state, out);
+    write_bird(&status->bird, out);
     write_faults(state, out);
 }

@@ -29,6 +29,12 @@ void write_block(struct json *json, const char *key, const struct api_state *sta
 /* The members of a claim, into an object that is open. */
 void write_claim(struct json *json, const struct claim *claim);
 
+/* "bgp" of a Status. */
+void write_bgp(struct json *json, const struct bird_status *bird);
+/* "peers" of an Explanation: to whom a prefix goes; `stands`: it is in the kernel for BIRD. */
+void write_peer_exports(struct json *json, const struct bird_status *bird,
+                        const struct prefix *prefix, bool stands);
+
 /* The row of an address, or NULL. */
 const struct address_row *find_address_row(const struct route_plan *plan, const struct ip *address);
 

@@ -188,6 +188,7 @@ void view_status(const struct api_state *state, struct text *out)
     json_end_array(&json);
     write_routes(&json, &status->routes);
     write_standing(&json, &status->standing);
+    write_bgp(&json, &status->bird);
     json_begin_object(&json, "services");
     json_bool(&json, "enabled", status->nat_enabled);
     json_int(&json, "count", (int64_t)store_count(state->store, KIND_SERVICE));

@@ -83,6 +83,26 @@ def status(**changes):
     return document
 
 
+def bgp(**changes):
+    """The member "bgp" of a Status."""
+    return {
+        "enabled": True,
+        "socket": "/run/bird/bird.ctl",
+        "reachable": True,
+        "error": None,
+        "since": ago(THREE_HOURS),
+        "version": "2.0.12",
+        "peers": 2,
+        "established": 2,
+        "announced": 5,
+        "learned": {"ipv4": 3, "ipv6": 2},
+        "expected": {"ipv4": 3, "ipv6": 2},
+        "overflowsHeard": True,
+        "overflows": 0,
+        **changes,
+    }
+
+
 def generations(observed, applied, **changes):
     return status(
         sources__observedGeneration=observed, sources__appliedGeneration=applied, **changes
@@ -176,6 +196,33 @@ SERVICE = {
     "file": "web.yaml",
     "line": 1,
 }
+
+PEERS = [
+    {
+        "name": "tor-a",
+        "address": "10.0.0.1",
+        "asn": 64512,
+        "state": "Established",
+        "since": ago(THREE_HOURS),
+        "bfd": "Up",
+        "received": 1204,
+        "announced": 5,
+        "filtered": 0,
+        "lastError": None,
+    },
+    {
+        "name": "tor-b",
+        "address": "10.0.0.2",
+        "asn": 64512,
+        "state": "Connect",
+        "since": None,
+        "bfd": None,
+        "received": None,
+        "announced": None,
+        "filtered": None,
+        "lastError": "Hold timer expired",
+    },
+]
 
 EXPLANATION = {
     "apiVersion": "v1",

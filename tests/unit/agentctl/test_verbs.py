@@ -212,6 +212,7 @@ LISTS = {
     "routes": ("RouteList", documents.ROUTES),
     "blocks": ("BlockList", [documents.BLOCK]),
     "services": ("ServiceList", [documents.SERVICE]),
+    "peers": ("PeerList", documents.PEERS),
     "faults": ("FaultList", [fault()]),
 }
 
@@ -331,7 +332,7 @@ def test_help_fits_one_screen_and_names_every_verb(ctl):
     assert code == 0 and ctl.run("help")[1] == text and ctl.run("-h", "status")[1] == text
     lines = text.splitlines()
     assert len(lines) < 40 and max(map(len, lines)) <= 80
-    for verb in "status faults explain diff routes services blocks plan version help".split():
+    for verb in "status faults explain diff routes services peers blocks plan version help".split():
         assert any(line[7:].startswith(verb + " ") for line in lines), verb
     assert "config check [FILE]" in text
 

@@ -160,6 +160,7 @@ static struct status made_status(struct made_state *state)
                     .full_passes = 4,
                     .last_full_pass_wall_ms = WALL_MS,
                     .last_full_pass_us = 1250 },
+        .bird = { .learned = { -1, -1 } },
         .faults = state->status.faults,
     };
 }
@@ -206,6 +207,7 @@ void made_state_free(struct made_state *state)
     store_free(state->store);
     config_free(state->config);
     fault_book_free(state->status.faults);
+    bird_status_clear(&state->status.bird);
     free(state);
 }
 

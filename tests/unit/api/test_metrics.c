@@ -91,6 +91,32 @@ static void test_faults_are_counted_by_subsystem(void **state)
     assert_null(strstr(kernel + 1, "\"kernel\""));
 }
 
+static void test_peers(void **state)
+{
+    struct made_state *made = *state;
+    struct bird_status *bird = &made->status.bird;
+    const struct bgp_peer up = {
+        .name = "tor4", .established = true, .received = 7, .announced = 3
+    };
+    const struct bgp_peer down = { .name = "tor6", .received = -1, .announced = -1 };
+    AUTOTEXT struct text without = { 0 }, out = { 0 };
+
+    scrape(made, &without);
+    assert_null(strstr(text_str(&without), "fingerpost_bird"));
+    bird->socket = "/run/bird/bird.ctl";
+    bird->reachable = true;
+    assert_int_equal(vec_push(&bird->peers, up), 0);
+    assert_int_equal(vec_push(&bird->peers, down), 0);
+    scrape(made, &out);
+    assert_line(&out, "fingerpost_bird_up 1");
+    assert_line(&out, "fingerpost_bgp_peer_up{peer=\"tor4\"} 1");
+    assert_line(&out, "fingerpost_bgp_peer_up{peer=\"tor6\"} 0");
+    assert_line(&out, "fingerpost_bgp_prefixes{peer=\"tor4\",direction=\"received\"} 7");
+    assert_line(&out, "fingerpost_bgp_prefixes{peer=\"tor4\",direction=\"announced\"} 3");
+    assert_null(strstr(text_str(&out), "peer=\"tor6\",direction"));
+    assert_line(&out, "fingerpost_faults{subsystem=\"bgp\"} 0");
+}
+
 static void test_labels_are_escaped(void **state)
 {
     struct made_state *made = *state;
@@ -137,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_STATE(test_values),
         WITH_STATE(test_faults_are_counted_by_subsystem),
+        WITH_STATE(test_peers),
         WITH_STATE(test_labels_are_escaped),
         WITH_STATE(test_families_stand_together),
     };

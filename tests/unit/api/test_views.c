@@ -48,6 +48,10 @@ static void test_status(void **state)
            "'deleted':3,'repairs':1,'passes':20,'fullPasses':4,"
            "'lastFullPassAt':'2026-11-20T07:33:20Z','lastFullPassMs':1.250},"
            "'standing':{'phase':'serving','since':null,'endsInMs':null,'nodeGone':false},"
+           "'bgp':{'enabled':false,'socket':null,'reachable':false,'error':null,'since':null,"
+           "'version':null,'peers':0,'established':0,'announced':0,"
+           "'learned':{'ipv4':null,'ipv6':null},'expected':{'ipv4':0,'ipv6':0},"
+           "'overflowsHeard':false,'overflows':0},"
            "'services':{'enabled':false,'count':1},"
            "'faults':[{'subsystem':'manifests','group':'web.yaml','place':'web.yaml:3:1',"
            "'message':'is \\'odd\\'','remedy':'mend it','since':'2026-11-20T07:33:20Z'}]}");
@@ -245,6 +249,7 @@ static void test_explain_service(void **state)
               "'terminating':false,'local':true},"
               "{'address':'10.224.1.3','port':8080,'node':null,'ready':false,'serving':true,"
               "'terminating':true,'local':false}]}],"
+              "'peers':[],"
               "'kernel':['table 119: blackhole 10.0.0.1/32 proto 31',"
               "'table 120: unreachable 10.0.0.1/32 proto 33']}");
 }
@@ -269,7 +274,7 @@ static void test_explain_shared(void **state)
         "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0,"
         "'file':'web.yaml','line':1,'endpoints':[{'address':'fd00:1::3','port':null,"
         "'node':'node-2','ready':true,'serving':true,'terminating':false,'local':false}]}],"
-        "'kernel':[]}");
+        "'peers':[],'kernel':[]}");
 }
 
 static void test_explain_block(void **state)
@@ -290,7 +295,7 @@ static void test_explain_block(void **state)
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
         "'table':119,'installed':false,'guarded':true,'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
-        "'services':[],"
+        "'services':[],'peers':[],"
         "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
 }
 

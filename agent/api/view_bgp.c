@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What BIRD says, in the documents PeerList, Status and Explanation.
+ *
+ * All is as of the last poll of BIRD's control socket. While BIRD is not asked or does not answer
+ * there are no peers; that they are unknown then, and not gone, is told by "bgp" of the Status.
+ */
+#include "api/view.h"
+
+#include "api/view_parts.h"
+
+static void count_or_null(struct json *json, const char *key, int64_t count)
+{
+    if (count < 0)
+        json_null(json, key);
+    else
+        json_int(json, key, count);
+}
+
+static void text_or_null(struct json *json, const char *key, const char *text)
+{
+    json_string(json, key, *text ? text : NULL);
+}
+
+static void write_peer(struct json *json, const struct bgp_peer *peer)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "name", peer->name);
+    json_string(json, "address", peer->address);
+    count_or_null(json, "asn", peer->asn ? (int64_t)peer->asn : -1);
+    text_or_null(json, "state", peer->state);
+    json_time(json, "since", peer->since_wall_ms);
+    text_or_null(json, "bfd", peer->bfd);
+    count_or_null(json, "received", peer->received);
+    count_or_null(json, "announced", peer->announced);
+    count_or_null(json, "filtered", peer->filtered);
+    text_or_null(json, "lastError", peer->last_error);
+    json_end_object(json);
+}
+
+void view_peers(const struct api_state *state, struct text *out)
+{
+    struct json json = view_begin(out, "PeerList");
+    json_begin_array(&json, "items");
+    vec_each(const struct bgp_peer, peer, &state->status->bird.peers)
+        write_peer(&json, peer);
+    json_end_array(&json);
+    view_end(&json);
+}
+
+static void write_families(struct json *json, const char *key, const int64_t counts[BGP_FAMILIES])
+{
+    json_begin_object(json, key);
+    count_or_null(json, "ipv4", counts[BGP_IPV4]);
+    count_or_null(json, "ipv6", counts[BGP_IPV6]);
+    json_end_object(json);
+}
+
+void write_bgp(struct json *json, const struct bird_status *bird)
+{
+    json_begin_object(json, "bgp");
+    json_bool(json, "enabled", bird->socket);
+    json_string(json, "socket", bird->socket);
+    json_bool(json, "reachable", bird->reachable);
+    text_or_null(json, "error", bird->error);
+    json_time(json, "since", bird->since_wall_ms);
+    text_or_null(json, "version", bird->version);
+    json_int(json, "peers", (int64_t)bird->peers.count);
+    json_int(json, "established", (int64_t)bird_established(bird));
+    json_int(json, "announced", bird_announced(bird));
+    write_families(json, "learned", bird->learned);
+    write_families(json, "expected", bird->expected);
+    json_bool(json, "overflowsHeard", bird->log_heard);
+    json_int(json, "overflows", (int64_t)bird->overflows);
+    json_end_object(json);
+}
+
+void write_peer_exports(struct json *json, const struct bird_status *bird,
+                        const struct prefix *prefix, bool stands)
+{
+    json_begin_array(json, "peers");
+    vec_each(const struct bgp_peer, peer, &bird->peers) {
+        enum peer_export export = peer_export_of(bird, peer, prefix);
+        json_begin_object(json, NULL);
+        json_string(json, "name", peer->name);
+        json_string(json, "address", peer->address);
+        if (stands && export == PEER_UNKNOWN)
+            json_null(json, "exported");
+        else
+            json_bool(json, "exported", stands && export == PEER_EXPORTED);
+        json_string(json, "reason", stands ? peer_export_name(export) : "not-installed");
+        json_string(json, "reasonText",
+                    stands ? peer_export_text(export) : "no route stands in BIRD's table");
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
