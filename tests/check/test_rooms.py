@@ -22,7 +22,7 @@ ALLOWED = {
     "config": (("base", "format"), ()),
     "model": (("base", "format"), ()),
     "store": (("base", "model"), ("uthash",)),
-    "client": (("base", "format", "loop"), ("libcurl",)),
+    "client": (("base", "format", "loop"), ("libcurl", "libsystemd")),
     "source": (
         ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
     ),
