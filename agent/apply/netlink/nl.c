@@ -234,7 +234,7 @@ int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_r
         int r = send_requests(socket, &part, 1);
         if (r < 0)
             return r;
-        bool interrupted;
+        bool interrupted = false;
         r = receive_dump(socket, on_row, context, &interrupted);
         if (r < 0 || !interrupted)
             return r;
