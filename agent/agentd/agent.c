@@ -173,6 +173,16 @@ static void watch_bird(struct agent *agent)
         log_error("cannot watch BIRD at %s: %s", agent->config->bird.socket, strerror(-r));
 }
 
+static void report_missing_nat(struct agent *agent)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (agent->config->services.enabled)
+        faults_add(&faults, "services.enabled", "set it to false beside kube-proxy",
+                   "this version has no service NAT: service addresses cannot be proved and are "
+                   "not announced");
+    (void)fault_book_replace(agent->status.faults, "services", "nat", &faults, clock_wall_ms());
+}
+
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
 {
     struct agent *agent = context;
@@ -193,6 +203,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         agent->status.nat_enabled = fresh->services.enabled;
         watch_bird(agent);
         config_free(old);
+        report_missing_nat(agent);
     }
     manifest_source_rescan(agent->source);
     reconciler_schedule(agent->reconciler, true);
@@ -335,16 +346,6 @@ static int add_signals(struct agent *agent)
     if (r >= 0)
         r = sd_event_add_signal(agent->event, NULL, SIGHUP, on_reload, agent);
     return r < 0 ? r : 0;
-}
-
-static void report_missing_nat(struct agent *agent)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    if (agent->config->services.enabled)
-        faults_add(&faults, "services.enabled", "set it to false beside kube-proxy",
-                   "this version has no service NAT: service addresses cannot be proved and are "
-                   "not announced");
-    (void)fault_book_replace(agent->status.faults, "services", "nat", &faults, clock_wall_ms());
 }
 
 int agent_new(const char *config_path, struct config *config, struct agent **ret_agent)

@@ -2,6 +2,7 @@
 /* Reload of the configuration; see reload.h. */
 #include "agentd/reload.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,15 +18,23 @@ static void must_not_change(struct faults *faults, const char *path, const char 
                "%s cannot change while agentd runs (%s -> %s)", key, old, new);
 }
 
+static void number_must_not_change(struct faults *faults, const char *path, const char *key,
+                                   uint64_t old, uint64_t new)
+{
+    char old_text[24], new_text[24];
+    snprintf(old_text, sizeof(old_text), "%" PRIu64, old);
+    snprintf(new_text, sizeof(new_text), "%" PRIu64, new);
+    must_not_change(faults, path, key, old_text, new_text);
+}
+
 /* What is opened once at the start: files, sockets, tables. */
 static void check_fixed_keys(const char *path, const struct config *old, const struct config *new,
                              struct faults *faults)
 {
-    char old_table[16], new_table[16];
-    snprintf(old_table, sizeof(old_table), "%u", old->routes.table);
-    snprintf(new_table, sizeof(new_table), "%u", new->routes.table);
     must_not_change(faults, path, "source.manifests", old->source.manifests, new->source.manifests);
-    must_not_change(faults, path, "routes.table", old_table, new_table);
+    number_must_not_change(faults, path, "source.maxFileSize", old->source.max_file_bytes,
+                           new->source.max_file_bytes);
+    number_must_not_change(faults, path, "routes.table", old->routes.table, new->routes.table);
     must_not_change(faults, path, "api.listen", old->api.listen, new->api.listen);
     must_not_change(faults, path, "paths.run", old->paths.run, new->paths.run);
     must_not_change(faults, path, "paths.state", old->paths.state, new->paths.state);
