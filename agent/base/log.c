@@ -1,36 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines on stderr; see log.h. */
+/*
+ * Where lines go; see log.h, and journal.h for the way into the journal.
+ *
+ * A line that the journal's socket refuses goes to stderr, which systemd connected to the journal
+ * as well; "<4>" in front keeps its level there.
+ */
 #include "base/log.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/journal.h"
 
 static enum log_level threshold = LOG_LEVEL_INFO;
+static bool under_journal;
+static struct journal journal = { .fd = -1 };
+
+void log_open(void)
+{
+    under_journal = journal_owns(STDERR_FILENO);
+    if (under_journal && journal.fd < 0)
+        (void)journal_open(JOURNAL_SOCKET, &journal);
+}
 
 void log_set_level(enum log_level level)
 {
     threshold = level;
 }
 
-void log_line(enum log_level level, const char *format, ...)
+static void write_line(enum log_level level, const char *message_id, const struct log_field *fields,
+                       const char *format, va_list args)
 {
     if (level > threshold)
         return;
 
     char line[2048];
-    va_list args;
-    va_start(args, format);
     (void)vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
     for (char *c = line; *c; c++) {
         if ((unsigned char)*c < ' ')
             *c = ' ';
     }
-    /* systemd sets JOURNAL_STREAM for a service whose stderr is the journal. */
-    if (getenv("JOURNAL_STREAM"))
+    struct journal_entry entry = {
+        .priority = (int)level,
+        .message_id = message_id,
+        .message = line,
+        .fields = fields,
+    };
+    if (under_journal && journal_send(&journal, &entry) == 0)
+        return;
+    if (under_journal)
         fprintf(stderr, "<%d>%s\n", (int)level, line);
     else
         fprintf(stderr, "%s\n", line);
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_line(level, NULL, NULL, format, args);
+    va_end(args);
+}
+
+void log_event(const struct log_event *event, const struct log_field *fields, const char *format,
+               ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_line(event->level, event->message_id, fields, format, args);
+    va_end(args);
 }

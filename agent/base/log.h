@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's log: one line for one change of state, on stderr, with the syslog priority in
- * front ("<4>") when the journal listens, so that it keeps the level.
+ * The daemon's log: one line for one change of state. Under systemd it goes to the journal with
+ * fields; elsewhere to stderr, without them, so the line has to say everything.
+ *
+ *     log_event(&event_address_withdrawn, LOG_FIELDS({ "PREFIX", prefix }),
+ *               "%s: no longer announced", prefix);
  *
  * Only the programs and rooms with side effects log (source, apply, api, agentd); base, format,
  * model, store and plan return faults instead.
  */
 #pragma once
+
+#include <stdarg.h>
 
 #include "base/macro.h"
 
@@ -18,6 +23,12 @@ enum log_level {
     LOG_LEVEL_DEBUG = 7,
 };
 
+/*
+ * Sends lines to the journal if that is where stderr ends. Without this call, and wherever the
+ * journal's socket can't be used, they go to stderr.
+ */
+void log_open(void);
+
 /* Lines less important than this are dropped; the default is INFO. */
 void log_set_level(enum log_level level);
 
@@ -28,3 +39,20 @@ void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 #define log_notice(...)  log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* Something that an operator may alert on; see agentd/event.h. */
+struct log_event {
+    const char *message_id; /* 32 hexadecimal digits, explained in the catalog */
+    enum log_level level;
+};
+
+struct log_field {
+    const char *key;   /* capitals, digits and "_", which does not come first */
+    const char *value; /* NULL: the field is left out */
+};
+
+#define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, { NULL, NULL } })
+
+/* `fields` ends with a key of NULL, and may be NULL itself. */
+void log_event(const struct log_event *event, const struct log_field *fields, const char *format,
+               ...) PRINTF_LIKE(3, 4);
