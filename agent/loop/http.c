@@ -3,8 +3,10 @@
  * libmicrohttpd inside sd-event.
  *
  * agentd opens one server on its unix socket and one for each TCP endpoint; the handlers are
- * api's. A server owns its libmicrohttpd daemon, the listening socket (which the daemon closes),
- * the two event sources and, for a unix socket, the file.
+ * api's. A server owns its libmicrohttpd daemon, the listening socket (which the daemon closes;
+ * without threads it does not shut it down, so one that the service manager passed goes on
+ * collecting connections), the two event sources and, for a unix socket that it bound itself, the
+ * file.
  *
  * libmicrohttpd keeps one epoll descriptor for all its sockets, and the loop watches that. It is
  * edge-triggered inside: what it could not finish in one MHD_run() is remembered in lists and not
@@ -26,6 +28,7 @@
 #include "loop/http.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,7 +57,8 @@ struct http_server {
     sd_event_source *io, *timer;
     http_handler handler;
     void *context;
-    char *path; /* of a unix socket; NULL for TCP */
+    bool local; /* a unix socket: the peer's credentials are known */
+    char *path; /* of the socket's file, to be unlinked; NULL: none of ours */
     dev_t device;
     ino_t inode;
 };
@@ -144,7 +148,7 @@ static enum MHD_Result answer(const struct http_server *server, struct MHD_Conne
 {
     struct http_request request = { .method = method, .path = path, .connection = connection };
     struct http_reply reply = { 0 };
-    if (server->path)
+    if (server->local)
         identify_peer(connection, &request);
     server->handler(&request, &reply, server->context);
     return send_reply(connection, &reply);
@@ -260,6 +264,7 @@ static int own_path(struct http_server *server, const char *path)
     struct stat st;
     if (lstat(path, &st) < 0)
         return -errno;
+    server->local = true;
     server->path = strdup(path);
     if (!server->path) {
         (void)unlink(path);
@@ -381,6 +386,37 @@ int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler,
         bind(fd, (const struct sockaddr *)&address, size) < 0 || listen(fd, BACKLOG) < 0)
         return -errno;
     r = serve(event, TAKE_FD(fd), server);
+    if (r < 0)
+        return r;
+    *ret_server = TAKE_PTR(server);
+    return 0;
+}
+
+static bool socket_option(int fd, int option, int *ret_value)
+{
+    socklen_t size = sizeof(*ret_value);
+    return getsockopt(fd, SOL_SOCKET, option, ret_value, &size) == 0;
+}
+
+int http_listen_fd(sd_event *event, int fd, http_handler handler, void *context,
+                   struct http_server **ret_server)
+{
+    AUTOCLOSE int owned = fd;
+    int type, listening, domain;
+    if (!socket_option(fd, SO_TYPE, &type) || !socket_option(fd, SO_ACCEPTCONN, &listening) ||
+        !socket_option(fd, SO_DOMAIN, &domain) || type != SOCK_STREAM || !listening)
+        return -EINVAL;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+        return -errno;
+
+    CLEANUP(http_server_freep) struct http_server *server = NULL;
+    int r = server_new(handler, context, &server);
+    if (r < 0)
+        return r;
+    server->local = domain == AF_UNIX;
+    r = serve(event, TAKE_FD(owned), server);
     if (r < 0)
         return r;
     *ret_server = TAKE_PTR(server);

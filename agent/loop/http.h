@@ -53,6 +53,14 @@ struct http_server;
 int http_listen_unix(sd_event *event, const char *path, gid_t gid, http_handler handler,
                      void *context, struct http_server **ret_server);
 
+/*
+ * Serves a listening socket that somebody else made (the service manager), which goes on listening
+ * there when the server is freed: connections then wait for the next one. `fd` is the server's in
+ * any case. Returns 0 or -errno (-EINVAL: not a listening stream socket).
+ */
+int http_listen_fd(sd_event *event, int fd, http_handler handler, void *context,
+                   struct http_server **ret_server);
+
 /* Serves TCP at "address:port" or "[address]:port". Returns 0 or -errno (-EINVAL: not of the form).
  */
 int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler, void *context,

@@ -127,6 +127,47 @@ static void a_busy_socket_is_respected(void **state)
     assert_int_equal(unlink(fixture->path), 0);
 }
 
+/* As the service manager does: it keeps the socket, each server in turn gets a copy. */
+static void a_passed_socket_outlives_the_server(void **state)
+{
+    struct fixture *fixture = *state;
+    int fd = leave_socket(fixture->path, true);
+    struct http_server *server = NULL;
+    assert_int_equal(http_listen_fd(fixture->event, dup(fd), handle, (void *)"first", &server), 0);
+    assert_serves(fixture, "first 1");
+    http_server_free(server);
+    size_t descriptors = open_descriptors(); /* the loop's own clock among them, from now on */
+
+    /* Who comes when nobody serves is served by the next one. */
+    struct http_client client;
+    http_client_unix(&client, fixture->event, fixture->path);
+    assert_int_equal(http_listen_fd(fixture->event, dup(fd), handle, (void *)"second", &server), 0);
+    assert_answer(&client, "second 1");
+    http_server_free(server);
+    assert_int_equal(open_descriptors(), descriptors);
+    close(fd);
+    assert_int_equal(unlink(fixture->path), 0);
+}
+
+static void what_cannot_be_served_is_closed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct http_server *server = NULL;
+    size_t descriptors = open_descriptors();
+    int sockets[2], pipes[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    assert_int_equal(pipe(pipes), 0);
+    int refused[] = { sockets[0], sockets[1], pipes[0], pipes[1] };
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+        assert_int_equal(http_listen_fd(fixture->event, refused[i], handle, (void *)"no", &server),
+                         -EINVAL);
+    assert_int_equal(
+        http_listen_fd(fixture->event, socket(AF_INET, SOCK_DGRAM, 0), handle, NULL, &server),
+        -EINVAL);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_null(server);
+}
+
 static void other_files_stay(void **state)
 {
     struct fixture *fixture = *state;
@@ -351,6 +392,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stale_socket_is_replaced, setup, teardown),
         cmocka_unit_test_setup_teardown(a_live_socket_is_respected, setup, teardown),
         cmocka_unit_test_setup_teardown(a_busy_socket_is_respected, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_passed_socket_outlives_the_server, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_served_is_closed, setup, teardown),
         cmocka_unit_test_setup_teardown(other_files_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_paths_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(owner_and_mode_are_set, setup, teardown),
