@@ -19,7 +19,9 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 
+#include "agentd/activation.h"
 #include "agentd/bgp.h"
+#include "agentd/event.h"
 #include "agentd/notify.h"
 #include "agentd/reconcile.h"
 #include "agentd/reload.h"
@@ -66,14 +68,15 @@ static void notify(struct agent *agent)
               routes->withheld, routes->blocks);
     if (bird->reachable)
         text_addf(&text, "%zu/%zu peers, ", bird_established(bird), bird->peers.count);
-    text_addf(&text, "%zu faults%s", faults,
+    text_addf(&text, "%zu faults%s%s", faults,
+              agent->status.config_refused ? ", the new configuration is refused" : "",
               agent->status.source.synced ? "" : ", waiting for the manifests");
     if (text_error(&text) == 0)
         notifier_status(agent->notifier, text_str(&text));
     if (!agent->ready && routes->complete) {
         agent->ready = true;
         agent->status.phase = PHASE_RUNNING;
-        log_notice("ready: %s", text_str(&text));
+        log_event(&event_ready, NULL, "ready: %s", text_str(&text));
         notifier_send(agent->notifier, "READY=1");
     }
 }
@@ -143,10 +146,12 @@ static void on_doubt(void *context)
 static void on_fault(enum fault_change change, const struct held_fault *fault, void *context)
 {
     (void)context;
-    if (change == FAULT_RAISED)
-        log_warning("%s: %s: %s", fault->subsystem, fault->place, fault->message);
-    else
-        log_info("%s: %s: no longer: %s", fault->subsystem, fault->place, fault->message);
+    bool raised = change == FAULT_RAISED;
+    log_event(raised ? &event_fault_raised : &event_fault_cleared,
+              LOG_FIELDS({ "SUBSYSTEM", fault->subsystem }, { "OBJECT", fault->place },
+                         { "FAULT", fault->message }, { "REMEDY", fault->remedy }),
+              "%s: %s: %s%s", fault->subsystem, fault->place,
+              raised ? "" : "no longer: ", fault->message);
 }
 
 /* Counts are brought up to date for who asks, so that idle passes need not. */
@@ -282,6 +287,25 @@ static gid_t socket_group(void)
     return group ? group->gr_gid : (gid_t)-1;
 }
 
+/* The manager's socket, or else one of our own. */
+static int open_socket(struct agent *agent)
+{
+    AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
+    if (!path)
+        return -ENOMEM;
+    int r = activation_take_socket();
+    if (r >= 0) {
+        r = http_listen_fd(agent->event, r, on_api, agent, &agent->socket);
+    } else if (r == -ENOENT) {
+        r = dir_make(agent->config->paths.run);
+        if (r == 0)
+            r = http_listen_unix(agent->event, path, socket_group(), on_api, agent, &agent->socket);
+    }
+    if (r < 0)
+        log_error("cannot serve %s: %s", path, strerror(-r));
+    return r;
+}
+
 static int open_api(struct agent *agent)
 {
     agent->api_state = (struct api_state){
@@ -298,16 +322,9 @@ static int open_api(struct agent *agent)
         .action_count = ARRAY_SIZE(actions),
         .action_context = agent,
     };
-    AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
-    if (!path)
-        return -ENOMEM;
-    int r = dir_make(agent->config->paths.run);
-    if (r == 0)
-        r = http_listen_unix(agent->event, path, socket_group(), on_api, agent, &agent->socket);
-    if (r < 0) {
-        log_error("cannot serve %s: %s", path, strerror(-r));
+    int r = open_socket(agent);
+    if (r < 0)
         return r;
-    }
     r = http_listen_tcp(agent->event, agent->config->api.listen, on_public_api, agent, &agent->tcp);
     if (r < 0)
         log_error("cannot serve %s (api.listen): %s", agent->config->api.listen, strerror(-r));
@@ -377,9 +394,9 @@ int agent_new(const char *config_path, struct config *config, struct agent **ret
     int r = sd_event_new(&agent->event);
     if (r >= 0)
         r = notifier_new(agent->event, &agent->notifier);
-    if (r >= 0)
-        r = sd_event_set_watchdog(agent->event, 1);
-    if (r >= 0)
+    if (r == 0)
+        r = notifier_feed_watchdog(agent->notifier, agent->event, PASS_PRIORITY);
+    if (r == 0)
         r = add_signals(agent);
     if (r == 0)
         r = take_lock(agent);
@@ -408,7 +425,7 @@ int agent_run(struct agent *agent)
     int r = sd_event_loop(agent->event);
     agent->status.phase = PHASE_STOPPING;
     notifier_send(agent->notifier, "STOPPING=1");
-    log_notice("stopped; the routes stay");
+    log_event(&event_stopped, NULL, "stopped; the routes stay");
     return r;
 }
 

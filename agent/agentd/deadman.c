@@ -12,10 +12,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <systemd/sd-event.h>
 
+#include "agentd/event.h"
 #include "apply/cleanup.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -37,8 +39,12 @@ static void withdraw(const struct config *config)
         log_error("%s: %s", fault->place, fault->message);
     if (r < 0 && r != -EIO)
         log_error("cannot withdraw: %s", strerror(-r));
-    if (counts.routes)
-        log_warning("no agent runs here: %u service routes withdrawn", counts.routes);
+    if (counts.routes == 0)
+        return;
+    char routes[16];
+    snprintf(routes, sizeof(routes), "%u", counts.routes);
+    log_event(&event_deadman, LOG_FIELDS({ "ROUTES", routes }),
+              "no agent runs here: %s service routes withdrawn", routes);
 }
 
 static void on_time(void *context)

@@ -8,6 +8,7 @@
 
 #include "agentd/agent.h"
 #include "agentd/deadman.h"
+#include "agentd/event.h"
 #include "config/config.h"
 
 enum {
@@ -29,11 +30,13 @@ static const char usage[] =
     "SIGHUP reloads the configuration; SIGTERM stops, and leaves all routes in place.\n"
     "See also: agentctl --help\n";
 
-static void print_faults(const struct faults *faults)
+static int refuse(const char *path, const struct faults *faults)
 {
     vec_each(const struct fault, fault, &faults->list)
-        fprintf(stderr, "%s: %s\n", fault->place, fault->message);
-    fprintf(stderr, "%zu error%s.\n", faults->list.count, faults->list.count == 1 ? "" : "s");
+        log_error("%s: %s", fault->place, fault->message);
+    log_event(&event_config_refused, LOG_FIELDS({ "OBJECT", path }), "%s is refused: %zu error%s",
+              path, faults->list.count, faults->list.count == 1 ? "" : "s");
+    return EXIT_CONFIG;
 }
 
 int main(int argc, char **argv)
@@ -72,13 +75,12 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
 
+    log_open();
     AUTOFAULTS struct faults faults = { 0 };
     CLEANUP(config_freep) struct config *config = NULL;
     int r = config_load(path, &config, &faults);
-    if (r < 0) {
-        print_faults(&faults);
-        return EXIT_CONFIG;
-    }
+    if (r < 0)
+        return refuse(path, &faults);
     if (check_only)
         return EXIT_SUCCESS;
     if (deadman)

@@ -4,6 +4,10 @@
  *
  * What its queue does not take is kept and sent a moment later. NOTIFY_SOCKET is a path, or an
  * abstract name behind an "@" (sd_notify(3)).
+ *
+ * sd-event could feed the watchdog itself, but it does so whenever the loop turns, even if a flood
+ * of more important events keeps every pass from running. The timer here is given the passes' own
+ * priority, and sources of one priority take turns: it starves when they do.
  */
 #include "agentd/notify.h"
 
@@ -13,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <systemd/sd-daemon.h>
 
 #include "base/text.h"
 #include "base/vec.h"
@@ -30,6 +35,8 @@ struct notifier {
     VEC(string) waiting; /* in order */
     char *status;        /* the newest text */
     bool status_waiting;
+    struct retry_timer *watchdog; /* NULL: the manager does not watch */
+    int64_t watchdog_ms;
 };
 
 /* True if the manager has it, or never will. */
@@ -85,6 +92,28 @@ void notifier_status(struct notifier *notifier, const char *text)
     flush(notifier);
 }
 
+/* A word that the queue does not take is not kept: the next one says the same. */
+static void feed_watchdog(void *context)
+{
+    struct notifier *notifier = context;
+    (void)deliver(notifier, "WATCHDOG=1");
+    retry_timer_arm(notifier->watchdog, notifier->watchdog_ms);
+}
+
+int notifier_feed_watchdog(struct notifier *notifier, sd_event *event, int64_t priority)
+{
+    uint64_t limit_us;
+    int r = sd_watchdog_enabled(0, &limit_us);
+    if (r <= 0 || notifier->fd < 0)
+        return r < 0 ? r : 0;
+    r = retry_timer_new(event, priority, feed_watchdog, notifier, &notifier->watchdog);
+    if (r < 0)
+        return r;
+    notifier->watchdog_ms = (int64_t)(limit_us / 2000);
+    retry_timer_arm(notifier->watchdog, 0);
+    return 0;
+}
+
 static int open_socket(struct notifier *notifier, const char *name)
 {
     size_t length = strlen(name);
@@ -122,6 +151,7 @@ void notifier_free(struct notifier *notifier)
         free(*message);
     vec_done(&notifier->waiting);
     retry_timer_free(notifier->again);
+    retry_timer_free(notifier->watchdog);
     closep(&notifier->fd);
     free(notifier->status);
     free(notifier);

@@ -16,6 +16,13 @@ int notifier_new(sd_event *event, struct notifier **ret_notifier);
 void notifier_free(struct notifier *notifier);
 DEFINE_CLEANUP(struct notifier *, notifier_free);
 
+/*
+ * From now on tells the manager at half the interval that it asks for that the agent is alive: from
+ * the loop, at this priority, so not while what has this priority is starved. Returns 0, also if
+ * the manager does not watch, or -errno.
+ */
+int notifier_feed_watchdog(struct notifier *notifier, sd_event *event, int64_t priority);
+
 /* "READY=1", "STOPPING=1", "RELOADING=1\nMONOTONIC_USEC=...": each is delivered, in order. */
 void notifier_send(struct notifier *notifier, const char *message);
 

@@ -13,9 +13,12 @@
 #include "agentd/reconcile.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentd/event.h"
 #include "agentd/rival.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -111,9 +114,12 @@ static void report_rival(struct reconciler *reconciler, uint64_t repairs, uint32
     struct status *status = reconciler->options.engine->status;
     AUTOFAULTS struct faults faults = { 0 };
     if (repairs) {
+        char routes[24], port[16];
+        snprintf(routes, sizeof(routes), "%" PRIu64, repairs);
+        snprintf(port, sizeof(port), "%" PRIu32, writer);
         rival_note(&reconciler->rival, writer, now_ms);
-        log_warning("repaired %llu routes or rules that netlink port %u had changed",
-                    (unsigned long long)repairs, writer);
+        log_event(&event_routes_repaired, LOG_FIELDS({ "ROUTES", routes }, { "WRITER", port }),
+                  "repaired %s routes or rules that netlink port %s had changed", routes, port);
     }
     if (rival_present(&reconciler->rival, now_ms)) {
         rival_fault(&reconciler->rival, &faults);
@@ -269,8 +275,8 @@ int reconciler_new(const struct reconcile_options *options, struct reconciler **
     reconciler->options = *options;
     reconciler->retry = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = MINUTE_MS };
 
-    int r = deferred_new(options->event, SD_EVENT_PRIORITY_NORMAL + 10, run_pass, reconciler,
-                         &reconciler->deferred);
+    int r =
+        deferred_new(options->event, PASS_PRIORITY, run_pass, reconciler, &reconciler->deferred);
     if (r == 0)
         r = sd_event_add_io(options->event, &reconciler->kernel_io,
                             kernel_fd(options->engine->kernel), EPOLLIN, on_kernel, reconciler);

@@ -10,6 +10,9 @@
 #include "agentd/route_engine.h"
 #include "base/cleanup.h"
 
+/* Passes come after all inputs. */
+enum { PASS_PRIORITY = SD_EVENT_PRIORITY_NORMAL + 10 };
+
 struct reconciler;
 
 struct reconcile_options {

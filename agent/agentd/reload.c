@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agentd/event.h"
 #include "base/clock.h"
-#include "base/log.h"
 
 static void must_not_change(struct faults *faults, const char *path, const char *key,
                             const char *old, const char *new)
@@ -54,10 +54,11 @@ struct config *reload_config(const char *path, const struct config *current, str
     status->config_refused = !faults_none(&faults);
     (void)fault_book_replace(status->faults, "config", "", &faults, clock_wall_ms());
     if (status->config_refused) {
-        log_warning("%s is refused, the old configuration stays in force", path);
+        log_event(&event_config_refused, LOG_FIELDS({ "OBJECT", path }),
+                  "%s is refused, the old configuration stays in force", path);
         return NULL;
     }
     status->config_loaded_wall_ms = clock_wall_ms();
-    log_notice("%s reloaded", path);
+    log_event(&event_config_reloaded, LOG_FIELDS({ "OBJECT", path }), "%s reloaded", path);
     return TAKE_PTR(fresh);
 }

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentd/announcement.h"
 #include "agentd/route_rows.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/text.h"
 
 enum { BATCH = 1024 }; /* operations between two looks at the notification socket */
@@ -101,26 +101,28 @@ static int op_stage(const struct route_op *op, uint32_t export_table)
     return op->kind == OP_DELETE ? 2 : 0;
 }
 
-static void count_op(struct route_status *status, enum op_kind kind)
+/* An operation in a slot that somebody else touched. `drift` is sorted. */
+static bool is_repair(const struct route_work *work, const struct route_op *op)
 {
-    status->added += kind == OP_ADD;
-    status->replaced += kind == OP_REPLACE;
-    status->deleted += kind == OP_DELETE;
+    return work->drift.count && bsearch(&op->route, work->drift.items, work->drift.count,
+                                        sizeof(*work->drift.items), route_slot_cmp);
 }
 
-/* Operations in slots that somebody else touched are repairs. */
-static void count_repairs(struct route_engine *engine, struct route_work *work,
-                          const struct route_diff *diff)
+static void count_op(struct route_engine *engine, struct route_work *work,
+                     const struct route_op *op)
 {
-    vec_sort(&work->drift, route_slot_cmp);
-    vec_each(const struct route_op, op, &diff->ops) {
-        if (work->drift.count && bsearch(&op->route, work->drift.items, work->drift.count,
-                                         sizeof(*work->drift.items), route_slot_cmp))
-            engine->status->routes.repairs++;
-    }
+    struct route_status *status = &engine->status->routes;
+    status->added += op->kind == OP_ADD;
+    status->replaced += op->kind == OP_REPLACE;
+    status->deleted += op->kind == OP_DELETE;
+    if (is_repair(work, op))
+        status->repairs++;
+    else if (op->route.table == engine->config->routes.table)
+        announcement_log(&engine->plan, op, &work->announcements);
 }
 
-static int apply_batch(struct route_engine *engine, const struct route_op *ops, size_t count)
+static int apply_batch(struct route_engine *engine, struct route_work *work,
+                       const struct route_op *ops, size_t count)
 {
     static struct op_result results[BATCH];
     int r = kernel_apply_routes(engine->kernel, ops, count, results);
@@ -128,13 +130,14 @@ static int apply_batch(struct route_engine *engine, const struct route_op *ops, 
         if (results[i].error)
             troubles_refused(&engine->troubles, &ops[i], results[i].error, results[i].text);
         else
-            count_op(&engine->status->routes, ops[i].kind);
+            count_op(engine, work, &ops[i]);
     }
     int read = kernel_read(engine->kernel);
     return r < 0 ? r : read;
 }
 
-static int apply_routes(struct route_engine *engine, const struct route_diff *diff)
+static int apply_routes(struct route_engine *engine, struct route_work *work,
+                        const struct route_diff *diff)
 {
     AUTOFREE struct route_op *batch = calloc(BATCH, sizeof(*batch));
     if (!batch)
@@ -148,13 +151,13 @@ static int apply_routes(struct route_engine *engine, const struct route_diff *di
             batch[filled++] = *op;
             if (filled < BATCH)
                 continue;
-            r = apply_batch(engine, batch, filled);
+            r = apply_batch(engine, work, batch, filled);
             if (r < 0)
                 return r;
             filled = 0;
         }
     }
-    return filled ? apply_batch(engine, batch, filled) : 0;
+    return filled ? apply_batch(engine, work, batch, filled) : 0;
 }
 
 /* Rules are few: they are always compared whole. */
@@ -230,9 +233,10 @@ int route_engine_pass(struct route_engine *engine, struct route_work *work, int6
     else
         troubles_examine(&engine->troubles, work->slots.items, work->slots.count);
     report_blocked(engine, &diff);
-    count_repairs(engine, work, &diff);
+    vec_sort(&work->drift, route_slot_cmp);
     int ops = (int)diff.ops.count;
-    r = apply_routes(engine, &diff);
+    r = apply_routes(engine, work, &diff);
+    announcement_finish(work->announcements);
     if (r == 0) {
         troubles_settle(&engine->troubles);
         r = apply_rules(engine, work);

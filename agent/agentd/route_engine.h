@@ -30,13 +30,14 @@ struct route_engine {
 
 /* What a pass shall look at. */
 struct route_work {
-    bool all;          /* everything: first pass, resync, reload, the periodic doubt */
-    ip_list addresses; /* rows to plan again */
-    bool blocks;       /* the block rows too */
-    route_list drift;  /* slots that somebody else touched: compared though no row changed */
-    route_list slots;  /* filled by the pass: all slots it compares */
-    bool rules;        /* somebody else touched the rules */
-    bool may_remove;   /* the source has synced: what it does not say shall not stand */
+    bool all;               /* everything: first pass, resync, reload, the periodic doubt */
+    ip_list addresses;      /* rows to plan again */
+    bool blocks;            /* the block rows too */
+    route_list drift;       /* slots that somebody else touched: compared though no row changed */
+    route_list slots;       /* filled by the pass: all slots it compares */
+    bool rules;             /* somebody else touched the rules */
+    uint32_t announcements; /* counted by the pass: prefixes that came or went */
+    bool may_remove;        /* the source has synced: what it does not say shall not stand */
 };
 
 void route_engine_init(struct route_engine *engine, const struct config *config,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The first half of a pass: rows are planned again and put in place, their slots join the work,
- * hold-down follows each announcement and withdrawal, and the log tells of them.
+ * and hold-down follows each announcement and withdrawal.
  *
  * A pass over everything is the same as one over every address that a row or a service names.
  */
@@ -13,8 +13,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-
-enum { LOGGED_TRANSITIONS = 20 }; /* of one pass; a node's start is one line more */
 
 static struct route_facts engine_facts(const struct route_engine *engine, int64_t now_ms)
 {
@@ -94,9 +92,8 @@ static int note_transition(struct route_engine *engine, const struct ip *address
                            const struct address_row *old, const struct address_row *new,
                            int64_t now_ms)
 {
-    bool before = old && old->reason == REASON_ANNOUNCED;
-    bool after = new &&new->reason == REASON_ANNOUNCED;
-    if (before == after)
+    bool after = is_announced(new);
+    if (is_announced(old) == after)
         return 0;
 
     struct hold fresh = { .address = *address };
@@ -111,13 +108,6 @@ static int note_transition(struct route_engine *engine, const struct ip *address
     }
     hold_withdraw(&fresh, engine->config, now_ms);
     return sorted_put(&engine->holds, &fresh);
-}
-
-static void log_transition(const struct ip *address, const struct address_row *new)
-{
-    char text[IP_STRLEN];
-    log_info("%s: %s", ip_str(address, text),
-             new ? address_reason_text(new->reason) : "no service names it any more");
 }
 
 static char *address_group(const struct ip *address)
@@ -177,24 +167,19 @@ static void count_row(struct route_status *status, const struct address_row *row
     status->held += (uint32_t)((row->reason == REASON_HELD_DOWN) * by);
 }
 
-/* The new rows are in place: hold-down and the log follow, and the old rows go. */
+/* The new rows are in place: hold-down and the counts follow, and the old rows go. */
 static void finish_replan(struct route_engine *engine, const struct route_work *work,
                           struct replan *replan, int64_t now_ms)
 {
-    size_t transitions = 0;
     for (size_t i = 0; i < replan->planned; i++) {
         const struct ip *address = &work->addresses.items[i];
         const struct address_row *old = replan->stale[i], *new = replan->fresh[i];
-        if (is_announced(old) != is_announced(new) && ++transitions <= LOGGED_TRANSITIONS)
-            log_transition(address, new);
         if (note_transition(engine, address, old, new, now_ms) < 0)
             log_warning("no memory for an address's hold-down");
         count_row(&engine->status->routes, old, -1);
         count_row(&engine->status->routes, new, 1);
         address_row_free(replan->stale[i]);
     }
-    if (transitions > LOGGED_TRANSITIONS)
-        log_info("and %zu more addresses came or went", transitions - LOGGED_TRANSITIONS);
 }
 
 /* Plans the addresses again and puts the new rows in place; their slots join the work. */

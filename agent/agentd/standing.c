@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentd/event.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -122,7 +123,8 @@ static void enter(struct standing_keeper *keeper, enum standing_phase phase)
         retry_timer_disarm(keeper->phase_timer);
     else
         retry_timer_arm(keeper->phase_timer, lasts_ms);
-    log_notice("this node's service addresses: %s", standing_phase_name(phase));
+    log_event(&event_standing, LOG_FIELDS({ "PHASE", standing_phase_name(phase) }),
+              "this node's service addresses: %s", standing_phase_name(phase));
     tell(keeper);
 }
 
