@@ -87,6 +87,12 @@ int answer_failed(const struct ctl *ctl, int error, long status, const struct an
                 "(is agentd.service running?)\n",
                 ctl->socket);
         return EXIT_UNREACHABLE;
+    case -ECONNRESET:
+        fprintf(stderr,
+                "agentctl: the agent at %s hung up without an answer "
+                "(see: systemctl status agentd)\n",
+                ctl->socket);
+        return EXIT_UNREACHABLE;
     case -ETIMEDOUT:
         fprintf(stderr, "agentctl: cannot reach the agent at %s: no answer within %s\n",
                 ctl->socket, clock_ago(ctl->timeout_ms, limit));

@@ -6,6 +6,10 @@
  * connect(), which agentctl turns into a sentence (not running, not permitted). With a unix socket
  * libcurl ignores the proxies of the environment. The agent is trusted with the content of its
  * answer but not with its size.
+ *
+ * An agent that ends hangs up on whom it has taken in and not answered. Where the service manager
+ * holds the socket the next agent answers there, so the request is made once more: each may be
+ * repeated, since a POST names the state that is wanted.
  */
 #include "client/agent.h"
 
@@ -65,11 +69,24 @@ static int error_of(CURL *curl, CURLcode code, const struct text *body)
         return -ETIMEDOUT;
     case CURLE_OUT_OF_MEMORY:
         return -ENOMEM;
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+        return -ECONNRESET;
     case CURLE_WRITE_ERROR:
         return text_error(body) < 0 ? -ENOMEM : -EFBIG;
     default:
         return -EPROTO;
     }
+}
+
+static int ask(CURL *curl, struct text *body)
+{
+    int r = error_of(curl, curl_easy_perform(curl), body);
+    if (r != -ECONNRESET)
+        return r;
+    text_truncate(body, 0);
+    return error_of(curl, curl_easy_perform(curl), body);
 }
 
 static int request(const char *socket, const char *path, bool post, int64_t timeout_ms,
@@ -86,9 +103,7 @@ static int request(const char *socket, const char *path, bool post, int64_t time
     CURLcode code = set_options(curl, socket, url, timeout_ms, &body);
     if (code == CURLE_OK && post)
         code = curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, "");
-    if (code == CURLE_OK)
-        code = curl_easy_perform(curl);
-    int r = error_of(curl, code, &body);
+    int r = code == CURLE_OK ? ask(curl, &body) : error_of(curl, code, &body);
     if (r < 0)
         return r;
     long status = 0;

@@ -7,8 +7,8 @@
 /*
  * GETs a path with its query, encoded as in a URL ("/v1/status"). Returns 0 with the HTTP status
  * and the body, which the caller frees; -ECONNREFUSED or -ENOENT if nobody answers at the socket,
- * -EACCES without permission, -ENAMETOOLONG, -ETIMEDOUT, -EPROTO, -EFBIG (a body above 256 MiB),
- * -ENOMEM.
+ * -EACCES without permission, -ENAMETOOLONG, -ETIMEDOUT, -EPROTO (also if it hangs up twice),
+ * -EFBIG (a body above 256 MiB), -ENOMEM.
  */
 int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
               char **ret_body);

@@ -103,19 +103,28 @@ static int bind_socket(const char *path)
     return fd;
 }
 
-/* A server that reads something, says `reply`, and hangs up. */
-static void start_liar(struct fixture *fixture, const char *reply)
+/* Accepts, reads something, says `reply`, and hangs up. */
+static void answer_once(int fd, const char *reply)
+{
+    char buffer[4096];
+    int peer = accept(fd, NULL, NULL);
+    if (read(peer, buffer, sizeof(buffer)) <= 0 ||
+        write(peer, reply, strlen(reply)) != (ssize_t)strlen(reply))
+        _exit(1);
+    close(peer);
+}
+
+/* A server of one reply, or two. */
+static void start_liar(struct fixture *fixture, const char *reply, const char *second)
 {
     int fd = bind_socket(fixture->path);
     assert_int_equal(listen(fd, 1), 0);
     fixture->child = fork();
     assert_true(fixture->child >= 0);
     if (fixture->child == 0) {
-        char buffer[4096];
-        int peer = accept(fd, NULL, NULL);
-        if (read(peer, buffer, sizeof(buffer)) <= 0 ||
-            write(peer, reply, strlen(reply)) != (ssize_t)strlen(reply))
-            _exit(1);
+        answer_once(fd, reply);
+        if (second)
+            answer_once(fd, second);
         _exit(0);
     }
     close(fd);
@@ -224,22 +233,39 @@ static void silence_times_out(void **state)
 static void nonsense_is_a_protocol_error(void **state)
 {
     struct fixture *fixture = *state;
-    start_liar(fixture, "SSH-2.0-OpenSSH_9.2\r\n");
+    start_liar(fixture, "SSH-2.0-OpenSSH_9.2\r\n", NULL);
     assert_error(fixture, TIMEOUT_MS, -EPROTO);
 }
 
 static void half_an_answer_is_a_protocol_error(void **state)
 {
     struct fixture *fixture = *state;
-    start_liar(fixture, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a\"");
+    start_liar(fixture, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a\"", NULL);
     assert_error(fixture, TIMEOUT_MS, -EPROTO);
+}
+
+/* As when the agent ends with the connection taken in, and the next one serves the socket. */
+static void who_is_hung_up_on_asks_again(void **state)
+{
+    struct fixture *fixture = *state;
+    start_liar(fixture, "", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+    assert_get(fixture, "/", 200, "hi");
+}
+
+static void but_not_for_ever(void **state)
+{
+    struct fixture *fixture = *state;
+    start_liar(fixture, "", "");
+    assert_error(fixture, TIMEOUT_MS, -ECONNRESET);
 }
 
 static void redirects_are_not_followed(void **state)
 {
     struct fixture *fixture = *state;
-    start_liar(fixture, "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
-                        "Content-Length: 2\r\n\r\nno");
+    start_liar(fixture,
+               "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n"
+               "Content-Length: 2\r\n\r\nno",
+               NULL);
     assert_get(fixture, "/", 302, "no");
 }
 
@@ -254,6 +280,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(silence_times_out, setup, teardown),
         cmocka_unit_test_setup_teardown(nonsense_is_a_protocol_error, setup, teardown),
         cmocka_unit_test_setup_teardown(half_an_answer_is_a_protocol_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_is_hung_up_on_asks_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(but_not_for_ever, setup, teardown),
         cmocka_unit_test_setup_teardown(redirects_are_not_followed, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
