@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What deploy/ gives to systemd: it parses, it is as tight as promised, and it agrees with the code."""
+
+import re
+import subprocess
+
+import pytest
+from lab.agent import REPOSITORY
+
+DEPLOY = REPOSITORY / "deploy"
+AGENT = REPOSITORY / "agent"
+MAX_EXPOSURE = 20  # 2.0, as systemd-analyze counts it
+EVENT = re.compile(r'^EVENT\((\w+), \w+, "(.*)"\);$', re.MULTILINE)
+ENTRY = re.compile(r"^-- (.*)$", re.MULTILINE)
+
+
+@pytest.fixture(name="units")
+def units_fixture(tmp_path):
+    """The units as they are installed, with a program where they say."""
+    (tmp_path / "agentd").write_text("#!/bin/true\n")
+    (tmp_path / "agentd").chmod(0o755)
+    for template in (DEPLOY / "systemd").iterdir():
+        text = template.read_text(encoding="utf-8").replace("@sbindir@", str(tmp_path))
+        (tmp_path / template.name).write_text(text)
+    return tmp_path
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def verify(*units):
+    done = run("systemd-analyze", "verify", *map(str, units))
+    return done.returncode, done.stdout + done.stderr
+
+
+def exposure(unit, threshold=MAX_EXPOSURE):
+    return run(
+        "systemd-analyze", "security", "--offline=yes", "--no-pager", f"--threshold={threshold}",
+        str(unit),
+    )
+
+
+def test_units_are_valid(units):
+    assert verify(*units.glob("*.service"), *units.glob("*.socket")) == (0, "")
+
+
+def test_an_invalid_unit_is_found(units):
+    unit = units / "agentd.service"
+    unit.write_text(unit.read_text().replace("ProtectHome=", "ProtectHouse="))
+    assert "ProtectHouse" in verify(unit)[1]
+
+
+@pytest.mark.parametrize("name", ["agentd.service", "agentd-deadman.service"])
+def test_services_are_confined(units, name):
+    done = exposure(units / name)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_loose_service_is_found(units):
+    unit = units / "agentd.service"
+    unit.write_text(unit.read_text().replace("NoNewPrivileges=yes\n", ""))
+    assert exposure(unit).returncode != 0
+
+
+def test_the_exit_status_of_a_broken_configuration_is_the_units():
+    main = (AGENT / "agentd" / "main.c").read_text(encoding="utf-8")
+    [status] = re.findall(r"EXIT_CONFIG = (\d+)", main)
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        assert f"\nRestartPreventExitStatus={status}\n" in unit.read_text(encoding="utf-8")
+
+
+def test_files_for_sysusers_and_tmpfiles_are_valid(tmp_path):
+    (tmp_path / "etc").mkdir()
+    users, files = DEPLOY / "sysusers.d/fingerpost.conf", DEPLOY / "tmpfiles.d/fingerpost.conf"
+    done = run("systemd-sysusers", f"--root={tmp_path}", str(users))
+    assert done.returncode == 0, done.stderr
+    assert "\nfingerpost:" in "\n" + (tmp_path / "etc/passwd").read_text()
+    assert re.search(r"^bird:.*:fingerpost$", (tmp_path / "etc/group").read_text(), re.MULTILINE)
+    done = run("systemd-tmpfiles", "--create", f"--root={tmp_path}", str(files))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "etc/fingerpost/manifests").is_dir()
+
+
+def test_sysctls_are_advice():
+    lines = (DEPLOY / "sysctl.d/60-fingerpost.conf").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line and not line.startswith("#")] == []
+    for setting in (line for line in lines if re.match(r"#\S+ = ", line)):
+        assert re.fullmatch(r"#net\.[a-z0-9_.]+ = \d+", setting)
+
+
+def events():
+    text = (AGENT / "agentd" / "event.h").read_text(encoding="utf-8")
+    return dict(EVENT.findall(text))
+
+
+def catalog():
+    return (DEPLOY / "catalog" / "fingerpost.catalog").read_text(encoding="utf-8")
+
+
+def test_every_event_has_its_entry_in_the_catalog():
+    ids = list(events().values())
+    assert ids and all(re.fullmatch(r"[0-9a-f]{32}", event) for event in ids)
+    assert len(set(ids)) == len(ids)
+    assert sorted(ENTRY.findall(catalog())) == sorted(ids)
+
+
+def test_every_event_happens():
+    code = "".join(p.read_text(encoding="utf-8") for p in AGENT.rglob("*.c"))
+    assert [name for name in events() if f"&event_{name}" not in code] == []
+
+
+def test_the_catalog_speaks_of_fields_that_exist():
+    code = "".join(p.read_text(encoding="utf-8") for p in AGENT.rglob("*.c"))
+    logged = set(re.findall(r'\{ "([A-Z]+)", ', code))
+    assert set(re.findall(r"@([A-Z_]+)@", catalog())) <= logged
+
+
+def test_journalctl_reads_the_catalog(tmp_path):
+    folder = tmp_path / "usr/lib/systemd/catalog"
+    folder.mkdir(parents=True)
+    (tmp_path / "var/lib/systemd/catalog").mkdir(parents=True)
+    (folder / "fingerpost.catalog").write_text(catalog())
+    done = run("journalctl", f"--root={tmp_path}", "--update-catalog")
+    assert (done.returncode, done.stderr) == (0, "")
+    listed = run("journalctl", f"--root={tmp_path}", "--list-catalog").stdout.splitlines()
+    assert sorted(line.split()[0] for line in listed) == sorted(events().values())
