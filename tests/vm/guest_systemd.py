@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""agentd as an operator runs it: the installed unit, under systemd as PID 1. Runs inside the guest.
+
+test_vm.py boots the guest and calls this with the folder into which `meson install` went. The tests
+build upon each other, in the order in which they stand here: booting is what costs time, and one
+agent goes through all of it while a monitor watches table 119. Nothing may be deleted from it, and
+nothing written to it, but where a test says so.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+INSTALLED = Path(os.environ.get("FINGERPOST_INSTALLED", "/nonexistent"))
+REPOSITORY = Path(__file__).resolve().parents[2]
+CONFIG = Path("/etc/fingerpost/agentd.yaml")
+MANIFESTS = Path("/etc/fingerpost/manifests")
+MONITORED = Path("/run/monitor")
+NODE = "node1"
+GOOD = f"node: {NODE}\nsource: {{manifests: {MANIFESTS}}}\nservices: {{enabled: false}}\n"
+ROUTES = ["blackhole 10.224.0.0/27 proto 30", "blackhole 198.51.100.1 proto 31"]
+CAP_NET_ADMIN = 12
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec:
+  type: LoadBalancer
+  clusterIP: 10.96.0.1
+  clusterIPs: [10.96.0.1]
+  ipFamilies: [IPv4]
+  externalTrafficPolicy: Cluster
+  internalTrafficPolicy: Cluster
+  ports: [{name: p80, port: 80, protocol: TCP, targetPort: 80}]
+status: {loadBalancer: {ingress: [{ip: 198.51.100.1, ipMode: VIP}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-a, namespace: default, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{name: p80, port: 80, protocol: TCP}]
+endpoints: [{addresses: [10.224.0.2], conditions: {ready: true}, nodeName: node1}]
+"""
+BLOCK = """\
+apiVersion: coil.cybozu.com/v2
+kind: AddressBlock
+metadata: {name: default-0, labels: {coil.cybozu.com/pool: default, coil.cybozu.com/node: node1}}
+index: 0
+ipv4: 10.224.0.0/27
+"""
+
+
+def run(*command, check=True):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert not check or done.returncode == 0, (command, done)
+    return done
+
+
+def wait(condition, what, timeout=120):
+    """Programs are slow here, and so is the machine sometimes: only the condition counts."""
+    deadline = time.monotonic() + timeout
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"waited {timeout} s for {what}:\n{service_log()}"
+        time.sleep(0.1)
+    return answer
+
+
+def systemctl(*words, check=True):
+    return run("systemctl", *words, check=check)
+
+
+def service_log():
+    return run("journalctl", "-u", "agentd", "-n", "40", "--no-pager", check=False).stdout
+
+
+def show(*properties, unit="agentd.service"):
+    """Properties of a unit; one alone as itself."""
+    lines = systemctl("show", unit, "-p", ",".join(properties)).stdout.splitlines()
+    values = dict(line.split("=", 1) for line in lines)
+    return values[properties[0]] if len(properties) == 1 else values
+
+
+def state():
+    return show("ActiveState")
+
+
+def main_pid():
+    """0 if there is none: kill() would take that for a whole group."""
+    return int(show("MainPID"))
+
+
+def send(number):
+    pid = main_pid()
+    assert pid > 0, service_log()
+    os.kill(pid, number)
+    return pid
+
+
+def routes():
+    """Table 119, which may not exist yet."""
+    lines = run("ip", "route", "show", "table", "119", check=False).stdout.splitlines()
+    return sorted(re.sub(r"\s+", " ", line).strip() for line in lines)
+
+
+def events(name):
+    """The journal's entries of one event, by its MESSAGE_ID."""
+    header = (REPOSITORY / "agent/agentd/event.h").read_text()
+    [message_id] = re.findall(rf'^EVENT\({name}, \w+, "(\w+)"\);$', header, re.MULTILINE)
+    lines = run("journalctl", "-o", "json", f"MESSAGE_ID={message_id}", check=False).stdout
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def ctl(*words):
+    return run("agentctl", *words, check=False)
+
+
+def status():
+    return json.loads(ctl("status", "--json").stdout)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installation():
+    """What a package would do."""
+    shutil.copytree(INSTALLED / "usr", "/usr", dirs_exist_ok=True)
+    lib = INSTALLED.joinpath("usr/lib")
+    run("systemd-sysusers", *map(str, lib.glob("sysusers.d/*")))
+    run("systemd-tmpfiles", "--create", *map(str, lib.glob("tmpfiles.d/*")))
+    run("journalctl", "--update-catalog")
+    systemctl("daemon-reload")
+    CONFIG.write_text(GOOD)
+    MANIFESTS.joinpath("web.yaml").write_text(SERVICE)
+    MANIFESTS.joinpath("block.yaml").write_text(BLOCK)
+
+
+@pytest.fixture(name="untouched")
+def untouched_fixture(monitor):
+    """Holds a test to: table 119 is as it was, and nobody has written to it meanwhile."""
+    before = monitor()
+    assert routes() == ROUTES
+    yield
+    assert routes() == ROUTES
+    assert monitor()[len(before):] == []
+
+
+@pytest.fixture(name="monitor", scope="module")
+def monitor_fixture():
+    """All that the kernel told of table 119 so far, after what is under way has arrived."""
+    with open(MONITORED, "w", encoding="utf-8") as file:
+        process = subprocess.Popen(["ip", "monitor", "route"], stdout=file)
+    marks = iter(range(1, 250))
+
+    def mark():
+        prefix = f"203.0.113.{next(marks)}"
+        run("ip", "route", "add", "blackhole", prefix, "table", "99")
+        return prefix
+
+    def told():
+        last = mark()
+        wait(lambda: last in MONITORED.read_text(), "the monitor")
+        return [line for line in MONITORED.read_text().splitlines() if "table 119" in line]
+
+    first = mark()  # until it has subscribed, it may miss one
+    while first not in MONITORED.read_text():
+        assert process.poll() is None
+        time.sleep(0.2)
+        first = mark()
+    yield told
+    process.terminate()
+    process.wait()
+
+
+def test_start_returns_only_after_ready():
+    """As long as the manifests are missing, the agent isn't ready, and start doesn't return."""
+    hidden = MANIFESTS.with_name("hidden")
+    MANIFESTS.rename(hidden)
+    start = subprocess.Popen(["systemctl", "start", "agentd"])
+    wait(lambda: "waiting for the manifests" in show("StatusText"), "the first STATUS")
+    assert (state(), start.poll(), routes()) == ("activating", None, [])
+    hidden.rename(MANIFESTS)
+    assert start.wait(120) == 0
+    assert (state(), routes()) == ("active", ROUTES)
+
+
+def test_status_shows_the_words_of_the_agent():
+    shown = systemctl("status", "--no-pager", "agentd").stdout
+    assert 'Status: "1 addresses announced, 1 withheld, 1 blocks, 0 faults"' in shown, shown
+
+
+def test_it_runs_without_privileges_but_one():
+    words = Path(f"/proc/{main_pid()}/status").read_text()
+    has = dict(re.findall(r"^(\w+):\s+(\S+)", words, re.MULTILINE))
+    user = run("id", "-u", "fingerpost").stdout.strip()
+    assert (has["Uid"], has["NoNewPrivs"], has["Seccomp"]) == (user, "1", "2") and user != "0"
+    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(has[kind], 16) == 1 << CAP_NET_ADMIN, kind
+    owner = run("stat", "-c", "%U %G %a", "/var/lib/fingerpost", "/run/fingerpost/agentd.sock")
+    assert owner.stdout.splitlines() == ["fingerpost fingerpost 755", "root fingerpost 660"]
+
+
+def test_the_socket_is_for_the_group():
+    nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
+    answers = [
+        run(*nobody, f"--regid={group}", "agentctl", "status", check=False).returncode
+        for group in ("65534", "fingerpost")
+    ]
+    assert answers == [77, 0]
+
+
+def test_the_journal_has_fields_and_explanations():
+    [ready] = events("ready")
+    assert ready["_SYSTEMD_UNIT"] == "agentd.service"
+    assert (ready["PRIORITY"], ready["SYSLOG_IDENTIFIER"]) == ("5", "agentd")
+    assert sorted(entry["PREFIX"] for entry in events("announced")) == [
+        "10.224.0.0/27", "198.51.100.1/32"
+    ]
+    explained = run("journalctl", "-x", "PREFIX=198.51.100.1/32").stdout
+    assert "198.51.100.1/32 is announced" in explained, explained
+
+
+def test_reload_with_a_bad_file_keeps_the_old_one_and_says_so(untouched):
+    before = main_pid()
+    CONFIG.write_text(GOOD + "routes: {table: many}\n")
+    systemctl("reload", "agentd")
+    wait(lambda: "configuration is refused" in show("StatusText"), "STATUS to say so")
+    assert status()["config"]["refused"] is True
+    assert (state(), main_pid()) == ("active", before)
+    [refused] = events("config_refused")
+    assert refused["OBJECT"] == str(CONFIG)
+    assert any(f"{CONFIG}:4:" in fault["OBJECT"] for fault in events("fault_raised"))
+
+    CONFIG.write_text(GOOD)
+    systemctl("reload", "agentd")
+    wait(lambda: "refused" not in show("StatusText"), "the good file to be taken")
+    assert len(events("config_reloaded")) == 1 and status()["config"]["refused"] is False
+
+
+def test_agentctl_waits_for_a_restart_to_end(untouched):
+    before, answers, over = main_pid(), [], threading.Event()
+
+    def ask():
+        while not over.is_set():
+            answers.append(ctl("routes", "--json").returncode)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    for _ in range(3):
+        asked = len(answers)
+        systemctl("restart", "agentd")
+        wait(lambda: len(answers) > asked + 1, "answers after the restart")
+    over.set()
+    asking.join()
+    assert main_pid() != before
+    assert set(answers) == {0}, answers
+
+
+def test_stop_leaves_everything_and_a_question_starts_it_again(untouched):
+    systemctl("stop", "agentd")
+    assert (state(), show("Result"), routes()) == ("inactive", "success", ROUTES)
+    assert len(events("stopped")) == 4
+    assert state() == "inactive" and show("ActiveState", unit="agentd.socket") == "active"
+    assert ctl("status", "--wait=120s").returncode == 0
+    assert state() == "active"
+
+
+def test_an_upgrade_in_place_touches_no_route(untouched):
+    program = Path("/usr/sbin/agentd")
+    before = program.stat().st_ino
+    run("install", str(INSTALLED / "usr/sbin/agentd"), str(program))
+    assert program.stat().st_ino != before
+    systemctl("restart", "agentd")
+    assert state() == "active" and len(events("announced")) == 2
+
+
+def test_an_agent_that_hangs_is_replaced(untouched):
+    settings = Path("/run/systemd/system/agentd.service.d/watchdog.conf")
+    settings.parent.mkdir()
+    settings.write_text("[Service]\nWatchdogSec=8s\n")
+    systemctl("daemon-reload")
+    systemctl("restart", "agentd")
+    before, restarts = main_pid(), int(show("NRestarts"))
+    assert before > 0
+    # Fed, it outlives its watchdog.
+    time.sleep(10)
+    assert (main_pid(), int(show("NRestarts"))) == (before, restarts)
+
+    send(signal.SIGSTOP)
+    wait(lambda: int(show("NRestarts")) == restarts + 1 and state() == "active", "the next agent")
+    assert main_pid() not in (0, before)
+    assert "Watchdog timeout" in service_log()
+    assert ctl("status", "--wait=120s").returncode == 0
+
+
+def test_a_broken_configuration_is_not_retried(untouched):
+    refusals = len(events("config_refused"))
+    CONFIG.write_text(GOOD + "colour: blue\n")
+    assert systemctl("restart", "agentd", check=False).returncode != 0
+    # What is to be retried is "activating (auto-restart)" at this point.
+    ended = show("ActiveState", "SubState", "ExecMainStatus", "NRestarts")
+    assert ended == {
+        "ActiveState": "failed", "SubState": "failed", "ExecMainStatus": "78", "NRestarts": "0"
+    }
+    assert len(events("config_refused")) == refusals + 1
+    # A question starts it once more at most twice (it is asked again), and not for ever.
+    answer = ctl("status")
+    assert answer.returncode == 3 and "hung up" in answer.stderr, answer
+    wait(lambda: state() == "failed", "the end of what the question started")
+    assert len(events("config_refused")) <= refusals + 3
+    assert show("ActiveState", unit="agentd.socket") == "active"
+
+    CONFIG.write_text(GOOD)
+    systemctl("start", "agentd")
+    assert state() == "active"
+
+
+def test_kill_is_survived(untouched):
+    before = send(signal.SIGKILL)
+    wait(lambda: main_pid() not in (0, before) and state() == "active", "the next agent")
+    assert ctl("status", "--wait=120s").returncode == 0
+
+
+def test_the_dead_man_withdraws_when_no_agent_runs():
+    CONFIG.write_text(GOOD + "routes: {deadman: 1s}\n")
+    systemctl("start", "agentd-deadman")
+    systemctl("stop", "agentd.socket", "agentd.service")
+    wait(lambda: routes() == ROUTES[:1], "the withdrawal")
+    [told] = wait(lambda: events("deadman"), "the event")
+    assert (told["ROUTES"], told["_SYSTEMD_UNIT"]) == ("1", "agentd-deadman.service")
+    systemctl("stop", "agentd-deadman")
+    systemctl("start", "agentd")
+    assert (state(), routes()) == ("active", ROUTES)
+    assert show("ActiveState", unit="agentd.socket") == "active"
+
+
+def test_it_still_works_and_the_monitor_sees(monitor):
+    """What the tests before relied on: changes would have been seen."""
+    told = len(monitor())
+    run("ip", "route", "del", "blackhole", "198.51.100.1", "table", "119")
+    wait(lambda: routes() == ROUTES, "the repair")
+    [repaired] = wait(lambda: events("routes_repaired"), "the event")
+    assert repaired["ROUTES"] == "1" and int(repaired["WRITER"]) > 0
+    MANIFESTS.joinpath("web.yaml").unlink()
+    wait(lambda: routes() == ROUTES[:1], "the withdrawal")
+    [withdrawn] = wait(lambda: events("withdrawn"), "the event")
+    assert withdrawn["PREFIX"] == "198.51.100.1/32"
+    assert "no service names it" in withdrawn["MESSAGE"]
+    assert sum(line.startswith("Deleted") for line in monitor()[told:]) == 2
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, *sys.argv[1:]]))
