@@ -153,6 +153,7 @@ SUITES = {
     "golden": lambda: pytest_suite("golden", 2),
     "cli": lambda: pytest_suite("cli", 2, "unit/agentctl"),
     "netns": netns_suite,
+    "vm": lambda: pytest_suite("vm", 1),
 }
 
 
