@@ -69,7 +69,7 @@ static size_t slot_of(const struct sorted *routes, const struct route *route,
     size_t start = sorted_lower_bound(routes, &key), end = start;
     while (end < routes->count && route_slot_cmp(sorted_at(routes, end), route) == 0)
         end++;
-    *ret_first = sorted_at(routes, start);
+    *ret_first = end > start ? sorted_at(routes, start) : NULL; /* an empty table has no memory */
     return end - start;
 }
 

@@ -145,6 +145,11 @@ void nl_put_ip(struct nl_request *request, uint16_t attribute, const struct ip *
     put(request, attribute, ip->bytes, ip_size(ip));
 }
 
+bool nl_message_ok(const struct nlmsghdr *message, int left)
+{
+    return mnl_nlmsg_ok(message, left) && message->nlmsg_len <= (uint32_t)left;
+}
+
 /* The kernel's next datagram, if one is queued. Returns its size or -errno (-EAGAIN: none). */
 static ssize_t receive_datagram(struct nl_socket *socket)
 {
@@ -205,7 +210,7 @@ static int receive_dump(struct nl_socket *socket, nl_row_fn on_row, void *contex
             return size == -EAGAIN ? -EPROTO : (int)size;
 
         int left = (int)size;
-        for (const struct nlmsghdr *it = (void *)socket->datagram; mnl_nlmsg_ok(it, left);
+        for (const struct nlmsghdr *it = (void *)socket->datagram; nl_message_ok(it, left);
              it = mnl_nlmsg_next(it, &left)) {
             if (it->nlmsg_seq != socket->sequence)
                 continue;
@@ -269,7 +274,7 @@ static int receive_acks(struct nl_socket *socket, uint32_t first, size_t count, 
             return size == -EAGAIN ? -EPROTO : (int)size;
 
         int left = (int)size;
-        for (const struct nlmsghdr *it = (void *)socket->datagram; mnl_nlmsg_ok(it, left);
+        for (const struct nlmsghdr *it = (void *)socket->datagram; nl_message_ok(it, left);
              it = mnl_nlmsg_next(it, &left)) {
             uint32_t index = it->nlmsg_seq - first;
             if (it->nlmsg_type != NLMSG_ERROR || index >= count ||
@@ -332,7 +337,7 @@ int nl_receive(struct nl_socket *socket, nl_row_fn on_row, void *context)
             continue;
 
         int left = (int)size;
-        for (const struct nlmsghdr *it = (void *)socket->datagram; mnl_nlmsg_ok(it, left);
+        for (const struct nlmsghdr *it = (void *)socket->datagram; nl_message_ok(it, left);
              it = mnl_nlmsg_next(it, &left)) {
             int r = on_row(it, context);
             if (r < 0)

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,6 +86,12 @@ int nl_batch(struct nl_socket *socket, struct nl_request *requests, size_t count
  * are thrown away: the caller has to dump), or -errno.
  */
 int nl_receive(struct nl_socket *socket, nl_row_fn on_row, void *context);
+
+/*
+ * True if a whole message begins here and `left` bytes hold it. mnl_nlmsg_ok() of libmnl 1.0.4
+ * takes lengths above 2 GiB for negative, and good.
+ */
+bool nl_message_ok(const struct nlmsghdr *message, int left);
 
 /* The attribute behind `previous` (NULL: the first one) of a message, or NULL. */
 const struct nlattr *nl_next_attribute(const struct nlmsghdr *message, size_t fixed_size,

@@ -32,6 +32,18 @@ static void overflow_is_remembered(void **state)
     assert_int_equal(nl_dump(lab->other, &requests[0], NULL, NULL, NULL), -EMSGSIZE);
 }
 
+static void lengths_are_not_signed(void **state)
+{
+    (void)state;
+    struct nlmsghdr message = { .nlmsg_len = sizeof(message) };
+    assert_true(nl_message_ok(&message, sizeof(message)));
+    assert_false(nl_message_ok(&message, sizeof(message) - 1));
+    message.nlmsg_len = UINT32_C(0xff000000);
+    assert_false(nl_message_ok(&message, sizeof(message)));
+    message.nlmsg_len = 0;
+    assert_false(nl_message_ok(&message, sizeof(message)));
+}
+
 static void parse_takes_exact_sizes_only(void **state)
 {
     (void)state;
@@ -180,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(overflow_is_remembered, lab_open, lab_close),
+        cmocka_unit_test(lengths_are_not_signed),
         cmocka_unit_test(parse_takes_exact_sizes_only),
         cmocka_unit_test_setup_teardown(results_belong_to_their_requests, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(interrupted_dump_starts_over, lab_open, lab_close),
