@@ -81,14 +81,14 @@ def count_tap(test):
     return passed, max(failed, 1), skipped
 
 
-def unit_suite():
+def meson_suite(name):
     """The programs that meson knows. A program that crashes counts as a failed test."""
     log = BUILD / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     code, output = run(
         "meson", "test", "-C", str(BUILD), "--no-rebuild", "--print-errorlogs", "-t", "5",
-        "--suite", "unit",
-        log=BUILD / "unit.log",
+        "--suite", name,
+        log=BUILD / f"{name}.log",
     )
     result = Result(output=output)
     if not log.exists():
@@ -104,7 +104,27 @@ def unit_suite():
     if code != 0 and not result.failed:
         result.failed = 1
     if not result.passed and not result.failed:
-        result.not_run.append("no unit tests are built")
+        result.not_run.append(f"no {name} tests are built")
+    return result
+
+
+def fuzz_seconds():
+    """How long each target is to search: FUZZ_SECONDS; without it, a while in the pipeline only."""
+    return int(os.environ.get("FUZZ_SECONDS") or (30 if os.environ.get("CI") == "true" else 0))
+
+
+def fuzz_suite():
+    """Replays the corpora; searches for new inputs if there is to be time for it."""
+    result = meson_suite("fuzz")
+    seconds = fuzz_seconds()
+    if not seconds:
+        return result
+    code, output = run(str(TESTS / "fuzz" / "run"), str(seconds), log=BUILD / "fuzzing.log")
+    result.output += output
+    outcome = "OK" if code == 0 else "FAIL"
+    passed, failed, _ = count_tap({"result": outcome, "stdout": output})
+    result.passed += passed
+    result.failed += failed
     return result
 
 
@@ -148,7 +168,8 @@ def netns_suite():
 
 SUITES = {
     "build": compile_clang,
-    "unit": unit_suite,
+    "unit": lambda: meson_suite("unit"),
+    "fuzz": fuzz_suite,
     "check": lambda: pytest_suite("check", 2),
     "golden": lambda: pytest_suite("golden", 2),
     "cli": lambda: pytest_suite("cli", 2, "unit/agentctl"),

@@ -49,3 +49,31 @@ def test_pytest_is_counted(tmp_path, monkeypatch):
 
 def test_a_build_that_fails_is_a_failure(tmp_path):
     assert suites.compile_with("no-such-compiler", tmp_path / "build").failed == 1
+
+
+def test_fuzzing_takes_time_only_where_it_is_wanted(monkeypatch):
+    monkeypatch.delenv("FUZZ_SECONDS", raising=False)
+    monkeypatch.delenv("CI", raising=False)
+    assert suites.fuzz_seconds() == 0
+    monkeypatch.setenv("CI", "true")
+    assert suites.fuzz_seconds() == 30
+    monkeypatch.setenv("FUZZ_SECONDS", "5")
+    assert suites.fuzz_seconds() == 5
+
+
+@pytest.mark.parametrize("search, counts", [
+    ("printf '1..2\\nok 1 - a: 9 runs\\nok 2 - b: 9 runs\\n'", (3, 0)),
+    ("printf '1..2\\nok 1 - a: 9 runs\\nnot ok 2 - b: x/crash-1\\n'; exit 1", (2, 1)),
+    ("echo no such compiler; exit 1", (1, 1)),
+])
+def test_findings_are_failures(tmp_path, monkeypatch, search, counts):
+    (tmp_path / "fuzz").mkdir()
+    script = tmp_path / "fuzz" / "run"
+    script.write_text(f"#!/bin/sh\n{search}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(suites, "TESTS", tmp_path)
+    monkeypatch.setattr(suites, "BUILD", tmp_path)
+    monkeypatch.setattr(suites, "meson_suite", lambda name: suites.Result(passed=1))
+    monkeypatch.setenv("FUZZ_SECONDS", "1")
+    result = suites.fuzz_suite()
+    assert (result.passed, result.failed) == counts

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The JSON reader: any bytes as a file; fuzz_reader.c says what must hold. */
+#include "fuzz_reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    fuzz_read(bytes, size, READER_JSON);
+    return 0;
+}

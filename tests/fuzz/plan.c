@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From manifests to routes, as a file of objects that come one after the other and go again. After
+ * each step the plan that was kept up to date, address by address, equals the plan made from
+ * nothing; the other order of coming gives the same plan; and the routes it asks for are sorted,
+ * one to a slot, ours, and without a difference from themselves.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "fuzz_reader.h"
+#include "model/object.h"
+#include "plan/routes.h"
+#include "store/store.h"
+
+enum { OBJECTS_MAX = 24 };
+
+static const char settings[] =
+    "node: node-1\nsource: {manifests: /m}\n"
+    "services: {externalIPs: [192.0.2.0/24, 203.0.113.0/24],\n"
+    "  serviceCIDRs: [10.96.0.0/12], loadBalancerIPs: [198.51.100.0/24,\n"
+    "  203.0.113.0/24, 2001:db8::/32, fd00::/8],\n"
+    "  advertise: [loadBalancer, external, cluster]}\n";
+
+static const struct config *the_config(void)
+{
+    static struct config *config;
+    if (!config) {
+        AUTOFAULTS struct faults errors = { 0 };
+        AUTOCLOSE int fd = fuzz_file((const uint8_t *)settings, strlen(settings));
+        char path[40];
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        MUST(config_load(path, &config, &errors) == 0);
+    }
+    return config;
+}
+
+static size_t read_objects(const uint8_t *bytes, size_t size, struct object **ret_objects)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(reader_freep) struct reader *reader = NULL;
+    MUST(reader_open(fuzz_file(bytes, size), "f", fuzz_format(bytes, size), &reader_limits_default,
+                     &reader) == 0);
+    size_t count = 0;
+    while (count < OBJECTS_MAX) {
+        CLEANUP(document_freep) struct document *document = NULL;
+        if (reader_next(reader, &document, &faults) <= 0)
+            break;
+        if (object_decode(document, &ret_objects[count], NULL, &faults, &faults) == 1)
+            count++;
+    }
+    return count;
+}
+
+static void show_plan(const struct route_plan *plan, struct text *out)
+{
+    char buffer[PREFIX_STRLEN];
+    for (size_t i = 0; i < plan->addresses.count; i++) {
+        const struct address_row *row = *(struct address_row **)sorted_at(&plan->addresses, i);
+        text_addf(out, "%s %s %u %d\n", ip_str(&row->address, buffer),
+                  address_reason_name(row->reason), row->protocol, row->guarded);
+        MUST(row->claim_count > 0 && (row->reason == REASON_ANNOUNCED) == (row->protocol != 0));
+        for (uint32_t j = 0; j < row->claim_count; j++) {
+            const struct claim *claim = &row->claims[j];
+            MUST(claim->reason <= row->reason && claim->forwarding <= claim->ports);
+            text_addf(out, "  %s/%s %d %s %u %u\n", claim->namespace, claim->name, claim->origin,
+                      address_reason_name(claim->reason), claim->ports, claim->forwarding);
+        }
+    }
+    for (size_t i = 0; i < plan->blocks.count; i++) {
+        const struct block_row *row = sorted_at(&plan->blocks, i);
+        text_addf(out, "%s %s %s %d\n", prefix_str(&row->prefix, buffer), row->block, row->pool,
+                  row->reserved);
+    }
+}
+
+static void check_routes(const struct config *config, const struct route_plan *plan)
+{
+    route_list routes = { 0 };
+    MUST(plan_route_list(config, plan, &routes) == 0);
+    for (size_t i = 0; i < routes.count; i++) {
+        const struct route *route = &routes.items[i];
+        struct route wanted;
+        MUST(i == 0 || route_slot_cmp(route - 1, route) < 0);
+        MUST(route_is_ours(route, config->routes.table));
+        MUST(plan_wanted_route(config, plan, route, &wanted) && route_cmp(&wanted, route) == 0);
+    }
+    struct route_diff diff;
+    MUST(diff_routes(routes.items, routes.count, routes.items, routes.count, config->routes.table,
+                     true, &diff) == 0);
+    MUST(diff.ops.count == 0 && diff.blocked.count == 0 && diff.foreign.count == 0);
+    route_diff_done(&diff);
+    vec_done(&routes);
+}
+
+/* The plan from nothing, as text. */
+static void plan_anew(const struct route_facts *facts, struct text *out)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct route_plan plan;
+    MUST(plan_routes(facts, &plan, &faults) == 0);
+    show_plan(&plan, out);
+    check_routes(facts->config, &plan);
+    route_plan_done(&plan);
+}
+
+static void plan_again(const struct route_facts *facts, const struct ip *address,
+                       struct route_plan *plan)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct address_row key = { .address = *address }, *row = &key;
+    struct address_row **old = sorted_find(&plan->addresses, &row);
+    if (old) {
+        struct address_row *gone = *old;
+        sorted_remove(&plan->addresses, &row);
+        address_row_free(gone);
+    }
+    MUST(plan_address(facts, address, &row, &faults) == 0);
+    if (row)
+        MUST(sorted_put(&plan->addresses, &row) == 0);
+}
+
+/* Works the store's changes into the plan. */
+static void follow(const struct route_facts *facts, struct store *store, struct route_plan *plan)
+{
+    change_list changes;
+    ip_list addresses = { 0 };
+    bool all = false;
+    MUST(store_changes(store, &changes) == 0);
+    vec_each(const struct change, change, &changes)
+        MUST(plan_affected_addresses(facts, change, &addresses, &all) == 0);
+    if (all) {
+        vec_done(&addresses);
+        MUST(store_addresses(store, &addresses) == 0);
+    }
+    vec_each(const struct ip, address, &addresses)
+        plan_again(facts, address, plan);
+    sorted_done(&plan->blocks);
+    MUST(plan_blocks(facts, &plan->blocks) == 0);
+    store_changes_done(store);
+    vec_done(&changes);
+    vec_done(&addresses);
+}
+
+static void step(const struct route_facts *facts, struct store *store, struct route_plan *plan)
+{
+    follow(facts, store, plan);
+    AUTOTEXT struct text kept = { 0 }, anew = { 0 };
+    show_plan(plan, &kept);
+    plan_anew(facts, &anew);
+    MUST(strcmp(text_str(&kept), text_str(&anew)) == 0);
+}
+
+/* Each object from an origin of its own, so that whoever comes last, the first by name counts. */
+static const char *origin(size_t index)
+{
+    static const char names[] = "a\0b\0c\0d\0e\0f\0g\0h\0i\0j\0k\0l\0m\0n\0o\0p\0q\0r\0s\0t\0u\0v\0"
+                                "w\0x";
+    return &names[2 * index];
+}
+
+/* All objects at once, the last one first. */
+static void plan_backwards(const uint8_t *bytes, size_t size, struct text *out)
+{
+    struct object *objects[OBJECTS_MAX];
+    CLEANUP(store_freep) struct store *store = store_new();
+    for (size_t i = read_objects(bytes, size, objects); i > 0; i--)
+        MUST(store_put(store, origin(i - 1), objects[i - 1]) >= 0);
+    plan_anew(&(struct route_facts){ .store = store, .config = the_config() }, out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct object *objects[OBJECTS_MAX];
+    struct {
+        enum kind kind;
+        char *namespace, *name;
+    } keys[OBJECTS_MAX];
+    size_t count = read_objects(bytes, size, objects);
+    CLEANUP(store_freep) struct store *store = store_new();
+    const struct route_facts facts = { .store = store, .config = the_config() };
+    struct route_plan plan;
+    route_plan_init(&plan);
+
+    for (size_t i = 0; i < count; i++) {
+        keys[i].kind = objects[i]->kind;
+        keys[i].namespace = strdup(objects[i]->namespace);
+        keys[i].name = strdup(objects[i]->name);
+        MUST(store_put(store, origin(i), objects[i]) >= 0);
+        step(&facts, store, &plan);
+    }
+    AUTOTEXT struct text forwards = { 0 }, backwards = { 0 };
+    show_plan(&plan, &forwards);
+    plan_backwards(bytes, size, &backwards);
+    MUST(strcmp(text_str(&forwards), text_str(&backwards)) == 0);
+
+    for (size_t i = 0; i < count; i++) {
+        MUST(store_remove(store, origin(i), keys[i].kind, keys[i].namespace, keys[i].name) >= 0);
+        step(&facts, store, &plan);
+        free(keys[i].namespace);
+        free(keys[i].name);
+    }
+    MUST(plan.addresses.count == 0 && plan.blocks.count == 0);
+    route_plan_done(&plan);
+    return 0;
+}
