@@ -4,6 +4,7 @@
  * against a small model of the kernel's table.
  */
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,35 @@ static void text_is_that_of_ip(void **state)
     assert_string_equal(rule_str(&guard, buffer), "1990: not from all iif lo lookup 120 proto 33");
     struct rule other = { IP_V6, 7, RT_TABLE_MAIN, RTPROT_BOOT, false, "", true };
     assert_string_equal(rule_str(&other, buffer), "7: from all lookup main proto boot (and more)");
+}
+
+/* Names as `ip` has them; our own numbers, and those we know no name of, are numbers. */
+static void text_names_what_ip_names(void **state)
+{
+    (void)state;
+    static const char *const protocols[] = {
+        [RTPROT_UNSPEC] = "unspec", [RTPROT_KERNEL] = "kernel", [RTPROT_BOOT] = "boot",
+        [RTPROT_STATIC] = "static", [RTPROT_RA] = "ra",         [RTPROT_ZEBRA] = "zebra",
+        [RTPROT_BIRD] = "bird",     [RTPROT_DHCP] = "dhcp",     [31] = "31",
+        [RTPROT_BGP] = "bgp",       [RTPROT_OSPF] = "ospf",     [255] = "255",
+    };
+    char buffer[ROUTE_STRLEN], expected[ROUTE_STRLEN];
+    for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
+        if (!protocols[i])
+            continue;
+        struct route it = route(119, "10.0.0.1/32", (uint8_t)i, RTN_BLACKHOLE);
+        snprintf(expected, sizeof(expected), "blackhole 10.0.0.1/32 proto %s", protocols[i]);
+        assert_string_equal(route_str(&it, buffer), expected);
+    }
+    static const struct {
+        uint32_t table;
+        const char *name;
+    } tables[] = { { RT_TABLE_DEFAULT, "default" }, { RT_TABLE_LOCAL, "local" }, { 7, "7" } };
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+        struct rule rule = { IP_V4, 7, tables[i].table, 33, false, "", false };
+        snprintf(expected, sizeof(expected), "7: from all lookup %s proto 33", tables[i].name);
+        assert_string_equal(rule_str(&rule, buffer), expected);
+    }
 }
 
 /* The longest values each field can have must fit their buffers. */
@@ -353,6 +383,7 @@ int main(void)
         cmocka_unit_test(ownership_is_table_and_protocol),
         cmocka_unit_test(order_has_slots_first),
         cmocka_unit_test(text_is_that_of_ip),
+        cmocka_unit_test(text_names_what_ip_names),
         cmocka_unit_test(text_of_extremes_fits),
         cmocka_unit_test(slot_decisions),
         cmocka_unit_test(main_table_lists_no_foreign),

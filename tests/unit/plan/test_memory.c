@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The planner when memory runs out: a whole plan or -ENOMEM, never a part that looks like one. */
+#include <linux/rtnetlink.h>
+
+#include "failing_heap.h"
+#include "planning.h"
+
+static void fill(struct planning *planning)
+{
+    planning_begin(planning);
+    add_range(&planning->config->services.external_ips, "192.0.2.0/24");
+    add_range(&planning->config->services.service_cidrs, "10.96.0.0/12");
+    put_service(planning, "a", "creationTimestamp: \"2026-01-01T00:00:00Z\"",
+                "clusterIPs: [10.96.0.1], externalIPs: [192.0.2.1, 10.96.0.9]",
+                "{ip: 198.51.100.1}, {ip: \"2001:db8::1\"}");
+    put_service(planning, "b", "", "externalTrafficPolicy: Local",
+                "{ip: 198.51.100.1}, {ip: 198.51.100.2}");
+    put_endpoint(planning, "a-1", "a", "10.0.0.1", "node-1", "ready: true");
+    put_endpoint(planning, "b-1", "b", "10.0.1.1", "node-2", "ready: true");
+    put(planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
+                  "status: {addresses: [{type: InternalIP, address: 192.0.2.10},\n"
+                  "  {type: InternalIP, address: \"2001:db8:1::10\"}]}\n");
+    put(planning, "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nmetadata: {name: b1,\n"
+                  "  labels: {coil.cybozu.com/node: node-1, coil.cybozu.com/pool: p}}\n"
+                  "index: 0\nipv4: 10.224.0.0/27\nipv6: fd00::/123\n");
+}
+
+static int plan_all(struct planning *planning, struct route_plan *plan, struct faults *faults)
+{
+    return plan_routes(&planning->facts, plan, faults);
+}
+
+static void whole_plans(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    fill(&planning);
+    struct route_plan good;
+    AUTOFAULTS struct faults expected = { 0 };
+    assert_int_equal(plan_all(&planning, &good, &expected), 0);
+    assert_int_equal(good.addresses.count, 6);
+    assert_int_equal(good.blocks.count, 2);
+    assert_int_equal(expected.list.count, 2);
+
+    int failures = 0;
+    for (int n = 0;; n++) {
+        AUTOFAULTS struct faults faults = { 0 };
+        struct route_plan plan;
+        route_plan_init(&plan);
+        int r = with_heap(n, plan_all(&planning, &plan, &faults));
+        assert_true(r == 0 || (r == -ENOMEM && heap_missed));
+        /* The words of a fault may be lost; that one was lost is known then. */
+        assert_true(r < 0 || faults.list.count == expected.list.count || faults.incomplete);
+        assert_int_equal(plan.addresses.count, r == 0 ? good.addresses.count : 0);
+        assert_int_equal(plan.blocks.count, r == 0 ? good.blocks.count : 0);
+        route_plan_done(&plan);
+        if (!heap_missed)
+            break;
+        failures += r < 0;
+    }
+    assert_true(failures > 20);
+    route_plan_done(&good);
+}
+
+static void single_addresses(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    fill(&planning);
+    struct ip ip;
+    assert_int_equal(ip_parse("198.51.100.1", &ip), 0);
+    int failures = 0;
+    for (int n = 0;; n++) {
+        AUTOFAULTS struct faults faults = { 0 };
+        struct address_row *row = NULL;
+        int r = with_heap(n, plan_address(&planning.facts, &ip, &row, &faults));
+        assert_true(r == 0 || r == -ENOMEM);
+        assert_int_equal(r == 0, row != NULL);
+        if (row) {
+            assert_int_equal(row->claim_count, 2);
+            assert_string_equal(row->claims[0].name, "a");
+            assert_int_equal(row->reason, REASON_ANNOUNCED);
+        }
+        address_row_free(row);
+        if (!heap_missed)
+            break;
+        failures += r < 0;
+    }
+    assert_true(failures >= 2);
+}
+
+static void affected_addresses(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    fill(&planning);
+    store_changes_done(planning.store);
+    put_service(&planning, "a", "", "", "{ip: 198.51.100.7}");
+    put_endpoint(&planning, "a-1", "a", "10.0.0.1", "node-1", "ready: false");
+    put_endpoint(&planning, "b-1", "a", "10.0.1.1", "node-2", "ready: true");
+    put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
+                   "status: {addresses: [{type: InternalIP, address: 192.0.2.11}]}\n");
+    change_list changes;
+    assert_int_equal(store_changes(planning.store, &changes), 0);
+    assert_int_equal(changes.count, 4);
+    int failures = 0;
+    vec_each(struct change, change, &changes) {
+        for (int n = 0;; n++) {
+            ip_list addresses = { 0 };
+            bool all = false;
+            int r =
+                with_heap(n, plan_affected_addresses(&planning.facts, change, &addresses, &all));
+            vec_done(&addresses);
+            assert_int_equal(r, heap_missed ? -ENOMEM : 0);
+            if (!heap_missed)
+                break;
+            failures++;
+        }
+    }
+    vec_done(&changes);
+    assert_true(failures >= 4);
+}
+
+static void lists(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    fill(&planning);
+    struct route_plan plan;
+    assert_int_equal(plan_all(&planning, &plan, &planning.faults), 0);
+    route_list routes = { 0 };
+    assert_int_equal(with_heap(0, plan_route_list(planning.config, &plan, &routes)), -ENOMEM);
+    assert_null(routes.items);
+    rule_list rules = { 0 };
+    assert_int_equal(with_heap(0, plan_rule_list(&plan, &rules)), -ENOMEM);
+    assert_null(rules.items);
+
+    struct sorted blocks = SORTED(struct block_row, block_row_cmp);
+    for (int n = 0;; n++) {
+        int r = with_heap(n, plan_blocks(&planning.facts, &blocks));
+        assert_int_equal(r, heap_missed ? -ENOMEM : 0);
+        assert_int_equal(blocks.count, r == 0 ? 2 : 0);
+        if (!heap_missed)
+            break;
+    }
+    sorted_done(&blocks);
+    route_plan_done(&plan);
+}
+
+static struct route route_at(uint8_t host, uint8_t protocol)
+{
+    return (struct route){
+        .table = 119,
+        .prefix = { { .family = IP_V4, .bytes = { 10, 0, 0, host } }, 32 },
+        .protocol = protocol,
+        .type = RTN_BLACKHOLE,
+    };
+}
+
+/* Operations, blocked and foreign routes: each list is lost once. */
+static void differences(void **state)
+{
+    (void)state;
+    struct route want[40], have[40];
+    for (uint8_t i = 0; i < 40; i++) {
+        want[i] = route_at(i, 31);
+        have[i] = route_at((uint8_t)(i + 10), i % 3 == 0 ? 4 : i % 3 == 1 ? 31 : 32);
+    }
+    int failures = 0;
+    for (int n = 0;; n++) {
+        struct route_diff diff = { 0 };
+        int r = with_heap(n, diff_routes(want, 40, have, 40, 119, true, &diff));
+        assert_int_equal(r, heap_missed ? -ENOMEM : 0);
+        assert_int_equal(r == 0, diff.ops.count > 0);
+        route_diff_done(&diff);
+        if (!heap_missed)
+            break;
+        failures++;
+    }
+    assert_true(failures >= 6);
+    struct route_diff none = { 0 };
+    assert_int_equal(with_heap(0, diff_routes(NULL, 0, &want[0], 1, 119, true, &none)), -ENOMEM);
+
+    const struct rule guard = { IP_V4, 1990, 120, 33, true, "lo", false };
+    const struct rule old = { IP_V4, 1991, 120, 33, true, "lo", false };
+    rule_op_list ops = { 0 };
+    assert_int_equal(with_heap(0, diff_rules(&guard, 1, &old, 1, true, &ops)), -ENOMEM);
+    assert_int_equal(with_heap(0, diff_rules(NULL, 0, &old, 1, true, &ops)), -ENOMEM);
+    assert_null(ops.items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_plans),        cmocka_unit_test(single_addresses),
+        cmocka_unit_test(affected_addresses), cmocka_unit_test(lists),
+        cmocka_unit_test(differences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
