@@ -2,6 +2,7 @@
 /* The service manager's side is played by the test: a notification socket, passed descriptors. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,49 @@ static void the_manager_may_be_slow(void **state)
     assert_string_equal(buffer, "RELOADING=1");
     assert_string_equal(told(fixture, buffer), "READY=1");
     assert_string_equal(told(fixture, buffer), "STATUS=new");
+}
+
+/* A notifier of its own for this name of the socket; NULL: the variable is not there. */
+static int notify_at(const struct fixture *fixture, const char *name)
+{
+    CLEANUP(notifier_freep) struct notifier *notifier = NULL;
+    if (name)
+        setenv("NOTIFY_SOCKET", name, 1);
+    else
+        unsetenv("NOTIFY_SOCKET");
+    int r = notifier_new(fixture->event, &notifier);
+    if (r == 0) {
+        notifier_send(notifier, "READY=1");
+        notifier_status(notifier, "some words");
+    }
+    return r;
+}
+
+static void the_manager_may_be_anywhere(void **state)
+{
+    struct fixture *fixture = *state;
+    char buffer[256], name[64], long_name[200] = "/";
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int length = snprintf(name, sizeof(name), "@test_manager.%d", (int)getpid());
+    memcpy(address.sun_path + 1, name + 1, (size_t)length - 1);
+    int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(manager, (struct sockaddr *)&address,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length)),
+                     0);
+    assert_int_equal(notify_at(fixture, name), 0);
+    assert_int_equal(recv(manager, buffer, sizeof(buffer), 0), strlen("READY=1"));
+    assert_memory_equal(buffer, "READY=1", strlen("READY=1"));
+    close(manager);
+
+    /* Gone, or never there: what was to be said is dropped. */
+    assert_int_equal(notify_at(fixture, name), 0);
+    assert_int_equal(notify_at(fixture, NULL), 0);
+    assert_int_equal(notify_at(fixture, ""), 0);
+    assert_int_equal(notify_at(fixture, "/nowhere/at/all"), 0);
+    assert_int_equal(notify_at(fixture, "relative"), -EINVAL);
+    memset(long_name + 1, 'x', sizeof(long_name) - 2);
+    assert_int_equal(notify_at(fixture, long_name), -EINVAL);
+    assert_string_equal(told(fixture, buffer), "");
 }
 
 static void nobody_watches(void **state)
@@ -203,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_manager_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(the_manager_may_be_slow, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_manager_may_be_anywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(nobody_watches, setup, teardown),
         cmocka_unit_test_setup_teardown(the_watchdog_is_fed_again_and_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_starved_watchdog_is_not_fed, setup, teardown),
