@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The single-instance lock; see lock.h. The file holds the holder's process id for people. */
+/* The single-instance lock; see lock.h. The file holds the holder's process id for people: a disk
+ * too full for it must not keep a node from starting. */
 #include "base/lock.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ int lock_take(const char *state_directory, pid_t *ret_holder)
         *ret_holder = (pid_t)strtol(holder, NULL, 10);
         return r;
     }
-    if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
-        return -errno;
+    if (ftruncate(fd, 0) == 0)
+        (void)dprintf(fd, "%d\n", (int)getpid());
     return TAKE_FD(fd);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,24 @@ static void a_holder_may_be_unknown(void **state)
     assert_int_equal(holder, 0);
 }
 
+/* As with a full disk: the file can be made and locked, and nothing can be written to it. */
+static void a_full_disk_is_no_obstacle(void **state)
+{
+    (void)state;
+    struct rlimit old, none;
+    pid_t holder = -7;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    none = (struct rlimit){ .rlim_cur = 0, .rlim_max = old.rlim_max };
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    AUTOCLOSE int fd = lock_take(folder, &holder);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    assert_true(fd >= 0);
+    assert_int_equal(lock_take(folder, &holder), -EBUSY);
+    assert_int_equal(holder, 0);
+}
+
 static void what_is_no_folder_is_an_error(void **state)
 {
     (void)state;
@@ -119,6 +138,7 @@ int main(void)
         cmocka_unit_test(the_folder_is_made_and_locked),
         cmocka_unit_test(a_killed_holder_holds_nothing),
         cmocka_unit_test(a_holder_may_be_unknown),
+        cmocka_unit_test(a_full_disk_is_no_obstacle),
         cmocka_unit_test(what_is_no_folder_is_an_error),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A clock that jumps changes nothing but what people read: wall time decides nothing.
+
+Wall time may be written down (a field that ends in _wall_ms, or the time since when a fault holds).
+Whoever else asks for it is listed here, with what happens when it jumps.
+"""
+
+import re
+
+import pytest
+from lab.agent import REPOSITORY
+
+AGENT = REPOSITORY / "agent"
+
+DECISIONS = {
+    # Is a file's own time so recent that another write may leave it as it is? Both are wall time.
+    # Back: files are read again, in vain. Forward: the writes after the jump have other times.
+    "source/manifest_file.c": [".fresh = changed_ns / 1000000 + FRESH_MS > clock_wall_ms(),"],
+    # Is a session that BIRD says is down young enough to come up by itself? BIRD tells wall time.
+    # Either way, a fault comes ten seconds early or late; an age below zero is not young.
+    "agentd/bgp.c": ["bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);"],
+    # The difference between BIRD's local time and ours, anew with each poll.
+    "client/bird.c": ["int r = bird_poll_take(&client->poll, &client->reply, clock_wall_ms());"],
+    # "41s ago", on the screen.
+    "agentctl/answer.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],
+}
+
+
+CALL = "clock_wall_ms()"
+
+
+def decisions(text):
+    """The lines that ask for wall time, but for those that only write it down."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    found = []
+    for match in re.finditer(re.escape(CALL), text):
+        statement = re.split(r"[;{}]", text[: match.start()])[-1]
+        line = text[text.rfind("\n", 0, match.start()) + 1 : text.find("\n", match.end())].strip()
+        if re.search(r"_wall_ms = $", statement) and text[match.end()] in ",;":
+            continue
+        if "fault_book_replace(" in statement and text[match.end()] == ")":
+            continue
+        found.append(line)
+    return found
+
+
+def sources():
+    return [p for p in sorted(AGENT.rglob("*.c")) if p != AGENT / "base" / "clock.c"]
+
+
+def test_wall_time_decides_nothing_else():
+    found = {}
+    for path in sources():
+        if asked := decisions(path.read_text(encoding="utf-8")):
+            found[str(path.relative_to(AGENT))] = asked
+    assert found == DECISIONS
+
+
+def test_only_one_file_asks_the_system():
+    other = re.compile(r"\b(clock_gettime|gettimeofday|CLOCK_REALTIME\w*|time\((NULL|0|&))")
+    assert [str(p) for p in sources() if other.search(p.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize("text, found", [
+    ("if (end < clock_wall_ms())\n    return;\n", 1),
+    ("status->since_wall_ms = clock_wall_ms();", 0),
+    ("hold->until_ms = clock_wall_ms();", 1),
+    ("(void)fault_book_replace(book, \"a\", \"b\", &faults,\n    clock_wall_ms());", 0),
+    ("int64_t x = clock_wall_ms() - since_wall_ms;", 1),
+    ("/* clock_wall_ms() */", 0),
+    ("x = (struct s){ .since_wall_ms = clock_wall_ms(),\n .late = y > clock_wall_ms(),\n};", 1),
+])
+def test_a_decision_is_found(text, found):
+    assert len(decisions(text)) == found
