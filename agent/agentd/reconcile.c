@@ -98,7 +98,7 @@ static int collect(struct reconciler *reconciler, struct route_work *work, int64
                    uint32_t *ret_writer)
 {
     struct route_engine *engine = reconciler->options.engine;
-    work->all = reconciler->all;
+    work->all = reconciler->all || inheritance_is_over(&engine->inheritance, engine->status);
     work->may_remove = engine->status->source.synced;
     int r = take_events(reconciler, work, ret_writer);
     if (r == 0)

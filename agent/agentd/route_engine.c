@@ -32,6 +32,7 @@ void route_engine_init(struct route_engine *engine, const struct config *config,
     };
     route_plan_init(&engine->plan);
     troubles_init(&engine->troubles, status->faults);
+    inheritance_init(&engine->inheritance);
 }
 
 void route_engine_done(struct route_engine *engine)
@@ -40,6 +41,7 @@ void route_engine_done(struct route_engine *engine)
     sorted_done(&engine->holds);
     sorted_done(&engine->proofs);
     troubles_done(&engine->troubles);
+    inheritance_done(&engine->inheritance);
 }
 
 /* What is wanted and what is there in the slots of the work, both sorted. */
@@ -169,7 +171,7 @@ static int apply_rules(struct route_engine *engine, const struct route_work *wor
     int r = plan_rule_list(&engine->plan, &want);
     if (r == 0)
         r = diff_rules(want.items, want.count, (const struct rule *)have->items, have->count,
-                       work->may_remove, &ops);
+                       work->may_remove && engine->inheritance.slots.count == 0, &ops);
     AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
     if (r == 0 && !results)
         r = -ENOMEM;
@@ -225,8 +227,13 @@ int route_engine_pass(struct route_engine *engine, struct route_work *work, int6
     struct route_diff diff = { 0 };
     if (r == 0)
         r = diff_work(engine, work, &diff);
-    if (r < 0)
+    if (r == 0)
+        r = inheritance_hold_back(&engine->inheritance, &engine->plan, engine->status,
+                                  work->all && work->may_remove, &diff);
+    if (r < 0) {
+        route_diff_done(&diff);
         return r;
+    }
 
     if (work->all)
         troubles_examine_all(&engine->troubles);

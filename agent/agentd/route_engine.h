@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agentd/inheritance.h"
 #include "agentd/troubles.h"
 #include "apply/kernel.h"
 #include "config/config.h"
@@ -25,6 +26,7 @@ struct route_engine {
     struct sorted holds;  /* struct hold */
     struct sorted proofs; /* struct proof; stays empty without NAT: then nothing is proved */
     struct troubles troubles;
+    struct inheritance inheritance;
     enum standing standing; /* set by agentd/standing.h; a change asks for a pass over everything */
 };
 

@@ -25,6 +25,7 @@ struct file {
     char *name;
     bool ignored; /* neither YAML nor JSON: only counted */
     bool broken;
+    bool known; /* it has been read well since the start: its last good content is in force */
     enum file_state state;
     uint64_t since; /* unless settled */
     int64_t due_ms; /* of CLOCK_MONOTONIC, while waiting */

@@ -52,7 +52,11 @@ void loader_tell(struct loader *loader, const char *group, const struct faults *
 
 static void note_broken(struct loader *loader, struct file *file, bool broken)
 {
-    loader->options.status->broken_files += broken - file->broken;
+    struct source_status *status = loader->options.status;
+    status->unknown_files -= file->broken && !file->known;
+    file->known |= !broken;
+    status->unknown_files += broken && !file->known;
+    status->broken_files += broken - file->broken;
     file->broken = broken;
 }
 

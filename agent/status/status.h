@@ -17,6 +17,7 @@ struct source_status {
     uint64_t observed_generation; /* rises with every event seen */
     uint64_t applied_generation;  /* the highest one whose consequences stand in the kernel */
     uint32_t files, broken_files, ignored_files;
+    uint32_t unknown_files;   /* broken, and never read well since the start */
     uint64_t ignored_objects; /* of kinds that are not ours */
     int64_t last_event_wall_ms;
 };

@@ -92,3 +92,28 @@ def test_other_kinds_are_counted_and_ignored(lab):
     assert agent.settled()["health"] == "healthy"
     assert tables(node) == exported(node, VIP, VIP6)
     assert source()["objects"]["Service"] == 1
+
+
+def test_a_start_beside_a_broken_file_withdraws_only_what_is_known(lab):
+    """What the broken file said is known to nobody: its address stays. The others follow on."""
+    [agent] = start(lab)
+    [node] = lab.nodes
+    write_service(lab, "other", ["203.0.113.11"], {node: True})
+    write_service(lab, "gone", ["203.0.113.12"], {node: True})
+    everything = (VIP, VIP6, "203.0.113.11", "203.0.113.12")
+    wait_equal(lambda: tables(node), exported(node, *everything), "table 119")
+    good = (lab.manifests / "web.yaml").read_text()
+    agent.kill()
+    lab.write_text("web.yaml", good[: len(good) // 2] + "\n{")
+    write_service(lab, "other", ["203.0.113.11"], {node: False})
+    agent.start()
+    kept = (VIP, VIP6, "203.0.113.12")
+    wait_equal(lambda: tables(node), exported(node, *kept), "table 119 without what is unready")
+    assert any("are kept" in fault["message"] for fault in agent.faults())
+
+    # Known by now, so that its deletion is one.
+    (lab.manifests / "gone.yaml").unlink()
+    wait_equal(lambda: tables(node), exported(node, VIP, VIP6), "table 119 without what is gone")
+    (lab.manifests / "web.yaml").unlink()
+    wait_equal(lambda: tables(node), exported(node), "table 119 with blocks only")
+    assert agent.settled()["health"] == "healthy"

@@ -203,6 +203,8 @@ def test_it_runs_without_privileges_but_one():
     assert (has["Uid"], has["NoNewPrivs"], has["Seccomp"]) == (user, "1", "2") and user != "0"
     for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
         assert int(has[kind], 16) == 1 << CAP_NET_ADMIN, kind
+    bird = run("getent", "group", "bird").stdout.split(":")[2]
+    assert bird in re.search(r"^Groups:(.*)$", words, re.MULTILINE)[1].split(), "BIRD's socket"
     owner = run("stat", "-c", "%U %G %a", "/var/lib/fingerpost", "/run/fingerpost/agentd.sock")
     assert owner.stdout.splitlines() == ["fingerpost fingerpost 755", "root fingerpost 660"]
 
