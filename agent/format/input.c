@@ -66,12 +66,27 @@ static bool is_allowed(enum reader_format format, uint32_t code)
     return (code < 0x7f || code == 0x85 || code >= 0xa0) && code != 0xfffe && code != 0xffff;
 }
 
+/* How many bytes from `at` on are ASCII that both formats take, without line ends. */
+static size_t plain_bytes(const char *bytes, size_t at, size_t count)
+{
+    size_t begin = at;
+    while (at < count && bytes[at] >= ' ' && bytes[at] < 0x7f)
+        at++;
+    return at - begin;
+}
+
 static int check_bytes(struct input *input, const char *bytes, size_t count, struct faults *faults)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t code;
-        if (input->utf8.need == 0)
+        if (input->utf8.need == 0) {
+            size_t plain = plain_bytes(bytes, i, count);
+            input->place.column += (uint32_t)plain;
+            i += plain;
+            if (i == count)
+                break;
             input->character = input->place;
+        }
         int r = utf8_push(&input->utf8, (uint8_t)bytes[i], &code);
         if (r < 0)
             return place_fault(input->character, input->file, faults,

@@ -148,21 +148,29 @@ static bool part_follow(struct part *part, char c, uint32_t max_depth)
     return true;
 }
 
-/* Copies bytes of a string, up to what ends or changes it. */
+/* True for a byte that changes nothing in the book: the inside of a string, or of brackets. */
+static bool is_plain(const struct part *part, char c)
+{
+    if (part->string)
+        return c != '"' && c != '\\' && !part->escaped;
+    return part->depth > 0 && (is_space(c) || c == ':');
+}
+
+/* Copies plain bytes, of which there is one, up to what is not. */
 static void take_plain(struct json_reader *reader, struct part *part)
 {
     size_t begin = reader->at;
-    while (reader->at < reader->filled && reader->buffer[reader->at] != '"' &&
-           reader->buffer[reader->at] != '\\')
+    do {
         step(reader);
+    } while (reader->at < reader->filled && is_plain(part, reader->buffer[reader->at]));
     text_add_bytes(&part->text, reader->buffer + begin, reader->at - begin);
 }
 
-/* Moves the next byte, or a piece of a string, into the value. */
+/* Moves the next byte, or all the plain ones, into the value. */
 static int take(struct json_reader *reader, struct part *part, struct faults *faults)
 {
     char c = reader->buffer[reader->at];
-    if (part->string && !part->escaped && c != '"' && c != '\\') {
+    if (is_plain(part, c)) {
         take_plain(reader, part);
     } else {
         if (!part_follow(part, c, reader->limits.depth))
