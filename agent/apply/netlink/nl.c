@@ -5,8 +5,10 @@
  * rtnetlink carries a request out inside the system call that sends it, and its acknowledgement is
  * queued before that call returns; a dump always has its next part queued before the last one is
  * received. So requests are non-blocking too: where an answer is missing, none will ever come, and
- * waiting for it would stop the daemon for good. A batch is kept so short that its
- * acknowledgements (about 1.3 KiB of receive buffer each) can't overflow the smallest default.
+ * waiting for it would stop the daemon for good. Only the last request of a batch asks for an
+ * acknowledgement: the kernel answers in order, and whatever it refuses is answered unasked. A
+ * batch is kept so short that even refusals of all of it (about 1.3 KiB of receive buffer each)
+ * can't overflow the smallest default.
  *
  * Any process with privilege may send to our port; only what the kernel (port 0) says is read.
  *
@@ -264,11 +266,11 @@ static void read_ack(const struct nlmsghdr *message, struct nl_result *result)
     }
 }
 
-/* Fills in the results whose requests were numbered from `first`; `missing` of them are due. */
-static int receive_acks(struct nl_socket *socket, uint32_t first, size_t count, size_t missing,
+/* Fills in the results of the requests numbered from `first` that were answered, up to `last`. */
+static int receive_acks(struct nl_socket *socket, uint32_t first, size_t count, uint32_t last,
                         struct nl_result *results)
 {
-    while (missing > 0) {
+    for (bool more = true; more;) {
         ssize_t size = receive_datagram(socket);
         if (size < 0)
             return size == -EAGAIN ? -EPROTO : (int)size;
@@ -281,7 +283,7 @@ static int receive_acks(struct nl_socket *socket, uint32_t first, size_t count, 
                 mnl_nlmsg_get_payload_len(it) < sizeof(struct nlmsgerr))
                 continue;
             read_ack(it, &results[index]);
-            missing -= missing > 0;
+            more &= it->nlmsg_seq != last;
         }
     }
     return 0;
@@ -292,6 +294,7 @@ static int run_batch(struct nl_socket *socket, struct nl_request *requests, size
 {
     struct iovec parts[BATCH_MAX];
     size_t sent = 0;
+    struct nlmsghdr *last = NULL;
     uint32_t first = socket->sequence + 1;
     socket->sequence += (uint32_t)count;
 
@@ -300,14 +303,15 @@ static int run_batch(struct nl_socket *socket, struct nl_request *requests, size
         results[i] = (struct nl_result){ .error = requests[i].error };
         if (requests[i].error < 0)
             continue;
-        header->nlmsg_flags |= NLM_F_ACK;
         header->nlmsg_seq = first + (uint32_t)i;
         parts[sent++] = (struct iovec){ header, header->nlmsg_len };
+        last = header;
     }
-    if (sent == 0)
+    if (!last)
         return 0;
+    last->nlmsg_flags |= NLM_F_ACK;
     int r = send_requests(socket, parts, sent);
-    return r < 0 ? r : receive_acks(socket, first, count, sent, results);
+    return r < 0 ? r : receive_acks(socket, first, count, last->nlmsg_seq, results);
 }
 
 int nl_batch(struct nl_socket *socket, struct nl_request *requests, size_t count,

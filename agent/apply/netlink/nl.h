@@ -73,7 +73,7 @@ int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_r
             void (*restart)(void *context), void *context);
 
 /*
- * Sends `count` requests, each acknowledged; results[i] is that of requests[i]. Many requests go
+ * Sends `count` requests; results[i] is what became of requests[i]. Many requests go
  * in one send, in order. A refusal does not stop the ones behind it. Returns 0 when every result
  * is filled in, or -errno when the socket failed.
  */
