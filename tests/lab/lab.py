@@ -292,7 +292,7 @@ class Lab:
         """Asks the node's first agent: (code, out, err)."""
         return node.agents[0].ctl(*words)
 
-    def write(self, name, *items, folder=None):
+    def write(self, name, *items, folder=None, in_place=False):
         """Writes objects into one manifest file, as an editor or a deployment does: by rename."""
         if name.endswith(".json"):
             document = items[0] if len(items) == 1 else {
@@ -301,13 +301,14 @@ class Lab:
             text = json.dumps(document, indent=4) + "\n"
         else:
             text = yaml.safe_dump_all(items, sort_keys=False)
-        self.write_text(name, text, folder)
+        self.write_text(name, text, folder, in_place)
 
-    def write_text(self, name, text, folder=None):
+    def write_text(self, name, text, folder=None, in_place=False):
         target = Path(folder or self.manifests) / name
-        draft = target.with_name(f".{name}.draft")
+        draft = target if in_place else target.with_name(f".{name}.draft")
         draft.write_bytes(text if isinstance(text, bytes) else text.encode())
-        os.replace(draft, target)
+        if not in_place:
+            os.replace(draft, target)
 
     def write_nodes(self):
         """The objects of the nodes themselves."""

@@ -43,7 +43,8 @@ def pod_address(node, family=4, index=1):
     return str(ipaddress.ip_network(getattr(node, f"block{family}"))[index])
 
 
-def write_service(lab, name, addresses, ready, *, policy="Local", ports=(80,), **more):
+def write_service(lab, name, addresses, ready, *, policy="Local", ports=(80,), in_place=False,
+                  **more):
     """A Service and its slices in one file; `ready`: whether each node's endpoint is, by node."""
     families = sorted({6 if ":" in address else 4 for address in addresses})
     slices = [
@@ -58,7 +59,7 @@ def write_service(lab, name, addresses, ready, *, policy="Local", ports=(80,), *
         for family in families
     ]
     service = objects.service(name, addresses, policy=policy, ports=ports, **more)
-    lab.write(f"{name}.yaml", service, *slices)
+    lab.write(f"{name}.yaml", service, *slices, in_place=in_place)
 
 
 def write_web(lab, *ready, policy="Local", **more):
