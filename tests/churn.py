@@ -62,11 +62,7 @@ class Churn:
         self.broken.discard(name)
 
     def _break(self, name):
-        """Asks for nothing: what the file said stays in force. But who has not read it yet, or
-        starts before it is mended, will never know what that was."""
-        for agent in self.agents:
-            if not agent.running() or not agent.ready():
-                self._may_lose(name, agent.node)
+        """Asks for nothing: what the file said stays in force, also where nobody knows it any more."""
         self.lab.write_text(f"{name}.yaml", self.chance.choice(BROKEN))
         self.broken.add(name)
 
@@ -89,8 +85,6 @@ class Churn:
             agent.stop()
             self.done["stop"] += 1
         self.change(12)
-        for name in self.broken:
-            self._may_lose(name, agent.node)
         agent.start(ready=self.chance.random() < 0.5)
 
     def restart_some(self, count):
