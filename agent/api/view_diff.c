@@ -130,15 +130,13 @@ static void write_routes(struct json *json, const struct api_state *state,
                    trouble(state, route, "a foreign route stands in its place"));
 }
 
-/* `ip rule` does not show the family, and both have the same rule. */
 static void write_rules(struct json *json, const rule_op_list *ops)
 {
-    char entry[ROUTE_STRLEN], reason[64];
+    char entry[ROUTE_STRLEN];
 
-    vec_each(const struct rule_op, op, ops) {
-        (void)snprintf(reason, sizeof(reason), "%s (IPv%u)", op_reason(op->kind), op->rule.family);
-        write_item(json, op_name(op->kind), op->rule.table, rule_str(&op->rule, entry), reason);
-    }
+    vec_each(const struct rule_op, op, ops)
+        write_item(json, op_name(op->kind), op->rule.table, rule_str(&op->rule, entry),
+                   op_reason(op->kind));
 }
 
 static void write_foreign(struct json *json, const struct route_diff *diff)

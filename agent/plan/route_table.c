@@ -173,9 +173,10 @@ const char *rule_str(const struct rule *rule, char buffer[static ROUTE_STRLEN])
 
     if (rule->iif[0])
         snprintf(iif, sizeof(iif), " iif %.*s", (int)sizeof(rule->iif), rule->iif);
-    snprintf(buffer, ROUTE_STRLEN, "%u: %sfrom all%s lookup %s proto %s%s", rule->priority,
+    snprintf(buffer, ROUTE_STRLEN, "%u: %sfrom all%s lookup %s proto %s (IPv%u%s)", rule->priority,
              rule->invert ? "not " : "", iif, table_name(rule->table, table),
-             protocol_name(rule->protocol, protocol), rule->other ? " (and more)" : "");
+             protocol_name(rule->protocol, protocol), rule->family,
+             rule->other ? ", and more" : "");
     return buffer;
 }
 

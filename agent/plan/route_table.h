@@ -73,7 +73,7 @@ enum { ROUTE_STRLEN = 160 };
 
 /* As `ip route` prints it: "blackhole 10.224.0.0/27 proto 30"; the table is not part of it. */
 const char *route_str(const struct route *route, char buffer[static ROUTE_STRLEN]);
-/* "1990: not from all iif lo lookup 120 proto 33". */
+/* "1990: not from all iif lo lookup 120 proto 33 (IPv6)": both families have the same rules. */
 const char *rule_str(const struct rule *rule, char buffer[static ROUTE_STRLEN]);
 
 enum op_kind { OP_ADD, OP_REPLACE, OP_DELETE };

@@ -407,7 +407,7 @@ table 120:
 table main:
   unreachable 10.224.0.0/27 proto 33 metric 4278198272
 rules:
-  1990: not from all iif lo lookup 120 proto 33
+  1990: not from all iif lo lookup 120 proto 33 (IPv4)
 addresses:
   10.0.0.1/32 default/web: announced
   10.96.0.1/32 default/web: withheld, left out by services.advertise
@@ -450,7 +450,7 @@ def test_plan_as_json(ctl, folder):
     document = json.loads(output)
     assert code == 0 and document["kind"] == "Plan" and document["node"] == "node-1"
     assert document["routes"][0] == {"table": 119, "entry": "blackhole 10.0.0.1/32 proto 31"}
-    assert document["rules"] == ["1990: not from all iif lo lookup 120 proto 33"]
+    assert document["rules"] == ["1990: not from all iif lo lookup 120 proto 33 (IPv4)"]
     assert "installed" not in document["addresses"][0]
     assert document["faults"] == []
 

@@ -191,24 +191,25 @@ static void test_diff(void **state)
     made_route(made, 120, "fd00::2/128", RTN_UNREACHABLE, ROUTE_PROTOCOL_GUARD, 1024);
     made_fault(made, "routes", "10.224.0.0/27 table 254", "10.224.0.0/27 table 254",
                "the kernel refuses", NULL);
-    expect(made, view_diff,
-           "{'apiVersion':'v1','kind':'Diff','items':["
-           "{'change':'delete','table':119,'entry':'blackhole 10.96.0.1/32 proto 31',"
-           "'reason':'in the kernel, no longer wanted'},"
-           "{'change':'add','table':254,"
-           "'entry':'unreachable 10.224.0.0/27 proto 33 metric 4278198272',"
-           "'reason':'the kernel refuses'},"
-           "{'change':'blocked','table':119,'entry':'blackhole 10.224.0.0/27 proto 30',"
-           "'reason':'a foreign route stands in its place'},"
-           "{'change':'add','table':120,'entry':'1990: not from all iif lo lookup 120 proto 33',"
-           "'reason':'wanted, not in the kernel (IPv4)'},"
-           "{'change':'add','table':120,'entry':'1990: not from all iif lo lookup 120 proto 33',"
-           "'reason':'wanted, not in the kernel (IPv6)'},"
-           "{'change':'foreign','table':119,'entry':'blackhole 10.224.0.0/27 proto static',"
-           "'reason':'not ours (protocol 4), left alone'},"
-           "{'change':'foreign','table':119,'entry':'blackhole 192.0.2.0/24 proto static',"
-           "'reason':'not ours (protocol 4), left alone'}],"
-           "'differences':5,'foreign':2}");
+    expect(
+        made, view_diff,
+        "{'apiVersion':'v1','kind':'Diff','items':["
+        "{'change':'delete','table':119,'entry':'blackhole 10.96.0.1/32 proto 31',"
+        "'reason':'in the kernel, no longer wanted'},"
+        "{'change':'add','table':254,"
+        "'entry':'unreachable 10.224.0.0/27 proto 33 metric 4278198272',"
+        "'reason':'the kernel refuses'},"
+        "{'change':'blocked','table':119,'entry':'blackhole 10.224.0.0/27 proto 30',"
+        "'reason':'a foreign route stands in its place'},"
+        "{'change':'add','table':120,'entry':'1990: not from all iif lo lookup 120 proto 33 (IPv4)',"
+        "'reason':'wanted, not in the kernel'},"
+        "{'change':'add','table':120,'entry':'1990: not from all iif lo lookup 120 proto 33 (IPv6)',"
+        "'reason':'wanted, not in the kernel'},"
+        "{'change':'foreign','table':119,'entry':'blackhole 10.224.0.0/27 proto static',"
+        "'reason':'not ours (protocol 4), left alone'},"
+        "{'change':'foreign','table':119,'entry':'blackhole 192.0.2.0/24 proto static',"
+        "'reason':'not ours (protocol 4), left alone'}],"
+        "'differences':5,'foreign':2}");
 }
 
 static void test_diff_removes_nothing_before_the_source_synced(void **state)
@@ -333,8 +334,8 @@ static void test_plan_needs_no_agent(void **state)
                "{'table':120,'entry':'unreachable 10.0.0.1/32 proto 33'},"
                "{'table':120,'entry':'unreachable fd00::2/128 proto 33'},"
                "{'table':254,'entry':'unreachable 10.224.0.0/27 proto 33 metric 4278198272'}],"
-               "'rules':['1990: not from all iif lo lookup 120 proto 33',"
-               "'1990: not from all iif lo lookup 120 proto 33'],"
+               "'rules':['1990: not from all iif lo lookup 120 proto 33 (IPv4)',"
+               "'1990: not from all iif lo lookup 120 proto 33 (IPv6)'],"
                "'addresses':[{'prefix':'10.0.0.1/32','kind':'service','state':'announced',"
                "'reason':'announced','reasonText':'announced','protocol':31,'table':119,"
                "'guarded':true,'heldForMs':null,'objects':[{'namespace':'default','name':'web',"

@@ -84,9 +84,11 @@ static void text_is_that_of_ip(void **state)
     assert_string_equal(route_str(&it, buffer), "10.224.0.0/30 dev if12 proto static");
 
     struct rule guard = { IP_V4, RULE_PRIORITY_GUARD, 120, 33, true, "lo", false };
-    assert_string_equal(rule_str(&guard, buffer), "1990: not from all iif lo lookup 120 proto 33");
+    assert_string_equal(rule_str(&guard, buffer),
+                        "1990: not from all iif lo lookup 120 proto 33 (IPv4)");
     struct rule other = { IP_V6, 7, RT_TABLE_MAIN, RTPROT_BOOT, false, "", true };
-    assert_string_equal(rule_str(&other, buffer), "7: from all lookup main proto boot (and more)");
+    assert_string_equal(rule_str(&other, buffer),
+                        "7: from all lookup main proto boot (IPv6, and more)");
 }
 
 /* Names as `ip` has them; our own numbers, and those we know no name of, are numbers. */
@@ -113,7 +115,8 @@ static void text_names_what_ip_names(void **state)
     } tables[] = { { RT_TABLE_DEFAULT, "default" }, { RT_TABLE_LOCAL, "local" }, { 7, "7" } };
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
         struct rule rule = { IP_V4, 7, tables[i].table, 33, false, "", false };
-        snprintf(expected, sizeof(expected), "7: from all lookup %s proto 33", tables[i].name);
+        snprintf(expected, sizeof(expected), "7: from all lookup %s proto 33 (IPv4)",
+                 tables[i].name);
         assert_string_equal(rule_str(&rule, buffer), expected);
     }
 }
@@ -131,7 +134,7 @@ static void text_of_extremes_fits(void **state)
                         "proto 255 metric 4294967295");
     struct rule rule = { IP_V6, UINT32_MAX, UINT32_MAX, 255, true, "abcdefghijklmno", true };
     assert_string_equal(rule_str(&rule, buffer), "4294967295: not from all iif abcdefghijklmno "
-                                                 "lookup 4294967295 proto 255 (and more)");
+                                                 "lookup 4294967295 proto 255 (IPv6, and more)");
 }
 
 /* One slot at a time: what stands, what is wanted, what is done. */
