@@ -53,8 +53,8 @@ static void check_hold_down(struct parse *parse, const struct doc *section)
                   clock_ago(config->routes.hold_max_ms, shorter));
 }
 
-static void parse_deadman(struct parse *parse, const struct config_key *key, const struct doc *node,
-                          void *field)
+void parse_deadman(struct parse *parse, const struct config_key *key, const struct doc *node,
+                   void *field)
 {
     if (node->type == DOC_SCALAR && strcmp(node->text, "off") == 0)
         *(int64_t *)field = 0;
@@ -69,8 +69,8 @@ static bool is_node_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") == length;
 }
 
-static void parse_node(struct parse *parse, const struct config_key *key, const struct doc *node,
-                       void *field)
+void parse_node(struct parse *parse, const struct config_key *key, const struct doc *node,
+                void *field)
 {
     (void)key;
     const char *text;
@@ -158,7 +158,7 @@ static const struct config_key paths_keys[] = {
     { NULL },
 };
 
-static const struct config_key top_keys[] = {
+const struct config_key config_keys[] = {
     { "node", parse_node, FIELD(node) },
     { "source", parse_section, .keys = source_keys, .check = check_source },
     { "routes", parse_section, .keys = routes_keys },
@@ -229,7 +229,8 @@ static int config_new(struct config **ret_config)
     return 0;
 }
 
-int config_load(const char *path, struct config **ret_config, struct faults *errors)
+int config_parse(const char *path, struct config **ret_config, struct document **ret_document,
+                 struct faults *errors)
 {
     CLEANUP(document_freep) struct document *document = NULL;
     CLEANUP(config_freep) struct config *config = NULL;
@@ -249,13 +250,20 @@ int config_load(const char *path, struct config **ret_config, struct faults *err
     if ((!root || root->type == DOC_MAP || root->type == DOC_NULL) && !doc_get(root, "source"))
         doc_fault(parse.document, root, errors,
                   "source is missing: it says where the manifests are");
-    parse_keys(&parse, top_keys, root);
+    parse_keys(&parse, config_keys, root);
     if (parse.error < 0 || errors->incomplete)
         return -ENOMEM;
     if (errors->list.count > before)
         return -EBADMSG;
     *ret_config = TAKE_PTR(config);
+    *ret_document = TAKE_PTR(document);
     return 0;
+}
+
+int config_load(const char *path, struct config **ret_config, struct faults *errors)
+{
+    CLEANUP(document_freep) struct document *document = NULL;
+    return config_parse(path, ret_config, &document, errors);
 }
 
 int config_default(const char *manifests, struct config **ret_config)

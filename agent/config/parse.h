@@ -33,6 +33,13 @@ struct config_key {
     void (*check)(struct parse *parse, const struct doc *section);
 };
 
+/* The outermost table; config.c */
+extern const struct config_key config_keys[];
+
+/* config_load() with the document that was read; NULL if the file is empty. */
+int config_parse(const char *path, struct config **ret_config, struct document **ret_document,
+                 struct faults *errors);
+
 /* Reads the members of `map` by the table. */
 void parse_keys(struct parse *parse, const struct config_key *keys, const struct doc *map);
 
@@ -50,6 +57,10 @@ void parse_path(struct parse *, const struct config_key *, const struct doc *, v
 /* Frees the names and empties the list. */
 void parse_clear_names(string_list *list);
 void parse_names(struct parse *, const struct config_key *, const struct doc *, void *list_field);
+
+/* Those of one key; config.c */
+void parse_deadman(struct parse *, const struct config_key *, const struct doc *, void *ms_field);
+void parse_node(struct parse *, const struct config_key *, const struct doc *, void *char_field);
 
 /* Those that know about networks; parse_network.c */
 void parse_cidrs(struct parse *, const struct config_key *, const struct doc *, void *list_field);
