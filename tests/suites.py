@@ -128,11 +128,11 @@ def fuzz_suite():
     return result
 
 
-def pytest_suite(name, workers, folder=None):
+def pytest_suite(name, workers):
     """A folder of pytest tests, counted by the report that pytest writes."""
-    folder = TESTS / (folder or name)
+    folder = TESTS / name
     if not list(folder.rglob("test_*.py")):
-        return Result(not_run=[f"{folder} has no tests"])
+        return Result(not_run=[f"tests/{name} has no tests"])
     report = BUILD / f"{name}.xml"
     report.unlink(missing_ok=True)
     code, output = run(
@@ -172,7 +172,7 @@ SUITES = {
     "fuzz": fuzz_suite,
     "check": lambda: pytest_suite("check", 2),
     "golden": lambda: pytest_suite("golden", 2),
-    "cli": lambda: pytest_suite("cli", 2, "unit/agentctl"),
+    "cli": lambda: pytest_suite("cli", 2),
     "netns": netns_suite,
     "vm": lambda: pytest_suite("vm", 1),
 }

@@ -26,6 +26,13 @@ int answer_try(const struct ctl *ctl, const char *path, int64_t timeout_ms, long
 /* Asks, and says what is wrong if it fails. Returns an exit status. */
 int answer_get(const struct ctl *ctl, const char *path, struct answer *ret);
 
+/* The same for --json, whose document is printed as it came: it is not parsed, `root` is NULL. */
+int answer_fetch(const struct ctl *ctl, const char *path, struct answer *ret);
+/* Fetches and prints a document. Returns an exit status. */
+int answer_print(const struct ctl *ctl, const char *path);
+/* A member of a document as it came, without the quotes of a string; "" if there is none. */
+const char *answer_word(const struct answer *answer, const char *key, char *buffer, size_t size);
+
 /* Asks for an action ("/v1/drain"), and says what is wrong if it fails. Returns an exit status. */
 int answer_post(const struct ctl *ctl, const char *path, struct answer *ret);
 

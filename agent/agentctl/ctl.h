@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every verb is given, and the table that makes a verb. */
+/* What every verb is given. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,9 @@ enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* The options as given, and what follows from the terminal. */
 struct ctl {
-    bool json, no_header, verbose, help, no_wait;
+    bool json, wide, names; /* -o: at most one of them */
+    bool no_header, verbose, help, no_wait, watch, brief;
+    const char *columns; /* -c as given, checked; NULL: the verb's own choice */
     enum color_when color_when;
     const char *socket;
     int64_t timeout_ms;
@@ -29,27 +31,6 @@ struct ctl {
     const char *folder, *config, *node;
     bool color;      /* colour the state words */
     const char *mid; /* the dot between parts of a line, or "-" where it can't be shown */
-};
-
-/* Options beyond the common ones, as bits of struct verb. */
-enum verb_option {
-    OPTION_COMMON = 0,
-    OPTION_WAIT = 1 << 0,
-    OPTION_VERBOSE = 1 << 1,
-    OPTION_FOLDER = 1 << 2,
-    OPTION_CONFIG = 1 << 3,
-    OPTION_NODE = 1 << 4,
-    OPTION_NO_WAIT = 1 << 5,
-};
-
-struct verb {
-    const char *group; /* heading in --help */
-    const char *name;  /* one or two words */
-    const char *args;
-    const char *help;
-    int min_args, max_args;
-    unsigned options; /* enum verb_option */
-    int (*run)(const struct ctl *ctl, char **args);
 };
 
 /* Each returns an exit status. `args` ends with NULL. */
@@ -63,6 +44,7 @@ int verb_explain(const struct ctl *ctl, char **args);
 int verb_diff(const struct ctl *ctl, char **args);
 int verb_plan(const struct ctl *ctl, char **args);
 int verb_config_check(const struct ctl *ctl, char **args);
+int verb_config_show(const struct ctl *ctl, char **args);
 int verb_drain(const struct ctl *ctl, char **args);
 int verb_undrain(const struct ctl *ctl, char **args);
 int verb_withdraw(const struct ctl *ctl, char **args);

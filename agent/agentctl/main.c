@@ -1,122 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * agentctl, the operator's command: one table of verbs is dispatch, --help and order.
+ * agentctl, the operator's command: from the command line to a verb of verbs.c.
  *
- * It links no part of the daemon that acts. Verbs that ask go through answer.c; `plan` and
- * `config check` need no daemon.
+ * It links no part of the daemon that acts, but for `cleanup`. Verbs that ask go through answer.c;
+ * those that say so need no daemon.
  */
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "agentctl/ctl.h"
+#include "agentctl/complete.h"
 #include "agentctl/options.h"
 #include "agentctl/output.h"
-#include "base/macro.h"
-#include "format/json.h"
+#include "agentctl/verbs.h"
+#include "agentctl/watch.h"
 
-static int verb_help(const struct ctl *ctl, char **args);
-
-static int verb_version(const struct ctl *ctl, char **args)
+/* What can't be asked for together. */
+static const char *contradiction(const struct ctl *ctl)
 {
-    AUTOTEXT struct text out = { 0 };
-    struct json json = { .out = &out };
-
-    (void)args;
-    if (ctl->json) {
-        json_begin_object(&json, NULL);
-        json_string(&json, "apiVersion", "v1");
-        json_string(&json, "kind", "Version");
-        json_string(&json, "version", FINGERPOST_VERSION);
-        json_end_object(&json);
-        text_add_char(&out, '\n');
-    } else {
-        text_add(&out, "agentctl " FINGERPOST_VERSION "\n");
-    }
-    return print_text(&out, EXIT_OK);
-}
-
-static const struct verb verbs[] = {
-    { "See", "status", "", "health on one screen; the default", 0, 0, OPTION_WAIT | OPTION_VERBOSE,
-      verb_status },
-    { "See", "faults", "", "what is wrong, since when, and what to do", 0, 0, 0, verb_faults },
-    { "See", "explain", "ADDRESS", "one address: objects, plan, kernel", 1, 1, 0, verb_explain },
-    { "See", "diff", "", "wanted against installed", 0, 0, 0, verb_diff },
-    { "List", "routes", "", "every prefix, announced or not, and why", 0, 0, 0, verb_routes },
-    { "List", "services", "", "services and what became of their addresses", 0, 0, 0,
-      verb_services },
-    { "List", "peers", "", "BIRD's BGP sessions", 0, 0, 0, verb_peers },
-    { "List", "blocks", "", "pod blocks of this node", 0, 0, 0, verb_blocks },
-    { "Check", "plan", "-f DIR", "the tables that manifests lead to; needs no agent", 0, 0,
-      OPTION_FOLDER | OPTION_CONFIG | OPTION_NODE, verb_plan },
-    { "Check", "config check", "[FILE]", "every error of a configuration; needs no agent", 0, 1, 0,
-      verb_config_check },
-    { "Act", "drain", "", "announce as draining, then withdraw", 0, 0, OPTION_NO_WAIT, verb_drain },
-    { "Act", "withdraw", "", "withdraw this node's service addresses at once", 0, 0, 0,
-      verb_withdraw },
-    { "Act", "undrain", "", "announce them again", 0, 0, 0, verb_undrain },
-    { "Act", "cleanup", "", "with agentd stopped: remove all that is ours", 0, 0, OPTION_CONFIG,
-      verb_cleanup },
-    { "Help", "version", "", "the version of this command", 0, 0, 0, verb_version },
-    { "Help", "help", "", "this text", 0, 0, 0, verb_help },
-};
-
-static int verb_help(const struct ctl *ctl, char **args)
-{
-    const char *group = "";
-    char left[32];
-
-    (void)ctl;
-    (void)args;
-    printf("Usage: agentctl [OPTIONS] [VERB] [ARGUMENTS]\n\n");
-    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-        const struct verb *verb = &verbs[i];
-        bool first = strcmp(verb->group, group) != 0;
-        (void)snprintf(left, sizeof(left), "%s %s", verb->name, verb->args);
-        printf("%-6s %-20s %s\n", first ? verb->group : "", left, verb->help);
-        group = verb->group;
-    }
-    printf("\n");
-    options_help(stdout);
-    printf("\nExit status: 0 good, 1 degraded, different or invalid, 2 failed, 3 no agent,\n"
-           "4 no such object, 64 usage, 77 no permission\n"
-           "\nExample: agentctl routes --json | jq '.items[] | select(.state == \"withheld\")'\n");
-    return EXIT_OK;
-}
-
-/* How many of the words are the verb's name; 0 if they are not. */
-static int words_of(const struct verb *verb, char **words)
-{
-    const char *space = strchr(verb->name, ' ');
-    size_t first = space ? (size_t)(space - verb->name) : strlen(verb->name);
-
-    if (!words[0] || strlen(words[0]) != first || strncmp(words[0], verb->name, first) != 0)
-        return 0;
-    if (!space)
-        return 1;
-    return words[1] && strcmp(words[1], space + 1) == 0 ? 2 : 0;
-}
-
-static const struct verb *verb_find(char **words, int *ret_used)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-        int used = words_of(&verbs[i], words);
-        if (used > 0) {
-            *ret_used = used;
-            return &verbs[i];
-        }
-    }
+    if (ctl->watch && ctl->wait_ms >= 0)
+        return "--watch and --wait";
+    if (ctl->brief && ctl->json)
+        return "--brief and --json";
+    if (ctl->columns && (ctl->json || ctl->names))
+        return "--columns and this form of output";
     return NULL;
 }
 
 static int verb_call(const struct verb *verb, const struct ctl *ctl, unsigned given, int count,
                      char **args)
 {
-    unsigned odd = given & ~verb->options;
+    unsigned odd = given & ~verb_options(verb);
+    const char *both = contradiction(ctl);
 
     if (odd) {
-        fprintf(stderr, "agentctl: %s has no option --%s (see agentctl --help)\n", verb->name,
+        fprintf(stderr, "agentctl: %s has no option %s (see agentctl --help)\n", verb->name,
                 option_name(odd));
+        return EXIT_USAGE;
+    }
+    if (both) {
+        fprintf(stderr, "agentctl: %s exclude each other\n", both);
         return EXIT_USAGE;
     }
     if (count < verb->min_args || count > verb->max_args) {
@@ -124,27 +47,31 @@ static int verb_call(const struct verb *verb, const struct ctl *ctl, unsigned gi
                 verb->args);
         return EXIT_USAGE;
     }
-    return verb->run(ctl, args);
+    if (ctl->columns && columns_check(verb->columns, ctl->columns) != EXIT_OK)
+        return EXIT_USAGE;
+    return ctl->watch ? watch(verb, ctl, args) : verb->run(ctl, args);
 }
 
 static int run(int argc, char **argv)
 {
-    static char status[] = "status";
-    char *default_words[] = { status, NULL };
+    static char status[] = "status", help[] = "help";
+    char *default_words[] = { status, NULL }, *help_words[] = { help, NULL };
     struct ctl ctl = {
-        .socket = "/run/fingerpost/agentd.sock",
+        .socket = default_socket,
         .timeout_ms = 5000,
         .wait_ms = -1,
     };
     unsigned given = 0;
     int first = 0, used = 0;
 
+    if (argc > 1 && strcmp(argv[1], "__complete") == 0)
+        return complete(argc - 2, argv + 2);
     int r = options_parse(argc, argv, &ctl, &first, &given);
     if (r != 0)
         return r;
     options_settle(&ctl);
     if (ctl.help)
-        return verb_help(&ctl, NULL);
+        return verb_find(help_words, &used)->run(&ctl, NULL);
 
     char **words = first < argc ? argv + first : default_words;
     int count = first < argc ? argc - first : 1;

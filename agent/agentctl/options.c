@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The options of the command line: one table for parsing and for --help.
+ * The options of the command line: one table for parsing, --help and completion.
  *
  * Options may stand before, between and after the words (GNU getopt permutes). An option that
  * belongs to some verbs only is accepted here for all; main.c refuses it for the others, once the
@@ -30,30 +30,52 @@ enum option_id {
     ID_CONFIG,
     ID_NODE,
     ID_NO_WAIT,
+    ID_BRIEF,
+    ID_COLUMNS = 'c',
     ID_FOLDER = 'f',
+    ID_OUTPUT = 'o',
     ID_VERBOSE = 'v',
+    ID_WATCH = 'w',
     ID_HELP = 'h',
 };
 
-static const struct {
-    int id;
-    const char *name, *argument;
-    unsigned verbs; /* enum verb_option */
-    const char *help;
-} table[] = {
-    { ID_JSON, "json", NULL, OPTION_COMMON, "print the API's document unchanged" },
+const char default_socket[] = "/run/fingerpost/agentd.sock";
+
+static const char *const color_words[] = {
+    [COLOR_AUTO] = "auto",
+    [COLOR_ALWAYS] = "always",
+    [COLOR_NEVER] = "never",
+    NULL,
+};
+static const char *const output_words[] = { "wide", "json", "name", NULL };
+
+/* clang-format off */
+const struct option_row option_rows[] = {
+    { ID_OUTPUT, "output", "FORM", OPTION_COMMON, "wide, json, or name: names alone, one per line",
+      COMPLETES_WORD, output_words },
+    { ID_JSON, "json", NULL, OPTION_COMMON, "as -o json: the API's document unchanged" },
+    { ID_COLUMNS, "columns", "A,B", OPTION_COLUMNS, "these columns of a table, in this order",
+      COMPLETES_COLUMNS },
+    { ID_WATCH, "watch", NULL, OPTION_WATCH, "show it again when it changes, until interrupted" },
     { ID_WAIT, "wait", "DURATION", OPTION_WAIT, "status: return when all seen so far is applied" },
-    { ID_VERBOSE, "verbose", NULL, OPTION_VERBOSE, "status: show every fault" },
-    { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "plan: the folder of manifests" },
-    { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "plan, cleanup: settings from this file" },
+    { ID_BRIEF, "brief", NULL, OPTION_BRIEF, "status: one word" },
+    { ID_VERBOSE, "verbose", NULL, OPTION_VERBOSE, "status, explain: leave nothing out" },
+    { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "plan: the folder of manifests",
+      COMPLETES_FOLDER },
+    { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "plan, cleanup: settings from this file",
+      COMPLETES_FILE },
     { ID_NODE, "node", "NAME", OPTION_NODE, "plan: for this node instead of this machine" },
     { ID_NO_WAIT, "no-wait", NULL, OPTION_NO_WAIT, "drain: return at once" },
     { ID_NO_HEADER, "no-header", NULL, OPTION_COMMON, "tables without header and footer" },
-    { ID_COLOR, "color", "WHEN", OPTION_COMMON, "auto, always or never" },
-    { ID_SOCKET, "socket", "PATH", OPTION_COMMON, "default /run/fingerpost/agentd.sock" },
+    { ID_COLOR, "color", "WHEN", OPTION_COMMON, "auto, always or never", COMPLETES_WORD,
+      color_words },
+    { ID_SOCKET, "socket", "PATH", OPTION_COMMON, "default /run/fingerpost/agentd.sock",
+      COMPLETES_FILE },
     { ID_TIMEOUT, "timeout", "DURATION", OPTION_COMMON, "for an answer, default 5s" },
     { ID_HELP, "help", NULL, OPTION_COMMON, "this text" },
 };
+/* clang-format on */
+const size_t option_row_count = ARRAY_SIZE(option_rows);
 
 static int usage_error(const char *problem, const char *what)
 {
@@ -70,14 +92,8 @@ static int parse_duration(const char *string, int64_t *ret_ms)
 
 static int parse_color(const char *string, enum color_when *ret_when)
 {
-    static const char *const names[] = {
-        [COLOR_AUTO] = "auto",
-        [COLOR_ALWAYS] = "always",
-        [COLOR_NEVER] = "never",
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        if (strcmp(string, names[i]) == 0) {
+    for (size_t i = 0; color_words[i]; i++) {
+        if (strcmp(string, color_words[i]) == 0) {
             *ret_when = (enum color_when)i;
             return 0;
         }
@@ -85,11 +101,31 @@ static int parse_color(const char *string, enum color_when *ret_when)
     return usage_error("--color wants auto, always or never, not", string);
 }
 
+static int parse_output(const char *string, struct ctl *ctl)
+{
+    ctl->wide = strcmp(string, "wide") == 0;
+    ctl->json = strcmp(string, "json") == 0;
+    ctl->names = strcmp(string, "name") == 0;
+    if (!ctl->wide && !ctl->json && !ctl->names)
+        return usage_error("-o wants wide, json or name, not", string);
+    return 0;
+}
+
 static int option_set(struct ctl *ctl, int id, const char *argument)
 {
     switch ((enum option_id)id) {
     case ID_JSON:
-        ctl->json = true;
+        return parse_output("json", ctl);
+    case ID_OUTPUT:
+        return parse_output(argument, ctl);
+    case ID_COLUMNS:
+        ctl->columns = argument;
+        return 0;
+    case ID_WATCH:
+        ctl->watch = true;
+        return 0;
+    case ID_BRIEF:
+        ctl->brief = true;
         return 0;
     case ID_NO_HEADER:
         ctl->no_header = true;
@@ -127,24 +163,24 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
 
 static unsigned option_verbs(int id)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-        if (table[i].id == id)
-            return table[i].verbs;
+    for (size_t i = 0; i < option_row_count; i++)
+        if (option_rows[i].id == id)
+            return option_rows[i].verbs;
     return OPTION_COMMON;
 }
 
 int options_parse(int argc, char **argv, struct ctl *ctl, int *ret_first, unsigned *ret_given)
 {
-    struct option options[ARRAY_SIZE(table) + 1] = { 0 };
+    struct option options[ARRAY_SIZE(option_rows) + 1] = { 0 };
     unsigned given = 0;
     int id;
 
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        options[i].name = table[i].name;
-        options[i].has_arg = table[i].argument ? required_argument : no_argument;
-        options[i].val = table[i].id;
+    for (size_t i = 0; i < option_row_count; i++) {
+        options[i].name = option_rows[i].name;
+        options[i].has_arg = option_rows[i].argument ? required_argument : no_argument;
+        options[i].val = option_rows[i].id;
     }
-    while ((id = getopt_long(argc, argv, ":f:vh", options, NULL)) != -1) {
+    while ((id = getopt_long(argc, argv, ":c:f:o:vwh", options, NULL)) != -1) {
         if (id == ':')
             return usage_error("a value is missing after", argv[optind - 1]);
         if (id == '?')
@@ -155,15 +191,27 @@ int options_parse(int argc, char **argv, struct ctl *ctl, int *ret_first, unsign
         given |= option_verbs(id);
     }
     *ret_first = optind;
-    *ret_given = given;
+    *ret_given = given | (ctl->wide ? OPTION_WIDE : 0) | (ctl->names ? OPTION_NAMES : 0);
     return 0;
 }
 
-const char *option_name(unsigned option)
+const char *option_name(unsigned options)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-        if (table[i].verbs & option)
-            return table[i].name;
+    static const struct {
+        unsigned option;
+        const char *name;
+    } names[] = {
+        { OPTION_WAIT, "--wait" },       { OPTION_VERBOSE, "--verbose" },
+        { OPTION_FOLDER, "--folder" },   { OPTION_CONFIG, "--config" },
+        { OPTION_NODE, "--node" },       { OPTION_NO_WAIT, "--no-wait" },
+        { OPTION_WATCH, "--watch" },     { OPTION_BRIEF, "--brief" },
+        { OPTION_COLUMNS, "--columns" }, { OPTION_WIDE, "-o wide" },
+        { OPTION_NAMES, "-o name" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (names[i].option & options)
+            return names[i].name;
     return "";
 }
 
@@ -184,11 +232,11 @@ void options_help(FILE *stream)
 {
     char left[40];
 
-    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        const char *argument = table[i].argument;
-        (void)snprintf(left, sizeof(left), "%c%c --%s%s%s", table[i].id < 256 ? '-' : ' ',
-                       table[i].id < 256 ? table[i].id : ' ', table[i].name, argument ? "=" : "",
-                       argument ? argument : "");
-        fprintf(stream, "  %-22s %s\n", left, table[i].help);
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        (void)snprintf(left, sizeof(left), "%c%c --%s%s%s", row->id < 256 ? '-' : ' ',
+                       row->id < 256 ? row->id : ' ', row->name, row->argument ? "=" : "",
+                       row->argument ? row->argument : "");
+        fprintf(stream, "  %-22s %s\n", left, row->help);
     }
 }

@@ -2,9 +2,25 @@
 /* The options of the command line. */
 #pragma once
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "agentctl/ctl.h"
+#include "agentctl/verbs.h"
+
+struct option_row {
+    int id; /* below 256: also its letter */
+    const char *name, *argument;
+    unsigned verbs; /* enum verb_option: whose it is */
+    const char *help;
+    enum completes completes; /* its value */
+    const char *const *words; /* COMPLETES_WORD: ends with NULL */
+};
+
+extern const struct option_row option_rows[];
+extern const size_t option_row_count;
+
+extern const char default_socket[];
 
 /*
  * Fills in `ctl` and moves the words that are no options to the end of `argv`; `*ret_first` is
@@ -13,8 +29,8 @@
  */
 int options_parse(int argc, char **argv, struct ctl *ctl, int *ret_first, unsigned *ret_given);
 
-/* The option of this bit without its dashes: "wait". */
-const char *option_name(unsigned option);
+/* The first option of these bits, as one writes it: "--wait". */
+const char *option_name(unsigned options);
 
 /* Decides ctl->color and ctl->mid from options, environment and terminal. */
 void options_settle(struct ctl *ctl);

@@ -9,6 +9,7 @@
  */
 #include "agentctl/output.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libsmartcols.h>
@@ -17,13 +18,79 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "base/cleanup.h"
+
+enum { MAX_COLUMNS = 24 };
 
 struct table {
-    struct libscols_table *cols;
+    struct libscols_table *cols; /* NULL for -o name */
     const struct column *columns;
-    size_t column_count;
-    bool color, bare, failed;
+    size_t shown[MAX_COLUMNS], shown_count; /* indexes of columns, in order of appearance */
+    struct text names, last_name;           /* -o name */
+    bool color, bare, by_name, failed;
 };
+
+/* True for the title itself in any case, spaces written as "-". */
+static bool is_title(const char *title, const char *name, size_t length)
+{
+    if (strlen(title) != length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        char c = title[i] == ' ' ? '-' : title[i];
+        if (tolower((unsigned char)c) != tolower((unsigned char)name[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The index of the column that the first of the names is, or -1. */
+static int column_find(const struct column *columns, const char *names)
+{
+    for (int i = 0; columns[i].title; i++)
+        if (is_title(columns[i].title, names, strcspn(names, ",")))
+            return i;
+    return -1;
+}
+
+/* What follows the first of the names, or NULL. */
+static const char *next_name(const char *names)
+{
+    names += strcspn(names, ",");
+    return *names ? names + 1 : NULL;
+}
+
+int columns_check(const struct column *columns, const char *names)
+{
+    size_t count = 0;
+
+    for (const char *name = names; name; name = next_name(name)) {
+        if (column_find(columns, name) >= 0 && ++count <= MAX_COLUMNS)
+            continue;
+        fprintf(stderr, "agentctl: no column '%.*s'; there are", (int)strcspn(name, ","), name);
+        for (; columns->title; columns++) {
+            fputc(' ', stderr);
+            for (const char *c = columns->title; *c; c++)
+                fputc(*c == ' ' ? '-' : tolower((unsigned char)*c), stderr);
+        }
+        fputc('\n', stderr);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+static void choose_columns(struct table *table, const struct ctl *ctl)
+{
+    for (const char *name = ctl->columns; name; name = next_name(name))
+        table->shown[table->shown_count++] = (size_t)column_find(table->columns, name);
+    for (size_t i = 0; !ctl->columns && table->columns[i].title; i++) {
+        unsigned flags = table->columns[i].flags;
+        if (ctl->names ? flags & COLUMN_NAME : ctl->wide || !(flags & COLUMN_WIDE))
+            table->shown[table->shown_count++] = i;
+    }
+}
+
+/* Of the terminal's width: what columns are cut to before any is cut further. */
+static const double truncated_share = 0.2;
 
 static bool table_start(struct table *table)
 {
@@ -32,66 +99,104 @@ static bool table_start(struct table *table)
         return false;
     scols_table_enable_noheadings(table->cols, table->bare);
     scols_table_enable_colors(table->cols, table->color);
-    for (size_t i = 0; i < table->column_count; i++) {
-        const struct column *column = &table->columns[i];
+    for (size_t i = 0; i < table->shown_count; i++) {
+        const struct column *column = &table->columns[table->shown[i]];
         int flags = (column->flags & COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0) |
                     (column->flags & COLUMN_TRUNCATE ? SCOLS_FL_TRUNC : 0);
-        if (!scols_table_new_column(table->cols, column->title, 0, flags))
+        double hint = column->flags & COLUMN_TRUNCATE ? truncated_share : 0;
+        if (!scols_table_new_column(table->cols, column->title, hint, flags))
             return false;
     }
     return true;
 }
 
-struct table *table_new(const struct ctl *ctl, const struct column *columns, size_t count)
+struct table *table_new(const struct ctl *ctl, const struct column *columns)
 {
     struct table *table = calloc(1, sizeof(*table));
 
     if (!table)
         return NULL;
     table->columns = columns;
-    table->column_count = count;
     table->color = ctl->color;
-    table->bare = ctl->no_header;
-    table->failed = !table_start(table);
+    table->bare = ctl->no_header || ctl->names;
+    table->by_name = ctl->names;
+    choose_columns(table, ctl);
+    table->failed = !table->by_name && !table_start(table);
     return table;
+}
+
+/* What one object has several rows for is named once: they stand together. */
+static void add_name(struct table *table, const char *const *cells)
+{
+    AUTOTEXT struct text name = { 0 };
+
+    for (size_t i = 0; i < table->shown_count; i++) {
+        text_add(&name, i > 0 ? "/" : "");
+        add_clean(&name, cells[table->shown[i]]);
+    }
+    if (strcmp(text_str(&name), text_str(&table->last_name)) == 0)
+        return;
+    text_truncate(&table->last_name, 0);
+    text_add(&table->last_name, text_str(&name));
+    text_addf(&table->names, "%s\n", text_str(&name));
+    table->failed = text_error(&name) < 0 || text_error(&table->names) < 0;
+}
+
+static void add_line(struct table *table, const char *const *cells)
+{
+    struct libscols_line *line = scols_table_new_line(table->cols, NULL);
+
+    for (size_t i = 0; i < table->shown_count && line; i++) {
+        const char *cell = cells[table->shown[i]];
+        if (scols_line_set_data(line, i, *cell ? cell : "-") < 0)
+            line = NULL;
+        else if (table->columns[table->shown[i]].flags & COLUMN_STATE && state_color(cell))
+            (void)scols_cell_set_color(scols_line_get_cell(line, i), state_color(cell));
+    }
+    table->failed = line == NULL;
 }
 
 void table_row(struct table *table, const char *const *cells)
 {
     if (!table || table->failed)
         return;
-    struct libscols_line *line = scols_table_new_line(table->cols, NULL);
-    for (size_t i = 0; i < table->column_count && line; i++) {
-        const char *cell = *cells[i] ? cells[i] : "-";
-        if (scols_line_set_data(line, i, cell) < 0)
-            line = NULL;
-        else if (table->columns[i].flags & COLUMN_STATE && state_color(cell))
-            (void)scols_cell_set_color(scols_line_get_cell(line, i), state_color(cell));
-    }
-    table->failed = line == NULL;
+    if (table->by_name)
+        add_name(table, cells);
+    else
+        add_line(table, cells);
 }
+
+static void table_free(struct table *table)
+{
+    if (!table)
+        return;
+    scols_unref_table(table->cols);
+    text_done(&table->names);
+    text_done(&table->last_name);
+    free(table);
+}
+DEFINE_CLEANUP(struct table *, table_free);
 
 int table_print(struct table *table, const char *footer, ...)
 {
-    bool failed = !table || table->failed;
-    bool bare = table && table->bare;
+    CLEANUP(table_freep) struct table *owned = table;
+    bool failed = !owned || owned->failed;
 
-    if (!failed)
+    if (!failed && table->by_name)
+        (void)fputs(text_str(&table->names), stdout);
+    else if (!failed)
         failed = scols_print_table(table->cols) < 0;
-    if (!failed && !bare) {
+    if (failed) {
+        fprintf(stderr, "agentctl: cannot print the table: %s\n", strerror(ENOMEM));
+        return EXIT_FAILED;
+    }
+    if (!table->bare) {
         va_list args;
         if (scols_table_get_nlines(table->cols) > 0)
             (void)putchar('\n');
         va_start(args, footer);
         (void)vprintf(footer, args);
         va_end(args);
-    }
-    if (table)
-        scols_unref_table(table->cols);
-    free(table);
-    if (failed) {
-        fprintf(stderr, "agentctl: cannot print the table: %s\n", strerror(ENOMEM));
-        return EXIT_FAILED;
     }
     return EXIT_OK;
 }

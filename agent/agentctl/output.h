@@ -14,18 +14,25 @@ enum column_flag {
     COLUMN_RIGHT = 1 << 0,    /* numbers */
     COLUMN_TRUNCATE = 1 << 1, /* gives way on a narrow terminal */
     COLUMN_STATE = 1 << 2,    /* a state word: coloured */
+    COLUMN_WIDE = 1 << 3,     /* only with -o wide, or if asked for by name */
+    COLUMN_NAME = 1 << 4,     /* what -o name prints; several are joined by "/" */
 };
 
+/* A table's columns are an array that ends with a NULL title. */
 struct column {
     const char *title;
     unsigned flags;
 };
 
+/* EXIT_OK if each of the names (-c) is a column, in any case and with "-" for a space; else
+ * EXIT_USAGE, after saying which ones there are. */
+int columns_check(const struct column *columns, const char *names);
+
 struct table;
 
 /* NULL without memory; the functions below accept that, and table_print() reports it. */
-struct table *table_new(const struct ctl *ctl, const struct column *columns, size_t count);
-/* Adds a row; there are as many cells as columns. "" is shown as "-". */
+struct table *table_new(const struct ctl *ctl, const struct column *columns);
+/* Adds a row; there are as many cells as columns, shown or not. "" is shown as "-". */
 void table_row(struct table *table, const char *const *cells);
 /* Prints it with a footer below (printf), frees it, and returns an exit status. */
 int table_print(struct table *table, const char *footer, ...) PRINTF_LIKE(2, 3);

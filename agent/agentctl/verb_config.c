@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * `agentctl config check [FILE]`: the daemon's own parser on a configuration, every error at once
- * as "file:line:column: message", which editors understand.
+ * as "file:line:column: message", which editors understand. `agentctl config show [FILE]`: what is
+ * in force with it, default or not. What the running agent has loaded may be older: its status
+ * says so if it refused the file.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "agentctl/output.h"
+#include "agentctl/tables.h"
 #include "config/config.h"
+#include "config/settings.h"
 #include "format/json.h"
+
+const struct column setting_columns[] = {
+    { "KEY", COLUMN_NAME },
+    { "VALUE", COLUMN_TRUNCATE },
+    { "ORIGIN" },
+    { NULL },
+};
 
 static const char default_path[] = "/etc/fingerpost/agentd.yaml";
 
@@ -42,6 +53,11 @@ static void write_lines(struct text *out, const char *path, const struct faults 
         text_add(out, ": ");
         add_clean(out, error->message);
         text_add_char(out, '\n');
+        if (error->remedy) {
+            text_add(out, "-> ");
+            add_clean(out, error->remedy);
+            text_add_char(out, '\n');
+        }
     }
     if (errors->list.count > 0) {
         add_count(out, (int64_t)errors->list.count, "error");
@@ -84,4 +100,87 @@ int verb_config_check(const struct ctl *ctl, char **args)
     else
         write_lines(&out, path, &errors);
     return print_text(&out, check_status(r));
+}
+
+/* The values are JSON already, so the list is put together by hand. */
+static void write_settings(struct text *out, const char *path, const struct settings *settings)
+{
+    struct json json = { .out = out };
+
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", "v1");
+    json_string(&json, "kind", "SettingList");
+    json_string(&json, "path", path);
+    json_begin_array(&json, "items");
+    vec_each(const struct setting, setting, &settings->list) {
+        json_begin_object(&json, NULL);
+        json_string(&json, "key", setting->key);
+        json_string(&json, "origin", setting->line ? "file" : "default");
+        if (setting->line)
+            json_int(&json, "line", setting->line);
+        else
+            json_null(&json, "line");
+        text_addf(out, ",\"value\":%s", setting->value);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    text_add_char(out, '\n');
+}
+
+/* A string without its quotes, unless they are all there is. */
+static void add_value(struct text *out, const char *value)
+{
+    size_t length = strlen(value);
+
+    if (strcmp(value, "null") == 0)
+        text_add_char(out, '-');
+    else if (value[0] == '"' && length > 2)
+        text_add_bytes(out, value + 1, length - 2);
+    else
+        text_add(out, value);
+}
+
+static int print_settings(const struct ctl *ctl, const char *path, const struct settings *settings)
+{
+    AUTOTEXT struct text total = { 0 };
+    struct table *table = table_new(ctl, setting_columns);
+    int64_t set = 0;
+
+    vec_each(const struct setting, setting, &settings->list) {
+        AUTOTEXT struct text value = { 0 }, origin = { 0 };
+        add_value(&value, setting->value);
+        if (setting->line)
+            text_addf(&origin, "%s:%u", path, setting->line);
+        else
+            text_add(&origin, "default");
+        const char *const cells[] = { setting->key, text_str(&value), text_str(&origin) };
+        _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(setting_columns), "a cell per column");
+        table_row(table, cells);
+        set += setting->line > 0;
+    }
+    add_count(&total, (int64_t)settings->list.count, "setting");
+    return table_print(table, "%s, %" PRId64 " from the file.\n", text_str(&total), set);
+}
+
+int verb_config_show(const struct ctl *ctl, char **args)
+{
+    CLEANUP(settings_done) struct settings settings = { 0 };
+    AUTOFAULTS struct faults errors = { 0 };
+    AUTOTEXT struct text out = { 0 };
+    const char *path = args[0] ? args[0] : default_path;
+
+    int r = settings_load(path, &settings, &errors);
+    if (r < 0) {
+        if (faults_none(&errors))
+            text_addf(&out, "agentctl: cannot read %s: %s\n", path, strerror(-r));
+        else
+            write_lines(&out, path, &errors);
+        (void)fputs(text_str(&out), stderr);
+        return check_status(r);
+    }
+    if (!ctl->json)
+        return print_settings(ctl, path, &settings);
+    write_settings(&out, path, &settings);
+    return print_text(&out, EXIT_OK);
 }

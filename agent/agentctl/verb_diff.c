@@ -1,41 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * `agentctl diff`: wanted against installed. The exit status tells whether they differ; foreign
- * routes are listed and are no difference.
+ * routes are listed last and are no difference. What stays in a diff is what the agent can't do
+ * alone, so a line below the table says what to do about it.
  */
+#include <stdlib.h>
+
 #include "agentctl/answer.h"
-#include "agentctl/output.h"
+#include "agentctl/tables.h"
 
-int verb_diff(const struct ctl *ctl, char **args)
+const struct column diff_columns[] = {
+    { "TABLE", COLUMN_RIGHT },
+    { "CHANGE", COLUMN_STATE },
+    { "ENTRY" },
+    { "REASON", COLUMN_TRUNCATE },
+    { NULL },
+};
+
+/* The items of one kind of change, or of all but two. Returns their number. */
+static unsigned add_rows(struct table *table, const struct doc *items, const char *change)
 {
-    static const struct column columns[] = {
-        { "TABLE", COLUMN_RIGHT },
-        { "CHANGE", COLUMN_STATE },
-        { "ENTRY" },
-        { "REASON", COLUMN_TRUNCATE },
-    };
-    AUTOANSWER struct answer answer = { 0 };
-    AUTOTEXT struct text total = { 0 };
+    unsigned count = 0;
 
-    (void)args;
-    int r = answer_get(ctl, "/v1/diff", &answer);
-    if (r != EXIT_OK)
-        return r;
-    int64_t differences = field_int(answer.root, "differences");
-    int status = differences > 0 ? EXIT_DIFFERS : EXIT_OK;
-    if (ctl->json)
-        return print_body(answer.body, status);
-    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
-    doc_each(item, doc_get(answer.root, "items")) {
+    doc_each(item, items) {
+        bool special = field_is(item, "change", "blocked") || field_is(item, "change", "foreign");
+        if (change ? !field_is(item, "change", change) : special)
+            continue;
         const char *const cells[] = {
             field(item, "table"),
             field(item, "change"),
             field(item, "entry"),
             field(item, "reason"),
         };
+        _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(diff_columns), "a cell per column");
         table_row(table, cells);
+        count++;
     }
+    return count;
+}
+
+static int print_document(const struct ctl *ctl)
+{
+    AUTOANSWER struct answer answer = { 0 };
+    char differences[24];
+
+    int r = answer_fetch(ctl, "/v1/diff", &answer);
+    if (r != EXIT_OK)
+        return r;
+    (void)answer_word(&answer, "differences", differences, sizeof(differences));
+    return print_body(answer.body, atoll(differences) > 0 ? EXIT_DIFFERS : EXIT_OK);
+}
+
+int verb_diff(const struct ctl *ctl, char **args)
+{
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text total = { 0 };
+
+    (void)args;
+    if (ctl->json)
+        return print_document(ctl);
+    int r = answer_get(ctl, "/v1/diff", &answer);
+    if (r != EXIT_OK)
+        return r;
+    const struct doc *items = doc_get(answer.root, "items");
+    int64_t differences = field_int(answer.root, "differences");
+    struct table *table = table_new(ctl, diff_columns);
+    unsigned blocked = add_rows(table, items, "blocked");
+    unsigned others = add_rows(table, items, NULL);
+    (void)add_rows(table, items, "foreign");
     add_count(&total, differences, "difference");
-    r = table_print(table, "%s, %s foreign.\n", text_str(&total), field(answer.root, "foreign"));
-    return r == EXIT_OK ? status : r;
+    r = table_print(
+        table, "%s, %s foreign.\n%s%s", text_str(&total), field(answer.root, "foreign"),
+        blocked > 0 ? "-> blocked: remove the foreign route; the agent never will\n" : "",
+        others > 0 ? "-> tried again at every pass; if it stays, see: agentctl faults\n" : "");
+    if (r != EXIT_OK)
+        return r;
+    return differences > 0 ? EXIT_DIFFERS : EXIT_OK;
 }

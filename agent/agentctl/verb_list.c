@@ -6,7 +6,59 @@
 #include <inttypes.h>
 
 #include "agentctl/answer.h"
-#include "agentctl/output.h"
+#include "agentctl/tables.h"
+
+const struct column route_columns[] = {
+    { "PREFIX", COLUMN_NAME },
+    { "STATE", COLUMN_STATE },
+    { "PROTOCOL", COLUMN_RIGHT },
+    { "INSTALLED" },
+    { "KIND", COLUMN_WIDE },
+    { "TABLE", COLUMN_RIGHT | COLUMN_WIDE },
+    { "GUARDED", COLUMN_WIDE },
+    { "HELD FOR", COLUMN_RIGHT | COLUMN_WIDE },
+    { "OBJECT", COLUMN_TRUNCATE },
+    { "REASON", COLUMN_TRUNCATE },
+    { NULL },
+};
+
+const struct column block_columns[] = {
+    { "NAME", COLUMN_TRUNCATE | COLUMN_NAME },
+    { "POOL", COLUMN_TRUNCATE },
+    { "PREFIX" },
+    { "RESERVED" },
+    { "PROTOCOL", COLUMN_RIGHT },
+    { "INSTALLED" },
+    { NULL },
+};
+
+const struct column service_columns[] = {
+    { "NAMESPACE", COLUMN_TRUNCATE | COLUMN_NAME },
+    { "NAME", COLUMN_TRUNCATE | COLUMN_NAME },
+    { "TYPE" },
+    { "ADDRESSES", COLUMN_TRUNCATE },
+    { "ANNOUNCED", COLUMN_RIGHT },
+    { "PORTS", COLUMN_TRUNCATE },
+    { "NODE PORTS", COLUMN_TRUNCATE | COLUMN_WIDE },
+    { "EXTERNAL", COLUMN_WIDE },
+    { "INTERNAL", COLUMN_WIDE },
+    { "PLACE", COLUMN_TRUNCATE | COLUMN_WIDE },
+    { NULL },
+};
+
+const struct column peer_columns[] = {
+    { "PEER", COLUMN_NAME },
+    { "ADDRESS" },
+    { "ASN", COLUMN_RIGHT },
+    { "STATE", COLUMN_STATE },
+    { "SINCE" },
+    { "RECEIVED", COLUMN_RIGHT },
+    { "ANNOUNCED", COLUMN_RIGHT },
+    { "FILTERED", COLUMN_RIGHT | COLUMN_WIDE },
+    { "BFD", COLUMN_WIDE },
+    { "LAST ERROR", COLUMN_TRUNCATE },
+    { NULL },
+};
 
 static const char *yes_no(bool value)
 {
@@ -17,11 +69,9 @@ static const char *yes_no(bool value)
 static const struct doc *list_items(const struct ctl *ctl, const char *path, struct answer *answer,
                                     int *ret_status)
 {
-    int r = answer_get(ctl, path, answer);
+    int r = ctl->json ? answer_print(ctl, path) : answer_get(ctl, path, answer);
 
-    if (r == EXIT_OK && ctl->json)
-        r = print_body(answer->body, EXIT_OK);
-    else if (r == EXIT_OK)
+    if (r == EXIT_OK && !ctl->json)
         return doc_get(answer->root, "items");
     *ret_status = r;
     return NULL;
@@ -46,6 +96,7 @@ static void add_objects(struct text *out, const struct doc *objects)
 static void route_row(struct table *table, const struct doc *item)
 {
     AUTOTEXT struct text objects = { 0 };
+    char held[CLOCK_STRLEN];
 
     add_objects(&objects, doc_get(item, "objects"));
     const char *const cells[] = {
@@ -53,18 +104,19 @@ static void route_row(struct table *table, const struct doc *item)
         field(item, "state"),
         field(item, "protocol"),
         yes_no(field_true(item, "installed")),
+        field(item, "kind"),
+        field(item, "table"),
+        yes_no(field_true(item, "guarded")),
+        doc_get(item, "heldForMs") ? clock_ago(field_int(item, "heldForMs"), held) : "-",
         text_str(&objects),
         field_is(item, "state", "announced") ? "-" : field(item, "reasonText"),
     };
+    _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(route_columns), "a cell per column");
     table_row(table, cells);
 }
 
 int verb_routes(const struct ctl *ctl, char **args)
 {
-    static const struct column columns[] = {
-        { "PREFIX" },    { "STATE", COLUMN_STATE },     { "PROTOCOL", COLUMN_RIGHT },
-        { "INSTALLED" }, { "OBJECT", COLUMN_TRUNCATE }, { "REASON", COLUMN_TRUNCATE },
-    };
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text total = { 0 };
     int64_t announced = 0;
@@ -74,7 +126,7 @@ int verb_routes(const struct ctl *ctl, char **args)
     const struct doc *items = list_items(ctl, "/v1/routes", &answer, &status);
     if (!items)
         return status;
-    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
+    struct table *table = table_new(ctl, route_columns);
     doc_each(item, items) {
         route_row(table, item);
         announced += field_is(item, "state", "announced");
@@ -85,14 +137,6 @@ int verb_routes(const struct ctl *ctl, char **args)
 
 int verb_blocks(const struct ctl *ctl, char **args)
 {
-    static const struct column columns[] = {
-        { "NAME", COLUMN_TRUNCATE },
-        { "POOL", COLUMN_TRUNCATE },
-        { "PREFIX" },
-        { "RESERVED" },
-        { "PROTOCOL", COLUMN_RIGHT },
-        { "INSTALLED" },
-    };
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text total = { 0 };
     int status = EXIT_FAILED;
@@ -101,22 +145,30 @@ int verb_blocks(const struct ctl *ctl, char **args)
     const struct doc *items = list_items(ctl, "/v1/blocks", &answer, &status);
     if (!items)
         return status;
-    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
+    struct table *table = table_new(ctl, block_columns);
     doc_each(item, items) {
         const char *const cells[] = {
             field(item, "name"),     field(item, "pool"),
             field(item, "prefix"),   yes_no(field_true(item, "reserved")),
             field(item, "protocol"), yes_no(field_true(item, "installed")),
         };
+        _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(block_columns), "a cell per column");
         table_row(table, cells);
     }
     add_count(&total, items->count, "block");
     return table_print(table, "%s.\n", text_str(&total));
 }
 
+static void add_place(struct text *out, const struct doc *item)
+{
+    if (doc_get(item, "file") && *field(item, "file"))
+        text_addf(out, "%s:%s", field(item, "file"), field(item, "line"));
+}
+
 static void service_row(struct table *table, const struct doc *item)
 {
     AUTOTEXT struct text addresses = { 0 }, ports = { 0 }, announced = { 0 };
+    AUTOTEXT struct text node_ports = { 0 }, place = { 0 };
     const struct doc *list = doc_get(item, "addresses");
     unsigned count = 0;
 
@@ -128,25 +180,31 @@ static void service_row(struct table *table, const struct doc *item)
     doc_each(port, doc_get(item, "ports")) {
         add_comma(&ports);
         text_addf(&ports, "%s/%s", field(port, "port"), field(port, "protocol"));
+        if (!doc_get(port, "nodePort"))
+            continue;
+        add_comma(&node_ports);
+        text_add(&node_ports, field(port, "nodePort"));
     }
     text_addf(&announced, "%u/%u", count, list ? list->count : 0);
+    add_place(&place, item);
     const char *const cells[] = {
-        field(item, "namespace"), field(item, "name"),  field(item, "type"),
-        text_str(&addresses),     text_str(&announced), text_str(&ports),
+        field(item, "namespace"),
+        field(item, "name"),
+        field(item, "type"),
+        text_str(&addresses),
+        text_str(&announced),
+        text_str(&ports),
+        text_str(&node_ports),
+        field(item, "externalTrafficPolicy"),
+        field(item, "internalTrafficPolicy"),
+        text_str(&place),
     };
+    _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(service_columns), "a cell per column");
     table_row(table, cells);
 }
 
 int verb_services(const struct ctl *ctl, char **args)
 {
-    static const struct column columns[] = {
-        { "NAMESPACE", COLUMN_TRUNCATE },
-        { "NAME", COLUMN_TRUNCATE },
-        { "TYPE" },
-        { "ADDRESSES", COLUMN_TRUNCATE },
-        { "ANNOUNCED", COLUMN_RIGHT },
-        { "PORTS", COLUMN_TRUNCATE },
-    };
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text total = { 0 };
     int status = EXIT_FAILED;
@@ -155,7 +213,7 @@ int verb_services(const struct ctl *ctl, char **args)
     const struct doc *items = list_items(ctl, "/v1/services", &answer, &status);
     if (!items)
         return status;
-    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
+    struct table *table = table_new(ctl, service_columns);
     doc_each(item, items)
         service_row(table, item);
     add_count(&total, items->count, "service");
@@ -167,25 +225,17 @@ static void peer_row(struct table *table, const struct doc *item)
     char since[CLOCK_STRLEN];
     const char *ago = field_ago(item, "since", since);
     const char *const cells[] = {
-        field(item, "name"),      field(item, "address"),   field(item, "asn"),
-        field(item, "state"),     ago ? ago : "-",          field(item, "received"),
-        field(item, "announced"), field(item, "lastError"),
+        field(item, "name"),      field(item, "address"),  field(item, "asn"),
+        field(item, "state"),     ago ? ago : "-",         field(item, "received"),
+        field(item, "announced"), field(item, "filtered"), field(item, "bfd"),
+        field(item, "lastError"),
     };
+    _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(peer_columns), "a cell per column");
     table_row(table, cells);
 }
 
 int verb_peers(const struct ctl *ctl, char **args)
 {
-    static const struct column columns[] = {
-        { "PEER", COLUMN_TRUNCATE },
-        { "ADDRESS" },
-        { "ASN", COLUMN_RIGHT },
-        { "STATE", COLUMN_STATE },
-        { "SINCE" },
-        { "RECEIVED", COLUMN_RIGHT },
-        { "ANNOUNCED", COLUMN_RIGHT },
-        { "LAST ERROR", COLUMN_TRUNCATE },
-    };
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text total = { 0 };
     unsigned established = 0;
@@ -195,7 +245,7 @@ int verb_peers(const struct ctl *ctl, char **args)
     const struct doc *items = list_items(ctl, "/v1/peers", &answer, &status);
     if (!items)
         return status;
-    struct table *table = table_new(ctl, columns, ARRAY_SIZE(columns));
+    struct table *table = table_new(ctl, peer_columns);
     doc_each(item, items) {
         peer_row(table, item);
         established += field_is(item, "state", "Established");

@@ -94,7 +94,7 @@ static void add_rules(struct text *out, const struct doc *rules)
         text_addf(out, "  %s\n", rule->text);
 }
 
-static void add_addresses(struct text *out, const struct doc *addresses)
+static void add_addresses(struct text *out, const struct ctl *ctl, const struct doc *addresses)
 {
     if (!addresses || addresses->count == 0)
         return;
@@ -107,7 +107,8 @@ static void add_addresses(struct text *out, const struct doc *addresses)
             text_add_char(out, '/');
             add_clean(out, field(object, "name"));
         }
-        text_addf(out, ": %s", field(address, "state"));
+        text_add(out, ": ");
+        add_state(out, ctl, field(address, "state"), 0);
         if (!field_is(address, "state", "announced"))
             text_addf(out, ", %s", field(address, "reasonText"));
         text_add_char(out, '\n');
@@ -126,7 +127,12 @@ static int print_plan(const struct ctl *ctl, char *document, int status)
         return print_body(answer.body, status);
     add_routes(&out, doc_get(answer.root, "routes"));
     add_rules(&out, doc_get(answer.root, "rules"));
-    add_addresses(&out, doc_get(answer.root, "addresses"));
+    add_addresses(&out, ctl, doc_get(answer.root, "addresses"));
+    if (out.length == 0) {
+        text_add(&out, "nothing: the manifests have no address, and no block of node ");
+        add_clean(&out, field(answer.root, "node"));
+        text_add_char(&out, '\n');
+    }
     return print_text(&out, status);
 }
 

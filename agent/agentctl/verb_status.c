@@ -234,6 +234,22 @@ static void add_others(struct text *out, const struct ctl *ctl, const struct doc
     }
 }
 
+/* What this node is to the network, if it is not plainly serving. */
+static void add_standing(struct text *out, const struct ctl *ctl, const struct doc *standing)
+{
+    char buffer[CLOCK_STRLEN];
+
+    if (field_true(standing, "nodeGone"))
+        text_addf(out, " %s its Node is gone", ctl->mid);
+    if (!doc_get(standing, "phase") || field_is(standing, "phase", "serving"))
+        return;
+    text_addf(out, " %s %s", ctl->mid, field(standing, "phase"));
+    if (field_int(standing, "endsInMs") > 0)
+        text_addf(out, ", %s left", clock_ago(field_int(standing, "endsInMs"), buffer));
+    else if (field_ago(standing, "since", buffer))
+        text_addf(out, " for %s", field_ago(standing, "since", buffer));
+}
+
 static void add_headline(struct text *out, const struct ctl *ctl, const struct doc *status)
 {
     const struct doc *faults = doc_get(status, "faults");
@@ -251,16 +267,34 @@ static void add_headline(struct text *out, const struct ctl *ctl, const struct d
     } else if (strcmp(health, "degraded") == 0) {
         text_add(out, ": wanted and installed differ");
     }
+    add_standing(out, ctl, doc_get(status, "standing"));
     if (field_is(status, "phase", "stopping"))
         text_addf(out, " %s stopping", ctl->mid);
     text_add(out, "\n\n");
 }
 
-static int health_exit(const struct doc *status)
+static int health_exit(const char *health)
 {
-    if (field_is(status, "health", "healthy"))
+    if (strcmp(health, "healthy") == 0)
         return EXIT_OK;
-    return field_is(status, "health", "failed") ? EXIT_FAILED : EXIT_DIFFERS;
+    return strcmp(health, "failed") == 0 ? EXIT_FAILED : EXIT_DIFFERS;
+}
+
+/* --json and --brief: nothing but a word of the document is wanted. */
+static int get_unparsed(const struct ctl *ctl, struct answer *answer)
+{
+    char health[16];
+
+    int r = ctl->wait_ms >= 0 ? status_wait(ctl, answer) : answer_fetch(ctl, "/v1/status", answer);
+    if (r == EXIT_UNREACHABLE && ctl->brief)
+        (void)print_body("unreachable\n", r);
+    if (r != EXIT_OK)
+        return r;
+    r = health_exit(answer_word(answer, "health", health, sizeof(health)));
+    if (!ctl->brief)
+        return print_body(answer->body, r);
+    printf("%s\n", health);
+    return r;
 }
 
 int verb_status(const struct ctl *ctl, char **args)
@@ -269,16 +303,16 @@ int verb_status(const struct ctl *ctl, char **args)
     AUTOTEXT struct text out = { 0 };
 
     (void)args;
+    if (ctl->json || ctl->brief)
+        return get_unparsed(ctl, &answer);
     int r = ctl->wait_ms >= 0 ? status_wait(ctl, &answer) : answer_get(ctl, "/v1/status", &answer);
     if (r != EXIT_OK)
         return r;
-    if (ctl->json)
-        return print_body(answer.body, health_exit(answer.root));
     add_headline(&out, ctl, answer.root);
     add_subsystems(&out, ctl, answer.root, true);
     add_others(&out, ctl, answer.root);
     add_subsystems(&out, ctl, answer.root, false);
-    return print_text(&out, health_exit(answer.root));
+    return print_text(&out, health_exit(field(answer.root, "health")));
 }
 
 int verb_faults(const struct ctl *ctl, char **args)
@@ -287,11 +321,11 @@ int verb_faults(const struct ctl *ctl, char **args)
     AUTOTEXT struct text out = { 0 };
 
     (void)args;
+    if (ctl->json)
+        return answer_print(ctl, "/v1/faults");
     int r = answer_get(ctl, "/v1/faults", &answer);
     if (r != EXIT_OK)
         return r;
-    if (ctl->json)
-        return print_body(answer.body, EXIT_OK);
     const struct doc *items = doc_get(answer.root, "items");
     doc_each(fault, items)
         add_fault(&out, fault, "");

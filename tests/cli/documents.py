@@ -6,12 +6,12 @@ import datetime
 
 
 def ago(seconds):
-    """RFC 3339 of that long ago. Tests choose values that stay the same words for half a minute."""
+    """RFC 3339 of that long ago. Tests choose values that stay the same words for long."""
     now = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=seconds)
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-THREE_HOURS = 3 * 3600 + 12 * 60 + 30  # "3h 12m", also half a minute later
+LONG_AGO = (3 * 24 + 4) * 3600 + 1800  # "3d 4h", also half an hour later
 
 FAULT = {
     "subsystem": "manifests",
@@ -24,7 +24,7 @@ FAULT = {
 
 
 def fault(**changes):
-    return {**FAULT, "since": ago(THREE_HOURS), **changes}
+    return {**FAULT, "since": ago(LONG_AGO), **changes}
 
 
 def status(**changes):
@@ -40,7 +40,7 @@ def status(**changes):
         "uptimeSeconds": 3 * 86400 + 4 * 3600 + 60,
         "config": {
             "path": "/etc/fingerpost/agentd.yaml",
-            "loadedAt": ago(THREE_HOURS),
+            "loadedAt": ago(LONG_AGO),
             "refused": False,
         },
         "sources": [
@@ -55,7 +55,7 @@ def status(**changes):
                 "ignoredFiles": 0,
                 "objects": {"Service": 2, "EndpointSlice": 3, "Node": 6, "AddressBlock": 1},
                 "ignoredObjects": 0,
-                "lastEventAt": ago(THREE_HOURS),
+                "lastEventAt": ago(LONG_AGO),
             }
         ],
         "routes": {
@@ -69,7 +69,17 @@ def status(**changes):
             "withheld": 1,
             "held": 0,
             "blocks": 1,
+            "added": 4,
+            "replaced": 0,
+            "deleted": 0,
+            "repairs": 0,
+            "passes": 2,
+            "fullPasses": 1,
+            "lastFullPassAt": ago(LONG_AGO),
+            "lastFullPassMs": 1.25,
         },
+        "standing": {"phase": "serving", "since": None, "endsInMs": None, "nodeGone": False},
+        "bgp": bgp(enabled=False, socket=None, reachable=False, since=None, version=None),
         "services": {"enabled": False, "count": 2},
         "faults": [],
     }
@@ -90,7 +100,7 @@ def bgp(**changes):
         "socket": "/run/bird/bird.ctl",
         "reachable": True,
         "error": None,
-        "since": ago(THREE_HOURS),
+        "since": ago(LONG_AGO),
         "version": "2.0.12",
         "peers": 2,
         "established": 2,
@@ -184,8 +194,20 @@ SERVICE = {
     "name": "web",
     "type": "LoadBalancer",
     "addresses": [
-        {"address": "10.96.0.1", "origin": "clusterIP", "state": "withheld"},
-        {"address": "10.0.0.1", "origin": "loadBalancer", "state": "announced"},
+        {
+            "address": "10.96.0.1",
+            "origin": "clusterIP",
+            "state": "withheld",
+            "reason": "not-advertised",
+            "reasonText": "left out by services.advertise",
+        },
+        {
+            "address": "10.0.0.1",
+            "origin": "loadBalancer",
+            "state": "announced",
+            "reason": "announced",
+            "reasonText": "announced",
+        },
     ],
     "ports": [
         {"name": "http", "protocol": "TCP", "port": 80, "nodePort": 30080},
@@ -203,7 +225,7 @@ PEERS = [
         "address": "10.0.0.1",
         "asn": 64512,
         "state": "Established",
-        "since": ago(THREE_HOURS),
+        "since": ago(LONG_AGO),
         "bfd": "Up",
         "received": 1204,
         "announced": 5,
@@ -260,6 +282,7 @@ EXPLANATION = {
             ],
         }
     ],
+    "peers": [],
     "kernel": [
         "table 119: blackhole 10.0.0.1/32 proto 31",
         "table 120: unreachable 10.0.0.1/32 proto 33",

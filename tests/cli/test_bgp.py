@@ -11,9 +11,9 @@ def test_peers(ctl, agent):
     agent({"/v1/peers": items("PeerList", documents.PEERS)})
     assert ctl.run("peers") == (
         0,
-        "PEER  ADDRESS    ASN STATE       SINCE  RECEIVED ANNOUNCED LAST ERROR\n"
-        "tor-a 10.0.0.1 64512 Established 3h 12m     1204         5 -\n"
-        "tor-b 10.0.0.2 64512 Connect     -             -         - Hold timer expired\n"
+        "PEER  ADDRESS    ASN STATE       SINCE RECEIVED ANNOUNCED LAST ERROR\n"
+        "tor-a 10.0.0.1 64512 Established 3d 4h     1204         5 -\n"
+        "tor-b 10.0.0.2 64512 Connect     -            -         - Hold timer expired\n"
         "\n"
         "2 peers, 1 established.\n",
         "",
@@ -30,7 +30,7 @@ BGP_LINES = {
     "OK    2/2 peers established, 5 prefixes announced; BIRD has 1 of 3 ipv4 routes": {
         "learned": {"ipv4": 1, "ipv6": None},
     },
-    "WARN  BIRD does not run, since 3h 12m ago": {
+    "WARN  BIRD does not run, since 3d 4h ago": {
         "reachable": False, "error": "BIRD does not run",
     },
     "WARN  BIRD has not answered yet": {"reachable": False, "since": None},

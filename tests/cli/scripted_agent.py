@@ -22,6 +22,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    do_POST = do_GET  # actions come without a body
+
     def address_string(self):
         return "unix"
 

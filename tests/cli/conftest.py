@@ -13,7 +13,7 @@ import pytest
 
 from scripted_agent import ScriptedAgent
 
-ROOT = pathlib.Path(__file__).parents[3]
+ROOT = pathlib.Path(__file__).parents[2]
 AGENTCTL = os.environ.get("AGENTCTL", str(ROOT / "build/agent/agentctl/agentctl"))
 
 
@@ -29,17 +29,25 @@ class Ctl:
     def command(self, *words):
         return [AGENTCTL, "--socket", str(self.socket), *words]
 
+    def complete(self, *words):
+        """What completion offers for the last word: (word, meaning) each."""
+        command = [AGENTCTL, "__complete", "--socket", str(self.socket), *words]
+        done = subprocess.run(command, env=environment(), capture_output=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b"")
+        return [tuple(line.split("\t")) for line in done.stdout.decode().splitlines()]
+
     def run(self, *words, env=None, **options):
         options = {"capture_output": True, "timeout": 60, **options}
         result = subprocess.run(self.command(*words), env=env or environment(), **options)
         return result.returncode, result.stdout.decode(), result.stderr.decode()
 
-    def on_terminal(self, *words, columns=80, env=None):
+    def on_terminal(self, *words, columns=80, env=None, cwd=None):
         """The output on a terminal of that width; line ends as the program wrote them."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with subprocess.Popen(
-            self.command(*words), stdin=theirs, stdout=theirs, env=env or environment()
+            self.command(*words), stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd,
+            env=env or environment(),
         ) as process:
             os.close(theirs)
             output = b""

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The columns of the verbs that print tables; each array stands beside the rows it is for. */
+#pragma once
+
+#include "agentctl/output.h"
+
+extern const struct column diff_columns[];
+extern const struct column route_columns[];
+extern const struct column service_columns[];
+extern const struct column peer_columns[];
+extern const struct column block_columns[];
+extern const struct column setting_columns[];

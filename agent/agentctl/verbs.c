@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The one table of verbs, and what is printed from it alone: --help and the version.
+ *
+ * A new verb is a row here, a section of docs/man/agentctl.1.scd, and goldens for it;
+ * tests/cli/test_agreement.py compares the table with --help, completion and man page.
+ */
+#include "agentctl/verbs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agentctl/options.h"
+#include "agentctl/output.h"
+#include "agentctl/tables.h"
+#include "base/macro.h"
+#include "format/json.h"
+
+static int verb_help(const struct ctl *ctl, char **args);
+
+static int verb_version(const struct ctl *ctl, char **args)
+{
+    AUTOTEXT struct text out = { 0 };
+    struct json json = { .out = &out };
+
+    (void)args;
+    if (ctl->json) {
+        json_begin_object(&json, NULL);
+        json_string(&json, "apiVersion", "v1");
+        json_string(&json, "kind", "Version");
+        json_string(&json, "version", FINGERPOST_VERSION);
+        json_end_object(&json);
+        text_add_char(&out, '\n');
+    } else {
+        text_add(&out, "agentctl " FINGERPOST_VERSION "\n");
+    }
+    return print_text(&out, EXIT_OK);
+}
+
+const struct verb verbs[] = {
+    { "See", "status", "", "health on one screen; the default", 0, 0,
+      OPTION_WAIT | OPTION_VERBOSE | OPTION_WATCH | OPTION_BRIEF, verb_status },
+    { "See", "faults", "", "what is wrong, since when, and what to do", 0, 0, OPTION_WATCH,
+      verb_faults },
+    { "See", "explain", "ADDRESS", "one address: objects, plan, kernel, BGP", 1, 1,
+      OPTION_WATCH | OPTION_VERBOSE, verb_explain, .completes = COMPLETES_ADDRESS },
+    { "See", "diff", "", "wanted against installed", 0, 0, OPTION_WATCH, verb_diff,
+      .columns = diff_columns },
+    { "List", "routes", "", "every prefix, announced or not, and why", 0, 0, OPTION_WATCH,
+      verb_routes, .columns = route_columns },
+    { "List", "services", "", "services and what became of their addresses", 0, 0, OPTION_WATCH,
+      verb_services, .columns = service_columns },
+    { "List", "peers", "", "BIRD's BGP sessions", 0, 0, OPTION_WATCH, verb_peers,
+      .columns = peer_columns },
+    { "List", "blocks", "", "pod blocks of this node", 0, 0, OPTION_WATCH, verb_blocks,
+      .columns = block_columns },
+    { "Check", "plan", "-f DIR", "the tables that manifests lead to; needs no agent", 0, 0,
+      OPTION_FOLDER | OPTION_CONFIG | OPTION_NODE, verb_plan },
+    { "Check", "config check", "[FILE]", "every error of a configuration; needs no agent", 0, 1, 0,
+      verb_config_check, .completes = COMPLETES_FILE },
+    { "Check", "config show", "[FILE]", "every setting and its origin; needs no agent", 0, 1, 0,
+      verb_config_show, .columns = setting_columns, .completes = COMPLETES_FILE },
+    { "Act", "drain", "", "announce as draining, then withdraw", 0, 0, OPTION_NO_WAIT, verb_drain },
+    { "Act", "withdraw", "", "withdraw this node's service addresses at once", 0, 0, 0,
+      verb_withdraw },
+    { "Act", "undrain", "", "announce them again", 0, 0, 0, verb_undrain },
+    { "Act", "cleanup", "", "with agentd stopped: remove all that is ours", 0, 0, OPTION_CONFIG,
+      verb_cleanup },
+    { "Help", "version", "", "the version of this command", 0, 0, 0, verb_version },
+    { "Help", "help", "", "this text", 0, 0, 0, verb_help },
+};
+const size_t verb_count = ARRAY_SIZE(verbs);
+
+static int verb_help(const struct ctl *ctl, char **args)
+{
+    const char *group = "";
+    char left[32];
+
+    (void)ctl;
+    (void)args;
+    printf("Usage: agentctl [OPTIONS] [VERB] [ARGUMENTS]\n\n");
+    for (size_t i = 0; i < verb_count; i++) {
+        const struct verb *verb = &verbs[i];
+        bool first = strcmp(verb->group, group) != 0;
+        (void)snprintf(left, sizeof(left), "%s %s", verb->name, verb->args);
+        printf("%-6s %-20s %s\n", first ? verb->group : "", left, verb->help);
+        group = verb->group;
+    }
+    printf("\n");
+    options_help(stdout);
+    printf("\nExit status: 0 good, 1 degraded, different or invalid, 2 failed, 3 no agent,\n"
+           "4 no such object, 64 usage, 77 no permission. More: man agentctl\n"
+           "Example: agentctl routes --json | jq '.items[] | select(.state == \"withheld\")'\n");
+    return EXIT_OK;
+}
+
+unsigned verb_options(const struct verb *verb)
+{
+    unsigned options = verb->options;
+
+    if (verb->columns)
+        options |= OPTION_COLUMNS | OPTION_WIDE;
+    for (const struct column *column = verb->columns; column && column->title; column++)
+        if (column->flags & COLUMN_NAME)
+            options |= OPTION_NAMES;
+    return options;
+}
+
+/* How many of the words are the verb's name; 0 if they are not. */
+static int words_of(const struct verb *verb, char **words)
+{
+    const char *space = strchr(verb->name, ' ');
+    size_t first = space ? (size_t)(space - verb->name) : strlen(verb->name);
+
+    if (!words[0] || strlen(words[0]) != first || strncmp(words[0], verb->name, first) != 0)
+        return 0;
+    if (!space)
+        return 1;
+    return words[1] && strcmp(words[1], space + 1) == 0 ? 2 : 0;
+}
+
+const struct verb *verb_find(char **words, int *ret_used)
+{
+    for (size_t i = 0; i < verb_count; i++) {
+        int used = words_of(&verbs[i], words);
+        if (used > 0) {
+            *ret_used = used;
+            return &verbs[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `--watch`: a verb again and again. */
+#pragma once
+
+#include "agentctl/verbs.h"
+
+/* Runs the verb each second until it is interrupted. Returns an exit status that ends it. */
+int watch(const struct verb *verb, const struct ctl *ctl, char **args);

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a person sees: every verb with a healthy agent, a degraded one and none, on terminals of 80 and
+160 columns and in colour, compared with golden/STATE/VERB.txt.
+
+After a change, `GOLDEN_UPDATE=1 tools/test cli` writes them anew: review the diff. Escape sequences
+are written as \\e.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+
+import pytest
+
+import documents
+from conftest import Ctl, environment
+from documents import fault, items, status
+
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+
+REFUSED = fault(
+    subsystem="routes",
+    group="10.0.0.9/32 table 119",
+    place="10.0.0.9/32 table 119",
+    message="the kernel refuses blackhole 10.0.0.9/32 proto 31: No space left on device",
+    remedy="see the kernel's limit of routes",
+)
+HELD = {
+    **documents.ROUTES[1],
+    "prefix": "10.0.0.8/32",
+    "state": "withheld",
+    "reason": "held-down",
+    "reasonText": "withdrawn a moment ago, comes back after hold-down",
+    "protocol": None,
+    "installed": False,
+    "heldForMs": 4000,
+}
+MISSING = {**documents.ROUTES[1], "prefix": "10.0.0.9/32", "installed": False}
+IDLE_CLAIM = {**documents.CLAIM, **documents.WITHHELD, "name": "idle", "forwarding": 0}
+ENDPOINT = {
+    "address": "10.224.1.3",
+    "port": 8080,
+    "node": "node-8",
+    "ready": False,
+    "serving": False,
+    "terminating": False,
+    "local": False,
+}
+DRAINING = {"phase": "draining", "since": None, "endsInMs": 8000, "nodeGone": False}
+
+EXPORTS = [
+    {"name": "tor-a", "address": "10.0.0.1", "exported": True, "reason": "exported",
+     "reasonText": "exported"},
+    {"name": "tor-b", "address": "10.0.0.2", "exported": False, "reason": "session-down",
+     "reasonText": "its session is down"},
+]
+
+HEALTHY = {
+    "/v1/status": status(bgp=documents.bgp()),
+    "/v1/peers": items("PeerList", documents.PEERS[:1]),
+    "/v1/faults": items("FaultList", []),
+    "/v1/routes": items("RouteList", documents.ROUTES),
+    "/v1/blocks": items("BlockList", [documents.BLOCK]),
+    "/v1/services": items("ServiceList", [documents.SERVICE]),
+    "/v1/diff": {**documents.DIFF, "items": [], "differences": 0, "foreign": 0},
+    "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": EXPORTS[:1]},
+    "/v1/explain?address=10.0.0.2": {
+        **documents.EXPLANATION, "address": "10.0.0.2", "peers": EXPORTS
+    },
+    "/v1/drain": status(standing=DRAINING),
+    "/v1/withdraw": status(standing={**DRAINING, "phase": "drained", "endsInMs": None}),
+    "/v1/undrain": status(),
+}
+DEGRADED = {
+    **HEALTHY,
+    "/v1/status": status(
+        health="degraded",
+        routes__installed=3,
+        routes__refused=1,
+        routes__held=1,
+        routes__foreign=1,
+        sources__brokenFiles=1,
+        standing=DRAINING,
+        bgp=documents.bgp(established=1, announced=2),
+        faults=[fault(place=f"web.yaml:{line}:15") for line in (12, 20, 28, 36)] + [REFUSED],
+    ),
+    "/v1/faults": items("FaultList", [fault(), REFUSED]),
+    "/v1/routes": items("RouteList", [*documents.ROUTES, HELD, MISSING]),
+    "/v1/blocks": items("BlockList", [{**documents.BLOCK, "installed": False}]),
+    "/v1/peers": items("PeerList", documents.PEERS),
+    "/v1/diff": {
+        **documents.DIFF,
+        "items": [
+            {
+                "change": "add",
+                "table": 119,
+                "entry": "blackhole 10.0.0.9/32 proto 31",
+                "reason": REFUSED["message"],
+            },
+            {
+                "change": "blocked",
+                "table": 119,
+                "entry": "blackhole 10.224.0.0/27 proto 30",
+                "reason": "a foreign route stands in its place",
+            },
+            documents.DIFF["items"][1],
+        ],
+        "differences": 2,
+    },
+    "/v1/explain?address=10.0.0.1": {
+        **documents.EXPLANATION,
+        "state": "withheld",
+        **documents.WITHHELD,
+        "route": {**documents.ROUTES[1], **documents.WITHHELD, "state": "withheld"},
+        "services": [
+            {
+                **IDLE_CLAIM,
+                "file": "web.yaml",
+                "line": 1,
+                "endpoints": [{**ENDPOINT, "address": f"10.224.1.{i}"} for i in range(3, 15)],
+            },
+            {**documents.CLAIM, "reason": "ports-taken",
+             "reasonText": "its ports belong to an older service", "name": "late",
+             "forwarding": 0, "file": "late.yaml", "line": 7, "endpoints": []},
+        ],
+        "kernel": [],
+    },
+    "/v1/drain": (403, {"error": "only root may do this"}),
+    "/v1/withdraw": (403, {"error": "only root may do this"}),
+    "/v1/undrain": (500, {"error": "No space left on device"}),
+}
+STATES = {"healthy": HEALTHY, "degraded": DEGRADED, "down": None}
+
+SCREENS = {
+    "status": ["status"],
+    "status-verbose": ["status", "-v"],
+    "status-brief": ["status", "--brief"],
+    "faults": ["faults"],
+    "explain": ["explain", "10.0.0.1"],
+    "explain-peers": ["explain", "10.0.0.2"],
+    "diff": ["diff"],
+    "routes": ["routes"],
+    "routes-wide": ["routes", "-o", "wide"],
+    "routes-name": ["routes", "-o", "name"],
+    "routes-columns": ["routes", "-c", "state,prefix,held-for"],
+    "services": ["services"],
+    "services-wide": ["services", "-o", "wide"],
+    "services-name": ["services", "-o", "name"],
+    "peers": ["peers"],
+    "peers-wide": ["peers", "-o", "wide"],
+    "blocks": ["blocks"],
+    "drain": ["drain", "--no-wait"],
+    "withdraw": ["withdraw"],
+    "undrain": ["undrain"],
+    "cleanup": ["cleanup", "--config", "none.yaml"],  # the real one would touch this machine
+    "plan": ["plan", "--node=node-7", "-f"],
+    "config-check": ["config", "check"],
+    "config-show": ["config", "show"],
+    "version": ["version"],
+    "help": ["help"],
+}
+# These need no agent; what is well or ill is their input.
+INPUTS = {
+    "plan": {"healthy": "manifests", "degraded": "broken", "down": "none"},
+    "config-check": {"healthy": "agentd.yaml", "degraded": "bad.yaml", "down": "none.yaml"},
+    "config-show": {"healthy": "agentd.yaml", "degraded": "bad.yaml", "down": "none.yaml"},
+}
+
+
+def written(text):
+    text = re.sub(r"^agentctl \d+\.\d+\.\d+$", "agentctl VERSION", text, flags=re.MULTILINE)
+    return text.replace("\033", "\\e")
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("screen", SCREENS)
+def test_screen(screen, state, agent, tmp_path):
+    if STATES[state]:
+        agent(STATES[state])
+    shutil.copytree(GOLDEN / "input", tmp_path, dirs_exist_ok=True)
+    words = SCREENS[screen] + [INPUTS[screen][state]] if screen in INPUTS else SCREENS[screen]
+    got = ""
+    for columns, color in ((80, "never"), (160, "never"), (80, "auto")):
+        code, output = Ctl("agentd.sock").on_terminal(
+            *words, f"--color={color}", columns=columns, cwd=tmp_path, env=environment()
+        )
+        shown = "colour" if color == "auto" else f"{columns} columns"
+        got += f"$ agentctl {' '.join(words)}  # {shown}, exit {code}\n{written(output)}"
+    golden = GOLDEN / state / f"{screen}.txt"
+    if os.environ.get("GOLDEN_UPDATE"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(got)
+    assert got == golden.read_text()
+
+
+def test_every_verb_has_screens(ctl):
+    verbs = {word for word, *_ in ctl.complete("")} - {"config"}
+    verbs |= {f"config {word}" for word, *_ in ctl.complete("config", "")}
+    shown = {" ".join(words[: 1 + (words[0] == "config")]) for words in SCREENS.values()}
+    assert verbs == shown
+
+
+def test_tables_fit_the_window():
+    for screen in ("routes", "services", "peers", "blocks", "diff"):
+        for state in ("healthy", "degraded"):
+            text = (GOLDEN / state / f"{screen}.txt").read_text()
+            assert max(map(len, text.split("\n$ ")[0].splitlines())) <= 80, (screen, state)
