@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schemas themselves, and the documents that need no agent. tests/netns has the others."""
+
+import json
+
+import jsonschema
+import pytest
+import schema
+
+import documents
+from documents import fault, items, status
+from test_screens import EXPORTS
+from test_verbs import CONFIG, MANIFESTS
+
+
+@pytest.mark.parametrize("name", schema.load())
+def test_schema_is_one(name):
+    jsonschema.Draft7Validator.check_schema(schema.load()[name])
+    assert schema.load()[name]["$id"] == name
+
+
+SCRIPTED = [
+    status(faults=[fault()]),
+    items("FaultList", [fault(), fault(remedy=None, since=None)]),
+    items("RouteList", documents.ROUTES),
+    items("BlockList", [documents.BLOCK]),
+    items("ServiceList", [documents.SERVICE]),
+    items("PeerList", documents.PEERS),
+    documents.EXPLANATION,
+    {**documents.EXPLANATION, "block": documents.BLOCK, "peers": EXPORTS},
+    documents.DIFF,
+]
+
+
+@pytest.mark.parametrize("document", SCRIPTED, ids=lambda document: document["kind"])
+def test_what_the_scripted_agent_says_is_what_the_agent_says(document):
+    schema.check(document)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document.pop("health"),
+        lambda document: document["routes"].pop("wanted"),
+        lambda document: document["faults"][0].pop("remedy"),
+        lambda document: document.update(health="splendid"),
+        lambda document: document.update(mood="good"),
+        lambda document: document["routes"].update(wanted="4"),
+    ],
+)
+def test_a_change_is_found(change):
+    document = status(faults=[fault()])
+    change(document)
+    with pytest.raises(AssertionError):
+        schema.check(document)
+
+
+def test_offline_documents(ctl, tmp_path):
+    (tmp_path / "all.yaml").write_text(MANIFESTS)
+    (tmp_path / "bad.yaml").write_text("kind: [\n")
+    config, bad = tmp_path / "agentd.conf", tmp_path / "bad.conf"
+    config.write_text("source: { manifests: /tmp }\nservices: { clusterCIDRs: [10.0.0.0/8] }\n")
+    bad.write_text(CONFIG)
+    for words in (
+        ["plan", "-f", str(tmp_path), "--node", "node-1"],
+        ["config", "check", str(config)],
+        ["config", "check", str(bad)],
+        ["config", "show", str(config)],
+        ["version"],
+    ):
+        code, output, errors = ctl.run(*words, "-o", "json")
+        assert code in (0, 1), errors
+        schema.check(json.loads(output))
