@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of verbs, --help, completion, man pages, and the keys of the configuration agree."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+MAN = ROOT / "docs" / "man"
+PAGES = sorted(path.name for path in MAN.glob("*.scd"))
+
+
+def page(name):
+    return (MAN / f"{name}.scd").read_text(encoding="utf-8")
+
+
+def section(text, title):
+    found = re.search(rf"^# {title}\n(.*?)(?=^# |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+def bold(text):
+    """What a list of `*a*, *b*` names, line by line."""
+    return [
+        name
+        for line in text.splitlines()
+        if line.startswith("*")
+        for name in re.findall(r"\*([^*]+)\*", line)
+    ]
+
+
+@pytest.fixture(name="help_text")
+def help_fixture(ctl):
+    return ctl.run("--help")[1]
+
+
+@pytest.fixture(name="verbs")
+def verbs_fixture(help_text):
+    """Verb: its arguments, as --help has them."""
+    lines = help_text.split("\n\n")[1].splitlines()
+    words = [line[7:28].strip() for line in lines]
+    return {
+        " ".join(word for word in line.split() if word.islower()):
+            " ".join(word for word in line.split() if not word.islower())
+        for line in (re.sub(r" -f DIR", " -F DIR", word) for word in words)
+    }
+
+
+def test_help_has_verbs(verbs):
+    assert {"status", "config check", "config show", "plan", "help"} <= set(verbs)
+    assert verbs["plan"] == "-F DIR" and verbs["config check"] == "[FILE]"
+
+
+def test_completion_offers_the_verbs_of_help(ctl, verbs):
+    offered = []
+    for word, *_ in ctl.complete(""):
+        second = [f"{word} {more}" for more, *_ in ctl.complete(word, "") if word == "config"]
+        offered += second or [word]
+    assert offered == list(verbs)
+
+
+def test_the_man_page_has_the_verbs_of_help(verbs):
+    headings = re.findall(r"^## (.*)$", section(page("agentctl.1"), "VERBS"), re.MULTILINE)
+    shown = [f"{verb} {args}".strip().replace("-F", "-f") for verb, args in verbs.items()]
+    assert sorted(headings) == sorted(shown)
+
+
+def test_options_of_help_completion_and_man_page(ctl, help_text):
+    rows = re.findall(r"^  (-\w|  ) (--[a-z-]+)(=\S+)?", help_text, re.MULTILINE)
+    from_help = {option for letter, name, _ in rows for option in (letter.strip(), name)} - {""}
+    offered = {word.rstrip("=") for word, *_ in ctl.complete("nonsense", "-")}
+    described = {
+        name.rstrip("=") for name in bold(section(page("agentctl.1"), "OPTIONS"))
+    }
+    assert from_help == offered == described
+
+
+def test_exit_statuses_of_help_and_man_page(help_text):
+    codes = set(re.findall(r"\b(\d+) [a-z]", help_text.split("Exit status:")[1].split("More")[0]))
+    assert codes == set(bold(section(page("agentctl.1"), "EXIT STATUS"))) and "64" in codes
+
+
+def test_the_daemons_options():
+    source = (ROOT / "agent/agentd/main.c").read_text(encoding="utf-8")
+    options = {f"--{name}" for name in re.findall(r'\{ "([a-z-]+)", \w+_argument', source)}
+    assert options and options == set(bold(section(page("agentd.8"), "OPTIONS")))
+
+
+def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
+    config = tmp_path / "agentd.yaml"
+    config.write_text("source: { manifests: /tmp }\n")
+    shown = ctl.run("config", "show", str(config), "--json")[1]
+    keys = [item["key"] for item in json.loads(shown)["items"]]
+    assert sorted(bold(section(page("agentd.yaml.5"), "KEYS"))) == sorted(keys)
+    # And what is shown leaves out no key of the tables that are parsed by, but what is refused.
+    source = (ROOT / "agent/config/config.c").read_text(encoding="utf-8")
+    known = re.findall(r'^ *\{ "(\w+)", (?!parse_section|parse_kubernetes)', source, re.MULTILINE)
+    assert sorted(key.rsplit(".", 1)[-1] for key in keys) == sorted(known)
+
+
+def test_requests_of_the_api_are_described():
+    source = (ROOT / "agent/api/api.c").read_text(encoding="utf-8")
+    source += (ROOT / "agent/agentd/agent.c").read_text(encoding="utf-8")
+    paths = set(re.findall(r'"(/[a-z0-9/]+)"', source))
+    assert {"/v1/status", "/v1/drain", "/metrics"} <= paths
+    described = bold(section(page("fingerpost-api.7"), "REQUESTS"))
+    assert {request.split()[1].split("?")[0] for request in described} == paths
+    api = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert paths <= set(re.findall(r"(?:GET|POST) (/[a-z0-9/]+)", api))
+
+
+def test_schemas_are_named():
+    names = {path.name for path in (ROOT / "docs/schema").glob("*.json")} - {"common.json"}
+    assert set(re.findall(r"[a-z-]+\.json", page("fingerpost-api.7"))) == names
+    installed = (ROOT / "docs/meson.build").read_text(encoding="utf-8")
+    assert set(re.findall(r"schema/([a-z-]+\.json)", installed)) == names | {"common.json"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_built_and_complete(name):
+    if not shutil.which("scdoc"):
+        pytest.fail("scdoc is not installed")
+    text = (MAN / name).read_text(encoding="utf-8")
+    done = subprocess.run(["scdoc"], input=text, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "# EXAMPLES\n" in text and "# SEE ALSO\n" in text
+    if name in ("agentctl.1.scd", "agentd.8.scd"):
+        assert "# EXIT STATUS\n" in text
+    installed = (ROOT / "docs/meson.build").read_text(encoding="utf-8")
+    assert f"'{name.removesuffix('.scd')}'" in installed
+    for other in re.findall(r"\*([a-z.-]+)\*\((\d)\)", text):
+        ours = other[0].startswith(("agent", "fingerpost"))
+        assert not ours or f"{other[0]}.{other[1]}.scd" in PAGES, other
