@@ -21,6 +21,11 @@ def memory(pid):
     return mebibytes(values, "Rss"), mebibytes(values, "Anonymous")
 
 
+def is_sanitized(pid):
+    """True if freed memory is kept on purpose."""
+    return "libasan" in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace")
+
+
 def peak(pid):
     return mebibytes(fields(pid, "status"), "VmHWM")
 

@@ -7,6 +7,7 @@ drains that are interrupted by kill -9. A run is named by its seed; the same see
 changes, though not at the same moments.
 """
 
+import os
 import random
 import statistics
 import time
@@ -20,8 +21,10 @@ from lab import Lab, wait_equal
 from . import process
 from .edits import Edits
 
-GROWTH_TOLERATED = 1.1
-GROWTH_TOLERATED_MIB = 0.5
+GROWTH_TOLERATED = 1.05
+GROWTH_TOLERATED_MIB = 0.1
+# Without the lists of freed chunks that glibc keeps by size, and that fill for thousands of edits.
+NO_CACHES = "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"
 SAID_EVERY = 20
 QUICK_DRAIN = {**NO_HOLD, "drain": {"shutdown": "100ms", "withdraw": "100ms"}}
 
@@ -69,7 +72,9 @@ def is_flat(samples):
 
 def edits(options, seed, say):
     memory = []
+    os.environ["GLIBC_TUNABLES"] = NO_CACHES
     with Lab("soak-edits", nodes=2) as lab:
+        del os.environ["GLIBC_TUNABLES"]
         agent = lab.agent(lab.nodes[0], routes=NO_HOLD)
         run = Edits(lab, agent, random.Random(seed))
         comparisons = 0
@@ -80,14 +85,15 @@ def edits(options, seed, say):
             if comparisons % SAID_EVERY == 0:
                 say(f"edits: {run.count} of {options.edits}, {memory[-1]:.2f} MiB anonymous")
         repairs = agent.json("status")["routes"]["repairs"]
+        flat = None if process.is_sanitized(agent.process.pid) else is_flat(memory)
     return {
-        "passed": is_flat(memory) and repairs == 0,
+        "passed": flat is not False and repairs == 0,
         "edits": run.count,
         "comparisons": comparisons,
         "largestPlan": run.largest,
         "repairs": repairs,
         "anonymousMiB": {"first": round(memory[0], 2), "last": round(memory[-1], 2),
-                         "max": round(max(memory), 2), "flat": is_flat(memory)},
+                         "max": round(max(memory), 2), "flat": flat},
     }
 
 
