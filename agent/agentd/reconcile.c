@@ -36,6 +36,7 @@ struct reconciler {
     struct rival rival;
     bool all; /* the next pass is over everything */
     bool retry_refused;
+    bool doubting; /* it is the periodic one, which must find nothing */
 };
 
 /* Turns the store's changes into the units to plan again. */
@@ -161,14 +162,14 @@ static void await_hold(struct reconciler *reconciler, int64_t now_ms)
 static void report_full_pass(struct reconciler *reconciler, int64_t started_us, int ops)
 {
     struct route_status *status = &reconciler->options.engine->status->routes;
-    bool doubt = status->complete; /* a later one: must have found nothing */
     status->full_passes++;
     status->last_full_pass_wall_ms = clock_wall_ms();
     status->last_full_pass_us = clock_mono_us() - started_us;
     if (reconciler->options.engine->status->source.synced)
         status->complete = true;
-    if (doubt && ops)
-        log_info("a full pass found %d differences", ops);
+    if (reconciler->doubting && ops)
+        log_warning("the periodic pass found %d differences: notifications were lost", ops);
+    reconciler->doubting = false;
 }
 
 static void run_pass(void *context)
@@ -185,6 +186,8 @@ static void run_pass(void *context)
     reconciler->all |= first_after_sync;
     uint32_t writer = 0;
     int r = collect(reconciler, &work, now_ms, &writer);
+    if (work.addresses.count || work.blocks || work.drift.count)
+        reconciler->doubting = false; /* there is work to find */
     if (r == 0)
         r = route_engine_pass(engine, &work, now_ms);
     store_changes_done(engine->store);
@@ -244,6 +247,7 @@ static void on_full_timer(void *context)
     if (r < 0)
         log_error("dumping the kernel's tables: %s", strerror(-r));
     reconciler->options.doubt(reconciler->options.context);
+    reconciler->doubting = true;
     reconciler_schedule(reconciler, true);
     retry_timer_arm(reconciler->full_timer, FULL_PASS_MS);
 }
