@@ -21,7 +21,7 @@ ALLOWED = {
     "loop": (("base",), ("libsystemd", "libcurl", "libmicrohttpd")),
     "config": (("base", "format"), ()),
     "model": (("base", "format"), ()),
-    "store": (("base", "model"), ("uthash",)),
+    "store": (("base", "model"), ()),
     "client": (("base", "format", "loop"), ("libcurl", "libsystemd")),
     "source": (
         ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
@@ -60,8 +60,6 @@ LIBRARIES = {
     "microhttpd.h": "libmicrohttpd",
     "libmnl/": "libmnl",
     "libsmartcols": "libsmartcols",
-    "uthash.h": "uthash",
-    "utarray.h": "uthash",
     "linux/": "kernel",
 }
 
