@@ -423,6 +423,8 @@ int agent_run(struct agent *agent)
     log_notice("agentd %s for node %s: manifests in %s, routes in table %u", FINGERPOST_VERSION,
                agent->config->node, agent->config->source.manifests, agent->config->routes.table);
     int r = sd_event_loop(agent->event);
+    if (r < 0)
+        log_error("the event loop failed: %s", strerror(-r));
     agent->status.phase = PHASE_STOPPING;
     notifier_send(agent->notifier, "STOPPING=1");
     log_event(&event_stopped, NULL, "stopped; the routes stay");
