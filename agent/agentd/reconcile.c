@@ -39,6 +39,14 @@ struct reconciler {
     bool doubting; /* it is the periodic one, which must find nothing */
 };
 
+/* Blocks of other nodes are the most of them, and none of our business. */
+static bool is_own_block(const struct route_facts *facts, const struct object *object)
+{
+    struct block_row rows[2];
+    return object && object->kind == KIND_ADDRESS_BLOCK &&
+           plan_block(facts, to_address_block(object), rows) > 0;
+}
+
 /* Turns the store's changes into the units to plan again. */
 static int take_changes(struct reconciler *reconciler, struct route_work *work)
 {
@@ -47,10 +55,9 @@ static int take_changes(struct reconciler *reconciler, struct route_work *work)
     change_list changes = {};
     int r = store_changes(engine->store, &changes);
     vec_each(const struct change, change, &changes) {
-        const struct object *any = change->after ? change->after : change->before;
         if (r == 0)
             r = plan_affected_addresses(&facts, change, &work->addresses, &work->all);
-        work->blocks |= any->kind == KIND_ADDRESS_BLOCK;
+        work->blocks |= is_own_block(&facts, change->before) || is_own_block(&facts, change->after);
     }
     vec_done(&changes);
     return r;
