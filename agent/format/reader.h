@@ -24,7 +24,7 @@
 enum reader_format { READER_YAML, READER_JSON };
 
 struct reader_limits {
-    uint64_t file_bytes;     /* the whole file; design: 256 MiB */
+    uint64_t file_bytes;     /* the whole file; 256 MiB by default */
     uint64_t document_bytes; /* one document (JSON: its text; YAML: the sum of its scalars); at
                               * most 1 GiB */
     uint32_t depth;          /* nesting of maps and lists; at most 1000 */

@@ -32,7 +32,7 @@ struct port_endpoints {
 
 /*
  * Usable: ready, or, where none is ready, serving while terminating; judged separately for the
- * cluster and for this node (service-proxy.md 3.1 to 3.3).
+ * cluster and for this node, as kube-proxy does.
  */
 struct port_endpoints claim_port_endpoints(const struct route_facts *facts,
                                            const struct service *service,

@@ -85,7 +85,7 @@ struct block_row {
 
 int block_row_cmp(const void *a, const void *b); /* prefix, then block */
 
-/* What NAT has proved of an address (design 8). Sorted by address. */
+/* What NAT has proved of an address. Sorted by address. */
 struct proof {
     struct ip address;
     bool proved;
@@ -93,7 +93,7 @@ struct proof {
 int proof_cmp(const void *a, const void *b);
 
 /*
- * Hold-down of one address (design 7): withdrawn at once, announced again only later. It exists
+ * Hold-down of one address: withdrawn at once, announced again only later. It exists
  * from the first withdrawal until the address has been quiet for routes.holdDown.max.
  */
 struct hold {

@@ -9,7 +9,10 @@
 #include "status/fault_book.h"
 #include "status/standing_status.h"
 
-/* A source of objects, see service-proxy.md 14.11 for the generations. */
+/*
+ * A source of objects. Generations count what it has seen, so that `agentctl status --wait` can
+ * tell when all that had been observed at the time of asking is applied.
+ */
 struct source_status {
     const char *name; /* "manifests" */
     const char *path;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Claims on addresses: one cause at a time, each with its reason; what decides between services;
- * and what service-proxy.md section 14 has decided, sentence by sentence, as far as announcing
- * goes.
+ * and what holds where Kubernetes' own documents are silent or disagree (docs/architecture.md).
  */
 #include "planning.h"
 
@@ -206,7 +205,7 @@ static void this_node_decides(void **state)
     }
 }
 
-/* 14.1: the older one has the port, then namespace/name; without a timestamp comes last. */
+/* The older one has the port, then namespace/name; without a timestamp comes last. */
 static void the_older_service_has_the_port(void **state)
 {
     (void)state;
@@ -257,7 +256,7 @@ static void ports_apart_are_shared(void **state)
     address_row_free(row);
 }
 
-/* 14.1: and such an external IP is a fault of its Service. */
+/* Such an external IP is a fault of its Service. */
 static void an_external_ip_is_no_cluster_ip(void **state)
 {
     (void)state;
@@ -283,7 +282,7 @@ static void an_external_ip_is_no_cluster_ip(void **state)
     assert_string_equal(reason_of(&planning, "203.0.113.5"), "announced");
 }
 
-/* 14.3, as far as announcing goes: ClusterIPs follow the internal policy, others the external. */
+/* ClusterIPs follow the internal policy, others the external. */
 static void each_address_follows_its_policy(void **state)
 {
     (void)state;
@@ -299,7 +298,7 @@ static void each_address_follows_its_policy(void **state)
     assert_string_equal(reason_of(&planning, "10.96.0.1"), "no-endpoints");
 }
 
-/* 14.6: one bad address harms no other; leading zeros are decimal; NodePorts are as they are. */
+/* One bad address harms no other; leading zeros are decimal; NodePorts are as they are. */
 static void odd_fields_are_taken(void **state)
 {
     (void)state;
@@ -320,7 +319,7 @@ static void odd_fields_are_taken(void **state)
     vec_done(&addresses);
 }
 
-/* 14.9 */
+/* A class that is set decides over load balancer addresses only. */
 static void classes_and_ranges_gate(void **state)
 {
     (void)state;
