@@ -96,6 +96,8 @@ int mark_duplicates(const void *items, size_t count, size_t size, compare_fn com
 
 /* The kinds' own parts, listed in the table of object.c. */
 void service_decode(struct decoder *decoder, const struct doc *root, struct object *object);
+void service_balance_decode(struct decoder *decoder, const struct doc *spec,
+                            struct service *service);
 void endpoint_slice_decode(struct decoder *decoder, const struct doc *root, struct object *object);
 void node_decode(struct decoder *decoder, const struct doc *root, struct object *object);
 void namespace_decode(struct decoder *decoder, const struct doc *root, struct object *object);

@@ -69,6 +69,34 @@ static bool decode_address(struct decoder *decoder, const struct doc *node, uint
     return true;
 }
 
+/* The names in a list of {name: ...}. */
+static const char *const *decode_names(struct decoder *decoder, const struct doc *node,
+                                       uint32_t *ret_count)
+{
+    const struct doc *list = decode_list(decoder, node);
+    const char **names = decode_alloc(decoder, list ? list->count : 0, sizeof(*names));
+    uint32_t count = 0;
+    doc_each(entry, names ? list : NULL) {
+        if (decode_map(decoder, entry))
+            names[count++] = decode_string(decoder, doc_get(entry, "name"));
+    }
+    *ret_count = count;
+    return names;
+}
+
+/* Most endpoints have none: they take no more than a pointer. */
+static const struct endpoint_hints *decode_hints(struct decoder *decoder, const struct doc *node)
+{
+    if (!decode_map(decoder, node) || node->count == 0)
+        return NULL;
+    struct endpoint_hints *hints = decode_alloc(decoder, 1, sizeof(*hints));
+    if (!hints)
+        return NULL;
+    hints->zones = decode_names(decoder, doc_get(node, "forZones"), &hints->zone_count);
+    hints->nodes = decode_names(decoder, doc_get(node, "forNodes"), &hints->node_count);
+    return hints;
+}
+
 static void decode_endpoints(struct decoder *decoder, const struct doc *root,
                              struct endpoint_slice *slice)
 {
@@ -89,6 +117,7 @@ static void decode_endpoints(struct decoder *decoder, const struct doc *root,
         if (!decode_address(decoder, node, slice->family, &endpoint->ip))
             continue;
         endpoint->node_name = decode_string(decoder, doc_get(node, "nodeName"));
+        endpoint->hints = decode_hints(decoder, doc_get(node, "hints"));
         slice->endpoint_count++;
     }
 }
@@ -117,6 +146,27 @@ static bool ports_equal(const struct endpoint_slice *a, const struct endpoint_sl
     return true;
 }
 
+static bool names_equal(const char *const *a, uint32_t a_count, const char *const *b,
+                        uint32_t b_count)
+{
+    if (a_count != b_count)
+        return false;
+    for (uint32_t i = 0; i < a_count; i++) {
+        if (strcmp(a[i], b[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool hints_equal(const struct endpoint_hints *a, const struct endpoint_hints *b)
+{
+    static const struct endpoint_hints none = { 0 };
+    a = a ? a : &none;
+    b = b ? b : &none;
+    return names_equal(a->zones, a->zone_count, b->zones, b->zone_count) &&
+           names_equal(a->nodes, a->node_count, b->nodes, b->node_count);
+}
+
 static bool endpoints_equal(const struct endpoint_slice *a, const struct endpoint_slice *b)
 {
     if (a->endpoint_count != b->endpoint_count)
@@ -125,7 +175,7 @@ static bool endpoints_equal(const struct endpoint_slice *a, const struct endpoin
         const struct endpoint *left = &a->endpoints[i], *right = &b->endpoints[i];
         if (!ip_equal(&left->ip, &right->ip) || !text_equal(left->node_name, right->node_name) ||
             left->ready != right->ready || left->serving != right->serving ||
-            left->terminating != right->terminating)
+            left->terminating != right->terminating || !hints_equal(left->hints, right->hints))
             return false;
     }
     return true;

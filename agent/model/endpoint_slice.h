@@ -15,11 +15,18 @@ struct slice_port {
     uint16_t port; /* 0: unset, to be skipped */
 };
 
+/* For whom an endpoint is meant (trafficDistribution): names of zones and of nodes. */
+struct endpoint_hints {
+    const char *const *zones, *const *nodes;
+    uint32_t zone_count, node_count;
+};
+
 /* Conditions with Kubernetes' defaults filled in: ready nil = true, serving nil = ready. */
 struct endpoint {
     struct ip ip; /* the first address: all of an endpoint's addresses are one pod's */
     bool ready, serving, terminating;
-    const char *node_name; /* "" if unset: never local */
+    const char *node_name;              /* "" if unset: never local */
+    const struct endpoint_hints *hints; /* NULL: none */
 };
 
 struct endpoint_slice {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Nodes: from a document, and compared. Only what decides about routes is read, so that the
- * kubelet's heartbeats in `status` make no change.
+ * Nodes: from a document, and compared. Only what decides about routes and NAT is read, so that
+ * the kubelet's heartbeats in `status` make no change.
  */
 #include "model/node.h"
 
@@ -15,6 +15,13 @@ static bool is_word(struct decoder *decoder, const struct doc *node, const char 
     return text_equal(decode_text(decoder, node), word);
 }
 
+static void keep_primary(struct node *node, const struct ip *ip)
+{
+    struct ip *primary = ip->family == IP_V4 ? &node->primary_v4 : &node->primary_v6;
+    if (primary->family == IP_NONE)
+        *primary = *ip;
+}
+
 static void decode_addresses(struct decoder *decoder, const struct doc *status, struct node *node)
 {
     const struct doc *list = decode_list(decoder, doc_get(status, "addresses"));
@@ -26,9 +33,14 @@ static void decode_addresses(struct decoder *decoder, const struct doc *status, 
         if (!decode_map(decoder, entry))
             continue;
         const struct doc *type = doc_get(entry, "type");
-        if ((is_word(decoder, type, "InternalIP") || is_word(decoder, type, "ExternalIP")) &&
-            decode_ip(decoder, doc_get(entry, "address"), &addresses[node->address_count]))
-            node->address_count++;
+        struct ip *ip = &addresses[node->address_count];
+        bool internal = is_word(decoder, type, "InternalIP");
+        if ((!internal && !is_word(decoder, type, "ExternalIP")) ||
+            !decode_ip(decoder, doc_get(entry, "address"), ip))
+            continue;
+        node->address_count++;
+        if (internal)
+            keep_primary(node, ip);
     }
 }
 
@@ -49,6 +61,8 @@ void node_decode(struct decoder *decoder, const struct doc *root, struct object 
     struct node *node = (struct node *)object;
     const struct doc *status = decode_map(decoder, doc_get(root, "status"));
     decode_addresses(decoder, status, node);
+    const char *zone = decode_label(decoder, "topology.kubernetes.io/zone");
+    node->zone = decode_keep(decoder, zone ? zone : "");
     node->excluded = decode_label(decoder, exclude) != NULL;
     node->network_unavailable = has_condition(decoder, status, "NetworkUnavailable");
 }
@@ -58,5 +72,7 @@ bool node_equal(const struct object *a, const struct object *b)
     const struct node *left = to_node(a), *right = to_node(b);
     return left->excluded == right->excluded &&
            left->network_unavailable == right->network_unavailable &&
+           text_equal(left->zone, right->zone) && ip_equal(&left->primary_v4, &right->primary_v4) &&
+           ip_equal(&left->primary_v6, &right->primary_v6) &&
            ips_equal(left->addresses, left->address_count, right->addresses, right->address_count);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Node: its addresses and whether it may attract external traffic. */
+/* A Node: its addresses, its zone and whether it may attract external traffic. */
 #pragma once
 
 #include "base/ip.h"
@@ -9,6 +9,8 @@ struct node {
     struct object object;
     const struct ip *addresses; /* InternalIP and ExternalIP of status.addresses, in their order */
     uint32_t address_count;
+    struct ip primary_v4, primary_v6; /* the first InternalIP of each family; IP_NONE: none */
+    const char *zone;                 /* label topology.kubernetes.io/zone; "" if absent */
     bool excluded; /* label node.kubernetes.io/exclude-from-external-load-balancers, any value */
     bool network_unavailable; /* condition NetworkUnavailable is True */
 };

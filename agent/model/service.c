@@ -264,6 +264,7 @@ void service_decode(struct decoder *decoder, const struct doc *root, struct obje
         decode_word(decoder, doc_get(spec, "externalTrafficPolicy"), policy_names) == 1;
     service->internal_local =
         decode_word(decoder, doc_get(spec, "internalTrafficPolicy"), policy_names) == 1;
+    service_balance_decode(decoder, spec, service);
     service->load_balancer_class =
         decode_keep(decoder, decode_text(decoder, doc_get(spec, "loadBalancerClass")));
     service->proxy_name =
@@ -304,7 +305,7 @@ bool service_equal(const struct object *a, const struct object *b)
     return left->type == right->type && left->headless == right->headless &&
            addresses_equal(left, right) && ports_equal(left, right) &&
            left->external_local == right->external_local &&
-           left->internal_local == right->internal_local &&
+           left->internal_local == right->internal_local && service_balance_equal(left, right) &&
            text_equal(left->load_balancer_class, right->load_balancer_class) &&
            text_equal(left->proxy_name, right->proxy_name) &&
            left->headless_label == right->headless_label && left->announce == right->announce &&

@@ -60,7 +60,11 @@ struct service {
     const struct service_port *ports;
     uint32_t port_count;
     bool external_local, internal_local; /* externalTrafficPolicy, internalTrafficPolicy: Local */
-    const char *load_balancer_class;     /* NULL: unset */
+    uint16_t health_check_node_port;     /* 0: none */
+    uint32_t affinity_seconds;           /* sessionAffinity ClientIP: its timeout; 0: None */
+    const struct prefix *source_ranges;  /* loadBalancerSourceRanges, the usable ones */
+    uint32_t source_range_count;
+    const char *load_balancer_class; /* NULL: unset */
     const char *proxy_name; /* label service.kubernetes.io/service-proxy-name; NULL: absent */
     bool headless_label;    /* label service.kubernetes.io/headless, any value */
     bool announce;          /* annotation fingerpost.io/announce, default true */

@@ -119,11 +119,22 @@ static bool group_has(const struct index *index, struct group *group, const stru
     return object && group_place(index, group, object, &place);
 }
 
+/* The object's next key; the object may be NULL. */
+static bool next_key(const struct index *index, const struct object *object, size_t *i,
+                     struct index_key *ret_key)
+{
+    while (object && index->key(object, (*i)++, ret_key)) {
+        if (ret_key->size > 0)
+            return true;
+    }
+    return false;
+}
+
 /* Makes sure that `after` can join each of its groups once `before` has left. */
-static int prepare(struct index *index, const struct object *before, const struct object *after)
+static int make_room(struct index *index, const struct object *before, const struct object *after)
 {
     struct index_key key;
-    for (size_t i = 0; after && index->key(after, i, &key); i++) {
+    for (size_t i = 0; next_key(index, after, &i, &key);) {
         struct group *group = group_make(index, &key);
         if (!group)
             return -ENOMEM;
@@ -139,7 +150,7 @@ static int prepare(struct index *index, const struct object *before, const struc
 static void leave(struct index *index, const struct object *before)
 {
     struct index_key key;
-    for (size_t i = 0; before && index->key(before, i, &key); i++) {
+    for (size_t i = 0; next_key(index, before, &i, &key);) {
         struct group *group = group_find(index, &key);
         uint32_t place;
         if (!group || !group_place(index, group, before, &place))
@@ -153,7 +164,7 @@ static void leave(struct index *index, const struct object *before)
 static void join(struct index *index, const struct object *after)
 {
     struct index_key key;
-    for (size_t i = 0; after && index->key(after, i, &key); i++) {
+    for (size_t i = 0; next_key(index, after, &i, &key);) {
         struct group *group = group_find(index, &key);
         uint32_t place;
         if (group_place(index, group, after, &place))
@@ -169,7 +180,7 @@ static void join(struct index *index, const struct object *after)
 static void tidy(struct index *index, const struct object *object)
 {
     struct index_key key;
-    for (size_t i = 0; object && index->key(object, i, &key); i++) {
+    for (size_t i = 0; next_key(index, object, &i, &key);) {
         struct group *group = group_find(index, &key);
         if (!group)
             continue;
@@ -184,17 +195,32 @@ static void tidy(struct index *index, const struct object *object)
     }
 }
 
-int index_update(struct index *index, const struct object *before, const struct object *after)
+void index_abandon(struct index *index, const struct object *after)
 {
-    int r = prepare(index, before, after);
-    if (r < 0) {
-        tidy(index, after);
-        return r;
-    }
+    tidy(index, after);
+}
+
+int index_prepare(struct index *index, const struct object *before, const struct object *after)
+{
+    int r = make_room(index, before, after);
+    if (r < 0)
+        index_abandon(index, after);
+    return r;
+}
+
+void index_commit(struct index *index, const struct object *before, const struct object *after)
+{
     leave(index, before);
     join(index, after);
     tidy(index, before);
-    return 0;
+}
+
+int index_update(struct index *index, const struct object *before, const struct object *after)
+{
+    int r = index_prepare(index, before, after);
+    if (r == 0)
+        index_commit(index, before, after);
+    return r;
 }
 
 const void *const *index_find(const struct index *index, const struct index_key *key,

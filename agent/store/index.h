@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which objects carry a key: services by address, slices by service. Private to store/.
+ * Which objects carry a key: services by address or node port, slices by service. Private to
+ * store/.
  *
  * An object can have any number of keys; the objects of one key form a group, sorted. An index
  * borrows its objects and has to be told of every change of what counts.
@@ -23,7 +24,7 @@ struct index_key {
 
 struct index {
     struct map groups;
-    /* The object's key number i; false if it has no more. */
+    /* The object's key number i, of size 0 if there is none at i; false if there are no more. */
     bool (*key)(const struct object *object, size_t i, struct index_key *ret_key);
     int (*order)(const struct object *a, const struct object *b); /* within a group */
     const uint8_t *seed;                                          /* 16 bytes, borrowed */
@@ -34,6 +35,15 @@ struct index {
  * Returns 0, or -ENOMEM with the index unchanged. Can't fail where `after` is NULL.
  */
 int index_update(struct index *index, const struct object *before, const struct object *after);
+
+/*
+ * The same in two steps, where several indexes must follow one object: all that can fail, which
+ * leaves the groups as they are, then the rest. A preparation that is not wanted any more is
+ * abandoned; one that failed has cleaned up after itself.
+ */
+int index_prepare(struct index *index, const struct object *before, const struct object *after);
+void index_commit(struct index *index, const struct object *before, const struct object *after);
+void index_abandon(struct index *index, const struct object *after);
 
 /* The group of a key: an array of pointers to objects, borrowed until the next update, or NULL. */
 const void *const *index_find(const struct index *index, const struct index_key *key,

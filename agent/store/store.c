@@ -29,7 +29,7 @@ struct store {
     uint8_t seed[16];
     struct map entries[KIND_COUNT];
     size_t counts[KIND_COUNT]; /* keys that have an object */
-    struct index services_at, slices_of, nodes_at;
+    struct index services_at, services_on, slices_of, nodes_at;
     struct entry_list dirty;
     size_t dirty_count;
     size_t conflicts; /* keys with several origins */
@@ -61,6 +61,27 @@ static bool service_key(const struct object *object, size_t i, struct index_key 
     return true;
 }
 
+static struct index_key node_port_key(enum protocol protocol, uint16_t node_port)
+{
+    return (struct index_key){
+        .size = 3,
+        .bytes = { (uint8_t)protocol, (uint8_t)(node_port >> 8), (uint8_t)node_port },
+    };
+}
+
+static bool service_node_port_key(const struct object *object, size_t i, struct index_key *ret_key)
+{
+    const struct service *service = to_service(object);
+    if (i >= service->port_count)
+        return false;
+    const struct service_port *port = &service->ports[i];
+    if (port->node_port)
+        *ret_key = node_port_key(port->protocol, port->node_port);
+    else
+        ret_key->size = 0;
+    return true;
+}
+
 static bool node_key(const struct object *object, size_t i, struct index_key *ret_key)
 {
     const struct node *node = to_node(object);
@@ -87,13 +108,30 @@ static bool slice_key(const struct object *object, size_t i, struct index_key *r
     return i == 0 && join_names(object->namespace, to_endpoint_slice(object)->service, ret_key);
 }
 
+/* Both indexes of a service, or neither. */
+static int reindex_service(struct store *store, const struct object *before,
+                           const struct object *after)
+{
+    int r = index_prepare(&store->services_at, before, after);
+    if (r < 0)
+        return r;
+    r = index_prepare(&store->services_on, before, after);
+    if (r < 0) {
+        index_abandon(&store->services_at, after);
+        return r;
+    }
+    index_commit(&store->services_at, before, after);
+    index_commit(&store->services_on, before, after);
+    return 0;
+}
+
 static int reindex(struct store *store, enum kind kind, const struct object *before,
                    const struct object *after)
 {
     if (before == after)
         return 0;
     if (kind == KIND_SERVICE)
-        return index_update(&store->services_at, before, after);
+        return reindex_service(store, before, after);
     if (kind == KIND_ENDPOINT_SLICE)
         return index_update(&store->slices_of, before, after);
     if (kind == KIND_NODE)
@@ -147,6 +185,9 @@ struct store *store_new(void)
     }
     store->services_at =
         (struct index){ .key = service_key, .order = object_precedence_cmp, .seed = store->seed };
+    store->services_on = (struct index){ .key = service_node_port_key,
+                                         .order = object_precedence_cmp,
+                                         .seed = store->seed };
     store->slices_of =
         (struct index){ .key = slice_key, .order = object_key_cmp, .seed = store->seed };
     store->nodes_at =
@@ -160,6 +201,7 @@ void store_free(struct store *store)
     if (!store)
         return;
     index_done(&store->services_at);
+    index_done(&store->services_on);
     index_done(&store->slices_of);
     index_done(&store->nodes_at);
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
@@ -304,6 +346,13 @@ const struct service *const *store_services_at(const struct store *store, const 
 {
     struct index_key key = ip_key(ip);
     return (const struct service *const *)index_find(&store->services_at, &key, ret_count);
+}
+
+const struct service *const *store_services_on(const struct store *store, enum protocol protocol,
+                                               uint16_t node_port, size_t *ret_count)
+{
+    struct index_key key = node_port_key(protocol, node_port);
+    return (const struct service *const *)index_find(&store->services_on, &key, ret_count);
 }
 
 const struct endpoint_slice *const *store_slices_of(const struct store *store,

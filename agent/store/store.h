@@ -67,6 +67,13 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
                                                     const char *namespace, const char *service,
                                                     size_t *ret_count);
 
+/*
+ * The services that have this node port, whether or not their type makes use of it; ordered and
+ * borrowed likewise.
+ */
+const struct service *const *store_services_on(const struct store *store, enum protocol protocol,
+                                               uint16_t node_port, size_t *ret_count);
+
 /* True if some Node object lists the address. */
 bool store_is_node_address(const struct store *store, const struct ip *ip);
 

@@ -17,7 +17,7 @@ static void reads_what_kubectl_prints(void **state)
                     "endpoints:\n"
                     "- addresses: [10.224.0.5, 10.224.0.99]\n"
                     "  conditions: {ready: true, serving: true, terminating: false}\n"
-                    "  hints: {forZones: [{name: a}]}\n"
+                    "  hints: {forZones: [{name: a}, {name: b}], forNodes: [{name: node-1}]}\n"
                     "  nodeName: node-1\n"
                     "  targetRef: {kind: Pod, name: web-abc, namespace: shop, uid: f00}\n"
                     "  zone: a\n"
@@ -55,6 +55,13 @@ static void reads_what_kubectl_prints(void **state)
     assert_string_equal(slice->endpoints[0].node_name, "node-1");
     assert_string_equal(ip_str(&slice->endpoints[1].ip, text), "10.224.1.5");
     assert_string_equal(slice->endpoints[1].node_name, "");
+    const struct endpoint_hints *hints = slice->endpoints[0].hints;
+    assert_int_equal(hints->zone_count, 2);
+    assert_string_equal(hints->zones[0], "a");
+    assert_string_equal(hints->zones[1], "b");
+    assert_int_equal(hints->node_count, 1);
+    assert_string_equal(hints->nodes[0], "node-1");
+    assert_null(slice->endpoints[1].hints);
 }
 
 static void condition_defaults(void **state)

@@ -22,6 +22,7 @@ struct arena *__wrap_arena_new(size_t size)
 static const char service_text[] =
     "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n"
     "spec: {clusterIPs: [10.96.0.1, bad], externalIPs: [192.0.2.1],\n"
+    "  loadBalancerSourceRanges: [192.0.2.0/24, bad],\n"
     "  ports: [{name: http, port: 80}, {name: dns, port: 53, protocol: UDP}]}\n";
 
 /* One of each other kind, with all that is kept of it. */
@@ -29,8 +30,9 @@ static const char *const other_texts[] = {
     "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
     "metadata: {name: web-1, namespace: shop, labels: {kubernetes.io/service-name: web}}\n"
     "addressType: IPv4\nports: [{name: http, port: 80}, {port: 81}]\n"
-    "endpoints: [{addresses: [10.0.0.1], nodeName: n}, {addresses: [bad]}]\n",
-    "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
+    "endpoints: [{addresses: [10.0.0.1], nodeName: n, hints: {forZones: [{name: a}],\n"
+    "  forNodes: [{name: n}, {name: m}]}}, {addresses: [bad]}]\n",
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n, labels: {topology.kubernetes.io/zone: a}}\n"
     "status: {addresses: [{type: InternalIP, address: 192.0.2.1},\n"
     "  {type: InternalIP, address: bad}]}\n",
     "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n",

@@ -14,6 +14,7 @@ static void reads_what_kubectl_prints(void **state)
         "  annotations: {volumes.kubernetes.io/controller-managed-attach-detach: \"true\"}\n"
         "  labels:\n"
         "    kubernetes.io/hostname: node-1\n"
+        "    topology.kubernetes.io/zone: zone-a\n"
         "    node.kubernetes.io/exclude-from-external-load-balancers: \"\"\n"
         "  name: node-1\n"
         "  namespace: ignored\n"
@@ -21,23 +22,28 @@ static void reads_what_kubectl_prints(void **state)
         "status:\n"
         "  addresses:\n"
         "  - {address: node-1.example.com, type: Hostname}\n"
+        "  - {address: 198.51.100.9, type: ExternalIP}\n"
         "  - {address: 192.0.2.11, type: InternalIP}\n"
+        "  - {address: 192.0.2.12, type: InternalIP}\n"
         "  - {address: \"fd00::b\", type: InternalIP}\n"
-        "  - {address: nowhere, type: ExternalIP}\n" /* 16 */
+        "  - {address: nowhere, type: ExternalIP}\n" /* 19 */
         "  - {address: 198.51.100.1, type: ExternalIP}\n"
         "  - {address: not-ours, type: ExternalDNS}\n"
         "  conditions:\n"
         "  - {type: Ready, status: \"True\"}\n"
         "  - {type: NetworkUnavailable, status: \"True\", reason: NoRoute}\n");
     assert_decoded(&decoded, 1);
-    assert_fault(&decoded.warnings, "test:16:15", "\"nowhere\" is not an IP address");
+    assert_fault(&decoded.warnings, "test:19:15", "\"nowhere\" is not an IP address");
     const struct node *node = to_node(decoded.object);
     char text[IP_STRLEN];
     assert_string_equal(node->object.namespace, "");
-    assert_int_equal(node->address_count, 3);
-    assert_string_equal(ip_str(&node->addresses[0], text), "192.0.2.11");
-    assert_string_equal(ip_str(&node->addresses[1], text), "fd00::b");
-    assert_string_equal(ip_str(&node->addresses[2], text), "198.51.100.1");
+    assert_int_equal(node->address_count, 5);
+    assert_string_equal(ip_str(&node->addresses[0], text), "198.51.100.9");
+    assert_string_equal(ip_str(&node->addresses[3], text), "fd00::b");
+    assert_string_equal(ip_str(&node->addresses[4], text), "198.51.100.1");
+    assert_string_equal(ip_str(&node->primary_v4, text), "192.0.2.11");
+    assert_string_equal(ip_str(&node->primary_v6, text), "fd00::b");
+    assert_string_equal(node->zone, "zone-a");
     assert_true(node->excluded);
     assert_true(node->network_unavailable);
 }
@@ -58,6 +64,8 @@ static void without_status_it_is_available(void **state)
                  cases[i]);
         AUTODECODED struct decoded decoded = decode_yaml(text);
         assert_decoded(&decoded, 0);
+        assert_string_equal(to_node(decoded.object)->zone, "");
+        assert_int_equal(to_node(decoded.object)->primary_v4.family, IP_NONE);
         assert_false(to_node(decoded.object)->network_unavailable);
         assert_false(to_node(decoded.object)->excluded);
         assert_int_equal(to_node(decoded.object)->address_count, 0);

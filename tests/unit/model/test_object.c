@@ -17,15 +17,19 @@ static const struct {
       "\"true\", fingerpost.io/route-class: \"3\"}}\n"
       "spec: {type: LoadBalancer, clusterIPs: [10.96.0.1], externalIPs: [192.0.2.1],\n"
       " ports: [{name: http, port: 80, nodePort: 30080, protocol: TCP}], loadBalancerClass: c,\n"
-      " externalTrafficPolicy: Local, internalTrafficPolicy: Cluster}\n"
+      " externalTrafficPolicy: Local, internalTrafficPolicy: Cluster,\n"
+      " loadBalancerSourceRanges: [198.51.100.0/24], healthCheckNodePort: 30099,\n"
+      " sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}}\n"
       "status: {loadBalancer: {ingress: [{ip: 10.0.0.1, ipMode: VIP}]}}\n" },
     { KIND_ENDPOINT_SLICE,
       "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
       "metadata: {name: a, namespace: n, labels: {kubernetes.io/service-name: web}}\n"
       "addressType: IPv4\nports: [{name: http, port: 8080, protocol: TCP}]\n"
       "endpoints: [{addresses: [10.224.0.5], nodeName: node-1, conditions: {ready: true, serving: "
-      "true, terminating: false}}]\n" },
-    { KIND_NODE, "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"
+      "true, terminating: false}, hints: {forZones: [{name: zone-a}], forNodes: [{name: "
+      "host-a}]}}]\n" },
+    { KIND_NODE, "apiVersion: v1\nkind: Node\n"
+                 "metadata: {name: a, labels: {topology.kubernetes.io/zone: zone-a}}\n"
                  "status: {addresses: [{type: InternalIP, address: 192.0.2.11}], conditions: "
                  "[{type: NetworkUnavailable, status: \"False\"}]}\n" },
     { KIND_NAMESPACE, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, annotations: "
@@ -173,75 +177,90 @@ static void edit(const char *text, const char *from, const char *to, char edited
     snprintf(edited, 1024, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 }
 
+/* Each changes one field of a sample. */
+static const struct {
+    enum kind kind;
+    const char *from, *to;
+} edits[] = {
+    { KIND_SERVICE, "name: a", "name: b" },
+    { KIND_SERVICE, "namespace: n", "namespace: m" },
+    { KIND_SERVICE, "07:33:00Z", "07:33:01Z" },
+    { KIND_SERVICE, "name: a,", "name: a, deletionTimestamp: \"2026-11-20T08:00:00Z\"," },
+    { KIND_SERVICE, "proxy-name: p", "proxy-name: q" },
+    { KIND_SERVICE, "service.kubernetes.io/service-proxy-name: p", "" },
+    { KIND_SERVICE, "labels: {", "labels: {service.kubernetes.io/headless: \"\", " },
+    { KIND_SERVICE, "\"true\"", "\"false\"" },
+    { KIND_SERVICE, "route-class: \"3\"", "route-class: \"4\"" },
+    { KIND_SERVICE, "LoadBalancer", "NodePort" },
+    { KIND_SERVICE, "[10.96.0.1]", "[None]" },
+    { KIND_SERVICE, "10.96.0.1", "10.96.0.2" },
+    { KIND_SERVICE, "[192.0.2.1]", "[]" },
+    { KIND_SERVICE, "VIP", "Proxy" },
+    { KIND_SERVICE, "name: http", "name: web" },
+    { KIND_SERVICE, "port: 80", "port: 81" },
+    { KIND_SERVICE, "30080", "30081" },
+    { KIND_SERVICE, "TCP", "UDP" },
+    { KIND_SERVICE, "protocol: TCP}", "protocol: TCP}, {port: 90}" },
+    { KIND_SERVICE, "loadBalancerClass: c", "loadBalancerClass: d" },
+    { KIND_SERVICE, "loadBalancerClass: c", "loadBalancerClass: null" },
+    { KIND_SERVICE, "externalTrafficPolicy: Local", "externalTrafficPolicy: Cluster" },
+    { KIND_SERVICE, "internalTrafficPolicy: Cluster", "internalTrafficPolicy: Local" },
+    { KIND_SERVICE, "198.51.100.0/24", "198.51.100.0/25" },
+    { KIND_SERVICE, "198.51.100.0/24", "198.51.100.0/24, 192.0.2.0/24" },
+    { KIND_SERVICE, "30099", "30098" },
+    { KIND_SERVICE, "ClientIP", "None" },
+    { KIND_SERVICE, "timeoutSeconds: 60", "timeoutSeconds: 61" },
+    { KIND_ENDPOINT_SLICE, "zone-a", "zone-b" },
+    { KIND_ENDPOINT_SLICE, "{name: zone-a}", "{name: zone-a}, {name: zone-b}" },
+    { KIND_ENDPOINT_SLICE, "{name: host-a}", "" },
+    { KIND_ENDPOINT_SLICE, "host-a", "host-b" },
+    { KIND_ENDPOINT_SLICE, ", hints: {forZones: [{name: zone-a}], forNodes: [{name: host-a}]}",
+      "" },
+    { KIND_ENDPOINT_SLICE, "service-name: web", "service-name: db" },
+    { KIND_ENDPOINT_SLICE, "labels: {", "labels: {service.kubernetes.io/headless: \"\", " },
+    { KIND_ENDPOINT_SLICE, "IPv4", "FQDN" },
+    { KIND_ENDPOINT_SLICE, "name: http", "name: web" },
+    { KIND_ENDPOINT_SLICE, "8080", "8081" },
+    { KIND_ENDPOINT_SLICE, "TCP", "SCTP" },
+    { KIND_ENDPOINT_SLICE, "protocol: TCP}", "protocol: TCP}, {port: 90}" },
+    { KIND_ENDPOINT_SLICE, "10.224.0.5", "10.224.0.6" },
+    { KIND_ENDPOINT_SLICE, "node-1", "node-2" },
+    { KIND_ENDPOINT_SLICE, "{ready: true", "{ready: false" },
+    { KIND_ENDPOINT_SLICE, "serving: true", "serving: false" },
+    { KIND_ENDPOINT_SLICE, "terminating: false", "terminating: true" },
+    { KIND_ENDPOINT_SLICE, "endpoints: [", "endpoints: [{addresses: [10.224.0.4]}, " },
+    { KIND_NODE, "192.0.2.11", "192.0.2.12" },
+    { KIND_NODE, "InternalIP", "Hostname" },
+    { KIND_NODE, "InternalIP", "ExternalIP" },
+    { KIND_NODE, "zone-a", "zone-b" },
+    { KIND_NODE, "\"False\"", "\"True\"" },
+    { KIND_NODE, "labels: {",
+      "labels: {node.kubernetes.io/exclude-from-external-load-balancers: x, " },
+    { KIND_NAMESPACE, "global", "local" },
+    { KIND_POD, "node-1", "node-2" },
+    { KIND_POD, "hostNetwork: false", "hostNetwork: true" },
+    { KIND_POD, "Running", "Failed" },
+    { KIND_POD, "10.224.0.5", "10.224.0.6" },
+    { KIND_POD, "{ip: 10.224.0.5}", "" },
+    { KIND_ADDRESS_POOL, "blockSizeBits: 4", "blockSizeBits: 3" },
+    { KIND_ADDRESS_POOL, "10.0.0.0", "10.0.1.0" },
+    { KIND_ADDRESS_POOL, "fd00::/", "fd01::/" },
+    { KIND_ADDRESS_POOL, "subnets: [", "subnets: [{ipv4: 10.9.0.0/24}, " },
+    { KIND_ADDRESS_BLOCK, "index: 7", "index: 8" },
+    { KIND_ADDRESS_BLOCK, "10.0.0.0", "10.0.0.32" },
+    { KIND_ADDRESS_BLOCK, "fd00::/", "fd01::/" },
+    { KIND_ADDRESS_BLOCK, "pool: default", "pool: global" },
+    { KIND_ADDRESS_BLOCK, "node-1", "node-2" },
+    { KIND_ADDRESS_BLOCK, "\"true\"", "\"false\"" },
+    { KIND_EGRESS, "10.0.0.0/8", "10.0.0.0/9" },
+    { KIND_EGRESS, "10.0.0.0/8", "10.0.0.0/8, 11.0.0.0/8" },
+    { KIND_EGRESS, "replicas: 2", "replicas: 3" },
+    { KIND_EGRESS, "Auto: true", "Auto: false" },
+};
+
 static void equality_sees_every_field(void **state)
 {
     (void)state;
-    static const struct {
-        enum kind kind;
-        const char *from, *to;
-    } edits[] = {
-        { KIND_SERVICE, "name: a", "name: b" },
-        { KIND_SERVICE, "namespace: n", "namespace: m" },
-        { KIND_SERVICE, "07:33:00Z", "07:33:01Z" },
-        { KIND_SERVICE, "name: a,", "name: a, deletionTimestamp: \"2026-11-20T08:00:00Z\"," },
-        { KIND_SERVICE, "proxy-name: p", "proxy-name: q" },
-        { KIND_SERVICE, "service.kubernetes.io/service-proxy-name: p", "" },
-        { KIND_SERVICE, "labels: {", "labels: {service.kubernetes.io/headless: \"\", " },
-        { KIND_SERVICE, "\"true\"", "\"false\"" },
-        { KIND_SERVICE, "route-class: \"3\"", "route-class: \"4\"" },
-        { KIND_SERVICE, "LoadBalancer", "NodePort" },
-        { KIND_SERVICE, "[10.96.0.1]", "[None]" },
-        { KIND_SERVICE, "10.96.0.1", "10.96.0.2" },
-        { KIND_SERVICE, "[192.0.2.1]", "[]" },
-        { KIND_SERVICE, "VIP", "Proxy" },
-        { KIND_SERVICE, "name: http", "name: web" },
-        { KIND_SERVICE, "port: 80", "port: 81" },
-        { KIND_SERVICE, "30080", "30081" },
-        { KIND_SERVICE, "TCP", "UDP" },
-        { KIND_SERVICE, "protocol: TCP}", "protocol: TCP}, {port: 90}" },
-        { KIND_SERVICE, "loadBalancerClass: c", "loadBalancerClass: d" },
-        { KIND_SERVICE, "loadBalancerClass: c", "loadBalancerClass: null" },
-        { KIND_SERVICE, "externalTrafficPolicy: Local", "externalTrafficPolicy: Cluster" },
-        { KIND_SERVICE, "internalTrafficPolicy: Cluster", "internalTrafficPolicy: Local" },
-        { KIND_ENDPOINT_SLICE, "service-name: web", "service-name: db" },
-        { KIND_ENDPOINT_SLICE, "labels: {", "labels: {service.kubernetes.io/headless: \"\", " },
-        { KIND_ENDPOINT_SLICE, "IPv4", "FQDN" },
-        { KIND_ENDPOINT_SLICE, "name: http", "name: web" },
-        { KIND_ENDPOINT_SLICE, "8080", "8081" },
-        { KIND_ENDPOINT_SLICE, "TCP", "SCTP" },
-        { KIND_ENDPOINT_SLICE, "protocol: TCP}", "protocol: TCP}, {port: 90}" },
-        { KIND_ENDPOINT_SLICE, "10.224.0.5", "10.224.0.6" },
-        { KIND_ENDPOINT_SLICE, "node-1", "node-2" },
-        { KIND_ENDPOINT_SLICE, "{ready: true", "{ready: false" },
-        { KIND_ENDPOINT_SLICE, "serving: true", "serving: false" },
-        { KIND_ENDPOINT_SLICE, "terminating: false", "terminating: true" },
-        { KIND_ENDPOINT_SLICE, "endpoints: [", "endpoints: [{addresses: [10.224.0.4]}, " },
-        { KIND_NODE, "192.0.2.11", "192.0.2.12" },
-        { KIND_NODE, "InternalIP", "Hostname" },
-        { KIND_NODE, "\"False\"", "\"True\"" },
-        { KIND_NODE, "name: a",
-          "name: a, labels: {node.kubernetes.io/exclude-from-external-load-balancers: x}" },
-        { KIND_NAMESPACE, "global", "local" },
-        { KIND_POD, "node-1", "node-2" },
-        { KIND_POD, "hostNetwork: false", "hostNetwork: true" },
-        { KIND_POD, "Running", "Failed" },
-        { KIND_POD, "10.224.0.5", "10.224.0.6" },
-        { KIND_POD, "{ip: 10.224.0.5}", "" },
-        { KIND_ADDRESS_POOL, "blockSizeBits: 4", "blockSizeBits: 3" },
-        { KIND_ADDRESS_POOL, "10.0.0.0", "10.0.1.0" },
-        { KIND_ADDRESS_POOL, "fd00::/", "fd01::/" },
-        { KIND_ADDRESS_POOL, "subnets: [", "subnets: [{ipv4: 10.9.0.0/24}, " },
-        { KIND_ADDRESS_BLOCK, "index: 7", "index: 8" },
-        { KIND_ADDRESS_BLOCK, "10.0.0.0", "10.0.0.32" },
-        { KIND_ADDRESS_BLOCK, "fd00::/", "fd01::/" },
-        { KIND_ADDRESS_BLOCK, "pool: default", "pool: global" },
-        { KIND_ADDRESS_BLOCK, "node-1", "node-2" },
-        { KIND_ADDRESS_BLOCK, "\"true\"", "\"false\"" },
-        { KIND_EGRESS, "10.0.0.0/8", "10.0.0.0/9" },
-        { KIND_EGRESS, "10.0.0.0/8", "10.0.0.0/8, 11.0.0.0/8" },
-        { KIND_EGRESS, "replicas: 2", "replicas: 3" },
-        { KIND_EGRESS, "Auto: true", "Auto: false" },
-    };
     for (size_t i = 0; i < ARRAY_SIZE(edits); i++) {
         const char *text = samples[edits[i].kind].text;
         char edited[1024];

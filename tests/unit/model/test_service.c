@@ -44,9 +44,11 @@ static void reads_what_kubectl_prints(void **state)
         "  clusterIPs: [10.96.0.10, \"fd00:96::a\"]\n"
         "  externalIPs: [192.0.2.7]\n"
         "  externalTrafficPolicy: Local\n"
+        "  healthCheckNodePort: 30099\n"
         "  internalTrafficPolicy: Cluster\n"
         "  ipFamilies: [IPv4, IPv6]\n"
         "  loadBalancerClass: example.com/lb\n"
+        "  loadBalancerSourceRanges: [198.51.100.0/24]\n"
         "  ports:\n"
         "  - {appProtocol: http, name: http, nodePort: 30080, port: 80, protocol: TCP, targetPort: "
         "8080}\n"
@@ -91,6 +93,9 @@ static void reads_what_kubectl_prints(void **state)
     assert_false(service->headless_label);
     assert_false(service->announce);
     assert_int_equal(service->route_class, 29);
+    assert_int_equal(service->health_check_node_port, 30099);
+    assert_int_equal(service->source_range_count, 1);
+    assert_int_equal(service->affinity_seconds, 0);
 }
 
 static void fills_in_defaults(void **state)
@@ -113,6 +118,8 @@ static void fills_in_defaults(void **state)
     assert_null(service->proxy_name);
     assert_true(service->announce);
     assert_int_equal(service->route_class, -1);
+    assert_int_equal(service->health_check_node_port, 0);
+    assert_int_equal(service->source_range_count, 0);
 }
 
 static void headless_is_none_or_nothing_to_serve(void **state)
@@ -182,6 +189,75 @@ static void skips_bad_addresses_one_by_one(void **state)
     assert_address(service, 3, "10.0.0.1", ADDRESS_LOAD_BALANCER, true);
 }
 
+static void assert_range(const struct service *service, uint32_t i, const char *expected)
+{
+    char text[PREFIX_STRLEN];
+    assert_true(i < service->source_range_count);
+    assert_string_equal(prefix_str(&service->source_ranges[i], text), expected);
+}
+
+static void skips_bad_ranges_one_by_one(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded = decode_yaml(SERVICE_HEAD "spec:\n"
+                                                                  "  loadBalancerSourceRanges:\n"
+                                                                  "  - \" 198.51.100.0/24\\t\"\n"
+                                                                  "  - 10.0.0.1\n" /* 7 */
+                                                                  "  - 10.1.2.3/8\n"
+                                                                  "  - null\n"
+                                                                  "  - \"  \"\n"
+                                                                  "  - 010.001.0.0/16\n"
+                                                                  "  - 2001:db8::/32\n"
+                                                                  "  ports: [{port: 80}]\n");
+    assert_decoded(&decoded, 4);
+    assert_fault(&decoded.warnings, "test:7:5", "\"10.0.0.1\" is not a CIDR; skipped");
+    assert_fault(&decoded.warnings, "test:8:5", "beyond its length; read as 10.0.0.0/8");
+    assert_fault(&decoded.warnings, "test:9:5", "is not a CIDR");
+    assert_fault(&decoded.warnings, "test:10:5", "is not a CIDR");
+    const struct service *service = to_service(decoded.object);
+    assert_int_equal(service->source_range_count, 4);
+    assert_range(service, 0, "198.51.100.0/24");
+    assert_range(service, 1, "10.0.0.0/8");
+    assert_range(service, 2, "10.1.0.0/16");
+    assert_range(service, 3, "2001:db8::/32");
+
+    char text[512];
+    snprintf(text, sizeof(text),
+             SERVICE_HEAD
+             "spec: {ports: [{port: 80}], loadBalancerSourceRanges: [\" %0100d/0 \"]}\n",
+             0);
+    AUTODECODED struct decoded none = decode_yaml(text);
+    assert_decoded(&none, 2);
+    assert_fault(&none.warnings, "test:4:55", "no usable range: open to all sources");
+    assert_int_equal(to_service(none.object)->source_range_count, 0);
+}
+
+static void affinity_has_a_default(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        uint32_t seconds;
+    } cases[] = {
+        { "sessionAffinity: None", 0 },
+        { "sessionAffinity: null", 0 },
+        { "sessionAffinity: ClientIP", 10800 },
+        { "sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: null}", 10800 },
+        { "sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 1}}", 1 },
+        { "sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 86400}}",
+          86400 },
+        { "sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}", 0 },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text), SERVICE_HEAD "spec: {ports: [{port: 80}], %s}\n",
+                 cases[i].spec);
+        AUTODECODED struct decoded decoded = decode_yaml(text);
+        assert_decoded(&decoded, 0);
+        assert_int_equal(to_service(decoded.object)->affinity_seconds, cases[i].seconds);
+    }
+}
+
 static void a_bad_cluster_ip_does_not_make_it_headless(void **state)
 {
     (void)state;
@@ -244,6 +320,15 @@ static void refuses_what_decides_about_packets(void **state)
         { "spec: {externalTrafficPolicy: local}\n", "test:4:31", "expected Cluster or Local" },
         { "spec: {internalTrafficPolicy: [Local]}\n", "test:4:31", "expected a single value" },
         { "spec: {loadBalancerClass: {}}\n", "test:4:27", "expected a single value" },
+        { "spec: {sessionAffinity: clientip}\n", "test:4:25", "expected None or ClientIP" },
+        { "spec: {sessionAffinityConfig: {clientIP: {timeoutSeconds: 0}}}\n", "test:4:59",
+          "timeoutSeconds" },
+        { "spec: {sessionAffinityConfig: {clientIP: {timeoutSeconds: 86401}}}\n", "test:4:59",
+          "timeoutSeconds" },
+        { "spec: {healthCheckNodePort: 65536}\n", "test:4:29", "healthCheckNodePort" },
+        { "spec: {loadBalancerSourceRanges: 10.0.0.0/8}\n", "test:4:34", "expected a list" },
+        { "spec: {loadBalancerSourceRanges: [{}], ports: []}\n", "test:4:35",
+          "expected a single value" },
         { "spec: {clusterIPs: 10.96.0.1}\n", "test:4:20", "expected a list" },
         { "spec: {externalIPs: [[10.0.0.1]]}\n", "test:4:22", "expected a single value" },
         { "spec: {}\nstatus: {loadBalancer: {ingress: {ip: 10.0.0.1}}}\n", "test:5:34",
@@ -374,6 +459,8 @@ int main(void)
         cmocka_unit_test(fills_in_defaults),
         cmocka_unit_test(headless_is_none_or_nothing_to_serve),
         cmocka_unit_test(skips_bad_addresses_one_by_one),
+        cmocka_unit_test(skips_bad_ranges_one_by_one),
+        cmocka_unit_test(affinity_has_a_default),
         cmocka_unit_test(a_bad_cluster_ip_does_not_make_it_headless),
         cmocka_unit_test(normalises_and_unites_addresses),
         cmocka_unit_test(refuses_what_decides_about_packets),

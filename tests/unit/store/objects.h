@@ -43,6 +43,23 @@ static inline struct object *make_service(const char *name, int64_t created_ms,
     return &service->object;
 }
 
+/* Gives a service node ports, in the order of its ports; 0: none. */
+static inline struct object *with_node_ports(struct object *object, const uint16_t *node_ports,
+                                             uint32_t count)
+{
+    struct service *service = (struct service *)object;
+    struct service_port *ports = arena_alloc_array(object->arena, count, sizeof(*ports));
+    for (uint32_t i = 0; i < count; i++) {
+        ports[i] = (struct service_port){ .name = "",
+                                          .protocol = i % 2 ? PROTOCOL_UDP : PROTOCOL_TCP,
+                                          .port = 80,
+                                          .node_port = node_ports[i] };
+    }
+    service->ports = ports;
+    service->port_count = count;
+    return object;
+}
+
 /* A slice in namespace "n" with one port, whose number stands for its content. */
 static inline struct object *make_slice(const char *name, const char *service, uint16_t port)
 {

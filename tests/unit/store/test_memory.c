@@ -30,14 +30,15 @@ static char *describe(struct store *store)
             text_addf(&text, " %s", services[j]->object.name);
         text_add(&text, "\n");
     }
-    size_t slices;
+    size_t slices, on_port;
+    (void)store_services_on(store, PROTOCOL_TCP, 30080, &on_port);
     (void)store_slices_of(store, "n", "web", &slices);
     change_list changes;
     assert_int_equal(store_changes(store, &changes), 0);
     ip_list known;
     assert_int_equal(store_addresses(store, &known), 0);
-    text_addf(&text, "%zu slices, %zu changes, %zu addresses, %zu services\n", slices,
-              changes.count, known.count, store_count(store, KIND_SERVICE));
+    text_addf(&text, "%zu slices, %zu on the port, %zu changes, %zu addresses, %zu services\n",
+              slices, on_port, changes.count, known.count, store_count(store, KIND_SERVICE));
     vec_done(&changes);
     vec_done(&known);
     return text_take(&text);
@@ -94,6 +95,13 @@ static int put_behind(struct store *store, int successes)
     return put(store, "d", make_service("a", 9, "10.0.0.1"), successes);
 }
 
+static int put_node_port(struct store *store, int successes)
+{
+    const uint16_t node_port = 30080;
+    struct object *object = make_service("d", 5, "10.0.0.4 10.0.0.5");
+    return put(store, "b", with_node_ports(object, &node_port, 1), successes);
+}
+
 static int put_slice(struct store *store, int successes)
 {
     return put(store, "b", make_slice("web-2", "web", 1), successes);
@@ -121,8 +129,9 @@ static void whole_or_not_at_all(void **state)
         int (*operation)(struct store *store, int successes);
         int result, least_failures;
     } cases[] = {
-        { put_new, 1, 4 },   { put_over, 1, 3 }, { put_before, 1, 2 },   { put_behind, 0, 1 },
-        { put_slice, 1, 3 }, { put_node, 1, 3 }, { remove_first, 1, 1 }, { remove_only, 1, 0 },
+        { put_new, 1, 4 },    { put_over, 1, 3 },      { put_before, 1, 2 },
+        { put_behind, 0, 1 }, { put_node_port, 1, 5 }, { put_slice, 1, 3 },
+        { put_node, 1, 3 },   { remove_first, 1, 1 },  { remove_only, 1, 0 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int failures = 0;

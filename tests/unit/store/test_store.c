@@ -126,6 +126,38 @@ static void an_equal_put_only_moves_the_place(void **state)
     assert_ptr_equal(store_services_at(store, &ip, &count)[0], again);
 }
 
+static void assert_services_on(const struct store *store, enum protocol protocol, uint16_t port,
+                               const char *expected)
+{
+    size_t count;
+    char names[256] = "";
+    const struct service *const *services = store_services_on(store, protocol, port, &count);
+    for (size_t i = 0; i < count; i++) {
+        strcat(names, i ? " " : "");
+        strcat(names, services[i]->object.name);
+    }
+    assert_string_equal(names, expected);
+}
+
+static void services_by_node_port_in_precedence(void **state)
+{
+    (void)state;
+    CLEANUP(store_freep) struct store *store = store_new();
+    const uint16_t none[] = { 0, 0, 0 }, some[] = { 0, 30053, 30080 }, same[] = { 30080, 0, 30080 };
+    store_put(store, "f", with_node_ports(make_service("a", 3, ""), none, 3));
+    store_put(store, "f", with_node_ports(make_service("b", 2, ""), some, 3));
+    store_put(store, "f", with_node_ports(make_service("c", 1, ""), same, 3));
+    assert_services_on(store, PROTOCOL_TCP, 30080, "c b");
+    assert_services_on(store, PROTOCOL_UDP, 30080, "");
+    assert_services_on(store, PROTOCOL_UDP, 30053, "b");
+    assert_services_on(store, PROTOCOL_TCP, 0, "");
+    store_put(store, "f", with_node_ports(make_service("c", 1, ""), none, 3));
+    assert_services_on(store, PROTOCOL_TCP, 30080, "b");
+    store_remove(store, "f", KIND_SERVICE, "n", "b");
+    assert_services_on(store, PROTOCOL_TCP, 30080, "");
+    assert_services_on(store, PROTOCOL_UDP, 30053, "");
+}
+
 static void services_by_address_in_precedence(void **state)
 {
     (void)state;
@@ -333,6 +365,7 @@ int main(void)
         cmocka_unit_test(the_first_origin_counts),
         cmocka_unit_test(an_equal_successor_is_no_change),
         cmocka_unit_test(an_equal_put_only_moves_the_place),
+        cmocka_unit_test(services_by_node_port_in_precedence),
         cmocka_unit_test(services_by_address_in_precedence),
         cmocka_unit_test(slices_by_service),
         cmocka_unit_test(changes_tell_before_and_after),
