@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One service's claim on one address: is it served, may this node announce it, and which of its
- * ports have usable endpoints.
+ * The services' claims on one address: which are there, are they served, whose is a port, may this
+ * node announce them, and which of their ports have usable endpoints.
  *
- * Called by routes.c only, which decides between the services that share an address. The rules are
- * those of kube-proxy for what is served, and of the well-known labels and conditions for what a
- * node may attract.
+ * Called by the route planner and the NAT planner, which must not differ in any of it. The rules
+ * are those of kube-proxy for what is served, and of the well-known labels and conditions for what
+ * a node may attract.
  */
 #include "plan/claim.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "model/node.h"
+#include "plan/endpoints.h"
 
-static bool in_ranges(const prefix_list *ranges, const struct ip *ip)
+bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip)
 {
     vec_each(const struct prefix, range, ranges) {
         if (prefix_contains(range, ip))
@@ -58,6 +60,15 @@ static bool is_cluster_ip(const struct store *store, const struct ip *ip)
     return false;
 }
 
+enum address_reason claim_service(const struct config *config, const struct service *service)
+{
+    if (service->type == SERVICE_EXTERNAL_NAME)
+        return REASON_WRONG_TYPE;
+    if (service->headless)
+        return REASON_HEADLESS;
+    return is_our_proxys(config, service) ? REASON_ANNOUNCED : REASON_OTHER_PROXY;
+}
+
 enum address_reason claim_served(const struct route_facts *facts, const struct service *service,
                                  const struct service_address *address)
 {
@@ -66,10 +77,9 @@ enum address_reason claim_served(const struct route_facts *facts, const struct s
 
     if (!has_address_type(service, address->origin))
         return REASON_WRONG_TYPE;
-    if (service->headless)
-        return REASON_HEADLESS;
-    if (!is_our_proxys(config, service))
-        return REASON_OTHER_PROXY;
+    enum address_reason reason = claim_service(config, service);
+    if (reason != REASON_ANNOUNCED)
+        return reason;
     if (ip_is_special(ip))
         return REASON_SPECIAL;
 
@@ -77,19 +87,63 @@ enum address_reason claim_served(const struct route_facts *facts, const struct s
     case ADDRESS_CLUSTER:
         return REASON_ANNOUNCED;
     case ADDRESS_EXTERNAL:
-        if (in_ranges(&config->services.service_cidrs, ip) || is_cluster_ip(facts->store, ip))
+        if (claim_in_ranges(&config->services.service_cidrs, ip) || is_cluster_ip(facts->store, ip))
             return REASON_IN_SERVICE_CIDR;
-        return in_ranges(&config->services.external_ips, ip) ? REASON_ANNOUNCED
-                                                             : REASON_OUTSIDE_RANGES;
+        return claim_in_ranges(&config->services.external_ips, ip) ? REASON_ANNOUNCED
+                                                                   : REASON_OUTSIDE_RANGES;
     case ADDRESS_LOAD_BALANCER:
         if (address->proxy_mode)
             return REASON_PROXY_MODE;
         if (config->services.load_balancer_ips.count &&
-            !in_ranges(&config->services.load_balancer_ips, ip))
+            !claim_in_ranges(&config->services.load_balancer_ips, ip))
             return REASON_OUTSIDE_RANGES;
         return REASON_ANNOUNCED;
     }
     return REASON_WRONG_TYPE;
+}
+
+int claim_candidates(const struct route_facts *facts, const struct ip *ip, candidate_list *list)
+{
+    size_t count;
+    const struct service *const *services = store_services_at(facts->store, ip, &count);
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < services[i]->address_count; j++) {
+            const struct service_address *address = &services[i]->addresses[j];
+            if (!ip_equal(&address->ip, ip))
+                continue;
+            struct candidate candidate = {
+                .service = services[i],
+                .address = address,
+                .reason = claim_served(facts, services[i], address),
+            };
+            if (vec_push(list, candidate) < 0)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static bool has_port(const struct service *service, enum protocol protocol, uint16_t port)
+{
+    for (uint32_t i = 0; i < service->port_count; i++) {
+        if (service->ports[i].protocol == protocol && service->ports[i].port == port)
+            return true;
+    }
+    return false;
+}
+
+const struct service *claim_port_owner(const candidate_list *list, const struct candidate *until,
+                                       enum protocol protocol, uint16_t port)
+{
+    vec_each(const struct candidate, older, list) {
+        if (older == until)
+            return NULL;
+        if ((until && older->service == until->service) || older->reason < REASON_PORTS_TAKEN)
+            continue;
+        if (has_port(older->service, protocol, port))
+            return older->service;
+    }
+    return NULL;
 }
 
 /* An empty loadBalancerClass in the configuration stands for services that name none. */
@@ -133,42 +187,27 @@ enum address_reason claim_announceable(const struct route_facts *facts,
     return REASON_ANNOUNCED;
 }
 
-static bool slice_has_port(const struct endpoint_slice *slice, const struct service_port *port)
+struct port_use {
+    struct port_endpoints ready, leaving;
+};
+
+static int note_usable(void *context, const struct usable *usable)
 {
-    for (uint32_t i = 0; i < slice->port_count; i++) {
-        const struct slice_port *candidate = &slice->ports[i];
-        if (candidate->port && candidate->protocol == port->protocol &&
-            strcmp(candidate->name, port->name) == 0)
-            return true;
-    }
-    return false;
+    struct port_use *use = context;
+    struct port_endpoints *set = usable->endpoint->ready ? &use->ready : &use->leaving;
+    set->anywhere = true;
+    set->local |= usable->local;
+    return 0;
 }
 
 struct port_endpoints claim_port_endpoints(const struct route_facts *facts,
                                            const struct service *service,
                                            const struct service_port *port, uint8_t family)
 {
-    struct port_endpoints ready = { 0 }, leaving = { 0 };
-    size_t count;
-    const struct endpoint_slice *const *slices =
-        store_slices_of(facts->store, service->object.namespace, service->object.name, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        const struct endpoint_slice *slice = slices[i];
-        if (slice->headless_label || slice->family != family || !slice_has_port(slice, port))
-            continue;
-        for (uint32_t j = 0; j < slice->endpoint_count; j++) {
-            const struct endpoint *endpoint = &slice->endpoints[j];
-            bool local = strcmp(endpoint->node_name, facts->config->node) == 0;
-            struct port_endpoints *set = endpoint->ready ? &ready : &leaving;
-            if (!endpoint->ready && !(endpoint->serving && endpoint->terminating))
-                continue;
-            set->anywhere = true;
-            set->local |= local;
-        }
-    }
+    struct port_use use = { 0 };
+    (void)endpoints_each(facts, service, port, family, note_usable, &use);
     return (struct port_endpoints){
-        .anywhere = ready.anywhere || leaving.anywhere,
-        .local = ready.local || leaving.local,
+        .anywhere = use.ready.anywhere || use.leaving.anywhere,
+        .local = use.ready.local || use.leaving.local,
     };
 }

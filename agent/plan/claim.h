@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges one service's claim on one address. Internal to plan/. */
+/* Judges the services' claims on one address. Internal to plan/. */
 #pragma once
 
 #include "base/fault.h"
@@ -12,6 +12,29 @@ struct candidate {
     enum address_reason reason;
     uint32_t ports, forwarding;
 };
+
+typedef VEC(struct candidate) candidate_list;
+
+/*
+ * All services that name the address, in order of precedence, each with what claim_served() says.
+ * The caller ends with vec_done(), after -ENOMEM too.
+ */
+int claim_candidates(const struct route_facts *facts, const struct ip *ip, candidate_list *list);
+
+/*
+ * The first service before `until` that is served here and has the port, or NULL. A service never
+ * takes a port from itself: `until`'s own is left out. NULL for `until` asks them all.
+ */
+const struct service *claim_port_owner(const candidate_list *list, const struct candidate *until,
+                                       enum protocol protocol, uint16_t port);
+
+/*
+ * Whether a proxy serves anything of the service: REASON_WRONG_TYPE (it is another name only),
+ * REASON_HEADLESS, REASON_OTHER_PROXY, or REASON_ANNOUNCED if nothing is against.
+ */
+enum address_reason claim_service(const struct config *config, const struct service *service);
+
+bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip);
 
 /*
  * Whether a proxy serves this address for this service at all, by the service's own fields and the

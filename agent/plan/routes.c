@@ -66,48 +66,6 @@ const char *address_reason_text(enum address_reason reason)
     return reasons[reason].text;
 }
 
-typedef VEC(struct candidate) candidate_list;
-
-static int collect_candidates(const struct route_facts *facts, const struct ip *ip,
-                              candidate_list *list)
-{
-    size_t count;
-    const struct service *const *services = store_services_at(facts->store, ip, &count);
-    for (size_t i = 0; i < count; i++) {
-        for (uint32_t j = 0; j < services[i]->address_count; j++) {
-            const struct service_address *address = &services[i]->addresses[j];
-            if (!ip_equal(&address->ip, ip))
-                continue;
-            struct candidate candidate = {
-                .service = services[i],
-                .address = address,
-                .reason = claim_served(facts, services[i], address),
-            };
-            if (vec_push(list, candidate) < 0)
-                return -ENOMEM;
-        }
-    }
-    return 0;
-}
-
-/* The older service that already serves this port of the address, or NULL. */
-static const struct service *port_owner(const candidate_list *list, const struct candidate *until,
-                                        const struct service_port *port)
-{
-    vec_each(const struct candidate, older, list) {
-        if (older == until)
-            return NULL;
-        if (older->service == until->service || older->reason < REASON_PORTS_TAKEN)
-            continue;
-        for (uint32_t i = 0; i < older->service->port_count; i++) {
-            const struct service_port *taken = &older->service->ports[i];
-            if (taken->protocol == port->protocol && taken->port == port->port)
-                return older->service;
-        }
-    }
-    return NULL;
-}
-
 static void port_taken_fault(struct faults *faults, const struct candidate *loser,
                              const struct service_port *port, const struct service *owner)
 {
@@ -131,7 +89,7 @@ static enum address_reason judge_ports(const struct route_facts *facts, const ca
 
     for (uint32_t i = 0; i < service->port_count; i++) {
         const struct service_port *port = &service->ports[i];
-        const struct service *owner = port_owner(list, candidate, port);
+        const struct service *owner = claim_port_owner(list, candidate, port->protocol, port->port);
         if (owner) {
             port_taken_fault(faults, candidate, port, owner);
             continue;
@@ -250,7 +208,7 @@ int plan_address(const struct route_facts *facts, const struct ip *address,
                  struct address_row **ret_row, struct faults *faults)
 {
     candidate_list list = {};
-    int r = collect_candidates(facts, address, &list);
+    int r = claim_candidates(facts, address, &list);
     bool may_announce = false;
 
     vec_each(struct candidate, candidate, &list) {
