@@ -6,7 +6,8 @@
  * left empty: no hold-down, no proofs of NAT (an address is announced on endpoints alone), no
  * addresses of interfaces. For people it prints from its own Plan document, so that both show the
  * same. Faults go to standard error and make the exit status EXIT_DIFFERS; the plan is printed
- * all the same, as the agent would act on what is good.
+ * all the same, as the agent would act on what is good. What NAT would do is shown whether or not
+ * services.enabled is set, but only then are its own faults ones of this node.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "agentctl/answer.h"
 #include "agentctl/output.h"
+#include "agentctl/plan_nat.h"
 #include "api/view.h"
 #include "source/manifest.h"
 
@@ -52,6 +54,8 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
 {
     CLEANUP(store_freep) struct store *store = store_new();
     CLEANUP(route_plan_done) struct route_plan plan;
+    CLEANUP(nat_rows_done) struct sorted nat = { 0 };
+    AUTOFAULTS struct faults unused = { 0 };
     AUTOTEXT struct text out = { 0 };
 
     route_plan_init(&plan);
@@ -63,9 +67,16 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
     store_conflicts(store, faults);
     const struct route_facts facts = { .store = store, .config = config };
     r = plan_routes(&facts, &plan, faults);
+    if (r == 0)
+        r = plan_nat(&facts, &nat, config->services.enabled ? faults : &unused);
     if (r < 0)
         return r;
-    const struct api_state state = { .config = config, .store = store, .plan = &plan };
+    const struct api_state state = {
+        .config = config,
+        .store = store,
+        .plan = &plan,
+        .nat = &nat,
+    };
     view_plan(&state, faults, &out);
     text_add_char(&out, '\n');
     *ret_document = text_take(&out);
@@ -128,6 +139,7 @@ static int print_plan(const struct ctl *ctl, char *document, int status)
     add_routes(&out, doc_get(answer.root, "routes"));
     add_rules(&out, doc_get(answer.root, "rules"));
     add_addresses(&out, ctl, doc_get(answer.root, "addresses"));
+    add_services(&out, doc_get(answer.root, "nat"));
     if (out.length == 0) {
         text_add(&out, "nothing: the manifests have no address, and no block of node ");
         add_clean(&out, field(answer.root, "node"));

@@ -14,6 +14,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "plan/nat.h"
 #include "plan/route_table.h"
 #include "plan/routes.h"
 #include "status/status.h"
@@ -27,6 +28,7 @@ struct api_state {
     const struct route_plan *plan;
     const struct sorted *installed; /* struct route */
     const struct sorted *rules;     /* struct rule */
+    const struct sorted *nat;       /* struct nat_row *; read by view_plan() only */
 };
 
 /* "starting", "healthy", "degraded", "failed". */
@@ -43,7 +45,7 @@ void view_faults(const struct api_state *state, struct text *out);
 void view_diff(const struct api_state *state, struct text *out);
 /* False if nothing is known of the address (no document is written then). */
 bool view_explain(const struct api_state *state, const struct ip *address, struct text *out);
-/* The kernel tables that the plan asks for, as lines of `ip route`. */
+/* The kernel tables that the plan asks for, as lines of `ip route`; and the plan of NAT. */
 void view_plan(const struct api_state *state, const struct faults *faults, struct text *out);
 
 /* Prometheus text format 0.0.4. */

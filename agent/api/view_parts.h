@@ -29,6 +29,9 @@ void write_block(struct json *json, const char *key, const struct api_state *sta
 /* The members of a claim, into an object that is open. */
 void write_claim(struct json *json, const struct claim *claim);
 
+/* "nat" of a Plan: rows of struct nat_row *. */
+void write_nat(struct json *json, const struct sorted *rows);
+
 /* "bgp" of a Status. */
 void write_bgp(struct json *json, const struct bird_status *bird);
 /* "peers" of an Explanation: to whom a prefix goes; `stands`: it is in the kernel for BIRD. */

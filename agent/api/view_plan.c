@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The document Plan: the kernel tables that a plan asks for, in the words of `ip route` and
- * `ip rule`, and every address with its reason. Written without a daemon by `agentctl plan`, so it
- * uses nothing of the state but plan and configuration.
+ * `ip rule`, every address with its reason, and what NAT serves. Written without a daemon by
+ * `agentctl plan`, so it uses nothing of the state but plan and configuration.
  *
  * The faults are those of one reading of the objects: they have no history, so "since" is null.
  */
@@ -75,6 +75,7 @@ void view_plan(const struct api_state *state, const struct faults *faults, struc
     for (size_t i = 0; i < state->plan->addresses.count; i++)
         write_address_route(&json, NULL, state, address_row_at(state->plan, i));
     json_end_array(&json);
+    write_nat(&json, state->nat);
     write_faults(&json, faults);
     view_end(&json);
 }

@@ -129,12 +129,34 @@ static void gather_list(struct decoder *decoder, const struct doc *list, gather_
     }
 }
 
+/*
+ * Addresses of ipMode Proxy go last (they are ingress addresses, as are the last of the others): of
+ * one that is there in both modes, a proxy serves the one that is its business.
+ */
+static void put_proxy_mode_last(struct gathered *gathered, struct service_address *scratch)
+{
+    uint32_t count = 0, kept = 0;
+    for (uint32_t i = 0; i < gathered->count; i++) {
+        if (gathered->addresses[i].proxy_mode)
+            scratch[count++] = gathered->addresses[i];
+        else
+            gathered->addresses[kept++] = gathered->addresses[i];
+    }
+    if (count)
+        memcpy(&gathered->addresses[kept], scratch, count * sizeof(*scratch));
+}
+
 /* Drops what an earlier address of the same origin says already. */
 static void unite_addresses(struct decoder *decoder, struct gathered *gathered)
 {
     AUTOFREE bool *marks = calloc(gathered->count + (size_t)1, sizeof(*marks));
-    if (!marks || mark_duplicates(gathered->addresses, gathered->count,
-                                  sizeof(*gathered->addresses), address_cmp, marks) < 0) {
+    AUTOFREE struct service_address *scratch =
+        calloc(gathered->count + (size_t)1, sizeof(*scratch));
+    if (scratch)
+        put_proxy_mode_last(gathered, scratch);
+    if (!marks || !scratch ||
+        mark_duplicates(gathered->addresses, gathered->count, sizeof(*gathered->addresses),
+                        address_cmp, marks) < 0) {
         decoder->no_memory = true;
         return;
     }

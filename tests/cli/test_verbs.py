@@ -413,6 +413,9 @@ rules:
 addresses:
   10.0.0.1/32 default/web: announced
   10.96.0.1/32 default/web: withheld, left out by services.advertise
+services:
+  10.0.0.1:80/TCP default/web loadBalancer: -> 10.224.0.3:8080, masqueraded
+  10.96.0.1:80/TCP default/web clusterIP: -> 10.224.0.3:8080, masqueraded from outside, node
 """
 
 
@@ -454,6 +457,9 @@ def test_plan_as_json(ctl, folder):
     assert document["routes"][0] == {"table": 119, "entry": "blackhole 10.0.0.1/32 proto 31"}
     assert document["rules"] == ["1990: not from all iif lo lookup 120 proto 33 (IPv4)"]
     assert "installed" not in document["addresses"][0]
+    assert [frontend["address"] for frontend in document["nat"][0]["frontends"]] == [
+        "10.0.0.1", "10.96.0.1"
+    ]
     assert document["faults"] == []
 
 

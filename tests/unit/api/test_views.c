@@ -313,10 +313,12 @@ static void test_explain_unknown(void **state)
 static void test_plan_needs_no_agent(void **state)
 {
     struct made_state *made = *state;
+    const struct sorted nat = SORTED(struct nat_row *, nat_row_cmp);
     const struct api_state offline = {
         .config = made->config,
         .store = made->store,
         .plan = &made->plan,
+        .nat = &nat,
     };
     AUTOFAULTS struct faults faults = { 0 };
     AUTOTEXT struct text out = { 0 };
@@ -341,9 +343,81 @@ static void test_plan_needs_no_agent(void **state)
                "'guarded':true,'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
                "'origin':'loadBalancer','reason':'announced','reasonText':'announced','ports':2,"
                "'forwarding':1}]},");
-    assert_non_null(strstr(text_str(&out), "\"faults\":[{\"subsystem\":\"plan\",\"group\":\"\","
-                                           "\"place\":\"a.yaml:1:2\",\"message\":\"is broken\","
-                                           "\"remedy\":\"mend it\",\"since\":null}]}"));
+    assert_non_null(strstr(text_str(&out),
+                           "],\"nat\":[],\"faults\":[{\"subsystem\":\"plan\",\"group\":\"\","
+                           "\"place\":\"a.yaml:1:2\",\"message\":\"is broken\","
+                           "\"remedy\":\"mend it\",\"since\":null}]}"));
+}
+
+/* One Service in both families, each with what the other has not. */
+static void test_plan_of_nat(void **state)
+{
+    struct made_state *made = *state;
+    struct nat_endpoint near = { .port = 8080 }, far = { .port = 8080 };
+    struct prefix ranges[2];
+    struct ip vip, six;
+    assert_int_equal(ip_parse("10.244.1.5", &near.ip), 0);
+    assert_int_equal(ip_parse("fd00::5", &far.ip), 0);
+    assert_int_equal(ip_parse("198.51.100.1", &vip), 0);
+    assert_int_equal(ip_parse("fd00:96::1", &six), 0);
+    assert_int_equal(prefix_parse("10.0.0.0/8", &ranges[0]), 0);
+    assert_int_equal(prefix_parse("203.0.113.0/24", &ranges[1]), 0);
+    struct nat_port ports[] = {
+        { .name = (char *)"http", .sets[NAT_CLUSTER_SET] = { &near, 1, 1 } },
+        { .name = (char *)"", .sets[NAT_CLUSTER_SET] = { &far, 1, 1 } },
+    };
+    const struct nat_outcome forward = { .set = NAT_CLUSTER_SET, .masquerade = true };
+    const struct nat_outcome drop = { NAT_DROP, NAT_NO_LOCAL_ENDPOINTS, NAT_LOCAL_SET, false };
+    struct nat_frontend frontends[] = {
+        { vip, PROTOCOL_TCP, 80, NAT_LOAD_BALANCER, 0, { drop, forward, forward } },
+        { six, PROTOCOL_UDP, 53, NAT_CLUSTER_IP, 0, { forward, forward, forward } },
+    };
+    struct nat_row row = {
+        .namespace = (char *)"default",
+        .name = (char *)"web",
+        .affinity_seconds = 60,
+        .health_check_node_port = 30099,
+        .family_count = 2,
+        .families = { { .family = IP_V4,
+                        .local_ready = 3,
+                        .ports = { &ports[0], 1, 1 },
+                        .frontends = { &frontends[0], 1, 1 },
+                        .source_ranges = { ranges, 2, 2 },
+                        .admits_itself = true },
+                      { .family = IP_V6,
+                        .ports = { &ports[1], 1, 1 },
+                        .frontends = { &frontends[1], 1, 1 } } },
+    };
+    struct sorted nat = SORTED(struct nat_row *, nat_row_cmp);
+    const struct nat_row *rows = &row;
+    assert_int_equal(sorted_put(&nat, &rows), 0);
+    const struct api_state offline = {
+        .config = made->config,
+        .store = made->store,
+        .plan = &made->plan,
+        .nat = &nat,
+    };
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text out = { 0 };
+    view_plan(&offline, &faults, &out);
+    sorted_done(&nat);
+    AUTOTEXT struct text tail = { 0 };
+    text_add(&tail,
+             strstr(text_str(&out), "{\"namespace\":\"default\",\"name\":\"web\",\"family\""));
+#define SIX "{'verdict':'forward','reason':'none','endpoints':['[fd00::5]:8080'],'masquerade':true}"
+#define FOUR \
+    "{'verdict':'forward','reason':'none','endpoints':['10.244.1.5:8080'],'masquerade':true}"
+    assert_document(
+        &tail, "{'namespace':'default','name':'web','family':4,'healthCheckNodePort':{'port':30099,"
+               "'localReady':3},'affinitySeconds':60,'frontends':[{'address':'198.51.100.1',"
+               "'port':80,'protocol':'TCP','kind':'loadBalancer','portName':'http',"
+               "'sourceRanges':['10.0.0.0/8','198.51.100.1/32','203.0.113.0/24'],"
+               "'from':{'outside':{'verdict':'drop','reason':'no-local-endpoints',"
+               "'endpoints':[],'masquerade':false},'pod':" FOUR ",'node':" FOUR "}}]},"
+               "{'namespace':'default','name':'web','family':6,'healthCheckNodePort':{'port':30099,"
+               "'localReady':0},'affinitySeconds':60,'frontends':[{'address':'fd00:96::1',"
+               "'port':53,'protocol':'UDP','kind':'clusterIP','portName':'','sourceRanges':null,"
+               "'from':{'outside':" SIX ",'pod':" SIX ",'node':" SIX "}}]}],'faults':[]}");
 }
 
 static void test_nothing_at_all(void **state)
@@ -378,6 +452,7 @@ int main(void)
         WITH_STATE(test_explain_block),
         WITH_STATE(test_explain_unknown),
         WITH_STATE(test_plan_needs_no_agent),
+        WITH_STATE(test_plan_of_nat),
         WITH_STATE(test_nothing_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -289,6 +289,31 @@ static void normalises_and_unites_addresses(void **state)
     assert_address(service, 4, "192.0.2.9", ADDRESS_LOAD_BALANCER, false);
 }
 
+/* Whatever comes first in the list. */
+static void of_both_modes_vip_counts(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {
+        "{ip: 10.0.0.1, ipMode: Proxy}, {ip: 10.0.0.1}, {ip: 10.0.0.2}",
+        "{ip: 10.0.0.1}, {ip: 10.0.0.1, ipMode: Proxy}, {ip: 10.0.0.2}",
+        "{ip: 10.0.0.1, ipMode: Proxy}, {ip: 10.0.0.1, ipMode: VIP}, {ip: 10.0.0.2, ipMode: VIP}",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 SERVICE_HEAD "spec: {clusterIP: 10.96.0.1, ports: [{port: 80}]}\n"
+                              "status: {loadBalancer: {ingress: [%s]}}\n",
+                 lists[i]);
+        AUTODECODED struct decoded decoded = decode_yaml(text);
+        assert_decoded(&decoded, 0);
+        const struct service *service = to_service(decoded.object);
+        assert_int_equal(service->address_count, 3);
+        assert_address(service, 0, "10.96.0.1", ADDRESS_CLUSTER, false);
+        assert_address(service, 1, "10.0.0.1", ADDRESS_LOAD_BALANCER, false);
+        assert_address(service, 2, "10.0.0.2", ADDRESS_LOAD_BALANCER, false);
+    }
+}
+
 static void refuses_what_decides_about_packets(void **state)
 {
     (void)state;
@@ -463,6 +488,7 @@ int main(void)
         cmocka_unit_test(affinity_has_a_default),
         cmocka_unit_test(a_bad_cluster_ip_does_not_make_it_headless),
         cmocka_unit_test(normalises_and_unites_addresses),
+        cmocka_unit_test(of_both_modes_vip_counts),
         cmocka_unit_test(refuses_what_decides_about_packets),
         cmocka_unit_test(same_port_of_two_protocols_is_fine),
         cmocka_unit_test(names_every_error_at_once),

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * "nat" of the document Plan: each Service in each family, with its frontends and what happens to
+ * a new flow from outside, from a pod and from the node. Endpoints stand in each outcome in full,
+ * so that nobody has to look anything up; who reads by machine wants just that.
+ */
+#include "api/view_parts.h"
+
+static void write_endpoint(struct json *json, const struct nat_endpoint *endpoint)
+{
+    const char *format = endpoint->ip.family == IP_V6 ? "[%s]:%u" : "%s:%u";
+    char address[IP_STRLEN];
+    json_stringf(json, NULL, format, ip_str(&endpoint->ip, address), endpoint->port);
+}
+
+static void write_outcome(struct json *json, const char *key, const struct nat_port *port,
+                          const struct nat_outcome *outcome)
+{
+    json_begin_object(json, key);
+    json_string(json, "verdict", nat_verdict_name(outcome->verdict));
+    json_string(json, "reason", nat_reason_name(outcome->reason));
+    json_begin_array(json, "endpoints");
+    if (outcome->verdict == NAT_FORWARD) {
+        vec_each(const struct nat_endpoint, endpoint, &port->sets[outcome->set])
+            write_endpoint(json, endpoint);
+    }
+    json_end_array(json);
+    json_bool(json, "masquerade", outcome->masquerade);
+    json_end_object(json);
+}
+
+static void write_range(struct json *json, const struct prefix *range)
+{
+    char buffer[PREFIX_STRLEN];
+    json_string(json, NULL, prefix_str(range, buffer));
+}
+
+/* The address itself takes its place in the order, unless a range has it already. */
+static void write_source_ranges(struct json *json, const struct nat_family *family,
+                                const struct nat_frontend *frontend)
+{
+    const struct prefix self = ip_host_prefix(&frontend->address);
+    bool wants_self = family->admits_itself;
+
+    if (frontend->kind != NAT_LOAD_BALANCER || family->source_ranges.count == 0) {
+        json_null(json, "sourceRanges");
+        return;
+    }
+    vec_each(const struct prefix, range, &family->source_ranges)
+        wants_self &= !prefix_contains(range, &frontend->address);
+    json_begin_array(json, "sourceRanges");
+    vec_each(const struct prefix, range, &family->source_ranges) {
+        if (wants_self && prefix_cmp(&self, range) < 0) {
+            write_range(json, &self);
+            wants_self = false;
+        }
+        write_range(json, range);
+    }
+    if (wants_self)
+        write_range(json, &self);
+    json_end_array(json);
+}
+
+static void write_frontend(struct json *json, const struct nat_family *family,
+                           const struct nat_frontend *frontend)
+{
+    const struct nat_port *port = &family->ports.items[frontend->port_index];
+    char address[IP_STRLEN];
+
+    json_begin_object(json, NULL);
+    json_string(json, "address", ip_str(&frontend->address, address));
+    json_int(json, "port", frontend->port);
+    json_string(json, "protocol", protocol_name(frontend->protocol));
+    json_string(json, "kind", nat_kind_name(frontend->kind));
+    json_string(json, "portName", port->name);
+    write_source_ranges(json, family, frontend);
+    json_begin_object(json, "from");
+    for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++)
+        write_outcome(json, nat_source_name(source), port, &frontend->from[source]);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+static void write_health(struct json *json, const struct nat_row *row,
+                         const struct nat_family *family)
+{
+    if (row->health_check_node_port == 0) {
+        json_null(json, "healthCheckNodePort");
+        return;
+    }
+    json_begin_object(json, "healthCheckNodePort");
+    json_int(json, "port", row->health_check_node_port);
+    json_int(json, "localReady", family->local_ready);
+    json_end_object(json);
+}
+
+static void write_family(struct json *json, const struct nat_row *row,
+                         const struct nat_family *family)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "namespace", row->namespace);
+    json_string(json, "name", row->name);
+    json_int(json, "family", family->family);
+    write_health(json, row, family);
+    if (row->affinity_seconds)
+        json_int(json, "affinitySeconds", row->affinity_seconds);
+    else
+        json_null(json, "affinitySeconds");
+    json_begin_array(json, "frontends");
+    vec_each(const struct nat_frontend, frontend, &family->frontends)
+        write_frontend(json, family, frontend);
+    json_end_array(json);
+    json_end_object(json);
+}
+
+void write_nat(struct json *json, const struct sorted *rows)
+{
+    json_begin_array(json, "nat");
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct nat_row *row = *(struct nat_row *const *)sorted_at(rows, i);
+        for (uint32_t j = 0; j < row->family_count; j++)
+            write_family(json, row, &row->families[j]);
+    }
+    json_end_array(json);
+}

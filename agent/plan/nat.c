@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The NAT planner: objects in, rows out; see nat.h for the contract.
+ *
+ * A Service is taken apart by family, since the families know nothing of each other: the IPv6
+ * addresses of a Service without IPv6 endpoints are refused while its IPv4 addresses serve. Each
+ * family gets its frontends (nat_frontends.c: what is served, and whose is the port), the endpoint
+ * sets of each port (nat_sets.c), and an outcome for each frontend and kind of source
+ * (nat_outcome.c: policies, short circuits, masquerading).
+ *
+ * Called by `agentctl plan`. Owns nothing between calls.
+ */
+#include "plan/nat.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "plan/claim.h"
+#include "plan/nat_parts.h"
+
+int nat_endpoint_cmp(const void *a, const void *b)
+{
+    const struct nat_endpoint *left = a, *right = b;
+    int r = ip_cmp(&left->ip, &right->ip);
+    return r ? r : CMP(left->port, right->port);
+}
+
+int nat_frontend_cmp(const void *a, const void *b)
+{
+    const struct nat_frontend *left = a, *right = b;
+    int r = ip_cmp(&left->address, &right->address);
+    r = r ? r : CMP(left->protocol, right->protocol);
+    return r ? r : CMP(left->port, right->port);
+}
+
+int nat_row_cmp(const void *a, const void *b)
+{
+    const struct nat_row *const *left = a, *const *right = b;
+    int r = strcmp((*left)->namespace, (*right)->namespace);
+    return r ? r : strcmp((*left)->name, (*right)->name);
+}
+
+static void family_done(struct nat_family *family)
+{
+    vec_each(struct nat_port, port, &family->ports) {
+        free(port->name);
+        for (size_t set = 0; set < NAT_SET_COUNT; set++)
+            vec_done(&port->sets[set]);
+    }
+    vec_done(&family->ports);
+    vec_done(&family->frontends);
+    vec_done(&family->source_ranges);
+}
+
+void nat_row_free(struct nat_row *row)
+{
+    if (!row)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(row->families); i++)
+        family_done(&row->families[i]);
+    free(row->namespace);
+    free(row->name);
+    free(row);
+}
+
+DEFINE_CLEANUP(struct nat_row *, nat_row_free);
+
+static int add_ports(const struct service *service, struct nat_family *family)
+{
+    for (uint32_t i = 0; i < service->port_count; i++) {
+        const struct service_port *from = &service->ports[i];
+        struct nat_port port = {
+            .name = strdup(from->name),
+            .protocol = from->protocol,
+            .port = from->port,
+            .node_port = from->node_port,
+        };
+        if (!port.name)
+            return -ENOMEM;
+        if (vec_push(&family->ports, port) < 0) {
+            free(port.name);
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int add_sets(const struct route_facts *facts, const struct service *service,
+                    struct nat_family *family)
+{
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < service->port_count; i++)
+        r = nat_port_sets(facts, service, &service->ports[i], family->family,
+                          &family->ports.items[i]);
+    return r;
+}
+
+static void add_outcomes(const struct config *config, const struct service *service,
+                         struct nat_family *family)
+{
+    vec_each(struct nat_frontend, frontend, &family->frontends) {
+        const struct nat_port *port = &family->ports.items[frontend->port_index];
+        for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++)
+            frontend->from[source] = nat_outcome(config, service, port, frontend->kind, source);
+    }
+}
+
+static void open_fault(struct faults *faults, const struct service *service, uint8_t family)
+{
+    AUTOFREE char *place =
+        text_format("Service %s/%s", service->object.namespace, service->object.name);
+    faults_add(faults, place ? place : "Service", "give a range of each family",
+               "no IPv%u range in loadBalancerSourceRanges: its IPv%u addresses are open to all",
+               family, family);
+}
+
+static bool has_kind(const struct nat_family *family, enum nat_kind kind)
+{
+    vec_each(const struct nat_frontend, frontend, &family->frontends) {
+        if (frontend->kind == kind)
+            return true;
+    }
+    return false;
+}
+
+static int range_cmp(const void *a, const void *b)
+{
+    return prefix_cmp(a, b);
+}
+
+static void unite_ranges(struct nat_family *family)
+{
+    size_t kept = 0;
+    vec_sort(&family->source_ranges, range_cmp);
+    vec_each(struct prefix, range, &family->source_ranges) {
+        if (kept == 0 || prefix_cmp(&family->source_ranges.items[kept - 1], range) != 0)
+            family->source_ranges.items[kept++] = *range;
+    }
+    family->source_ranges.count = kept;
+}
+
+/*
+ * The node's address inside the ranges lets the load balancer's own address in: where that is an
+ * address of the node, the kernel chooses it as the source of the node's own packets to it.
+ */
+static int add_source_ranges(const struct route_facts *facts, const struct service *service,
+                             struct nat_family *family, struct faults *faults)
+{
+    const struct ip *primary = nat_primary(facts, family->family);
+    if (service->source_range_count == 0 || !has_kind(family, NAT_LOAD_BALANCER))
+        return 0;
+    for (uint32_t i = 0; i < service->source_range_count; i++) {
+        const struct prefix *range = &service->source_ranges[i];
+        if (range->ip.family != family->family)
+            continue;
+        if (vec_push(&family->source_ranges, *range) < 0)
+            return -ENOMEM;
+        family->admits_itself |= primary && prefix_contains(range, primary);
+    }
+    if (family->source_ranges.count == 0)
+        open_fault(faults, service, family->family);
+    unite_ranges(family);
+    return 0;
+}
+
+static int fill_family(const struct route_facts *facts, const struct service *service,
+                       bool count_local, struct nat_family *family, struct faults *faults)
+{
+    int r = add_ports(service, family);
+    if (r == 0)
+        r = nat_frontends(facts, service, family, faults);
+    if (r < 0 || family->frontends.count == 0)
+        return r;
+    r = add_sets(facts, service, family);
+    if (r == 0)
+        r = add_source_ranges(facts, service, family, faults);
+    if (r == 0 && count_local)
+        r = nat_local_ready(facts, service, family->family, &family->local_ready);
+    if (r == 0)
+        add_outcomes(facts->config, service, family);
+    return r;
+}
+
+static int fill_row(const struct route_facts *facts, const struct service *service,
+                    struct nat_row *row, struct faults *faults)
+{
+    static const uint8_t families[] = { IP_V4, IP_V6 };
+    row->namespace = strdup(service->object.namespace);
+    row->name = strdup(service->object.name);
+    if (!row->namespace || !row->name)
+        return -ENOMEM;
+    row->affinity_seconds = service->affinity_seconds;
+    if (service->type == SERVICE_LOAD_BALANCER && service->external_local)
+        row->health_check_node_port = service->health_check_node_port;
+
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        struct nat_family *family = &row->families[row->family_count];
+        if (!nat_has_family(service, families[i]))
+            continue;
+        family->family = families[i];
+        int r = fill_family(facts, service, row->health_check_node_port != 0, family, faults);
+        if (r < 0)
+            return r;
+        if (family->frontends.count) {
+            row->family_count++;
+        } else {
+            family_done(family);
+            *family = (struct nat_family){ 0 };
+        }
+    }
+    return 0;
+}
+
+int plan_nat_service(const struct route_facts *facts, const struct service *service,
+                     struct nat_row **ret_row, struct faults *faults)
+{
+    CLEANUP(nat_row_freep) struct nat_row *row = NULL;
+    if (claim_service(facts->config, service) == REASON_ANNOUNCED) {
+        row = calloc(1, sizeof(*row));
+        int r = row ? fill_row(facts, service, row, faults) : -ENOMEM;
+        if (r < 0)
+            return r;
+    }
+    *ret_row = row && row->family_count ? TAKE_PTR(row) : NULL;
+    return 0;
+}
+
+void nat_rows_done(struct sorted *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        nat_row_free(*(struct nat_row **)sorted_at(rows, i));
+    sorted_done(rows);
+}
+
+int plan_nat(const struct route_facts *facts, struct sorted *ret_rows, struct faults *faults)
+{
+    struct sorted rows = SORTED(struct nat_row *, nat_row_cmp);
+    object_list services = { 0 };
+    int r = store_list(facts->store, KIND_SERVICE, &services);
+    vec_each(const struct object *, object, &services) {
+        CLEANUP(nat_row_freep) struct nat_row *row = NULL;
+        if (r == 0)
+            r = plan_nat_service(facts, to_service(*object), &row, faults);
+        if (r == 0 && row)
+            r = sorted_put(&rows, &row);
+        if (r == 0)
+            (void)TAKE_PTR(row);
+    }
+    vec_done(&services);
+    if (r < 0)
+        nat_rows_done(&rows);
+    else
+        *ret_rows = rows;
+    return r;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From a changed object to the Services whose NAT must be planned again; affected.c is the same for
+ * routes.
+ *
+ * A Service touches itself, those it shares an address or a node port with (the older one has the
+ * port, and a ClusterIP refuses an external IP), and, with an address of this node, those that have
+ * its ports as node ports. A slice touches its Service. Of Nodes only this one counts: its zone
+ * decides about hints, its addresses are those of every node port.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "plan/nat_parts.h"
+
+static int push_object(const struct object *object, nat_key_list *keys)
+{
+    return vec_push(keys, (struct nat_key){ object->namespace, object->name });
+}
+
+static int push_services(const struct service *const *services, size_t count, nat_key_list *keys)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (push_object(&services[i]->object, keys) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int push_on_node_port(const struct route_facts *facts, enum protocol protocol,
+                             uint16_t node_port, nat_key_list *keys)
+{
+    size_t count = 0;
+    const struct service *const *services =
+        node_port ? store_services_on(facts->store, protocol, node_port, &count) : NULL;
+    return push_services(services, count, keys);
+}
+
+static bool is_this_nodes(const struct route_facts *facts, const struct ip *ip)
+{
+    const struct node *node = nat_this_node(facts);
+    for (uint32_t i = 0; node && i < node->address_count; i++) {
+        if (ip_equal(&node->addresses[i], ip))
+            return true;
+    }
+    return false;
+}
+
+static int push_service(const struct route_facts *facts, const struct object *object,
+                        nat_key_list *keys)
+{
+    if (!object)
+        return 0;
+    const struct service *service = to_service(object);
+    bool on_node = false;
+    int r = push_object(object, keys);
+
+    for (uint32_t i = 0; r == 0 && i < service->address_count; i++) {
+        const struct ip *ip = &service->addresses[i].ip;
+        size_t count;
+        const struct service *const *services = store_services_at(facts->store, ip, &count);
+        r = push_services(services, count, keys);
+        on_node |= is_this_nodes(facts, ip);
+    }
+    for (uint32_t i = 0; r == 0 && i < service->port_count; i++) {
+        const struct service_port *port = &service->ports[i];
+        r = push_on_node_port(facts, port->protocol, port->node_port, keys);
+        if (r == 0 && on_node)
+            r = push_on_node_port(facts, port->protocol, port->port, keys);
+    }
+    return r;
+}
+
+static int push_slice(const struct object *object, nat_key_list *keys)
+{
+    if (!object || !*to_endpoint_slice(object)->service)
+        return 0;
+    return vec_push(keys,
+                    (struct nat_key){ object->namespace, to_endpoint_slice(object)->service });
+}
+
+static bool this_node_changed(const struct route_facts *facts, const struct change *change)
+{
+    static const struct node absent = { .zone = "" };
+    const struct object *any = change->after ? change->after : change->before;
+    if (strcmp(any->name, facts->config->node) != 0)
+        return false;
+    const struct node *before = change->before ? to_node(change->before) : &absent;
+    const struct node *after = change->after ? to_node(change->after) : &absent;
+    if (strcmp(before->zone, after->zone) != 0 || before->address_count != after->address_count ||
+        !ip_equal(&before->primary_v4, &after->primary_v4) ||
+        !ip_equal(&before->primary_v6, &after->primary_v6))
+        return true;
+    for (uint32_t i = 0; i < before->address_count; i++) {
+        if (!ip_equal(&before->addresses[i], &after->addresses[i]))
+            return true;
+    }
+    return false;
+}
+
+int plan_nat_affected(const struct route_facts *facts, const struct change *change,
+                      nat_key_list *keys, bool *ret_all)
+{
+    const struct object *any = change->after ? change->after : change->before;
+    int r = 0, second = 0;
+
+    switch (any->kind) {
+    case KIND_SERVICE:
+        r = push_service(facts, change->before, keys);
+        second = push_service(facts, change->after, keys);
+        break;
+    case KIND_ENDPOINT_SLICE:
+        r = push_slice(change->before, keys);
+        second = push_slice(change->after, keys);
+        break;
+    case KIND_NODE:
+        if (this_node_changed(facts, change))
+            *ret_all = true;
+        break;
+    case KIND_NAMESPACE:
+    case KIND_POD:
+    case KIND_ADDRESS_POOL:
+    case KIND_ADDRESS_BLOCK:
+    case KIND_EGRESS:
+    case KIND_COUNT:
+        break;
+    }
+    return r < 0 ? r : second;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The frontends of one Service in one family: its addresses times its ports, and its node ports on
+ * the addresses of this node that serve them.
+ *
+ * Where Services meet: on an address with the same port the older one has it. A node port yields to
+ * every Service that has the address itself with that port, however young, since packets are
+ * looked up by address first; among node ports the older Service has it again.
+ */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "plan/claim.h"
+#include "plan/nat_parts.h"
+
+const struct node *nat_this_node(const struct route_facts *facts)
+{
+    const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    return object ? to_node(object) : NULL;
+}
+
+const struct ip *nat_primary(const struct route_facts *facts, uint8_t family)
+{
+    const struct node *node = nat_this_node(facts);
+    if (!node)
+        return NULL;
+    const struct ip *primary = family == IP_V4 ? &node->primary_v4 : &node->primary_v6;
+    return primary->family == IP_NONE ? NULL : primary;
+}
+
+bool nat_has_family(const struct service *service, uint8_t family)
+{
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin == ADDRESS_CLUSTER && address->ip.family == family)
+            return true;
+    }
+    return false;
+}
+
+static int ip_item_cmp(const void *a, const void *b)
+{
+    return ip_cmp(a, b);
+}
+
+/*
+ * Ranges that are all of the other family say nothing about this one: every address then, unless
+ * the primary one was asked for by name. Loopback addresses never get into a Node.
+ */
+int nat_node_port_addresses(const struct route_facts *facts, uint8_t family, ip_list *list)
+{
+    const struct config *config = facts->config;
+    const struct node *node = nat_this_node(facts);
+    const struct ip *primary =
+        config->services.node_port_primary ? nat_primary(facts, family) : NULL;
+    bool all = !config->services.node_port_primary;
+    vec_each(const struct prefix, range, &config->services.node_port_addresses) {
+        all &= range->ip.family != family;
+    }
+    for (uint32_t i = 0; node && i < node->address_count; i++) {
+        const struct ip *ip = &node->addresses[i];
+        bool wanted = all || (primary && ip_equal(ip, primary)) ||
+                      claim_in_ranges(&config->services.node_port_addresses, ip);
+        if (ip->family == family && wanted && vec_push(list, *ip) < 0)
+            return -ENOMEM;
+    }
+    vec_sort(list, ip_item_cmp);
+    return 0;
+}
+
+/* Who has no ClusterIP in the family serves nothing there, and takes nothing from others. */
+static int candidates_at(const struct route_facts *facts, const struct ip *ip, candidate_list *list)
+{
+    int r = claim_candidates(facts, ip, list);
+    vec_each(struct candidate, candidate, list) {
+        if (!nat_has_family(candidate->service, ip->family))
+            candidate->reason = REASON_HEADLESS;
+    }
+    return r;
+}
+
+static int push_frontend(struct nat_family *family, const struct ip *address, uint32_t index,
+                         uint16_t port, enum nat_kind kind)
+{
+    const struct nat_frontend frontend = {
+        .address = *address,
+        .protocol = family->ports.items[index].protocol,
+        .port = port,
+        .kind = kind,
+        .port_index = index,
+    };
+    return vec_push(&family->frontends, frontend);
+}
+
+static enum nat_kind kind_of_origin(enum address_origin origin)
+{
+    static const enum nat_kind kinds[] = {
+        [ADDRESS_CLUSTER] = NAT_CLUSTER_IP,
+        [ADDRESS_EXTERNAL] = NAT_EXTERNAL_IP,
+        [ADDRESS_LOAD_BALANCER] = NAT_LOAD_BALANCER,
+    };
+    return kinds[origin];
+}
+
+static int add_address(const struct route_facts *facts, const struct service_address *address,
+                       struct nat_family *family)
+{
+    candidate_list list = { 0 };
+    const struct candidate *self = NULL;
+    int r = candidates_at(facts, &address->ip, &list);
+
+    vec_each(const struct candidate, candidate, &list) {
+        if (candidate->address == address && candidate->reason == REASON_ANNOUNCED)
+            self = candidate;
+    }
+    for (uint32_t i = 0; r == 0 && self && i < family->ports.count; i++) {
+        const struct nat_port *port = &family->ports.items[i];
+        if (!claim_port_owner(&list, self, port->protocol, port->port))
+            r = push_frontend(family, &address->ip, i, port->port, kind_of_origin(address->origin));
+    }
+    vec_done(&list);
+    return r;
+}
+
+static bool has_node_ports(const struct service *service)
+{
+    return service->type == SERVICE_NODE_PORT || service->type == SERVICE_LOAD_BALANCER;
+}
+
+/* The older Service with the same node port, or NULL. */
+static const struct service *node_port_owner(const struct route_facts *facts,
+                                             const struct service *service, uint8_t family,
+                                             const struct nat_port *port)
+{
+    size_t count;
+    const struct service *const *services =
+        store_services_on(facts->store, port->protocol, port->node_port, &count);
+    for (size_t i = 0; i < count && services[i] != service; i++) {
+        if (has_node_ports(services[i]) && nat_has_family(services[i], family) &&
+            claim_service(facts->config, services[i]) == REASON_ANNOUNCED)
+            return services[i];
+    }
+    return NULL;
+}
+
+static void node_port_fault(struct faults *faults, const struct service *loser,
+                            const struct ip *address, const struct nat_port *port,
+                            const struct service *owner)
+{
+    AUTOFREE char *place =
+        text_format("Service %s/%s", loser->object.namespace, loser->object.name);
+    char text[IP_STRLEN];
+    faults_add(faults, place ? place : "Service", "give one of the two another port",
+               "node port %u/%s on %s belongs to Service %s/%s", port->node_port,
+               protocol_name(port->protocol), ip_str(address, text), owner->object.namespace,
+               owner->object.name);
+}
+
+static int add_node_ports(const struct route_facts *facts, const struct service *service,
+                          const struct ip *address, struct nat_family *family,
+                          struct faults *faults)
+{
+    candidate_list list = { 0 };
+    int r = candidates_at(facts, address, &list);
+
+    for (uint32_t i = 0; r == 0 && i < family->ports.count; i++) {
+        const struct nat_port *port = &family->ports.items[i];
+        if (port->node_port == 0)
+            continue;
+        const struct service *owner =
+            claim_port_owner(&list, NULL, port->protocol, port->node_port);
+        if (!owner)
+            owner = node_port_owner(facts, service, family->family, port);
+        if (!owner)
+            r = push_frontend(family, address, i, port->node_port, NAT_NODE_PORT);
+        else if (owner != service)
+            node_port_fault(faults, service, address, port, owner);
+    }
+    vec_done(&list);
+    return r;
+}
+
+static int add_all_node_ports(const struct route_facts *facts, const struct service *service,
+                              struct nat_family *family, struct faults *faults)
+{
+    ip_list addresses = { 0 };
+    int r = nat_node_port_addresses(facts, family->family, &addresses);
+    vec_each(const struct ip, address, &addresses) {
+        bool again = address > addresses.items && ip_equal(address, address - 1);
+        if (r == 0 && !again)
+            r = add_node_ports(facts, service, address, family, faults);
+    }
+    vec_done(&addresses);
+    return r;
+}
+
+static int place_cmp(const void *a, const void *b)
+{
+    const struct nat_frontend *left = a, *right = b;
+    int r = nat_frontend_cmp(left, right);
+    r = r ? r : CMP(left->kind, right->kind);
+    return r ? r : CMP(left->port_index, right->port_index);
+}
+
+/* A Service may name an address in two fields, or a node port twice: the first kind counts. */
+static void unite(struct nat_family *family)
+{
+    size_t kept = 0;
+    vec_sort(&family->frontends, place_cmp);
+    vec_each(struct nat_frontend, frontend, &family->frontends) {
+        if (kept == 0 || nat_frontend_cmp(&family->frontends.items[kept - 1], frontend) != 0)
+            family->frontends.items[kept++] = *frontend;
+    }
+    family->frontends.count = kept;
+}
+
+int nat_frontends(const struct route_facts *facts, const struct service *service,
+                  struct nat_family *family, struct faults *faults)
+{
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < service->address_count; i++) {
+        if (service->addresses[i].ip.family == family->family)
+            r = add_address(facts, &service->addresses[i], family);
+    }
+    if (r == 0 && has_node_ports(service))
+        r = add_all_node_ports(facts, service, family, faults);
+    if (r == 0)
+        unite(family);
+    return r;
+}

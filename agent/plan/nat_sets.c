@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which endpoints a flow may be sent to: the cluster set and the local set of one service port.
+ *
+ * As kube-proxy's CategorizeEndpoints(): ready endpoints, of which the cluster set keeps the near
+ * ones by their hints; where a set is empty, those that serve while they terminate, wherever they
+ * are. Each set falls back for itself. Hints are believed only if every ready endpoint has one of
+ * the kind and one of them is for us: first those for nodes, then those for zones. So no hint can
+ * empty a set, and the cluster set is empty only if nothing is usable anywhere.
+ *
+ * Slices may hold copies of an endpoint while it moves from one to another. The copy that can do
+ * more counts: a ready one is in the set of the ready, whatever the others say.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "plan/endpoints.h"
+#include "plan/nat_parts.h"
+
+typedef VEC(struct usable) usable_list;
+
+enum nearness { ANYWHERE, SAME_NODE, SAME_ZONE };
+
+/* Who asks. */
+struct here {
+    const char *node, *zone; /* zone "": unknown, no hint is for it */
+};
+
+static int keep(void *context, const struct usable *usable)
+{
+    return vec_push((usable_list *)context, *usable);
+}
+
+static bool names_one(const char *const *names, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (*name && strcmp(names[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_near(const struct endpoint *endpoint, enum nearness nearness,
+                    const struct here *here)
+{
+    const struct endpoint_hints *hints = endpoint->hints;
+    switch (nearness) {
+    case ANYWHERE:
+        return true;
+    case SAME_NODE:
+        return hints && names_one(hints->nodes, hints->node_count, here->node);
+    case SAME_ZONE:
+        return hints && names_one(hints->zones, hints->zone_count, here->zone);
+    }
+    return false;
+}
+
+static bool has_hints(const struct endpoint *endpoint, enum nearness nearness)
+{
+    const struct endpoint_hints *hints = endpoint->hints;
+    return hints && (nearness == SAME_NODE ? hints->node_count : hints->zone_count) > 0;
+}
+
+/* The guards: every ready endpoint has a hint of the kind, and one of them is for us. */
+static bool is_believed(const usable_list *list, enum nearness nearness, const struct here *here)
+{
+    bool found = false;
+    vec_each(const struct usable, usable, list) {
+        if (!usable->endpoint->ready)
+            continue;
+        if (!has_hints(usable->endpoint, nearness))
+            return false;
+        found |= is_near(usable->endpoint, nearness, here);
+    }
+    return found;
+}
+
+static enum nearness nearness_of(const usable_list *list, const struct here *here)
+{
+    if (is_believed(list, SAME_NODE, here))
+        return SAME_NODE;
+    return is_believed(list, SAME_ZONE, here) ? SAME_ZONE : ANYWHERE;
+}
+
+static void unite(nat_endpoint_list *set)
+{
+    size_t kept = 0;
+    vec_sort(set, nat_endpoint_cmp);
+    for (size_t i = 0; i < set->count; i++) {
+        if (i == 0 || nat_endpoint_cmp(&set->items[i - 1], &set->items[i]) != 0)
+            set->items[kept++] = set->items[i];
+    }
+    set->count = kept;
+}
+
+/* The ready ones that are near, or all that are leaving; of this node only, if `local`. */
+static int select_set(const usable_list *list, bool ready, bool local, enum nearness nearness,
+                      const struct here *here, nat_endpoint_list *set)
+{
+    vec_each(const struct usable, usable, list) {
+        const struct endpoint *endpoint = usable->endpoint;
+        if (endpoint->ready != ready || (local && !usable->local) ||
+            !is_near(endpoint, nearness, here))
+            continue;
+        struct nat_endpoint chosen = { .ip = endpoint->ip, .port = usable->port };
+        if (vec_push(set, chosen) < 0)
+            return -ENOMEM;
+    }
+    unite(set);
+    return 0;
+}
+
+static int fill_set(const usable_list *list, bool local, enum nearness nearness,
+                    const struct here *here, nat_endpoint_list *set)
+{
+    int r = select_set(list, true, local, nearness, here, set);
+    if (r == 0 && set->count == 0)
+        r = select_set(list, false, local, ANYWHERE, here, set);
+    return r;
+}
+
+int nat_port_sets(const struct route_facts *facts, const struct service *service,
+                  const struct service_port *port, uint8_t family, struct nat_port *ret_port)
+{
+    const struct node *node = nat_this_node(facts);
+    const struct here here = { facts->config->node, node ? node->zone : "" };
+    usable_list list = { 0 };
+
+    int r = endpoints_each(facts, service, port, family, keep, &list);
+    if (r == 0)
+        r = fill_set(&list, false, nearness_of(&list, &here), &here,
+                     &ret_port->sets[NAT_CLUSTER_SET]);
+    if (r == 0)
+        r = fill_set(&list, true, ANYWHERE, &here, &ret_port->sets[NAT_LOCAL_SET]);
+    vec_done(&list);
+    return r;
+}
+
+static int keep_local_ready(void *context, const struct usable *usable)
+{
+    if (!usable->local || !usable->endpoint->ready)
+        return 0;
+    return vec_push((nat_endpoint_list *)context, (struct nat_endpoint){ usable->endpoint->ip, 0 });
+}
+
+int nat_local_ready(const struct route_facts *facts, const struct service *service, uint8_t family,
+                    uint32_t *ret_count)
+{
+    nat_endpoint_list found = { 0 };
+    int r = endpoints_each_of_any(facts, service, family, keep_local_ready, &found);
+    if (r == 0) {
+        unite(&found);
+        *ret_count = (uint32_t)found.count;
+    }
+    vec_done(&found);
+    return r;
+}
