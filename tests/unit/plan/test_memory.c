@@ -3,6 +3,7 @@
 #include <linux/rtnetlink.h>
 
 #include "failing_heap.h"
+#include "nat_planning.h"
 #include "planning.h"
 
 static void fill(struct planning *planning)
@@ -147,6 +148,72 @@ static void lists(void **state)
     route_plan_done(&plan);
 }
 
+static void fill_nat(struct planning *planning)
+{
+    planning_begin(planning);
+    put_node(planning, "node-1", "zone-a",
+             "{type: InternalIP, address: 192.0.2.1}, {type: InternalIP, address: \"fd00::1\"}");
+    static const char spec[] =
+        "externalTrafficPolicy: Local, healthCheckNodePort: 30099,\n"
+        "loadBalancerSourceRanges: [192.0.2.0/24], ports: [{name: h, port: 80, nodePort: 30080}]";
+    put_served(planning, "web", "LoadBalancer", "10.96.0.1, \"fd00:96::1\"", spec,
+               "{ip: 198.51.100.1}, {ip: \"2001:db8::1\"}");
+    put_served(planning, "zoo", "LoadBalancer", "10.96.0.2", spec, "{ip: 198.51.100.1}");
+    put_slice(planning, "web-1", "{addresses: [10.0.0.1], nodeName: node-1}");
+    put_slice(planning, "web-6", "{addresses: [\"fd00::5\"], nodeName: node-1}");
+}
+
+static void nat_rows(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    fill_nat(&planning);
+    int failures = 0;
+    for (int n = 0;; n++) {
+        AUTOFAULTS struct faults faults = { 0 };
+        struct sorted rows = { 0 };
+        int r = with_heap(n, plan_nat(&planning.facts, &rows, &faults));
+        assert_true(r == 0 || (r == -ENOMEM && heap_missed));
+        assert_int_equal(rows.count, r == 0 ? 2 : 0);
+        assert_true(r < 0 || faults.list.count == 2 || faults.incomplete);
+        if (r == 0) {
+            const struct nat_row *web = *(struct nat_row **)sorted_at(&rows, 0);
+            assert_int_equal(web->family_count, 2);
+            assert_int_equal(web->families[0].frontends.count, 3);
+            assert_int_equal(web->families[1].frontends.count, 3);
+        }
+        nat_rows_done(&rows);
+        if (!heap_missed)
+            break;
+        failures += r < 0;
+    }
+    assert_true(failures > 20);
+}
+
+static void affected_services(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    fill_nat(&planning);
+    change_list changes;
+    assert_int_equal(store_changes(planning.store, &changes), 0);
+    int failures = 0;
+    vec_each(struct change, change, &changes) {
+        for (int n = 0;; n++) {
+            nat_key_list keys = { 0 };
+            bool all = false;
+            int r = with_heap(n, plan_nat_affected(&planning.facts, change, &keys, &all));
+            vec_done(&keys);
+            assert_int_equal(r, heap_missed ? -ENOMEM : 0);
+            if (!heap_missed)
+                break;
+            failures++;
+        }
+    }
+    vec_done(&changes);
+    assert_true(failures >= 4);
+}
+
 static struct route route_at(uint8_t host, uint8_t protocol)
 {
     return (struct route){
@@ -194,7 +261,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_plans),        cmocka_unit_test(single_addresses),
         cmocka_unit_test(affected_addresses), cmocka_unit_test(lists),
-        cmocka_unit_test(differences),
+        cmocka_unit_test(differences),        cmocka_unit_test(nat_rows),
+        cmocka_unit_test(affected_services),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
