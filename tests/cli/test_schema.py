@@ -2,6 +2,7 @@
 """The schemas themselves, and the documents that need no agent. tests/netns has the others."""
 
 import json
+import pathlib
 
 import jsonschema
 import pytest
@@ -11,6 +12,8 @@ import documents
 from documents import fault, items, status
 from test_screens import EXPORTS
 from test_verbs import CONFIG, MANIFESTS
+
+CASES = pathlib.Path(__file__).parents[1] / "golden"
 
 
 @pytest.mark.parametrize("name", schema.load())
@@ -63,6 +66,8 @@ def test_offline_documents(ctl, tmp_path):
     bad.write_text(CONFIG)
     for words in (
         ["plan", "-f", str(tmp_path), "--node", "node-1"],
+        ["plan", "-f", str(CASES / "nat-source-ranges/manifests"), "--node", "node-1"],
+        ["plan", "-f", str(CASES / "nat-details/manifests"), "--node", "node-1"],
         ["config", "check", str(config)],
         ["config", "check", str(bad)],
         ["config", "show", str(config)],

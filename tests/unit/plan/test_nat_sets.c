@@ -89,6 +89,11 @@ static void hints_with_their_guards(void **state)
         { "{addresses: [10.0.0.9], nodeName: node-9, hints: {" ZONE("zone-a") "}, " UNREADY "}, " A(
               ZONE("zone-b")) ", " B(ZONE("zone-c")),
           BOTH_A_AND_B },
+        { HERE("10.0.0.9", LEAVING) ", " B(ZONE("zone-a")) ", " C(ZONE("zone-b")),
+          "cluster 10.0.0.2:8080, local 10.0.0.9:8080" },
+        { "{addresses: [10.0.0.9], nodeName: node-9, hints: {" ZONE("zone-a") "}, " LEAVING "}, " A(
+              ZONE("zone-b")) ", " B(ZONE("zone-c")),
+          BOTH_A_AND_B },
         /* Without a ready one, all that are leaving, whatever their hints say. */
         { "{addresses: [10.0.0.1], nodeName: node-1, hints: {" ZONE(
               "zone-a") "}, " LEAVING
