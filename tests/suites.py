@@ -172,6 +172,7 @@ SUITES = {
     "fuzz": fuzz_suite,
     "check": lambda: pytest_suite("check", 2),
     "golden": lambda: pytest_suite("golden", 2),
+    "property": lambda: pytest_suite("property", 2),
     "cli": lambda: pytest_suite("cli", 2),
     "netns": netns_suite,
     "vm": lambda: pytest_suite("vm", 1),
