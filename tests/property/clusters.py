@@ -82,12 +82,15 @@ def node(chance, number):
 
 # Services
 
-def service_labels(chance, headless):
+def service_labels(chance, proxy_name):
+    """Where our proxy has a name, all are labelled: what is for whom without is not agreed upon."""
+    label = "service.kubernetes.io/service-proxy-name"
     labels = {"app": "any"}
-    labels |= maybe(chance, 0.15, **{
-        "service.kubernetes.io/service-proxy-name": chance.choice(("", "fingerpost", "other")),
-    })
-    return labels | maybe(chance, headless, **{"service.kubernetes.io/headless": ""})
+    if proxy_name:
+        labels[label] = chance.choice(("", proxy_name, proxy_name, proxy_name, "other"))
+    else:
+        labels |= maybe(chance, 0.15, **{label: chance.choice(("", "fingerpost", "other"))})
+    return labels | maybe(chance, 0.05, **{"service.kubernetes.io/headless": ""})
 
 
 def cluster_ips(chance, number):
@@ -178,11 +181,11 @@ def service_spec(chance, number):
     return spec
 
 
-def service(chance, namespace, name, number):
+def service(chance, namespace, name, number, proxy_name):
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata(chance, namespace, name, service_labels(chance, 0.05)),
+        "metadata": metadata(chance, namespace, name, service_labels(chance, proxy_name)),
         "spec": service_spec(chance, number),
         "status": {"loadBalancer": maybe(chance, 0.9, ingress=ingress(chance))},
     }
@@ -313,11 +316,12 @@ def settings(chance):
 
 def cluster(chance):
     """(objects, settings) of a cluster in which NODE is the node that plans."""
+    chosen = settings(chance)
     objects = [node(chance, number) for number in (1, 2, 3) if chance.random() < 0.95]
     places = [(namespace, name) for namespace in NAMESPACES for name in NAMES]
     for number, (namespace, name) in enumerate(some(chance, places, 6), start=1):
-        owner = service(chance, namespace, name, number)
+        owner = service(chance, namespace, name, number, chosen.get("proxyName"))
         pieces = slices(chance, owner)
         objects += pieces if chance.random() < 0.03 else [owner, *pieces]
     chance.shuffle(objects)
-    return objects, settings(chance)
+    return objects, chosen

@@ -126,22 +126,28 @@ def this_node(objects, name):
 
 
 def node_addresses(node, family, kinds=("InternalIP", "ExternalIP")):
+    """Loopback is none of them (14.5)."""
     entries = ((node or {}).get("status") or {}).get("addresses") or []
     addresses = read_addresses(entry["address"] for entry in entries if entry["type"] in kinds)
-    return [address for address in addresses if address.version == family]
+    return [a for a in addresses if a.version == family and not a.is_loopback]
+
+
+def primary_addresses(node, family):
+    """14.5: the first InternalIP, if there is one."""
+    return node_addresses(node, family, ["InternalIP"])[:1]
 
 
 def node_port_addresses(node, family, settings):
-    """2.11, 14.5: primary unless configured; CIDRs of the other family only: all; no loopback."""
+    """2.11, 14.5: primary unless configured; CIDRs of the other family only: all."""
     wanted = settings.get("nodePortAddresses") or ["primary"]
     every = node_addresses(node, family)
     cidrs = read_ranges([text for text in wanted if text != "primary"], family)
     chosen = [address for address in every if any(address in cidr for cidr in cidrs)]
     if "primary" in wanted:
-        chosen += node_addresses(node, family, ["InternalIP"])[:1]
+        chosen += primary_addresses(node, family)
     elif not cidrs:
         chosen = every
-    return [address for address in chosen if not address.is_loopback]
+    return chosen
 
 
 def node_ports(service):
@@ -338,12 +344,19 @@ def outcome(service, kind, source, cluster, local, settings):
 
 # The document
 
-def source_ranges(service, kind, family):
-    """5.5: of ingress addresses only; 5.6: None, all, if there is none of the family."""
+def source_ranges(service, kind, address, node):
+    """5.5: of ingress addresses only; 5.6: None, all, if there is none of the family.
+
+    14.3: with this node's (k: primary) address inside them, the frontend's own may come as well.
+    """
     if kind != "loadBalancer":
         return None
     texts = service["spec"].get("loadBalancerSourceRanges") or []
-    return [str(cidr) for cidr in read_ranges(texts, family)] or None
+    ranges = read_ranges(texts, address.version)
+    node_is_inside = any(is_within(own, texts) for own in primary_addresses(node, address.version))
+    if node_is_inside and not is_within(address, texts):
+        ranges.append(ipaddress.ip_network(address))
+    return [str(cidr) for cidr in sorted(ranges)] or None
 
 
 def health(objects, service, family, node_name):
@@ -390,7 +403,7 @@ def frontend_item(objects, place, claim, settings, node_name):
         "protocol": protocol,
         "kind": kind,
         "portName": port.get("name") or "",
-        "sourceRanges": source_ranges(service, kind, address.version),
+        "sourceRanges": source_ranges(service, kind, address, this_node(objects, node_name)),
         "from": {
             source: outcome(service, kind, source, cluster, local, settings) for source in SOURCES
         },

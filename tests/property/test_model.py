@@ -179,6 +179,7 @@ def test_an_external_ip_is_never_a_cluster_ip():
     ({model.PROXY_NAME_LABEL: ""}, "", False),
     ({model.PROXY_NAME_LABEL: "other"}, "ours", False),
     ({model.PROXY_NAME_LABEL: "ours"}, "ours", True),
+    ({}, "ours", True),
     ({model.HEADLESS_LABEL: ""}, "", False),
 ])
 def test_other_proxies_services_are_left_out(labels, own, served):
@@ -229,6 +230,16 @@ def test_bad_fields_are_skipped_one_by_one():
     found = frontends([web])
     assert {address for address, _ in found} == {VIP, EXTERNAL, CLUSTER}
     assert found[VIP, 80]["sourceRanges"] == ["10.1.0.0/16"]
+
+
+@pytest.mark.parametrize("ranges, expected", [
+    (["192.0.2.0/24"], ["192.0.2.0/24", f"{VIP}/32"]),
+    (["10.0.0.0/8"], ["10.0.0.0/8"]),
+    (["192.0.2.0/24", "203.0.0.0/8"], ["192.0.2.0/24", "203.0.0.0/8"]),
+])
+def test_a_node_inside_the_ranges_may_come_from_the_address_itself(ranges, expected):
+    web = service(loadBalancerSourceRanges=ranges)
+    assert frontends([web, node("192.0.2.1")])[VIP, 80]["sourceRanges"] == expected
 
 
 def test_ranges_of_the_other_family_only_are_none():

@@ -101,13 +101,20 @@ def title(thing):
     return " ".join(str(thing[name]) for name in names if name in thing)
 
 
-def flat(value, path=()):
-    """{path: leaf}; frontends and items by what they are, so that differences are few."""
-    if isinstance(value, dict):
-        return {k: v for name in value for k, v in flat(value[name], (*path, name)).items()}
+def by_title(value):
+    """Lists of frontends and items by what they are, so that each is compared with its like."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return {k: v for thing in value for k, v in flat(thing, (*path, title(thing))).items()}
-    return {path: value}
+        return {title(thing): thing for thing in value}
+    return value
+
+
+def lines_of_difference(got, expected, path=()):
+    got, expected = by_title(got), by_title(expected)
+    if isinstance(got, dict) and isinstance(expected, dict):
+        for name in sorted(got.keys() | expected.keys()):
+            yield from lines_of_difference(got.get(name), expected.get(name), (*path, name))
+    elif got != expected:
+        yield f"{' / '.join(path)}: planned {json.dumps(got)}, modelled {json.dumps(expected)}"
 
 
 def difference(got, expected):
@@ -115,14 +122,7 @@ def difference(got, expected):
     got, expected = in_order(got), in_order(expected)
     if got == expected:
         return []
-    left, right = flat(got), flat(expected)
-    lines = [
-        f"{' / '.join(path)}: planned {left.get(path, 'nothing')!r},"
-        f" modelled {right.get(path, 'nothing')!r}"
-        for path in sorted(left.keys() | right.keys())
-        if left.get(path, "nothing") != right.get(path, "nothing")
-    ]
-    return lines or ["the order of the items differs"]
+    return list(lines_of_difference(got, expected)) or ["the order of the items differs"]
 
 
 def compare(folder, objects, settings, chance):
