@@ -19,7 +19,7 @@ POD_ADDRESSES = {4: "10.244.{}.{}", 6: "fd00:244:{}::{}"}
 CLUSTER_IPS = {4: "10.96.0.", 6: "fd00:96::"}
 INGRESS_IPS = {4: "203.0.113.", 6: "fd00:203::"}
 EXTERNAL_IPS = {4: "198.51.100.", 6: "fd00:198::"}
-ODD_ADDRESSES = ("198.051.100.001", "198.51.100.300", "balancer.example", "")
+ODD_ADDRESSES = ("198.051.100.001", "198.51.100.300", "balancer.example", "", "FD00:198:0::1")
 ODD_RANGES = (" 10.1.0.0/16 ", "10.244.1.77/24", "010.2.0.0/16", "10.0.0.0/40", "anywhere")
 RANGES = {
     4: ("10.0.0.0/8", "192.0.2.0/24", "192.0.2.1/32", "0.0.0.0/0"),
@@ -76,7 +76,7 @@ def node(chance, number):
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": f"node-{number}", "labels": labels},
-        "status": {"addresses": node_address_entries(chance, number)},
+        **maybe(chance, 0.95, status={"addresses": node_address_entries(chance, number)}),
     }
 
 
@@ -99,6 +99,8 @@ def cluster_ips(chance, number):
     if chance.random() < 0.05:
         number = chance.randint(1, 9)
     addresses = [f"{CLUSTER_IPS[family]}{number}" for family in families]
+    if chance.random() < 0.1:  # by hand: the old field alone, or none
+        return chance.choice(({"clusterIP": addresses[0]}, {"clusterIP": ""}, {}))
     return {
         "clusterIP": addresses[0],
         "clusterIPs": addresses,
@@ -147,9 +149,9 @@ def external_ips(chance):
 
 def ingress(chance):
     addresses = [f"{INGRESS_IPS[f]}{n}" for f in (4, 6) for n in (1, 2, 9)]
-    addresses += ["203.000.113.002", "x"]
+    addresses += ["203.000.113.002", "x", f"{CLUSTER_IPS[4]}2", f"{EXTERNAL_IPS[4]}1"]
     entries = [
-        {"ip": address, **maybe(chance, 0.7, ipMode=chance.choice(("VIP", "VIP", "Proxy")))}
+        {"ip": address, **maybe(chance, 0.7, ipMode=chance.choice(("VIP", "VIP", "Proxy", None)))}
         for address in some(chance, addresses, 4)
     ]
     return entries + some(chance, [{"hostname": "balancer.example"}], 1)
@@ -211,7 +213,7 @@ def pod(chance, family, number, hints):
 def conditions(chance, alive):
     """As the controller writes them, or any mixture, or nothing."""
     if chance.random() < 0.1:
-        return {}
+        return chance.choice(({}, {"conditions": None}))
     if chance.random() < 0.3:
         written = {name: chance.choice(BOOLEANS) for name in ("ready", "serving", "terminating")}
         return {"conditions": {k: v for k, v in written.items() if chance.random() < 0.8}}
@@ -222,9 +224,11 @@ def conditions(chance, alive):
 
 
 def endpoint(chance, pods, alive):
+    """Copies of a pod differ in their conditions only."""
     chosen = dict(chance.choice(pods))
-    if chance.random() < 0.03:
-        chosen["addresses"] = []
+    stranger = "10.244.9.9" if ":" in chosen["addresses"][0] else "fd00:244:9::9"
+    if chance.random() < 0.04:
+        chosen["addresses"] = chance.choice(([], ["10.244.1.300"], [stranger]))
     elif chance.random() < 0.05:
         chosen["addresses"] = [*chosen["addresses"], "10.244.9.9"]
     return {**chosen, **conditions(chance, alive)}
@@ -261,8 +265,8 @@ def endpoint_slice(chance, owner, number, family, pods, alive):
         "kind": "EndpointSlice",
         "metadata": metadata(chance, namespace, f"{owner['metadata']['name']}-{number}", labels),
         "addressType": kind,
-        "ports": slice_ports(chance, owner),
-        "endpoints": endpoints,
+        "ports": slice_ports(chance, owner) or None,
+        "endpoints": endpoints or None,
     }
 
 
