@@ -83,7 +83,7 @@ def node(chance, number):
 # Services
 
 def service_labels(chance, proxy_name):
-    """Where our proxy has a name, all are labelled: what is for whom without is not agreed upon."""
+    """Where our proxy has a name, every Service is labelled: documents differ on the others."""
     label = "service.kubernetes.io/service-proxy-name"
     labels = {"app": "any"}
     if proxy_name:

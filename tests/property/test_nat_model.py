@@ -90,7 +90,7 @@ def in_order(items):
     for item in items:
         item["frontends"].sort(key=lambda f: (f["address"], f["protocol"], f["port"]))
         for frontend in item["frontends"]:
-            frontend["sourceRanges"] = sorted(frontend["sourceRanges"] or []) or None
+            (frontend["sourceRanges"] or []).sort()
             for outcome in frontend["from"].values():
                 outcome["endpoints"].sort()
     return items
@@ -210,3 +210,21 @@ def test_the_order_of_documents_does_not_matter(tmp_path):
         objects, settings = clusters.cluster(chance)
         plans = [planned(tmp_path / f"{seed}-{n}", objects, settings, chance) for n in range(4)]
         assert all(plan == plans[0] for plan in plans), f"PROPERTY_SEED={seed}"
+
+
+def test_a_difference_is_found_and_made_small():
+    objects, settings = clusters.cluster(random.Random(14))
+    expected = model.nat(objects, settings, clusters.NODE)
+    assert len(expected) > 1
+    for change in ({"kind": "other"}, {"sourceRanges": []}, {"from": {}}):
+        got = copy.deepcopy(expected)
+        got[0]["frontends"][0] |= change
+        assert len(difference(got, expected)) >= 1
+    assert difference(expected[::-1], expected) and not difference(expected, expected)
+
+    def has_a_local_policy(cluster):
+        return "externalTrafficPolicy" in json.dumps(cluster)
+
+    cluster = smaller({"objects": objects, "settings": settings}, has_a_local_policy)
+    [service] = cluster["objects"]
+    assert service["spec"].keys() & OPTIONAL == {"externalTrafficPolicy"}
