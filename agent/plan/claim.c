@@ -24,17 +24,13 @@ bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip)
     return false;
 }
 
-/*
- * With a name of our own configured we serve the services labelled with it, else those without the
- * label; a label with an empty value is a label.
- */
+/* A label is another proxy's, even an empty one, unless it is the name configured as ours. */
 static bool is_our_proxys(const struct config *config, const struct service *service)
 {
+    const char *ours = config->services.proxy_name;
     if (service->headless_label)
         return false;
-    if (config->services.proxy_name[0] == '\0')
-        return !service->proxy_name;
-    return service->proxy_name && strcmp(service->proxy_name, config->services.proxy_name) == 0;
+    return !service->proxy_name || (*ours && strcmp(service->proxy_name, ours) == 0);
 }
 
 static bool has_address_type(const struct service *service, enum address_origin origin)

@@ -83,11 +83,12 @@ def node(chance, number):
 # Services
 
 def service_labels(chance, proxy_name):
-    """Where our proxy has a name, every Service is labelled: documents differ on the others."""
+    """Where our proxy has a name, most Services are labelled, and most of them with it."""
     label = "service.kubernetes.io/service-proxy-name"
     labels = {"app": "any"}
     if proxy_name:
-        labels[label] = chance.choice(("", proxy_name, proxy_name, proxy_name, "other"))
+        names = ("", proxy_name, proxy_name, proxy_name, "other")
+        labels |= maybe(chance, 0.7, **{label: chance.choice(names)})
     else:
         labels |= maybe(chance, 0.15, **{label: chance.choice(("", "fingerpost", "other"))})
     return labels | maybe(chance, 0.05, **{"service.kubernetes.io/headless": ""})

@@ -87,8 +87,9 @@ static void a_proxy_name_of_our_own(void **state)
     static const struct {
         const char *labels, *reason;
     } cases[] = {
-        { "", "other-proxy" },
+        { "", "announced" },
         { "labels: {service.kubernetes.io/service-proxy-name: mine}", "announced" },
+        { "labels: {service.kubernetes.io/service-proxy-name: \"\"}", "other-proxy" },
         { "labels: {service.kubernetes.io/service-proxy-name: theirs}", "other-proxy" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
