@@ -10,6 +10,10 @@
 #include <string.h>
 #include <time.h>
 
+/* The years that RFC 3339 can write begin and end with these. */
+#define YEAR_0_SECONDS     INT64_C(-62167219200)
+#define YEAR_10000_SECONDS INT64_C(253402300800)
+
 static int64_t clock_us(clockid_t clock)
 {
     struct timespec ts;
@@ -64,7 +68,10 @@ int clock_parse_rfc3339(const char *string, int64_t *ret_wall_ms)
     } else if (strcmp(rest, "Z") != 0 && strcmp(rest, "z") != 0) {
         return -EINVAL;
     }
-    *ret_wall_ms = ((int64_t)timegm(&tm) - offset_s) * 1000 + fraction_ms;
+    int64_t seconds = (int64_t)timegm(&tm) - offset_s;
+    if (seconds < YEAR_0_SECONDS || seconds >= YEAR_10000_SECONDS)
+        return -EINVAL;
+    *ret_wall_ms = seconds * 1000 + fraction_ms;
     return 0;
 }
 

@@ -3,7 +3,7 @@
  * A fault: something is not as it should be, said so that an operator can act.
  *
  * Parsers and appliers collect faults in a list that their caller passes in; the daemon hands
- * each list to status/faults.h, which keeps what holds now. A list is a value: copy nothing,
+ * each list to status/fault_book.h, which keeps what holds now. A list is a value: copy nothing,
  * free it once. Adding never fails on the spot: without memory the list remembers that it is
  * incomplete, and says so.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whole small files; see file.h. */
+/* Files; see file.h. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ int file_read(const char *path, size_t limit, char **ret_content, size_t *ret_si
     return 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t count)
+int file_write(int fd, const char *bytes, size_t count)
 {
     while (count) {
         ssize_t n = write(fd, bytes, count);
@@ -54,19 +54,26 @@ static int write_all(int fd, const char *bytes, size_t count)
         bytes += n;
         count -= (size_t)n;
     }
-    return fsync(fd) < 0 ? -errno : 0;
+    return 0;
 }
 
-/* Makes the rename itself outlive a crash. */
-static int sync_parent(const char *path)
+/* The folder that holds a path, open. Returns the descriptor or -errno. */
+static int open_parent(const char *path)
 {
     AUTOFREE char *parent = strdup(path);
     if (!parent)
         return -ENOMEM;
-    AUTOCLOSE int fd = open(dirname(parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    return fsync(fd) < 0 ? -errno : 0;
+    int fd = open(dirname(parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* The folder is synced, too, so that the rename itself outlives a crash. */
+int file_replace(const char *temporary, const char *path)
+{
+    AUTOCLOSE int parent = open_parent(path);
+    if (parent < 0)
+        return parent;
+    return rename(temporary, path) < 0 || fsync(parent) < 0 ? -errno : 0;
 }
 
 int file_write_atomic(const char *path, const char *content, size_t size)
@@ -77,14 +84,14 @@ int file_write_atomic(const char *path, const char *content, size_t size)
     AUTOCLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
         return -errno;
-    int r = write_all(fd, content, size);
-    if (r == 0 && rename(temporary, path) < 0)
+    int r = file_write(fd, content, size);
+    if (r == 0 && fsync(fd) < 0)
         r = -errno;
-    if (r < 0) {
+    if (r == 0)
+        r = file_replace(temporary, path);
+    if (r < 0)
         (void)unlink(temporary);
-        return r;
-    }
-    return sync_parent(path);
+    return r;
 }
 
 int dir_make(const char *path)

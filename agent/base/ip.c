@@ -56,6 +56,48 @@ int ip_parse(const char *string, struct ip *ret_ip)
     return 0;
 }
 
+static int parse_port(const char *string, uint16_t *ret_port)
+{
+    unsigned value = 0;
+    for (; *string; string++) {
+        if (!isdigit((unsigned char)*string))
+            return -EINVAL;
+        value = value * 10 + (unsigned)(*string - '0');
+        if (value > UINT16_MAX)
+            return -EINVAL;
+    }
+    if (value == 0)
+        return -EINVAL;
+    *ret_port = (uint16_t)value;
+    return 0;
+}
+
+/* Without brackets, a second colon means that all of it is an IPv6 address. */
+int ip_port_parse(const char *string, struct ip *ret_ip, uint16_t *ret_port)
+{
+    const bool brackets = *string == '[';
+    const char *end = strchr(string, brackets ? ']' : ':');
+    char address[IP_STRLEN];
+    struct ip ip;
+    uint16_t port = 0;
+
+    if (!brackets && (!end || strchr(end + 1, ':')))
+        end = string + strlen(string);
+    string += brackets;
+    if (!end || (size_t)(end - string) >= sizeof(address))
+        return -EINVAL;
+    memcpy(address, string, (size_t)(end - string));
+    address[end - string] = '\0';
+    if (ip_parse(address, &ip) < 0 || (brackets && !strchr(address, ':')))
+        return -EINVAL;
+    end += brackets;
+    if (*end && (*end != ':' || parse_port(end + 1, &port) < 0))
+        return -EINVAL;
+    *ret_ip = ip;
+    *ret_port = port;
+    return 0;
+}
+
 /* Clears the bits after the first `length`; true if any was set. */
 static bool mask(uint8_t *bytes, size_t size, unsigned length)
 {
@@ -113,10 +155,26 @@ int ip_cmp(const struct ip *a, const struct ip *b)
     return r ? r : memcmp(a->bytes, b->bytes, sizeof(a->bytes));
 }
 
+int ip_item_cmp(const void *a, const void *b)
+{
+    return ip_cmp(a, b);
+}
+
+void ip_list_unite(ip_list *list)
+{
+    vec_sort(list, ip_item_cmp);
+    vec_drop_equal(list, ip_item_cmp);
+}
+
 int prefix_cmp(const struct prefix *a, const struct prefix *b)
 {
     int r = ip_cmp(&a->ip, &b->ip);
     return r ? r : CMP(a->length, b->length);
+}
+
+int prefix_item_cmp(const void *a, const void *b)
+{
+    return prefix_cmp(a, b);
 }
 
 struct prefix ip_host_prefix(const struct ip *ip)

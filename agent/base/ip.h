@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
+
 /* The value is also the family's name in reports. 0 means "no address". */
 enum ip_family {
     IP_NONE = 0,
@@ -20,6 +22,8 @@ struct ip {
     uint8_t family;    /* enum ip_family */
     uint8_t bytes[16]; /* network order; IPv4 uses the first four, the rest is zero */
 };
+
+typedef VEC(struct ip) ip_list;
 
 /* A prefix; bits of the address beyond `length` are zero. */
 struct prefix {
@@ -40,6 +44,13 @@ enum {
 int ip_parse(const char *string, struct ip *ret_ip);
 
 /*
+ * Parses an address with or without a port: "10.0.0.1", "10.0.0.1:80", "fd00::1", "[fd00::1]",
+ * "[fd00::1]:80". The port is 1..65535 in decimal; without one `*ret_port` is 0. Returns 0 or
+ * -EINVAL.
+ */
+int ip_port_parse(const char *string, struct ip *ret_ip, uint16_t *ret_port);
+
+/*
  * Parses "address/length". Returns 0, 1 if the address had bits beyond the length (they are
  * cleared), or -EINVAL.
  */
@@ -52,6 +63,9 @@ const char *prefix_str(const struct prefix *prefix, char buffer[static PREFIX_ST
 /* The order of all tables: family, then bytes; for prefixes the shorter first. */
 int ip_cmp(const struct ip *a, const struct ip *b);
 int prefix_cmp(const struct prefix *a, const struct prefix *b);
+/* The same for what sorts and searches: vec_sort(), vec_find(), SORTED(). */
+int ip_item_cmp(const void *a, const void *b);
+int prefix_item_cmp(const void *a, const void *b);
 static inline bool ip_equal(const struct ip *a, const struct ip *b)
 {
     return ip_cmp(a, b) == 0;
@@ -69,6 +83,9 @@ static inline size_t ip_size(const struct ip *ip)
 
 /* The host prefix of an address: /32 or /128. */
 struct prefix ip_host_prefix(const struct ip *ip);
+
+/* Sorts the list and drops duplicates. */
+void ip_list_unite(ip_list *list);
 
 bool prefix_contains(const struct prefix *prefix, const struct ip *ip);
 

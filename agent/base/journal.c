@@ -74,7 +74,7 @@ static void add_field(struct text *datagram, const char *key, const char *value)
     text_add_char(datagram, '\n');
 }
 
-void journal_format(struct text *datagram, const struct journal_entry *entry)
+static void add_entry(struct text *datagram, const struct journal_entry *entry)
 {
     text_addf(datagram, "PRIORITY=%d\n", entry->priority);
     add_field(datagram, "SYSLOG_IDENTIFIER", program_invocation_short_name);
@@ -90,7 +90,7 @@ void journal_format(struct text *datagram, const struct journal_entry *entry)
 static int send_entry(struct journal *journal, const struct journal_entry *entry)
 {
     AUTOTEXT struct text datagram = { 0 };
-    journal_format(&datagram, entry);
+    add_entry(&datagram, entry);
     int r = text_error(&datagram);
     if (r < 0)
         return r;

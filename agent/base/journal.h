@@ -40,6 +40,3 @@ void journal_close(struct journal *journal);
  * returned). Returns 0 or -errno: -ENOTCONN if it is not open, -ENOMEM, or what sendto() says.
  */
 int journal_send(struct journal *journal, const struct journal_entry *entry);
-
-/* Appends the datagram of an entry. */
-void journal_format(struct text *datagram, const struct journal_entry *entry);

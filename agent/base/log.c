@@ -13,7 +13,6 @@
 
 #include "base/journal.h"
 
-static enum log_level threshold = LOG_LEVEL_INFO;
 static bool under_journal;
 static struct journal journal = { .fd = -1 };
 
@@ -24,17 +23,9 @@ void log_open(void)
         (void)journal_open(JOURNAL_SOCKET, &journal);
 }
 
-void log_set_level(enum log_level level)
-{
-    threshold = level;
-}
-
 static void write_line(enum log_level level, const char *message_id, const struct log_field *fields,
                        const char *format, va_list args)
 {
-    if (level > threshold)
-        return;
-
     char line[2048];
     (void)vsnprintf(line, sizeof(line), format, args);
     for (char *c = line; *c; c++) {

@@ -20,7 +20,6 @@ enum log_level {
     LOG_LEVEL_WARNING = 4,
     LOG_LEVEL_NOTICE = 5,
     LOG_LEVEL_INFO = 6,
-    LOG_LEVEL_DEBUG = 7,
 };
 
 /*
@@ -29,16 +28,12 @@ enum log_level {
  */
 void log_open(void);
 
-/* Lines less important than this are dropped; the default is INFO. */
-void log_set_level(enum log_level level);
-
 void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 #define log_error(...)   log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_notice(...)  log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 /* Something that an operator may alert on; see agentd/event.h. */
 struct log_event {

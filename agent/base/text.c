@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,14 @@ void text_addf(struct text *text, const char *format, ...)
     va_start(args, format);
     text_vaddf(text, format, args);
     va_end(args);
+}
+
+void text_add_count(struct text *text, int64_t count, const char *singular)
+{
+    size_t length = strlen(singular);
+    const char *plural = length > 0 && strchr("sx", singular[length - 1]) ? "es" : "s";
+
+    text_addf(text, "%" PRId64 " %s%s", count, singular, count == 1 ? "" : plural);
 }
 
 void text_truncate(struct text *text, size_t length)

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/macro.h"
@@ -23,6 +24,9 @@ void text_add_bytes(struct text *text, const char *bytes, size_t count);
 void text_add_char(struct text *text, char c);
 void text_addf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vaddf(struct text *text, const char *format, va_list args) PRINTF_LIKE(2, 0);
+
+/* "1 fault", "2 faults", "3 addresses". */
+void text_add_count(struct text *text, int64_t count, const char *singular);
 
 /* Cuts the text back to `length` bytes. */
 void text_truncate(struct text *text, size_t length);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The growth of arrays: doubling, with every multiplication checked. */
+/* The growth of arrays: doubling, with every multiplication checked; and what loops would repeat.
+ */
 #include "base/vec.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 int vec_reserve_raw(void **items, size_t count, size_t *capacity, size_t size, size_t more)
 {
@@ -23,4 +25,20 @@ int vec_reserve_raw(void **items, size_t count, size_t *capacity, size_t size, s
     *items = bigger;
     *capacity = grown;
     return 0;
+}
+
+size_t vec_drop_equal_raw(void *items, size_t count, size_t size,
+                          int (*compare)(const void *a, const void *b))
+{
+    char *base = items;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && compare(base + (kept - 1) * size, base + i * size) == 0)
+            continue;
+        if (kept != i)
+            memcpy(base + kept * size, base + i * size, size);
+        kept++;
+    }
+    return kept;
 }

@@ -23,6 +23,10 @@
 /* Makes room for `more` further items. Returns 0 or -ENOMEM; the contents stay in both cases. */
 int vec_reserve_raw(void **items, size_t count, size_t *capacity, size_t size, size_t more);
 
+/* Returns how many are left. */
+size_t vec_drop_equal_raw(void *items, size_t count, size_t size,
+                          int (*compare)(const void *a, const void *b));
+
 #define vec_reserve(vec, more)                                                                     \
     vec_reserve_raw((void **)&(vec)->items, (vec)->count, &(vec)->capacity, sizeof(*(vec)->items), \
                     more)
@@ -50,6 +54,16 @@ int vec_reserve_raw(void **items, size_t count, size_t *capacity, size_t size, s
 #define vec_each(type, it, vec)                                                        \
     for (__typeof__(type) *it = (vec)->items, *end_##it = it ? it + (vec)->count : it; \
          it < end_##it; it++)
+
+/* Of neighbours that compare equal the first stays. */
+#define vec_drop_equal(vec, cmp) \
+    ((vec)->count = vec_drop_equal_raw((vec)->items, (vec)->count, sizeof(*(vec)->items), cmp))
+
+/* The item of a sorted array that compares equal to `*key`, or NULL. */
+#define vec_find(vec, key, cmp)                                                             \
+    ((__typeof__((vec)->items))((vec)->count > 0 ? bsearch(key, (vec)->items, (vec)->count, \
+                                                           sizeof(*(vec)->items), cmp)      \
+                                                 : NULL))
 
 #define vec_sort(vec, cmp)                                                 \
     ({                                                                     \

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Addresses and prefixes: what is accepted, how it is normalised, printed and ordered. */
+/* Addresses, prefixes, ports, protocols: what is accepted, how it is normalised, printed, ordered.
+ */
 #include <errno.h>
 
 #include "base/ip.h"
 #include "base/macro.h"
+#include "base/protocol.h"
 #include "cmocka_all.h"
 
 static void accepts_and_normalises(void **state)
@@ -123,6 +125,92 @@ static void order(void **state)
     }
 }
 
+static void lists_become_sets(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "::1", "10.0.0.2", "10.0.0.1", "::1", "10.0.0.2", "::1" };
+    static const char *const expected[] = { "10.0.0.1", "10.0.0.2", "::1" };
+    ip_list list = { 0 };
+    char buffer[IP_STRLEN];
+    ip_list_unite(&list);
+    assert_int_equal(list.count, 0);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct ip ip;
+        assert_int_equal(ip_parse(texts[i], &ip), 0);
+        assert_int_equal(vec_push(&list, ip), 0);
+    }
+    ip_list_unite(&list);
+    assert_int_equal(list.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(ip_str(&list.items[i], buffer), expected[i]);
+    vec_done(&list);
+}
+
+static void addresses_with_ports(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *string, *address;
+        uint16_t port;
+    } good[] = {
+        { "10.0.0.1", "10.0.0.1", 0 },
+        { "10.0.0.1:80", "10.0.0.1", 80 },
+        { "fd00::1", "fd00::1", 0 },
+        { "[fd00::1]", "fd00::1", 0 },
+        { "[fd00::1]:65535", "fd00::1", 65535 },
+        { "fd00::1:80", "fd00::1:80", 0 },
+        { "[::ffff:10.0.0.1]:080", "10.0.0.1", 80 },
+    };
+    static const char *const bad[] = {
+        "",
+        ":80",
+        "10.0.0.1:",
+        "10.0.0.1:0",
+        "10.0.0.1:65536",
+        "[fd00::1",
+        "[fd00::1]80",
+        "[fd00::1]:",
+        "[10.0.0.1]:80",
+        "10.0.0.1:80/TCP",
+        "[]:80",
+        "10.0.0.1: 80",
+        "10.0.0.1:http",
+        "[[fd00::1]]:80",
+        "10.0.0.1:4294967376",
+        "web:80",
+        "10.0.0.1:-1",
+        "fd00::1]:80",
+        "[aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]:80",
+    };
+    struct ip ip = { 0 };
+    uint16_t port = 7;
+
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        assert_int_equal(ip_port_parse(bad[i], &ip, &port), -EINVAL);
+    assert_true(ip.family == IP_NONE && port == 7);
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        char buffer[IP_STRLEN];
+        assert_int_equal(ip_port_parse(good[i].string, &ip, &port), 0);
+        assert_string_equal(ip_str(&ip, buffer), good[i].address);
+        assert_int_equal(port, good[i].port);
+    }
+}
+
+static void protocols(void **state)
+{
+    (void)state;
+    enum protocol protocol = 0;
+
+    assert_int_equal(protocol_parse("TCP", &protocol), 0);
+    assert_int_equal(protocol, PROTOCOL_TCP);
+    assert_int_equal(protocol_parse("udp", &protocol), 0);
+    assert_int_equal(protocol, PROTOCOL_UDP);
+    assert_int_equal(protocol_parse("Sctp", &protocol), 0);
+    assert_int_equal(protocol_parse("", &protocol), -EINVAL);
+    assert_int_equal(protocol_parse("ICMP", &protocol), -EINVAL);
+    assert_int_equal(protocol, PROTOCOL_SCTP);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +220,9 @@ int main(void)
         cmocka_unit_test(containment),
         cmocka_unit_test(special_addresses),
         cmocka_unit_test(order),
+        cmocka_unit_test(lists_become_sets),
+        cmocka_unit_test(addresses_with_ports),
+        cmocka_unit_test(protocols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

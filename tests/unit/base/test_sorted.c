@@ -5,6 +5,7 @@
 
 #include "base/macro.h"
 #include "base/sorted.h"
+#include "base/vec.h"
 #include "cmocka_all.h"
 
 struct entry {
@@ -77,12 +78,35 @@ static void removal_and_bounds(void **state)
     sorted_done(&table);
 }
 
+static void an_array_is_searched_and_united(void **state)
+{
+    (void)state;
+    VEC(struct entry) list = { 0 };
+    assert_null(vec_find(&list, (&(struct entry){ 1, 0 }), entry_cmp));
+    vec_drop_equal(&list, entry_cmp);
+    assert_int_equal(list.count, 0);
+
+    static const struct entry entries[] = { { 1, 10 }, { 1, 11 }, { 2, 20 },
+                                            { 4, 40 }, { 4, 41 }, { 4, 42 } };
+    for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+        assert_int_equal(vec_push(&list, entries[i]), 0);
+    vec_drop_equal(&list, entry_cmp);
+    assert_int_equal(list.count, 3);
+    for (int key = 0; key < 6; key++) {
+        struct entry wanted = { key, 0 };
+        const struct entry *found = vec_find(&list, &wanted, entry_cmp);
+        assert_int_equal(found ? found->value : 0, key == 1 || key == 2 || key == 4 ? key * 10 : 0);
+    }
+    vec_done(&list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batch_keeps_the_last_of_equals),
         cmocka_unit_test(random_batches_equal_the_model),
         cmocka_unit_test(removal_and_bounds),
+        cmocka_unit_test(an_array_is_searched_and_united),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,21 @@ static void text_grows(void **state)
     assert_null(text.data);
 }
 
+static void counts_have_the_noun_in_its_number(void **state)
+{
+    (void)state;
+    AUTOTEXT struct text text = { 0 };
+    static const char *const nouns[] = { "fault", "address", "prefix" };
+    for (int64_t count = 0; count <= 2; count++) {
+        for (size_t i = 0; i < 3; i++) {
+            text_add_count(&text, count, nouns[i]);
+            text_add_char(&text, ',');
+        }
+    }
+    assert_string_equal(text_str(&text), "0 faults,0 addresses,0 prefixes,1 fault,1 address,"
+                                         "1 prefix,2 faults,2 addresses,2 prefixes,");
+}
+
 static void faults_collect(void **state)
 {
     (void)state;
@@ -58,6 +73,7 @@ static void arena_is_zeroed_and_aligned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(text_grows),
+                                        cmocka_unit_test(counts_have_the_noun_in_its_number),
                                         cmocka_unit_test(faults_collect),
                                         cmocka_unit_test(arena_is_zeroed_and_aligned) };
     return cmocka_run_group_tests(tests, NULL, NULL);
