@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts JSON text into values; see reader.h for what comes out. */
+/* Reads the values of a JSON file; see reader.h for what comes out. */
 #pragma once
 
 #include <stdbool.h>

@@ -40,7 +40,8 @@ struct conversion {
     size_t objects, numbers; /* met so far */
 };
 
-struct place json_origin_place(const struct json_origin *origin, const char *text, size_t offset)
+/* The place of the byte at `offset`. */
+static struct place origin_place(const struct json_origin *origin, const char *text, size_t offset)
 {
     if (origin->cut > 0 && offset >= origin->cut)
         return place_after(origin->cut_place, text + origin->cut, offset - origin->cut);
@@ -111,9 +112,8 @@ static int report_duplicate(const char *text, size_t offset, const struct json_o
             first = key;
     }
     char name[QUOTE_LEN];
-    return place_fault(json_origin_place(origin, text, first ? first->offset : offset),
-                       origin->file, faults, "the key %s is here twice",
-                       first ? quote(first->name, name) : "");
+    return place_fault(origin_place(origin, text, first ? first->offset : offset), origin->file,
+                       faults, "the key %s is here twice", first ? quote(first->name, name) : "");
 }
 
 static int convert(struct conversion *conversion, struct json_object *value, struct doc *ret_node);
@@ -235,7 +235,7 @@ static int parse_text(const char *text, size_t length, const struct json_origin 
         return 0;
     }
     size_t end = MIN(json_tokener_get_parse_end(tokener), length);
-    return place_fault(json_origin_place(origin, text, end), origin->file, faults, "%s",
+    return place_fault(origin_place(origin, text, end), origin->file, faults, "%s",
                        json_tokener_error_desc(error));
 }
 
@@ -253,8 +253,7 @@ int json_value_parse(const char *text, size_t length, const struct json_origin *
         return r;
     r = json_scan(text, &scan, &offset, &what);
     if (r == -EBADMSG)
-        return place_fault(json_origin_place(origin, text, offset), origin->file, faults, "%s",
-                           what);
+        return place_fault(origin_place(origin, text, offset), origin->file, faults, "%s", what);
     if (r == 0)
         r = new_document(text, length, origin, &document);
     if (r < 0)

@@ -17,9 +17,6 @@ struct json_origin {
     struct place cut_place;
 };
 
-/* The place of the byte at `offset`. */
-struct place json_origin_place(const struct json_origin *origin, const char *text, size_t offset);
-
 /*
  * Parses `length` bytes of valid UTF-8, which a NUL follows. Without `ret_document` the text is
  * only checked. Returns 0, -EBADMSG after adding a fault, or -ENOMEM.

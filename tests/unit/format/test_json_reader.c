@@ -123,11 +123,11 @@ static void truncated_files_are_broken(void **state)
 {
     (void)state;
     assert_json("{\"a\":1}\n{\"b\": [\n",
-                "{a:1}\nf:3:1: the file ends inside the value that begins in line 2\n");
-    assert_json("\"abc\\", "f:1:6: the file ends inside the value that begins in line 1\n");
+                "{a:1}\nf:3:1: the text ends inside the value that begins in line 2\n");
+    assert_json("\"abc\\", "f:1:6: the text ends inside the value that begins in line 1\n");
     assert_json("\n{\"items\":[{},\n{\"a",
-                "{}\nf:3:4: the file ends inside the value that begins in line 2\n");
-    assert_json("{\"items\":[{}]", "{}\nf:1:14: the file ends inside the value that begins in "
+                "{}\nf:3:4: the text ends inside the value that begins in line 2\n");
+    assert_json("{\"items\":[{}]", "{}\nf:1:14: the text ends inside the value that begins in "
                                    "line 1\n");
 }
 
