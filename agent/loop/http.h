@@ -6,16 +6,21 @@
  * seconds. Methods other than GET, HEAD and POST are refused with 405; a HEAD is answered like
  * a GET, whose body is then left out. Bodies of requests are dropped, and refused with 413 above
  * 64 KiB.
+ *
+ * A shared server has any number of listening sockets, limits of its own, and leaves the method to
+ * the handler.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
+#include "base/ip.h"
 
 struct http_request {
     const char *method; /* "GET" */
@@ -23,14 +28,24 @@ struct http_request {
     bool peer_known;    /* unix sockets: the credentials below are the kernel's */
     uid_t peer_uid;
     gid_t peer_gid;
+    struct ip local; /* TCP: the address and port that the client connected to; else IP_NONE */
+    uint16_t local_port;
     void *connection; /* for http_query() */
 };
 
+struct http_header {
+    const char *name; /* static string; NULL: none */
+    char value[16];
+};
+
+enum { HTTP_HEADERS_MAX = 2 };
+
 struct http_reply {
-    unsigned status;          /* 200 ... */
+    unsigned status;          /* 200 ...; 0: hang up without a reply */
     const char *content_type; /* static string; default "application/json" */
     char *body;               /* freed by the server; may be NULL */
     size_t size;
+    struct http_header headers[HTTP_HEADERS_MAX];
 };
 
 /*
@@ -61,10 +76,28 @@ int http_listen_unix(sd_event *event, const char *path, gid_t gid, http_handler 
 int http_listen_fd(sd_event *event, int fd, http_handler handler, void *context,
                    struct http_server **ret_server);
 
-/* Serves TCP at "address:port" or "[address]:port". Returns 0 or -errno (-EINVAL: not of the form).
+/*
+ * Serves TCP at "address:port" or "[address]:port"; [::] is every address of both families.
+ * Returns 0 or -errno (-EINVAL: not of the form).
  */
 int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler, void *context,
                     struct http_server **ret_server);
+
+struct http_limits {
+    unsigned connections; /* for one more, the oldest is closed */
+    unsigned silence_s;   /* a connection without a word ends */
+    size_t memory;        /* of one connection: the headers of request and reply */
+};
+
+/* A shared server, without a socket as yet. Returns 0 or -errno. */
+int http_server_new(sd_event *event, const struct http_limits *limits, http_handler handler,
+                    void *context, struct http_server **ret_server);
+
+/*
+ * Serves a listening, non-blocking socket (tcp.h), too, until its owner closes it. Connections
+ * that came by it stay: the handler is told where they are. Returns 0 or -errno.
+ */
+int http_server_add(struct http_server *server, int listen_fd);
 
 void http_server_free(struct http_server *server);
 DEFINE_CLEANUP(struct http_server *, http_server_free);

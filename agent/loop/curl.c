@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The adapter between libcurl's multi interface and sd-event; used by client/kube.c.
+ *
+ * libcurl says which sockets it waits for and when it wants to be called at the latest, and is told
+ * what happened. Each socket is one io source, which libcurl keeps for us (curl_multi_assign);
+ * there is one timer. Finished transfers are reported after libcurl has returned, never from
+ * within, so that `done` may do anything to other transfers.
+ *
+ * OpenSSL writes without MSG_NOSIGNAL, and libcurl guards only some of its calls: SIGPIPE is
+ * ignored from the first loop on.
+ *
+ * A socket that can't be watched for want of memory is silent. Who waits has a timer of its own,
+ * and tries again; to fail in the callback would end every transfer for good.
+ */
+#include "loop/curl.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+struct curl_loop {
+    sd_event *event;
+    sd_event_source *timer;
+    CURLM *multi;
+};
+
+static void report_done(struct curl_loop *loop)
+{
+    int left;
+    for (CURLMsg *message; (message = curl_multi_info_read(loop->multi, &left));) {
+        struct curl_transfer *transfer = NULL;
+        CURLcode code = message->data.result;
+        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+        (void)curl_multi_remove_handle(loop->multi, transfer->easy);
+        transfer->done(transfer, code);
+    }
+}
+
+static void act(struct curl_loop *loop, curl_socket_t fd, int events)
+{
+    int running;
+    (void)curl_multi_socket_action(loop->multi, fd, events, &running);
+    report_done(loop);
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    (void)source;
+    int what = events & EPOLLIN ? CURL_CSELECT_IN : 0;
+    what |= events & EPOLLOUT ? CURL_CSELECT_OUT : 0;
+    what |= events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0;
+    act(userdata, fd, what);
+    return 0;
+}
+
+static int on_time(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source, (void)usec;
+    act(userdata, CURL_SOCKET_TIMEOUT, 0);
+    return 0;
+}
+
+static int on_socket_wanted(CURL *easy, curl_socket_t fd, int what, void *context, void *socket)
+{
+    (void)easy;
+    struct curl_loop *loop = context;
+    sd_event_source *io = socket;
+    if (what == CURL_POLL_REMOVE) {
+        sd_event_source_disable_unref(io);
+        return 0;
+    }
+    uint32_t events = what & CURL_POLL_IN ? EPOLLIN : 0;
+    events |= what & CURL_POLL_OUT ? EPOLLOUT : 0;
+    if (io)
+        (void)sd_event_source_set_io_events(io, events);
+    else if (sd_event_add_io(loop->event, &io, fd, events, on_io, loop) >= 0)
+        (void)curl_multi_assign(loop->multi, fd, io);
+    return 0;
+}
+
+static int on_time_wanted(CURLM *multi, long timeout_ms, void *context)
+{
+    (void)multi;
+    struct curl_loop *loop = context;
+    uint64_t due_us = (uint64_t)(clock_mono_us() + timeout_ms * 1000);
+    if (timeout_ms >= 0)
+        (void)sd_event_source_set_time(loop->timer, due_us);
+    (void)sd_event_source_set_enabled(loop->timer,
+                                      timeout_ms >= 0 ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+    return 0;
+}
+
+static int set_options(struct curl_loop *loop)
+{
+    CURLMcode r = curl_multi_setopt(loop->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wanted);
+    if (r == CURLM_OK)
+        r = curl_multi_setopt(loop->multi, CURLMOPT_SOCKETDATA, loop);
+    if (r == CURLM_OK)
+        r = curl_multi_setopt(loop->multi, CURLMOPT_TIMERFUNCTION, on_time_wanted);
+    if (r == CURLM_OK)
+        r = curl_multi_setopt(loop->multi, CURLMOPT_TIMERDATA, loop);
+    return r == CURLM_OK ? 0 : -ENOMEM;
+}
+
+int curl_loop_new(sd_event *event, struct curl_loop **ret_loop)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return -ENOMEM;
+    (void)signal(SIGPIPE, SIG_IGN);
+    CLEANUP(curl_loop_freep) struct curl_loop *loop = calloc(1, sizeof(*loop));
+    if (!loop) {
+        curl_global_cleanup();
+        return -ENOMEM;
+    }
+    loop->event = sd_event_ref(event);
+    loop->multi = curl_multi_init();
+    if (!loop->multi)
+        return -ENOMEM;
+    int r = sd_event_add_time(event, &loop->timer, CLOCK_MONOTONIC, 0, 1000, on_time, loop);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(loop->timer, SD_EVENT_OFF);
+    if (r >= 0)
+        r = set_options(loop);
+    if (r < 0)
+        return r;
+    *ret_loop = TAKE_PTR(loop);
+    return 0;
+}
+
+void curl_loop_free(struct curl_loop *loop)
+{
+    if (!loop)
+        return;
+    if (loop->multi)
+        (void)curl_multi_cleanup(loop->multi);
+    sd_event_source_disable_unref(loop->timer);
+    sd_event_unref(loop->event);
+    free(loop);
+    curl_global_cleanup();
+}
+
+int curl_loop_start(struct curl_loop *loop, struct curl_transfer *transfer)
+{
+    if (curl_easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer) != CURLE_OK ||
+        curl_multi_add_handle(loop->multi, transfer->easy) != CURLM_OK)
+        return -ENOMEM;
+    return 0;
+}
+
+void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer)
+{
+    (void)curl_multi_remove_handle(loop->multi, transfer->easy);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transfers of libcurl in the event loop: a multi handle whose sockets and timer are sd-event
+ * sources. Nothing blocks; callbacks of an easy handle run from the loop.
+ */
+#pragma once
+
+#include <curl/curl.h>
+#include <systemd/sd-event.h>
+
+#include "base/cleanup.h"
+
+struct curl_loop;
+
+/* A transfer, as a member of what its owner keeps about it. */
+struct curl_transfer {
+    CURL *easy; /* the owner's */
+    /* It has come to its end, and is not under way any more. May start others, and free this one;
+     * must not free the loop. */
+    void (*done)(struct curl_transfer *transfer, CURLcode code);
+};
+
+int curl_loop_new(sd_event *event, struct curl_loop **ret_loop); /* 0 or -errno */
+
+/* When no transfer is under way. */
+void curl_loop_free(struct curl_loop *loop);
+DEFINE_CLEANUP(struct curl_loop *, curl_loop_free);
+
+/*
+ * Starts a transfer (its easy handle gives up CURLOPT_PRIVATE); ends one without calling `done`.
+ * Neither may be called from a callback of libcurl. Returns 0 or -ENOMEM.
+ */
+int curl_loop_start(struct curl_loop *loop, struct curl_transfer *transfer);
+void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer);
