@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "model/decode.h"
 #include "model/equal.h"
 
@@ -48,7 +49,7 @@ static void decode_ports(struct decoder *decoder, const struct doc *root,
         struct slice_port *port = &ports[slice->port_count++];
         port->name = decode_string(decoder, doc_get(node, "name"));
         port->protocol = decode_protocol(decoder, doc_get(node, "protocol"));
-        port->port = (uint16_t)decode_int(decoder, doc_get(node, "port"), 1, PORT_MAX, 0);
+        port->port = (uint16_t)decode_int(decoder, doc_get(node, "port"), 0, PORT_MAX, 0);
     }
 }
 
@@ -110,9 +111,8 @@ static void decode_endpoints(struct decoder *decoder, const struct doc *root,
         if (!decode_map(decoder, node))
             continue;
         const struct doc *conditions = decode_map(decoder, doc_get(node, "conditions"));
-        bool ready = decode_bool(decoder, doc_get(conditions, "ready"), true);
-        endpoint->ready = ready;
-        endpoint->serving = decode_bool(decoder, doc_get(conditions, "serving"), ready);
+        endpoint->ready = decode_bool(decoder, doc_get(conditions, "ready"), true);
+        endpoint->serving = decode_bool(decoder, doc_get(conditions, "serving"), true);
         endpoint->terminating = decode_bool(decoder, doc_get(conditions, "terminating"), false);
         if (!decode_address(decoder, node, slice->family, &endpoint->ip))
             continue;
@@ -122,6 +122,18 @@ static void decode_endpoints(struct decoder *decoder, const struct doc *root,
     }
 }
 
+/* Of use for a metric only, so that a bad one doesn't cost the slice. */
+static int64_t decode_trigger(struct decoder *decoder)
+{
+    const struct doc *node =
+        decode_annotation(decoder, "endpoints.kubernetes.io/last-change-trigger-time");
+    const char *text = decode_text(decoder, node);
+    int64_t ms = 0;
+    if (text && clock_parse_rfc3339(text, &ms) < 0)
+        decode_warning(decoder, node, "not a time as \"2026-11-20T07:33:00Z\"; ignored");
+    return ms;
+}
+
 void endpoint_slice_decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct endpoint_slice *slice = (struct endpoint_slice *)object;
@@ -129,6 +141,7 @@ void endpoint_slice_decode(struct decoder *decoder, const struct doc *root, stru
     slice->service = decode_keep(decoder, service ? service : "");
     slice->headless_label = decode_label(decoder, "service.kubernetes.io/headless") != NULL;
     slice->family = decode_family(decoder, root);
+    slice->triggered_ms = decode_trigger(decoder);
     decode_ports(decoder, root, slice);
     decode_endpoints(decoder, root, slice);
 }
@@ -181,6 +194,7 @@ static bool endpoints_equal(const struct endpoint_slice *a, const struct endpoin
     return true;
 }
 
+/* When it was triggered says nothing of where traffic goes. */
 bool endpoint_slice_equal(const struct object *a, const struct object *b)
 {
     const struct endpoint_slice *left = to_endpoint_slice(a), *right = to_endpoint_slice(b);

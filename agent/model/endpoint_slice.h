@@ -21,7 +21,7 @@ struct endpoint_hints {
     uint32_t zone_count, node_count;
 };
 
-/* Conditions with Kubernetes' defaults filled in: ready nil = true, serving nil = ready. */
+/* Conditions with Kubernetes' defaults filled in: both ready and serving nil = true. */
 struct endpoint {
     struct ip ip; /* the first address: all of an endpoint's addresses are one pod's */
     bool ready, serving, terminating;
@@ -38,6 +38,8 @@ struct endpoint_slice {
     uint32_t port_count;
     const struct endpoint *endpoints;
     uint32_t endpoint_count;
+    int64_t
+        triggered_ms; /* wall clock of the Pod's or Service's change that it follows; 0: not said */
 };
 
 static inline const struct endpoint_slice *to_endpoint_slice(const struct object *object)

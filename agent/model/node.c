@@ -55,16 +55,28 @@ static bool has_condition(struct decoder *decoder, const struct doc *status, con
     return found;
 }
 
+static bool has_taint(struct decoder *decoder, const struct doc *spec, const char *taint)
+{
+    bool found = false;
+    doc_each(entry, decode_list(decoder, doc_get(spec, "taints"))) {
+        if (decode_map(decoder, entry) && is_word(decoder, doc_get(entry, "key"), taint))
+            found = true;
+    }
+    return found;
+}
+
 void node_decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     static const char exclude[] = "node.kubernetes.io/exclude-from-external-load-balancers";
     struct node *node = (struct node *)object;
     const struct doc *status = decode_map(decoder, doc_get(root, "status"));
+    const struct doc *spec = decode_map(decoder, doc_get(root, "spec"));
     decode_addresses(decoder, status, node);
     const char *zone = decode_label(decoder, "topology.kubernetes.io/zone");
     node->zone = decode_keep(decoder, zone ? zone : "");
     node->excluded = decode_label(decoder, exclude) != NULL;
     node->network_unavailable = has_condition(decoder, status, "NetworkUnavailable");
+    node->to_be_deleted = has_taint(decoder, spec, "ToBeDeletedByClusterAutoscaler");
 }
 
 bool node_equal(const struct object *a, const struct object *b)
@@ -72,7 +84,8 @@ bool node_equal(const struct object *a, const struct object *b)
     const struct node *left = to_node(a), *right = to_node(b);
     return left->excluded == right->excluded &&
            left->network_unavailable == right->network_unavailable &&
-           text_equal(left->zone, right->zone) && ip_equal(&left->primary_v4, &right->primary_v4) &&
+           left->to_be_deleted == right->to_be_deleted && text_equal(left->zone, right->zone) &&
+           ip_equal(&left->primary_v4, &right->primary_v4) &&
            ip_equal(&left->primary_v6, &right->primary_v6) &&
            ips_equal(left->addresses, left->address_count, right->addresses, right->address_count);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Node: its addresses, its zone and whether it may attract external traffic. */
+/* A Node: its addresses, its zone, whether it may attract external traffic, or is to go. */
 #pragma once
 
 #include "base/ip.h"
@@ -13,6 +13,7 @@ struct node {
     const char *zone;                 /* label topology.kubernetes.io/zone; "" if absent */
     bool excluded; /* label node.kubernetes.io/exclude-from-external-load-balancers, any value */
     bool network_unavailable; /* condition NetworkUnavailable is True */
+    bool to_be_deleted;       /* taint ToBeDeletedByClusterAutoscaler, any effect */
 };
 
 static inline const struct node *to_node(const struct object *object)

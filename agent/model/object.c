@@ -63,6 +63,11 @@ const char *kind_name(enum kind kind)
     return kinds[kind].name;
 }
 
+const char *kind_api_version(enum kind kind)
+{
+    return kinds[kind].api_version;
+}
+
 enum kind kind_of(const char *api_version, const char *kind)
 {
     for (enum kind i = 0; i < KIND_COUNT; i++) {
@@ -180,8 +185,8 @@ static struct object *decode_pass(struct decoder *decoder, enum kind kind)
     return object;
 }
 
-static int decode_kind(const struct document *document, enum kind kind, struct object **ret_object,
-                       struct faults *errors, struct faults *warnings)
+int object_decode_as(const struct document *document, enum kind kind, struct object **ret_object,
+                     struct faults *errors, struct faults *warnings)
 {
     AUTOARENA struct arena *scratch = arena_new(SCRATCH_SIZE);
     if (!scratch)
@@ -239,7 +244,7 @@ int object_decode(const struct document *document, struct object **ret_object,
 
     enum kind kind = kind_of(api_version, name);
     if (kind < KIND_COUNT)
-        return decode_kind(document, kind, ret_object, errors, warnings);
+        return object_decode_as(document, kind, ret_object, errors, warnings);
     if (ret_kind) {
         const char *foreign = name_foreign(document, api_version, name);
         if (!foreign)

@@ -27,8 +27,9 @@ enum kind {
     KIND_COUNT,
 };
 
-/* "EndpointSlice". */
+/* "EndpointSlice"; "discovery.k8s.io/v1". */
 const char *kind_name(enum kind kind);
+const char *kind_api_version(enum kind kind);
 
 /* The kind of an apiVersion and kind, or KIND_COUNT if it is none of ours. */
 enum kind kind_of(const char *api_version, const char *kind);
@@ -52,6 +53,13 @@ struct object {
  */
 int object_decode(const struct document *document, struct object **ret_object,
                   const char **ret_kind, struct faults *errors, struct faults *warnings);
+
+/*
+ * Decodes a document of which the kind is known from elsewhere, as elements of a List don't say
+ * theirs. Returns as object_decode(), never 0.
+ */
+int object_decode_as(const struct document *document, enum kind kind, struct object **ret_object,
+                     struct faults *errors, struct faults *warnings);
 
 /* True if two objects of one key say the same; the place they were read from does not count. */
 bool object_equal(const struct object *a, const struct object *b);

@@ -24,19 +24,6 @@ static const char *const type_names[] = { "ClusterIP", "NodePort", "LoadBalancer
                                           NULL };
 static const char *const policy_names[] = { "Cluster", "Local", NULL };
 
-const char *protocol_name(enum protocol protocol)
-{
-    switch (protocol) {
-    case PROTOCOL_TCP:
-        return "TCP";
-    case PROTOCOL_UDP:
-        return "UDP";
-    case PROTOCOL_SCTP:
-        return "SCTP";
-    }
-    return "unknown";
-}
-
 const char *service_type_name(enum service_type type)
 {
     return type_names[type];
@@ -84,12 +71,17 @@ static struct service_address *gather(struct decoder *decoder, const struct doc 
     return address;
 }
 
+static bool is_none(const struct doc *node)
+{
+    return node->type == DOC_SCALAR && strcmp(node->text, "None") == 0;
+}
+
 static void gather_cluster(struct decoder *decoder, const struct doc *node,
                            struct gathered *gathered)
 {
     if (node->type == DOC_NULL || (node->type == DOC_SCALAR && !*node->text))
         return;
-    if (node->type == DOC_SCALAR && strcmp(node->text, "None") == 0) {
+    if (is_none(node)) {
         gathered->none = true;
         return;
     }
@@ -177,7 +169,9 @@ static void decode_addresses(struct decoder *decoder, const struct doc *root,
                              const struct doc *spec, struct service *service)
 {
     const struct doc *cluster = decode_list(decoder, doc_get(spec, "clusterIPs"));
-    const struct doc *single = list_count(cluster) == 0 ? doc_get(spec, "clusterIP") : NULL;
+    const struct doc *single = doc_get(spec, "clusterIP");
+    if (single && list_count(cluster) && !is_none(single))
+        single = NULL;
     const struct doc *external = decode_list(decoder, doc_get(spec, "externalIPs"));
     const struct doc *status = decode_map(decoder, doc_get(root, "status"));
     const struct doc *balancer = decode_map(decoder, doc_get(status, "loadBalancer"));
@@ -207,7 +201,7 @@ static void decode_port(struct decoder *decoder, const struct doc *node, struct 
     port->name = decode_string(decoder, doc_get(node, "name"));
     port->protocol = decode_protocol(decoder, doc_get(node, "protocol"));
     port->port = (uint16_t)decode_int(decoder, number, 1, PORT_MAX, 0);
-    port->node_port = (uint16_t)decode_int(decoder, doc_get(node, "nodePort"), 1, PORT_MAX, 0);
+    port->node_port = (uint16_t)decode_int(decoder, doc_get(node, "nodePort"), 0, PORT_MAX, 0);
 }
 
 /* The ports stand in the order of their nodes in `list`. */

@@ -6,12 +6,8 @@
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "base/protocol.h"
 #include "model/object.h"
-
-enum protocol { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_SCTP = 132 }; /* IANA numbers */
-
-/* "TCP". */
-const char *protocol_name(enum protocol protocol);
 
 enum service_type {
     SERVICE_CLUSTER_IP,

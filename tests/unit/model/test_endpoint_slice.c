@@ -35,20 +35,22 @@ static void reads_what_kubectl_prints(void **state)
                     "ports:\n"
                     "- {appProtocol: null, name: http, port: 8080, protocol: TCP}\n"
                     "- {name: \"\", port: 53, protocol: UDP}\n"
-                    "- {name: all, port: null}\n");
+                    "- {name: all, port: null}\n"
+                    "- {name: unset, port: 0}\n");
     assert_decoded(&decoded, 0);
     const struct endpoint_slice *slice = to_endpoint_slice(decoded.object);
     assert_string_equal(slice->service, "web");
     assert_int_equal(slice->family, IP_V4);
     assert_false(slice->headless_label);
     assert_true(slice->object.created_ms == 0);
-    assert_int_equal(slice->port_count, 3);
+    assert_int_equal(slice->port_count, 4);
     assert_string_equal(slice->ports[0].name, "http");
     assert_int_equal(slice->ports[0].port, 8080);
     assert_string_equal(slice->ports[1].name, "");
     assert_int_equal(slice->ports[1].protocol, PROTOCOL_UDP);
     assert_int_equal(slice->ports[2].port, 0);
     assert_int_equal(slice->ports[2].protocol, PROTOCOL_TCP);
+    assert_int_equal(slice->ports[3].port, 0);
     assert_int_equal(slice->endpoint_count, 2);
     char text[IP_STRLEN];
     assert_string_equal(ip_str(&slice->endpoints[0].ip, text), "10.224.0.5");
@@ -75,8 +77,9 @@ static void condition_defaults(void **state)
         { "conditions: null", true, true, false },
         { "conditions: {}", true, true, false },
         { "conditions: {ready: null, serving: null, terminating: null}", true, true, false },
-        { "conditions: {ready: false}", false, false, false },
-        { "conditions: {ready: false, serving: null}", false, false, false },
+        { "conditions: {ready: false}", false, true, false },
+        { "conditions: {ready: false, serving: null}", false, true, false },
+        { "conditions: {ready: false, terminating: true}", false, true, true },
         { "conditions: {ready: false, serving: true, terminating: true}", false, true, true },
         { "conditions: {serving: false}", true, false, false },
         { "conditions: {terminating: true}", true, true, true },
@@ -187,6 +190,52 @@ static void refuses_what_is_cut_short_or_wrong(void **state)
     }
 }
 
+static void reads_when_it_was_triggered(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int64_t wall_ms;
+        size_t warnings;
+    } cases[] = {
+        { "\"1970-01-01T00:00:02.345678901Z\"", 2345, 0 },
+        { "\"1970-01-01T01:00:03+01:00\"", 3000, 0 },
+        { "null", 0, 0 },
+        { "\"yesterday\"", 0, 1 },
+        { "\"\"", 0, 1 },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
+                 "metadata:\n  name: web-1\n  annotations:\n"
+                 "    endpoints.kubernetes.io/last-change-trigger-time: %s\n"
+                 "addressType: IPv4\nports: []\nendpoints: []\n",
+                 cases[i].value);
+        AUTODECODED struct decoded decoded = decode_yaml(text);
+        assert_decoded(&decoded, cases[i].warnings);
+        assert_int_equal(to_endpoint_slice(decoded.object)->triggered_ms, cases[i].wall_ms);
+        if (cases[i].warnings)
+            assert_fault(&decoded.warnings, "test:6:55", "not a time");
+    }
+}
+
+static void when_it_was_triggered_is_no_difference(void **state)
+{
+    (void)state;
+    static const char head[] =
+        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: IPv4\nports: []\n"
+        "endpoints: []\nmetadata: {name: web-1, annotations: {endpoints.kubernetes.io/"
+        "last-change-trigger-time: ";
+    char text[2][512];
+    for (size_t i = 0; i < ARRAY_SIZE(text); i++)
+        snprintf(text[i], sizeof(text[i]), "%s\"2026-11-20T07:33:0%zuZ\"}}\n", head, i);
+    AUTODECODED struct decoded before = decode_yaml(text[0]), after = decode_yaml(text[1]);
+    assert_decoded(&before, 0);
+    assert_decoded(&after, 0);
+    assert_true(object_equal(before.object, after.object));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +243,8 @@ int main(void)
         cmocka_unit_test(condition_defaults),
         cmocka_unit_test(skips_what_cannot_be_reached),
         cmocka_unit_test(null_lists_and_foreign_slices_are_fine),
+        cmocka_unit_test(reads_when_it_was_triggered),
+        cmocka_unit_test(when_it_was_triggered_is_no_difference),
         cmocka_unit_test(refuses_what_is_cut_short_or_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Nodes: addresses, the exclusion label and the network's condition. */
+/* Nodes: addresses, the exclusion label, the network's condition, and the marks of a removal. */
 #include "base/macro.h"
 #include "decoded.h"
 #include "model/node.h"
@@ -72,6 +72,41 @@ static void without_status_it_is_available(void **state)
     }
 }
 
+static void reads_the_marks_of_a_removal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metadata, *spec;
+        bool deleting, to_be_deleted;
+    } cases[] = {
+        { "", "{}", false, false },
+        { "", "{taints: null, unschedulable: true}", false, false },
+        { ", deletionTimestamp: null", "{}", false, false },
+        { ", deletionTimestamp: \"2026-11-20T07:33:00Z\"", "{}", true, false },
+        { "", "{taints: [{key: a, effect: NoSchedule}, {key: b}, {}]}", false, false },
+        { "", "{taints: [{key: ToBeDeletedByClusterAutoscaler, effect: NoSchedule}]}", false,
+          true },
+        { "", "{taints: [{key: a}, {key: ToBeDeletedByClusterAutoscaler, value: x}]}", false,
+          true },
+        { "", "{taints: [{key: ToBeDeletedByClusterAutoscalerX}]}", false, false },
+        { "", "{taints: [{key: DeletionCandidateOfClusterAutoscaler}]}", false, false },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "apiVersion: v1\nkind: Node\nmetadata: {name: n%s}\nspec: %s\n", cases[i].metadata,
+                 cases[i].spec);
+        AUTODECODED struct decoded decoded = decode_yaml(text);
+        AUTODECODED struct decoded plain =
+            decode_yaml("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n");
+        assert_decoded(&decoded, 0);
+        assert_int_equal(decoded.object->deleting, cases[i].deleting);
+        assert_int_equal(to_node(decoded.object)->to_be_deleted, cases[i].to_be_deleted);
+        assert_int_equal(object_equal(decoded.object, plain.object),
+                         !cases[i].deleting && !cases[i].to_be_deleted);
+    }
+}
+
 static void refuses_wrong_types(void **state)
 {
     (void)state;
@@ -81,6 +116,11 @@ static void refuses_wrong_types(void **state)
     assert_refused(&decoded, 2);
     assert_fault(&decoded.errors, "test:4:22", "status.addresses[0]");
     assert_fault(&decoded.errors, "test:4:38", "status.conditions");
+
+    AUTODECODED struct decoded tainted = decode_yaml(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nspec: {taints: [a, {key: {}}]}\n");
+    assert_refused(&tainted, 2);
+    assert_fault(&tainted.errors, "test:4:17", "spec.taints[0]");
 }
 
 int main(void)
@@ -88,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_kubectl_prints),
         cmocka_unit_test(without_status_it_is_available),
+        cmocka_unit_test(reads_the_marks_of_a_removal),
         cmocka_unit_test(refuses_wrong_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Objects as JSON: what all have, and the table of the kinds' own parts (encode_service.c and its
+ * neighbours). A field is written as its decoder reads it; what the decoder takes as the default is
+ * left out, since the store's copy has tens of thousands of these lines. Conditions of endpoints
+ * are written in any case, because one is the default of another.
+ */
+#include "model/encode.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "model/encode_parts.h"
+
+void encode_text(struct json *json, const char *key, const char *value)
+{
+    if (*value)
+        json_string(json, key, value);
+}
+
+void encode_number(struct json *json, const char *key, int64_t value)
+{
+    if (value)
+        json_int(json, key, value);
+}
+
+void encode_flag(struct json *json, const char *key, bool value)
+{
+    if (value)
+        json_bool(json, key, true);
+}
+
+void encode_ip(struct json *json, const char *key, const struct ip *ip)
+{
+    char buffer[IP_STRLEN];
+    json_string(json, key, ip_str(ip, buffer));
+}
+
+void encode_prefix(struct json *json, const char *key, const struct prefix *prefix)
+{
+    char buffer[PREFIX_STRLEN];
+    if (prefix->ip.family != IP_NONE)
+        json_string(json, key, prefix_str(prefix, buffer));
+}
+
+void encode_prefixes(struct json *json, const char *key, const struct prefix *prefixes,
+                     uint32_t count)
+{
+    json_begin_array(json, key);
+    for (uint32_t i = 0; i < count; i++)
+        encode_prefix(json, NULL, &prefixes[i]);
+    json_end_array(json);
+}
+
+/* With milliseconds: who is older decides whose an address is. */
+static void encode_time(struct json *json, const char *key, int64_t wall_ms)
+{
+    int ms = (int)(wall_ms % SECOND_MS);
+    ms += ms < 0 ? (int)SECOND_MS : 0;
+    time_t seconds = (time_t)((wall_ms - ms) / SECOND_MS);
+    struct tm tm = { 0 };
+    (void)gmtime_r(&seconds, &tm);
+    json_stringf(json, key, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+                 tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ms);
+}
+
+typedef void (*encode_fn)(const struct object *object, struct json *json);
+
+static const struct {
+    encode_fn metadata, rest; /* NULL: nothing beside what all have */
+} kinds[] = {
+    [KIND_SERVICE] = { encode_service_metadata, encode_service_rest },
+    [KIND_ENDPOINT_SLICE] = { encode_slice_metadata, encode_slice_rest },
+    [KIND_NODE] = { encode_node_metadata, encode_node_rest },
+    [KIND_NAMESPACE] = { encode_namespace_metadata, NULL },
+    [KIND_POD] = { NULL, encode_pod_rest },
+    [KIND_ADDRESS_POOL] = { NULL, encode_pool_rest },
+    [KIND_ADDRESS_BLOCK] = { encode_block_metadata, encode_block_rest },
+    [KIND_EGRESS] = { NULL, encode_egress_rest },
+};
+_Static_assert(ARRAY_SIZE(kinds) == KIND_COUNT, "each kind needs its row");
+
+static void encode_metadata(const struct object *object, struct json *json)
+{
+    json_begin_object(json, "metadata");
+    json_string(json, "name", object->name);
+    encode_text(json, "namespace", object->namespace);
+    if (object->created_ms)
+        encode_time(json, "creationTimestamp", object->created_ms);
+    if (object->deleting) /* only that there is one is kept */
+        encode_time(json, "deletionTimestamp", object->created_ms);
+    if (kinds[object->kind].metadata)
+        kinds[object->kind].metadata(object, json);
+    json_end_object(json);
+}
+
+void object_encode(const struct object *object, struct text *out)
+{
+    struct json json = { .out = out };
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", kind_api_version(object->kind));
+    json_string(&json, "kind", kind_name(object->kind));
+    encode_metadata(object, &json);
+    if (kinds[object->kind].rest)
+        kinds[object->kind].rest(object, &json);
+    json_end_object(&json);
+}
