@@ -33,6 +33,7 @@ struct store {
     struct entry_list dirty;
     size_t dirty_count;
     size_t conflicts; /* keys with several origins */
+    uint64_t version;
 };
 
 /* Forgets an entry that has nothing more to say. */
@@ -150,6 +151,7 @@ static int note_change(struct store *store, struct entry *entry, struct object *
     const struct object *after = entry_winner(entry);
     if (same(before, after))
         return 0;
+    store->version++;
     enum kind kind = before ? before->kind : after->kind;
     store->counts[kind] += (size_t)(after != NULL) - (size_t)(before != NULL);
 
@@ -315,6 +317,11 @@ const struct object *store_get(const struct store *store, enum kind kind, const 
     return entry ? entry_winner(entry) : NULL;
 }
 
+uint64_t store_version(const struct store *store)
+{
+    return store->version;
+}
+
 size_t store_count(const struct store *store, enum kind kind)
 {
     return store->counts[kind];
@@ -374,11 +381,6 @@ bool store_is_node_address(const struct store *store, const struct ip *ip)
     return count > 0;
 }
 
-static int listed_ip_cmp(const void *a, const void *b)
-{
-    return ip_cmp(a, b);
-}
-
 int store_addresses(const struct store *store, ip_list *ret_list)
 {
     ip_list list = { 0 };
@@ -388,7 +390,7 @@ int store_addresses(const struct store *store, ip_list *ret_list)
     size_t cursor = 0;
     for (const void *key; (key = index_next(&store->services_at, &cursor));)
         memcpy(&list.items[list.count++], key, sizeof(struct ip));
-    vec_sort(&list, listed_ip_cmp);
+    vec_sort(&list, ip_item_cmp);
     *ret_list = list;
     return 0;
 }

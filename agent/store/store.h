@@ -9,8 +9,7 @@
  * snapshot that planners borrow for one pass: nothing in it changes while they run. Every object
  * and array that is handed out stays valid until the next store_put() or store_remove().
  *
- * The copy on disk that the Kubernetes source needs can be written from store_list() and read back
- * through store_put(): nothing else of the store's state outlives the process.
+ * Nothing of the store outlives the process but what copy.h writes to disk.
  */
 #pragma once
 
@@ -51,6 +50,9 @@ const struct object *store_get(const struct store *store, enum kind kind, const 
 
 size_t store_count(const struct store *store, enum kind kind);
 
+/* Rises whenever what counts for a key changes. */
+uint64_t store_version(const struct store *store);
+
 typedef VEC(const struct object *) object_list;
 
 /* All objects of a kind in order of namespace and name; the caller ends with vec_done(). */
@@ -76,8 +78,6 @@ const struct service *const *store_services_on(const struct store *store, enum p
 
 /* True if some Node object lists the address. */
 bool store_is_node_address(const struct store *store, const struct ip *ip);
-
-typedef VEC(struct ip) ip_list;
 
 /* Every address that some service carries, sorted, without duplicates. */
 int store_addresses(const struct store *store, ip_list *ret_list);

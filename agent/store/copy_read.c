@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reading the copy. Lines come one by one out of the splitter, objects are decoded and collected;
+ * only when the last line has agreed with all before it do they go into the store.
+ *
+ * A copy is written by this program and nobody else, but disks and hands change files: whatever is
+ * in it, the store ends up with all of a good copy or with nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "format/json_splitter.h"
+#include "store/copy.h"
+#include "store/copy_chain.h"
+
+enum { CHUNK = 64 * 1024 };
+
+struct copy_reader {
+    const char *path;
+    const struct copy_owner *owner;
+    struct copy_head *head;
+    struct copy_chain chain;
+    VEC(struct object *) objects;
+    uint64_t lines;        /* that hold objects, decoded or not */
+    bool complete;         /* the last line was read, and agreed */
+    struct faults refused; /* objects that can't be decoded */
+    struct faults *faults;
+};
+
+static void reader_done(struct copy_reader *reader)
+{
+    vec_each(struct object *, object, &reader->objects)
+        object_free(*object);
+    vec_done(&reader->objects);
+    faults_done(&reader->refused);
+}
+
+/* Says why the whole is not used. */
+static int refuse(const struct copy_reader *reader, const char *format, ...) PRINTF_LIKE(2, 3);
+static int refuse(const struct copy_reader *reader, const char *format, ...)
+{
+    AUTOTEXT struct text why = { 0 };
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&why, format, args);
+    va_end(args);
+    faults_add(reader->faults, reader->path, "it is replaced when the API server has been read",
+               "the copy of the last known objects is not used: %s", text_str(&why));
+    return -EBADMSG;
+}
+
+static int refuse_damaged(const struct copy_reader *reader, const char *what)
+{
+    return refuse(reader, "it is damaged: %s in line %" PRIu64, what, reader->chain.lines + 1);
+}
+
+/* A member that is a string; "" if it is none. */
+static const char *text_of(const struct doc *map, const char *key)
+{
+    const struct doc *node = doc_get(map, key);
+    return node && node->type == DOC_SCALAR ? node->text : "";
+}
+
+static int64_t time_of(const struct doc *map, const char *key)
+{
+    int64_t wall_ms = 0;
+    return clock_parse_rfc3339(text_of(map, key), &wall_ms) < 0 ? 0 : wall_ms;
+}
+
+static void read_kinds(const struct doc *kinds, struct copy_head *head)
+{
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        const struct doc *node = doc_get(kinds, kind_name(kind));
+        (void)snprintf(head->kinds[kind].resource_version, COPY_RESOURCE_VERSION_MAX, "%s",
+                       text_of(node, "resourceVersion"));
+        head->kinds[kind].synced_wall_ms = time_of(node, "syncedAt");
+    }
+}
+
+static int read_head(struct copy_reader *reader, const struct doc *root)
+{
+    const char *format = text_of(root, "fingerpostCopy");
+    const struct copy_owner *owner = reader->owner;
+    char known[16];
+    (void)snprintf(known, sizeof(known), "%d", COPY_FORMAT);
+    if (!*format)
+        return refuse_damaged(reader, "no head");
+    if (strcmp(format, known) != 0)
+        return refuse(reader, "it is of format %s, and this agent reads %s", format, known);
+    if (strcmp(text_of(root, "node"), owner->node) != 0)
+        return refuse(reader, "it is of node %s, and this is %s", text_of(root, "node"),
+                      owner->node);
+    if (strcmp(text_of(root, "server"), owner->server) != 0)
+        return refuse(reader, "it is from %s, and this agent asks %s", text_of(root, "server"),
+                      owner->server);
+    reader->head->written_wall_ms = time_of(root, "writtenAt");
+    read_kinds(doc_get(root, "kinds"), reader->head);
+    return 0;
+}
+
+static int read_tail(struct copy_reader *reader, const struct doc *root)
+{
+    char objects[24], checksum[COPY_CHECKSUM_STRLEN];
+    (void)snprintf(objects, sizeof(objects), "%" PRIu64, reader->lines);
+    (void)snprintf(checksum, sizeof(checksum), "%016" PRIx64, reader->chain.hash);
+    if (strcmp(text_of(root, "objects"), objects) != 0 ||
+        strcmp(text_of(root, "checksum"), checksum) != 0)
+        return refuse_damaged(reader, "a wrong checksum");
+    reader->complete = true;
+    return 0;
+}
+
+/* What an agent of another version wrote may be more than this one takes. */
+static void leave_out(struct copy_reader *reader, const struct doc *root,
+                      const struct faults *errors)
+{
+    const struct doc *metadata = doc_get(root, "metadata");
+    AUTOTEXT struct text place = { 0 };
+    text_addf(&place, "%s %s/%s", text_of(root, "kind"), text_of(metadata, "namespace"),
+              text_of(metadata, "name"));
+    faults_add(&reader->refused, text_str(&place), NULL, "is left out of what was kept on disk: %s",
+               errors->list.count ? errors->list.items[0].message : "not a kind that is known");
+}
+
+static int read_object(struct copy_reader *reader, const struct document *document)
+{
+    AUTOFAULTS struct faults errors = { 0 }, warnings = { 0 };
+    struct object *object = NULL;
+    int r = object_decode(document, &object, NULL, &errors, &warnings);
+    reader->lines++;
+    if (r == -ENOMEM)
+        return r;
+    if (r <= 0) {
+        leave_out(reader, document->root, &errors);
+        return 0;
+    }
+    if (vec_push(&reader->objects, object) == 0)
+        return 0;
+    object_free(object);
+    return -ENOMEM;
+}
+
+static int read_line(struct copy_reader *reader, const struct json_part *part)
+{
+    AUTOFAULTS struct faults errors = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    if (reader->complete)
+        return refuse_damaged(reader, "more");
+    int r = document_parse(part->text, part->length, "", READER_JSON, &document, &errors);
+    if (r == -ENOMEM)
+        return r;
+    if (r < 1)
+        return refuse_damaged(reader, errors.list.count ? errors.list.items[0].message : "nothing");
+    if (reader->chain.lines == 0)
+        r = read_head(reader, document->root);
+    else if (doc_get(document->root, "checksum"))
+        r = read_tail(reader, document->root);
+    else
+        r = read_object(reader, document);
+    copy_chain_add(&reader->chain, part->text, part->length);
+    return r;
+}
+
+static int read_lines(struct copy_reader *reader, struct json_splitter *splitter)
+{
+    for (;;) {
+        AUTOFAULTS struct faults errors = { 0 };
+        struct json_part part;
+        int r = json_splitter_next(splitter, &part, &errors);
+        if (r == 0 || r == -ENOMEM)
+            return r;
+        if (r < 0)
+            return refuse_damaged(reader, errors.list.count ? errors.list.items[0].message : "");
+        r = read_line(reader, &part);
+        if (r < 0)
+            return r;
+    }
+}
+
+static int read_file(struct copy_reader *reader, int fd, struct json_splitter *splitter)
+{
+    char buffer[CHUNK];
+    for (;;) {
+        ssize_t size = read(fd, buffer, sizeof(buffer));
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size < 0) {
+            int error = errno;
+            (void)refuse(reader, "it can't be read: %s", strerror(error));
+            return -error;
+        }
+        if (size == 0)
+            json_splitter_end(splitter);
+        json_splitter_push(splitter, buffer, (size_t)size);
+        int r = read_lines(reader, splitter);
+        if (r < 0 || size == 0)
+            return r;
+    }
+}
+
+/* All that was collected goes into the store. */
+static int put_all(struct copy_reader *reader, const char *origin, struct store *store)
+{
+    vec_each(struct object *, object, &reader->objects) {
+        int r = store_put(store, origin, TAKE_PTR(*object));
+        if (r < 0)
+            return r;
+    }
+    vec_each(const struct fault, fault, &reader->refused.list)
+        faults_add(reader->faults, fault->place, fault->remedy, "%s", fault->message);
+    return 1;
+}
+
+int copy_load(const char *path, const struct copy_owner *owner, const char *origin,
+              struct store *store, struct copy_head *ret_head, struct faults *faults)
+{
+    struct copy_head head = { 0 };
+    CLEANUP(reader_done)
+    struct copy_reader reader = { .path = path, .owner = owner, .head = &head, .faults = faults };
+    AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        int error = errno;
+        if (error != ENOENT)
+            (void)refuse(&reader, "it can't be opened: %s", strerror(error));
+        return error == ENOENT ? 0 : -error;
+    }
+    CLEANUP(json_splitter_freep)
+    struct json_splitter *splitter = json_splitter_new(path, &reader_limits_default, false);
+    if (!splitter)
+        return -ENOMEM;
+    int r = read_file(&reader, fd, splitter);
+    if (r == 0 && !reader.complete)
+        r = refuse_damaged(&reader, "no end");
+    if (r == 0)
+        r = put_all(&reader, origin, store);
+    if (r > 0)
+        *ret_head = head;
+    return r;
+}
