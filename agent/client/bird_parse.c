@@ -324,11 +324,6 @@ int bird_parse_count(const struct bird_reply *reply, int64_t *ret_count)
     return 0;
 }
 
-static int by_prefix(const void *a, const void *b)
-{
-    return prefix_cmp(a, b);
-}
-
 int bird_parse_networks(const struct bird_reply *reply, bird_prefix_list *list)
 {
     vec_each(const struct bird_line, line, &reply->lines) {
@@ -343,11 +338,7 @@ int bird_parse_networks(const struct bird_reply *reply, bird_prefix_list *list)
         if (r < 0)
             return r;
     }
-    vec_sort(list, by_prefix);
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (kept == 0 || prefix_cmp(&list->items[kept - 1], &list->items[i]) != 0)
-            list->items[kept++] = list->items[i];
-    list->count = kept;
+    vec_sort(list, prefix_item_cmp);
+    vec_drop_equal(list, prefix_item_cmp);
     return 0;
 }

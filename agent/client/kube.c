@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Requests to the Kubernetes API; made by source/kube_*.c.
+ *
+ * A request is an easy handle of libcurl with options of its own (kube_setup.c). It begins when it
+ * is asked for, tells of the head of the answer once, hands out the body as it arrives, and frees
+ * itself with its last word. libcurl must not be called from its own callbacks: therefore a reader
+ * who has enough says so with what `data` returns.
+ */
+#include "client/kube.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client/kube_parts.h"
+#include "loop/curl.h"
+
+struct kube_client {
+    struct kube_config *config;
+    struct curl_loop *loop;
+};
+
+struct kube_request {
+    struct curl_transfer transfer;
+    struct kube_client *client;
+    struct kube_lists lists;
+    const struct kube_handler *handler;
+    void *context;
+    bool started;
+    char error[CURL_ERROR_SIZE];
+};
+
+static void tell_started(struct kube_request *request)
+{
+    long status = 0;
+    curl_off_t retry_after_s = 0;
+    CURL *easy = request->transfer.easy;
+    (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after_s);
+    if (request->started || status < 200)
+        return; /* a trailer; an informational answer */
+    request->started = true;
+    request->handler->started(request->context, (int)status, (int64_t)retry_after_s * 1000);
+}
+
+/* Gets each line of the head, the empty one that ends it included. */
+static size_t on_header(char *bytes, size_t size, size_t count, void *context)
+{
+    if (*bytes == '\r' || *bytes == '\n')
+        tell_started(context);
+    return size * count;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *context)
+{
+    struct kube_request *request = context;
+    return request->handler->data(request->context, bytes, size * count) == 0 ? size * count : 0;
+}
+
+static void request_free(struct kube_request *request)
+{
+    curl_easy_cleanup(request->transfer.easy);
+    kube_lists_done(&request->lists);
+    free(request);
+}
+DEFINE_CLEANUP(struct kube_request *, request_free);
+
+static void on_done(struct curl_transfer *transfer, CURLcode code)
+{
+    CLEANUP(request_freep)
+    struct kube_request *request = CONTAINER_OF(transfer, struct kube_request, transfer);
+    const char *error = *request->error ? request->error : curl_easy_strerror(code);
+    char why[KUBE_ERROR_LEN];
+    if (code == CURLE_OK) {
+        request->handler->ended(request->context, NULL, NULL);
+        return;
+    }
+    const char *remedy = kube_failure_read(code, error, request->client->config, why);
+    request->handler->ended(request->context, why, remedy);
+}
+
+static int set_callbacks(struct kube_request *request)
+{
+    CURL *easy = request->transfer.easy;
+    CURLcode r = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, request->error);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(easy, CURLOPT_HEADERDATA, request);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    if (r == CURLE_OK)
+        r = curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);
+    return r == CURLE_OK ? 0 : -ENOMEM;
+}
+
+int kube_client_new(sd_event *event, struct kube_config *config, struct kube_client **ret_client)
+{
+    CLEANUP(kube_client_freep) struct kube_client *client = calloc(1, sizeof(*client));
+    if (!client) {
+        kube_config_free(config);
+        return -ENOMEM;
+    }
+    client->config = config;
+    int r = curl_loop_new(event, &client->loop);
+    if (r < 0)
+        return r;
+    *ret_client = TAKE_PTR(client);
+    return 0;
+}
+
+void kube_client_free(struct kube_client *client)
+{
+    if (!client)
+        return;
+    curl_loop_free(client->loop);
+    kube_config_free(client->config);
+    free(client);
+}
+
+const struct kube_config *kube_client_config(const struct kube_client *client)
+{
+    return client->config;
+}
+
+int kube_client_get(struct kube_client *client, const char *path,
+                    const struct kube_handler *handler, void *context,
+                    struct kube_request **ret_request, char error[static KUBE_ERROR_LEN])
+{
+    (void)snprintf(error, KUBE_ERROR_LEN, "no memory for a request");
+    CLEANUP(request_freep) struct kube_request *request = calloc(1, sizeof(*request));
+    if (!request)
+        return -ENOMEM;
+    request->handler = handler;
+    request->context = context;
+    request->client = client;
+    request->transfer = (struct curl_transfer){ .easy = curl_easy_init(), .done = on_done };
+    int r = request->transfer.easy ? set_callbacks(request) : -ENOMEM;
+    if (r == 0)
+        r = kube_setup(request->transfer.easy, client->config, path, &request->lists, error);
+    if (r == 0)
+        r = curl_loop_start(client->loop, &request->transfer);
+    if (r < 0)
+        return r;
+    *ret_request = TAKE_PTR(request);
+    return 0;
+}
+
+void kube_request_cancel(struct kube_request *request)
+{
+    if (!request)
+        return;
+    curl_loop_cancel(request->client->loop, &request->transfer);
+    request_free(request);
+}
