@@ -80,8 +80,7 @@ static void find_gone(struct loader *loader, const name_list *names)
 {
     for (size_t i = loader->table.files.count; i > 0; i--) {
         struct file *file = file_table_at(&loader->table, i - 1);
-        if (names->count > 0 &&
-            bsearch(&file->name, names->items, names->count, sizeof(*names->items), string_cmp))
+        if (vec_find(names, &file->name, string_cmp))
             continue;
         if (file->ignored)
             file_table_remove(&loader->table, file);

@@ -12,9 +12,10 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cmocka_all.h"
+#include "run_until.h"
 #include "source/manifest.h"
 
-enum { DEADLINE_MS = 60000, MAX_FILE_BYTES = 64 << 20 };
+enum { MAX_FILE_BYTES = 64 << 20 };
 
 struct fixture {
     char base[64];   /* removed at the end */
@@ -26,16 +27,6 @@ struct fixture {
     struct manifest_source *source;
     unsigned calls; /* of `changed` */
 };
-
-/* Runs the loop until something holds. */
-#define run_until(fixture, condition)                               \
-    do {                                                            \
-        int64_t end_ = clock_mono_ms() + DEADLINE_MS;               \
-        while (!(condition)) {                                      \
-            assert_true(clock_mono_ms() < end_);                    \
-            assert_true(sd_event_run((fixture)->event, 5000) >= 0); \
-        }                                                           \
-    } while (0)
 
 static inline void on_changed(void *context)
 {

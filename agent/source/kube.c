@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The Kubernetes source: one reflector for each kind, one client for all of them, and what they
+ * say together: generations, faults, and when all is in sync. Started by agentd.
+ *
+ * Reflectors only mark that something has changed; a deferred report brings status and faults up
+ * to date and tells the daemon, once for all that has arrived together.
+ *
+ * That the API can't be reached at all is one fault, not one of each kind.
+ */
+#include "source/kube.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "loop/deferred.h"
+#include "source/kube_parts.h"
+
+struct kube_source {
+    struct kube_source_options options;
+    struct kube_client *client;
+    struct deferred *report;
+    struct reflector reflectors[KUBE_KINDS_MAX];
+    size_t count;
+    char *server; /* for status */
+};
+
+static void tell(const struct kube_source *source, const char *group, const struct faults *faults)
+{
+    if (fault_book_replace(source->options.faults, "kubernetes", group, faults, clock_wall_ms()) <
+        0)
+        log_error("kubernetes: no memory to keep the faults of \"%s\"", group);
+}
+
+static void tell_of_kind(const struct kube_source *source, const struct reflector *reflector)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const char *name = reflector->status->kind;
+    if (reflector_fails(reflector) && !reflector->unreachable)
+        faults_add(&faults, name, reflector->remedy,
+                   "is not in sync: %s; what is known of it stays in force",
+                   reflector->status->error);
+    kube_objects_faults(&reflector->objects, &faults);
+    tell(source, name, &faults);
+}
+
+/* True if the host of a URL can be nowhere but here. */
+static bool is_local(const char *url)
+{
+    static const char *const hosts[] = { "://127.", "://[::1]", "://localhost:", "://localhost/" };
+    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+        if (strstr(url, hosts[i]))
+            return true;
+    }
+    return false;
+}
+
+static void tell_of_api(const struct kube_source *source)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const struct kube_config *config = kube_client_config(source->client);
+    if (config->insecure)
+        faults_add(&faults, source->server, "give the cluster's CA instead",
+                   "the API's certificate is not verified (insecure-skip-tls-verify): who stands "
+                   "in between can say anything");
+    else if (strncmp(config->server, "http:", 5) == 0 && !is_local(config->server))
+        faults_add(&faults, source->server, "use https",
+                   "the API is asked without TLS: who stands in between can say anything");
+    for (size_t i = 0; i < source->count; i++) {
+        const struct reflector *reflector = &source->reflectors[i];
+        if (!reflector_fails(reflector) || !reflector->unreachable)
+            continue;
+        faults_add(&faults, source->server, reflector->remedy,
+                   "the API can't be reached: %s; all that is known stays in force",
+                   reflector->status->error);
+        break;
+    }
+    tell(source, "", &faults);
+}
+
+static void update_status(struct kube_source *source)
+{
+    struct source_status *status = source->options.status;
+    bool synced = true;
+    status->unknown_files = 0;
+    for (size_t i = 0; i < source->count; i++) {
+        struct reflector *reflector = &source->reflectors[i];
+        struct kube_kind_status *kind = reflector->status;
+        memcpy(kind->resource_version, reflector->version, sizeof(kind->resource_version));
+        synced &= kind->synced;
+        status->unknown_files += (uint32_t)kube_objects_unknown(&reflector->objects);
+        if (kind->last_event_wall_ms > status->last_event_wall_ms)
+            status->last_event_wall_ms = kind->last_event_wall_ms;
+    }
+    status->synced |= synced;
+}
+
+static void report(void *context)
+{
+    struct kube_source *source = context;
+    update_status(source);
+    for (size_t i = 0; i < source->count; i++)
+        tell_of_kind(source, &source->reflectors[i]);
+    tell_of_api(source);
+    source->options.changed(source->options.context);
+}
+
+static void on_changed(void *context)
+{
+    struct kube_source *source = context;
+    source->options.status->observed_generation++;
+    deferred_schedule(source->report);
+}
+
+/* After an outage the kinds don't wait each for the end of its own pause. */
+static void on_reached(void *context)
+{
+    struct kube_source *source = context;
+    for (size_t i = 0; i < source->count; i++)
+        reflector_hurry(&source->reflectors[i]);
+}
+
+static int start_reflectors(struct kube_source *source, sd_event *event,
+                            const struct kube_timing *timing)
+{
+    struct kube_status *status = &source->options.status->kube;
+    for (size_t i = 0; i < kube_resource_count; i++) {
+        struct reflector *reflector = &source->reflectors[i];
+        *reflector = (struct reflector){
+            .resource = &kube_resources[i],
+            .timing = timing,
+            .client = source->client,
+            .status = &status->kinds[i],
+            .changed = on_changed,
+            .reached = on_reached,
+            .context = source,
+        };
+        source->count = status->count = i + 1;
+        int r = reflector_start(reflector, event, source->options.store, source->options.node,
+                                source->options.proxy_name);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int kube_source_start_timed(sd_event *event, const struct kube_source_options *options,
+                            const struct kube_timing *timing, struct kube_source **ret_source)
+{
+    CLEANUP(kube_source_freep) struct kube_source *source = calloc(1, sizeof(*source));
+    if (!source) {
+        kube_config_free(options->config);
+        return -ENOMEM;
+    }
+    source->options = *options;
+    int r = kube_client_new(event, options->config, &source->client);
+    if (r < 0)
+        return r;
+    source->server = strdup(options->config->server);
+    if (!source->server)
+        return -ENOMEM;
+    r = deferred_new(event, SD_EVENT_PRIORITY_NORMAL, report, source, &source->report);
+    if (r < 0)
+        return r;
+    *options->status = (struct source_status){
+        .name = "kubernetes",
+        .path = source->server,
+        .observed_generation = 1, /* the start: nobody may take what was not listed for applied */
+    };
+    r = start_reflectors(source, event, timing);
+    if (r < 0)
+        return r;
+    tell_of_api(source);
+    *ret_source = TAKE_PTR(source);
+    return 0;
+}
+
+int kube_source_start(sd_event *event, const struct kube_source_options *options,
+                      struct kube_source **ret_source)
+{
+    return kube_source_start_timed(event, options, &kube_timing_default, ret_source);
+}
+
+uint64_t kube_source_loaded_generation(const struct kube_source *source)
+{
+    const struct source_status *status = source->options.status;
+    return status->synced ? status->observed_generation : 0;
+}
+
+void kube_source_free(struct kube_source *source)
+{
+    if (!source)
+        return;
+    for (size_t i = 0; i < source->count; i++)
+        reflector_done(&source->reflectors[i]);
+    kube_client_free(source->client);
+    deferred_free(source->report);
+    if (source->options.status->path == source->server)
+        source->options.status->path = NULL;
+    free(source->server);
+    free(source);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a list says: elements, one by one, and the frame around them, which has the version and the
+ * way to the next page. Called by reflector.c.
+ *
+ * The first list is what the API server has at hand (resourceVersion=0), as all clients do that
+ * come in thousands; later ones must not be older than what was seen before. Only where that can't
+ * be had is etcd asked, in pages. Elements don't say their kind.
+ *
+ * What a complete list has not named goes. An element that can't be read is named all the same,
+ * and stays; if not even its name can be read, nothing goes on account of this list.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <curl/curl.h>
+
+#include "base/text.h"
+#include "source/reflector.h"
+
+enum {
+    PAGE = 500,
+    CONTINUATION_MAX = 16 << 10,
+    PAGES_MAX = 10000, /* and objects: who has more does not come to an end */
+    OBJECTS_MAX = 1 << 20,
+};
+
+char *list_path(const struct reflector *reflector)
+{
+    AUTOTEXT struct text path = { 0 };
+    text_add(&path, reflector->path);
+    if (reflector->continuation) {
+        char *encoded = curl_easy_escape(NULL, reflector->continuation, 0);
+        text_addf(&path, "limit=%d&continue=%s", PAGE, encoded ? encoded : "");
+        path.failed |= encoded == NULL;
+        curl_free(encoded);
+    } else if (reflector->list_mode == LIST_CONSISTENT) {
+        text_addf(&path, "limit=%d", PAGE);
+    } else if (reflector->list_mode == LIST_CACHED && *reflector->version) {
+        text_addf(&path, "resourceVersion=%s&resourceVersionMatch=NotOlderThan",
+                  reflector->version);
+    } else if (reflector->list_mode == LIST_CACHED) {
+        text_addf(&path, "limit=%d&resourceVersion=0", PAGE);
+    }
+    return text_take(&path);
+}
+
+void list_begin(struct reflector *reflector)
+{
+    key_set_done(&reflector->named);
+    reflector->nameless = false;
+    reflector->pages = 0;
+    kube_objects_begin_list(&reflector->objects);
+}
+
+/* Notes that an object was in the list; returns as key_set_add(). */
+static int note_name(struct reflector *reflector, const struct object_name *name)
+{
+    if (reflector->named.names.count >= OBJECTS_MAX)
+        return -EFBIG;
+    return key_set_add(&reflector->named, name->namespace, name->name);
+}
+
+static int give_up_item(struct reflector *reflector, int error)
+{
+    return reflector_give_up(reflector, error == -EFBIG ? "the list does not come to an end"
+                                                        : "no memory for the list");
+}
+
+int list_refused_part(struct reflector *reflector, const char *text, const struct faults *why)
+{
+    char buffer[KUBE_NAME_BUFFER];
+    struct object_name name;
+    int r = kube_objects_refuse(&reflector->objects, text, why, &name, buffer);
+    if (r > 0)
+        r = note_name(reflector, &name);
+    else if (r == 0)
+        reflector->nameless = true;
+    return r < 0 ? give_up_item(reflector, r) : 0;
+}
+
+static int read_item(struct reflector *reflector, const struct json_part *part,
+                     const struct document *document)
+{
+    struct object_name name;
+    if (!kube_object_name(document->root, &name)) {
+        AUTOFAULTS struct faults why = { 0 };
+        doc_fault(document, document->root, &why, "an element of the list has no name");
+        return list_refused_part(reflector, part->text, &why);
+    }
+    int r = kube_objects_put(&reflector->objects, document, document->root, &name);
+    if (r == 0)
+        r = note_name(reflector, &name);
+    return r < 0 ? give_up_item(reflector, r) : 0;
+}
+
+static int read_frame(struct reflector *reflector, const struct document *document)
+{
+    const struct doc *continuation = doc_get(doc_get(document->root, "metadata"), "continue");
+    if (doc_get(document->root, "items") && doc_get(document->root, "items")->type != DOC_LIST)
+        return reflector_give_up(reflector, "the answer has items that are no list");
+    if (reflector->framed)
+        return reflector_give_up(reflector, "the answer is more than one list");
+    if (!reflector_read_version(document->root, reflector->list_version))
+        return reflector_give_up(reflector, "the answer is no list: it has no resourceVersion");
+    reflector->framed = true;
+    free(TAKE_PTR(reflector->continuation));
+    if (!continuation || continuation->type != DOC_SCALAR || !*continuation->text)
+        return 0;
+    if (++reflector->pages >= PAGES_MAX)
+        return reflector_give_up(reflector, "the list does not come to an end");
+    if (strlen(continuation->text) > CONTINUATION_MAX)
+        return reflector_give_up(reflector, "the name of the list's next page is too long");
+    reflector->continuation = strdup(continuation->text);
+    return reflector->continuation ? 0 : reflector_give_up(reflector, "no memory for the list");
+}
+
+int list_part(struct reflector *reflector, const struct json_part *part)
+{
+    AUTOFAULTS struct faults why = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    int r = document_parse(part->text, part->length, "", READER_JSON, &document, &why);
+    if (r == -ENOMEM)
+        return reflector_give_up(reflector, "no memory for the list");
+    if (part->kind == JSON_ITEM)
+        return r > 0 ? read_item(reflector, part, document)
+                     : list_refused_part(reflector, part->text, &why);
+    if (r <= 0)
+        return reflector_give_up(reflector, "the answer is no JSON");
+    return read_frame(reflector, document);
+}
+
+int list_end(struct reflector *reflector)
+{
+    key_set_sort(&reflector->named);
+    int r =
+        kube_objects_end_list(&reflector->objects, reflector->nameless ? NULL : &reflector->named);
+    key_set_done(&reflector->named);
+    return r < 0 ? reflector_give_up(reflector, "no memory for the list") : 0;
+}
+
+static bool is_number(const char *version)
+{
+    return *version && version[strspn(version, "0123456789")] == '\0';
+}
+
+bool check_is_older(const char *version, const char *than)
+{
+    if (!is_number(version) || !is_number(than))
+        return false;
+    size_t length = strlen(version), other = strlen(than);
+    return length != other ? length < other : strcmp(version, than) < 0;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From an element of a list or an event of a watch to the store; called by kube_list.c and
+ * kube_watch.c.
+ *
+ * An object that can't be decoded changes nothing in the store: its last good version stays in
+ * force until a good one comes, or the object goes. What is wrong with it is kept by key, so that
+ * the fault goes with its cause. An element that is not even JSON (too long, too deep, no UTF-8)
+ * mostly shows its name all the same, since metadata stands at its beginning.
+ *
+ * The place of a fault is the object: lines and columns of an answer are of no use to anybody.
+ */
+#include "source/kube_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "format/json_text.h"
+#include "format/quote.h"
+#include "source/kube.h"
+
+enum { MOST_TOLD = 50 }; /* objects whose faults are listed */
+
+struct trouble {
+    char *place; /* "Service default/web"; of text without a name "Service" */
+    bool unknown;
+    uint64_t list; /* the number of the list that was the last one begun */
+    struct faults faults;
+};
+
+static int trouble_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct trouble *)a)->place, ((const struct trouble *)b)->place);
+}
+
+static void trouble_done(struct trouble *trouble)
+{
+    faults_done(&trouble->faults);
+    free(trouble->place);
+}
+
+void kube_objects_init(struct kube_objects *objects, struct store *store, enum kind kind)
+{
+    *objects = (struct kube_objects){ .store = store,
+                                      .kind = kind,
+                                      .troubles = SORTED(struct trouble, trouble_cmp) };
+}
+
+void kube_objects_done(struct kube_objects *objects)
+{
+    sorted_each(struct trouble, trouble, &objects->troubles) {
+        trouble_done(trouble);
+    }
+    sorted_done(&objects->troubles);
+}
+
+bool kube_object_name(const struct doc *object, struct object_name *ret_name)
+{
+    const struct doc *metadata = doc_get(object, "metadata");
+    const struct doc *namespace = doc_get(metadata, "namespace");
+    const struct doc *name = doc_get(metadata, "name");
+    if (!name || name->type != DOC_SCALAR || (namespace && namespace->type != DOC_SCALAR))
+        return false;
+    *ret_name = (struct object_name){ namespace ? namespace->text : "", name->text };
+    return true;
+}
+
+/* "Service default/web"; the caller frees it. */
+static char *place_of(const struct kube_objects *objects, const struct object_name *name)
+{
+    if (!name)
+        return strdup(kind_name(objects->kind));
+    return text_format("%s %s%s%s", kind_name(objects->kind), name->namespace,
+                       *name->namespace ? "/" : "", name->name);
+}
+
+static void forget(struct kube_objects *objects, const char *place)
+{
+    struct trouble key = { .place = (char *)place };
+    struct trouble *trouble = sorted_find(&objects->troubles, &key);
+    if (!trouble)
+        return;
+    struct trouble gone = *trouble;
+    sorted_remove(&objects->troubles, &key);
+    trouble_done(&gone);
+}
+
+/* Notes what is wrong with an object, instead of what was; an empty list: nothing. */
+static int note(struct kube_objects *objects, const struct object_name *name, bool unknown,
+                const struct faults *const lists[2])
+{
+    AUTOFREE char *place = place_of(objects, name);
+    if (!place)
+        return -ENOMEM;
+    forget(objects, place);
+    struct trouble trouble = { .place = place, .unknown = unknown, .list = objects->lists };
+    for (size_t i = 0; i < 2; i++) {
+        if (!lists[i])
+            continue;
+        trouble.faults.incomplete |= lists[i]->incomplete;
+        vec_each(const struct fault, fault, &lists[i]->list)
+            faults_add(&trouble.faults, place, fault->remedy, "%s", fault->message);
+    }
+    if (faults_none(&trouble.faults))
+        return 0;
+    int r = sorted_put(&objects->troubles, &trouble);
+    if (r < 0)
+        faults_done(&trouble.faults);
+    else
+        (void)TAKE_PTR(place);
+    return r;
+}
+
+static bool is_known(const struct kube_objects *objects, const struct object_name *name)
+{
+    return name && store_get(objects->store, objects->kind, name->namespace, name->name);
+}
+
+/* An element of a list mostly does not say its kind; what does and is another's is none of ours. */
+static int check_kind(const struct kube_objects *objects, const struct document *document,
+                      const struct doc *root, struct faults *errors)
+{
+    char shown[QUOTE_LEN];
+    const struct doc *kind = doc_get(root, "kind");
+    if (!kind || kind->type != DOC_SCALAR || strcmp(kind->text, kind_name(objects->kind)) == 0)
+        return 1;
+    doc_fault(document, kind, errors, "the API says that it is a %s", quote(kind->text, shown));
+    return -EBADMSG;
+}
+
+int kube_objects_put(struct kube_objects *objects, const struct document *document,
+                     const struct doc *root, const struct object_name *name)
+{
+    AUTOFAULTS struct faults errors = { 0 }, warnings = { 0 };
+    CLEANUP(object_freep) struct object *object = NULL;
+    struct document part = *document;
+    part.root = (struct doc *)root;
+    int r = check_kind(objects, document, root, &errors);
+    if (r > 0)
+        r = object_decode_as(&part, objects->kind, &object, &errors, &warnings);
+    if (r == -ENOMEM)
+        return r;
+    bool unknown = r < 0 && !is_known(objects, name);
+    if (r > 0)
+        r = store_put(objects->store, KUBE_ORIGIN, TAKE_PTR(object));
+    if (r == -ENOMEM)
+        return r;
+    return note(objects, name, unknown, (const struct faults *[]){ &errors, &warnings });
+}
+
+int kube_objects_remove(struct kube_objects *objects, const struct object_name *name)
+{
+    AUTOFREE char *place = place_of(objects, name);
+    if (!place)
+        return -ENOMEM;
+    int r = store_remove(objects->store, KUBE_ORIGIN, objects->kind, name->namespace, name->name);
+    if (r < 0)
+        return r;
+    forget(objects, place);
+    return 0;
+}
+
+/* The offset of a member's value in an object that begins at `offset`; 0: there is none. */
+static size_t find_member(const char *text, size_t offset, const char *key)
+{
+    struct json_cursor cursor;
+    size_t length = strlen(key);
+    for (bool more = json_enter(&cursor, text, offset); more; more = json_next(&cursor)) {
+        if (cursor.key.length == length + 2 &&
+            memcmp(text + cursor.key.offset + 1, key, length) == 0)
+            return cursor.offset;
+    }
+    return 0;
+}
+
+/* Appends the string that begins at `offset`, if it is a name; returns NULL if it is none. */
+static const char *read_name(const char *text, size_t offset, char **buffer, const char *end)
+{
+    size_t length = strspn(text + offset + 1, "abcdefghijklmnopqrstuvwxyz0123456789.-");
+    if (offset == 0 || text[offset] != '"' || text[offset + 1 + length] != '"' ||
+        length + 1 > (size_t)(end - *buffer))
+        return NULL;
+    char *name = memcpy(*buffer, text + offset + 1, length);
+    name[length] = '\0';
+    *buffer += length + 1;
+    return name;
+}
+
+static bool find_name(const char *text, struct object_name *ret_name, char *buffer)
+{
+    const char *end = buffer + KUBE_NAME_BUFFER;
+    size_t object = find_member(text, 0, "object"); /* of an event; else it is the text */
+    size_t metadata = find_member(text, object, "metadata");
+    if (metadata == 0)
+        return false;
+    size_t namespace = find_member(text, metadata, "namespace");
+    ret_name->name = read_name(text, find_member(text, metadata, "name"), &buffer, end);
+    ret_name->namespace = namespace ? read_name(text, namespace, &buffer, end) : "";
+    return ret_name->name && ret_name->namespace;
+}
+
+int kube_objects_refuse(struct kube_objects *objects, const char *text, const struct faults *why,
+                        struct object_name *ret_name, char buffer[static KUBE_NAME_BUFFER])
+{
+    struct object_name *name = find_name(text, ret_name, buffer) ? ret_name : NULL;
+    int r = note(objects, name, !is_known(objects, name), (const struct faults *[]){ why, NULL });
+    return r < 0 ? r : name != NULL;
+}
+
+bool kube_objects_deletes(const char *text)
+{
+    static const char word[] = "\"DELETED\"";
+    size_t type = find_member(text, 0, "type");
+    return type > 0 && strncmp(text + type, word, sizeof(word) - 1) == 0;
+}
+
+bool kube_objects_nameless(const struct kube_objects *objects)
+{
+    struct trouble key = { .place = (char *)kind_name(objects->kind) };
+    return sorted_find(&objects->troubles, &key) != NULL;
+}
+
+void kube_objects_begin_list(struct kube_objects *objects)
+{
+    objects->lists++;
+}
+
+/* Every object was in the list: what was said of others is over. */
+static void forget_old(struct kube_objects *objects)
+{
+    for (size_t i = objects->troubles.count; i > 0; i--) {
+        const struct trouble *trouble = sorted_at(&objects->troubles, i - 1);
+        if (trouble->list < objects->lists)
+            forget(objects, trouble->place);
+    }
+}
+
+static int remove_others(struct kube_objects *objects, const struct key_set *named)
+{
+    CLEANUP(key_set_done) struct key_set gone = { 0 };
+    object_list list = { 0 };
+    int r = store_list(objects->store, objects->kind, &list);
+    vec_each(const struct object *, it, &list) {
+        if (r == 0 && !key_set_has(named, (*it)->namespace, (*it)->name))
+            r = key_set_add(&gone, (*it)->namespace, (*it)->name);
+    }
+    vec_done(&list);
+    vec_each(const struct object_name, name, &gone.names) {
+        if (r == 0)
+            r = kube_objects_remove(objects, name);
+    }
+    return r;
+}
+
+int kube_objects_end_list(struct kube_objects *objects, const struct key_set *named)
+{
+    int r = named ? remove_others(objects, named) : 0;
+    if (r == 0)
+        forget_old(objects);
+    return r;
+}
+
+void kube_objects_faults(const struct kube_objects *objects, struct faults *faults)
+{
+    size_t told = 0;
+    sorted_each(const struct trouble, trouble, &objects->troubles) {
+        if (told++ == MOST_TOLD)
+            break;
+        faults->incomplete |= trouble->faults.incomplete;
+        vec_each(const struct fault, fault, &trouble->faults.list)
+            faults_add(faults, fault->place, fault->remedy, "%s", fault->message);
+    }
+    if (objects->troubles.count > MOST_TOLD)
+        faults_add(faults, kind_name(objects->kind), NULL, "%zu more objects have faults",
+                   objects->troubles.count - MOST_TOLD);
+}
+
+size_t kube_objects_unknown(const struct kube_objects *objects)
+{
+    size_t count = 0;
+    sorted_each(const struct trouble, trouble, &objects->troubles) {
+        count += trouble->unknown;
+    }
+    return count;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Refusals in words; called by reflector.c. The API explains itself in the message of a Status
+ * object; a proxy in between, or the API before it has started, says something that is no JSON and
+ * is not repeated.
+ */
+#include "source/kube_refusal.h"
+
+#include <stdio.h>
+
+#include "format/reader.h"
+
+static bool is_redirection(int status)
+{
+    return status >= 300 && status < 400;
+}
+
+static const char *remedy_of(int status)
+{
+    if (status == 401)
+        return "renew the token or certificate; one that stands in the kubeconfig counts after a reload";
+    if (status == 403)
+        return "allow the agent get, list and watch of what it asks for (RBAC)";
+    if (status == 404 || is_redirection(status))
+        return "check the server's address in the kubeconfig";
+    return NULL;
+}
+
+static const char *words_of(int status)
+{
+    switch (status) {
+    case 401:
+        return "the API does not know who is asking";
+    case 403:
+        return "the API forbids it";
+    case 404:
+        return "the API does not have it";
+    case 410:
+        return "what was known is too old";
+    case 429:
+        return "the API has too much to do";
+    default:
+        return is_redirection(status) ? "a redirection, which is not followed"
+                                      : "the API does not answer as asked";
+    }
+}
+
+const char *kube_refusal_read(int status, const struct text *body, char why[static KUBE_ERROR_LEN])
+{
+    AUTOFAULTS struct faults ignored = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    (void)document_parse(text_str(body), body->length, "", READER_JSON, &document, &ignored);
+    const struct doc *message = document ? doc_get(document->root, "message") : NULL;
+    bool said = message && message->type == DOC_SCALAR && *message->text;
+    (void)snprintf(why, KUBE_ERROR_LEN, "%d: %s", status, said ? message->text : words_of(status));
+    kube_refusal_clean(why);
+    if (status == 400 && !said)
+        return "check whether the server's address must begin with https";
+    return remedy_of(status);
+}
+
+void kube_refusal_clean(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
+            *text = '?';
+    }
+}

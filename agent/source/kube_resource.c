@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The kinds that a node needs, with selectors that leave out what it does not.
+ *
+ * Slices of another proxy's Services and of headless ones are left out, as kube-proxy does; the
+ * Services themselves are not: their ClusterIPs lie in our networks and must not be taken for
+ * addresses that nobody has. A proxy with a name of its own serves Services with its label and
+ * those with none: no selector can say "or", so that the plan leaves the others out.
+ *
+ * Namespaces are not asked for: nothing is decided by them.
+ */
+#include "source/kube_resource.h"
+
+#include <string.h>
+
+#include <curl/curl.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+
+#define PROXY_LABEL    "service.kubernetes.io/service-proxy-name"
+#define HEADLESS_LABEL "service.kubernetes.io/headless"
+
+const struct kube_resource kube_resources[] = {
+    { KIND_SERVICE, "/api/v1/services" },
+    { KIND_ENDPOINT_SLICE, "/apis/discovery.k8s.io/v1/endpointslices",
+      .label = "!" HEADLESS_LABEL ",!" PROXY_LABEL, .named_label = "!" HEADLESS_LABEL },
+    { KIND_NODE, "/api/v1/nodes" },
+    { KIND_POD, "/api/v1/pods", .field = "spec.nodeName=%s" },
+    { KIND_ADDRESS_POOL, "/apis/coil.cybozu.com/v2/addresspools", .optional = true },
+    { KIND_ADDRESS_BLOCK, "/apis/coil.cybozu.com/v2/addressblocks", .optional = true,
+      .label = "coil.cybozu.com/node=%s" },
+    { KIND_EGRESS, "/apis/coil.cybozu.com/v2/egresses", .optional = true },
+};
+const size_t kube_resource_count = ARRAY_SIZE(kube_resources);
+_Static_assert(ARRAY_SIZE(kube_resources) <= KUBE_KINDS_MAX, "status has a row for each kind");
+
+/* Adds "name=selector&", encoded. */
+static void add_selector(struct text *path, const char *name, const char *selector,
+                         const char *node)
+{
+    AUTOTEXT struct text plain = { 0 };
+    const char *place = strstr(selector, "%s");
+    text_add_bytes(&plain, selector, place ? (size_t)(place - selector) : strlen(selector));
+    text_add(&plain, place ? node : "");
+    char *encoded = curl_easy_escape(NULL, text_str(&plain), 0);
+    if (encoded && text_error(&plain) == 0)
+        text_addf(path, "%s=%s&", name, encoded);
+    else
+        path->failed = true;
+    curl_free(encoded);
+}
+
+char *kube_resource_path(const struct kube_resource *resource, const char *node,
+                         const char *proxy_name)
+{
+    AUTOTEXT struct text path = { 0 };
+    const char *label =
+        *proxy_name && resource->named_label ? resource->named_label : resource->label;
+    text_addf(&path, "%s?", resource->path);
+    if (label)
+        add_selector(&path, "labelSelector", label, node);
+    if (resource->field)
+        add_selector(&path, "fieldSelector", resource->field, node);
+    return text_take(&path);
+}
+
+char *kube_resource_node_path(const char *node)
+{
+    AUTOTEXT struct text path = { 0 };
+    text_add(&path, "/api/v1/nodes?");
+    add_selector(&path, "fieldSelector", "metadata.name=%s", node);
+    text_add(&path, "limit=1");
+    return text_take(&path);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is asked of the API: the kinds, where each is found, and which of its objects. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/object.h"
+#include "status/kube_status.h"
+
+struct kube_resource {
+    enum kind kind;
+    const char *path;
+    bool optional;             /* of a CRD that may be missing */
+    const char *label, *field; /* selectors; NULL: none. A value at the end: "%s", the node */
+    const char *named_label;   /* in place of `label` where services.proxyName is set; NULL: none */
+};
+
+extern const struct kube_resource kube_resources[];
+extern const size_t kube_resource_count; /* at most KUBE_KINDS_MAX */
+
+/*
+ * The path and the selectors, up to where further parameters go ("/api/v1/nodes?"). NULL: no
+ * memory; else the caller frees it.
+ */
+char *kube_resource_path(const struct kube_resource *resource, const char *node,
+                         const char *proxy_name);
+
+/* The path to a list of this node's own Node alone, complete. */
+char *kube_resource_node_path(const char *node);

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a watch says: {"type": "ADDED", "object": {...}}, one after the other. Called by
+ * reflector.c.
+ *
+ * Each event moves the version from which the watch is resumed; a bookmark does nothing else. An
+ * event whose consequences found no memory leaves the version behind, and comes again. Of one that
+ * can't be read, the beginning mostly says whose it is, and whether that was deleted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/text.h"
+#include "source/reflector.h"
+
+enum { STATUS_GONE = 410 };
+
+char *watch_path(const struct reflector *reflector)
+{
+    const struct kube_timing *timing = reflector->timing;
+    uint32_t random = 0; /* without randomness, as early in the boot: the shortest */
+    (void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+    int64_t spread_ms = timing->watch_max_ms - timing->watch_min_ms;
+    int64_t timeout_ms = timing->watch_min_ms + (int64_t)random % (spread_ms + 1);
+    return text_format("%swatch=1&allowWatchBookmarks=true&resourceVersion=%s&timeoutSeconds=%lld",
+                       reflector->path, reflector->version, (long long)((timeout_ms + 999) / 1000));
+}
+
+int watch_refused_part(struct reflector *reflector, const char *text, const struct faults *why)
+{
+    char buffer[KUBE_NAME_BUFFER];
+    struct object_name name;
+    int r = kube_objects_refuse(&reflector->objects, text, why, &name, buffer);
+    if (r > 0 && kube_objects_deletes(text))
+        r = kube_objects_remove(&reflector->objects, &name);
+    if (r < 0)
+        return reflector_give_up(reflector, "no memory for an event");
+    reflector->changed(reflector->context);
+    return 0;
+}
+
+/* An ERROR: its object is a Status. */
+static int read_error(struct reflector *reflector, const struct doc *status)
+{
+    const struct doc *message = doc_get(status, "message");
+    const struct doc *code = doc_get(status, "code");
+    bool scalar = message && message->type == DOC_SCALAR;
+    reflector->expired =
+        code && code->type == DOC_SCALAR && strtol(code->text, NULL, 10) == STATUS_GONE;
+    return reflector_give_up(reflector, "the API ended the watch: %s",
+                             scalar ? message->text : "it does not say why");
+}
+
+static int take_object(struct reflector *reflector, const struct document *document,
+                       const struct doc *object, bool deleted)
+{
+    struct object_name name;
+    if (!kube_object_name(object, &name))
+        return -EBADMSG;
+    if (deleted)
+        return kube_objects_remove(&reflector->objects, &name);
+    return kube_objects_put(&reflector->objects, document, object, &name);
+}
+
+static int read_event(struct reflector *reflector, const struct json_part *part,
+                      const struct document *document)
+{
+    const struct doc *type = doc_get(document->root, "type");
+    const struct doc *object = doc_get(document->root, "object");
+    const char *word = type && type->type == DOC_SCALAR ? type->text : "";
+    bool deleted = strcmp(word, "DELETED") == 0, bookmark = strcmp(word, "BOOKMARK") == 0;
+    if (strcmp(word, "ERROR") == 0)
+        return read_error(reflector, object);
+    if (!deleted && !bookmark && strcmp(word, "ADDED") != 0 && strcmp(word, "MODIFIED") != 0)
+        return reflector_give_up(reflector, "what comes is no event of a watch");
+
+    int r = bookmark ? 0 : take_object(reflector, document, object, deleted);
+    if (r == -ENOMEM)
+        return reflector_give_up(reflector, "no memory for an event");
+    (void)reflector_read_version(object, reflector->version);
+    if (r < 0) {
+        AUTOFAULTS struct faults why = { 0 };
+        doc_fault(document, object, &why, "an event of the watch has no named object");
+        return watch_refused_part(reflector, part->text, &why);
+    }
+    if (!bookmark)
+        reflector->changed(reflector->context);
+    return 0;
+}
+
+int watch_part(struct reflector *reflector, const struct json_part *part)
+{
+    AUTOFAULTS struct faults why = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    int r = document_parse(part->text, part->length, "", READER_JSON, &document, &why);
+    if (r == -ENOMEM)
+        return reflector_give_up(reflector, "no memory for an event");
+    if (*part->text != '{')
+        return reflector_give_up(reflector, "what comes is no event of a watch");
+    if (r <= 0)
+        return watch_refused_part(reflector, part->text, &why);
+    return read_event(reflector, part, document);
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The turns of one kind: list, watch, and what comes after a failure; made and owned by kube.c.
+ *
+ *     LIST ----complete----> WATCH ----its time is over----> WATCH
+ *       ^                      |
+ *       |  410, or the API     |  anything else
+ *       |  has gone back       v
+ *       '------- CHECK <--- (wait)
+ *
+ * A watch is resumed where it ended. Before that happens after a failure, or a silence longer than
+ * bookmarks should let it be, the API is asked for this node's own Node, which costs it next to
+ * nothing: the version of the answer shows whether etcd was restored from an older backup. A watch
+ * from a version that is still to come would stay silent.
+ *
+ * Success is a watch that lasts for some seconds. Until then failures count, and the waits between
+ * attempts grow; from the second on there is a fault. So a server that refuses each watch after a
+ * good list is asked as seldom as one that is away.
+ *
+ * Nobody is waited for without end: neither for the head of an answer, nor for the next element,
+ * however slowly bytes of it come.
+ */
+#include "source/reflector.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "source/kube_refusal.h"
+
+enum {
+    ABSENCES_MEANT = 3, /* looks in vain until what was known of a kind is given up */
+    RETRY_AFTER_MAX = 5 * 60 * 1000,
+};
+
+const struct kube_timing kube_timing_default = {
+    .retry_initial_ms = SECOND_MS,
+    .retry_max_ms = 30 * SECOND_MS,
+    .absent_ms = MINUTE_MS,
+    .answer_ms = MINUTE_MS,
+    .silence_ms = 150 * SECOND_MS, /* bookmarks come about once a minute */
+    .watch_min_ms = 5 * MINUTE_MS,
+    .watch_max_ms = 10 * MINUTE_MS,
+    .steady_ms = 5 * SECOND_MS,
+};
+
+static void start_task(struct reflector *reflector, enum reflector_task task);
+
+static void succeed(struct reflector *reflector)
+{
+    reflector->failures = 0;
+    reflector->unreachable = false;
+    reflector->remedy = NULL;
+    backoff_reset(&reflector->backoff);
+    reflector->status->error[0] = '\0';
+    reflector->status->error_wall_ms = 0;
+    reflector->changed(reflector->context);
+}
+
+/* Says why and what to do about it, and tries again later. */
+static void fail_with_remedy(struct reflector *reflector, const char *why, const char *remedy)
+{
+    struct kube_kind_status *status = reflector->status;
+    reflector->remedy = remedy;
+    if (reflector->failures++ == 0)
+        status->error_wall_ms = clock_wall_ms();
+    (void)snprintf(status->error, sizeof(status->error), "%s", why);
+    kube_refusal_clean(status->error);
+    status->state = KUBE_WAITING;
+    reflector->unreachable = reflector->http_status == 0;
+    free(TAKE_PTR(reflector->continuation));
+    int64_t asked_ms = MIN(reflector->retry_after_ms, RETRY_AFTER_MAX);
+    retry_timer_arm(reflector->retry, asked_ms + backoff_next(&reflector->backoff));
+    reflector->changed(reflector->context);
+}
+
+static void fail(struct reflector *reflector, const char *why)
+{
+    fail_with_remedy(reflector, why, NULL);
+}
+
+static void start_next(struct reflector *reflector)
+{
+    if (reflector->relist || !*reflector->version)
+        start_task(reflector, TASK_LIST);
+    else
+        start_task(reflector, reflector->failures ? TASK_CHECK : TASK_WATCH);
+}
+
+static void on_retry(void *context)
+{
+    start_next(context);
+}
+
+static void on_steady(void *context)
+{
+    struct reflector *reflector = context;
+    reflector->steady = true;
+    reflector->fresh = false;
+    if (reflector->failures)
+        succeed(reflector);
+}
+
+/* The kind is not served. That a CRD is gone is believed when it has been so for a while. */
+static void be_absent(struct reflector *reflector)
+{
+    static const struct key_set none;
+    reflector->version[0] = '\0';
+    reflector->list_mode = LIST_CACHED;
+    if (++reflector->absences >= ABSENCES_MEANT) {
+        kube_objects_begin_list(&reflector->objects);
+        (void)kube_objects_end_list(&reflector->objects, &none); /* without memory: next time */
+    }
+    reflector->status->state = KUBE_ABSENT;
+    reflector->status->synced = true;
+    succeed(reflector);
+    struct backoff pause = { .initial_ms = reflector->timing->absent_ms,
+                             .max_ms = reflector->timing->absent_ms };
+    retry_timer_arm(reflector->retry, backoff_next(&pause));
+}
+
+/*
+ * What is known is too old to go on from: a list is next, at once. If even what was listed just now
+ * is too old, that is a failure.
+ */
+static void expire(struct reflector *reflector, const char *why)
+{
+    reflector->relist = true;
+    if (reflector->fresh)
+        fail(reflector, why);
+    else
+        start_task(reflector, TASK_LIST);
+}
+
+static void end_refused(struct reflector *reflector)
+{
+    char why[KUBE_ERROR_LEN];
+    int status = reflector->http_status;
+    bool list = reflector->task == TASK_LIST;
+    const char *remedy = kube_refusal_read(status, &reflector->refusal, why);
+    if (list && status == 404 && reflector->resource->optional) {
+        be_absent(reflector);
+    } else if (list && (status == 410 || status == 504) && reflector->list_mode < LIST_WHOLE) {
+        reflector->list_mode++;
+        free(TAKE_PTR(reflector->continuation));
+        start_task(reflector, TASK_LIST);
+    } else if (reflector->task == TASK_CHECK && (status == 403 || status == 404)) {
+        start_task(reflector, TASK_LIST); /* a list shows the same */
+    } else if (reflector->task == TASK_WATCH && (status == 410 || status == 404)) {
+        expire(reflector, why);
+    } else {
+        fail_with_remedy(reflector, why, remedy);
+    }
+}
+
+static void end_list(struct reflector *reflector)
+{
+    if (reflector->continuation) {
+        start_task(reflector, TASK_LIST);
+        return;
+    }
+    if (list_end(reflector) < 0) {
+        fail(reflector, reflector->trouble);
+        return;
+    }
+    memcpy(reflector->version, reflector->list_version, sizeof(reflector->version));
+    reflector->relist = false;
+    reflector->fresh = true;
+    reflector->absences = 0;
+    reflector->list_mode = LIST_CACHED;
+    reflector->status->lists++;
+    reflector->status->synced = true;
+    start_task(reflector, TASK_WATCH);
+    reflector->changed(reflector->context);
+}
+
+/* Nobody can tell by events that what could not even be named is over. */
+static void go_on(struct reflector *reflector)
+{
+    bool list = reflector->relist || kube_objects_nameless(&reflector->objects);
+    start_task(reflector, list ? TASK_LIST : TASK_WATCH);
+}
+
+static void end_check(struct reflector *reflector)
+{
+    free(TAKE_PTR(reflector->continuation)); /* of what was asked for, there can be no more */
+    reflector->relist = check_is_older(reflector->list_version, reflector->version);
+    if (reflector->relist)
+        reflector->list_mode = LIST_CONSISTENT;
+    go_on(reflector);
+}
+
+static void end_watch(struct reflector *reflector)
+{
+    if (reflector->steady)
+        go_on(reflector);
+    else
+        fail(reflector, "the watch ended too soon");
+}
+
+static void begin_watch(struct reflector *reflector)
+{
+    reflector->status->state = KUBE_WATCHING;
+    reflector->status->reconnects += reflector->watched;
+    reflector->watched = true;
+    retry_timer_arm(reflector->patience, reflector->timing->silence_ms);
+    retry_timer_arm(reflector->steady_timer, reflector->timing->steady_ms);
+    reflector->changed(reflector->context);
+}
+
+static void on_started(void *context, int status, int64_t retry_after_ms)
+{
+    struct reflector *reflector = context;
+    reflector->http_status = status;
+    reflector->retry_after_ms = retry_after_ms;
+    reflector->reached(reflector->context);
+    if (status == 200 && reflector->task == TASK_LIST)
+        reflector->status->state = KUBE_LISTING;
+    if (status == 200 && reflector->task == TASK_WATCH)
+        begin_watch(reflector);
+}
+
+static int on_data(void *context, const char *bytes, size_t size)
+{
+    return reflector_read(context, bytes, size);
+}
+
+static void on_ended(void *context, const char *error, const char *remedy)
+{
+    struct reflector *reflector = context;
+    reflector->request = NULL;
+    retry_timer_disarm(reflector->patience);
+    retry_timer_disarm(reflector->steady_timer);
+    if (!error && reflector->http_status == 200 && !*reflector->trouble)
+        reflector_read_end(reflector);
+
+    if (reflector->expired)
+        expire(reflector, reflector->trouble);
+    else if (*reflector->trouble)
+        fail(reflector, reflector->trouble);
+    else if (reflector->http_status != 200 && reflector->http_status != 0)
+        end_refused(reflector);
+    else if (error)
+        fail_with_remedy(reflector, error, remedy);
+    else if (reflector->task == TASK_WATCH)
+        end_watch(reflector);
+    else if (reflector->task == TASK_CHECK)
+        end_check(reflector);
+    else
+        end_list(reflector);
+}
+
+/* A watch of what seldom changes may well be silent, since no bookmark is promised: ask. */
+static void on_patience_over(void *context)
+{
+    struct reflector *reflector = context;
+    char why[64], ago[CLOCK_STRLEN];
+    bool watching = reflector->task == TASK_WATCH && reflector->http_status == 200;
+    kube_request_cancel(TAKE_PTR(reflector->request));
+    retry_timer_disarm(reflector->steady_timer);
+    if (watching) {
+        start_task(reflector, TASK_CHECK);
+        return;
+    }
+    (void)snprintf(why, sizeof(why), "the API says nothing for %s",
+                   clock_ago(reflector->timing->answer_ms, ago));
+    fail(reflector, why);
+}
+
+static const struct kube_handler handler = { on_started, on_data, on_ended };
+
+static char *task_path(struct reflector *reflector)
+{
+    if (reflector->task == TASK_WATCH)
+        return watch_path(reflector);
+    return reflector->task == TASK_LIST ? list_path(reflector) : strdup(reflector->check_path);
+}
+
+/* Forgets the last answer. Returns 0 or -ENOMEM. */
+static int clear_answer(struct reflector *reflector)
+{
+    reflector->http_status = 0;
+    reflector->retry_after_ms = 0;
+    reflector->trouble[0] = '\0';
+    reflector->expired = reflector->steady = reflector->framed = false;
+    text_truncate(&reflector->refusal, 0);
+    json_splitter_free(reflector->splitter);
+    reflector->splitter =
+        json_splitter_new("", &reader_limits_default, reflector->task != TASK_WATCH);
+    return reflector->splitter ? 0 : -ENOMEM;
+}
+
+static void start_task(struct reflector *reflector, enum reflector_task task)
+{
+    char error[KUBE_ERROR_LEN] = "no memory for a request";
+    reflector->task = task;
+    if (task == TASK_LIST && !reflector->continuation)
+        list_begin(reflector);
+    AUTOFREE char *path = task_path(reflector);
+    if (!path || clear_answer(reflector) < 0 ||
+        kube_client_get(reflector->client, path, &handler, reflector, &reflector->request, error) <
+            0) {
+        fail(reflector, error);
+        return;
+    }
+    retry_timer_arm(reflector->patience, reflector->timing->answer_ms);
+}
+
+int reflector_start(struct reflector *reflector, sd_event *event, struct store *store,
+                    const char *node, const char *proxy_name)
+{
+    kube_objects_init(&reflector->objects, store, reflector->resource->kind);
+    reflector->backoff = (struct backoff){ .initial_ms = reflector->timing->retry_initial_ms,
+                                           .max_ms = reflector->timing->retry_max_ms };
+    reflector->path = kube_resource_path(reflector->resource, node, proxy_name);
+    reflector->check_path = kube_resource_node_path(node);
+    if (!reflector->path || !reflector->check_path)
+        return -ENOMEM;
+    *reflector->status = (struct kube_kind_status){ .kind = kind_name(reflector->resource->kind) };
+
+    const int64_t priority = SD_EVENT_PRIORITY_NORMAL;
+    int r = retry_timer_new(event, priority, on_patience_over, reflector, &reflector->patience);
+    if (r == 0)
+        r = retry_timer_new(event, priority, on_steady, reflector, &reflector->steady_timer);
+    if (r == 0)
+        r = retry_timer_new(event, priority, on_retry, reflector, &reflector->retry);
+    if (r == 0)
+        retry_timer_arm(reflector->retry, 0);
+    return r;
+}
+
+void reflector_hurry(struct reflector *reflector)
+{
+    if (!reflector->request && reflector->unreachable)
+        retry_timer_arm(reflector->retry, 0);
+}
+
+void reflector_done(struct reflector *reflector)
+{
+    kube_request_cancel(reflector->request);
+    retry_timer_free(reflector->patience);
+    retry_timer_free(reflector->steady_timer);
+    retry_timer_free(reflector->retry);
+    json_splitter_free(reflector->splitter);
+    kube_objects_done(&reflector->objects);
+    key_set_done(&reflector->named);
+    text_done(&reflector->refusal);
+    free(reflector->continuation);
+    free(reflector->check_path);
+    free(reflector->path);
+}

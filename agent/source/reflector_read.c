@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Answers as they come in: cut, and given to kube_list.c or kube_watch.c. Called by reflector.c.
+ *
+ * Whoever finds something that makes the rest worthless gives the answer up, with a reason; what
+ * comes of that is decided when the request has ended.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "source/kube_refusal.h"
+#include "source/reflector.h"
+
+enum { REFUSAL_MAX = 4096 }; /* bytes kept of an answer that is not 200 */
+
+int reflector_give_up(struct reflector *reflector, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reflector->trouble, sizeof(reflector->trouble), format, args);
+    va_end(args);
+    kube_refusal_clean(reflector->trouble);
+    return -1;
+}
+
+bool reflector_read_version(const struct doc *object, char version[static KUBE_VERSION_MAX])
+{
+    const struct doc *node = doc_get(doc_get(object, "metadata"), "resourceVersion");
+    if (!node || node->type != DOC_SCALAR)
+        return false;
+    size_t length = strlen(node->text);
+    if (length == 0 || length >= KUBE_VERSION_MAX ||
+        strspn(node->text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-") !=
+            length)
+        return false;
+    memcpy(version, node->text, length + 1);
+    return true;
+}
+
+static int take_part(struct reflector *reflector, bool whole, const struct json_part *part,
+                     const struct faults *why)
+{
+    switch (reflector->task) {
+    case TASK_LIST:
+        return whole ? list_part(reflector, part) : list_refused_part(reflector, part->text, why);
+    case TASK_CHECK:
+        return part->kind == JSON_ITEM ? 0 : list_part(reflector, part);
+    case TASK_WATCH:
+        return whole ? watch_part(reflector, part) : watch_refused_part(reflector, part->text, why);
+    case TASK_NONE:
+        break;
+    }
+    return 0;
+}
+
+/* Takes what the splitter has cut. Returns 0 or -1. */
+static int read_parts(struct reflector *reflector)
+{
+    int r;
+    do {
+        struct json_part part;
+        AUTOFAULTS struct faults why = { 0 };
+        bool watch = reflector->task == TASK_WATCH;
+        r = json_splitter_next(reflector->splitter, &part, &why);
+        if (r == 0)
+            return 0;
+        if (r == -ENOMEM)
+            return reflector_give_up(reflector, "no memory for the answer");
+        if (r == -EBADMSG)
+            return reflector_give_up(reflector, "the answer is no JSON, or was cut off");
+        reflector->status->last_event_wall_ms = clock_wall_ms();
+        retry_timer_arm(reflector->patience,
+                        watch ? reflector->timing->silence_ms : reflector->timing->answer_ms);
+        r = take_part(reflector, r > 0, &part, &why);
+    } while (r == 0);
+    return r;
+}
+
+int reflector_read(struct reflector *reflector, const char *bytes, size_t size)
+{
+    if (reflector->http_status != 200) {
+        text_add_bytes(&reflector->refusal, bytes,
+                       MIN(size, REFUSAL_MAX - reflector->refusal.length));
+        return 0;
+    }
+    json_splitter_push(reflector->splitter, bytes, size);
+    return read_parts(reflector);
+}
+
+void reflector_read_end(struct reflector *reflector)
+{
+    json_splitter_end(reflector->splitter);
+    if (read_parts(reflector) == 0 && reflector->task != TASK_WATCH && !reflector->framed)
+        (void)reflector_give_up(reflector, "the answer is empty");
+}

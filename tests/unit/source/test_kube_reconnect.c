@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The Kubernetes source after its watches were cut: how it goes on, and what is left behind. */
+#include <dirent.h>
+#include <string.h>
+
+#include "kube_fixture.h"
+
+#include "cmocka_all.h"
+
+#define WEB LIST_OF("10", SERVICE("web", "7", "10.0.0.1"))
+
+/* Nodes, and with them the own Node that tells how far the API has come. */
+static bool forbid_nodes(struct fixture *fx, struct fake_peer *peer, enum kind kind)
+{
+    (void)fx;
+    if (kind != KIND_NODE)
+        return false;
+    fake_peer_answer(peer, 403, NULL, "{\"message\":\"nodes is forbidden\"}");
+    return true;
+}
+
+static void a_kind_that_is_forbidden_is_of_no_concern_to_others(void **state)
+{
+    struct fixture *fx = *state;
+    fx->lists[KIND_SERVICE] = WEB;
+    fx->hook = forbid_nodes;
+    start_source(fx);
+    run_until(fx, has_group(fx, "Node") && fx->watches[KIND_SERVICE]);
+    fx->lists[KIND_SERVICE] = LIST_OF("20", SERVICE("new", "15", "10.0.0.3"));
+    fake_peer_cut(fx->watches[KIND_SERVICE]);
+    run_until(fx, fx->watched[KIND_SERVICE] == 2);
+    assert_true(has_service(fx, "new", "10.0.0.3"));
+    assert_int_equal(store_count(fx->store, KIND_SERVICE), 1);
+    assert_false(has_group(fx, "Service"));
+    assert_non_null(find_fault(fx, "Node", "Node", "403: nodes is forbidden"));
+}
+
+static void fail_somehow(struct fake_peer *peer, unsigned how)
+{
+    static const char no_http[] = "220 smtp.example\r\n";
+    switch (how % 8) {
+    case 0:
+        fake_peer_cut(peer); /* without a word */
+        return;
+    case 1:
+        fake_peer_answer(peer, 500, NULL, "{\"message\":\"etcd is away\"}");
+        return;
+    case 2:
+        fake_peer_answer(peer, 410, NULL, "{\"message\":\"too old\"}");
+        return;
+    case 3:
+        fake_peer_send(peer, no_http, sizeof(no_http) - 1);
+        fake_peer_cut(peer);
+        return;
+    case 4: /* in the middle of a chunk */
+        fake_peer_begin(peer, 200);
+        fake_peer_send(peer, "40\r\n{\"type\":\"ADDED\",", 21);
+        fake_peer_cut(peer);
+        return;
+    default:
+        fake_peer_begin(peer, 200);
+        fake_peer_say(peer, how % 8 == 5   ? "{\"type\":\"ADDED\",\"object\":{"
+                            : how % 8 == 6 ? "<html>502 Bad Gateway</html>\n"
+                                           : " ");
+        fake_peer_end(peer);
+        return;
+    }
+}
+
+static bool fail_always(struct fixture *fx, struct fake_peer *peer, enum kind kind)
+{
+    text_truncate(&fx->api.heard, 0);
+    if (kind != KIND_SERVICE || fx->hooked == 0)
+        return false;
+    fx->hooked--;
+    /* Lists and checks fail half of the time, so that watches have their turn. */
+    if (!strstr(peer->path, "watch=1") && fx->hooked % 2)
+        return false;
+    fail_somehow(peer, fx->hooked / 2);
+    return true;
+}
+
+static size_t count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    size_t count = 0;
+    while (readdir(folder))
+        count++;
+    (void)closedir(folder);
+    return count;
+}
+
+static void reconnect(struct fixture *fx, unsigned times)
+{
+    fx->hooked = times;
+    fake_peer_cut(fx->watches[KIND_SERVICE]);
+    run_until(fx, fx->hooked == 0);
+    run_until(fx, fault_book_count(fx->faults) == 0 &&
+                      kind_status(fx, KIND_SERVICE)->state == KUBE_WATCHING);
+}
+
+/* Of the sanitizer; without it memory is not looked at. */
+__attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes(void);
+
+static size_t count_bytes(void)
+{
+    return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes() : 0;
+}
+
+/* After the first ones everything has the size that it needs. */
+static void reconnecting_costs_nothing(void **state)
+{
+    struct fixture *fx = *state;
+    fx->lists[KIND_SERVICE] = WEB;
+    fx->timing.retry_initial_ms = fx->timing.retry_max_ms = 1;
+    fx->hook = fail_always;
+    start_and_sync(fx);
+    reconnect(fx, 100);
+    size_t descriptors = count_descriptors(), bytes = count_bytes();
+    reconnect(fx, 400);
+    assert_int_equal(count_descriptors(), descriptors);
+    assert_true(count_bytes() <= bytes);
+    assert_true(has_service(fx, "web", "10.0.0.1"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, kube_setup_fixture, kube_teardown_fixture)
+        TEST(a_kind_that_is_forbidden_is_of_no_concern_to_others),
+        TEST(reconnecting_costs_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
