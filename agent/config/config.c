@@ -23,22 +23,26 @@
 
 static void check_source(struct parse *parse, const struct doc *section)
 {
-    if (!doc_get(section, "manifests"))
+    if (!parse->config->source.manifests && !parse->config->source.kubernetes)
         doc_fault(parse->document, section, parse->errors,
-                  "manifests is missing: the folder of the manifests");
+                  "manifests or kubernetes is missing: where the objects come from");
 }
 
-static void parse_kubernetes(struct parse *parse, const struct config_key *key,
-                             const struct doc *node, void *field)
+static const struct config_key kubernetes_keys[] = {
+    { "kubeconfig", parse_path, FIELD(source.kubeconfig) },
+    { NULL },
+};
+
+/* An empty map has a meaning of its own: the agent runs in a pod. */
+void parse_kubernetes(struct parse *parse, const struct config_key *key, const struct doc *node,
+                      void *field)
 {
     (void)key;
-    (void)field;
     if (doc_get(node->parent, "manifests"))
         doc_key_fault(parse->document, node, parse->errors,
                       "exactly one of manifests and kubernetes is allowed");
-    else
-        doc_key_fault(parse->document, node, parse->errors,
-                      "the Kubernetes source is not part of this version; use source.manifests");
+    *(bool *)field = true;
+    parse_keys(parse, kubernetes_keys, node);
 }
 
 static void check_hold_down(struct parse *parse, const struct doc *section)
@@ -87,7 +91,8 @@ void parse_node(struct parse *parse, const struct config_key *key, const struct 
 
 static const struct config_key source_keys[] = {
     { "manifests", parse_path, FIELD(source.manifests) },
-    { "kubernetes", parse_kubernetes },
+    { "kubernetes", parse_kubernetes, FIELD(source.kubernetes) },
+    { "startWait", parse_duration, FIELD(source.start_wait_ms) },
     { "maxFileSize", parse_size, FIELD(source.max_file_bytes), .min = 1, .max = INT64_C(1) << 40 },
     { NULL },
 };
@@ -118,7 +123,7 @@ static const struct config_key routes_keys[] = {
 static const struct config_key maps_keys[] = {
     { "flows", parse_count, FIELD(services.max_flows), .min = 1024, .max = 1 << 24 },
     { "services", parse_count, FIELD(services.max_services), .min = 16, .max = 1 << 20 },
-    { "endpoints", parse_count, FIELD(services.max_endpoints), .min = 16, .max = 1 << 24 },
+    { "endpoints", parse_count, FIELD(services.max_endpoints), .min = 16, .max = (1 << 24) - 1 },
     { NULL },
 };
 
@@ -208,6 +213,7 @@ static int config_new(struct config **ret_config)
     CLEANUP(config_freep) struct config *config = calloc(1, sizeof(*config));
     if (!config)
         return -ENOMEM;
+    config->source.start_wait_ms = 10 * SECOND_MS;
     config->source.max_file_bytes = UINT64_C(256) << 20;
     config->routes.table = 119;
     config->routes.hold_initial_ms = 1 * SECOND_MS;
@@ -249,7 +255,7 @@ int config_parse(const char *path, struct config **ret_config, struct document *
     size_t before = errors->list.count;
     if ((!root || root->type == DOC_MAP || root->type == DOC_NULL) && !doc_get(root, "source"))
         doc_fault(parse.document, root, errors,
-                  "source is missing: it says where the manifests are");
+                  "source is missing: it says where the objects come from");
     parse_keys(&parse, config_keys, root);
     if (parse.error < 0 || errors->incomplete)
         return -ENOMEM;
@@ -285,6 +291,7 @@ void config_free(struct config *config)
         return;
     free(config->node);
     free(config->source.manifests);
+    free(config->source.kubeconfig);
     parse_clear_names(&config->services.uplinks);
     parse_clear_names(&config->services.pod_interfaces);
     vec_done(&config->services.uplinks);

@@ -28,7 +28,10 @@ enum advertise {
 struct config {
     char *node; /* default: the host's name, as the kubelet takes it (lower case) */
     struct {
-        char *manifests;         /* the folder */
+        char *manifests;         /* the folder; NULL: Kubernetes is the source */
+        bool kubernetes;         /* exactly one of the two */
+        char *kubeconfig;        /* of Kubernetes; NULL: the service account of the pod */
+        int64_t start_wait_ms;   /* source.startWait: for Kubernetes, at the start */
         uint64_t max_file_bytes; /* source.maxFileSize, default 256 MiB */
     } source;
     struct {
@@ -44,7 +47,8 @@ struct config {
         bool cluster_cidrs_set; /* an empty list written out means: nothing is a pod */
         prefix_list cluster_cidrs, service_cidrs, node_port_addresses, external_ips,
             load_balancer_ips;
-        bool node_port_primary;                 /* "primary" among nodePortAddresses */
+        bool node_ports_set;                    /* nodePortAddresses, by a list with items */
+        bool node_port_primary;                 /* "primary" among them, or none */
         char *load_balancer_class, *proxy_name; /* "" by default */
         unsigned advertise;                     /* enum advertise */
         bool masquerade_all;

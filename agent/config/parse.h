@@ -61,6 +61,8 @@ void parse_names(struct parse *, const struct config_key *, const struct doc *, 
 /* Those of one key; config.c */
 void parse_deadman(struct parse *, const struct config_key *, const struct doc *, void *ms_field);
 void parse_node(struct parse *, const struct config_key *, const struct doc *, void *char_field);
+void parse_kubernetes(struct parse *, const struct config_key *, const struct doc *,
+                      void *bool_field);
 
 /* Those that know about networks; parse_network.c */
 void parse_cidrs(struct parse *, const struct config_key *, const struct doc *, void *list_field);

@@ -56,6 +56,7 @@ void parse_node_ports(struct parse *parse, const struct config_key *key, const s
         return;
     /* An empty list means the default, as with kube-proxy. */
     parse->config->services.node_port_primary = node->count == 0;
+    parse->config->services.node_ports_set = node->count > 0;
     doc_each(item, node) {
         const char *text = "";
         if (doc_string(parse->document, item, &text, parse->errors) < 0)

@@ -4,8 +4,8 @@
  *
  * The walk goes over the same tables of keys by which the file was parsed; how a value is written
  * follows from the parser that reads it, so that what is shown is what the file could say. A key
- * whose parser has no writer below is one that only ever refuses its value, and is left out: a new
- * parser wants a new writer (a test loads what is shown, and looks for every key).
+ * whose parser has no writer below is left out: a new parser wants a new writer (a test loads what
+ * is shown, and looks for every key).
  */
 #include "config/settings.h"
 
@@ -141,20 +141,41 @@ static void write_advertise(struct json *json, const struct config *config, cons
     json_end_array(json);
 }
 
+static void write_kubernetes(struct json *json, const struct config *config, const void *field)
+{
+    if (!*(const bool *)field) {
+        json_null(json, NULL);
+        return;
+    }
+    json_begin_object(json, NULL);
+    if (config->source.kubeconfig)
+        json_string(json, "kubeconfig", config->source.kubeconfig);
+    json_end_object(json);
+}
+
 static value_writer writer_of(config_parser parser)
 {
     static const struct {
         config_parser parse;
         value_writer write;
     } writers[] = {
-        { parse_advertise, write_advertise },   { parse_bool, write_bool },
-        { parse_cidrs, write_cidrs },           { parse_cluster_cidrs, write_cluster_cidrs },
-        { parse_count, write_count },           { parse_deadman, write_deadman },
-        { parse_duration, write_duration },     { parse_endpoint, write_string },
-        { parse_names, write_names },           { parse_node, write_string },
-        { parse_node_ports, write_node_ports }, { parse_path, write_string },
-        { parse_port_range, write_port_range }, { parse_size, write_size },
-        { parse_table, write_count },           { parse_text, write_string },
+        { parse_advertise, write_advertise },
+        { parse_bool, write_bool },
+        { parse_cidrs, write_cidrs },
+        { parse_cluster_cidrs, write_cluster_cidrs },
+        { parse_count, write_count },
+        { parse_deadman, write_deadman },
+        { parse_duration, write_duration },
+        { parse_endpoint, write_string },
+        { parse_kubernetes, write_kubernetes },
+        { parse_names, write_names },
+        { parse_node, write_string },
+        { parse_node_ports, write_node_ports },
+        { parse_path, write_string },
+        { parse_port_range, write_port_range },
+        { parse_size, write_size },
+        { parse_table, write_count },
+        { parse_text, write_string },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(writers); i++)

@@ -71,6 +71,7 @@ static void assert_defaults(const struct config *config)
     assert_string_equal(config->node, host);
     assert_string_equal(config->source.manifests, "/m");
     assert_int_equal(config->source.max_file_bytes, 268435456);
+    assert_int_equal(config->source.start_wait_ms, 10000);
     assert_int_equal(config->routes.table, 119);
     assert_int_equal(config->routes.hold_initial_ms, 1000);
     assert_int_equal(config->routes.hold_max_ms, 60000);
@@ -86,6 +87,7 @@ static void assert_defaults(const struct config *config)
     assert_prefixes(&config->services.service_cidrs, 0, NULL);
     assert_prefixes(&config->services.node_port_addresses, 0, NULL);
     assert_true(config->services.node_port_primary);
+    assert_false(config->services.node_ports_set);
     assert_prefixes(&config->services.external_ips, 0, NULL);
     assert_prefixes(&config->services.load_balancer_ips, 0, NULL);
     assert_string_equal(config->services.load_balancer_class, "");
@@ -124,6 +126,7 @@ static const char every_key[] = "node: node-1\n"
                                 "source:\n"
                                 "  manifests: /etc/fingerpost/manifests\n"
                                 "  maxFileSize: 64MiB\n"
+                                "  startWait: 3s\n"
                                 "routes:\n"
                                 "  table: 300\n"
                                 "  holdDown: { initial: 2s, max: 2m }\n"
@@ -156,6 +159,7 @@ static void every_key_is_read(void **state)
     assert_string_equal(config->node, "node-1");
     assert_string_equal(config->source.manifests, "/etc/fingerpost/manifests");
     assert_int_equal(config->source.max_file_bytes, 64 << 20);
+    assert_int_equal(config->source.start_wait_ms, 3000);
     assert_int_equal(config->routes.table, 300);
     assert_int_equal(config->routes.hold_initial_ms, 2000);
     assert_int_equal(config->routes.hold_max_ms, 120000);
@@ -172,6 +176,7 @@ static void every_key_is_read(void **state)
     assert_prefixes(&config->services.service_cidrs, 1, "10.96.0.0/12");
     assert_prefixes(&config->services.node_port_addresses, 1, "192.0.2.0/24");
     assert_true(config->services.node_port_primary);
+    assert_true(config->services.node_ports_set);
     assert_prefixes(&config->services.external_ips, 1, "198.51.100.0/24");
     assert_prefixes(&config->services.load_balancer_ips, 1, "203.0.113.0/24");
     assert_string_equal(config->services.load_balancer_class, "example.com/fingerpost");
@@ -203,10 +208,16 @@ static void lists_and_words(void **state)
     assert_true(config->services.cluster_cidrs_set);
     assert_int_equal(config->services.pod_interfaces.count, 0);
     assert_false(config->services.node_port_primary);
+    assert_true(config->services.node_ports_set);
     assert_int_equal(config->services.advertise, 0);
     CLEANUP(config_freep)
     struct config *empty = load_good(SOURCE "services: {nodePortAddresses: []}\n");
     assert_true(empty->services.node_port_primary);
+    assert_false(empty->services.node_ports_set);
+    CLEANUP(config_freep)
+    struct config *primary = load_good(SOURCE "services: {nodePortAddresses: [primary]}\n");
+    assert_true(primary->services.node_port_primary);
+    assert_true(primary->services.node_ports_set);
 }
 
 static void sizes_have_units(void **state)
@@ -231,20 +242,41 @@ static void sizes_have_units(void **state)
 static void a_source_is_needed(void **state)
 {
     (void)state;
-    const char *missing = "1:1: source is missing: it says where the manifests are\n";
+    const char *missing = "1:1: source is missing: it says where the objects come from\n";
     assert_errors("", missing);
     assert_errors("# nothing\n---\n", missing);
     assert_errors("source:\n", missing);
     assert_errors("node: a\n", missing);
     assert_errors("source: {}\n",
-                  "1:9: source: manifests is missing: the folder of the manifests\n");
-    assert_errors("source:\n  kubernetes: {}\n",
-                  "2:3: source: the Kubernetes source is not part of this version; use "
-                  "source.manifests\n");
+                  "1:9: source: manifests or kubernetes is missing: where the objects come from\n");
+    assert_errors("source:\n  kubernetes:\n",
+                  "2:3: source: manifests or kubernetes is missing: where the objects come from\n");
     assert_errors("source:\n  manifests: /m\n  kubernetes: {kubeconfig: /k}\n",
                   "3:3: source: exactly one of manifests and kubernetes is allowed\n");
     assert_errors("source: {manifests: m/n}\n",
                   "1:21: source.manifests: expected an absolute path, found \"m/n\"\n");
+}
+
+static void kubernetes_is_a_source(void **state)
+{
+    (void)state;
+    CLEANUP(config_freep) struct config *config = load_good("source: {kubernetes: {}}");
+    assert_true(config->source.kubernetes);
+    assert_null(config->source.kubeconfig);
+    assert_null(config->source.manifests);
+
+    CLEANUP(config_freep)
+    struct config *other = load_good("source: {kubernetes: {kubeconfig: /etc/k}}");
+    assert_true(other->source.kubernetes);
+    assert_string_equal(other->source.kubeconfig, "/etc/k");
+
+    assert_errors("source: {kubernetes: {kubeconfig: k}}",
+                  "1:35: source.kubernetes.kubeconfig: expected an absolute path, found \"k\"\n");
+    assert_errors("source: {kubernetes: {kubconfig: /k}}",
+                  "1:23: source.kubernetes: unknown key \"kubconfig\"; did you mean "
+                  "\"kubeconfig\"?\n");
+    assert_errors("source: {kubernetes: /etc/k}",
+                  "1:22: source.kubernetes: expected a map, found a plain value\n");
 }
 
 static void keys_are_known(void **state)
@@ -293,7 +325,7 @@ static void numbers_are_bounded(void **state)
     assert_errors(SOURCE "services: {maps: {flows: 1023, services: 1e3, endpoints: 99999999}}\n",
                   "2:26: services.maps.flows: 1023 is out of range 1024..16777216\n"
                   "2:42: services.maps.services: expected a whole number, found \"1e3\"\n"
-                  "2:58: services.maps.endpoints: 99999999 is out of range 16..16777216\n");
+                  "2:58: services.maps.endpoints: 99999999 is out of range 16..16777215\n");
     assert_errors("source:\n  manifests: /m\n  maxFileSize: 10MB\n",
                   "3:16: source.maxFileSize: expected a number of bytes, such as 1048576 or 64MiB, "
                   "found \"10MB\"\n");
@@ -404,7 +436,7 @@ static void all_errors_come_at_once(void **state)
                   "routes:\n"
                   "  holdDown: {initial: 5, max: 1s}\n"
                   "  table: 120\n",
-                  "1:1: source is missing: it says where the manifests are\n"
+                  "1:1: source is missing: it says where the objects come from\n"
                   "1:7: node: expected a node's name (a-z, 0-9, dots and dashes), found \"\"\n"
                   "3:12: services.enabled: expected true or false, found \"yes\"\n"
                   "5:5: services.maps: unknown key \"flow\"; did you mean \"flows\"?\n"
@@ -440,6 +472,7 @@ int main(void)
         cmocka_unit_test(lists_and_words),
         cmocka_unit_test(sizes_have_units),
         cmocka_unit_test(a_source_is_needed),
+        cmocka_unit_test(kubernetes_is_a_source),
         cmocka_unit_test(keys_are_known),
         cmocka_unit_test(types_are_checked),
         cmocka_unit_test(numbers_are_bounded),

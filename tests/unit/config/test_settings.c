@@ -48,6 +48,7 @@ static void defaults_have_no_line(void **state)
     (void)state;
     assert_int_equal(load(SOURCE, &settings), 0);
     assert_setting(&settings, "source.manifests", "\"/m\"", 1);
+    assert_setting(&settings, "source.kubernetes", "null", 0);
     assert_setting(&settings, "source.maxFileSize", "\"256MiB\"", 0);
     assert_setting(&settings, "routes.table", "119", 0);
     assert_setting(&settings, "routes.holdDown.max", "\"1m\"", 0);
@@ -129,6 +130,8 @@ static void what_is_shown_can_be_loaded(void **state)
                "services: {uplinks: [eth0, 'eth*'], proxyName: 'a\"b', clusterCIDRs: [],\n"
                "  nodePortAddresses: [primary, 'fd00::/8'], externalIPs: [192.0.2.0/24]}\n"
                "bird: {socket: /run/bird/bird.ctl}\n",
+        "source: {kubernetes: {}}\n",
+        "source: {kubernetes: {kubeconfig: /etc/kubeconfig}}\n",
     };
 
     (void)state;
