@@ -65,8 +65,13 @@ enum address_reason claim_service(const struct config *config, const struct serv
     return is_our_proxys(config, service) ? REASON_ANNOUNCED : REASON_OTHER_PROXY;
 }
 
-enum address_reason claim_served(const struct route_facts *facts, const struct service *service,
-                                 const struct service_address *address)
+/*
+ * Whether a proxy serves this address for this service at all, by the service's own fields and the
+ * configured ranges: a reason below REASON_PORTS_TAKEN, or REASON_ANNOUNCED if nothing is against.
+ */
+static enum address_reason claim_served(const struct route_facts *facts,
+                                        const struct service *service,
+                                        const struct service_address *address)
 {
     const struct config *config = facts->config;
     const struct ip *ip = &address->ip;
@@ -117,6 +122,52 @@ int claim_candidates(const struct route_facts *facts, const struct ip *ip, candi
         }
     }
     return 0;
+}
+
+bool claim_has_cluster_ip(const struct service *service, uint8_t family)
+{
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin == ADDRESS_CLUSTER && address->ip.family == family)
+            return true;
+    }
+    return false;
+}
+
+int claim_nat_candidates(const struct route_facts *facts, const struct ip *ip, candidate_list *list)
+{
+    int r = claim_candidates(facts, ip, list);
+    vec_each(struct candidate, candidate, list) {
+        if (candidate->reason > REASON_HEADLESS &&
+            !claim_has_cluster_ip(candidate->service, ip->family))
+            candidate->reason = REASON_HEADLESS;
+    }
+    return r;
+}
+
+static bool has_cluster_ip(const struct config *config, const struct service *service,
+                           const struct ip *ip)
+{
+    enum address_reason reason = claim_service(config, service);
+    if (reason != REASON_ANNOUNCED && reason != REASON_OTHER_PROXY)
+        return false;
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin == ADDRESS_CLUSTER && ip_equal(&address->ip, ip))
+            return true;
+    }
+    return false;
+}
+
+const struct service *claim_cluster_ip_owner(const struct route_facts *facts, const struct ip *ip)
+{
+    size_t count;
+    const struct service *const *services = store_services_at(facts->store, ip, &count);
+    for (size_t i = 0; i < count && !ip_is_special(ip); i++) {
+        if (has_cluster_ip(facts->config, services[i], ip))
+            return services[i];
+    }
+    return NULL;
 }
 
 static bool has_port(const struct service *service, enum protocol protocol, uint16_t port)
@@ -183,27 +234,23 @@ enum address_reason claim_announceable(const struct route_facts *facts,
     return REASON_ANNOUNCED;
 }
 
-struct port_use {
-    struct port_endpoints ready, leaving;
-};
-
-static int note_usable(void *context, const struct usable *usable)
+static int note_usable(void *context, const struct backend *backend)
 {
-    struct port_use *use = context;
-    struct port_endpoints *set = usable->endpoint->ready ? &use->ready : &use->leaving;
-    set->anywhere = true;
-    set->local |= usable->local;
+    struct port_endpoints *usable = context;
+    if (!endpoint_is_usable(backend->endpoint))
+        return 0;
+    usable->anywhere = true;
+    usable->local |= backend->local;
     return 0;
 }
 
-struct port_endpoints claim_port_endpoints(const struct route_facts *facts,
-                                           const struct service *service,
-                                           const struct service_port *port, uint8_t family)
+int claim_port_endpoints(const struct route_facts *facts, const struct service *service,
+                         const struct service_port *port, uint8_t family,
+                         struct port_endpoints *ret_usable)
 {
-    struct port_use use = { 0 };
-    (void)endpoints_each(facts, service, port, family, note_usable, &use);
-    return (struct port_endpoints){
-        .anywhere = use.ready.anywhere || use.leaving.anywhere,
-        .local = use.ready.local || use.leaving.local,
-    };
+    struct port_endpoints usable = { 0 };
+    int r = endpoints_each(facts, service, port, family, note_usable, &usable);
+    if (r == 0)
+        *ret_usable = usable;
+    return r;
 }

@@ -1,45 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a service's slices to its usable endpoints: which slices count, which of their ports is
- * meant, who is usable, who is local. What the planners make of them is theirs: routes.c asks
+ * From a service's slices to its endpoints: which slices count, which of their ports is meant, who
+ * is good for anything, who is local. What the planners make of them is theirs: routes.c asks
  * whether there are any, nat_sets.c chooses among them.
  *
  * A service port finds its number by name and protocol in each slice, so that endpoints of
  * different versions may listen on different ports. A slice that no port is left of (no number)
  * says nothing.
+ *
+ * Slices may hold copies of an endpoint while it moves from one to another, or while its address
+ * is another's already. The copies that can do the most count.
  */
 #include "plan/endpoints.h"
 
 #include <string.h>
+
+#include "base/macro.h"
+
+typedef VEC(struct backend) backend_list;
 
 static bool slice_counts(const struct endpoint_slice *slice, uint8_t family)
 {
     return !slice->headless_label && slice->family == family;
 }
 
-static bool is_usable(const struct endpoint *endpoint)
-{
-    return endpoint->ready || (endpoint->serving && endpoint->terminating);
-}
-
 static int each_of_slice(const struct route_facts *facts, const struct endpoint_slice *slice,
-                         uint16_t port, usable_fn each, void *context)
+                         uint16_t port, backend_fn each, void *context)
 {
     int r = 0;
     for (uint32_t i = 0; r == 0 && i < slice->endpoint_count; i++) {
-        const struct usable usable = {
+        const struct backend backend = {
             .endpoint = &slice->endpoints[i],
             .port = port,
             .local = strcmp(slice->endpoints[i].node_name, facts->config->node) == 0,
         };
-        if (is_usable(usable.endpoint))
-            r = each(context, &usable);
+        if (backend.endpoint->ready || backend.endpoint->serving)
+            r = each(context, &backend);
     }
     return r;
 }
 
-int endpoints_each(const struct route_facts *facts, const struct service *service,
-                   const struct service_port *port, uint8_t family, usable_fn each, void *context)
+static int keep(void *context, const struct backend *backend)
+{
+    return vec_push((backend_list *)context, *backend);
+}
+
+static int gather(const struct route_facts *facts, const struct service *service,
+                  const struct service_port *port, uint8_t family, backend_list *list)
 {
     size_t count;
     const struct endpoint_slice *const *slices =
@@ -51,9 +58,57 @@ int endpoints_each(const struct route_facts *facts, const struct service *servic
             const struct slice_port *found = &slices[i]->ports[j];
             if (r == 0 && found->port && found->protocol == port->protocol &&
                 strcmp(found->name, port->name) == 0)
-                r = each_of_slice(facts, slices[i], found->port, each, context);
+                r = each_of_slice(facts, slices[i], found->port, keep, list);
         }
     }
+    return r;
+}
+
+/* What an endpoint is good for: ready, usable, serving. */
+static int worth(const struct endpoint *endpoint)
+{
+    return endpoint->ready ? 2 : endpoint_is_usable(endpoint);
+}
+
+static int place_cmp(const struct backend *left, const struct backend *right)
+{
+    int r = ip_cmp(&left->endpoint->ip, &right->endpoint->ip);
+    return r ? r : CMP(left->port, right->port);
+}
+
+static int backend_cmp(const void *a, const void *b)
+{
+    const struct backend *left = a, *right = b;
+    int r = place_cmp(left, right);
+    return r ? r : CMP(worth(right->endpoint), worth(left->endpoint));
+}
+
+/* As it is most of the time: all are ready. */
+static bool can_do_the_same(const backend_list *list)
+{
+    for (size_t i = 1; i < list->count; i++) {
+        if (worth(list->items[i].endpoint) != worth(list->items[0].endpoint))
+            return false;
+    }
+    return true;
+}
+
+int endpoints_each(const struct route_facts *facts, const struct service *service,
+                   const struct service_port *port, uint8_t family, backend_fn each, void *context)
+{
+    backend_list list = { 0 };
+    const struct backend *best = NULL;
+    int r = gather(facts, service, port, family, &list);
+
+    if (!can_do_the_same(&list))
+        vec_sort(&list, backend_cmp);
+    vec_each(const struct backend, backend, &list) {
+        if (!best || place_cmp(best, backend) != 0)
+            best = backend;
+        if (r == 0 && worth(backend->endpoint) == worth(best->endpoint))
+            r = each(context, backend);
+    }
+    vec_done(&list);
     return r;
 }
 
@@ -67,7 +122,7 @@ static bool has_any_port(const struct endpoint_slice *slice)
 }
 
 int endpoints_each_of_any(const struct route_facts *facts, const struct service *service,
-                          uint8_t family, usable_fn each, void *context)
+                          uint8_t family, backend_fn each, void *context)
 {
     size_t count;
     const struct endpoint_slice *const *slices =

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The endpoints that a service port may send anyone to. Internal to plan/. */
+/* The endpoints of a service port that are good for anything. Internal to plan/. */
 #pragma once
 
 #include "model/endpoint_slice.h"
 #include "plan/routes.h"
 
-/* A usable endpoint: ready, or serving while it terminates. Copies of one endpoint stay apart. */
-struct usable {
+/* An endpoint that is ready or serves. */
+struct backend {
     const struct endpoint *endpoint;
     uint16_t port;
     bool local; /* it runs on this node */
 };
 
+/* Whether new flows may go there: it is ready, or it serves while it terminates. */
+static inline bool endpoint_is_usable(const struct endpoint *endpoint)
+{
+    return endpoint->ready || (endpoint->serving && endpoint->terminating);
+}
+
 /* Called for each; anything but 0 ends the walk and is its result. */
-typedef int (*usable_fn)(void *context, const struct usable *usable);
+typedef int (*backend_fn)(void *context, const struct backend *backend);
 
+/*
+ * The endpoints of a service port; of copies of one, all that can do as much as the best of them.
+ * Returns what `each` does, or -ENOMEM.
+ */
 int endpoints_each(const struct route_facts *facts, const struct service *service,
-                   const struct service_port *port, uint8_t family, usable_fn each, void *context);
+                   const struct service_port *port, uint8_t family, backend_fn each, void *context);
 
-/* The same for every endpoint of the service that has any port at all; `port` is then 0. */
+/* Every endpoint of the service that has any port at all; `port` is then 0. Copies stay apart. */
 int endpoints_each_of_any(const struct route_facts *facts, const struct service *service,
-                          uint8_t family, usable_fn each, void *context);
+                          uint8_t family, backend_fn each, void *context);

@@ -6,7 +6,8 @@
  * addresses of a Service without IPv6 endpoints are refused while its IPv4 addresses serve. Each
  * family gets its frontends (nat_frontends.c: what is served, and whose is the port), the endpoint
  * sets of each port (nat_sets.c), and an outcome for each frontend and kind of source
- * (nat_outcome.c: policies, short circuits, masquerading).
+ * (nat_outcome.c: policies, short circuits, masquerading). What is known of a Service of another
+ * proxy are its ClusterIPs only: they are let alone.
  *
  * Called by `agentctl plan`. Owns nothing between calls.
  */
@@ -49,9 +50,11 @@ static void family_done(struct nat_family *family)
         free(port->name);
         for (size_t set = 0; set < NAT_SET_COUNT; set++)
             vec_done(&port->sets[set]);
+        vec_done(&port->serving);
     }
     vec_done(&family->ports);
     vec_done(&family->frontends);
+    vec_done(&family->cluster_ips);
     vec_done(&family->source_ranges);
 }
 
@@ -61,12 +64,23 @@ void nat_row_free(struct nat_row *row)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(row->families); i++)
         family_done(&row->families[i]);
+    vec_done(&row->foreign);
     free(row->namespace);
     free(row->name);
     free(row);
 }
 
 DEFINE_CLEANUP(struct nat_row *, nat_row_free);
+
+static struct nat_row *row_new(const struct service *service)
+{
+    CLEANUP(nat_row_freep) struct nat_row *row = calloc(1, sizeof(*row));
+    if (!row)
+        return NULL;
+    row->namespace = strdup(service->object.namespace);
+    row->name = strdup(service->object.name);
+    return row->namespace && row->name ? TAKE_PTR(row) : NULL;
+}
 
 static int add_ports(const struct service *service, struct nat_family *family)
 {
@@ -126,20 +140,10 @@ static bool has_kind(const struct nat_family *family, enum nat_kind kind)
     return false;
 }
 
-static int range_cmp(const void *a, const void *b)
-{
-    return prefix_cmp(a, b);
-}
-
 static void unite_ranges(struct nat_family *family)
 {
-    size_t kept = 0;
-    vec_sort(&family->source_ranges, range_cmp);
-    vec_each(struct prefix, range, &family->source_ranges) {
-        if (kept == 0 || prefix_cmp(&family->source_ranges.items[kept - 1], range) != 0)
-            family->source_ranges.items[kept++] = *range;
-    }
-    family->source_ranges.count = kept;
+    vec_sort(&family->source_ranges, prefix_item_cmp);
+    vec_drop_equal(&family->source_ranges, prefix_item_cmp);
 }
 
 /*
@@ -166,13 +170,20 @@ static int add_source_ranges(const struct route_facts *facts, const struct servi
     return 0;
 }
 
+static bool has_content(const struct nat_family *family)
+{
+    return family->frontends.count || family->cluster_ips.count;
+}
+
 static int fill_family(const struct route_facts *facts, const struct service *service,
                        bool count_local, struct nat_family *family, struct faults *faults)
 {
     int r = add_ports(service, family);
     if (r == 0)
         r = nat_frontends(facts, service, family, faults);
-    if (r < 0 || family->frontends.count == 0)
+    if (r == 0)
+        r = nat_cluster_ips(facts, service, family->family, &family->cluster_ips);
+    if (r < 0 || !has_content(family))
         return r;
     r = add_sets(facts, service, family);
     if (r == 0)
@@ -184,27 +195,23 @@ static int fill_family(const struct route_facts *facts, const struct service *se
     return r;
 }
 
-static int fill_row(const struct route_facts *facts, const struct service *service,
-                    struct nat_row *row, struct faults *faults)
+static int fill_families(const struct route_facts *facts, const struct service *service,
+                         struct nat_row *row, struct faults *faults)
 {
     static const uint8_t families[] = { IP_V4, IP_V6 };
-    row->namespace = strdup(service->object.namespace);
-    row->name = strdup(service->object.name);
-    if (!row->namespace || !row->name)
-        return -ENOMEM;
     row->affinity_seconds = service->affinity_seconds;
     if (service->type == SERVICE_LOAD_BALANCER && service->external_local)
         row->health_check_node_port = service->health_check_node_port;
 
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         struct nat_family *family = &row->families[row->family_count];
-        if (!nat_has_family(service, families[i]))
+        if (!claim_has_cluster_ip(service, families[i]))
             continue;
         family->family = families[i];
         int r = fill_family(facts, service, row->health_check_node_port != 0, family, faults);
         if (r < 0)
             return r;
-        if (family->frontends.count) {
+        if (has_content(family)) {
             row->family_count++;
         } else {
             family_done(family);
@@ -217,14 +224,20 @@ static int fill_row(const struct route_facts *facts, const struct service *servi
 int plan_nat_service(const struct route_facts *facts, const struct service *service,
                      struct nat_row **ret_row, struct faults *faults)
 {
-    CLEANUP(nat_row_freep) struct nat_row *row = NULL;
-    if (claim_service(facts->config, service) == REASON_ANNOUNCED) {
-        row = calloc(1, sizeof(*row));
-        int r = row ? fill_row(facts, service, row, faults) : -ENOMEM;
-        if (r < 0)
-            return r;
+    enum address_reason reason = claim_service(facts->config, service);
+    bool foreign = reason == REASON_OTHER_PROXY;
+    if (!foreign && reason != REASON_ANNOUNCED) {
+        *ret_row = NULL;
+        return 0;
     }
-    *ret_row = row && row->family_count ? TAKE_PTR(row) : NULL;
+    CLEANUP(nat_row_freep) struct nat_row *row = row_new(service);
+    if (!row)
+        return -ENOMEM;
+    int r = foreign ? nat_cluster_ips(facts, service, IP_NONE, &row->foreign)
+                    : fill_families(facts, service, row, faults);
+    if (r < 0)
+        return r;
+    *ret_row = row->family_count || row->foreign.count ? TAKE_PTR(row) : NULL;
     return 0;
 }
 

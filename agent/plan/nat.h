@@ -1,132 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Service NAT as a plan: which addresses and ports are served, and where a new flow may go.
+ * The NAT planner: which addresses and ports are served, and where a new flow may go.
  *
  * Pure, like routes.h. The unit of planning is one Service; a change of an object is turned into
- * the Services it touches, and only these are planned again. A row holds plain values in a defined
- * order, whatever order the objects came in.
- *
- * What is judged per packet is not in here: whether a source is in the source ranges (asked first,
- * of the original destination), whether it is a pod (by services.clusterCIDRs, before anything
- * else: a node's address inside them is a pod's), and hairpin (the chosen endpoint is the sender).
+ * the Services it touches, and only these are planned again. The values are nat_table.h's.
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/fault.h"
-#include "base/ip.h"
-#include "base/sorted.h"
-#include "base/vec.h"
 #include "config/config.h"
 #include "model/service.h"
+#include "plan/nat_table.h"
 #include "plan/routes.h"
 #include "store/store.h"
 
-/* Of several kinds on one address and port of one Service, the first counts. */
-enum nat_kind {
-    NAT_CLUSTER_IP,
-    NAT_LOAD_BALANCER, /* before external IPs, so that its source ranges hold */
-    NAT_EXTERNAL_IP,
-    NAT_NODE_PORT,
-};
-
-enum nat_source {
-    NAT_FROM_OUTSIDE,
-    NAT_FROM_POD,
-    NAT_FROM_NODE, /* this node itself */
-    NAT_SOURCE_COUNT,
-};
-
-enum nat_verdict {
-    NAT_FORWARD,
-    NAT_REJECT, /* no usable endpoint anywhere */
-    NAT_DROP,   /* only elsewhere, under policy Local: the sender may have better luck elsewhere */
-};
-
-enum nat_reason { NAT_REASON_NONE, NAT_NO_ENDPOINTS, NAT_NO_LOCAL_ENDPOINTS };
-
-enum nat_set {
-    NAT_CLUSTER_SET, /* ready and near enough by the hints; else all that serve while terminating */
-    NAT_LOCAL_SET,   /* ready on this node; else those here that serve while terminating */
-    NAT_SET_COUNT,
-};
-
-/* "clusterIP", "outside", "forward", "no-local-endpoints": stable words, part of the API. */
-const char *nat_kind_name(enum nat_kind kind);
-const char *nat_source_name(enum nat_source source);
-const char *nat_verdict_name(enum nat_verdict verdict);
-const char *nat_reason_name(enum nat_reason reason);
-
-struct nat_endpoint {
-    struct ip ip;
-    uint16_t port;
-};
-
-int nat_endpoint_cmp(const void *a, const void *b);
-
-typedef VEC(struct nat_endpoint) nat_endpoint_list; /* sorted, no duplicates */
-
-/* One port of the Service in one family. */
-struct nat_port {
-    char *name; /* "" if it has none */
-    enum protocol protocol;
-    uint16_t port, node_port;
-    nat_endpoint_list sets[NAT_SET_COUNT];
-};
-
-/* What happens to a new flow from one kind of source. */
-struct nat_outcome {
-    enum nat_verdict verdict;
-    enum nat_reason reason;
-    enum nat_set set; /* where a forwarded flow goes */
-    bool masquerade;  /* its source becomes the node's address */
-};
-
-struct nat_frontend {
-    struct ip address;
-    enum protocol protocol;
-    uint16_t port; /* as in the packet: a node port's own number */
-    enum nat_kind kind;
-    uint32_t port_index; /* of nat_family.ports */
-    struct nat_outcome from[NAT_SOURCE_COUNT];
-};
-
-/* Order by address, protocol, port: no two frontends of the node have the same. */
-int nat_frontend_cmp(const void *a, const void *b);
-
-/* One family of a Service. */
-struct nat_family {
-    uint8_t family;                     /* enum ip_family */
-    uint32_t local_ready;               /* addresses that the health port counts */
-    VEC(struct nat_port) ports;         /* as in the Service */
-    VEC(struct nat_frontend) frontends; /* sorted */
-    /*
-     * Sources that may use load balancer addresses, sorted; empty: all. `admits_itself`: a packet
-     * whose source is the load balancer address it goes to may, too (a node's own packet).
-     */
-    VEC(struct prefix) source_ranges;
-    bool admits_itself;
-};
-
-/* One Service that has frontends. An allocation of its own, with all that it points to. */
-struct nat_row {
-    char *namespace, *name;
-    uint32_t affinity_seconds;       /* 0: none */
-    uint16_t health_check_node_port; /* 0: none */
-    uint32_t family_count;
-    struct nat_family families[2]; /* IPv4 first */
-};
-
-void nat_row_free(struct nat_row *row);
-int nat_row_cmp(const void *a, const void *b); /* of struct nat_row *const *: namespace, name */
-
 /*
- * The row of a Service; `*ret_row` is NULL if it has no frontend. What is lost to other Services
+ * The row of a Service; `*ret_row` is NULL if it would say nothing. What is lost to other Services
  * on node ports, or open against its owner's intention, goes to `faults`; what is lost on other
- * addresses is plan_address()'s to tell. Of the facts only store and config are read. Returns 0 or
- * -ENOMEM.
+ * addresses is plan_address()'s to tell. Of the facts store, config, default_source and
+ * link_addresses are read. Returns 0 or -ENOMEM.
  */
 int plan_nat_service(const struct route_facts *facts, const struct service *service,
                      struct nat_row **ret_row, struct faults *faults);
@@ -134,6 +26,43 @@ int plan_nat_service(const struct route_facts *facts, const struct service *serv
 /* The rows of all Services, from nothing: struct nat_row *, sorted. Returns 0 or -ENOMEM. */
 int plan_nat(const struct route_facts *facts, struct sorted *ret_rows, struct faults *faults);
 void nat_rows_done(struct sorted *rows);
+
+/*
+ * The settings; the caller ends with nat_settings_done(). Pods are whoever the configuration says,
+ * or else what lies in the address pools and blocks of the store. Networks beyond NAT_MAX_* are
+ * left out and a fault. Of the facts only store and config are read. Returns 0 or -ENOMEM.
+ */
+int plan_nat_settings(const struct route_facts *facts, struct nat_settings *ret_settings,
+                      struct faults *faults);
+void nat_settings_done(struct nat_settings *settings);
+
+/*
+ * Appends the addresses of a family on which node ports are served; the list is then sorted. When
+ * they change, every Service is to be planned again. Returns 0 or -ENOMEM.
+ */
+int nat_node_port_addresses(const struct route_facts *facts, uint8_t family, ip_list *list);
+
+struct port_range {
+    uint16_t first, last;
+};
+
+/* Which ports the kernel gives to sockets that ask for any; 0-0 in `local`: not known. */
+struct nat_kernel_ports {
+    struct port_range local;           /* net.ipv4.ip_local_port_range */
+    const struct port_range *reserved; /* net.ipv4.ip_local_reserved_ports */
+    size_t reserved_count;
+};
+
+/* Adds a fault for each pair of snatPorts, node ports and the kernel's ports that overlap. */
+void nat_port_overlaps(const struct config *config, const struct nat_kernel_ports *kernel,
+                       const struct sorted *rows, struct faults *faults);
+
+/*
+ * Where health ports are served: IP_NONE alone for every address of both families, 0.0.0.0 or ::
+ * for every address of one, else the addresses of this node that serve node ports, sorted. Nothing
+ * if they are not known. Returns 0 or -ENOMEM.
+ */
+int nat_health_addresses(const struct route_facts *facts, ip_list *ret_list);
 
 /* A Service by name; borrowed from an object. */
 struct nat_key {
@@ -144,8 +73,9 @@ typedef VEC(struct nat_key) nat_key_list;
 
 /*
  * The Services whose rows a change of an object can alter, including ones that are gone or have
- * not come yet; `*ret_all` becomes true if it can be any (this node's own Node object). Appends to
- * `keys`, duplicates possible; valid until store_changes_done(). Returns 0 or -ENOMEM.
+ * not come yet; `*ret_all` becomes true if it can be any (this node's own Node object),
+ * `*ret_settings` if the settings may be others. Appends to `keys`, duplicates possible; valid
+ * until store_changes_done(). Returns 0 or -ENOMEM.
  */
 int plan_nat_affected(const struct route_facts *facts, const struct change *change,
-                      nat_key_list *keys, bool *ret_all);
+                      nat_key_list *keys, bool *ret_all, bool *ret_settings);

@@ -4,13 +4,15 @@
  * routes.
  *
  * A Service touches itself, those it shares an address or a node port with (the older one has the
- * port, and a ClusterIP refuses an external IP), and, with an address of this node, those that have
- * its ports as node ports. A slice touches its Service. Of Nodes only this one counts: its zone
- * decides about hints, its addresses are those of every node port.
+ * port, and a ClusterIP refuses an external IP), and those that have its ports as node ports: its
+ * address may be one of this node. A slice touches its Service. Of Nodes only this one counts: its
+ * zone decides about hints, its addresses are those of every node port. Pools and blocks touch no
+ * Service, but the settings: who is a pod, where the configuration does not say.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "model/address_block.h"
 #include "plan/nat_parts.h"
 
 static int push_object(const struct object *object, nat_key_list *keys)
@@ -36,23 +38,12 @@ static int push_on_node_port(const struct route_facts *facts, enum protocol prot
     return push_services(services, count, keys);
 }
 
-static bool is_this_nodes(const struct route_facts *facts, const struct ip *ip)
-{
-    const struct node *node = nat_this_node(facts);
-    for (uint32_t i = 0; node && i < node->address_count; i++) {
-        if (ip_equal(&node->addresses[i], ip))
-            return true;
-    }
-    return false;
-}
-
 static int push_service(const struct route_facts *facts, const struct object *object,
                         nat_key_list *keys)
 {
     if (!object)
         return 0;
     const struct service *service = to_service(object);
-    bool on_node = false;
     int r = push_object(object, keys);
 
     for (uint32_t i = 0; r == 0 && i < service->address_count; i++) {
@@ -60,12 +51,11 @@ static int push_service(const struct route_facts *facts, const struct object *ob
         size_t count;
         const struct service *const *services = store_services_at(facts->store, ip, &count);
         r = push_services(services, count, keys);
-        on_node |= is_this_nodes(facts, ip);
     }
     for (uint32_t i = 0; r == 0 && i < service->port_count; i++) {
         const struct service_port *port = &service->ports[i];
         r = push_on_node_port(facts, port->protocol, port->node_port, keys);
-        if (r == 0 && on_node)
+        if (r == 0)
             r = push_on_node_port(facts, port->protocol, port->port, keys);
     }
     return r;
@@ -98,8 +88,18 @@ static bool this_node_changed(const struct route_facts *facts, const struct chan
     return false;
 }
 
+static bool block_nets_changed(const struct change *change)
+{
+    static const struct address_block absent = { 0 };
+    const struct address_block *before =
+        change->before ? to_address_block(change->before) : &absent;
+    const struct address_block *after = change->after ? to_address_block(change->after) : &absent;
+    return prefix_cmp(&before->ipv4, &after->ipv4) != 0 ||
+           prefix_cmp(&before->ipv6, &after->ipv6) != 0;
+}
+
 int plan_nat_affected(const struct route_facts *facts, const struct change *change,
-                      nat_key_list *keys, bool *ret_all)
+                      nat_key_list *keys, bool *ret_all, bool *ret_settings)
 {
     const struct object *any = change->after ? change->after : change->before;
     int r = 0, second = 0;
@@ -117,10 +117,14 @@ int plan_nat_affected(const struct route_facts *facts, const struct change *chan
         if (this_node_changed(facts, change))
             *ret_all = true;
         break;
+    case KIND_ADDRESS_POOL:
+        *ret_settings |= !facts->config->services.cluster_cidrs_set;
+        break;
+    case KIND_ADDRESS_BLOCK:
+        *ret_settings |= !facts->config->services.cluster_cidrs_set && block_nets_changed(change);
+        break;
     case KIND_NAMESPACE:
     case KIND_POD:
-    case KIND_ADDRESS_POOL:
-    case KIND_ADDRESS_BLOCK:
     case KIND_EGRESS:
     case KIND_COUNT:
         break;

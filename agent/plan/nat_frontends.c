@@ -13,6 +13,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "plan/claim.h"
+#include "plan/link_table.h"
 #include "plan/nat_parts.h"
 
 const struct node *nat_this_node(const struct route_facts *facts)
@@ -24,61 +25,78 @@ const struct node *nat_this_node(const struct route_facts *facts)
 const struct ip *nat_primary(const struct route_facts *facts, uint8_t family)
 {
     const struct node *node = nat_this_node(facts);
-    if (!node)
-        return NULL;
-    const struct ip *primary = family == IP_V4 ? &node->primary_v4 : &node->primary_v6;
-    return primary->family == IP_NONE ? NULL : primary;
-}
-
-bool nat_has_family(const struct service *service, uint8_t family)
-{
-    for (uint32_t i = 0; i < service->address_count; i++) {
-        const struct service_address *address = &service->addresses[i];
-        if (address->origin == ADDRESS_CLUSTER && address->ip.family == family)
-            return true;
+    if (node) {
+        const struct ip *primary = family == IP_V4 ? &node->primary_v4 : &node->primary_v6;
+        if (primary->family != IP_NONE)
+            return primary;
     }
-    return false;
+    const struct ip *source = &facts->default_source[family == IP_V6];
+    return source->family == IP_NONE ? NULL : source;
 }
 
-static int ip_item_cmp(const void *a, const void *b)
+static int push_if_wanted(const struct route_facts *facts, const struct ip *ip,
+                          const struct ip *primary, bool all, ip_list *list)
 {
-    return ip_cmp(a, b);
+    const struct config *config = facts->config;
+    bool is_primary = config->services.node_port_primary && primary && ip_equal(ip, primary);
+    if (!all && !is_primary && !claim_in_ranges(&config->services.node_port_addresses, ip))
+        return 0;
+    return vec_push(list, *ip);
+}
+
+static int push_link_addresses(const struct route_facts *facts, uint8_t family,
+                               const struct ip *primary, bool all, ip_list *list)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && facts->link_addresses && i < facts->link_addresses->count; i++) {
+        const struct link_address *address = sorted_at(facts->link_addresses, i);
+        if (address->ip.family == family)
+            r = push_if_wanted(facts, &address->ip, primary, all, list);
+    }
+    return r;
 }
 
 /*
  * Ranges that are all of the other family say nothing about this one: every address then, unless
- * the primary one was asked for by name. Loopback addresses never get into a Node.
+ * the primary one was asked for by name. The node's addresses are those that its object names and
+ * those of its interfaces, where these are known; loopback addresses are among neither.
  */
 int nat_node_port_addresses(const struct route_facts *facts, uint8_t family, ip_list *list)
 {
     const struct config *config = facts->config;
     const struct node *node = nat_this_node(facts);
-    const struct ip *primary =
-        config->services.node_port_primary ? nat_primary(facts, family) : NULL;
+    const struct ip *primary = nat_primary(facts, family);
     bool all = !config->services.node_port_primary;
+    int r = 0;
+
     vec_each(const struct prefix, range, &config->services.node_port_addresses) {
         all &= range->ip.family != family;
     }
-    for (uint32_t i = 0; node && i < node->address_count; i++) {
-        const struct ip *ip = &node->addresses[i];
-        bool wanted = all || (primary && ip_equal(ip, primary)) ||
-                      claim_in_ranges(&config->services.node_port_addresses, ip);
-        if (ip->family == family && wanted && vec_push(list, *ip) < 0)
-            return -ENOMEM;
+    for (uint32_t i = 0; r == 0 && node && i < node->address_count; i++) {
+        if (node->addresses[i].family == family)
+            r = push_if_wanted(facts, &node->addresses[i], primary, all, list);
     }
-    vec_sort(list, ip_item_cmp);
-    return 0;
+    if (r == 0)
+        r = push_link_addresses(facts, family, primary, all, list);
+    if (r == 0 && primary == &facts->default_source[family == IP_V6])
+        r = push_if_wanted(facts, primary, primary, all, list);
+    ip_list_unite(list);
+    return r;
 }
 
-/* Who has no ClusterIP in the family serves nothing there, and takes nothing from others. */
-static int candidates_at(const struct route_facts *facts, const struct ip *ip, candidate_list *list)
+int nat_cluster_ips(const struct route_facts *facts, const struct service *service, uint8_t family,
+                    ip_list *list)
 {
-    int r = claim_candidates(facts, ip, list);
-    vec_each(struct candidate, candidate, list) {
-        if (!nat_has_family(candidate->service, ip->family))
-            candidate->reason = REASON_HEADLESS;
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin != ADDRESS_CLUSTER || (family && address->ip.family != family) ||
+            claim_cluster_ip_owner(facts, &address->ip) != service)
+            continue;
+        if (vec_push(list, address->ip) < 0)
+            return -ENOMEM;
     }
-    return r;
+    ip_list_unite(list);
+    return 0;
 }
 
 static int push_frontend(struct nat_family *family, const struct ip *address, uint32_t index,
@@ -109,7 +127,7 @@ static int add_address(const struct route_facts *facts, const struct service_add
 {
     candidate_list list = { 0 };
     const struct candidate *self = NULL;
-    int r = candidates_at(facts, &address->ip, &list);
+    int r = claim_nat_candidates(facts, &address->ip, &list);
 
     vec_each(const struct candidate, candidate, &list) {
         if (candidate->address == address && candidate->reason == REASON_ANNOUNCED)
@@ -138,7 +156,7 @@ static const struct service *node_port_owner(const struct route_facts *facts,
     const struct service *const *services =
         store_services_on(facts->store, port->protocol, port->node_port, &count);
     for (size_t i = 0; i < count && services[i] != service; i++) {
-        if (has_node_ports(services[i]) && nat_has_family(services[i], family) &&
+        if (has_node_ports(services[i]) && claim_has_cluster_ip(services[i], family) &&
             claim_service(facts->config, services[i]) == REASON_ANNOUNCED)
             return services[i];
     }
@@ -163,7 +181,7 @@ static int add_node_ports(const struct route_facts *facts, const struct service 
                           struct faults *faults)
 {
     candidate_list list = { 0 };
-    int r = candidates_at(facts, address, &list);
+    int r = claim_nat_candidates(facts, address, &list);
 
     for (uint32_t i = 0; r == 0 && i < family->ports.count; i++) {
         const struct nat_port *port = &family->ports.items[i];
@@ -188,8 +206,7 @@ static int add_all_node_ports(const struct route_facts *facts, const struct serv
     ip_list addresses = { 0 };
     int r = nat_node_port_addresses(facts, family->family, &addresses);
     vec_each(const struct ip, address, &addresses) {
-        bool again = address > addresses.items && ip_equal(address, address - 1);
-        if (r == 0 && !again)
+        if (r == 0)
             r = add_node_ports(facts, service, address, family, faults);
     }
     vec_done(&addresses);
@@ -207,13 +224,8 @@ static int place_cmp(const void *a, const void *b)
 /* A Service may name an address in two fields, or a node port twice: the first kind counts. */
 static void unite(struct nat_family *family)
 {
-    size_t kept = 0;
     vec_sort(&family->frontends, place_cmp);
-    vec_each(struct nat_frontend, frontend, &family->frontends) {
-        if (kept == 0 || nat_frontend_cmp(&family->frontends.items[kept - 1], frontend) != 0)
-            family->frontends.items[kept++] = *frontend;
-    }
-    family->frontends.count = kept;
+    vec_drop_equal(&family->frontends, nat_frontend_cmp);
 }
 
 int nat_frontends(const struct route_facts *facts, const struct service *service,

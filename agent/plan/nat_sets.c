@@ -8,8 +8,8 @@
  * the kind and one of them is for us: first those for nodes, then those for zones. So no hint can
  * empty a set, and the cluster set is empty only if nothing is usable anywhere.
  *
- * Slices may hold copies of an endpoint while it moves from one to another. The copy that can do
- * more counts: a ready one is in the set of the ready, whatever the others say.
+ * Apart from both sets stand all that serve: flows without an end of their own stay with an
+ * endpoint as long as it does, even where no new flow is sent to it any more.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "plan/endpoints.h"
 #include "plan/nat_parts.h"
 
-typedef VEC(struct usable) usable_list;
+typedef VEC(struct backend) backend_list;
 
 enum nearness { ANYWHERE, SAME_NODE, SAME_ZONE };
 
@@ -27,9 +27,9 @@ struct here {
     const char *node, *zone; /* zone "": unknown, no hint is for it */
 };
 
-static int keep(void *context, const struct usable *usable)
+static int keep(void *context, const struct backend *backend)
 {
-    return vec_push((usable_list *)context, *usable);
+    return vec_push((backend_list *)context, *backend);
 }
 
 static bool names_one(const char *const *names, uint32_t count, const char *name)
@@ -63,20 +63,20 @@ static bool has_hints(const struct endpoint *endpoint, enum nearness nearness)
 }
 
 /* The guards: every ready endpoint has a hint of the kind, and one of them is for us. */
-static bool is_believed(const usable_list *list, enum nearness nearness, const struct here *here)
+static bool is_believed(const backend_list *list, enum nearness nearness, const struct here *here)
 {
     bool found = false;
-    vec_each(const struct usable, usable, list) {
-        if (!usable->endpoint->ready)
+    vec_each(const struct backend, backend, list) {
+        if (!backend->endpoint->ready)
             continue;
-        if (!has_hints(usable->endpoint, nearness))
+        if (!has_hints(backend->endpoint, nearness))
             return false;
-        found |= is_near(usable->endpoint, nearness, here);
+        found |= is_near(backend->endpoint, nearness, here);
     }
     return found;
 }
 
-static enum nearness nearness_of(const usable_list *list, const struct here *here)
+static enum nearness nearness_of(const backend_list *list, const struct here *here)
 {
     if (is_believed(list, SAME_NODE, here))
         return SAME_NODE;
@@ -85,25 +85,20 @@ static enum nearness nearness_of(const usable_list *list, const struct here *her
 
 static void unite(nat_endpoint_list *set)
 {
-    size_t kept = 0;
     vec_sort(set, nat_endpoint_cmp);
-    for (size_t i = 0; i < set->count; i++) {
-        if (i == 0 || nat_endpoint_cmp(&set->items[i - 1], &set->items[i]) != 0)
-            set->items[kept++] = set->items[i];
-    }
-    set->count = kept;
+    vec_drop_equal(set, nat_endpoint_cmp);
 }
 
 /* The ready ones that are near, or all that are leaving; of this node only, if `local`. */
-static int select_set(const usable_list *list, bool ready, bool local, enum nearness nearness,
+static int select_set(const backend_list *list, bool ready, bool local, enum nearness nearness,
                       const struct here *here, nat_endpoint_list *set)
 {
-    vec_each(const struct usable, usable, list) {
-        const struct endpoint *endpoint = usable->endpoint;
-        if (endpoint->ready != ready || (local && !usable->local) ||
-            !is_near(endpoint, nearness, here))
+    vec_each(const struct backend, backend, list) {
+        const struct endpoint *endpoint = backend->endpoint;
+        if (!endpoint_is_usable(endpoint) || endpoint->ready != ready ||
+            (local && !backend->local) || !is_near(endpoint, nearness, here))
             continue;
-        struct nat_endpoint chosen = { .ip = endpoint->ip, .port = usable->port };
+        struct nat_endpoint chosen = { .ip = endpoint->ip, .port = backend->port };
         if (vec_push(set, chosen) < 0)
             return -ENOMEM;
     }
@@ -111,7 +106,7 @@ static int select_set(const usable_list *list, bool ready, bool local, enum near
     return 0;
 }
 
-static int fill_set(const usable_list *list, bool local, enum nearness nearness,
+static int fill_set(const backend_list *list, bool local, enum nearness nearness,
                     const struct here *here, nat_endpoint_list *set)
 {
     int r = select_set(list, true, local, nearness, here, set);
@@ -120,12 +115,22 @@ static int fill_set(const usable_list *list, bool local, enum nearness nearness,
     return r;
 }
 
+static int fill_serving(const backend_list *list, nat_endpoint_list *serving)
+{
+    vec_each(const struct backend, backend, list) {
+        if (vec_push(serving, (struct nat_endpoint){ backend->endpoint->ip, backend->port }) < 0)
+            return -ENOMEM;
+    }
+    unite(serving);
+    return 0;
+}
+
 int nat_port_sets(const struct route_facts *facts, const struct service *service,
                   const struct service_port *port, uint8_t family, struct nat_port *ret_port)
 {
     const struct node *node = nat_this_node(facts);
     const struct here here = { facts->config->node, node ? node->zone : "" };
-    usable_list list = { 0 };
+    backend_list list = { 0 };
 
     int r = endpoints_each(facts, service, port, family, keep, &list);
     if (r == 0)
@@ -133,15 +138,18 @@ int nat_port_sets(const struct route_facts *facts, const struct service *service
                      &ret_port->sets[NAT_CLUSTER_SET]);
     if (r == 0)
         r = fill_set(&list, true, ANYWHERE, &here, &ret_port->sets[NAT_LOCAL_SET]);
+    if (r == 0)
+        r = fill_serving(&list, &ret_port->serving);
     vec_done(&list);
     return r;
 }
 
-static int keep_local_ready(void *context, const struct usable *usable)
+static int keep_local_ready(void *context, const struct backend *backend)
 {
-    if (!usable->local || !usable->endpoint->ready)
+    if (!backend->local || !backend->endpoint->ready)
         return 0;
-    return vec_push((nat_endpoint_list *)context, (struct nat_endpoint){ usable->endpoint->ip, 0 });
+    return vec_push((nat_endpoint_list *)context,
+                    (struct nat_endpoint){ backend->endpoint->ip, 0 });
 }
 
 int nat_local_ready(const struct route_facts *facts, const struct service *service, uint8_t family,

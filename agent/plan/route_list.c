@@ -4,6 +4,7 @@
  * two routes, so that a change of one row is a change of at most two slots.
  */
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 #include "plan/routes.h"
 
@@ -35,6 +36,38 @@ static struct route guard_route(uint32_t table, struct prefix prefix, uint32_t m
     };
 }
 
+/* In main nobody else's route to the same prefix shall be preferred. */
+static uint32_t first_metric(const struct ip *ip)
+{
+    return ip->family == IP_V4 ? ROUTE_METRIC_V4 : ROUTE_METRIC_FIRST_V6;
+}
+
+/* What leads a network or address to svc0. */
+static struct route led_route(const struct route_plan *plan, struct prefix prefix,
+                              const struct lead *lead)
+{
+    struct route route = plan->led_by_rule
+                             ? guard_route(ROUTE_TABLE_GUARD, prefix, plain_metric(&prefix.ip))
+                             : guard_route(ROUTE_TABLE_MAIN, prefix, first_metric(&prefix.ip));
+    route.type = RTN_UNICAST;
+    route.ifindex = lead->ifindex;
+    route.source = lead->source;
+    return route;
+}
+
+/* The look-up goes on in the tables behind, as if the network were not led anywhere. */
+static struct route foreign_route(struct prefix prefix)
+{
+    struct route route = guard_route(ROUTE_TABLE_GUARD, prefix, plain_metric(&prefix.ip));
+    route.type = RTN_THROW;
+    return route;
+}
+
+struct route net_route(const struct route_plan *plan, const struct net_row *row)
+{
+    return led_route(plan, row->prefix, &row->lead);
+}
+
 /* Puts a pair into the order of route_cmp(): the tables' numbers are the operator's choice. */
 static void order_pair(struct route routes[static 2], int count)
 {
@@ -45,14 +78,18 @@ static void order_pair(struct route routes[static 2], int count)
     }
 }
 
-int address_routes(const struct config *config, const struct address_row *row,
-                   struct route ret_routes[static 2])
+int address_routes(const struct config *config, const struct route_plan *plan,
+                   const struct address_row *row, struct route ret_routes[static 2])
 {
     struct prefix prefix = ip_host_prefix(&row->address);
     int count = 0;
     if (row->reason == REASON_ANNOUNCED)
         ret_routes[count++] = export_route(config, prefix, row->protocol);
-    if (row->guarded)
+    if (row->lead.ifindex)
+        ret_routes[count++] = led_route(plan, prefix, &row->lead);
+    else if (row->foreign)
+        ret_routes[count++] = foreign_route(prefix);
+    else if (row->guarded)
         ret_routes[count++] = guard_route(ROUTE_TABLE_GUARD, prefix, plain_metric(&row->address));
     order_pair(ret_routes, count);
     return count;
@@ -87,10 +124,11 @@ int plan_route_list(const struct config *config, const struct route_plan *plan,
 {
     route_list routes = {};
     struct route pair[2];
-    int r = vec_reserve(&routes, 2 * (plan->addresses.count + plan->blocks.count));
+    int r =
+        vec_reserve(&routes, 2 * (plan->addresses.count + plan->blocks.count) + plan->nets.count);
     for (size_t i = 0; r == 0 && i < plan->addresses.count; i++) {
         const struct address_row *row = *(struct address_row **)sorted_at(&plan->addresses, i);
-        int count = address_routes(config, row, pair);
+        int count = address_routes(config, plan, row, pair);
         for (int j = 0; j < count; j++)
             routes.items[routes.count++] = pair[j];
     }
@@ -103,6 +141,8 @@ int plan_route_list(const struct config *config, const struct route_plan *plan,
         vec_done(&routes);
         return r;
     }
+    sorted_each(const struct net_row, row, &plan->nets)
+        routes.items[routes.count++] = net_route(plan, row);
     vec_sort(&routes, route_cmp);
     drop_slot_duplicates(&routes);
     *ret_routes = routes;
@@ -131,7 +171,7 @@ bool plan_wanted_route(const struct config *config, const struct route_plan *pla
         struct address_row key = { .address = prefix->ip }, *key_ptr = &key;
         struct address_row **row = sorted_find(&plan->addresses, &key_ptr);
         if (row)
-            prefer(&best, &found, pair, address_routes(config, *row, pair), slot);
+            prefer(&best, &found, pair, address_routes(config, plan, *row, pair), slot);
     }
     struct block_row first = { .prefix = *prefix };
     for (size_t i = sorted_lower_bound(&plan->blocks, &first); i < plan->blocks.count; i++) {
@@ -140,39 +180,61 @@ bool plan_wanted_route(const struct config *config, const struct route_plan *pla
             break;
         prefer(&best, &found, pair, block_routes(config, row, pair), slot);
     }
+    const struct net_row *net = sorted_find(&plan->nets, &(struct net_row){ .prefix = *prefix });
+    if (net) {
+        pair[0] = net_route(plan, net);
+        prefer(&best, &found, pair, 1, slot);
+    }
     if (found)
         *ret_route = best;
     return found;
 }
 
-static struct rule guard_rule(uint8_t family)
+/* With NAT off the node's own packets pass the guard; with NAT on they are led by it. */
+static struct rule guard_rule(uint8_t family, bool for_all)
 {
-    return (struct rule){
+    struct rule rule = {
         .family = family,
         .priority = RULE_PRIORITY_GUARD,
         .table = ROUTE_TABLE_GUARD,
         .protocol = ROUTE_PROTOCOL_GUARD,
-        .invert = true,
-        .iif = "lo",
+        .invert = !for_all,
     };
+    if (!for_all)
+        memcpy(rule.iif, "lo", sizeof("lo"));
+    return rule;
+}
+
+/* What of one family the guard table holds. */
+struct guarding {
+    bool any, led;
+};
+
+static void note_guard(const struct route_plan *plan, struct guarding guarding[static 2],
+                       uint8_t family, bool guarded, const struct lead *lead)
+{
+    struct guarding *of = &guarding[family == IP_V4 ? 0 : 1];
+    of->any |= lead->ifindex ? plan->led_by_rule : guarded;
+    of->led |= lead->ifindex && plan->led_by_rule;
 }
 
 int plan_rule_list(const struct route_plan *plan, rule_list *ret_rules)
 {
+    static const uint8_t families[2] = { IP_V4, IP_V6 };
+    struct guarding guarding[2] = { 0 };
     rule_list rules = {};
-    bool v4 = false, v6 = false;
-    for (size_t i = 0; i < plan->addresses.count; i++) {
-        const struct address_row *row = *(struct address_row **)sorted_at(&plan->addresses, i);
-        v4 |= row->guarded && row->address.family == IP_V4;
-        v6 |= row->guarded && row->address.family == IP_V6;
-    }
+    sorted_each(struct address_row *const, row, &plan->addresses)
+        note_guard(plan, guarding, (*row)->address.family, (*row)->guarded, &(*row)->lead);
+    sorted_each(const struct net_row, row, &plan->nets)
+        note_guard(plan, guarding, row->prefix.ip.family, false, &row->lead);
+
     int r = vec_reserve(&rules, 2);
     if (r < 0)
         return r;
-    if (v4)
-        rules.items[rules.count++] = guard_rule(IP_V4);
-    if (v6)
-        rules.items[rules.count++] = guard_rule(IP_V6);
+    for (size_t i = 0; i < 2; i++) {
+        if (guarding[i].any)
+            rules.items[rules.count++] = guard_rule(families[i], guarding[i].led);
+    }
     *ret_rules = rules;
     return 0;
 }

@@ -42,7 +42,9 @@ int route_cmp(const void *a, const void *b)
         r = CMP(left->protocol, right->protocol);
     if (!r)
         r = CMP(left->type, right->type);
-    return r ? r : CMP(left->ifindex, right->ifindex);
+    if (!r)
+        r = CMP(left->ifindex, right->ifindex);
+    return r ? r : ip_cmp(&left->source, &right->source);
 }
 
 int rule_cmp(const void *a, const void *b)
@@ -81,6 +83,17 @@ bool route_is_ours(const struct route *route, uint32_t export_table)
 bool rule_is_ours(const struct rule *rule)
 {
     return rule->protocol == ROUTE_PROTOCOL_GUARD && !rule->other;
+}
+
+bool rule_is_standard(const struct rule *rule)
+{
+    static const struct {
+        uint32_t priority, table;
+    } standard[] = { { 0, RT_TABLE_LOCAL }, { 32766, RT_TABLE_MAIN }, { 32767, RT_TABLE_DEFAULT } };
+    for (size_t i = 0; i < ARRAY_SIZE(standard); i++)
+        if (rule->priority == standard[i].priority && rule->table == standard[i].table)
+            return !rule->invert && !rule->other && rule->iif[0] == 0;
+    return false;
 }
 
 /* The names of /etc/iproute2/rt_protos that routers use; our own numbers have none. */
@@ -133,23 +146,29 @@ static const char *type_name(uint8_t type)
     return type < ARRAY_SIZE(names) ? names[type] : "unknown ";
 }
 
-/*
- * An interface is written as `ip` writes one whose name it can't find out: "if5". The family's
- * default metric is left out, so that both families read alike.
- */
-const char *route_str(const struct route *route, char buffer[static ROUTE_STRLEN])
+/* The family's default metric is left out, so that both families read alike. */
+const char *route_str_via(const struct route *route, const char *device,
+                          char buffer[static ROUTE_STRLEN])
 {
-    char prefix[PREFIX_STRLEN], protocol[4], device[24] = "", metric[24] = "";
-    bool v4 = route->prefix.ip.family == IP_V4;
+    char prefix[PREFIX_STRLEN], protocol[4], source[IP_STRLEN], metric[24] = "";
+    bool v4 = route->prefix.ip.family == IP_V4, has_source = route->source.family != IP_NONE;
 
-    if (route->ifindex)
-        snprintf(device, sizeof(device), " dev if%u", route->ifindex);
     if (route->metric != (v4 ? ROUTE_METRIC_V4 : ROUTE_METRIC_V6))
         snprintf(metric, sizeof(metric), " metric %u", route->metric);
-    snprintf(buffer, ROUTE_STRLEN, "%s%s%s proto %s%s", type_name(route->type),
-             prefix_str(&route->prefix, prefix), device, protocol_name(route->protocol, protocol),
-             metric);
+    snprintf(buffer, ROUTE_STRLEN, "%s%s%s%.16s proto %s%s%s%s", type_name(route->type),
+             prefix_str(&route->prefix, prefix), *device ? " dev " : "", device,
+             protocol_name(route->protocol, protocol), has_source ? " src " : "",
+             has_source ? ip_str(&route->source, source) : "", metric);
     return buffer;
+}
+
+/* An interface is written as `ip` writes one whose name it can't find out: "if5". */
+const char *route_str(const struct route *route, char buffer[static ROUTE_STRLEN])
+{
+    char device[16] = "";
+    if (route->ifindex)
+        snprintf(device, sizeof(device), "if%u", route->ifindex);
+    return route_str_via(route, device, buffer);
 }
 
 static const char *table_name(uint32_t table, char buffer[static 12])

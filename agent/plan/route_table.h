@@ -35,10 +35,12 @@ enum {
 };
 
 /* What the kernel gives a route without a metric: 0 for IPv4, 1024 for IPv6. */
-#define ROUTE_METRIC_V4    UINT32_C(0)
-#define ROUTE_METRIC_V6    UINT32_C(1024)
+#define ROUTE_METRIC_V4       UINT32_C(0)
+#define ROUTE_METRIC_V6       UINT32_C(1024)
+/* Below those that routing daemons give; IPv6 knows no metric 0. */
+#define ROUTE_METRIC_FIRST_V6 UINT32_C(1)
 /* Above every metric in use (0xff000000 + 1024): each real route wins over the guard. */
-#define ROUTE_METRIC_GUARD UINT32_C(4278198272)
+#define ROUTE_METRIC_GUARD    UINT32_C(4278198272)
 
 struct route {
     uint32_t table;
@@ -46,7 +48,8 @@ struct route {
     uint32_t metric;
     uint8_t protocol; /* rtm_protocol */
     uint8_t type;     /* RTN_BLACKHOLE, RTN_UNREACHABLE, ... of linux/rtnetlink.h */
-    uint32_t ifindex; /* outgoing interface; 0: none (ours have none) */
+    uint32_t ifindex; /* outgoing interface; 0: none (ours have svc0, or none) */
+    struct ip source; /* preferred source address (RTA_PREFSRC); IP_NONE: none */
 };
 
 struct rule {
@@ -59,7 +62,7 @@ struct rule {
     bool other;       /* has further selectors or another action: never one of ours */
 };
 
-/* Total order: table, prefix, metric, then protocol, type, ifindex. For struct sorted. */
+/* Total order: table, prefix, metric, then protocol, type, ifindex, source. For struct sorted. */
 int route_cmp(const void *a, const void *b);
 /* Order of slots alone: table, prefix, metric. */
 int route_slot_cmp(const void *a, const void *b);
@@ -68,11 +71,16 @@ int rule_cmp(const void *a, const void *b);
 /* True if the table and protocol number say that we wrote it; `export` is routes.table. */
 bool route_is_ours(const struct route *route, uint32_t export_table);
 bool rule_is_ours(const struct rule *rule);
+/* True of the three rules that every network namespace begins with: local, main, default. */
+bool rule_is_standard(const struct rule *rule);
 
-enum { ROUTE_STRLEN = 160 };
+enum { ROUTE_STRLEN = 192 };
 
 /* As `ip route` prints it: "blackhole 10.224.0.0/27 proto 30"; the table is not part of it. */
 const char *route_str(const struct route *route, char buffer[static ROUTE_STRLEN]);
+/* The same, with the name of its interface: "10.0.0.1 dev svc0 proto 33 src 192.0.2.1". */
+const char *route_str_via(const struct route *route, const char *device,
+                          char buffer[static ROUTE_STRLEN]);
 /* "1990: not from all iif lo lookup 120 proto 33 (IPv6)": both families have the same rules. */
 const char *rule_str(const struct rule *rule, char buffer[static ROUTE_STRLEN]);
 

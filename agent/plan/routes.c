@@ -6,15 +6,25 @@
  * service that names the address, oldest first, in the order of enum address_reason: is the address
  * served at all, are its ports still free here, may this node announce it, has a port a usable
  * endpoint by the policy that applies. Then to the address as a whole: has NAT proved it, is it
- * held down. A row keeps the answer of each service, so that `agentctl explain` need not guess.
+ * held down. Where NAT is ours, a service without a ClusterIP of the family is served by nobody:
+ * what could never be proved is withheld for that reason. A row keeps the answer of each service,
+ * so that `agentctl explain` need not guess.
  *
  * What a row asks of the kernel:
  *   export table (119)   blackhole ADDRESS proto 31 (or 34 + class)   BIRD learns it
  *   guard table (120)    unreachable ADDRESS proto 33                 unmapped ports must not loop
+ *   main, with NAT on    ADDRESS dev svc0 src NODE proto 33           instead of that
  *   export table         blackhole BLOCK proto 30
  *   main                 unreachable BLOCK proto 33 metric 4278198272 free pod addresses likewise
  * `blackhole` depends on no link and is learned alike in both families by every BIRD from 2.0; the
  * export table is in no ip rule, so nobody is ever routed by it.
+ *
+ * With NAT on, svc0's program refuses unmapped ports, and serves the node's own packets. For these
+ * each address that NAT serves is led there, also one that this node may not announce (another
+ * class, an excluded node, a drained one); ClusterIPs by their networks. That needs no rule where
+ * nobody has any: a first rule costs every IPv4 packet of the node the kernel's short way through
+ * the tables (docs/architecture.md). Where there are rules already, the guard table
+ * leads, with a rule of its own before them.
  *
  * Called by agentd after every change, and by `agentctl plan`. Owns nothing between calls.
  */
@@ -34,7 +44,7 @@ static const struct {
     const char *name, *text;
 } reasons[] = {
     [REASON_WRONG_TYPE] = { "wrong-type", "the service's type has no such address" },
-    [REASON_HEADLESS] = { "headless", "the service has no clusterIP" },
+    [REASON_HEADLESS] = { "headless", "the service has no clusterIP of this family" },
     [REASON_OTHER_PROXY] = { "other-proxy", "labelled for another proxy" },
     [REASON_SPECIAL] = { "special-address", "loopback, link-local or multicast" },
     [REASON_PROXY_MODE] = { "proxy-mode", "ipMode Proxy: the balancer itself owns it" },
@@ -79,8 +89,8 @@ static void port_taken_fault(struct faults *faults, const struct candidate *lose
 }
 
 /* Counts a candidate's own ports and those with endpoints, and says what follows for it. */
-static enum address_reason judge_ports(const struct route_facts *facts, const candidate_list *list,
-                                       struct candidate *candidate, struct faults *faults)
+static int judge_ports(const struct route_facts *facts, const candidate_list *list,
+                       struct candidate *candidate, struct faults *faults)
 {
     const struct service *service = candidate->service;
     bool local_policy = candidate->address->origin == ADDRESS_CLUSTER ? service->internal_local
@@ -94,23 +104,21 @@ static enum address_reason judge_ports(const struct route_facts *facts, const ca
             port_taken_fault(faults, candidate, port, owner);
             continue;
         }
-        struct port_endpoints usable =
-            claim_port_endpoints(facts, service, port, candidate->address->ip.family);
+        struct port_endpoints usable;
+        int r = claim_port_endpoints(facts, service, port, candidate->address->ip.family, &usable);
+        if (r < 0)
+            return r;
         candidate->ports++;
         if (local_policy ? usable.local : usable.anywhere)
             candidate->forwarding++;
         else
             elsewhere |= usable.anywhere;
     }
-    if (candidate->ports == 0)
-        return REASON_PORTS_TAKEN;
-
-    enum address_reason reason = claim_announceable(facts, service, candidate->address);
-    if (reason != REASON_ANNOUNCED)
-        return reason;
-    if (candidate->forwarding)
-        return REASON_ANNOUNCED;
-    return elsewhere ? REASON_NO_LOCAL_ENDPOINTS : REASON_NO_ENDPOINTS;
+    candidate->reason = candidate->ports ? claim_announceable(facts, service, candidate->address)
+                                         : REASON_PORTS_TAKEN;
+    if (candidate->reason == REASON_ANNOUNCED && candidate->forwarding == 0)
+        candidate->reason = elsewhere ? REASON_NO_LOCAL_ENDPOINTS : REASON_NO_ENDPOINTS;
+    return 0;
 }
 
 static void in_service_cidr_fault(struct faults *faults, const struct candidate *candidate)
@@ -204,18 +212,61 @@ static void overrule(candidate_list *list, enum address_reason reason)
     }
 }
 
+static struct lead lead_of(const struct nat_way *way, uint8_t family)
+{
+    if (!way)
+        return (struct lead){ 0 };
+    return (struct lead){ way->ifindex, family == IP_V4 ? way->v4 : way->v6 };
+}
+
+/* A network of this node that a prefix overlaps, or NULL. */
+static const struct prefix *overlapped(const struct route_facts *facts, const struct prefix *prefix)
+{
+    for (size_t i = 0; facts->local_prefixes && i < facts->local_prefixes->count; i++) {
+        const struct prefix *local = sorted_at(facts->local_prefixes, i);
+        if (prefix_contains(local, &prefix->ip) || prefix_contains(prefix, &local->ip))
+            return local;
+    }
+    return NULL;
+}
+
+/* A ClusterIP needs no route of its own where plan_nets() has one for its network. */
+static bool has_net(const struct route_facts *facts, const struct ip *ip)
+{
+    vec_each(const struct prefix, net, &facts->config->services.service_cidrs) {
+        if (prefix_contains(net, ip) && !overlapped(facts, net))
+            return true;
+    }
+    return false;
+}
+
+/* What the kernel is asked for beside the announcement. */
+static void guard_row(const struct route_facts *facts, bool may_announce, struct address_row *row)
+{
+    bool served = row->reason >= REASON_PORTS_TAKEN; /* by one of the services at least */
+    const struct service *owner = claim_cluster_ip_owner(facts, &row->address);
+    row->foreign = facts->nat_way && owner && has_net(facts, &row->address) &&
+                   claim_service(facts->config, owner) == REASON_OTHER_PROXY;
+    if (!served || row->foreign || is_real_address(facts, &row->address))
+        return;
+    row->guarded = may_announce;
+    if (row->guarded || !has_net(facts, &row->address))
+        row->lead = lead_of(facts->nat_way, row->address.family);
+}
+
 int plan_address(const struct route_facts *facts, const struct ip *address,
                  struct address_row **ret_row, struct faults *faults)
 {
     candidate_list list = {};
-    int r = claim_candidates(facts, address, &list);
+    int r = facts->config->services.enabled ? claim_nat_candidates(facts, address, &list)
+                                            : claim_candidates(facts, address, &list);
     bool may_announce = false;
 
     vec_each(struct candidate, candidate, &list) {
         if (candidate->reason == REASON_IN_SERVICE_CIDR)
             in_service_cidr_fault(faults, candidate);
-        if (candidate->reason == REASON_ANNOUNCED)
-            candidate->reason = judge_ports(facts, &list, candidate, faults);
+        if (r == 0 && candidate->reason == REASON_ANNOUNCED)
+            r = judge_ports(facts, &list, candidate, faults);
         may_announce |= candidate->reason >= REASON_NO_ENDPOINTS;
     }
     const struct hold *hold = active_hold(facts, address);
@@ -231,7 +282,7 @@ int plan_address(const struct route_facts *facts, const struct ip *address,
     }
     if (row) {
         row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(facts, &list) : 0;
-        row->guarded = may_announce && !is_real_address(facts, address);
+        guard_row(facts, may_announce, row);
         row->held_until_ms = row->reason == REASON_HELD_DOWN ? hold->until_ms : 0;
     }
     vec_done(&list);
@@ -245,7 +296,7 @@ void address_row_free(struct address_row *row)
     free(row);
 }
 
-int address_row_cmp(const void *a, const void *b)
+static int address_row_cmp(const void *a, const void *b)
 {
     const struct address_row *const *first = a, *const *second = b;
     return ip_cmp(&(*first)->address, &(*second)->address);
@@ -322,11 +373,42 @@ int plan_blocks(const struct route_facts *facts, struct sorted *ret_rows)
     return r;
 }
 
+static int net_row_cmp(const void *a, const void *b)
+{
+    return prefix_cmp(&((const struct net_row *)a)->prefix, &((const struct net_row *)b)->prefix);
+}
+
+int plan_nets(const struct route_facts *facts, struct sorted *ret_rows, struct faults *faults)
+{
+    struct sorted rows = SORTED(struct net_row, net_row_cmp);
+    int r = 0;
+    vec_each(const struct prefix, prefix, &facts->config->services.service_cidrs) {
+        struct net_row row = { *prefix, lead_of(facts->nat_way, prefix->ip.family) };
+        if (row.lead.ifindex == 0 || r < 0)
+            continue;
+        const struct prefix *real = overlapped(facts, prefix);
+        char text[PREFIX_STRLEN], network[PREFIX_STRLEN];
+        if (real)
+            faults_add(faults, "services.serviceCIDRs", "name the networks of ClusterIPs only",
+                       "%s overlaps this node's network %s: unallocated addresses in it are not "
+                       "refused to the node itself",
+                       prefix_str(prefix, text), prefix_str(real, network));
+        else
+            r = sorted_put(&rows, &row);
+    }
+    if (r < 0)
+        sorted_done(&rows);
+    else
+        *ret_rows = rows;
+    return r;
+}
+
 void route_plan_init(struct route_plan *plan)
 {
     *plan = (struct route_plan){
         .addresses = SORTED(struct address_row *, address_row_cmp),
         .blocks = SORTED(struct block_row, block_row_cmp),
+        .nets = SORTED(struct net_row, net_row_cmp),
     };
 }
 
@@ -336,6 +418,7 @@ void route_plan_done(struct route_plan *plan)
         address_row_free(*(struct address_row **)sorted_at(&plan->addresses, i));
     sorted_done(&plan->addresses);
     sorted_done(&plan->blocks);
+    sorted_done(&plan->nets);
 }
 
 int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan, struct faults *faults)
@@ -345,9 +428,15 @@ int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan, st
     int r = plan_all_addresses(facts, &plan.addresses, faults);
     if (r == 0)
         r = plan_blocks(facts, &plan.blocks);
-    if (r < 0)
+    if (r == 0)
+        r = plan_nets(facts, &plan.nets, faults);
+    if (r < 0) {
         route_plan_done(&plan);
-    else
-        *ret_plan = plan;
-    return r;
+        return r;
+    }
+    sorted_each(struct address_row *const, row, &plan.addresses)
+        plan.foreign += (*row)->foreign;
+    plan.led_by_rule = facts->other_rules || plan.foreign;
+    *ret_plan = plan;
+    return 0;
 }

@@ -26,7 +26,7 @@
  */
 enum address_reason {
     REASON_WRONG_TYPE,          /* the service's type has no such address (any more) */
-    REASON_HEADLESS,            /* no clusterIP: no proxy serves any of its addresses */
+    REASON_HEADLESS,            /* no clusterIP (of the family): no proxy serves its addresses */
     REASON_OTHER_PROXY,         /* service-proxy-name or headless label: another proxy's */
     REASON_SPECIAL,             /* loopback, link-local, multicast, unspecified */
     REASON_PROXY_MODE,          /* ipMode Proxy */
@@ -61,6 +61,12 @@ struct claim {
     uint32_t ports, forwarding; /* frontends on the address; those with a usable endpoint */
 };
 
+/* Where packets to an address or network are led while NAT is on; with NAT off, nowhere. */
+struct lead {
+    uint32_t ifindex; /* svc0's; 0: they are not led */
+    struct ip source; /* of the node's own packets; IP_NONE: the kernel chooses */
+};
+
 /* One address. An allocation of its own, claims and strings included. */
 struct address_row {
     struct ip address;
@@ -68,13 +74,14 @@ struct address_row {
     uint8_t protocol;      /* in the export table, if announced */
     bool guarded;          /* this node may announce it: unmapped ports must not loop */
     bool usable;           /* would be announced but for hold-down */
+    struct lead lead;      /* NAT serves it: guarded, or for the node's own packets alone */
+    bool foreign;          /* another proxy's, in a network that is led to svc0: it is not */
     int64_t held_until_ms; /* monotonic; 0: not held */
     uint32_t claim_count;
     struct claim claims[]; /* in order of precedence */
 };
 
 void address_row_free(struct address_row *row);
-int address_row_cmp(const void *a, const void *b); /* of struct address_row *const * */
 
 /* A block of this node, one family of it. */
 struct block_row {
@@ -84,6 +91,12 @@ struct block_row {
 };
 
 int block_row_cmp(const void *a, const void *b); /* prefix, then block */
+
+/* A network of ClusterIPs that is led to svc0 as a whole. */
+struct net_row {
+    struct prefix prefix;
+    struct lead lead;
+};
 
 /* What NAT has proved of an address. Sorted by address. */
 struct proof {
@@ -112,6 +125,15 @@ enum standing {
     STANDING_GONE,      /* the node was removed from the cluster: blocks are not announced either */
 };
 
+/*
+ * How this node's own packets to service addresses go while NAT is on: to svc0, where a program
+ * takes them, with the node's address as their source.
+ */
+struct nat_way {
+    uint32_t ifindex; /* svc0's */
+    struct ip v4, v6; /* IP_NONE: none of that family, the kernel chooses */
+};
+
 /* Everything a route plan depends on. All borrowed, none changed. */
 struct route_facts {
     const struct store *store;
@@ -119,14 +141,26 @@ struct route_facts {
     const struct sorted *proofs;         /* struct proof; NULL: NAT is not ours to prove */
     const struct sorted *holds;          /* struct hold; NULL: none */
     const struct sorted *local_prefixes; /* struct prefix: addresses and on-link networks */
+    const struct sorted *link_addresses; /* struct link_address: of this node; NULL: not known */
+    const struct nat_way *nat_way;       /* NULL: NAT is off, or svc0 is not there */
+    bool other_rules;                    /* the kernel has ip rules beside its own three and ours */
     enum standing standing;
     int64_t now_ms; /* monotonic */
+    /* This node's source address towards the default route: IPv4, IPv6; IP_NONE: none, unknown. */
+    struct ip default_source[2];
 };
 
 /* The plan: sorted tables of rows. Owned by whoever calls plan_routes(). */
 struct route_plan {
     struct sorted addresses; /* struct address_row * */
     struct sorted blocks;    /* struct block_row */
+    struct sorted nets;      /* struct net_row */
+    size_t foreign;          /* addresses of which the row says so */
+    /*
+     * What is led to svc0 stands in the guard table behind our rule, not in main: because there
+     * are other rules already, which might pass main by, or addresses that are left out (foreign).
+     */
+    bool led_by_rule;
 };
 
 void route_plan_init(struct route_plan *plan);
@@ -146,6 +180,12 @@ int plan_block(const struct route_facts *facts, const struct address_block *bloc
 /* The rows of all blocks of this node, from nothing. Returns 0 or -ENOMEM. */
 int plan_blocks(const struct route_facts *facts, struct sorted *ret_rows);
 
+/*
+ * The rows of services.serviceCIDRs, none while NAT is off. One that overlaps a network of this
+ * node is a fault: it would lead the node's neighbours away. Returns 0 or -ENOMEM.
+ */
+int plan_nets(const struct route_facts *facts, struct sorted *ret_rows, struct faults *faults);
+
 /* The whole plan from nothing. Returns 0 or -ENOMEM. */
 int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan,
                 struct faults *faults);
@@ -158,10 +198,13 @@ int plan_affected_addresses(const struct route_facts *facts, const struct change
                             ip_list *addresses, bool *ret_all);
 
 /* The routes a row asks for, in order of route_cmp(); at most two. Return their number. */
-int address_routes(const struct config *config, const struct address_row *row,
-                   struct route ret_routes[static 2]);
+int address_routes(const struct config *config, const struct route_plan *plan,
+                   const struct address_row *row, struct route ret_routes[static 2]);
 int block_routes(const struct config *config, const struct block_row *row,
                  struct route ret_routes[static 2]);
+
+/* The route of a network. */
+struct route net_route(const struct route_plan *plan, const struct net_row *row);
 
 /* The route that the plan wants in a slot (table, prefix, metric), if any. */
 bool plan_wanted_route(const struct config *config, const struct route_plan *plan,

@@ -4,6 +4,7 @@
 
 #include "failing_heap.h"
 #include "nat_planning.h"
+#include "plan/nat_change.h"
 #include "planning.h"
 
 static void fill(struct planning *planning)
@@ -159,6 +160,9 @@ static void fill_nat(struct planning *planning)
     put_served(planning, "web", "LoadBalancer", "10.96.0.1, \"fd00:96::1\"", spec,
                "{ip: 198.51.100.1}, {ip: \"2001:db8::1\"}");
     put_served(planning, "zoo", "LoadBalancer", "10.96.0.2", spec, "{ip: 198.51.100.1}");
+    put(planning, "apiVersion: v1\nkind: Service\nmetadata: {name: their, namespace: d,\n"
+                  "  labels: {service.kubernetes.io/service-proxy-name: x}}\n"
+                  "spec: {clusterIPs: [10.96.0.3, \"fd00:96::3\"], ports: [{port: 80}]}\n");
     put_slice(planning, "web-1", "{addresses: [10.0.0.1], nodeName: node-1}");
     put_slice(planning, "web-6", "{addresses: [\"fd00::5\"], nodeName: node-1}");
 }
@@ -174,10 +178,11 @@ static void nat_rows(void **state)
         struct sorted rows = { 0 };
         int r = with_heap(n, plan_nat(&planning.facts, &rows, &faults));
         assert_true(r == 0 || (r == -ENOMEM && heap_missed));
-        assert_int_equal(rows.count, r == 0 ? 2 : 0);
+        assert_int_equal(rows.count, r == 0 ? 3 : 0);
         assert_true(r < 0 || faults.list.count == 2 || faults.incomplete);
         if (r == 0) {
-            const struct nat_row *web = *(struct nat_row **)sorted_at(&rows, 0);
+            const struct nat_row *web = *(struct nat_row **)sorted_at(&rows, 1);
+            assert_int_equal((*(struct nat_row **)sorted_at(&rows, 0))->foreign.count, 2);
             assert_int_equal(web->family_count, 2);
             assert_int_equal(web->families[0].frontends.count, 3);
             assert_int_equal(web->families[1].frontends.count, 3);
@@ -188,6 +193,52 @@ static void nat_rows(void **state)
         failures += r < 0;
     }
     assert_true(failures > 20);
+}
+
+static void nat_changes(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    fill_nat(&planning);
+    AUTONAT struct nat_row *row = nat_of(&planning, "web");
+    int failures = 0;
+    for (int n = 0;; n++) {
+        ip_list losses = { 0 }, addresses = { 0 };
+        int r = with_heap(n, nat_row_losses(row, NULL, &losses));
+        if (r == 0)
+            assert_int_equal(losses.count, 4);
+        if (r == 0)
+            r = with_heap(n, nat_row_addresses(row, &addresses));
+        assert_int_equal(r, heap_missed ? -ENOMEM : 0);
+        assert_int_equal(addresses.count, r == 0 ? 4 : 0);
+        vec_done(&losses);
+        vec_done(&addresses);
+        if (!heap_missed)
+            break;
+        failures++;
+    }
+    assert_true(failures >= 2);
+}
+
+static void nat_settings(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    fill(&planning);
+    put(&planning, "apiVersion: coil.cybozu.com/v2\nkind: AddressPool\nmetadata: {name: p}\n"
+                   "spec: {subnets: [{ipv4: 10.8.0.0/16}]}\n");
+    int failures = 0;
+    for (int n = 0;; n++) {
+        CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
+        int r = with_heap(n, plan_nat_settings(&planning.facts, &settings, &planning.faults));
+        assert_int_equal(r, heap_missed ? -ENOMEM : 0);
+        assert_int_equal(settings.pod_net_count, r == 0 ? 3 : 0);
+        assert_int_equal(settings.service_net_count, r == 0 ? 1 : 0);
+        if (!heap_missed)
+            break;
+        failures++;
+    }
+    assert_true(failures >= 3);
 }
 
 static void affected_services(void **state)
@@ -201,8 +252,9 @@ static void affected_services(void **state)
     vec_each(struct change, change, &changes) {
         for (int n = 0;; n++) {
             nat_key_list keys = { 0 };
-            bool all = false;
-            int r = with_heap(n, plan_nat_affected(&planning.facts, change, &keys, &all));
+            bool all = false, settings = false;
+            int r =
+                with_heap(n, plan_nat_affected(&planning.facts, change, &keys, &all, &settings));
             vec_done(&keys);
             assert_int_equal(r, heap_missed ? -ENOMEM : 0);
             if (!heap_missed)
@@ -262,7 +314,8 @@ int main(void)
         cmocka_unit_test(whole_plans),        cmocka_unit_test(single_addresses),
         cmocka_unit_test(affected_addresses), cmocka_unit_test(lists),
         cmocka_unit_test(differences),        cmocka_unit_test(nat_rows),
-        cmocka_unit_test(affected_services),
+        cmocka_unit_test(affected_services),  cmocka_unit_test(nat_changes),
+        cmocka_unit_test(nat_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,22 +13,24 @@ static int name_cmp(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* The names touched by what changed since last asked: "a b", or "all". */
+/* The names touched by what changed since last asked: "a b", "all", or "settings". */
 static void assert_touched(struct planning *planning, const char *expected)
 {
     AUTOTEXT struct text out = { 0 };
     change_list changes;
     nat_key_list keys = { 0 };
-    bool all = false;
+    bool all = false, settings = false;
     assert_int_equal(store_changes(planning->store, &changes), 0);
     vec_each(const struct change, change, &changes)
-        assert_int_equal(plan_nat_affected(&planning->facts, change, &keys, &all), 0);
+        assert_int_equal(plan_nat_affected(&planning->facts, change, &keys, &all, &settings), 0);
     vec_sort(&keys, name_cmp);
     for (size_t i = 0; i < keys.count; i++) {
         assert_string_equal(keys.items[i].namespace, "d");
         if (i == 0 || strcmp(keys.items[i - 1].name, keys.items[i].name) != 0)
             text_addf(&out, "%s%s", out.length ? " " : "", keys.items[i].name);
     }
+    if (settings)
+        text_add(&out, "settings");
     assert_string_equal(all ? "all" : text_str(&out), expected);
     vec_done(&keys);
     vec_done(&changes);
@@ -55,7 +57,10 @@ static void services_touch_whom_they_meet(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     begin(&planning);
-    put_served(&planning, "alone", "ClusterIP", "10.96.0.9", "ports: [{port: 31000}]", "");
+    /* Whether the node has its address is known only while it is planned. */
+    put_served(&planning, "alone", "ClusterIP", "10.96.0.9", "ports: [{port: 32000}]", "");
+    assert_touched(&planning, "alone m n");
+    put_served(&planning, "alone", "ClusterIP", "10.96.0.9", "ports: [{port: 32001}]", "");
     assert_touched(&planning, "alone");
     put_served(&planning, "a", "LoadBalancer", "10.96.0.1", "ports: [{port: 443}]",
                "{ip: 198.51.100.1}");
@@ -114,6 +119,37 @@ static void only_this_node_touches_all(void **state)
     assert_touched(&planning, "");
 }
 
+static void pools_and_blocks_touch_the_settings(void **state)
+{
+    (void)state;
+    static const char pool[] = "apiVersion: coil.cybozu.com/v2\nkind: AddressPool\n"
+                               "metadata: {name: p}\nspec: {subnets: [{ipv4: 10.224.0.0/16}]}\n";
+    static const char block[] =
+        "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nmetadata: {name: b, labels: "
+        "{coil.cybozu.com/node: %s, coil.cybozu.com/pool: p}}\nindex: 0\nipv4: %s\n";
+    AUTOFREE char *first = text_format(block, "node-1", "10.224.0.0/27");
+    AUTOFREE char *relabelled = text_format(block, "node-2", "10.224.0.0/27");
+    AUTOFREE char *moved = text_format(block, "node-2", "10.224.0.32/27");
+    for (int given = 0; given < 2; given++) {
+        const char *expected = given ? "" : "settings";
+        AUTOPLANNING struct planning planning;
+        begin(&planning);
+        planning.config->services.cluster_cidrs_set = given;
+        put(&planning, pool);
+        assert_touched(&planning, expected);
+        put(&planning, first);
+        assert_touched(&planning, expected);
+        put(&planning, relabelled);
+        assert_touched(&planning, "");
+        put(&planning, moved);
+        assert_touched(&planning, expected);
+        assert_true(store_remove(planning.store, "t", KIND_ADDRESS_BLOCK, "", "b") == 1);
+        assert_touched(&planning, expected);
+        assert_true(store_remove(planning.store, "t", KIND_ADDRESS_POOL, "", "p") == 1);
+        assert_touched(&planning, expected);
+    }
+}
+
 static void show_family(struct text *out, const struct nat_family *family)
 {
     char buffer[PREFIX_STRLEN];
@@ -121,6 +157,8 @@ static void show_family(struct text *out, const struct nat_family *family)
               family->admits_itself);
     vec_each(const struct prefix, range, &family->source_ranges)
         text_addf(out, "  %s\n", prefix_str(range, buffer));
+    vec_each(const struct ip, ip, &family->cluster_ips)
+        text_addf(out, "  owns %s\n", ip_str(ip, buffer));
     vec_each(const struct nat_frontend, frontend, &family->frontends) {
         const struct nat_port *port = &family->ports.items[frontend->port_index];
         text_addf(out, "  %s %u %u %s %s:", ip_str(&frontend->address, buffer), frontend->protocol,
@@ -133,6 +171,8 @@ static void show_family(struct text *out, const struct nat_family *family)
         add_set(out, &port->sets[NAT_CLUSTER_SET]);
         text_add(out, " |");
         add_set(out, &port->sets[NAT_LOCAL_SET]);
+        text_add(out, " |");
+        add_set(out, &port->serving);
         text_add(out, "\n");
     }
 }
@@ -140,12 +180,15 @@ static void show_family(struct text *out, const struct nat_family *family)
 static char *show(const struct sorted *rows)
 {
     struct text out = { 0 };
+    char buffer[IP_STRLEN];
     for (size_t i = 0; i < rows->count; i++) {
         const struct nat_row *row = *(struct nat_row **)sorted_at(rows, i);
         text_addf(&out, "%s/%s affinity %u health %u\n", row->namespace, row->name,
                   row->affinity_seconds, row->health_check_node_port);
         for (uint32_t j = 0; j < row->family_count; j++)
             show_family(&out, &row->families[j]);
+        vec_each(const struct ip, ip, &row->foreign)
+            text_addf(&out, "  foreign %s\n", ip_str(ip, buffer));
     }
     text_add(&out, "end\n");
     return text_take(&out);
@@ -174,10 +217,10 @@ static void follow(struct planning *planning, struct sorted *rows)
 {
     change_list changes;
     nat_key_list keys = { 0 };
-    bool all = false;
+    bool all = false, settings = false;
     assert_int_equal(store_changes(planning->store, &changes), 0);
     vec_each(const struct change, change, &changes)
-        assert_int_equal(plan_nat_affected(&planning->facts, change, &keys, &all), 0);
+        assert_int_equal(plan_nat_affected(&planning->facts, change, &keys, &all, &settings), 0);
     object_list services = { 0 };
     if (all)
         assert_int_equal(store_list(planning->store, KIND_SERVICE, &services), 0);
@@ -301,6 +344,7 @@ int main(void)
         cmocka_unit_test(services_touch_whom_they_meet),
         cmocka_unit_test(slices_touch_their_service),
         cmocka_unit_test(only_this_node_touches_all),
+        cmocka_unit_test(pools_and_blocks_touch_the_settings),
         cmocka_unit_test(rows_follow_random_edits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

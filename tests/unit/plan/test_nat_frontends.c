@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is served, on which addresses, and whose a port is where Services meet. */
 #include "nat_planning.h"
+#include "plan/link_table.h"
 
 #define PORT   "ports: [{name: h, port: 80, nodePort: 30080}]"
 #define CONFIG planning.config->services
@@ -100,6 +101,21 @@ static void ranges_gate_load_balancer_addresses(void **state)
                      "10.96.0.1:80/TCP clusterIP, 198.51.100.1:80/TCP loadBalancer");
 }
 
+/* Of default/web, parted by blanks. */
+static void assert_node_port_addresses(struct planning *planning, const char *four, const char *six)
+{
+    AUTONAT struct nat_row *row = nat_of(planning, "web");
+    for (uint32_t i = 0; i < 2; i++) {
+        AUTOTEXT struct text out = { 0 };
+        char buffer[IP_STRLEN];
+        vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
+            if (frontend->kind == NAT_NODE_PORT)
+                text_addf(&out, "%s%s", out.length ? " " : "", ip_str(&frontend->address, buffer));
+        }
+        assert_string_equal(text_str(&out), i == 0 ? four : six);
+    }
+}
+
 static void addresses_of_node_ports(void **state)
 {
     (void)state;
@@ -127,17 +143,7 @@ static void addresses_of_node_ports(void **state)
         if (cases[i].second)
             add_range(&CONFIG.node_port_addresses, cases[i].second);
         put_served(&planning, "web", "NodePort", "10.96.0.1, \"fd00:96::1\"", PORT, "");
-        AUTONAT struct nat_row *row = nat_of(&planning, "web");
-        for (uint32_t j = 0; j < 2; j++) {
-            AUTOTEXT struct text out = { 0 };
-            char buffer[IP_STRLEN];
-            vec_each(const struct nat_frontend, frontend, &row->families[j].frontends) {
-                if (frontend->kind == NAT_NODE_PORT)
-                    text_addf(&out, "%s%s", out.length ? " " : "",
-                              ip_str(&frontend->address, buffer));
-            }
-            assert_string_equal(text_str(&out), j == 0 ? cases[i].four : cases[i].six);
-        }
+        assert_node_port_addresses(&planning, cases[i].four, cases[i].six);
     }
 }
 
@@ -150,6 +156,84 @@ static void without_its_node_there_are_no_node_ports(void **state)
     put_node(&planning, "node-2", "", "{type: InternalIP, address: 192.0.2.3}");
     assert_true(store_remove(planning.store, "t", KIND_NODE, "", "node-1") == 1);
     assert_frontends(&planning, "web", "10.96.0.1:80/TCP clusterIP");
+}
+
+static void the_default_source_stands_in_for_a_primary_address(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *node, *range; /* the Node's addresses; NULL: no Node */
+        bool primary;
+        const char *expected;
+    } cases[] = {
+        { NULL, NULL, true, "198.51.100.9" },
+        { "", NULL, true, "198.51.100.9" },
+        { "{type: ExternalIP, address: 192.0.2.1}", NULL, true, "198.51.100.9" },
+        { "{type: ExternalIP, address: 198.51.100.9}", NULL, true, "198.51.100.9" },
+        { "{type: InternalIP, address: 192.0.2.1}", NULL, true, "192.0.2.1" },
+        { NULL, "198.51.100.0/24", false, "198.51.100.9" },
+        { NULL, "192.0.2.0/24", false, "" },
+        { NULL, "fd00::/8", false, "198.51.100.9" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOPLANNING struct planning planning;
+        ip_list found = { 0 };
+        char buffer[IP_STRLEN];
+        planning_begin(&planning);
+        assert_int_equal(ip_parse("198.51.100.9", &planning.facts.default_source[0]), 0);
+        CONFIG.node_port_primary = cases[i].primary;
+        if (cases[i].range)
+            add_range(&CONFIG.node_port_addresses, cases[i].range);
+        if (cases[i].node)
+            put_node(&planning, "node-1", "", cases[i].node);
+        put_served(&planning, "web", "NodePort", "10.96.0.1, \"fd00:96::1\"", PORT, "");
+        AUTONAT struct nat_row *row = nat_of(&planning, "web");
+        vec_each(const struct nat_frontend, frontend, &row->families[0].frontends) {
+            if (frontend->kind == NAT_NODE_PORT)
+                assert_int_equal(vec_push(&found, frontend->address), 0);
+        }
+        assert_int_equal(row->families[1].frontends.count, 1);
+        assert_int_equal(found.count, *cases[i].expected != '\0');
+        if (found.count)
+            assert_string_equal(ip_str(&found.items[0], buffer), cases[i].expected);
+        vec_done(&found);
+    }
+}
+
+/* What its interfaces have, the Node object need not name. */
+static void addresses_of_interfaces_serve_node_ports(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *range; /* NULL: the primary address only */
+        const char *four, *six;
+    } cases[] = {
+        { NULL, "192.0.2.1", "" },
+        { "192.0.2.0/24", "192.0.2.1 192.0.2.9", "fd00::9" },
+        { "198.51.100.0/24", "198.51.100.9", "fd00::9" },
+        { "0.0.0.0/0", "192.0.2.1 192.0.2.9 198.51.100.9", "fd00::9" },
+        { "fd00::/8", "192.0.2.1 192.0.2.9 198.51.100.9", "fd00::9" },
+        { "10.0.0.0/8", "", "fd00::9" },
+    };
+    static const char *const texts[] = { "192.0.2.1", "192.0.2.9", "198.51.100.9", "fd00::9" };
+    struct sorted addresses = SORTED(struct link_address, link_address_cmp);
+    for (uint32_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        struct link_address address = { .ifindex = 2 + i / 2, .order = i };
+        assert_int_equal(ip_parse(texts[i], &address.ip), 0);
+        assert_int_equal(sorted_put(&addresses, &address), 0);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOPLANNING struct planning planning;
+        planning_begin(&planning);
+        planning.facts.link_addresses = &addresses;
+        put_node(&planning, "node-1", "", "{type: InternalIP, address: 192.0.2.1}");
+        CONFIG.node_port_primary = !cases[i].range;
+        if (cases[i].range)
+            add_range(&CONFIG.node_port_addresses, cases[i].range);
+        put_served(&planning, "web", "NodePort", "10.96.0.1, \"fd00:96::1\"", PORT, "");
+        assert_node_port_addresses(&planning, cases[i].four, cases[i].six);
+    }
+    sorted_done(&addresses);
 }
 
 static void put_aged(struct planning *planning, const char *name, int minute, const char *spec,
@@ -255,7 +339,9 @@ int main(void)
         cmocka_unit_test(other_proxies_services_are_not_ours),
         cmocka_unit_test(ranges_gate_load_balancer_addresses),
         cmocka_unit_test(addresses_of_node_ports),
+        cmocka_unit_test(addresses_of_interfaces_serve_node_ports),
         cmocka_unit_test(without_its_node_there_are_no_node_ports),
+        cmocka_unit_test(the_default_source_stands_in_for_a_primary_address),
         cmocka_unit_test(the_older_service_has_the_port),
         cmocka_unit_test(the_older_service_has_the_node_port),
         cmocka_unit_test(an_address_goes_before_a_node_port),

@@ -4,7 +4,7 @@
 #include "nat_planning.h"
 
 #define READY                 "conditions: {ready: true}"
-#define UNREADY               "conditions: {ready: false}"
+#define UNREADY               "conditions: {ready: false, serving: false}"
 #define LEAVING               "conditions: {ready: false, serving: true, terminating: true}"
 #define GONE                  "conditions: {ready: false, serving: false, terminating: true}"
 #define HERE(ip, conditions)  "{addresses: [" ip "], nodeName: node-1, " conditions "}"
@@ -135,6 +135,24 @@ static void slices_are_united(void **state)
     assert_sets(&planning, "cluster 10.0.0.2:8080 10.0.0.3:8080, local 10.0.0.1:8080");
 }
 
+/* One that leaves may have given its address to another elsewhere, who is not here. */
+static void the_better_copy_says_where_it_is(void **state)
+{
+    (void)state;
+    static const struct set_case cases[] = {
+        { HERE("10.0.0.1", LEAVING) ", " THERE("10.0.0.1", READY), "cluster 10.0.0.1:8080, local" },
+        { THERE("10.0.0.1", LEAVING) ", " HERE("10.0.0.1", READY),
+          "cluster 10.0.0.1:8080, local 10.0.0.1:8080" },
+        { HERE("10.0.0.1", UNREADY) ", " THERE("10.0.0.1", LEAVING),
+          "cluster 10.0.0.1:8080, local" },
+        { THERE("10.0.0.1", READY) ", " HERE("10.0.0.1", READY),
+          "cluster 10.0.0.1:8080, local 10.0.0.1:8080" },
+        { HERE("10.0.0.1", LEAVING) ", " THERE("10.0.0.1", READY) ", " HERE("10.0.0.2", LEAVING),
+          "cluster 10.0.0.1:8080, local 10.0.0.2:8080" },
+    };
+    check_cases(cases, ARRAY_SIZE(cases));
+}
+
 /* A name is a number in each slice, and only of the port's own protocol. */
 static void ports_go_by_name_and_protocol(void **state)
 {
@@ -173,12 +191,57 @@ static void families_stay_apart(void **state)
     assert_int_equal(row->families[1].frontends.items[0].from[NAT_FROM_POD].verdict, NAT_FORWARD);
 }
 
+/* Flows that have no end of their own stay with whoever serves, chosen for new ones or not. */
+static void all_that_serve(void **state)
+{
+    (void)state;
+    static const struct set_case cases[] = {
+        { "", "" },
+        { HERE("10.0.0.2", READY) ", " THERE("10.0.0.1", READY), " 10.0.0.1:8080 10.0.0.2:8080" },
+        { HERE("10.0.0.1", LEAVING) ", " THERE("10.0.0.2", READY), " 10.0.0.1:8080 10.0.0.2:8080" },
+        { HERE("10.0.0.1", UNREADY) ", " THERE("10.0.0.2", GONE), "" },
+        { HERE("10.0.0.1", "conditions: {ready: false, serving: true}"), " 10.0.0.1:8080" },
+        { HERE("10.0.0.1", "conditions: {ready: true, serving: false}"), " 10.0.0.1:8080" },
+        { "{addresses: [10.0.0.1]}", " 10.0.0.1:8080" },
+        /* Neither hints nor the condition of another copy take one out. */
+        { A(ZONE("zone-a")) ", " B(ZONE("zone-b")), " 10.0.0.1:8080 10.0.0.2:8080" },
+        { HERE("10.0.0.1", GONE) ", " HERE("10.0.0.1", LEAVING), " 10.0.0.1:8080" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOPLANNING struct planning planning;
+        begin(&planning);
+        put_slice(&planning, "web-1", cases[i].endpoints);
+        AUTONAT struct nat_row *row = nat_of(&planning, "web");
+        AUTOTEXT struct text out = { 0 };
+        add_set(&out, &row->families[0].ports.items[0].serving);
+        assert_string_equal(text_str(&out), cases[i].sets);
+    }
+}
+
+static void serving_unready_ones_get_no_new_flows(void **state)
+{
+    (void)state;
+    static const struct set_case cases[] = {
+        { HERE("10.0.0.1", "conditions: {ready: false, serving: true}"), "cluster, local" },
+        { HERE("10.0.0.1", "conditions: {ready: false, serving: true}") ", " THERE("10.0.0.2",
+                                                                                   LEAVING),
+          "cluster 10.0.0.2:8080, local" },
+    };
+    check_cases(cases, ARRAY_SIZE(cases));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_set_falls_back_for_itself), cmocka_unit_test(hints_with_their_guards),
-        cmocka_unit_test(the_zone_is_the_nodes_own),      cmocka_unit_test(slices_are_united),
-        cmocka_unit_test(ports_go_by_name_and_protocol),  cmocka_unit_test(families_stay_apart),
+        cmocka_unit_test(each_set_falls_back_for_itself),
+        cmocka_unit_test(hints_with_their_guards),
+        cmocka_unit_test(the_zone_is_the_nodes_own),
+        cmocka_unit_test(slices_are_united),
+        cmocka_unit_test(the_better_copy_says_where_it_is),
+        cmocka_unit_test(ports_go_by_name_and_protocol),
+        cmocka_unit_test(families_stay_apart),
+        cmocka_unit_test(all_that_serve),
+        cmocka_unit_test(serving_unready_ones_get_no_new_flows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

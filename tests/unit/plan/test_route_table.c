@@ -53,8 +53,10 @@ static void order_has_slots_first(void **state)
         route(119, "10.0.0.0/25", 30, RTN_BLACKHOLE), route(119, "10.0.0.0/25", 31, RTN_UNICAST),
         route(119, "10.0.0.0/25", 31, RTN_BLACKHOLE), route(119, "10.0.0.0/25", 30, RTN_UNICAST),
         route(119, "2001:db8::/64", 30, RTN_UNICAST), route(120, "10.0.0.0/24", 30, RTN_UNICAST),
+        route(120, "10.0.0.0/24", 30, RTN_UNICAST),
     };
     sorted[2].ifindex = 1;
+    sorted[8].source = (struct ip){ IP_V4, { 10 } };
     sorted[5].metric = 7;
     for (size_t i = 0; i + 1 < ARRAY_SIZE(sorted); i++) {
         assert_true(route_cmp(&sorted[i], &sorted[i + 1]) < 0);
@@ -82,6 +84,9 @@ static void text_is_that_of_ip(void **state)
     it = route(119, "10.224.0.0/30", RTPROT_STATIC, RTN_UNICAST);
     it.ifindex = 12;
     assert_string_equal(route_str(&it, buffer), "10.224.0.0/30 dev if12 proto static");
+    it.source = (struct ip){ IP_V4, { 192, 0, 2, 1 } };
+    assert_string_equal(route_str_via(&it, "svc0", buffer),
+                        "10.224.0.0/30 dev svc0 proto static src 192.0.2.1");
 
     struct rule guard = { IP_V4, RULE_PRIORITY_GUARD, 120, 33, true, "lo", false };
     assert_string_equal(rule_str(&guard, buffer),
@@ -129,9 +134,11 @@ static void text_of_extremes_fits(void **state)
     struct route it =
         route(4294967295, "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", 255, RTN_UNREACHABLE);
     it.metric = it.ifindex = UINT32_MAX;
+    it.source = it.prefix.ip;
     assert_string_equal(route_str(&it, buffer),
                         "unreachable fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128 dev if4294967295 "
-                        "proto 255 metric 4294967295");
+                        "proto 255 src fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff metric 4294967295");
+    assert_true(strlen(route_str_via(&it, "abcdefghijklmno", buffer)) < ROUTE_STRLEN - 1);
     struct rule rule = { IP_V6, UINT32_MAX, UINT32_MAX, 255, true, "abcdefghijklmno", true };
     assert_string_equal(rule_str(&rule, buffer), "4294967295: not from all iif abcdefghijklmno "
                                                  "lookup 4294967295 proto 255 (IPv6, and more)");

@@ -42,6 +42,75 @@ static void proof_is_needed_where_it_can_be_had(void **state)
     sorted_done(&proofs);
 }
 
+/* What NAT never serves is not left to a proof that never comes. */
+static void nat_needs_a_cluster_ip(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cluster_ips;
+        bool enabled, proved;
+        const char *four, *six;
+    } cases[] = {
+        { "", false, false, "announced", "announced" },
+        { "clusterIP: 10.96.0.1", false, false, "announced", "announced" },
+        { "", true, false, "headless", "headless" },
+        { "", true, true, "headless", "headless" },
+        { "clusterIP: 10.96.0.1", true, false, "not-proved", "headless" },
+        { "clusterIP: 10.96.0.1", true, true, "announced", "headless" },
+        { "clusterIP: \"fd00:96::1\"", true, true, "headless", "announced" },
+        { "clusterIPs: [10.96.0.1, \"fd00:96::1\"]", true, true, "announced", "announced" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOPLANNING struct planning planning;
+        begin_with_web(&planning);
+        put_service(&planning, "web", "", cases[i].cluster_ips,
+                    "{ip: " VIP "}, {ip: \"2001:db8::1\"}");
+        planning.config->services.enabled = cases[i].enabled;
+        struct sorted proofs = SORTED(struct proof, proof_cmp);
+        struct proof both[] = { { ip_of(VIP), cases[i].proved },
+                                { ip_of("2001:db8::1"), cases[i].proved } };
+        assert_int_equal(sorted_put(&proofs, &both[0]), 0);
+        assert_int_equal(sorted_put(&proofs, &both[1]), 0);
+        planning.facts.proofs = cases[i].enabled ? &proofs : NULL;
+        assert_string_equal(reason_of(&planning, VIP), cases[i].four);
+        assert_string_equal(reason_of(&planning, "2001:db8::1"), cases[i].six);
+        sorted_done(&proofs);
+    }
+}
+
+/* Nor does such a service take ports from younger ones that are served. */
+static void a_service_without_cluster_ip_keeps_nobody_out(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    begin_with_web(&planning);
+    put_service(&planning, "old", "creationTimestamp: \"2026-01-01T00:00:00Z\"", "",
+                "{ip: " VIP "}");
+    put_service(&planning, "web", "", "clusterIP: 10.96.0.1", "{ip: " VIP "}");
+    assert_string_equal(reason_of(&planning, VIP), "no-endpoints");
+    assert_int_equal(planning.faults.list.count, 1);
+    planning.config->services.enabled = true;
+    assert_string_equal(reason_of(&planning, VIP), "announced");
+    assert_int_equal(planning.faults.list.count, 1);
+}
+
+static void an_address_that_is_not_proved_stays_guarded(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    begin_with_web(&planning);
+    const struct sorted proofs = SORTED(struct proof, proof_cmp);
+    planning.facts.proofs = &proofs;
+    struct address_row *row = row_of(&planning, VIP);
+    assert_true(row->guarded);
+    assert_int_equal(row->protocol, 0);
+    assert_int_equal(row->claims[0].reason, REASON_NOT_PROVED);
+    address_row_free(row);
+    /* Nothing to prove: the nearer reason is told. */
+    put_endpoint(&planning, "web-1", "web", "10.0.0.1", "node-1", "ready: false");
+    assert_string_equal(reason_of(&planning, VIP), "no-endpoints");
+}
+
 static void hold_down_ends(void **state)
 {
     (void)state;
@@ -182,8 +251,9 @@ static void routes_are_in_order(void **state)
         begin_with_web(&planning);
         planning.config->routes.table = tables[i];
         struct address_row *row = row_of(&planning, VIP);
+        const struct route_plan plan = { .led_by_rule = true };
         struct route routes[2];
-        assert_int_equal(address_routes(planning.config, row, routes), 2);
+        assert_int_equal(address_routes(planning.config, &plan, row, routes), 2);
         assert_true(route_cmp(&routes[0], &routes[1]) < 0);
         assert_int_equal(routes[tables[i] < ROUTE_TABLE_GUARD ? 0 : 1].table, tables[i]);
         address_row_free(row);
@@ -367,6 +437,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proof_is_needed_where_it_can_be_had),
+        cmocka_unit_test(nat_needs_a_cluster_ip),
+        cmocka_unit_test(a_service_without_cluster_ip_keeps_nobody_out),
+        cmocka_unit_test(an_address_that_is_not_proved_stays_guarded),
         cmocka_unit_test(hold_down_ends),
         cmocka_unit_test(the_nodes_standing),
         cmocka_unit_test(blocks_of_this_node_only),

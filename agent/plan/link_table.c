@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Order and look-up of interfaces and their addresses; see link_table.h. */
+#include "plan/link_table.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+
+int link_cmp(const void *a, const void *b)
+{
+    const struct link *left = a, *right = b;
+    return CMP(left->ifindex, right->ifindex);
+}
+
+bool link_equal(const struct link *a, const struct link *b)
+{
+    return a->ifindex == b->ifindex && a->master == b->master && a->mtu == b->mtu &&
+           a->type == b->type && a->up == b->up && memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0 &&
+           strcmp(a->alias, b->alias) == 0;
+}
+
+const struct link *link_find(const struct sorted *links, uint32_t ifindex)
+{
+    return sorted_find(links, &(struct link){ .ifindex = ifindex });
+}
+
+const struct link *link_named(const struct sorted *links, const char *name)
+{
+    sorted_each(const struct link, link, links) {
+        if (strcmp(link->name, name) == 0)
+            return link;
+    }
+    return NULL;
+}
+
+bool link_is_svc0(const struct link *link)
+{
+    return strcmp(link->name, SVC0_NAME) == 0 && strcmp(link->kind, "veth") == 0 &&
+           strcmp(link->alias, SVC0_ALIAS) == 0;
+}
+
+int link_address_cmp(const void *a, const void *b)
+{
+    const struct link_address *left = a, *right = b;
+    int r = CMP(left->ifindex, right->ifindex);
+    if (!r)
+        r = CMP(left->ip.family, right->ip.family);
+    if (!r)
+        r = CMP(left->order, right->order);
+    if (!r)
+        r = ip_cmp(&left->ip, &right->ip);
+    if (!r)
+        r = CMP(left->length, right->length);
+    if (!r)
+        r = CMP(left->scope, right->scope);
+    if (!r)
+        r = CMP(left->secondary, right->secondary);
+    if (!r)
+        r = CMP(left->deprecated, right->deprecated);
+    return r ? r : CMP(left->tentative, right->tentative);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Network interfaces and their addresses as plain values: what the kernel's mirror holds, and what
+ * is planned from. Nothing here touches the kernel.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/sorted.h"
+
+/* The pair that takes the node's own packets to service addresses, and the mark of what we made. */
+#define SVC0_NAME      "svc0"
+#define SVC0_PEER_NAME "svc0p"
+#define SVC0_ALIAS     "fingerpost"
+
+struct link {
+    uint32_t ifindex;
+    uint32_t master; /* bridge, bond, VRF, ... that it is a port of; 0: none */
+    uint32_t mtu;
+    uint16_t type; /* ARPHRD_* of linux/if_arp.h */
+    bool up;       /* administratively */
+    uint8_t mac[6];
+    char name[16];
+    char kind[16];  /* "veth", "bridge", "bond", "vlan", ...; "" of hardware and the loopback */
+    char alias[32]; /* a longer one is cut */
+};
+
+/* Order by ifindex: for struct sorted. */
+int link_cmp(const void *a, const void *b);
+/* True if all that is known is the same. */
+bool link_equal(const struct link *a, const struct link *b);
+
+/* The interface of this index, of this name; NULL: none. `links`: struct link by link_cmp(). */
+const struct link *link_find(const struct sorted *links, uint32_t ifindex);
+const struct link *link_named(const struct sorted *links, const char *name);
+
+/* True if it is svc0, and made by us. */
+bool link_is_svc0(const struct link *link);
+
+/* An address of an interface; not one for which ip_is_special(). */
+struct link_address {
+    uint32_t ifindex;
+    uint32_t order; /* in which the kernel lists them, of all interfaces */
+    struct ip ip;
+    uint8_t length;
+    uint8_t scope;   /* RT_SCOPE_*: 0 is global */
+    bool secondary;  /* IPv4: of a network that has another; IPv6: temporary */
+    bool deprecated; /* not for new connections, where there is a choice */
+    bool tentative;  /* IPv6: not known to be unique, or known not to be */
+};
+
+/* Order by ifindex, family, order; then all else, so that tables can be compared. */
+int link_address_cmp(const void *a, const void *b);
+
+/* The addresses that the kernel takes for packets of this node by its default routes. */
+struct default_sources {
+    struct ip v4, v6; /* IP_NONE: there is no such route */
+};

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From one row to the next; see nat_change.h.
+ *
+ * Pods count beside the outside: where a node has no uplink, nothing but pods shows that an address
+ * is served. They are asked apart, since under policy Local the outside loses an address with its
+ * last endpoint here while pods still reach the others.
+ *
+ * Called by agentd for every Service that it plans again. Owns nothing.
+ */
+#include "plan/nat_change.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who gets through to one address. */
+struct reach {
+    struct ip address;
+    bool outside, pods;
+};
+
+typedef VEC(struct reach) reach_list;
+
+static int reach_cmp(const void *a, const void *b)
+{
+    return ip_cmp(&((const struct reach *)a)->address, &((const struct reach *)b)->address);
+}
+
+static bool forwards(const struct nat_frontend *frontend, enum nat_source source)
+{
+    return frontend->from[source].verdict == NAT_FORWARD;
+}
+
+/* Frontends are sorted, IPv4 first: so is the list. */
+static int list_reach(const struct nat_row *row, reach_list *list)
+{
+    for (uint32_t i = 0; row && i < row->family_count; i++) {
+        vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
+            struct reach *last = list->count ? &list->items[list->count - 1] : NULL;
+            if (frontend->kind == NAT_NODE_PORT)
+                continue;
+            if (!last || !ip_equal(&last->address, &frontend->address)) {
+                if (vec_push(list, (struct reach){ .address = frontend->address }) < 0)
+                    return -ENOMEM;
+                last = &list->items[list->count - 1];
+            }
+            last->outside |= forwards(frontend, NAT_FROM_OUTSIDE);
+            last->pods |= forwards(frontend, NAT_FROM_POD);
+        }
+    }
+    return 0;
+}
+
+static bool is_lost(const struct reach *before, const reach_list *list)
+{
+    const struct reach *after = vec_find(list, before, reach_cmp);
+    return (before->outside && !(after && after->outside)) ||
+           (before->pods && !(after && after->pods));
+}
+
+int nat_row_losses(const struct nat_row *old, const struct nat_row *new, ip_list *list)
+{
+    reach_list before = { 0 }, after = { 0 };
+    int r = list_reach(old, &before);
+    if (r == 0)
+        r = list_reach(new, &after);
+    vec_each(const struct reach, reach, &before) {
+        if (r == 0 && is_lost(reach, &after))
+            r = vec_push(list, reach->address);
+    }
+    vec_done(&before);
+    vec_done(&after);
+    ip_list_unite(list);
+    return r;
+}
+
+int nat_row_addresses(const struct nat_row *row, ip_list *list)
+{
+    int r = 0;
+    for (uint32_t i = 0; row && i < row->family_count; i++) {
+        const struct nat_family *family = &row->families[i];
+        vec_each(const struct nat_frontend, frontend, &family->frontends) {
+            if (r == 0 && frontend->kind != NAT_NODE_PORT)
+                r = vec_push(list, frontend->address);
+        }
+        vec_each(const struct ip, ip, &family->cluster_ips) {
+            if (r == 0)
+                r = vec_push(list, *ip);
+        }
+    }
+    ip_list_unite(list);
+    return r;
+}
+
+static bool same_ips(const ip_list *a, const ip_list *b)
+{
+    for (size_t i = 0; i < a->count && i < b->count; i++) {
+        if (!ip_equal(&a->items[i], &b->items[i]))
+            return false;
+    }
+    return a->count == b->count;
+}
+
+static bool same_endpoints(const nat_endpoint_list *a, const nat_endpoint_list *b)
+{
+    for (size_t i = 0; i < a->count && i < b->count; i++) {
+        if (nat_endpoint_cmp(&a->items[i], &b->items[i]) != 0)
+            return false;
+    }
+    return a->count == b->count;
+}
+
+static bool same_port(const struct nat_port *a, const struct nat_port *b)
+{
+    for (size_t set = 0; set < NAT_SET_COUNT; set++) {
+        if (!same_endpoints(&a->sets[set], &b->sets[set]))
+            return false;
+    }
+    return strcmp(a->name, b->name) == 0 && a->protocol == b->protocol && a->port == b->port &&
+           a->node_port == b->node_port && same_endpoints(&a->serving, &b->serving);
+}
+
+static bool same_frontend(const struct nat_frontend *a, const struct nat_frontend *b)
+{
+    for (size_t source = 0; source < NAT_SOURCE_COUNT; source++) {
+        const struct nat_outcome *left = &a->from[source], *right = &b->from[source];
+        if (left->verdict != right->verdict || left->reason != right->reason ||
+            left->set != right->set || left->masquerade != right->masquerade)
+            return false;
+    }
+    return nat_frontend_cmp(a, b) == 0 && a->kind == b->kind && a->port_index == b->port_index;
+}
+
+static bool same_family(const struct nat_family *a, const struct nat_family *b)
+{
+    if (a->ports.count != b->ports.count || a->frontends.count != b->frontends.count ||
+        a->source_ranges.count != b->source_ranges.count)
+        return false;
+    for (size_t i = 0; i < a->ports.count; i++) {
+        if (!same_port(&a->ports.items[i], &b->ports.items[i]))
+            return false;
+    }
+    for (size_t i = 0; i < a->frontends.count; i++) {
+        if (!same_frontend(&a->frontends.items[i], &b->frontends.items[i]))
+            return false;
+    }
+    for (size_t i = 0; i < a->source_ranges.count; i++) {
+        if (prefix_cmp(&a->source_ranges.items[i], &b->source_ranges.items[i]) != 0)
+            return false;
+    }
+    return a->family == b->family && a->local_ready == b->local_ready &&
+           a->admits_itself == b->admits_itself && same_ips(&a->cluster_ips, &b->cluster_ips);
+}
+
+bool nat_row_equal(const struct nat_row *a, const struct nat_row *b)
+{
+    if (!a || !b)
+        return a == b;
+    if (nat_row_cmp(&a, &b) != 0 || a->affinity_seconds != b->affinity_seconds ||
+        a->health_check_node_port != b->health_check_node_port ||
+        a->family_count != b->family_count)
+        return false;
+    for (uint32_t i = 0; i < a->family_count; i++) {
+        if (!same_family(&a->families[i], &b->families[i]))
+            return false;
+    }
+    return same_ips(&a->foreign, &b->foreign);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From rows to health ports, and the addresses to serve them on.
+ *
+ * Counted are distinct addresses of ready endpoints on this node (nat_sets.c): one that terminates
+ * and still serves is not among them, so that the load balancer leaves before the endpoint does.
+ * A row holds a health port only if type and policy ask for one; whether the Service's addresses
+ * are ours to serve (ipMode Proxy) does not matter, since its ClusterIP always is.
+ *
+ * kube-proxy listens everywhere unless nodePortAddresses are configured. That NodePorts themselves
+ * are on the primary addresses only by default is no reason to hide the health port: a load
+ * balancer asks whatever address it knows the node by.
+ */
+#include "plan/nat_health.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "plan/nat_parts.h"
+
+int nat_health_cmp(const void *a, const void *b)
+{
+    const struct nat_health_port *left = a, *right = b;
+    int r = strcmp(left->namespace, right->namespace);
+    return r ? r : strcmp(left->name, right->name);
+}
+
+bool nat_health_of_row(const struct nat_row *row, struct nat_health_port *ret_port)
+{
+    if (row->health_check_node_port == 0 || row->family_count == 0)
+        return false;
+    *ret_port = (struct nat_health_port){
+        .namespace = row->namespace,
+        .name = row->name,
+        .port = row->health_check_node_port,
+        .ready_v4 = NAT_HEALTH_ABSENT,
+        .ready_v6 = NAT_HEALTH_ABSENT,
+    };
+    for (uint32_t i = 0; i < row->family_count; i++) {
+        const struct nat_family *family = &row->families[i];
+        if (family->family == IP_V4)
+            ret_port->ready_v4 = family->local_ready;
+        else
+            ret_port->ready_v6 = family->local_ready;
+    }
+    return true;
+}
+
+int nat_health_of_rows(const struct sorted *rows, nat_health_list *ret_list)
+{
+    nat_health_list list = { 0 };
+    sorted_each(struct nat_row *const, row, rows) {
+        struct nat_health_port port;
+        if (nat_health_of_row(*row, &port) && vec_push(&list, port) < 0) {
+            vec_done(&list);
+            return -ENOMEM;
+        }
+    }
+    *ret_list = list;
+    return 0;
+}
+
+uint32_t nat_health_count(const struct nat_health_port *port, uint8_t family)
+{
+    int64_t own = family == IP_V6 ? port->ready_v6 : port->ready_v4;
+    int64_t other = family == IP_V6 ? port->ready_v4 : port->ready_v6;
+    if (own == NAT_HEALTH_ABSENT)
+        own = other;
+    return own == NAT_HEALTH_ABSENT ? 0 : (uint32_t)own;
+}
+
+/* True if the configuration keeps the family's NodePorts from no address. */
+static bool is_everywhere(const struct config *config, uint8_t family)
+{
+    if (!config->services.node_ports_set)
+        return true;
+    bool mentioned = config->services.node_port_primary;
+    vec_each(const struct prefix, range, &config->services.node_port_addresses) {
+        if (range->ip.family == family && range->length == 0)
+            return true;
+        mentioned |= range->ip.family == family;
+    }
+    return !mentioned;
+}
+
+static int add_family(const struct route_facts *facts, uint8_t family, bool everywhere,
+                      ip_list *list)
+{
+    if (everywhere)
+        return vec_push(list, (struct ip){ .family = family });
+    ip_list found = { 0 };
+    int r = nat_node_port_addresses(facts, family, &found);
+    for (size_t i = 0; r == 0 && i < found.count; i++) {
+        if (i == 0 || !ip_equal(&found.items[i], &found.items[i - 1]))
+            r = vec_push(list, found.items[i]);
+    }
+    vec_done(&found);
+    return r;
+}
+
+int nat_health_addresses(const struct route_facts *facts, ip_list *ret_list)
+{
+    bool all_v4 = is_everywhere(facts->config, IP_V4), all_v6 = is_everywhere(facts->config, IP_V6);
+    ip_list list = { 0 };
+    int r = 0;
+    if (all_v4 && all_v6) {
+        r = vec_push(&list, (struct ip){ .family = IP_NONE });
+    } else {
+        r = add_family(facts, IP_V4, all_v4, &list);
+        if (r == 0)
+            r = add_family(facts, IP_V6, all_v6, &list);
+    }
+    if (r < 0)
+        vec_done(&list);
+    else
+        *ret_list = list;
+    return r;
+}

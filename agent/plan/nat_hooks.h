@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where NAT's programs shall be attached, and what follows from the interfaces for svc0 and for
+ * masquerading. Pure, like routes.h; the interfaces are link_table.h's values.
+ */
+#pragma once
+
+#include "base/fault.h"
+#include "config/config.h"
+#include "plan/link_table.h"
+#include "plan/nat_table.h"
+#include "plan/routes.h"
+
+/*
+ * The attachments: uplinks and pods by services.uplinks and podInterfaces, the loopback, svc0 (if
+ * it is there and ours). What matches and can't be served, and uplinks that are not there, go to
+ * `faults`, each by the interface's or the pattern's name. `links`: struct link. Returns 0 or
+ * -ENOMEM.
+ */
+int plan_nat_hooks(const struct sorted *links, const struct config *config,
+                   nat_attachment_list *ret_wanted, struct faults *faults);
+
+/* svc0's MTU: the largest of an uplink that can be served; 1500 without one. */
+uint32_t plan_svc0_mtu(const struct sorted *links, const struct config *config);
+
+/*
+ * The way of the node's own packets (struct nat_way of routes.h) by svc0 `ifindex`: from the
+ * primary address of the Node object, if it is one of this node's; else from the default route's.
+ * Of the facts store, config and local_prefixes are read; without the latter any is this node's.
+ */
+struct nat_way plan_nat_way(const struct route_facts *facts, uint32_t ifindex,
+                            const struct default_sources *defaults);
+
+/* The source addresses of what leaves an interface masqueraded. */
+struct nat_interface {
+    uint32_t ifindex;
+    struct ip v4, v6; /* IP_NONE: none */
+};
+typedef VEC(struct nat_interface) nat_interface_list; /* sorted by ifindex */
+
+/*
+ * Of every interface: its first global address, as the kernel's masquerading takes it, or the
+ * default route's source where that stands on it; else the node's (`way`, may be NULL: none).
+ * `addresses`: struct link_address. Returns 0 or -ENOMEM.
+ */
+int plan_nat_interfaces(const struct sorted *links, const struct sorted *addresses,
+                        const struct default_sources *defaults, const struct nat_way *way,
+                        nat_interface_list *ret_interfaces);

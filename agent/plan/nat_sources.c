@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Source addresses: of the node's own packets, and of what leaves masqueraded; see nat_hooks.h.
+ *
+ * The kernel's masquerading asks per packet: for IPv4 the first primary address of the interface,
+ * one in the next hop's network first; for IPv6 by RFC 6724. Here one address stands for an
+ * interface and family. The default route's source knows the next hop that most traffic has.
+ */
+#include <linux/rtnetlink.h>
+
+#include "base/macro.h"
+#include "plan/nat_hooks.h"
+#include "plan/nat_parts.h"
+
+static bool is_local(const struct sorted *local_prefixes, const struct ip *ip)
+{
+    struct prefix host = ip_host_prefix(ip);
+    return !local_prefixes || sorted_find(local_prefixes, &host);
+}
+
+static struct ip node_source(const struct route_facts *facts, uint8_t family,
+                             const struct ip *otherwise)
+{
+    const struct ip *primary = nat_primary(facts, family);
+    return primary && is_local(facts->local_prefixes, primary) ? *primary : *otherwise;
+}
+
+struct nat_way plan_nat_way(const struct route_facts *facts, uint32_t ifindex,
+                            const struct default_sources *defaults)
+{
+    return (struct nat_way){
+        .ifindex = ifindex,
+        .v4 = node_source(facts, IP_V4, &defaults->v4),
+        .v6 = node_source(facts, IP_V6, &defaults->v6),
+    };
+}
+
+/* How good an address is as a source; 0: it is none. */
+static int merit(const struct link_address *address, const struct ip *preferred)
+{
+    if (address->scope != RT_SCOPE_UNIVERSE || address->tentative)
+        return 0;
+    if (address->deprecated)
+        return address->secondary ? 1 : 2;
+    if (address->secondary)
+        return 3;
+    return ip_equal(&address->ip, preferred) ? 5 : 4;
+}
+
+/* The best of an interface's addresses of a family; the first of equals. */
+static struct ip source_on(const struct sorted *addresses, uint32_t ifindex,
+                           const struct ip *preferred, uint8_t family, const struct ip *otherwise)
+{
+    const struct link_address key = { .ifindex = ifindex, .ip = { .family = family } };
+    struct ip best = *otherwise;
+    int most = 0;
+    for (size_t i = sorted_lower_bound(addresses, &key); i < addresses->count; i++) {
+        const struct link_address *address = sorted_at(addresses, i);
+        if (address->ifindex != ifindex || address->ip.family != family)
+            break;
+        if (merit(address, preferred) <= most)
+            continue;
+        most = merit(address, preferred);
+        best = address->ip;
+    }
+    return best;
+}
+
+int plan_nat_interfaces(const struct sorted *links, const struct sorted *addresses,
+                        const struct default_sources *defaults, const struct nat_way *way,
+                        nat_interface_list *ret_interfaces)
+{
+    static const struct nat_way none = { 0 };
+    const struct nat_way *node = way ? way : &none;
+    nat_interface_list interfaces = { 0 };
+    int r = vec_reserve(&interfaces, links->count);
+    if (r < 0)
+        return r;
+    sorted_each(const struct link, link, links) {
+        interfaces.items[interfaces.count++] = (struct nat_interface){
+            .ifindex = link->ifindex,
+            .v4 = source_on(addresses, link->ifindex, &defaults->v4, IP_V4, &node->v4),
+            .v6 = source_on(addresses, link->ifindex, &defaults->v6, IP_V6, &node->v6),
+        };
+    }
+    *ret_interfaces = interfaces;
+    return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Service NAT as plain values: what the planner wants, the maps hold, the views print.
+ *
+ * A row holds plain values in a defined order, whatever order the objects came in. What is judged
+ * per packet is not in here: whether a source is in the source ranges (asked first, of the original
+ * destination), whether it is a pod (by services.clusterCIDRs, before anything else: a node's
+ * address inside them is a pod's), and hairpin (the chosen endpoint is the sender).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/protocol.h"
+#include "base/sorted.h"
+#include "base/vec.h"
+#include "bpf/abi.h"
+
+/* Of several kinds on one address and port of one Service, the first counts. */
+enum nat_kind {
+    NAT_CLUSTER_IP,
+    NAT_LOAD_BALANCER, /* before external IPs, so that its source ranges hold */
+    NAT_EXTERNAL_IP,
+    NAT_NODE_PORT,
+};
+
+enum nat_source {
+    NAT_FROM_OUTSIDE,
+    NAT_FROM_POD,
+    NAT_FROM_NODE, /* this node itself */
+    NAT_SOURCE_COUNT,
+};
+
+enum nat_verdict {
+    NAT_FORWARD,
+    NAT_REJECT, /* no usable endpoint anywhere */
+    NAT_DROP,   /* only elsewhere, under policy Local: the sender may have better luck elsewhere */
+};
+
+enum nat_reason { NAT_REASON_NONE, NAT_NO_ENDPOINTS, NAT_NO_LOCAL_ENDPOINTS };
+
+enum nat_set {
+    NAT_CLUSTER_SET, /* ready and near enough by the hints; else all that serve while terminating */
+    NAT_LOCAL_SET,   /* ready on this node; else those here that serve while terminating */
+    NAT_SET_COUNT,
+};
+
+/* "clusterIP", "outside", "forward", "no-local-endpoints": stable words, part of the API. */
+const char *nat_kind_name(enum nat_kind kind);
+const char *nat_source_name(enum nat_source source);
+const char *nat_verdict_name(enum nat_verdict verdict);
+const char *nat_reason_name(enum nat_reason reason);
+
+struct nat_endpoint {
+    struct ip ip;
+    uint16_t port;
+};
+
+int nat_endpoint_cmp(const void *a, const void *b);
+
+typedef VEC(struct nat_endpoint) nat_endpoint_list; /* sorted, no duplicates */
+
+/* One port of the Service in one family. */
+struct nat_port {
+    char *name; /* "" if it has none */
+    enum protocol protocol;
+    uint16_t port, node_port;
+    nat_endpoint_list sets[NAT_SET_COUNT];
+    /* All that serve, in a set or not: UDP flows to them go on, those to others end. */
+    nat_endpoint_list serving;
+};
+
+/* What happens to a new flow from one kind of source. */
+struct nat_outcome {
+    enum nat_verdict verdict;
+    enum nat_reason reason;
+    enum nat_set set; /* where a forwarded flow goes */
+    bool masquerade;  /* its source becomes the node's address */
+};
+
+struct nat_frontend {
+    struct ip address;
+    enum protocol protocol;
+    uint16_t port; /* as in the packet: a node port's own number */
+    enum nat_kind kind;
+    uint32_t port_index; /* of nat_family.ports */
+    struct nat_outcome from[NAT_SOURCE_COUNT];
+};
+
+/* Order by address, protocol, port: no two frontends of the node have the same. */
+int nat_frontend_cmp(const void *a, const void *b);
+
+/* One family of a Service. */
+struct nat_family {
+    uint8_t family;                     /* enum ip_family */
+    uint32_t local_ready;               /* addresses that the health port counts */
+    VEC(struct nat_port) ports;         /* as in the Service */
+    VEC(struct nat_frontend) frontends; /* sorted */
+    /*
+     * The ClusterIPs that are this Service's, sorted: no older Service has them. Ports that no
+     * Service has there are refused, whether or not one of the frontends above is on them.
+     */
+    ip_list cluster_ips;
+    /*
+     * Sources that may use load balancer addresses, sorted; empty: all. `admits_itself`: a packet
+     * whose source is the load balancer address it goes to may, too (a node's own packet).
+     */
+    VEC(struct prefix) source_ranges;
+    bool admits_itself;
+};
+
+/*
+ * One Service that has frontends or ClusterIPs, or that another proxy serves: then it has no
+ * family, and `foreign` names its ClusterIPs, whose packets are not ours. An allocation of its own,
+ * with all that it points to.
+ */
+struct nat_row {
+    char *namespace, *name;
+    uint32_t affinity_seconds;       /* 0: none */
+    uint16_t health_check_node_port; /* 0: none */
+    uint32_t family_count;
+    struct nat_family families[2]; /* IPv4 first */
+    ip_list foreign;               /* sorted; as in cluster_ips no older Service has them */
+};
+
+void nat_row_free(struct nat_row *row);
+int nat_row_cmp(const void *a, const void *b); /* of struct nat_row *const *: namespace, name */
+
+/* What holds for all Services; part of the control map. Lists are sorted, nothing is in two. */
+struct nat_settings {
+    const struct prefix *pod_nets, *service_nets;
+    size_t pod_net_count, service_net_count;
+    uint16_t snat_first, snat_last;
+};
+
+/* A program on an interface: what stands, or shall stand. */
+struct nat_attachment {
+    uint32_t ifindex;
+    char name[16];
+    enum nat_hook hook; /* tells the direction, too */
+};
+
+int nat_attachment_cmp(const void *a, const void *b); /* ifindex, hook */
+
+typedef VEC(struct nat_attachment) nat_attachment_list; /* sorted */

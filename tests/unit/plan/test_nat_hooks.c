@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where NAT is attached: patterns, what can't be served, and svc0's MTU. */
+#include "failing_heap.h"
+#include "linking.h"
+
+struct fixture {
+    struct planning planning;
+    struct sorted links;
+};
+
+static struct fixture begin(void)
+{
+    struct fixture fixture = { .links = SORTED(struct link, link_cmp) };
+    planning_begin(&fixture.planning);
+    put_pattern(&fixture.planning.config->services.uplinks, "eth*");
+    put_pattern(&fixture.planning.config->services.pod_interfaces, "veth*");
+    put_link(&fixture.links, "lo", "")->type = ARPHRD_LOOPBACK;
+    put_link(&fixture.links, "eth0", "");
+    return fixture;
+}
+
+static void done(struct fixture *fixture)
+{
+    planning_done(&fixture->planning);
+    sorted_done(&fixture->links);
+}
+
+#define AUTOFIXTURE CLEANUP(done)
+
+/* "lo:4 eth0:0": interfaces and hooks as planned, then the faults. */
+static char *planned(struct fixture *fixture)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct text out = { 0 };
+    nat_attachment_list wanted = { 0 };
+    assert_int_equal(plan_nat_hooks(&fixture->links, fixture->planning.config, &wanted, &faults),
+                     0);
+    vec_each(const struct nat_attachment, it, &wanted) {
+        assert_true(it == wanted.items || nat_attachment_cmp(it - 1, it) < 0);
+        text_addf(&out, "%s%s:%d", out.length ? " " : "", it->name, it->hook);
+    }
+    vec_each(const struct fault, fault, &faults.list)
+        text_addf(&out, "; %s: %s -> %s", fault->place, fault->message,
+                  fault->remedy ? fault->remedy : "-");
+    vec_done(&wanted);
+    return text_take(&out);
+}
+
+static void assert_planned(struct fixture *fixture, const char *expected)
+{
+    AUTOFREE char *got = planned(fixture);
+    assert_string_equal(got, expected);
+}
+
+#define BASE "lo:4 eth0:0 eth0:1"
+
+static void each_kind_has_its_hooks(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    assert_planned(&fixture, BASE);
+    put_link(&fixture.links, "veth1", "veth")->up = false; /* before it comes up, too */
+    put_link(&fixture.links, "other0", "");
+    assert_planned(&fixture, BASE " veth1:2 veth1:3");
+    struct link *svc0 = put_link(&fixture.links, "svc0", "veth");
+    assert_planned(&fixture, BASE " veth1:2 veth1:3"); /* not ours */
+    strcpy(svc0->alias, "fingerpost");
+    assert_planned(&fixture, BASE " veth1:2 veth1:3 svc0:5");
+    strcpy(svc0->kind, "bridge");
+    assert_planned(&fixture, BASE " veth1:2 veth1:3");
+}
+
+static void a_pattern_is_a_glob(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    put_pattern(&fixture.planning.config->services.pod_interfaces, "cali[0-9]?");
+    put_link(&fixture.links, "cali1a", "veth");
+    put_link(&fixture.links, "calixa", "veth");
+    assert_planned(&fixture, BASE " cali1a:2 cali1a:3");
+}
+
+static void what_everything_matches_is_not_meant(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    put_pattern(&fixture.planning.config->services.pod_interfaces, "[!e]*");
+    strcpy(put_link(&fixture.links, "svc0", "veth")->alias, "fingerpost");
+    put_link(&fixture.links, "svc0p", "veth");
+    put_link(&fixture.links, "x", "veth");
+    assert_planned(&fixture, BASE " svc0:5 x:2 x:3");
+}
+
+static void without_ethernet_it_is_refused(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    put_link(&fixture.links, "eth1", "wireguard")->type = ARPHRD_NONE;
+    put_link(&fixture.links, "vethtun", "tun")->type = ARPHRD_NONE;
+    assert_planned(&fixture,
+                   BASE "; interface eth1: NAT is not attached: it has no Ethernet header "
+                        "(type 65534) -> take it out of the configuration"
+                        "; interface vethtun: NAT is not attached: it has no Ethernet "
+                        "header (type 65534) -> take it out of the configuration");
+}
+
+static void a_ports_master_is_named(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = { "bridge", "bond" };
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        AUTOFIXTURE struct fixture fixture = begin();
+        uint32_t master = put_link(&fixture.links, "up0", kinds[i])->ifindex;
+        put_link(&fixture.links, "eth1", "")->master = master;
+        AUTOFREE char *expected =
+            text_format(BASE "; interface eth1: NAT is not attached: it is a port of %s up0 -> "
+                             "name up0 instead",
+                        kinds[i]);
+        assert_planned(&fixture, expected);
+    }
+}
+
+static void masters_vlans_and_ports_of_a_vrf_are_served(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = { "bridge", "bond", "vlan", "vxlan" };
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        AUTOFIXTURE struct fixture fixture = begin();
+        put_link(&fixture.links, "eth7", kinds[i]);
+        assert_planned(&fixture, BASE " eth7:0 eth7:1");
+    }
+    AUTOFIXTURE struct fixture fixture = begin();
+    uint32_t vrf = put_link(&fixture.links, "red", "vrf")->ifindex;
+    put_link(&fixture.links, "eth7", "")->master = vrf;
+    assert_planned(&fixture, BASE " eth7:0 eth7:1");
+}
+
+static void missing_uplinks_are_told(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    put_pattern(&fixture.planning.config->services.uplinks, "bond0");
+    put_pattern(&fixture.planning.config->services.uplinks, "lo");
+    put_pattern(&fixture.planning.config->services.pod_interfaces, "cali*");
+    assert_planned(&fixture, BASE "; services.uplinks: no interface matches \"bond0\" -> -"
+                                  "; services.uplinks: no interface matches \"lo\" -> -");
+}
+
+static void both_lists_make_an_uplink(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    put_pattern(&fixture.planning.config->services.pod_interfaces, "eth0");
+    assert_planned(&fixture, BASE "; interface eth0: it matches both lists, and is served as an "
+                                  "uplink -> let only one of services.uplinks and "
+                                  "services.podInterfaces match it");
+}
+
+static void svc0_has_the_uplinks_mtu(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    const struct config *config = fixture.planning.config;
+    ((struct link *)sorted_at(&fixture.links, 0))->mtu = 65536;
+    put_link(&fixture.links, "eth1", "")->mtu = 9000;
+    put_link(&fixture.links, "veth1", "veth")->mtu = 9500;
+    put_link(&fixture.links, "eth2", "tun")->type = ARPHRD_NONE;
+    struct link *tun = sorted_at(&fixture.links, 4);
+    tun->mtu = 20000;
+    assert_int_equal(plan_svc0_mtu(&fixture.links, config), 9000);
+    sorted_clear(&fixture.links);
+    assert_int_equal(plan_svc0_mtu(&fixture.links, config), 1500);
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    AUTOFAULTS struct faults faults = { 0 };
+    nat_attachment_list wanted;
+    assert_int_equal(
+        with_heap(0, plan_nat_hooks(&fixture.links, fixture.planning.config, &wanted, &faults)),
+        -ENOMEM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_has_its_hooks),
+        cmocka_unit_test(a_pattern_is_a_glob),
+        cmocka_unit_test(what_everything_matches_is_not_meant),
+        cmocka_unit_test(without_ethernet_it_is_refused),
+        cmocka_unit_test(a_ports_master_is_named),
+        cmocka_unit_test(masters_vlans_and_ports_of_a_vrf_are_served),
+        cmocka_unit_test(missing_uplinks_are_told),
+        cmocka_unit_test(both_lists_make_an_uplink),
+        cmocka_unit_test(svc0_has_the_uplinks_mtu),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
