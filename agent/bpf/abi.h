@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the NAT program and the agent share: maps, keys, values, words.
+ *
+ * Everything is in host byte order but addresses and ports, which stand as on the wire. Addresses
+ * are 16 bytes; IPv4 is mapped (::ffff:a.b.c.d), so that one set of maps serves both families.
+ *
+ * Arrays are written by the agent through a mapping, with plain stores; a 64-bit word is read and
+ * written in one piece, which is all that a reader may rely on. Entries of hash tables may be given
+ * to another key while they are read, so their values carry a check of their key (nat_check()).
+ *
+ * From a packet to an endpoint:
+ *
+ *   frontends[address, port, protocol] -> service, port
+ *   services[service]  -> one word: which bank is in force, and the service's flags
+ *   ports[port * 2 + bank] -> outcomes by kind of frontend and of source; where its two sets lie
+ *   slots[first .. first + count) -> endpoint and generation
+ *   endpoints[endpoint] -> state word, address, port
+ *
+ * A Service switches as a whole: its idle bank is filled, then its word is written. Ids, ports,
+ * slots and endpoints that are no longer referred to are reused after a quarantine only.
+ *
+ * The layout is part of the path below which the maps are pinned: NAT_LAYOUT rises with every
+ * change of this file that an older program could not live with.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#define NAT_LAYOUT 1
+
+/* Id 0 of services, ports and endpoints is nobody's. */
+
+enum {
+    NAT_COUNTER_STRIPES = 8, /* CPUs share the counters of a service by number modulo this */
+    NAT_MAX_POD_NETS = 16,
+    NAT_MAX_SERVICE_NETS = 16,
+    NAT_NAME_MAX = 320, /* "namespace/name" with its final zero */
+};
+
+/* What becomes of a packet. */
+enum nat_act {
+    NAT_ACT_PASS,    /* none of ours: goes on as it came */
+    NAT_ACT_FORWARD, /* to an endpoint, or back from one */
+    NAT_ACT_REJECT,  /* answered by an ICMP port unreachable */
+    NAT_ACT_DROP,
+};
+
+/* Why. Names are nat_cause_name()'s: part of the API. */
+enum nat_cause {
+    NAT_CAUSE_NONE,           /* forwarded, or no address of a service */
+    NAT_CAUSE_NO_ENDPOINTS,   /* reject: none usable anywhere */
+    NAT_CAUSE_NO_LOCAL,       /* drop: policy Local, usable ones only elsewhere */
+    NAT_CAUSE_SOURCE_RANGE,   /* drop: source not in loadBalancerSourceRanges */
+    NAT_CAUSE_UNALLOCATED,    /* drop: in serviceCIDRs, and no Service has it */
+    NAT_CAUSE_UNDEFINED_PORT, /* reject: a ClusterIP of ours without that port */
+    NAT_CAUSE_UNMAPPED_PORT,  /* reject at svc0: a guarded address without that port */
+    NAT_CAUSE_OTHER_PROXY,    /* pass: a ClusterIP that another proxy serves */
+    NAT_CAUSE_SNAT_EXHAUSTED, /* drop: no free source port within the tries */
+    NAT_CAUSE_NO_ROUTE,       /* drop: the kernel has no way to the endpoint or back */
+    NAT_CAUSE_INVALID,        /* drop: TCP that neither opens a flow nor belongs to one */
+    NAT_CAUSE_FRAGMENT,       /* drop: a later fragment whose first one was not seen */
+    NAT_CAUSE_MALFORMED,      /* drop: headers do not fit, on an address of ours */
+    NAT_CAUSE_PROTOCOL,       /* drop: a protocol that this program does not translate */
+    NAT_CAUSE_TTL,            /* answered: hop limit used up on the way to the endpoint */
+    NAT_CAUSE_TOO_BIG,        /* answered: larger than the MTU towards the endpoint */
+    NAT_CAUSE_COUNT,
+};
+
+/* As enum nat_kind in plan/nat_table.h. Of several on one address the planner picks. */
+enum nat_frontend_kind {
+    NAT_FRONTEND_CLUSTER_IP,
+    NAT_FRONTEND_LOAD_BALANCER,
+    NAT_FRONTEND_EXTERNAL_IP,
+    NAT_FRONTEND_NODE_PORT,
+    NAT_FRONTEND_KINDS,
+    /* Of an address alone (port and protocol 0), for ports that no Service has there: */
+    NAT_FRONTEND_REFUSED = NAT_FRONTEND_KINDS, /* a ClusterIP of ours: reject */
+    NAT_FRONTEND_FOREIGN,                      /* a ClusterIP of another proxy: pass */
+};
+
+/* As enum nat_source in plan/nat_table.h: pods by address first, then this node, then the rest. */
+enum nat_origin { NAT_ORIGIN_OUTSIDE, NAT_ORIGIN_POD, NAT_ORIGIN_NODE, NAT_ORIGINS };
+
+enum nat_set_kind { NAT_SET_CLUSTER, NAT_SET_LOCAL, NAT_SETS };
+
+enum { NAT_BANKS = 2 };
+
+struct nat_addr {
+    union {
+        __u8 bytes[16];
+        __be32 words[4];
+        __u64 halves[2];
+    };
+};
+
+/* One direction of a flow, as on the wire. 40 bytes. */
+struct nat_tuple {
+    struct nat_addr src, dst;
+    __be16 sport, dport;
+    __u8 protocol; /* IPPROTO_TCP, IPPROTO_UDP */
+    __u8 zero[3];
+};
+
+/* A check of a key for the values of hash tables: different keys seldom have the same. */
+static inline __attribute__((always_inline)) __u32 nat_check(const struct nat_addr *addr,
+                                                             __u32 rest)
+{
+    return addr->words[0] * 3u ^ addr->words[1] * 5u ^ addr->words[2] * 7u ^ addr->words[3] ^
+           rest * 0x9e3779b1u;
+}
+
+static inline __attribute__((always_inline)) __u32 nat_tuple_check(const struct nat_tuple *tuple)
+{
+    __u32 ports = (__u32)tuple->sport << 16 | tuple->dport;
+    return nat_check(&tuple->src, ports) * 0x85ebca6bu ^ nat_check(&tuple->dst, tuple->protocol);
+}
+
+/* "control", ARRAY of one. Written at start, on reload, and when the kernel's settings change. */
+struct nat_net {
+    struct nat_addr net, mask; /* IPv4 mapped, so a /8 has a mask of 104 bits */
+};
+
+struct nat_control {
+    __u64 filter_half;  /* which half of "filter" is in force: 0 or 1 */
+    __u32 filter_words; /* of one half; a power of two */
+    __u32 svc0_ifindex; /* 0: there is none */
+    __u8 svc0_mac[6];
+    __u16 snat_first; /* source ports for masquerading: first and number, host order */
+    __u32 snat_count;
+    __u32 pod_net_count, service_net_count;
+    /* Least time between two refusals to one source, of IPv4 and IPv6; 0: no limit. */
+    __u32 icmp_interval_ms[2];
+    struct nat_net pod_nets[NAT_MAX_POD_NETS];
+    struct nat_net service_nets[NAT_MAX_SERVICE_NETS];
+};
+
+/*
+ * "filter", ARRAY of __u64, twice control.filter_words: a blocked Bloom filter of
+ *   service addresses         nat_filter_hash(address, 0)
+ *   node ports and endpoints  nat_filter_hash(address, port)
+ * A packet with neither its destination (both ways) nor its source (with port) in here is not ours.
+ * Word nat_filter_word(), in which both bits of nat_filter_bits() are set.
+ */
+static inline __attribute__((always_inline)) __u64 nat_filter_hash(const struct nat_addr *addr,
+                                                                   __be16 port)
+{
+    __u64 h = addr->halves[0] * 0x9e3779b97f4a7c15ull ^ addr->halves[1];
+    h = h << 32 | h >> 32; /* products carry upwards only, and neighbours differ at the top */
+    h = (h ^ port) * 0xd6e8feb86659fd93ull;
+    return h ^ h >> 32;
+}
+
+static inline __attribute__((always_inline)) __u32 nat_filter_word(__u64 hash, __u32 words)
+{
+    return (__u32)(hash >> 12) & (words - 1);
+}
+
+static inline __attribute__((always_inline)) __u64 nat_filter_bits(__u64 hash)
+{
+    return 1ull << (hash & 63) | 1ull << (hash >> 6 & 63);
+}
+
+/* "frontends", HASH. An address alone has port and protocol 0. */
+struct nat_frontend_key {
+    struct nat_addr addr;
+    __be16 port;
+    __u8 protocol;
+    __u8 zero[5];
+};
+
+struct nat_frontend_value {
+    __u32 service, port; /* port: 0 of an address alone */
+    __u8 kind;           /* enum nat_frontend_kind */
+    __u8 zero[3];
+    __u32 check;
+};
+
+static inline __attribute__((always_inline)) __u32
+nat_frontend_check(const struct nat_frontend_key *key)
+{
+    return nat_check(&key->addr, (__u32)key->port << 8 | key->protocol);
+}
+
+/*
+ * "services", ARRAY of __u64 by service id; 0: there is none. The first one, which is nobody's, has
+ * the generation that was given out last.
+ */
+#define NAT_SERVICE_BANK             (1ull << 0)
+#define NAT_SERVICE_USED             (1ull << 1)
+#define NAT_SERVICE_RANGES_V4        (1ull << 2) /* "ranges" decides on IPv4 sources, by bank */
+#define NAT_SERVICE_RANGES_V6        (1ull << 3)
+#define NAT_SERVICE_SELF_V4          (1ull << 4) /* ... and admits a source equal to the destination */
+#define NAT_SERVICE_SELF_V6          (1ull << 5)
+#define NAT_SERVICE_AFFINITY_SHIFT   8  /* 24 bits: ClientIP affinity in seconds; 0: none */
+#define NAT_SERVICE_GENERATION_SHIFT 32 /* rises when the id gets another owner */
+
+/*
+ * "ports", ARRAY by port * 2 + bank: one port of one family of one service. `outcomes` has a
+ * nibble for each kind of frontend and origin: nat_outcome_shift(); in it NAT_OUTCOME_*.
+ */
+struct nat_port_value {
+    __u64 outcomes;
+    __u64 sets[NAT_SETS]; /* first slot << 32 | count */
+    __u64 owner;          /* service << 32 | family (4, 6) << 24 | protocol << 16 | port (host) */
+};
+
+#define NAT_OUTCOME_ACT   0x3u /* 0 FORWARD, 1 REJECT (no endpoints), 2 DROP (none local) */
+#define NAT_OUTCOME_LOCAL 0x4u /* from the local set, else the cluster set */
+#define NAT_OUTCOME_MASQ  0x8u
+
+static inline __attribute__((always_inline)) __u32 nat_outcome_shift(__u32 kind, __u32 origin)
+{
+    return (kind * NAT_ORIGINS + origin) * 4;
+}
+
+/* "slots", ARRAY of __u64: endpoint id << 32 | generation. */
+
+/*
+ * "endpoints", ARRAY by endpoint id: one endpoint of one port. All but `state` is written while
+ * the generation is 0 and stays until the id is free again. Of the first one, which is nobody's,
+ * addr.words[0] is the generation that was given out last.
+ */
+struct nat_endpoint_value {
+    __u64 state; /* NAT_ENDPOINT_* */
+    struct nat_addr addr;
+    __be16 port;
+    __u16 zero;
+    __u32 owner; /* port */
+};
+
+/*
+ * The generation names one life of an endpoint: from when it is first known to serve until it no
+ * longer does. It is never 0 in that time; afterwards UDP flows that carry it are dead.
+ */
+#define NAT_ENDPOINT_GENERATION   0xffffffffull
+#define NAT_ENDPOINT_MEMBER_SHIFT 32           /* + set * 2 + bank: it is in that set of its port */
+#define NAT_ENDPOINT_ON_NODE      (1ull << 40) /* its address is this node's own */
+
+/*
+ * "ranges", LPM_TRIE: sources that may use load balancer addresses. Value: __u32, its prefixlen,
+ * since a short IPv6 prefix may cover what IPv4 is mapped to.
+ */
+struct nat_range_key {
+    __u32 prefixlen; /* 32 + bits of addr */
+    __be32 owner;    /* service << 1 | bank */
+    struct nat_addr addr;
+};
+
+/*
+ * "flows", HASH without preallocation: flows that an endpoint has answered. "flows_new", LRU_HASH:
+ * those that none has yet, so that a flood drives out its like. Both by nat_tuple.
+ *
+ * A flow has two halves, each under the tuple of the packets that it is for. The forward half's
+ * `to` is the packet's tuple after translation, to the endpoint; the reply half's is what the
+ * client gets. The key of one half is the other's `to` reversed, so that each can rebuild the
+ * other. A direct half (a connection straight to an endpoint, under the tuple of its replies) is
+ * alone and changes nothing: it keeps its tuple from being given to another flow.
+ */
+enum nat_half { NAT_HALF_FORWARD = 1, NAT_HALF_REPLY, NAT_HALF_DIRECT };
+
+/* How a translated packet goes on. */
+enum nat_hand {
+    NAT_HAND_STACK, /* as it came: the stack routes it */
+    NAT_HAND_NEIGH, /* sent by the program: routed by bpf_fib_lookup(), past the stack */
+    NAT_HAND_SVC0,  /* received once more on svc0: replies to the node's own packets */
+    NAT_HAND_LO,    /* received once more on lo */
+};
+
+#define NAT_FLOW_FIN      0x01u /* seen in this direction */
+#define NAT_FLOW_RST      0x02u
+#define NAT_FLOW_MASQ     0x04u /* source address translated by the rule */
+#define NAT_FLOW_HAIRPIN  0x08u
+#define NAT_FLOW_AT_EXIT  0x10u /* reply half: translated where it leaves the node */
+#define NAT_FLOW_ANSWERED 0x20u
+#define NAT_FLOW_FIRST    0x40u /* this direction closed first: its end keeps TIME_WAIT */
+#define NAT_FLOW_LAST     0x80u /* and has acknowledged the other's FIN: that end is free */
+
+struct nat_flow {
+    struct nat_tuple to;
+    __u32 service, port; /* ids */
+    __u32 endpoint, generation;
+    __u32 seen_s;   /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
+    __u32 check;    /* nat_tuple_check() of the key; both inverted: of nobody */
+    __u8 half;      /* enum nat_half */
+    __u8 hand;      /* enum nat_hand */
+    __u8 flags;     /* NAT_FLOW_*; only ever gain bits */
+    __u8 origin;    /* enum nat_origin of the client */
+    __u8 mate_hand; /* `hand` of the other half */
+    __u8 zero[3];
+    __u64 packets, bytes; /* of this half; written without lock: good for people */
+};
+
+/*
+ * "affinity", LRU_HASH: where a client was sent last, by each of a port's sets that it used. Every
+ * choice begins a round; one whose round the age has not got to yet was made just now.
+ */
+struct nat_affinity_key {
+    __u32 port;
+    __u32 set; /* enum nat_set_kind */
+    struct nat_addr client;
+};
+
+struct nat_affinity_value {
+    __u64 choice; /* round << 56 | endpoint << 32 | generation */
+    __u64 age;    /* round << 56 | (nat_check(&client, port) & 0xffffff) << 32 | seen, in seconds */
+};
+
+/* "counters", ARRAY by service * NAT_COUNTER_STRIPES + stripe; atomic where CPUs share one. */
+struct nat_counter {
+    __u64 packets, bytes; /* both directions, translated */
+    __u64 flows;          /* new ones */
+    __u64 refused;
+};
+
+/* "refusals", LRU_HASH: how often, and the last packet. Service 0: of none. */
+struct nat_refusal_key {
+    __u32 service;
+    __u32 cause; /* enum nat_cause */
+};
+
+struct nat_refusal_value {
+    __u64 count;
+    __u64 last_ns; /* CLOCK_MONOTONIC */
+    struct nat_tuple last;
+    __u32 ifindex; /* where it was seen */
+    __u32 zero;
+};
+
+/*
+ * "limits", LRU_HASH by nat_addr: __u64, the CLOCK_MONOTONIC nanosecond at which this receiver of
+ * refusals had no credit. See may_answer().
+ */
+
+/* "interfaces", HASH by ifindex: the source address of what leaves there masqueraded. */
+struct nat_interface_value {
+    struct nat_addr v4, v6; /* v4 mapped; zero: none */
+    __u32 check;            /* the ifindex */
+    __u32 zero;
+};
+
+/* "fragments", LRU_HASH: ports of a fragmented packet, from its first fragment. */
+struct nat_fragment_key {
+    struct nat_addr src, dst;
+    __u32 id;      /* as on the wire */
+    __u8 protocol; /* 0 in IPv6 */
+    __u8 zero[3];
+};
+
+struct nat_fragment_value {
+    __be16 sport, dport; /* 0, 0: the first one has not come yet, and all are left to the stack */
+    __u32 check;         /* nat_check(&src, id) */
+    __u8 protocol;
+    __u8 zero[3];
+};
+
+/* "names", HASH by service id, for the agent itself: char[NAT_NAME_MAX], "namespace/name". */
+
+/*
+ * The twin: the same programs with `dry_run` set, for BPF_PROG_TEST_RUN. They change no map and
+ * no packet, ask for the verdict and write it into skb->cb[]. There is none of uplink_out and
+ * pod_out, which judge no requests.
+ *
+ * In:  cb[0] = 0: choose at random; n: the n-th endpoint of the set, from 1.
+ *      cb[1] = NAT_DRY_* flags.
+ * Out: cb[0] = act | cause << 8 | masquerade << 16 | route << 24 (0: found, or only its neighbour
+ *              is not known yet; else the answer of bpf_fib_lookup(), or NAT_ROUTE_NO_SOURCE)
+ *      cb[1] = service, cb[2] = port, cb[3] = endpoint, cb[4] = set << 31 | count
+ */
+#define NAT_ROUTE_NO_SOURCE 255u /* this node has no address to masquerade with on that way */
+#define NAT_DRY_FLOWS       1u   /* look at the flow tables first, as a real packet does */
+
+enum nat_masquerade { NAT_MASQUERADE_NO, NAT_MASQUERADE_YES, NAT_MASQUERADE_HAIRPIN };
+
+/* The programs: where each is attached. */
+enum nat_hook {
+    NAT_HOOK_UPLINK_IN,
+    NAT_HOOK_UPLINK_OUT,
+    NAT_HOOK_POD_IN,  /* ingress of the host's end: what the pod sends */
+    NAT_HOOK_POD_OUT, /* egress of the host's end: what the pod gets */
+    NAT_HOOK_LO_OUT,
+    NAT_HOOK_SVC_OUT,
+    NAT_HOOKS,
+};
+
+_Static_assert(sizeof(struct nat_tuple) == 40, "keys have no holes");
+_Static_assert(sizeof(struct nat_frontend_key) == 24, "keys have no holes");
+_Static_assert(sizeof(struct nat_port_value) == 32, "values have no holes");
+_Static_assert(sizeof(struct nat_endpoint_value) == 32, "values have no holes");
+_Static_assert(sizeof(struct nat_flow) == 88, "values have no holes");

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packets of no flow, where requests are judged: a flow is made and its first packet goes that way,
+ * or the packet is refused, or it is none of ours.
+ */
+#pragma once
+
+#include "bpf/hand.h"
+
+/*
+ * How requests and replies of a flow go on; see the top. `own`: the node's, whose answers end here,
+ * even if its address counts as a pod's.
+ */
+ALWAYS_INLINE void set_hands(struct nat_flow *reply, const struct packet *packet,
+                             const struct verdict *verdict, int own, int rewritten)
+{
+    if (verdict->on_node) {
+        reply->mate_hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_LO : NAT_HAND_STACK;
+        reply->hand = NAT_HAND_STACK;
+        if (own)
+            reply->hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_SVC0 : NAT_HAND_STACK;
+        else
+            reply->flags |= NAT_FLOW_AT_EXIT;
+    } else if (rewritten) {
+        reply->mate_hand = NAT_HAND_NEIGH;
+        reply->hand = NAT_HAND_NEIGH;
+        if (own)
+            reply->hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_SVC0 : NAT_HAND_LO;
+    } else {
+        reply->mate_hand = NAT_HAND_STACK;
+        reply->hand = NAT_HAND_STACK;
+        reply->flags |= NAT_FLOW_AT_EXIT;
+    }
+}
+
+/*
+ * The source address of what leaves masqueraded: that of the way out, which is found as well.
+ * Returns 0 or -cause.
+ */
+SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *packet,
+                                 const struct verdict *verdict, struct way *ret_way,
+                                 struct nat_addr *ret_source)
+{
+    __u32 answer = way_find(skb, packet, &packet->tuple.src, &verdict->addr, ret_way);
+    if (answer)
+        return answer == BPF_FIB_LKUP_RET_FRAG_NEEDED ? -NAT_CAUSE_TOO_BIG : -NAT_CAUSE_NO_ROUTE;
+    __u32 out = ret_way->fib.ifindex;
+    const struct nat_interface_value *value = bpf_map_lookup_elem(&interfaces, &out);
+    if (!value || value->check != out) {
+        out = 0;
+        value = bpf_map_lookup_elem(&interfaces, &out);
+        if (!value)
+            return -NAT_CAUSE_NO_ROUTE;
+    }
+    *ret_source = packet->family == 4 ? value->v4 : value->v6;
+    return ret_source->halves[0] | ret_source->halves[1] ? 0 : -NAT_CAUSE_NO_ROUTE;
+}
+
+/*
+ * Makes both halves of a flow. Returns its hand, with the packet's new tuple; TAKEN if another CPU
+ * has just made it; or -cause.
+ */
+SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
+                         const struct verdict *verdict, struct nat_tuple *ret_to)
+{
+    const struct nat_control *control = control_get();
+    struct scratch *room = scratch_get();
+    if (!control || !room)
+        return -NAT_CAUSE_NO_ROUTE;
+    struct claim *claim = &room->claim;
+    __builtin_memset(claim, 0, sizeof(*claim));
+    /* Who stays on this node keeps its source: the stack delivers, and would not take its own. */
+    int own = is_own(skb, packet);
+    int rewritten = (verdict->masquerade != NAT_MASQUERADE_NO || own) && !verdict->on_node;
+    struct nat_tuple *reply = &claim->reply;
+    reply->src = verdict->addr;
+    reply->sport = verdict->endpoint_port;
+    reply->dst = packet->tuple.src;
+    reply->dport = packet->tuple.sport;
+    reply->protocol = packet->tuple.protocol;
+    room->way_found = rewritten;
+    if (rewritten) {
+        int r = masquerade_source(skb, packet, verdict, &room->way, &reply->dst);
+        if (r < 0)
+            return r;
+        if (verdict->masquerade == NAT_MASQUERADE_NO)
+            reply->dst = packet->tuple.src;
+    }
+
+    tuple_reverse(&packet->tuple, &claim->value.to);
+    claim->value.service = verdict->service;
+    claim->value.port = verdict->port;
+    claim->value.endpoint = verdict->endpoint;
+    claim->value.generation = verdict->generation;
+    claim->value.seen_s = now_s();
+    claim->value.half = NAT_HALF_REPLY;
+    claim->value.origin = verdict->origin;
+    if (verdict->masquerade == NAT_MASQUERADE_YES)
+        claim->value.flags = NAT_FLOW_MASQ;
+    else if (verdict->masquerade == NAT_MASQUERADE_HAIRPIN)
+        claim->value.flags = NAT_FLOW_HAIRPIN;
+    set_hands(&claim->value, packet, verdict, own, rewritten);
+    claim->first = control->snat_first;
+    claim->count = control->snat_count;
+    claim->family = packet->family;
+    claim->keep = !rewritten;
+    claim->sockets = verdict->on_node && packet->tuple.protocol == IPPROTO_TCP;
+    if (!claim_any(skb))
+        return -NAT_CAUSE_SNAT_EXHAUSTED;
+
+    tuple_reverse(reply, ret_to);
+    __u8 hand = claim->value.mate_hand;
+    claim->value.mate_hand = claim->value.hand;
+    claim->value.hand = hand;
+    claim->value.to = *ret_to;
+    claim->value.half = NAT_HALF_FORWARD;
+    claim->value.packets = 1;
+    claim->value.bytes = skb->len;
+    claim->value.check = nat_tuple_check(&packet->tuple);
+    /* If it can't be inserted just now: the reply half is enough to make it of, once answered. */
+    if (flow_insert(&packet->tuple, &claim->value) == -EEXIST) {
+        bpf_map_delete_elem(&flows_new, reply);
+        return TAKEN;
+    }
+    count_flow(verdict->service);
+    return hand;
+}
+
+/* A flow is made, and its first packet goes that way. */
+ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
+                             const struct verdict *verdict)
+{
+    struct scratch *room = scratch_get();
+    if (!room)
+        return SHOT;
+    int r = flow_make(skb, packet, verdict, &room->to);
+    if (r == TAKEN) {
+        int established;
+        const struct nat_flow *flow = flow_find(&packet->tuple, &established);
+        if (!flow || flow->half != NAT_HALF_FORWARD)
+            return SHOT;
+        room->to = flow->to;
+        room->way_found = 0; /* it is the way to another endpoint, maybe */
+        r = flow->hand;
+    }
+    if (r == -NAT_CAUSE_TOO_BIG)
+        return refuse_too_big(skb, packet, verdict->service, &room->way);
+    if (r < 0)
+        return drop(skb, packet, verdict->service, -r);
+    if (r != NAT_HAND_NEIGH || !room->way_found)
+        return forward(skb, packet, &room->to, r, verdict->service);
+    count_packet(skb, verdict->service);
+    return forward_by(skb, packet, &room->to, verdict->service, &room->way);
+}
+
+/*
+ * A connection straight to an endpoint leaves its tuple, so that no flow is given the same; where a
+ * flow has it already, the connection gets another source port.
+ */
+ALWAYS_INLINE int go_direct(struct __sk_buff *skb, struct packet *packet, struct verdict *verdict)
+{
+    struct nat_tuple reply;
+    int established;
+    tuple_reverse(&packet->tuple, &reply);
+    const struct nat_flow *flow = flow_find(&reply, &established);
+    if (flow && flow->half == NAT_HALF_REPLY && flow_is_over(&reply, flow, established)) {
+        flow_forget(&reply);
+        flow = NULL;
+    }
+    if (!flow && flow_keep_direct(&reply) < 0)
+        flow = flow_find(&reply, &established); /* another CPU was first */
+    if (!flow || flow->half != NAT_HALF_REPLY)
+        return NEXT;
+    verdict->addr = packet->tuple.dst;
+    verdict->endpoint_port = packet->tuple.dport;
+    return begin_flow(skb, packet, verdict);
+}
+
+/* What conntrack calls invalid as the first of a connection: it would only leak to an endpoint. */
+ALWAYS_INLINE int opens_nothing(const struct packet *packet)
+{
+    __u8 flags = packet->tcp & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK);
+    if (packet->tuple.protocol != IPPROTO_TCP)
+        return 0;
+    return flags != TCP_SYN && flags != TCP_ACK && flags != (TCP_SYN | TCP_FIN);
+}
+
+ALWAYS_INLINE int is_opening(const struct packet *packet)
+{
+    return packet->tuple.protocol == IPPROTO_UDP ||
+           (packet->tcp & (TCP_SYN | TCP_ACK | TCP_RST | TCP_FIN)) == TCP_SYN;
+}
+
+ALWAYS_INLINE int has_ports(const struct packet *packet)
+{
+    return packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST ||
+           (packet->shape == SHAPE_LATER && packet->tuple.sport);
+}
+
+ALWAYS_INLINE int is_multicast(const struct packet *packet)
+{
+    if (packet->family == 6)
+        return packet->tuple.dst.bytes[0] == 0xff;
+    return packet->tuple.dst.bytes[12] >= 224;
+}
+
+/* A packet of no flow, where requests are judged. */
+SUBPROGRAM int judge(struct __sk_buff *skb, struct packet *packet)
+{
+    const struct nat_control *control = control_get();
+    struct scratch *room = scratch_get();
+    if (!control || !room)
+        return NEXT;
+    struct verdict *verdict = &room->verdict;
+    __builtin_memset(verdict, 0, sizeof(*verdict));
+    verdict->origin = origin_of(skb, control, packet);
+    choose(control, packet, 0, verdict);
+
+    if (verdict->act == NAT_ACT_FORWARD) {
+        if (opens_nothing(packet))
+            return drop(skb, packet, verdict->service, NAT_CAUSE_INVALID);
+        if (verdict->affinity_s)
+            remember(packet, verdict);
+        return begin_flow(skb, packet, verdict);
+    }
+    if (verdict->act == NAT_ACT_REJECT)
+        return refuse_with(skb, packet, verdict->service, verdict->cause, ANSWER_PORT_UNREACHABLE);
+    if (verdict->act == NAT_ACT_DROP)
+        return drop(skb, packet, verdict->service, verdict->cause);
+    if (verdict->cause == NAT_CAUSE_OTHER_PROXY)
+        return NEXT;
+    if (packet->hook == NAT_HOOK_SVC_OUT) {
+        if (is_multicast(packet))
+            return NEXT;
+        return refuse_with(skb, packet, 0, NAT_CAUSE_UNMAPPED_PORT, ANSWER_PORT_UNREACHABLE);
+    }
+    if (packet->hook != NAT_HOOK_LO_OUT && has_ports(packet) && is_opening(packet) &&
+        filter_has(control, &packet->tuple.dst, packet->tuple.dport))
+        return go_direct(skb, packet, verdict);
+    return NEXT;
+}

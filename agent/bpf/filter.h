@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Most packets are none of ours, and are told so for the price of three words read: see "filter" in
+ * abi.h. It may say yes wrongly, never no.
+ */
+#pragma once
+
+#include "bpf/maps.h"
+#include "bpf/parse.h"
+
+ALWAYS_INLINE int filter_has(const struct nat_control *control, const struct nat_addr *addr,
+                             __be16 port)
+{
+    __u32 words = control->filter_words;
+    __u64 hash = nat_filter_hash(addr, port), bits = nat_filter_bits(hash);
+    __u32 index = nat_filter_word(hash, words);
+    if (control->filter_half)
+        index += words;
+    const __u64 *word = bpf_map_lookup_elem(&filter, &index);
+    return word && (*word & bits) == bits;
+}
+
+ALWAYS_INLINE int net_has(const struct nat_net *net, const struct nat_addr *addr)
+{
+    return (addr->halves[0] & net->mask.halves[0]) == net->net.halves[0] &&
+           (addr->halves[1] & net->mask.halves[1]) == net->net.halves[1];
+}
+
+ALWAYS_INLINE int is_pod(const struct nat_control *control, const struct nat_addr *addr)
+{
+    for (__u32 i = 0; i < NAT_MAX_POD_NETS; i++) {
+        if (i >= control->pod_net_count)
+            break;
+        if (net_has(&control->pod_nets[i], addr))
+            return 1;
+    }
+    return 0;
+}
+
+ALWAYS_INLINE int in_service_nets(const struct nat_control *control, const struct nat_addr *addr)
+{
+    for (__u32 i = 0; i < NAT_MAX_SERVICE_NETS; i++) {
+        if (i >= control->service_net_count)
+            break;
+        if (net_has(&control->service_nets[i], addr))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether a packet may be a reply of an endpoint. */
+ALWAYS_INLINE int may_be_reply(const struct nat_control *control, const struct packet *packet)
+{
+    return filter_has(control, &packet->tuple.src, packet->tuple.sport);
+}
+
+/* Whether a packet may be for a service, or straight to an endpoint. */
+ALWAYS_INLINE int may_be_request(const struct nat_control *control, const struct packet *packet)
+{
+    return filter_has(control, &packet->tuple.dst, 0) ||
+           filter_has(control, &packet->tuple.dst, packet->tuple.dport) ||
+           in_service_nets(control, &packet->tuple.dst);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fragments. The first one has the ports, and leaves them in "fragments" for the later ones, which
+ * then are translated as it was. A later one that comes before is left to the stack, and so are all
+ * the others of that packet, the first included: the stack puts them together, if it does
+ * (netfilter's defragmentation), routes them to svc0, and there they come in order. An entry
+ * without ports says that a packet took that way.
+ */
+#pragma once
+
+#include "bpf/filter.h"
+#include "bpf/maps.h"
+
+enum fragment_way {
+    FRAGMENT_GOES, /* with ports, if it has or got them */
+    FRAGMENT_LEFT, /* to the stack */
+    FRAGMENT_LOST, /* at svc0, where nobody waits for the first one */
+};
+
+ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
+                                               const struct nat_fragment_key *key, __u32 check)
+{
+    const struct nat_fragment_value *found = bpf_map_lookup_elem(&fragments, key);
+    if (found && found->check == check && !found->sport && !found->dport &&
+        packet->hook != NAT_HOOK_SVC_OUT)
+        return FRAGMENT_LEFT;
+    struct nat_fragment_value value = {
+        .sport = packet->tuple.sport,
+        .dport = packet->tuple.dport,
+        .protocol = packet->tuple.protocol,
+        .check = check,
+    };
+    bpf_map_update_elem(&fragments, key, &value, BPF_ANY);
+    return FRAGMENT_GOES;
+}
+
+/* The IPv6 id is one pair of addresses' own; later fragments need not say the first's protocol. */
+SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, struct packet *packet)
+{
+    struct nat_fragment_key key = {
+        .src = packet->tuple.src,
+        .dst = packet->tuple.dst,
+        .id = packet->fragment,
+        .protocol = packet->family == 4 ? packet->tuple.protocol : 0,
+    };
+    struct nat_fragment_value none = { .check = nat_check(&key.src, key.id) };
+    if (packet->shape == SHAPE_FIRST)
+        return fragment_first(packet, &key, none.check);
+
+    const struct nat_fragment_value *found = bpf_map_lookup_elem(&fragments, &key);
+    if (found && found->check == none.check && (found->sport || found->dport)) {
+        packet->tuple.sport = found->sport;
+        packet->tuple.dport = found->dport;
+        packet->tuple.protocol = found->protocol;
+        return FRAGMENT_GOES;
+    }
+    if (packet->hook == NAT_HOOK_SVC_OUT)
+        return FRAGMENT_LOST;
+    if (!filter_has(control, &packet->tuple.dst, 0))
+        return FRAGMENT_GOES;
+    bpf_map_update_elem(&fragments, &key, &none, BPF_ANY);
+    return FRAGMENT_LEFT;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a packet goes on: translated, to the stack or past it; or answered, or dropped. Codes that
+ * are no verdict of tc's are for handle() in nat.bpf.c, which answers at its top: frames are small.
+ */
+#pragma once
+
+#include "bpf/count.h"
+#include "bpf/flow.h"
+#include "bpf/reject.h"
+#include "bpf/translate.h"
+#include "bpf/way.h"
+
+enum {
+    NEXT = -1, /* TC_ACT_UNSPEC, TCX_NEXT: whoever else is attached, then the stack */
+    SHOT = 2,  /* TC_ACT_SHOT, TCX_DROP */
+    TAKEN = 100,
+    ANSWER = 256, /* + enum answer: the packet is to be answered, by handle() */
+    UDP_UNANSWERED_S = 30,
+    TCP_UNANSWERED_S = 120,
+};
+
+ALWAYS_INLINE int at_exit(enum nat_hook hook)
+{
+    return hook == NAT_HOOK_UPLINK_OUT || hook == NAT_HOOK_POD_OUT;
+}
+
+/* Made by this node itself, not forwarded. */
+ALWAYS_INLINE int is_own(struct __sk_buff *skb, const struct packet *packet)
+{
+    return (packet->hook == NAT_HOOK_SVC_OUT || packet->hook == NAT_HOOK_LO_OUT) &&
+           skb->ingress_ifindex == 0;
+}
+
+ALWAYS_INLINE const struct nat_control *control_get(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&control, &zero);
+}
+
+ALWAYS_INLINE __u8 origin_of(struct __sk_buff *skb, const struct nat_control *control,
+                             const struct packet *packet)
+{
+    if (is_pod(control, &packet->tuple.src))
+        return NAT_ORIGIN_POD;
+    if (is_own(skb, packet))
+        return NAT_ORIGIN_NODE;
+    return NAT_ORIGIN_OUTSIDE;
+}
+
+ALWAYS_INLINE int drop(struct __sk_buff *skb, const struct packet *packet, __u32 service,
+                       __u32 cause)
+{
+    count_refusal(skb, packet, service, cause);
+    return SHOT;
+}
+
+/* Sends the ICMP error that the packet has become back to where the packet came from. */
+ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *control,
+                              const struct packet *packet)
+{
+    int r = -1;
+    if (packet->hook == NAT_HOOK_LO_OUT)
+        r = way_receive(skb, LO_IFINDEX, NULL);
+    else if (packet->hook == NAT_HOOK_SVC_OUT)
+        r = way_receive(skb, control->svc0_ifindex, control->svc0_mac);
+    else
+        r = (int)bpf_redirect(skb->ifindex, 0);
+    return r < 0 ? SHOT : r;
+}
+
+/* As the kernel: its own sockets are told each time, others as often as the limit allows. */
+ALWAYS_INLINE int answer(struct __sk_buff *skb, const struct nat_control *control,
+                         const struct packet *packet, __u32 kind)
+{
+    if (!is_own(skb, packet) && !may_answer(control, &packet->tuple.src, packet->family))
+        return SHOT;
+    if (answer_with(skb, kind, packet->mtu) < 0)
+        return SHOT;
+    return send_answer(skb, control, packet);
+}
+
+ALWAYS_INLINE int refuse_with(struct __sk_buff *skb, const struct packet *packet, __u32 service,
+                              __u32 cause, __u32 kind)
+{
+    count_refusal(skb, packet, service, cause);
+    return ANSWER + kind;
+}
+
+/* One hop less, as a router does. The header checksum goes up by what the hop went down. */
+ALWAYS_INLINE int hop_taken(struct __sk_buff *skb, __u8 family)
+{
+    if (family == 4) {
+        struct iphdr *ip = packet_at(skb, L3);
+        if (!packet_has(skb, ip + 1))
+            return -1;
+        __u32 check = ip->check;
+        check += bpf_htons(0x0100);
+        ip->check = (__u16)(check + (check >= 0xffff));
+        ip->ttl--;
+    } else {
+        struct ipv6hdr *ip = packet_at(skb, L3);
+        if (!packet_has(skb, ip + 1))
+            return -1;
+        ip->hop_limit--;
+        /* With CHECKSUM_COMPLETE the sum follows; in IPv4 the header's own checksum balances. */
+        bpf_csum_update(skb, (__u16)~bpf_htons(1));
+    }
+    return 0;
+}
+
+ALWAYS_INLINE int refuse_too_big(struct __sk_buff *skb, struct packet *packet, __u32 service,
+                                 const struct way *way)
+{
+    packet->mtu = way->fib.mtu_result;
+    return refuse_with(skb, packet, service, NAT_CAUSE_TOO_BIG, ANSWER_TOO_BIG);
+}
+
+/* Translates, and sends past the stack. */
+SUBPROGRAM int forward_by(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
+                          __u32 service, const struct way *way)
+{
+    int own = is_own(skb, packet);
+    if (way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
+        return refuse_too_big(skb, packet, service, way);
+    if (way->answer)
+        return drop(skb, packet, service, NAT_CAUSE_NO_ROUTE);
+    if (!own && packet->hops <= 1) {
+        return refuse_with(skb, packet, service, NAT_CAUSE_TTL, ANSWER_TIME_EXCEEDED);
+    }
+    if (translate(skb, packet, to) < 0 || (!own && hop_taken(skb, packet->family) < 0))
+        return SHOT;
+    return way_send(way, own);
+}
+
+/* To the stack, or into it by another device. */
+ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *control, __u32 hand)
+{
+    int r;
+    if (hand == NAT_HAND_STACK)
+        return NEXT;
+    if (hand == NAT_HAND_SVC0)
+        r = way_receive(skb, control->svc0_ifindex, control->svc0_mac);
+    else
+        r = way_receive(skb, LO_IFINDEX, NULL);
+    return r < 0 ? SHOT : r;
+}
+
+/* Translates and passes on. */
+SUBPROGRAM int forward(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
+                       __u32 hand, __u32 service)
+{
+    const struct nat_control *control = control_get();
+    if (!control)
+        return SHOT;
+    count_packet(skb, service);
+    /* What nobody took before svc0 can't go back to the stack: it would be routed here again. */
+    if (hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT)) {
+        struct way way;
+        way_find(skb, packet, &to->src, &to->dst, &way);
+        return forward_by(skb, packet, to, service, &way);
+    }
+    if (translate(skb, packet, to) < 0)
+        return SHOT;
+    return pass_on(skb, control, hand);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the two sides of ICMP share: refusing a packet (reject.h) and translating the errors of
+ * others (icmp_error.h). All of it is the slow path, so packets are read by bpf_skb_load_bytes(),
+ * which doesn't care how much of them is linear.
+ *
+ * A packet can be CHECKSUM_PARTIAL: it came from a pod or from this node's own sockets, or was put
+ * together by GRO. Then someone later on fills in its TCP or UDP checksum, also where that packet
+ * has become the quote of an ICMP error meanwhile - or nobody does, where the device looks at the
+ * protocol first. icmp_half() is how an error is right in both cases.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/abi.h"
+
+enum {
+    ICMP_LEN = 8,
+    ICMP_MAX_EXTENSIONS = 4, /* IPv6 extension headers that are walked over */
+    ICMP_CHUNK = 64,
+    ICMP_MAX_SUM = 1280,
+    /* Types of ICMP in IPv4: <linux/icmp.h> needs the C library. 4 and 5: quench and redirect. */
+    ICMP4_UNREACHABLE = 3,
+    ICMP4_TIME_EXCEEDED = 11,
+    ICMP4_PARAMETER = 12,
+    ICMP4_TYPES = 18,
+};
+
+/* What follows an IP header and its extensions. */
+struct icmp_upper {
+    __u32 offset; /* from the start of the frame */
+    __u8 version; /* 4 or 6 */
+    __u8 protocol;
+    __u8 fragment; /* a fragment of something */
+    __u8 later;    /* ... and not the first */
+};
+
+static __always_inline int icmp_upper4(struct __sk_buff *skb, __u32 ip, struct icmp_upper *ret)
+{
+    struct iphdr header;
+
+    if (bpf_skb_load_bytes(skb, ip, &header, sizeof(header)) || header.ihl < 5)
+        return -1;
+    ret->offset = ip + header.ihl * 4;
+    ret->version = 4;
+    ret->protocol = header.protocol;
+    ret->fragment = (header.frag_off & bpf_htons(0x3fff)) != 0;
+    ret->later = (header.frag_off & bpf_htons(0x1fff)) != 0;
+    return 0;
+}
+
+static __always_inline int icmp_upper6(struct __sk_buff *skb, __u32 ip, struct icmp_upper *ret)
+{
+    __u8 next, extension[4];
+
+    if (bpf_skb_load_bytes(skb, ip + __builtin_offsetof(struct ipv6hdr, nexthdr), &next, 1))
+        return -1;
+    ret->offset = ip + sizeof(struct ipv6hdr);
+    ret->version = 6;
+    ret->fragment = 0;
+    ret->later = 0;
+    for (int i = 0; i < ICMP_MAX_EXTENSIONS; i++) {
+        if (next != IPPROTO_HOPOPTS && next != IPPROTO_DSTOPTS && next != IPPROTO_ROUTING &&
+            next != IPPROTO_FRAGMENT)
+            break;
+        if (bpf_skb_load_bytes(skb, ret->offset, extension, sizeof(extension)))
+            return -1;
+        if (next == IPPROTO_FRAGMENT) {
+            ret->fragment = 1;
+            ret->later = extension[2] || extension[3] & 0xf8;
+            ret->offset += 8;
+        } else {
+            ret->offset += (extension[1] + 1) * 8;
+        }
+        next = extension[0];
+        if (ret->later) /* what follows are bytes of the middle */
+            break;
+    }
+    ret->protocol = next;
+    return 0;
+}
+
+/* Where the upper layer of the IP packet at `ip` begins. -1: its headers are not all there. */
+static __noinline int icmp_upper(struct __sk_buff *skb, __u32 ip, struct icmp_upper *ret)
+{
+    __u8 first;
+
+    if (bpf_skb_load_bytes(skb, ip, &first, 1))
+        return -1;
+    if (first >> 4 == 4)
+        return icmp_upper4(skb, ip, ret);
+    if (first >> 4 == 6)
+        return icmp_upper6(skb, ip, ret);
+    return -1;
+}
+
+/* Where the checksum is in the headers of the protocols that carry one over their addresses. */
+static __always_inline __u32 icmp_sum_offset(__u8 protocol)
+{
+    return protocol == IPPROTO_TCP ? 16 : protocol == IPPROTO_UDP ? 6 : 0;
+}
+
+static __always_inline __u16 icmp_fold(__u32 sum)
+{
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (__u16)((sum & 0xffff) + (sum >> 16));
+}
+
+/* One's complement sum of two, as 32 bits. */
+static __always_inline __u32 icmp_add(__u32 a, __u32 b)
+{
+    return (__u32)icmp_fold(a) + icmp_fold(b);
+}
+
+/* A checksum field after what it covers has grown by `change`. */
+static __always_inline __u16 icmp_adjust(__u16 field, __u32 change)
+{
+    return (__u16)~icmp_fold(icmp_add((__u16)~field, change));
+}
+
+/*
+ * The half of a sum, which one's complement arithmetic always has: adding 65535 makes it even.
+ *
+ * Let c be a checksum field and r the sum of what it covers without itself. Completed by the
+ * kernel or a device, covered part and field come to -c, left alone to r + c. So if c is half of
+ * -r, a checksum around both is right whether the inner one is completed or not.
+ */
+static __always_inline __u16 icmp_half(__u32 sum)
+{
+    __u32 folded = icmp_fold(sum);
+
+    return (__u16)((folded & 1 ? folded + 0xffff : folded) / 2);
+}
+
+/*
+ * One if the packet's checksum is to be completed later (CHECKSUM_PARTIAL). The kernel doesn't
+ * tell programs, but bpf_l4_csum_replace() leaves the 16 bits at `field`, whatever they are, alone
+ * then. They are put back.
+ */
+static __noinline int icmp_partial(struct __sk_buff *skb, __u32 field)
+{
+    __u16 before, after;
+
+    if (bpf_skb_load_bytes(skb, field, &before, sizeof(before)) ||
+        bpf_l4_csum_replace(skb, field, 0, 1, sizeof(before)) ||
+        bpf_skb_load_bytes(skb, field, &after, sizeof(after)))
+        return 0;
+    if (before == after)
+        return 1;
+    bpf_skb_store_bytes(skb, field, &before, sizeof(before), 0);
+    return 0;
+}
+
+/* Sum of up to ICMP_MAX_SUM bytes, which need no even number; negative: they are not there. */
+__noinline __s64 icmp_sum(struct __sk_buff *skb, __u32 offset, __u32 length)
+{
+    __s64 sum = 0;
+
+    for (int i = 0; i < ICMP_MAX_SUM / ICMP_CHUNK && length; i++) {
+        __be32 chunk[ICMP_CHUNK / 4] = {};
+        /* From 1 to ICMP_CHUNK, in a way that each kernel's verifier sees. */
+        __u32 size = length < ICMP_CHUNK ? length : ICMP_CHUNK;
+        size = ((size - 1) & (ICMP_CHUNK - 1)) + 1;
+
+        if (bpf_skb_load_bytes(skb, offset, chunk, size))
+            return -1;
+        sum = bpf_csum_diff(NULL, 0, chunk, sizeof(chunk), (__u32)sum);
+        if (sum < 0)
+            return -1;
+        offset += size;
+        length -= size;
+    }
+    return length ? -1 : sum;
+}

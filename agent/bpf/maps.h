@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The maps; what is in them is abi.h's to say. Sizes here are the defaults of services.maps: the
+ * agent sets others before it loads the programs, and pins what it made.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/abi.h"
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct nat_control);
+} control SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 131072);
+    __type(key, __u32);
+    __type(value, __u64);
+} filter SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 262144);
+    __type(key, struct nat_frontend_key);
+    __type(value, struct nat_frontend_value);
+} frontends SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 65536);
+    __type(key, __u32);
+    __type(value, __u64);
+} services SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 262144);
+    __type(key, __u32);
+    __type(value, struct nat_port_value);
+} ports SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1048576);
+    __type(key, __u32);
+    __type(value, __u64);
+} slots SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 262144);
+    __type(key, __u32);
+    __type(value, struct nat_endpoint_value);
+} endpoints SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LPM_TRIE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 262144);
+    __type(key, struct nat_range_key);
+    __type(value, __u32);
+} ranges SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 524288);
+    __type(key, struct nat_tuple);
+    __type(value, struct nat_flow);
+} flows SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 65536);
+    __type(key, struct nat_tuple);
+    __type(value, struct nat_flow);
+} flows_new SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 65536);
+    __type(key, struct nat_affinity_key);
+    __type(value, struct nat_affinity_value);
+} affinity SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 65536 * NAT_COUNTER_STRIPES);
+    __type(key, __u32);
+    __type(value, struct nat_counter);
+} counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 8192);
+    __type(key, struct nat_refusal_key);
+    __type(value, struct nat_refusal_value);
+} refusals SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 8192);
+    __type(key, struct nat_addr);
+    __type(value, __u64);
+} limits SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 8192);
+    __type(key, __u32);
+    __type(value, struct nat_interface_value);
+} interfaces SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 8192);
+    __type(key, struct nat_fragment_key);
+    __type(value, struct nat_fragment_value);
+} fragments SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 65536);
+    __type(key, __u32);
+    __type(value, char[NAT_NAME_MAX]);
+} names SEC(".maps");
+
+/*
+ * bpf_map_update_elem(), 0 or negative. Before Linux 6.4 (d7ba4cc900bf) the kernel's own functions
+ * return an int, whose sign the 64-bit register does not have: as the long that the helper is
+ * declared to return, an error is a positive number.
+ */
+static __always_inline int map_put(void *map, const void *key, const void *value, __u64 flags)
+{
+    return (int)bpf_map_update_elem(map, key, value, flags);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a packet to a tuple. Ethernet only (the agent attaches to nothing else), without a VLAN tag:
+ * a tagged packet belongs to the VLAN's own device.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/abi.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+/* Kept out of line: six programs share the text, and frames end before the next begins. */
+#define SUBPROGRAM    static __attribute__((noinline))
+
+enum {
+    L3 = ETH_HLEN,
+    HEADERS_MAX = ETH_HLEN + 60 + 20, /* IPv4 with options, TCP without */
+    L4_OFFSET_MAX = 512,              /* beyond that much of IPv6 options we do not look */
+    EXTENSIONS_MAX = 4,
+};
+
+enum {
+    TCP_FIN = 0x01,
+    TCP_SYN = 0x02,
+    TCP_RST = 0x04,
+    TCP_ACK = 0x10,
+};
+
+enum shape {
+    SHAPE_NONE,  /* no IP, or headers beyond what we look at: not ours */
+    SHAPE_PORTS, /* TCP or UDP, whole */
+    SHAPE_FIRST, /* the same, a first fragment */
+    SHAPE_LATER, /* a later fragment: no ports */
+    SHAPE_ICMP,
+    SHAPE_OTHER, /* another protocol */
+    SHAPE_BAD,   /* cut short */
+};
+
+struct packet {
+    struct nat_tuple tuple; /* ports 0 where there are none */
+    __u32 l4;               /* offset of the transport header */
+    __u32 fragment;         /* identification, as on the wire */
+    __u8 family;            /* 4, 6 */
+    __u8 shape;
+    __u8 tcp;     /* TCP_* */
+    __u8 hops;    /* TTL or hop limit */
+    __u8 hook;    /* enum nat_hook: where it is seen */
+    __u8 l4_size; /* of the transport header, of TCP with options */
+    __u8 zero[2];
+    __u32 mtu; /* of the way that it is too big for */
+};
+
+ALWAYS_INLINE void addr_from_v4(struct nat_addr *addr, __be32 v4)
+{
+    addr->words[0] = 0;
+    addr->words[1] = 0;
+    addr->words[2] = bpf_htonl(0xffff);
+    addr->words[3] = v4;
+}
+
+ALWAYS_INLINE int addr_equal(const struct nat_addr *a, const struct nat_addr *b)
+{
+    return a->halves[0] == b->halves[0] && a->halves[1] == b->halves[1];
+}
+
+ALWAYS_INLINE void *packet_at(struct __sk_buff *skb, __u32 offset)
+{
+    return (void *)(long)skb->data + offset;
+}
+
+ALWAYS_INLINE int packet_has(struct __sk_buff *skb, const void *end)
+{
+    return end <= (void *)(long)skb->data_end;
+}
+
+/* Where the transport header is, in a form whose bounds each kernel's verifier sees. */
+ALWAYS_INLINE void *packet_l4(struct __sk_buff *skb, __u32 l4)
+{
+    barrier_var(l4);
+    return packet_at(skb, l4 & (2 * L4_OFFSET_MAX - 1));
+}
+
+/* Makes the first `bytes` bytes directly readable. All pointers into the packet are void then. */
+ALWAYS_INLINE void packet_pull(struct __sk_buff *skb, __u32 bytes)
+{
+    if (bytes > skb->len)
+        bytes = skb->len;
+    if ((void *)(long)skb->data + bytes > (void *)(long)skb->data_end)
+        bpf_skb_pull_data(skb, bytes);
+}
+
+ALWAYS_INLINE void parse_ports(struct __sk_buff *skb, struct packet *packet)
+{
+    __u32 l4 = packet->l4;
+    if (l4 > L4_OFFSET_MAX) {
+        packet->shape = SHAPE_NONE;
+        return;
+    }
+    const struct udphdr *ports = packet_l4(skb, l4);
+    if (!packet_has(skb, ports + 1)) {
+        packet->shape = SHAPE_BAD;
+        return;
+    }
+    packet->tuple.sport = ports->source;
+    packet->tuple.dport = ports->dest;
+    packet->l4_size = sizeof(*ports);
+    if (packet->tuple.protocol != IPPROTO_TCP)
+        return;
+    const __u8 *tcp = packet_l4(skb, l4);
+    if (!packet_has(skb, tcp + sizeof(struct tcphdr))) {
+        packet->shape = SHAPE_BAD;
+        return;
+    }
+    packet->tcp = tcp[13];
+    packet->l4_size = tcp[12] >> 4 << 2;
+}
+
+ALWAYS_INLINE void parse_protocol(struct packet *packet, __u8 protocol)
+{
+    packet->tuple.protocol = protocol;
+    if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
+        packet->shape = SHAPE_ICMP;
+    else if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP)
+        packet->shape = SHAPE_OTHER;
+}
+
+ALWAYS_INLINE void parse_v4(struct __sk_buff *skb, struct packet *packet)
+{
+    const struct iphdr *ip = packet_at(skb, L3);
+    if (!packet_has(skb, ip + 1) || ip->version != 4 || ip->ihl < 5)
+        return;
+    packet->family = 4;
+    packet->hops = ip->ttl;
+    packet->l4 = L3 + ip->ihl * 4u;
+    packet->shape = SHAPE_PORTS;
+    addr_from_v4(&packet->tuple.src, ip->saddr);
+    addr_from_v4(&packet->tuple.dst, ip->daddr);
+    parse_protocol(packet, ip->protocol);
+    if (ip->frag_off & bpf_htons(0x3fff)) {
+        packet->fragment = ip->id;
+        if (ip->frag_off & bpf_htons(0x1fff))
+            packet->shape = SHAPE_LATER;
+        else if (packet->shape == SHAPE_PORTS)
+            packet->shape = SHAPE_FIRST;
+    }
+}
+
+/* Bounded walk over extension headers; what is longer is not ours. */
+ALWAYS_INLINE void walk_extensions(struct __sk_buff *skb, struct packet *packet, __u8 next)
+{
+    struct {
+        __u8 next, length;
+        __be16 offset; /* of a fragment header: offset and flags */
+        __be32 id;
+    } header;
+#pragma unroll
+    for (int i = 0; i <= EXTENSIONS_MAX; i++) {
+        if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
+            next != IPPROTO_FRAGMENT) {
+            packet->tuple.protocol = next;
+            return;
+        }
+        if (bpf_skb_load_bytes(skb, packet->l4, &header, sizeof(header)) < 0) {
+            packet->shape = SHAPE_BAD;
+            return;
+        }
+        if (next == IPPROTO_FRAGMENT) {
+            packet->fragment = header.id;
+            packet->l4 += 8;
+            packet->shape = header.offset & bpf_htons(0xfff8) ? SHAPE_LATER : SHAPE_FIRST;
+            if (!(header.offset & bpf_htons(0xfff9)))
+                packet->shape = SHAPE_PORTS; /* RFC 6946: an atomic fragment is a whole packet */
+        } else {
+            packet->l4 += (header.length + 1u) * 8;
+        }
+        next = header.next;
+        if (packet->shape == SHAPE_LATER) {
+            packet->tuple.protocol = next;
+            return;
+        }
+    }
+    packet->shape = SHAPE_NONE;
+}
+
+ALWAYS_INLINE void parse_v6(struct __sk_buff *skb, struct packet *packet)
+{
+    const struct ipv6hdr *ip = packet_at(skb, L3);
+    if (!packet_has(skb, ip + 1) || ip->version != 6)
+        return;
+    packet->family = 6;
+    packet->hops = ip->hop_limit;
+    packet->l4 = L3 + sizeof(*ip);
+    packet->shape = SHAPE_PORTS;
+    __builtin_memcpy(&packet->tuple.src, &ip->saddr, sizeof(struct nat_addr));
+    __builtin_memcpy(&packet->tuple.dst, &ip->daddr, sizeof(struct nat_addr));
+    __u8 next = ip->nexthdr;
+    if (next != IPPROTO_TCP && next != IPPROTO_UDP && next != IPPROTO_ICMPV6) {
+        walk_extensions(skb, packet, next);
+        next = packet->tuple.protocol;
+    }
+    if (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST) {
+        __u8 shape = packet->shape;
+        parse_protocol(packet, next);
+        if (packet->shape == SHAPE_ICMP && shape == SHAPE_FIRST)
+            packet->shape = SHAPE_OTHER;
+    }
+}
+
+ALWAYS_INLINE void parse(struct __sk_buff *skb, enum nat_hook hook, struct packet *packet)
+{
+    __builtin_memset(packet, 0, sizeof(*packet));
+    packet->hook = hook;
+    if (skb->vlan_present)
+        return;
+    packet_pull(skb, HEADERS_MAX);
+    if (skb->protocol == bpf_htons(ETH_P_IP))
+        parse_v4(skb, packet);
+    else if (skb->protocol == bpf_htons(ETH_P_IPV6))
+        parse_v6(skb, packet);
+    if (packet->shape != SHAPE_PORTS && packet->shape != SHAPE_FIRST)
+        return;
+    if (packet->l4 + sizeof(struct tcphdr) > HEADERS_MAX && packet->l4 <= L4_OFFSET_MAX)
+        packet_pull(skb, packet->l4 + sizeof(struct tcphdr));
+    parse_ports(skb, packet);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The twin: judges as the real one does, and tells instead of doing. See "The twin" in abi.h.
+ */
+#pragma once
+
+#include "bpf/begin.h"
+#include "bpf/follow.h"
+
+/* What the twin has to say. */
+SUBPROGRAM int tell(struct __sk_buff *skb, struct packet *packet)
+{
+    const struct nat_control *control = control_get();
+    struct verdict verdict = {};
+    struct way way;
+    struct nat_addr source;
+    __u32 pick = skb->cb[0], flags = skb->cb[1], masquerade, route = 0;
+    int established;
+    if (!control)
+        return NEXT;
+    verdict.origin = origin_of(skb, control, packet);
+    const struct nat_flow *flow =
+        flags & NAT_DRY_FLOWS ? flow_find(&packet->tuple, &established) : NULL;
+    if (flow && flow->half == NAT_HALF_FORWARD && !is_outdated(packet, flow, established)) {
+        verdict.act = NAT_ACT_FORWARD;
+        verdict.service = flow->service;
+        verdict.port = flow->port;
+        verdict.endpoint = flow->endpoint;
+        verdict.addr = flow->to.dst;
+        verdict.masquerade = flow->flags & NAT_FLOW_MASQ      ? NAT_MASQUERADE_YES
+                             : flow->flags & NAT_FLOW_HAIRPIN ? NAT_MASQUERADE_HAIRPIN
+                                                              : NAT_MASQUERADE_NO;
+    } else {
+        choose(control, packet, pick, &verdict);
+        if (verdict.act == NAT_ACT_PASS && verdict.cause == NAT_CAUSE_NONE &&
+            packet->hook == NAT_HOOK_SVC_OUT)
+            refuse(&verdict, NAT_ACT_REJECT, NAT_CAUSE_UNMAPPED_PORT);
+    }
+    masquerade = verdict.masquerade;
+    if (verdict.act == NAT_ACT_FORWARD && !verdict.on_node) {
+        route = way_find(skb, packet, &packet->tuple.src, &verdict.addr, &way);
+        if (route == BPF_FIB_LKUP_RET_FRAG_NEEDED)
+            route = 0;
+        if (!route && masquerade && verdict.count &&
+            masquerade_source(skb, packet, &verdict, &way, &source) < 0)
+            route = NAT_ROUTE_NO_SOURCE;
+    }
+    skb->cb[0] = verdict.act | (__u32)verdict.cause << 8 | masquerade << 16 | route << 24;
+    skb->cb[1] = verdict.service;
+    skb->cb[2] = verdict.port;
+    skb->cb[3] = verdict.endpoint;
+    skb->cb[4] = (__u32)verdict.set << 31 | verdict.count;
+    return NEXT;
+}

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two CPUs at once: what one is about to do, the other does not undo. Where the moment is only
+nanoseconds long, a timer interrupts both all the time, so that one stops in it while the other goes
+on."""
+
+import ctypes
+import mmap
+import os
+import struct
+import time
+from contextlib import contextmanager
+
+import abi
+import pytest
+from abi import Tuple
+from bpf import REDIRECT, SHOT
+from maps import now_s, tuple_of
+from packets import frame
+from test_flows import begin, reply_to, web
+from test_verdicts import POD1, POD2, VIP, ends, first
+
+TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
+INTERRUPT_NS = 10_000
+ROUNDS = 1000
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextmanager
+def interrupts():
+    """This process is interrupted all the time: a software event, cpu-clock. Where the kernel has
+    no such events, moments are met by luck only."""
+    attributes = struct.pack("IIQQ", 1, 64, 0, INTERRUPT_NS).ljust(64, b"\0")
+    event = libc.syscall(PERF_EVENT_OPEN, attributes, 0, -1, -1, 0)
+    try:
+        yield
+    finally:
+        if event >= 0:
+            os.close(event)
+
+
+@contextmanager
+def on_cpu(cpu):
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, [cpu])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def beside(cpu, function, *arguments):
+    """Calls it in a process of its own on that CPU; has to end well."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.sched_setaffinity(0, [cpu])
+            function(*arguments)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    yield
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def ports(packet):
+    return struct.unpack(">HH", packet[34:38])
+
+
+def at_once(*runs):
+    """Carries out two lists of runs, the n-th ones at the same time on two CPUs. Returns for each
+    the (source, destination) ports of the packets."""
+    count = len(runs[0])
+    shared = memoryview(mmap.mmap(-1, 8 * count + 8)).cast("I")
+    cpus = sorted(os.sched_getaffinity(0))
+
+    def carry_out(which):
+        try:
+            with interrupts():
+                for number, run in enumerate(runs[which]):
+                    shared[which] = number + 1
+                    while shared[1 - which] <= number:
+                        pass
+                    source, destination = ports(run().packet)
+                    shared[2 + 2 * number + which] = source << 16 | destination
+        finally:
+            shared[which] = count  # nobody waits for it any more
+
+    with beside(cpus[1], carry_out, 1), on_cpu(cpus[0]):
+        carry_out(0)
+    return [[(word >> 16, word & 0xFFFF) for word in shared[2 + which :: 2]] for which in range(2)]
+
+
+def clients(count):
+    """Addresses of pods and ports, none of them used before."""
+    for number in range(count):
+        yield f"10.244.7.{number % 250 + 1}", 20000 + number // 250
+
+
+def half_open(nat):
+    """(first datagram, answer to it, port of the endpoint) of many flows that no one has answered."""
+    nat.service(VIP[4], 80, [(POD2[4], 8000 + number) for number in range(50)], protocol=abi.UDP)
+    for source, sport in clients(ROUNDS):
+        packet = frame("pod_in", source, sport, VIP[4], 80, abi.UDP)
+        went = nat.send("pod_in", packet).packet
+        yield bytes(packet), bytes(reply_to("pod_out", went, abi.UDP)), ends(went)[3]
+
+
+@TWO
+def test_a_datagram_meets_the_first_answer(nat):
+    """While the flow is being moved to the living it is found, and the datagram goes where the
+    first one went."""
+    flows = list(half_open(nat))
+    pod = nat.world.index["pod1"]
+    answers = [nat.live["pod_out"].prepare(answer, pod) for _, answer, _ in flows]
+    again = [nat.live["pod_in"].prepare(packet, pod) for packet, _, _ in flows]
+    answered, went = at_once(answers, again)
+    assert {source for source, _ in answered} == {80}
+    assert [pair for flow, pair in zip(flows, went) if pair[1] != flow[2]] == []
+
+
+@TWO
+def test_two_answers_at_once(nat):
+    """Both get the service's address."""
+    flows = list(half_open(nat))
+    runs = [[nat.live["pod_out"].prepare(answer, nat.world.index["pod1"]) for _, answer, _ in flows]
+            for _ in range(2)]
+    assert [pair for pairs in at_once(*runs) for pair in pairs if pair[0] != 80] == []
+
+
+@TWO
+def test_two_datagrams_to_an_endpoint_that_left(nat):
+    """Both make the flow anew, and neither takes the other's for the old one: both are answered."""
+    service = nat.service(VIP[4], 80, [(POD2[4], 7000)], protocol=abi.UDP)
+    packets = [frame("pod_in", source, sport, VIP[4], 80, abi.UDP)
+               for source, sport in clients(ROUNDS)]
+    for packet in packets:
+        nat.live["pod_in"].run(bytes(packet), nat.world.index["pod1"])
+    service.update(cluster=[(POD2[4], 8000 + number) for number in range(50)])
+    runs = [[nat.live["pod_in"].prepare(bytes(packet), nat.world.index["pod1"]) for packet in packets]
+            for _ in range(2)]
+    for went in at_once(*runs):
+        for packet, (source, destination) in zip(packets, went):
+            answer = Tuple.of(POD2[4], destination, ends(packet)[0], source, abi.UDP)
+            assert destination >= 8000 and nat.flow(answer)[1].to == tuple_of(packet).reversed()
+
+
+def test_an_answer_while_another_moves_the_flow(nat, family):
+    """The forward half is among the living already, and its client has closed."""
+    web(nat, family, abi.TCP, POD1)
+    sent, result = begin(nat, "outside", family, abi.TCP)
+    half = nat.flow(tuple_of(sent))[1]
+    half.flags |= abi.FLOW_FIN | abi.FLOW_ANSWERED
+    nat.maps["flows"][tuple_of(sent)] = half
+    answer = nat.send("pod_in", reply_to("pod_in", result.packet, abi.TCP))
+    assert ends(answer.packet)[:2] == (VIP[family], 80)
+    assert nat.maps["flows"][tuple_of(sent)].flags & abi.FLOW_FIN
+
+
+def test_a_claim_under_way_is_not_taken(nat, family):
+    """Another CPU has just claimed the only tuple, and not yet made the other half."""
+    nat.control.snat_count = 1
+    nat.write_control()
+    web(nat, family, abi.TCP, POD1)
+    sent, result = begin(nat, "outside", family, abi.TCP)
+    del nat.maps["flows_new"][tuple_of(sent)]
+    hook, other, _ = first("outside", family, abi.TCP, VIP, sport=40001)
+    nat.change_flow(tuple_of(result.packet).reversed(), seen_s=now_s() + 60)
+    assert nat.send(hook, other).verdict == SHOT
+    nat.change_flow(tuple_of(result.packet).reversed(), seen_s=now_s() - 4)
+    assert nat.send(hook, other).verdict == REDIRECT
+
+
+RUNS = 60_000
+SWITCH_NS = 500_000
+PLACES = 64  # of endpoints and slots: each rests while the others have their turn
+
+
+def switch(nat, service, until):
+    """A Service's only endpoint is replaced all the time, as the agent does it: the idle bank, the
+    word, then the end of the old one."""
+    memory = {name: memoryview(mmap.mmap(nat.maps[name].fd, size)).cast("Q") for name, size in (
+        ("services", 8 * (service.id + 1)), ("ports", 64 * (service.port + 1)),
+        ("slots", 8 * PLACES), ("endpoints", 32 * (PLACES + 1)))}
+    services, ports, slots, endpoints = memory.values()
+    word, place, generation, parent = services[service.id], 0, 1000, os.getppid()
+    while until[0] == 0 and os.getppid() == parent:
+        before, place, generation = place, (place + 1) % PLACES, generation + 1
+        endpoints[4 * (place + 1)] = generation
+        slots[place] = (place + 1) << 32 | generation
+        word ^= abi.SERVICE_BANK
+        ports[4 * (service.port * 2 + (word & 1)) + 1] = place << 32 | 1
+        services[service.id] = word
+        endpoints[4 * (before + 1)] = 0
+        last = time.monotonic_ns()
+        while time.monotonic_ns() < last + SWITCH_NS:
+            pass
+
+
+@TWO
+def test_a_service_that_switches_meanwhile(nat):
+    """Who has just read the old word, and finds all its endpoints gone, reads again."""
+    service = nat.service(VIP[4], 80, [(POD2[4], 8000 + number) for number in range(PLACES)])
+    service.update()
+    cpus = sorted(os.sched_getaffinity(0))
+    ended = memoryview(mmap.mmap(-1, 4)).cast("I")
+    packet = bytes(frame("pod_in", POD1[4], 40000, VIP[4], 80))
+    run = nat.live["pod_in"].prepare(packet, nat.world.index["pod1"])
+    refused = 0
+    with beside(cpus[1], switch, nat, service, ended), on_cpu(cpus[0]), interrupts():
+        for _ in range(RUNS):
+            refused += run().verdict == REDIRECT
+        ended[0] = 1
+    assert refused == 0, nat.refusals()
