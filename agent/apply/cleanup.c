@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Removal of what is ours; see cleanup.h. Announcements go before the guards behind them. */
+/*
+ * Removal of what is ours; see cleanup.h. Announcements go before the guards behind them, and
+ * routes to svc0 before svc0.
+ */
 #include "apply/cleanup.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "apply/kernel.h"
+#include "apply/nat/hooks.h"
+#include "apply/nat/svc0.h"
 #include "base/cleanup.h"
 
 typedef VEC(struct route_op) route_op_list;
@@ -98,5 +105,29 @@ int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
     if (r < 0)
         return r;
     *ret_counts = counts;
+    return faults_none(faults) ? 0 : -EIO;
+}
+
+/* A folder elsewhere holds no pins of ours: its files are somebody's. */
+static bool holds_pins(const char *folder)
+{
+    struct statfs status;
+    return statfs(folder, &status) == 0 && status.f_type == BPF_FS_MAGIC;
+}
+
+/* Takes a number of things that went, or the error that kept them. */
+static uint32_t removed(int r, const char *place, struct faults *faults)
+{
+    if (r < 0)
+        faults_add(faults, place, NULL, "it can't be removed: %s", strerror(-r));
+    return r < 0 ? 0 : (uint32_t)r;
+}
+
+int cleanup_nat(const char *pins, struct cleanup_counts *counts, struct faults *faults)
+{
+    const bool pinned = holds_pins(pins);
+    counts->programs += removed(nat_hooks_remove_all(pins), "NAT's programs", faults);
+    counts->svc0 |= removed(svc0_remove(), "interface svc0", faults) > 0;
+    counts->pins += pinned ? removed(nat_plane_unpin(pins), pins, faults) : 0;
     return faults_none(faults) ? 0 : -EIO;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Takes what is ours out of the kernel, without objects, plan or daemon: `agentctl cleanup`, and
- * the dead-man. Only protocol numbers decide, so that it works after a crash and for what another
- * version wrote. Doing it twice does nothing the second time.
+ * the dead-man. Only protocol numbers decide (of NAT: pins, names and aliases), so that it works
+ * after a crash and for what another version wrote. Doing it twice does nothing the second time.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fault.h"
@@ -16,7 +17,9 @@ enum cleanup_scope {
 };
 
 struct cleanup_counts {
-    uint32_t routes, rules; /* that were removed */
+    uint32_t routes, rules;  /* that were removed */
+    uint32_t programs, pins; /* of service NAT: detached; maps and others */
+    bool svc0;
 };
 
 /*
@@ -25,3 +28,10 @@ struct cleanup_counts {
  */
 int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
                    struct cleanup_counts *ret_counts, struct faults *faults);
+
+/*
+ * What service NAT has left: programs on interfaces, svc0, and all that is pinned below `pins`
+ * (paths.bpf). Adds to `counts`. Returns 0, or -EIO if something could not be removed, each a
+ * fault.
+ */
+int cleanup_nat(const char *pins, struct cleanup_counts *counts, struct faults *faults);

@@ -28,12 +28,6 @@ bool route_is_mirrored(const struct route *route, uint32_t export_table)
            (route->table == ROUTE_TABLE_MAIN && route->protocol == ROUTE_PROTOCOL_GUARD);
 }
 
-bool rule_is_mirrored(const struct rule *rule, uint32_t export_table)
-{
-    return rule->protocol == ROUTE_PROTOCOL_GUARD || rule->table == export_table ||
-           rule->table == ROUTE_TABLE_GUARD;
-}
-
 bool route_forwards(const struct route *route)
 {
     return route->type != RTN_BLACKHOLE && route->type != RTN_UNREACHABLE &&
@@ -89,6 +83,7 @@ bool decode_route(const struct nlmsghdr *message, struct route *ret_route)
         { RTA_TABLE, sizeof(uint32_t) },
         { RTA_PRIORITY, sizeof(uint32_t) },
         { RTA_OIF, sizeof(uint32_t) },
+        { RTA_PREFSRC, (uint16_t)ip_size(&prefix.ip) },
     };
     const struct nlattr *attributes[RTA_TABLE + 1];
     nl_parse(message, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, RTA_TABLE);
@@ -105,6 +100,8 @@ bool decode_route(const struct nlmsghdr *message, struct route *ret_route)
     };
     if (route_forwards(&route))
         route.ifindex = get_u32(attributes[RTA_OIF], 0);
+    if (attributes[RTA_PREFSRC])
+        route.source = get_ip(prefix.ip.family, attributes[RTA_PREFSRC]);
     *ret_route = route;
     return true;
 }

@@ -15,7 +15,6 @@
 
 /* True if the mirror holds such routes. */
 bool route_is_mirrored(const struct route *route, uint32_t export_table);
-bool rule_is_mirrored(const struct rule *rule, uint32_t export_table);
 
 /* True if packets can leave by the route, so that the kernel may drop it without a word. */
 bool route_forwards(const struct route *route);

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "apply/decode.h"
+#include "apply/links.h"
 #include "base/ip.h"
 #include "base/macro.h"
 #include "base/vec.h"
@@ -111,7 +112,7 @@ static int on_rule(const struct nlmsghdr *row, void *context)
 {
     struct dump *dump = context;
     struct rule rule;
-    if (!decode_rule(row, &rule) || !rule_is_mirrored(&rule, dump->export_table))
+    if (!decode_rule(row, &rule) || rule_is_standard(&rule))
         return 0;
     return add_row(dump, &rule);
 }
@@ -129,30 +130,53 @@ int dump_rules(struct nl_socket *socket, uint32_t export_table, struct sorted *r
     return finish(r, &dump, ret_rules);
 }
 
+struct address_dump {
+    struct dump prefixes, addresses;
+};
+
 static int on_address(const struct nlmsghdr *row, void *context)
 {
-    struct dump *dump = context;
+    struct address_dump *dump = context;
     struct prefix host, network;
-    if (!decode_address(row, &host, &network))
+    struct link_address address;
+    if (!decode_address(row, &host, &network) || !decode_link_address(row, &address))
         return 0;
-    int r = add_row(dump, &host);
-    return r < 0 ? r : add_row(dump, &network);
+    address.order = (uint32_t)dump->addresses.count;
+    int r = add_row(&dump->prefixes, &host);
+    if (r == 0)
+        r = add_row(&dump->prefixes, &network);
+    return r < 0 ? r : add_row(&dump->addresses, &address);
 }
 
-static int compare_prefixes(const void *a, const void *b)
+static void restart_addresses(void *context)
 {
-    return prefix_cmp(a, b);
+    struct address_dump *dump = context;
+    restart(&dump->prefixes);
+    restart(&dump->addresses);
 }
 
-int dump_local_prefixes(struct nl_socket *socket, struct sorted *ret_prefixes)
+int dump_addresses(struct nl_socket *socket, struct sorted *ret_prefixes,
+                   struct sorted *ret_addresses)
 {
-    struct dump dump = { .table = SORTED(struct prefix, compare_prefixes) };
+    struct address_dump dump = {
+        .prefixes.table = SORTED(struct prefix, prefix_item_cmp),
+        .addresses.table = SORTED(struct link_address, link_address_cmp),
+    };
+    CLEANUP(sorted_done) struct sorted prefixes = { 0 };
     int r = 0;
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(families); i++) {
         struct ifaddrmsg fixed = { .ifa_family = families[i] };
         struct nl_request request;
+        dump.prefixes.start = dump.prefixes.count;
+        dump.addresses.start = dump.addresses.count;
         nl_begin(&request, RTM_GETADDR, 0, &fixed, sizeof(fixed));
-        r = run(socket, &request, on_address, &dump);
+        r = nl_dump(socket, &request, on_address, restart_addresses, &dump);
     }
-    return finish(r, &dump, ret_prefixes);
+    r = finish(r, &dump.prefixes, &prefixes);
+    r = finish(r, &dump.addresses, ret_addresses);
+    if (r < 0)
+        return r;
+    *ret_prefixes = prefixes;
+    prefixes = (struct sorted){ 0 };
+    return 0;
 }

@@ -22,5 +22,9 @@ int dump_routes(struct nl_socket *socket, uint32_t export_table, struct sorted *
                 bool *ret_twins);
 /* struct rule by rule_cmp(): ours and those that look up one of our tables. */
 int dump_rules(struct nl_socket *socket, uint32_t export_table, struct sorted *ret_rules);
-/* struct prefix by prefix_cmp(): interface addresses and their networks. */
-int dump_local_prefixes(struct nl_socket *socket, struct sorted *ret_prefixes);
+/*
+ * Interface addresses: as struct prefix by prefix_cmp(), with their networks; and as
+ * struct link_address by link_address_cmp().
+ */
+int dump_addresses(struct nl_socket *socket, struct sorted *ret_prefixes,
+                   struct sorted *ret_addresses);

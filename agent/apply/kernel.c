@@ -6,15 +6,15 @@
  * notification the port that asked for the change; ours is the request socket's, opened first, so
  * that its port is our process id, as with other tools.
  *
- * Routes follow their notifications (replay.c). Rules and addresses are few and change rarely: any
- * change dumps them anew, which also keeps a network that two interfaces share. Part of the truth
- * is never notified, and ends in a dump as well:
+ * Routes and links follow their notifications (replay.c, links.c). Rules and addresses are few and
+ * change rarely: any change dumps them anew, which also keeps a network that two interfaces share.
+ * Part of the truth is never notified, and ends in a dump as well:
  *
  * - notifications lost, because our buffer was full (ENOBUFS);
  * - routes that the kernel drops without a word with a link, an address or a next hop object that
  *   they need. All IPv4 routes that forward go that way, IPv6 ones with the sysctl
- *   skip_notify_on_dev_down. Ours forward nothing, so a dump follows only while some foreign route
- *   in the mirror does;
+ *   skip_notify_on_dev_down. So a dump follows where a route in the mirror forwards, and may have
+ *   needed what went: guards that lead to svc0, and foreign ones;
  * - what replay.c finds doubtful, and any change while two of the kernel's routes look alike to us
  *   (an IPv6 replace among several can make such twins): one may go, and the other stay.
  *
@@ -24,14 +24,18 @@
 #include "apply/kernel.h"
 
 #include <errno.h>
+#include <linux/if_addr.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdlib.h>
 
 #include "apply/decode.h"
 #include "apply/dump.h"
+#include "apply/links.h"
 #include "apply/netlink/nl.h"
 #include "apply/replay.h"
+#include "apply/source.h"
 #include "apply/write.h"
 #include "base/macro.h"
 
@@ -41,14 +45,21 @@ enum { WRITE_CHUNK = 4096 };
 enum stale {
     STALE_ROUTES = 1 << 0,
     STALE_RULES = 1 << 1,
-    STALE_PREFIXES = 1 << 2,
-    STALE_ALL = STALE_ROUTES | STALE_RULES | STALE_PREFIXES,
+    STALE_ADDRESSES = 1 << 2,
+    STALE_LINKS = 1 << 3,
+    STALE_ALL = STALE_ROUTES | STALE_RULES | STALE_ADDRESSES | STALE_LINKS,
+};
+
+/* What went that routes may have needed. */
+struct loss {
+    uint32_t ifindex; /* 0: a next hop object, of any interface */
+    struct ip ip;     /* IP_NONE: the link itself */
 };
 
 struct kernel {
     struct nl_socket *requests, *notifications;
     uint32_t export_table;
-    struct sorted routes, rules, prefixes;
+    struct sorted routes, rules, prefixes, links, addresses;
     bool twins;     /* two routes of the kernel are one in the mirror */
     unsigned stale; /* enum stale */
 
@@ -57,8 +68,8 @@ struct kernel {
 
     /* What kernel_read() has heard and not yet worked in. */
     route_event_list heard;
+    VEC(struct loss) losses;
     uint32_t order;
-    bool flushed; /* something went that routes may have needed */
 };
 
 static void name_writer(struct kernel *kernel, uint32_t port, uint32_t order)
@@ -85,9 +96,9 @@ static int hear_route(struct kernel *kernel, const struct nlmsghdr *message)
     if (!decode_route_matters(message, kernel->export_table) ||
         !decode_route(message, &event.route))
         return 0;
-    /* In main, a foreign route matters where it may have replaced a guard, known by its metric. */
+    /* In main, a foreign route matters where it may have replaced one of ours. */
     if (!route_is_mirrored(&event.route, kernel->export_table) &&
-        (event.route.table != ROUTE_TABLE_MAIN || event.route.metric != ROUTE_METRIC_GUARD))
+        event.route.table != ROUTE_TABLE_MAIN)
         return 0;
     return vec_push(&kernel->heard, event);
 }
@@ -95,21 +106,50 @@ static int hear_route(struct kernel *kernel, const struct nlmsghdr *message)
 static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
 {
     struct rule rule;
-    if (!decode_rule(message, &rule) || !rule_is_mirrored(&rule, kernel->export_table))
+    if (!decode_rule(message, &rule) || rule_is_standard(&rule))
         return;
     kernel->stale |= STALE_RULES;
     if (is_own(kernel, message->nlmsg_pid))
         return;
+    if (!rule_is_ours(&rule)) {
+        kernel->events.other_rules = true;
+        return;
+    }
     kernel->events.rules = true;
-    if (rule_is_ours(&rule))
-        name_writer(kernel, message->nlmsg_pid, kernel->order);
+    name_writer(kernel, message->nlmsg_pid, kernel->order);
 }
 
-static bool link_is_up(const struct nlmsghdr *message)
+static int hear_link(struct kernel *kernel, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *fixed = mnl_nlmsg_get_payload(message);
-    return message->nlmsg_type == RTM_NEWLINK &&
-           mnl_nlmsg_get_payload_len(message) >= sizeof(*fixed) && (fixed->ifi_flags & IFF_UP);
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed))
+        return 0;
+    int r = links_hear(&kernel->links, message);
+    if (r < 0)
+        return r;
+    kernel->events.links |= r > 0;
+    if (message->nlmsg_type == RTM_NEWLINK && (fixed->ifi_flags & IFF_UP))
+        return 0;
+    return vec_push(&kernel->losses, (struct loss){ .ifindex = (uint32_t)fixed->ifi_index });
+}
+
+/* Programs may hang there; every interface has other qdiscs, which come and go with it. */
+static void hear_filter(struct kernel *kernel, const struct nlmsghdr *message)
+{
+    const struct tcmsg *fixed = mnl_nlmsg_get_payload(message);
+    if (mnl_nlmsg_get_payload_len(message) >= sizeof(*fixed) && fixed->tcm_parent != TC_H_ROOT &&
+        TC_H_MAJ(fixed->tcm_parent) == TC_H_MAJ(TC_H_CLSACT))
+        kernel->events.links = true;
+}
+
+static int hear_lost_address(struct kernel *kernel, const struct nlmsghdr *message)
+{
+    const struct ifaddrmsg *fixed = mnl_nlmsg_get_payload(message);
+    struct link_address address = { 0 };
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed))
+        return 0;
+    (void)decode_link_address(message, &address);
+    return vec_push(&kernel->losses, (struct loss){ fixed->ifa_index, address.ip });
 }
 
 static int hear(const struct nlmsghdr *message, void *context)
@@ -125,29 +165,42 @@ static int hear(const struct nlmsghdr *message, void *context)
         hear_rule(kernel, message);
         return 0;
     case RTM_NEWADDR:
-        kernel->stale |= STALE_PREFIXES;
+        kernel->stale |= STALE_ADDRESSES;
         return 0;
     case RTM_DELADDR:
-        kernel->stale |= STALE_PREFIXES;
-        kernel->flushed = true;
-        return 0;
+        kernel->stale |= STALE_ADDRESSES;
+        return hear_lost_address(kernel, message);
     case RTM_NEWLINK:
     case RTM_DELLINK:
-        kernel->flushed |= !link_is_up(message);
+        return hear_link(kernel, message);
+    case RTM_DELTFILTER:
+    case RTM_DELQDISC:
+        hear_filter(kernel, message);
         return 0;
     case RTM_DELNEXTHOP:
-        kernel->flushed = true;
-        return 0;
+        return vec_push(&kernel->losses, (struct loss){ .ifindex = 0 });
     default:
         return 0;
     }
 }
 
-static bool any_route_forwards(const struct sorted *routes)
+/* A route without an interface has several next hops, or a next hop object: it may need any. */
+static bool may_need(const struct route *route, const struct loss *loss)
 {
-    for (size_t i = 0; i < routes->count; i++)
-        if (route_forwards(sorted_at(routes, i)))
-            return true;
+    if (!route_forwards(route))
+        return false;
+    return loss->ifindex == 0 || route->ifindex == 0 || route->ifindex == loss->ifindex ||
+           (loss->ip.family != IP_NONE && ip_equal(&route->source, &loss->ip));
+}
+
+static bool routes_may_need(const struct kernel *kernel)
+{
+    vec_each(const struct loss, loss, &kernel->losses) {
+        sorted_each(const struct route, route, &kernel->routes) {
+            if (may_need(route, loss))
+                return true;
+        }
+    }
     return false;
 }
 
@@ -178,9 +231,9 @@ static int take_in(struct kernel *kernel)
     if (r == 0)
         r = work_in(kernel);
     vec_clear(&kernel->heard);
-    if (kernel->flushed && any_route_forwards(&kernel->routes))
+    if (routes_may_need(kernel))
         kernel->stale |= STALE_ROUTES;
-    kernel->flushed = false;
+    vec_clear(&kernel->losses);
     if (r < 0)
         kernel->stale |= STALE_ALL;
     if (r == -ENOBUFS) {
@@ -200,38 +253,72 @@ static bool tables_equal(const struct sorted *a, const struct sorted *b)
     return true;
 }
 
+static void swap(struct sorted *a, struct sorted *b)
+{
+    struct sorted old = *a;
+    *a = *b;
+    *b = old;
+}
+
 /* Puts `fresh` in the place of `table` and frees the other. True if they differ. */
 static bool renew(struct sorted *table, struct sorted *fresh)
 {
     bool differ = !tables_equal(table, fresh);
-    struct sorted old = *table;
-    *table = *fresh;
-    *fresh = old;
+    swap(table, fresh);
     return differ;
+}
+
+/* Freshly dumped tables; those that were not stale stay empty. */
+struct fresh {
+    struct sorted routes, rules, prefixes, addresses, links;
+    bool twins;
+};
+
+static void fresh_done(struct fresh *fresh)
+{
+    sorted_done(&fresh->routes);
+    sorted_done(&fresh->rules);
+    sorted_done(&fresh->prefixes);
+    sorted_done(&fresh->addresses);
+    sorted_done(&fresh->links);
+}
+
+static int dump_stale(struct kernel *kernel, struct fresh *fresh)
+{
+    int r = 0;
+    if (kernel->stale & STALE_ROUTES)
+        r = dump_routes(kernel->requests, kernel->export_table, &fresh->routes, &fresh->twins);
+    if (r == 0 && (kernel->stale & STALE_RULES))
+        r = dump_rules(kernel->requests, kernel->export_table, &fresh->rules);
+    if (r == 0 && (kernel->stale & STALE_ADDRESSES))
+        r = dump_addresses(kernel->requests, &fresh->prefixes, &fresh->addresses);
+    if (r == 0 && (kernel->stale & STALE_LINKS))
+        r = dump_links(kernel->requests, &fresh->links);
+    return r;
 }
 
 /* Dumps what is stale; on failure all of it stays stale and stays as it was. */
 static int refresh(struct kernel *kernel)
 {
-    CLEANUP(sorted_done) struct sorted routes = { 0 }, rules = { 0 }, prefixes = { 0 };
-    bool twins = kernel->twins;
-    int r = 0;
-    if (kernel->stale & STALE_ROUTES)
-        r = dump_routes(kernel->requests, kernel->export_table, &routes, &twins);
-    if (r == 0 && (kernel->stale & STALE_RULES))
-        r = dump_rules(kernel->requests, kernel->export_table, &rules);
-    if (r == 0 && (kernel->stale & STALE_PREFIXES))
-        r = dump_local_prefixes(kernel->requests, &prefixes);
+    CLEANUP(fresh_done) struct fresh fresh = { .twins = kernel->twins };
+    int r = dump_stale(kernel, &fresh);
     if (r < 0)
         return r;
 
+    struct kernel_events *events = &kernel->events;
     if (kernel->stale & STALE_ROUTES)
-        kernel->events.resynced |= renew(&kernel->routes, &routes);
+        events->resynced |= renew(&kernel->routes, &fresh.routes);
     if (kernel->stale & STALE_RULES)
-        (void)renew(&kernel->rules, &rules);
-    if (kernel->stale & STALE_PREFIXES)
-        kernel->events.addresses |= renew(&kernel->prefixes, &prefixes);
-    kernel->twins = twins;
+        (void)renew(&kernel->rules, &fresh.rules);
+    if (kernel->stale & STALE_ADDRESSES) {
+        events->addresses |= renew(&kernel->prefixes, &fresh.prefixes);
+        events->links |= renew(&kernel->addresses, &fresh.addresses);
+    }
+    if (kernel->stale & STALE_LINKS) {
+        events->links |= !links_equal(&kernel->links, &fresh.links);
+        swap(&kernel->links, &fresh.links);
+    }
+    kernel->twins = fresh.twins;
     kernel->stale = 0;
     return 0;
 }
@@ -254,8 +341,9 @@ int kernel_resync(struct kernel *kernel)
 int kernel_open(uint32_t export_table, struct kernel **ret_kernel)
 {
     static const uint32_t groups[] = {
-        RTNLGRP_IPV4_ROUTE,  RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
-        RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_LINK,      RTNLGRP_NEXTHOP,
+        RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV4_RULE,
+        RTNLGRP_IPV6_RULE,  RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+        RTNLGRP_LINK,       RTNLGRP_NEXTHOP,     RTNLGRP_TC,
     };
     CLEANUP(kernel_closep) struct kernel *kernel = calloc(1, sizeof(*kernel));
     if (!kernel)
@@ -283,8 +371,11 @@ void kernel_close(struct kernel *kernel)
     sorted_done(&kernel->routes);
     sorted_done(&kernel->rules);
     sorted_done(&kernel->prefixes);
+    sorted_done(&kernel->links);
+    sorted_done(&kernel->addresses);
     vec_done(&kernel->events.routes);
     vec_done(&kernel->heard);
+    vec_done(&kernel->losses);
     free(kernel);
 }
 
@@ -301,7 +392,9 @@ const struct kernel_events *kernel_events(const struct kernel *kernel)
 void kernel_events_done(struct kernel *kernel)
 {
     vec_clear(&kernel->events.routes);
-    kernel->events.rules = kernel->events.addresses = kernel->events.resynced = false;
+    kernel->events.rules = kernel->events.other_rules = false;
+    kernel->events.addresses = kernel->events.resynced = false;
+    kernel->events.links = false;
     kernel->events.writer = kernel->writer_order = 0;
 }
 
@@ -318,6 +411,27 @@ const struct sorted *kernel_rules(const struct kernel *kernel)
 const struct sorted *kernel_local_prefixes(const struct kernel *kernel)
 {
     return &kernel->prefixes;
+}
+
+const struct sorted *kernel_links(const struct kernel *kernel)
+{
+    return &kernel->links;
+}
+
+const struct sorted *kernel_link_addresses(const struct kernel *kernel)
+{
+    return &kernel->addresses;
+}
+
+int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources)
+{
+    struct default_sources sources;
+    int r = source_by_default(kernel->requests, IP_V4, &sources.v4);
+    if (r == 0)
+        r = source_by_default(kernel->requests, IP_V6, &sources.v6);
+    if (r == 0)
+        *ret_sources = sources;
+    return r;
 }
 
 /* What our own changes are notified by must fit the receive buffer: it is emptied in between. */

@@ -3,13 +3,13 @@
  * The kernel's routes, rules and addresses: a mirror that only the kernel's own words change, and
  * the hand that writes routes and rules.
  *
- * The mirror is filled by dumps and kept by notifications (RTNLGRP_*_ROUTE, _RULE, _IFADDR). Our
- * own changes come back the same way: the kernel queues a notification before it acknowledges the
- * request, so that after kernel_apply_*() and kernel_read() the mirror is what the kernel has.
+ * The mirror is filled by dumps and kept by notifications (RTNLGRP_*_ROUTE, _RULE, _IFADDR, _LINK).
+ * Our own changes come back the same way: the kernel queues a notification before it acknowledges
+ * the request, so that after kernel_apply_*() and kernel_read() the mirror is what the kernel has.
  *
  * Mirrored: all routes of the export and the guard table, whoever wrote them; routes of the main
- * table that carry our guard's protocol number; all rules that carry it or look up one of our
- * tables; all addresses of interfaces with their networks.
+ * table that carry our guard's protocol number; all rules but the three standard ones; all
+ * interfaces, and their addresses with their networks.
  */
 #pragma once
 
@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "base/vec.h"
+#include "plan/link_table.h"
 #include "plan/route_table.h"
 
 struct kernel;
@@ -34,9 +35,12 @@ int kernel_fd(const struct kernel *kernel);
 /* What others did to what we mirror since the last kernel_events_done(). */
 struct kernel_events {
     VEC(struct route)
-    routes;          /* came, went or changed by someone else's hand; duplicates possible */
-    bool rules;      /* some rule changed */
+    routes;     /* came, went or changed by someone else's hand; duplicates possible */
+    bool rules; /* a rule of ours changed */
+    bool other_rules;
     bool addresses;  /* some interface address changed */
+    bool links;      /* some interface changed, or an address of one in any way; or a filter
+                        of a clsact qdisc went */
     bool resynced;   /* a dump found routes other than notified, or notifications were
                         lost: everything may have changed */
     uint32_t writer; /* netlink port id of the last foreign change to one of our routes
@@ -63,6 +67,12 @@ const struct sorted *kernel_rules(const struct kernel *kernel);
  * for which ip_is_special(): loopback, link-local.
  */
 const struct sorted *kernel_local_prefixes(const struct kernel *kernel);
+/* struct link by link_cmp(); struct link_address by link_address_cmp(). */
+const struct sorted *kernel_links(const struct kernel *kernel);
+const struct sorted *kernel_link_addresses(const struct kernel *kernel);
+
+/* Asks the kernel. Returns 0 or -errno (the socket failed). */
+int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources);
 
 /* What became of one operation. */
 struct op_result {

@@ -66,6 +66,7 @@ static size_t slot_of(const struct sorted *routes, const struct route *route,
     struct route key = *route; /* with the rest zero: not greater than any in the slot */
     key.protocol = key.type = 0;
     key.ifindex = 0;
+    key.source = (struct ip){ 0 };
     size_t start = sorted_lower_bound(routes, &key), end = start;
     while (end < routes->count && route_slot_cmp(sorted_at(routes, end), route) == 0)
         end++;

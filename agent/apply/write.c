@@ -6,11 +6,11 @@
  * route stands in the slot, the kernel refuses with EEXIST. Replacing demands that one stands
  * there; that it is ours is the planner's knowledge. Deleting names everything the kernel compares:
  *
- * - IPv4 compares table, prefix, TOS, type, protocol, device, and the metric unless it is 0 (then
- *   the lowest metric goes first); RT_SCOPE_NOWHERE stands for any scope.
- * - IPv6 compares table, prefix, metric, protocol and device, but not the type. The device of a
- *   route that forwards nothing is the loopback, so naming it keeps a forwarding route of the same
- *   protocol and slot out of reach.
+ * - IPv4 compares table, prefix, TOS, type, protocol, device, preferred source, and the metric
+ *   unless it is 0 (then the lowest metric goes first); RT_SCOPE_NOWHERE stands for any scope.
+ * - IPv6 compares table, prefix, metric, protocol and device, but neither type nor source. The
+ *   device of a route that forwards nothing is the loopback, so naming it keeps a forwarding route
+ *   of the same protocol and slot out of reach.
  * - Rules compare everything we set except "not" (seen on 6.18).
  */
 #include "apply/write.h"
@@ -53,6 +53,15 @@ static uint16_t flags_of(enum op_kind kind)
     return 0;
 }
 
+/* IPv4: a route that leads to a link, and to no gateway on it, is of the link's scope. */
+static uint8_t scope_of(const struct route_op *op)
+{
+    if (op->kind == OP_DELETE)
+        return RT_SCOPE_NOWHERE;
+    return op->route.ifindex && op->route.prefix.ip.family == IP_V4 ? RT_SCOPE_LINK
+                                                                    : RT_SCOPE_UNIVERSE;
+}
+
 static void build_route(const struct route_op *op, struct nl_request *request)
 {
     const struct route *route = &op->route;
@@ -62,7 +71,7 @@ static void build_route(const struct route_op *op, struct nl_request *request)
         .rtm_dst_len = route->prefix.length,
         .rtm_table = short_table(route->table),
         .rtm_protocol = route->protocol,
-        .rtm_scope = remove ? RT_SCOPE_NOWHERE : RT_SCOPE_UNIVERSE,
+        .rtm_scope = scope_of(op),
         .rtm_type = route->type,
     };
     nl_begin(request, remove ? RTM_DELROUTE : RTM_NEWROUTE, flags_of(op->kind), &fixed,
@@ -74,6 +83,8 @@ static void build_route(const struct route_op *op, struct nl_request *request)
         nl_put_u32(request, RTA_OIF, route->ifindex);
     else if (remove && !v4 && !route_forwards(route))
         nl_put_u32(request, RTA_OIF, LOOPBACK_IFINDEX);
+    if (route->source.family != IP_NONE)
+        nl_put_ip(request, RTA_PREFSRC, &route->source);
 }
 
 static void build_rule(const struct rule_op *op, struct nl_request *request)

@@ -147,6 +147,27 @@ void nl_put_ip(struct nl_request *request, uint16_t attribute, const struct ip *
     put(request, attribute, ip->bytes, ip_size(ip));
 }
 
+void nl_put_bytes(struct nl_request *request, uint16_t attribute, const void *bytes, size_t size)
+{
+    put(request, attribute, bytes, size);
+}
+
+/* Without room the nest is a plain attribute at the end of what is there: it is never sent. */
+struct nlattr *nl_begin_nest(struct nl_request *request, uint16_t attribute, const void *fixed,
+                             size_t fixed_size)
+{
+    struct nlattr *nest = mnl_nlmsg_get_payload_tail(request->header);
+    put(request, attribute, fixed ? fixed : "", fixed_size);
+    return nest;
+}
+
+void nl_end_nest(struct nl_request *request, struct nlattr *nest)
+{
+    if (request->error == 0)
+        nest->nla_len =
+            (uint16_t)((char *)mnl_nlmsg_get_payload_tail(request->header) - (char *)nest);
+}
+
 bool nl_message_ok(const struct nlmsghdr *message, int left)
 {
     return mnl_nlmsg_ok(message, left) && message->nlmsg_len <= (uint32_t)left;
@@ -191,8 +212,8 @@ static int send_requests(struct nl_socket *socket, struct iovec *parts, size_t c
     return size < 0 ? -errno : 0;
 }
 
-/* The error that ends a dump: in NLMSG_ERROR and NLMSG_DONE alike, the first number. */
-static int end_of_dump(const struct nlmsghdr *message)
+/* The error that ends an answer: in NLMSG_ERROR and NLMSG_DONE alike, the first number. */
+static int end_of_answer(const struct nlmsghdr *message)
 {
     int error = 0;
     if (mnl_nlmsg_get_payload_len(message) >= sizeof(error))
@@ -200,9 +221,9 @@ static int end_of_dump(const struct nlmsghdr *message)
     return MIN(error, 0);
 }
 
-/* Reads one attempt to its end, also after a row failed: a dump left half read blocks the next. */
-static int receive_dump(struct nl_socket *socket, nl_row_fn on_row, void *context,
-                        bool *ret_interrupted)
+/* Reads an answer to its end, also after a row failed: a dump left half read blocks the next. */
+static int receive_answer(struct nl_socket *socket, nl_row_fn on_row, void *context,
+                          bool *ret_interrupted)
 {
     bool interrupted = false;
     int row_error = 0;
@@ -219,12 +240,31 @@ static int receive_dump(struct nl_socket *socket, nl_row_fn on_row, void *contex
             interrupted |= (it->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
             if (it->nlmsg_type == NLMSG_DONE || it->nlmsg_type == NLMSG_ERROR) {
                 *ret_interrupted = interrupted;
-                return row_error ? row_error : end_of_dump(it);
+                return row_error ? row_error : end_of_answer(it);
             }
             if (row_error == 0)
                 row_error = MIN(on_row(it, context), 0);
         }
     }
+}
+
+/* Sends the request and reads all that is said to it. */
+static int ask(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row,
+               void *context, bool *ret_interrupted)
+{
+    request->header->nlmsg_seq = ++socket->sequence;
+    struct iovec part = { request->header, request->header->nlmsg_len };
+    int r = send_requests(socket, &part, 1);
+    return r < 0 ? r : receive_answer(socket, on_row, context, ret_interrupted);
+}
+
+int nl_get(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row, void *context)
+{
+    bool interrupted;
+    if (request->error < 0)
+        return request->error;
+    request->header->nlmsg_flags |= NLM_F_ACK;
+    return ask(socket, request, on_row, context, &interrupted);
 }
 
 int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row,
@@ -236,13 +276,8 @@ int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_r
     for (int attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
         if (attempt > 0 && restart)
             restart(context);
-        request->header->nlmsg_seq = ++socket->sequence;
-        struct iovec part = { request->header, request->header->nlmsg_len };
-        int r = send_requests(socket, &part, 1);
-        if (r < 0)
-            return r;
         bool interrupted = false;
-        r = receive_dump(socket, on_row, context, &interrupted);
+        int r = ask(socket, request, on_row, context, &interrupted);
         if (r < 0 || !interrupted)
             return r;
     }

@@ -54,6 +54,12 @@ void nl_put_u8(struct nl_request *request, uint16_t attribute, uint8_t value);
 void nl_put_u32(struct nl_request *request, uint16_t attribute, uint32_t value);
 void nl_put_string(struct nl_request *request, uint16_t attribute, const char *value);
 void nl_put_ip(struct nl_request *request, uint16_t attribute, const struct ip *ip);
+/* Bytes as they are: MAC addresses, structures of the kernel. */
+void nl_put_bytes(struct nl_request *request, uint16_t attribute, const void *bytes, size_t size);
+/* What is put between the two is inside of the attribute. `fixed` (may be NULL) goes first. */
+struct nlattr *nl_begin_nest(struct nl_request *request, uint16_t attribute, const void *fixed,
+                             size_t fixed_size);
+void nl_end_nest(struct nl_request *request, struct nlattr *nest);
 
 /* What became of one request of a batch. An overflown request is not sent: -EMSGSIZE. */
 struct nl_result {
@@ -71,6 +77,12 @@ typedef int (*nl_row_fn)(const struct nlmsghdr *row, void *context);
  */
 int nl_dump(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row,
             void (*restart)(void *context), void *context);
+
+/*
+ * Asks for one thing; `on_row` gets what the kernel says. Returns as nl_dump() does (-ENODEV,
+ * -ENETUNREACH, ... where there is no such thing).
+ */
+int nl_get(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_row, void *context);
 
 /*
  * Sends `count` requests; results[i] is what became of requests[i]. Many requests go

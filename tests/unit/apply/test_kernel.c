@@ -30,6 +30,7 @@ static void expect_no_events(struct lab *lab)
 {
     assert_int_equal(events(lab)->routes.count, 0);
     assert_false(events(lab)->rules || events(lab)->addresses || events(lab)->resynced);
+    assert_false(events(lab)->links);
     assert_int_equal(events(lab)->writer, 0);
 }
 
@@ -121,7 +122,6 @@ static void other_tables_are_no_concern(void **state)
     other_does(lab, OP_REPLACE, blackhole(254, "10.0.0.1/32", RTPROT_STATIC));
     other_does(lab, OP_ADD, blackhole(70000, "2001:db8::1/128", 31));
     run("ip route add blackhole 10.5.0.0/24 tos 4 table 119 proto 31");
-    run("ip rule add from 10.0.0.0/8 lookup 70000 pref 5");
     read_all(lab);
     expect_no_events(lab);
     assert_int_equal(kernel_routes(lab->kernel)->count, 0);
@@ -136,15 +136,19 @@ static void guard_replaced_in_main_is_seen(void **state)
         struct route guard = blackhole(254, prefixes[i], 33);
         guard.type = RTN_UNREACHABLE;
         guard.metric = ROUTE_METRIC_GUARD;
-        struct route theirs = guard;
-        theirs.protocol = RTPROT_STATIC;
-        apply_good(lab, OP_ADD, guard);
-        other_does(lab, OP_REPLACE, theirs);
-        read_all(lab);
-        assert_false(mirrored(lab, guard));
-        assert_true(listed(lab, guard));
-        assert_int_equal(events(lab)->writer, nl_port_id(lab->other));
-        kernel_events_done(lab->kernel);
+        for (int plain = 0; plain <= 1; plain++) { /* as what leads to svc0 */
+            if (plain)
+                guard.metric = (uint32_t)i;
+            struct route theirs = guard;
+            theirs.protocol = RTPROT_STATIC;
+            apply_good(lab, OP_ADD, guard);
+            other_does(lab, OP_REPLACE, theirs);
+            read_all(lab);
+            assert_false(mirrored(lab, guard));
+            assert_true(listed(lab, guard));
+            assert_int_equal(events(lab)->writer, nl_port_id(lab->other));
+            kernel_events_done(lab->kernel);
+        }
     }
     expect_mirror_is_true(lab);
 }
@@ -315,6 +319,14 @@ static void resync_finds_the_same(void **state)
 static void rules_of_others(void **state)
 {
     struct lab *lab = *state;
+    run("ip rule add from 10.0.0.0/8 lookup 70000 pref 5");
+    run("ip -6 rule add lookup main pref 32766 iif lo");
+    read_all(lab);
+    assert_int_equal(kernel_rules(lab->kernel)->count, 2); /* not the three of each family */
+    run("ip rule del pref 5 && ip -6 rule del pref 32766 iif lo");
+    read_all(lab);
+    assert_int_equal(kernel_rules(lab->kernel)->count, 0);
+    kernel_events_done(lab->kernel);
     static const char *const more[] = {
         "from 10.0.0.0/8", "to 10.0.0.0/8", "fwmark 5",
         "oif lo",          "tos 4",         "uidrange 1-5",
@@ -328,7 +340,8 @@ static void rules_of_others(void **state)
         struct rule other = { IP_V4, 5, 120, 33, false, "", true };
         assert_non_null(sorted_find(kernel_rules(lab->kernel), &other));
         assert_int_equal(kernel_rules(lab->kernel)->count, 1);
-        assert_true(events(lab)->rules);
+        assert_true(events(lab)->other_rules);
+        assert_false(events(lab)->rules);
         assert_int_equal(events(lab)->writer, 0);
         kernel_events_done(lab->kernel);
         run("ip rule del pref 5");
@@ -393,6 +406,13 @@ static void addresses_and_their_networks(void **state)
     assert_int_equal(kernel_local_prefixes(lab->kernel)->count, 0);
 }
 
+static const struct ip *own_address(bool v4)
+{
+    static const struct ip v4_own = { IP_V4, { 10, 7, 0, 1 } };
+    static const struct ip v6_own = { IP_V6, { 0xfd, 7, [15] = 1 } };
+    return v4 ? &v4_own : &v6_own;
+}
+
 /* One change as any tool might make it; whether the kernel takes it does not matter. */
 static void random_change(struct nl_socket *socket)
 {
@@ -422,7 +442,24 @@ static void random_change(struct nl_socket *socket)
         nl_put_u32(&request, RTA_PRIORITY, ROUTE_METRIC_GUARD);
     if (fixed.rtm_type == RTN_UNICAST)
         nl_put_u32(&request, RTA_OIF, (uint32_t)(1 + rand() % 3));
+    if (fixed.rtm_type == RTN_UNICAST && rand() % 2)
+        nl_put_ip(&request, RTA_PREFSRC, own_address(v4));
     assert_int_equal(nl_batch(socket, &request, 1, &result), 0);
+}
+
+/* An address or a link goes or comes, and routes go with it. */
+static void random_shake(void)
+{
+    static const char *const commands[] = {
+        "ip link set d0 down",
+        "ip link set d1 down",
+        "ip link set d0 up && ip link set d1 up",
+        "ip -4 addr flush dev d0",
+        "ip -6 addr flush dev d0 scope global",
+        "ip addr replace 10.7.0.1/24 dev d0 && ip addr replace 10.8.0.1/24 dev d0",
+        "ip -6 addr replace fd07::1/64 dev d0 nodad",
+    };
+    run(commands[(size_t)rand() % ARRAY_SIZE(commands)]);
 }
 
 static void random_changes_are_followed(void **state)
@@ -433,6 +470,8 @@ static void random_changes_are_followed(void **state)
     for (int round = 0; round < 400; round++) {
         for (int i = 1 + rand() % 12; i > 0; i--)
             random_change(lab->other);
+        if (round % 8 == 0)
+            random_shake();
         read_all(lab);
         expect_mirror_is_true(lab);
         kernel_events_done(lab->kernel);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel would do with one packet: its own route lookup, rules and all. */
+#pragma once
+
+#include <stdint.h>
+
+#include "apply/netlink/nl.h"
+
+struct route_query {
+    struct ip destination;
+    struct ip source; /* IP_NONE: the kernel's choice; needed with `ifindex` for IPv4 */
+    uint32_t ifindex; /* where the packet comes in; 0: it is this node's own */
+};
+
+struct route_found {
+    uint8_t type;     /* RTN_UNICAST, RTN_LOCAL, RTN_UNREACHABLE ... */
+    uint32_t ifindex; /* where it leaves; 0: nowhere */
+};
+
+/*
+ * Returns 0 or -errno. That there is no route, or one that refuses, is an answer: RTN_UNREACHABLE,
+ * RTN_PROHIBIT, RTN_BLACKHOLE. So is that the source can't come from there.
+ */
+int route_lookup(struct nl_socket *socket, const struct route_query *query,
+                 struct route_found *ret_found);

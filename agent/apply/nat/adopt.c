@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the maps hold already is taken in: by a start after a stop, a crash, a change of sizes.
+ *
+ * A Service is one that has a name and a service word. Its entries are those that carry its id; a
+ * port is its own if one of its entries leads there, an endpoint if it lives and is of such a port,
+ * slots if the bank in force of such a port points to them. All else is what a write that did not
+ * get to its end, or an end that was not finished, has left: it is removed, and its ids are free.
+ *
+ * What looks used rests before it is given out again, since it may have been let go just now.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/nat/plane_parts.h"
+#include "apply/nat/walk.h"
+#include "base/clock.h"
+#include "base/macro.h"
+
+typedef VEC(struct nat_held *) held_list;
+
+/* "namespace/name", ended within its memory. */
+static bool is_name(const char *name)
+{
+    const char *slash = memchr(name, '/', NAT_NAME_MAX);
+    return slash && slash > name && memchr(slash, '\0', (size_t)(name + NAT_NAME_MAX - slash)) &&
+           slash[1] != '\0';
+}
+
+typedef int (*adopt_fn)(struct nat_plane *plane, const void *key, const void *value);
+
+static int adopt_table(struct nat_plane *plane, enum nat_map_index map, adopt_fn adopt)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, map, &walk);
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            r = adopt(plane, nat_walk_key(&walk, i), nat_walk_value(&walk, i));
+            if (r < 0)
+                return r;
+        }
+    }
+    return r;
+}
+
+static int adopt_name(struct nat_plane *plane, uint32_t id, const char *name,
+                      held_list *ret_services)
+{
+    if (id == 0 || id >= plane->maps[NAT_MAP_SERVICES].entries || !is_name(name) ||
+        !(plane->services[id] & NAT_SERVICE_USED))
+        return nat_table_remove(plane, NAT_MAP_NAMES, &id);
+
+    CLEANUP(nat_held_freep) struct nat_held *held = calloc(1, sizeof(*held));
+    if (!held)
+        return -ENOMEM;
+    held->name = strdup(name);
+    held->id = id;
+    int r = held->name ? vec_push(ret_services, held) : -ENOMEM;
+    if (r < 0)
+        return r;
+    (void)TAKE_PTR(held);
+    return 0;
+}
+
+static int read_names(struct nat_plane *plane, held_list *ret_services)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, NAT_MAP_NAMES, &walk);
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            r = adopt_name(plane, *(uint32_t *)nat_walk_key(&walk, i), nat_walk_value(&walk, i),
+                           ret_services);
+            if (r < 0)
+                return r;
+        }
+    }
+    return r;
+}
+
+/* In the order of names. Of two that have the same, which only a foreign hand can make, one goes.
+ */
+static int adopt_names(struct nat_plane *plane)
+{
+    held_list services = { 0 };
+    int r = read_names(plane, &services);
+    vec_sort(&services, nat_held_cmp);
+    struct nat_held *last = NULL;
+    for (size_t i = 0; i < services.count; i++) {
+        struct nat_held *held = services.items[i];
+        bool again = last && strcmp(last->name, held->name) == 0;
+        if (r == 0 && again)
+            r = nat_table_remove(plane, NAT_MAP_NAMES, &held->id);
+        else if (r == 0)
+            r = sorted_put(&plane->held, &held);
+        if (r < 0 || again) {
+            nat_held_free(held);
+            continue;
+        }
+        (void)space_claim(&plane->ids.spaces[NAT_ID_SERVICE], held->id, 1);
+        plane->by_id[held->id] = last = held;
+    }
+    vec_done(&services);
+    return r;
+}
+
+/* Services without a name: nothing else leads to them. */
+static void drop_nameless(struct nat_plane *plane)
+{
+    for (uint32_t id = 1; id < plane->maps[NAT_MAP_SERVICES].entries; id++) {
+        if (plane->services[id] && !plane->by_id[id])
+            nat_word_set(&plane->services[id], 0);
+    }
+}
+
+static struct nat_held *held_by_id(const struct nat_plane *plane, uint32_t id)
+{
+    return id < plane->maps[NAT_MAP_SERVICES].entries ? plane->by_id[id] : NULL;
+}
+
+static struct nat_held_port *find_port(struct nat_held *held, uint32_t id)
+{
+    vec_each(struct nat_held_port, port, &held->ports) {
+        if (port->id == id)
+            return port;
+    }
+    return NULL;
+}
+
+/* The port that an entry leads to becomes the Service's. Returns 1, 0 (it is not), -ENOMEM. */
+static int adopt_port(struct nat_plane *plane, struct nat_held *held, uint32_t id)
+{
+    if (id == 0 || find_port(held, id))
+        return 1;
+    if (id >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
+        return 0;
+    const struct nat_port_value *value =
+        &plane->ports[id * NAT_BANKS + nat_service_bank(plane, held->id)];
+    if (value->owner >> 32 != held->id || !space_claim(&plane->ids.spaces[NAT_ID_PORT], id, 1))
+        return 0;
+    int r = vec_push(&held->ports, (struct nat_held_port){ .id = id, .owner = value->owner });
+    return r < 0 ? r : 1;
+}
+
+static int on_entry(struct nat_plane *plane, const void *key, const void *value)
+{
+    struct nat_entry entry = { 0 };
+    struct nat_frontend_value is;
+    memcpy(&entry.key, key, sizeof(entry.key));
+    memcpy(&is, value, sizeof(is));
+    struct nat_held *held = held_by_id(plane, is.service);
+    int r =
+        held && is.check == nat_frontend_check(&entry.key) ? adopt_port(plane, held, is.port) : 0;
+    if (r <= 0)
+        return r < 0 ? r : nat_table_remove(plane, NAT_MAP_FRONTENDS, key);
+    entry.port = is.port;
+    entry.kind = is.kind;
+    return vec_push(&held->entries, entry);
+}
+
+static int compare_held_ports(const void *a, const void *b)
+{
+    const struct nat_held_port *left = a, *right = b;
+    int r = CMP(left->owner, right->owner);
+    return r ? r : CMP(left->id, right->id);
+}
+
+/*
+ * Slots of the bank in force. What can't be is forgotten here, so that the next write, which finds
+ * the live word to differ, makes it new.
+ */
+static void adopt_slots(struct nat_plane *plane, const struct nat_held *held,
+                        struct nat_held_port *port)
+{
+    const struct nat_port_value *value =
+        &plane->ports[port->id * NAT_BANKS + nat_service_bank(plane, held->id)];
+    for (int set = 0; set < NAT_SETS; set++) {
+        uint32_t first = (uint32_t)(value->sets[set] >> 32), count = (uint32_t)value->sets[set];
+        if (count && space_claim(&plane->ids.spaces[NAT_ID_SLOT], first, count))
+            port->sets[set] = value->sets[set];
+    }
+}
+
+/* The port of this id, if it is a Service's. */
+static struct nat_held_port *port_by_id(const struct nat_plane *plane, uint32_t id)
+{
+    if (id >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
+        return NULL;
+    struct nat_held *held = held_by_id(plane, (uint32_t)(plane->ports[id * NAT_BANKS].owner >> 32));
+    if (!held)
+        held = held_by_id(plane, (uint32_t)(plane->ports[id * NAT_BANKS + 1].owner >> 32));
+    return held ? find_port(held, id) : NULL;
+}
+
+static int adopt_endpoints(struct nat_plane *plane)
+{
+    uint32_t *last = &plane->endpoints[0].addr.words[NAT_GENERATION_WORD];
+    for (uint32_t id = 1; id < plane->maps[NAT_MAP_ENDPOINTS].entries; id++) {
+        const struct nat_endpoint_value *value = &plane->endpoints[id];
+        uint32_t generation = (uint32_t)(value->state & NAT_ENDPOINT_GENERATION);
+        if (generation == 0)
+            continue;
+        *last = MAX(*last, generation);
+        struct nat_held_port *port = port_by_id(plane, value->owner);
+        if (!port) {
+            nat_word_set(&plane->endpoints[id].state, 0);
+            continue;
+        }
+        int r = vec_push(&port->endpoints, id);
+        if (r < 0)
+            return r;
+        (void)space_claim(&plane->ids.spaces[NAT_ID_ENDPOINT], id, 1);
+    }
+    return 0;
+}
+
+static int compare_endpoint_ids(const void *a, const void *b, void *context)
+{
+    struct nat_endpoint left = nat_endpoint_of(context, *(const uint32_t *)a);
+    struct nat_endpoint right = nat_endpoint_of(context, *(const uint32_t *)b);
+    return nat_endpoint_cmp(&left, &right);
+}
+
+static void finish_service(struct nat_plane *plane, struct nat_held *held)
+{
+    vec_sort(&held->entries, nat_entry_cmp);
+    vec_sort(&held->ports, compare_held_ports);
+    for (int bank = 0; bank < NAT_BANKS; bank++)
+        vec_sort(&held->ranges[bank], nat_range_cmp);
+    vec_each(const struct nat_entry, entry, &held->entries)
+        nat_filter_add_entry(plane, entry);
+    vec_each(struct nat_held_port, port, &held->ports) {
+        adopt_slots(plane, held, port);
+        if (port->endpoints.count > 1)
+            qsort_r(port->endpoints.items, port->endpoints.count, sizeof(uint32_t),
+                    compare_endpoint_ids, plane);
+        vec_each(const uint32_t, id, &port->endpoints)
+            nat_filter_add(plane, &plane->endpoints[*id].addr, plane->endpoints[*id].port);
+    }
+}
+
+/* A trie must not change while it is walked: what goes is collected first. */
+static int adopt_ranges(struct nat_plane *plane)
+{
+    VEC(struct nat_range_key) nobodys = { 0 };
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, NAT_MAP_RANGES, &walk);
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count && r > 0; i++) {
+            struct nat_range_key key;
+            memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
+            uint32_t owner = ntohl(key.owner);
+            struct nat_held *held = held_by_id(plane, owner >> 1);
+            int pushed = 0;
+            if (held) {
+                key.owner = 0;
+                pushed = vec_push(&held->ranges[owner & 1], key);
+            } else {
+                pushed = vec_push(&nobodys, key);
+            }
+            r = pushed < 0 ? pushed : r;
+        }
+        if (r < 0)
+            break;
+    }
+    vec_each(const struct nat_range_key, key, &nobodys) {
+        if (r == 0)
+            r = nat_table_remove(plane, NAT_MAP_RANGES, key);
+    }
+    vec_done(&nobodys);
+    return r;
+}
+
+static int on_refusal(struct nat_plane *plane, const void *key, const void *value)
+{
+    (void)value;
+    const struct nat_refusal_key *refusal = key;
+    if (refusal->service == 0 || held_by_id(plane, refusal->service))
+        return 0;
+    return nat_table_remove(plane, NAT_MAP_REFUSALS, key);
+}
+
+/* The word of a service is taken off when it ends: there it is the numbers below the highest. */
+static bool looks_used(const struct nat_plane *plane, enum nat_id kind, uint32_t id,
+                       uint32_t services)
+{
+    if (kind == NAT_ID_SERVICE)
+        return id < services;
+    if (kind == NAT_ID_ENDPOINT)
+        return plane->endpoints[id].owner != 0;
+    if (kind == NAT_ID_SLOT)
+        return plane->slots[id] != 0;
+    return plane->ports[id * NAT_BANKS].outcomes || plane->ports[id * NAT_BANKS + 1].outcomes;
+}
+
+static uint32_t services_end(const struct nat_plane *plane)
+{
+    uint32_t end = plane->maps[NAT_MAP_SERVICES].entries;
+    while (end > 0 && !plane->by_id[end - 1])
+        end--;
+    return end;
+}
+
+/* Free ids that look used rest, whole stretches at a time. */
+static int rest_used(struct nat_plane *plane, enum nat_id kind, int64_t now_ms)
+{
+    struct space *space = &plane->ids.spaces[kind];
+    uint32_t count = 0, services = services_end(plane);
+    for (uint32_t id = 0; id <= space->limit; id++) {
+        bool rests =
+            id < space->limit && looks_used(plane, kind, id, services) && space_claim(space, id, 1);
+        if (!rests && count) {
+            int r = nat_ids_reserve(&plane->ids, 1);
+            if (r < 0)
+                return r;
+            nat_ids_rest(&plane->ids, kind, id - count, count, now_ms);
+        }
+        count = rests ? count + 1 : 0;
+    }
+    return 0;
+}
+
+void nat_forget(struct nat_plane *plane)
+{
+    sorted_each(struct nat_held *, held, &plane->held)
+        nat_held_free(*held);
+    sorted_done(&plane->held);
+    free(plane->by_id);
+    plane->by_id = NULL;
+    nat_ids_done(&plane->ids);
+}
+
+static int begin(struct nat_plane *plane)
+{
+    uint32_t limits[NAT_ID_KINDS] = {
+        [NAT_ID_SERVICE] = plane->maps[NAT_MAP_SERVICES].entries,
+        [NAT_ID_PORT] = plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS,
+        [NAT_ID_ENDPOINT] = plane->maps[NAT_MAP_ENDPOINTS].entries,
+        [NAT_ID_SLOT] = plane->maps[NAT_MAP_SLOTS].entries,
+    };
+    if (plane->control->filter_half > 1)
+        plane->control->filter_half = 0;
+    plane->held = (struct sorted)SORTED(struct nat_held *, nat_held_cmp);
+    plane->by_id = calloc(limits[NAT_ID_SERVICE], sizeof(*plane->by_id));
+    return plane->by_id ? nat_ids_init(&plane->ids, limits) : -ENOMEM;
+}
+
+static int adopt_services(struct nat_plane *plane)
+{
+    int r = adopt_names(plane);
+    if (r < 0)
+        return r;
+    drop_nameless(plane);
+    r = adopt_table(plane, NAT_MAP_FRONTENDS, on_entry);
+    if (r == 0)
+        r = adopt_endpoints(plane);
+    if (r == 0)
+        r = adopt_ranges(plane);
+    if (r == 0)
+        r = adopt_table(plane, NAT_MAP_REFUSALS, on_refusal);
+    return r;
+}
+
+int nat_adopt(struct nat_plane *plane)
+{
+    int r = begin(plane);
+    if (r == 0)
+        r = adopt_services(plane);
+    if (r < 0)
+        return r;
+    bool fresh = !plane->maps[NAT_MAP_FILTER].pinned ||
+                 plane->control->filter_words != plane->maps[NAT_MAP_FILTER].entries / 2;
+    sorted_each(struct nat_held *, held, &plane->held)
+        finish_service(plane, *held);
+    if (fresh)
+        r = nat_filter_begin(plane);
+    plane->filter_litter = true; /* it may be: nobody remembers */
+    int64_t now_ms = clock_mono_ms();
+    for (int kind = 0; kind < NAT_ID_KINDS && r == 0; kind++)
+        r = rest_used(plane, kind, now_ms);
+    return r;
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Ports, slots and endpoints of one Service: the idle bank.
+ *
+ * A set whose members did not change keeps its slots: both banks then point to them. A set that
+ * changed gets new slots, and the old ones rest after the switch. A port id that is new is written
+ * into both banks: into the one in force with all outcomes DROP, because its frontends come before
+ * the switch and must not lead anywhere until then.
+ *
+ * An endpoint lives as long as it serves, in a set or not, so that UDP flows to it go on. Its
+ * generation is given out once; the word that remembers the last one is written first.
+ *
+ * Sets and what is held are both in the order of addresses, so one walk along both matches them. A
+ * held id whose entry is not as it was written (a foreign hand) counts as gone.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+
+#include "apply/nat/change.h"
+
+static struct nat_port_value *port_value(const struct nat_plane *plane, uint32_t port,
+                                         uint32_t bank)
+{
+    return &plane->ports[port * NAT_BANKS + bank];
+}
+
+static void write_port(struct nat_plane *plane, uint32_t bank, uint64_t outcomes,
+                       const struct nat_held_port *port)
+{
+    struct nat_port_value *value = port_value(plane, port->id, bank);
+    nat_word_set(&value->owner, port->owner);
+    for (int set = 0; set < NAT_SETS; set++)
+        nat_word_set(&value->sets[set], port->sets[set]);
+    nat_word_set(&value->outcomes, outcomes);
+}
+
+static int take(struct nat_change *change, enum nat_id kind, uint32_t count, uint32_t *ret_first)
+{
+    static const enum nat_map_index maps[NAT_ID_KINDS] = {
+        [NAT_ID_SERVICE] = NAT_MAP_SERVICES,
+        [NAT_ID_PORT] = NAT_MAP_PORTS,
+        [NAT_ID_ENDPOINT] = NAT_MAP_ENDPOINTS,
+        [NAT_ID_SLOT] = NAT_MAP_SLOTS,
+    };
+    change->at = maps[kind];
+    return nat_ids_take(&change->plane->ids, kind, count, change->now_ms, ret_first);
+}
+
+static void rest(struct nat_change *change, enum nat_id kind, uint32_t first, uint32_t count)
+{
+    nat_ids_rest(&change->plane->ids, kind, first, count, change->now_ms);
+}
+
+static void rest_slots(struct nat_change *change, uint64_t set)
+{
+    if ((uint32_t)set)
+        rest(change, NAT_ID_SLOT, (uint32_t)(set >> 32), space_block((uint32_t)set));
+}
+
+/* What becomes of a held port; NULL: nothing so far. */
+static struct nat_port_change *find_now(struct nat_change *change, const struct nat_held_port *old)
+{
+    vec_each(struct nat_port_change, port, &change->ports) {
+        if (port->old == old)
+            return port;
+    }
+    return NULL;
+}
+
+/* A held port of this owner that no earlier port of the wish has: same numbers may stand twice. */
+static struct nat_held_port *find_old(struct nat_change *change, uint64_t owner)
+{
+    vec_each(struct nat_held_port, port, &change->held->ports) {
+        if (port->owner == owner && !find_now(change, port))
+            return port;
+    }
+    return NULL;
+}
+
+static int begin_port(struct nat_change *change, const struct nat_wish_port *wish,
+                      struct nat_port_change *port)
+{
+    uint64_t owner = (uint64_t)change->held->id << 32 | wish->owner;
+    struct nat_port_change begun = { .old = find_old(change, owner), .now.owner = owner };
+    if (begun.old) {
+        begun.now.id = begun.old->id;
+    } else {
+        int r = take(change, NAT_ID_PORT, 1, &begun.now.id);
+        if (r < 0)
+            return r;
+        for (uint32_t bank = 0; bank < NAT_BANKS; bank++)
+            write_port(change->plane, bank, NAT_OUTCOMES_NONE, &begun.now);
+    }
+    begun.now.endpoints = port->now.endpoints; /* its memory */
+    *port = begun;
+    change->ports.count++;
+    return 0;
+}
+
+static int begin_endpoint(struct nat_change *change, const struct nat_endpoint *endpoint,
+                          uint32_t port, uint32_t *ret_id)
+{
+    struct nat_plane *plane = change->plane;
+    uint32_t id;
+    int r = take(change, NAT_ID_ENDPOINT, 1, &id);
+    if (r < 0)
+        return r;
+    uint32_t *last = &plane->endpoints[0].addr.words[NAT_GENERATION_WORD];
+    uint32_t generation = *last + 1 ? *last + 1 : 1;
+    __atomic_store_n(last, generation, __ATOMIC_RELEASE);
+
+    struct nat_endpoint_value *value = &plane->endpoints[id];
+    value->addr = nat_addr_of(&endpoint->ip);
+    value->port = htons(endpoint->port);
+    value->owner = port;
+    bool local = nat_is_local(plane, &endpoint->ip);
+    nat_word_set(&value->state, generation | (local ? NAT_ENDPOINT_ON_NODE : 0));
+    change->begun.items[change->begun.count++] = id;
+    *ret_id = id;
+    return 0;
+}
+
+/* The held endpoints before `endpoint` are gone. True if it is the next, and lives. */
+static bool match(struct nat_change *change, const struct nat_held_port *old, size_t *at,
+                  const struct nat_endpoint *endpoint)
+{
+    if (!old)
+        return false;
+    for (; *at < old->endpoints.count; ++*at) {
+        uint32_t id = old->endpoints.items[*at];
+        bool lives = nat_endpoint_lives(change->plane, id, old->id);
+        struct nat_endpoint held = nat_endpoint_of(change->plane, id);
+        int r = nat_endpoint_cmp(&held, endpoint);
+        if (lives && r == 0)
+            return true;
+        if (lives && r > 0)
+            return false;
+        change->ended.items[change->ended.count++] = id;
+    }
+    return false;
+}
+
+static void end_rest(struct nat_change *change, const struct nat_held_port *old, size_t at)
+{
+    for (; old && at < old->endpoints.count; at++)
+        change->ended.items[change->ended.count++] = old->endpoints.items[at];
+}
+
+static int match_endpoints(struct nat_change *change, const struct nat_wish_port *wish,
+                           struct nat_port_change *port)
+{
+    struct nat_union all = nat_union_of(wish->port);
+    struct nat_endpoint endpoint;
+    unsigned sets;
+    size_t at = 0;
+    while (nat_union_next(&all, &endpoint, &sets)) {
+        uint32_t id;
+        if (match(change, port->old, &at, &endpoint)) {
+            id = port->old->endpoints.items[at++];
+        } else {
+            int r = begin_endpoint(change, &endpoint, port->now.id, &id);
+            if (r < 0)
+                return r;
+        }
+        port->now.endpoints.items[port->now.endpoints.count++] = id;
+    }
+    end_rest(change, port->old, at);
+    return 0;
+}
+
+static uint64_t member_bit(unsigned set, uint32_t bank)
+{
+    return 1ull << (NAT_ENDPOINT_MEMBER_SHIFT + set * NAT_BANKS + bank);
+}
+
+static uint64_t member_bits(unsigned sets, uint32_t bank)
+{
+    uint64_t bits = 0;
+    for (unsigned set = 0; set < NAT_SETS; set++) {
+        if (sets >> set & 1)
+            bits |= member_bit(set, bank);
+    }
+    return bits;
+}
+
+/*
+ * Walks along the members of a port's sets. Calls nothing: `same` says whether the slots in
+ * `slots` are what each set asks for, `counts` how many members it has.
+ */
+static void compare_slots(const struct nat_plane *plane, const struct nat_wish_port *wish,
+                          const uint32_t *ids, const uint64_t live[static NAT_SETS],
+                          uint32_t counts[static NAT_SETS], bool same[static NAT_SETS])
+{
+    struct nat_union all = nat_union_of(wish->port);
+    struct nat_endpoint endpoint;
+    unsigned sets;
+    const __u64 *slots[NAT_SETS];
+    uint32_t limits[NAT_SETS];
+    for (int set = 0; set < NAT_SETS; set++) {
+        slots[set] = nat_set_slots(plane, live[set], &limits[set]);
+        counts[set] = 0;
+        same[set] = true;
+    }
+    for (size_t i = 0; nat_union_next(&all, &endpoint, &sets); i++) {
+        for (int set = 0; set < NAT_SETS; set++) {
+            if (!(sets >> set & 1))
+                continue;
+            uint32_t n = counts[set]++;
+            same[set] &= n < limits[set] && slots[set][n] == nat_slot_of(plane, ids[i]);
+        }
+    }
+    for (int set = 0; set < NAT_SETS; set++)
+        same[set] &= counts[set] == limits[set];
+}
+
+static void write_members(struct nat_change *change, const struct nat_wish_port *wish,
+                          const struct nat_held_port *port, const bool write[static NAT_SETS])
+{
+    struct nat_union all = nat_union_of(wish->port);
+    struct nat_endpoint endpoint;
+    unsigned sets;
+    uint32_t n[NAT_SETS] = { 0 };
+    for (size_t i = 0; nat_union_next(&all, &endpoint, &sets); i++) {
+        uint32_t id = port->endpoints.items[i];
+        for (int set = 0; set < NAT_SETS; set++) {
+            if (!(sets >> set & 1))
+                continue;
+            __u64 *slot = &change->plane->slots[(port->sets[set] >> 32) + n[set]++];
+            if (write[set])
+                nat_word_set(slot, nat_slot_of(change->plane, id));
+        }
+        uint64_t state = change->plane->endpoints[id].state;
+        state &= ~(member_bits(~0u, change->bank) | NAT_ENDPOINT_ON_NODE);
+        state |= member_bits(sets, change->bank);
+        if (nat_is_local(change->plane, &endpoint.ip))
+            state |= NAT_ENDPOINT_ON_NODE;
+        nat_word_set(&change->plane->endpoints[id].state, state);
+    }
+}
+
+static int fill_port(struct nat_change *change, const struct nat_wish_port *wish,
+                     struct nat_port_change *port)
+{
+    static const uint64_t none[NAT_SETS];
+    uint32_t counts[NAT_SETS];
+    bool write[NAT_SETS], same[NAT_SETS];
+    compare_slots(change->plane, wish, port->now.endpoints.items,
+                  port->old ? port->old->sets : none, counts, same);
+    for (int set = 0; set < NAT_SETS; set++) {
+        write[set] = counts[set] && !same[set];
+        if (counts[set] && same[set])
+            port->now.sets[set] = port->old->sets[set];
+        if (!write[set])
+            continue;
+        uint32_t first;
+        int r = take(change, NAT_ID_SLOT, counts[set], &first);
+        if (r < 0)
+            return r;
+        port->now.sets[set] = nat_set_of(first, counts[set]);
+        change->slots.items[change->slots.count++] = port->now.sets[set];
+    }
+    write_members(change, wish, &port->now, write);
+    write_port(change->plane, change->bank, wish->outcomes, &port->now);
+    return 0;
+}
+
+static void add_to_filter(struct nat_change *change, const struct nat_held_port *port)
+{
+    vec_each(const uint32_t, id, &port->endpoints) {
+        const struct nat_endpoint_value *value = &change->plane->endpoints[*id];
+        nat_filter_add(change->plane, &value->addr, value->port);
+    }
+}
+
+int nat_bank_fill(struct nat_change *change)
+{
+    for (size_t i = 0; i < change->wish->ports.count; i++) {
+        const struct nat_wish_port *wish = &change->wish->ports.items[i];
+        struct nat_port_change *port = &change->ports.items[i];
+        int r = begin_port(change, wish, port);
+        if (r == 0)
+            r = match_endpoints(change, wish, port);
+        if (r < 0)
+            return r;
+        add_to_filter(change, &port->now);
+        r = fill_port(change, wish, port);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void end_endpoints(struct nat_change *change, const nat_id_list *ids)
+{
+    vec_each(const uint32_t, id, ids) {
+        nat_word_set(&change->plane->endpoints[*id].state, 0);
+        rest(change, NAT_ID_ENDPOINT, *id, 1);
+    }
+    change->plane->filter_litter |= ids->count > 0;
+}
+
+static void close_port(struct nat_change *change, uint32_t id)
+{
+    for (uint32_t bank = 0; bank < NAT_BANKS; bank++)
+        nat_word_set(&port_value(change->plane, id, bank)->owner, 0);
+    rest(change, NAT_ID_PORT, id, 1);
+}
+
+void nat_bank_undo(struct nat_change *change)
+{
+    end_endpoints(change, &change->begun);
+    vec_each(struct nat_port_change, port, &change->ports) {
+        if (!port->old)
+            close_port(change, port->now.id);
+    }
+    vec_each(const uint64_t, set, &change->slots)
+        rest_slots(change, *set);
+}
+
+void nat_bank_settle(struct nat_change *change)
+{
+    struct nat_held *held = change->held;
+    vec_each(struct nat_held_port, old, &held->ports) {
+        const struct nat_port_change *now = find_now(change, old);
+        for (int set = 0; set < NAT_SETS; set++) {
+            if (!now || now->now.sets[set] != old->sets[set])
+                rest_slots(change, old->sets[set]);
+        }
+        if (now)
+            continue;
+        end_rest(change, old, 0);
+        close_port(change, old->id);
+    }
+    end_endpoints(change, &change->ended);
+
+    vec_each(struct nat_port_change, port, &change->ports) {
+        change->ports_next.items[change->ports_next.count++] = port->now;
+        port->now.endpoints.items = NULL;
+    }
+    vec_each(struct nat_held_port, old, &held->ports)
+        vec_done(&old->endpoints);
+    nat_held_ports emptied = held->ports;
+    held->ports = change->ports_next;
+    change->ports_next = emptied;
+}
+
+/* The endpoints that are held are those that serve, and stand as they were written. */
+static bool endpoints_stand(const struct nat_plane *plane, const struct nat_held_port *port,
+                            const struct nat_wish_port *wish, uint32_t bank)
+{
+    struct nat_union all = nat_union_of(wish->port);
+    struct nat_endpoint endpoint;
+    unsigned sets;
+    size_t i = 0;
+    for (; nat_union_next(&all, &endpoint, &sets); i++) {
+        if (i == port->endpoints.count ||
+            !nat_endpoint_lives(plane, port->endpoints.items[i], port->id))
+            return false;
+        const struct nat_endpoint_value *value = &plane->endpoints[port->endpoints.items[i]];
+        struct nat_endpoint held = nat_endpoint_of(plane, port->endpoints.items[i]);
+        uint64_t wanted = member_bits(sets, bank);
+        if (nat_is_local(plane, &endpoint.ip))
+            wanted |= NAT_ENDPOINT_ON_NODE;
+        if (nat_endpoint_cmp(&held, &endpoint) != 0 ||
+            (value->state & (member_bits(~0u, bank) | NAT_ENDPOINT_ON_NODE)) != wanted ||
+            !nat_filter_has(plane, &value->addr, value->port))
+            return false;
+    }
+    return i == port->endpoints.count;
+}
+
+bool nat_bank_stands(const struct nat_plane *plane, const struct nat_held *held,
+                     const struct nat_held_port *port, const struct nat_wish_port *wish)
+{
+    uint32_t bank = nat_service_bank(plane, held->id);
+    const struct nat_port_value *value = port_value(plane, port->id, bank);
+    if (value->owner != port->owner || value->outcomes != wish->outcomes)
+        return false;
+    for (int set = 0; set < NAT_SETS; set++) {
+        if (value->sets[set] != port->sets[set])
+            return false;
+    }
+    if (!endpoints_stand(plane, port, wish, bank))
+        return false;
+    uint32_t counts[NAT_SETS];
+    bool same[NAT_SETS];
+    compare_slots(plane, wish, port->endpoints.items, port->sets, counts, same);
+    return same[0] && same[1];
+}

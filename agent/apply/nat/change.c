@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The memory of a change; see change.h. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "apply/nat/change.h"
+#include "base/clock.h"
+
+static size_t count_old_endpoints(const struct nat_held *held)
+{
+    size_t count = 0;
+    vec_each(const struct nat_held_port, port, &held->ports)
+        count += port->endpoints.count;
+    return count;
+}
+
+static int get_ports(struct nat_change *change, size_t *ret_endpoints)
+{
+    size_t count = change->wish->ports.count;
+    if (count == 0)
+        return 0;
+    change->ports.items = calloc(count, sizeof(*change->ports.items));
+    if (!change->ports.items)
+        return -ENOMEM;
+    change->ports.capacity = count;
+    for (size_t i = 0; i < count; i++) {
+        size_t room = change->wish->ports.items[i].room;
+        int r = vec_reserve(&change->ports.items[i].now.endpoints, room);
+        if (r < 0)
+            return r;
+        *ret_endpoints += room;
+    }
+    return vec_reserve(&change->ports_next, count);
+}
+
+static int get_entries(struct nat_change *change)
+{
+    size_t count = change->wish->entries.count;
+    if (count == 0)
+        return 0;
+    change->taken = calloc(count, sizeof(*change->taken));
+    return change->taken ? vec_reserve(&change->entries, count) : -ENOMEM;
+}
+
+int nat_change_begin(struct nat_change *change, struct nat_plane *plane,
+                     const struct nat_wish *wish, struct nat_held *held)
+{
+    *change = (struct nat_change){ .plane = plane, .wish = wish, .held = held };
+    change->now_ms = clock_mono_ms();
+    size_t endpoints = 0, old = count_old_endpoints(held);
+    size_t ports = wish->ports.count + held->ports.count;
+    int r = get_ports(change, &endpoints);
+    if (r == 0)
+        r = vec_reserve(&change->begun, endpoints);
+    if (r == 0)
+        r = vec_reserve(&change->ended, old);
+    if (r == 0)
+        r = vec_reserve(&change->slots, NAT_SETS * wish->ports.count);
+    if (r == 0)
+        r = get_entries(change);
+    for (int bank = 0; bank < NAT_BANKS && r == 0; bank++)
+        r = vec_reserve(&held->ranges[bank], wish->ranges.count);
+    if (r == 0)
+        r = nat_ids_reserve(&plane->ids, endpoints + old + (NAT_SETS + 1) * ports + 1);
+    return r;
+}
+
+void nat_change_done(struct nat_change *change)
+{
+    for (size_t i = 0; i < change->ports.capacity; i++)
+        vec_done(&change->ports.items[i].now.endpoints);
+    vec_done(&change->ports);
+    vec_done(&change->ports_next);
+    vec_done(&change->entries);
+    free(change->taken);
+    vec_done(&change->slots);
+    vec_done(&change->begun);
+    vec_done(&change->ended);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Filters of clsact qdiscs, for kernels without TCX, by rtnetlink.
+ *
+ * Ours is the filter of our priority and handle that has our name, too; it outlives the agent.
+ * Adding one over it replaces the program in place. A clsact qdisc is made where there is none, and
+ * taken away when nothing is left in it: it has no effect then, whoever made it.
+ *
+ * A qdisc "ingress" lies in the same slot, and takes filters for egress into its ingress without a
+ * word. Where one stands nothing is attached.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "apply/nat/attach.h"
+#include "base/macro.h"
+
+enum { PRIORITY = 33, HANDLE = 1 };
+
+static const char our_name[] = "fingerpost";
+
+static struct tcmsg qdisc_of(uint32_t ifindex)
+{
+    return (struct tcmsg){
+        .tcm_ifindex = (int)ifindex,
+        .tcm_handle = TC_H_MAKE(TC_H_CLSACT, 0),
+        .tcm_parent = TC_H_CLSACT,
+    };
+}
+
+static struct tcmsg filter_of(const struct nat_place *place)
+{
+    uint32_t minor = place->direction == NAT_INGRESS ? TC_H_MIN_INGRESS : TC_H_MIN_EGRESS;
+    return (struct tcmsg){
+        .tcm_ifindex = (int)place->ifindex,
+        .tcm_handle = HANDLE,
+        .tcm_parent = TC_H_MAKE(TC_H_CLSACT, minor),
+        .tcm_info = TC_H_MAKE((uint32_t)PRIORITY << 16, htons(ETH_P_ALL)),
+    };
+}
+
+static int send_one(struct nl_socket *socket, struct nl_request *request, char text[static 96])
+{
+    struct nl_result result;
+    int r = nl_batch(socket, request, 1, &result);
+    if (r < 0)
+        return r;
+    memcpy(text, result.text, sizeof(result.text));
+    return result.error;
+}
+
+/* ---- what stands ---- */
+
+static const struct nlattr *find(const struct nlmsghdr *row, uint16_t type)
+{
+    const struct nlattr *it = NULL;
+    while ((it = nl_next_attribute(row, sizeof(struct tcmsg), it))) {
+        if (mnl_attr_get_type(it) == type)
+            return it;
+    }
+    return NULL;
+}
+
+static bool is_kind(const struct nlmsghdr *row, const char *kind)
+{
+    const struct nlattr *attribute = find(row, TCA_KIND);
+    size_t size = strlen(kind) + 1;
+    return attribute && mnl_attr_get_payload_len(attribute) == size &&
+           memcmp(mnl_attr_get_payload(attribute), kind, size) == 0;
+}
+
+/* An attribute inside of the options, of a size at least. */
+static const void *find_option(const struct nlmsghdr *row, uint16_t type, size_t size)
+{
+    const struct nlattr *options = find(row, TCA_OPTIONS);
+    if (!options)
+        return NULL;
+    const char *end =
+        (const char *)mnl_attr_get_payload(options) + mnl_attr_get_payload_len(options);
+    const struct nlattr *it = mnl_attr_get_payload(options);
+    for (; mnl_attr_ok(it, (int)(end - (const char *)it)); it = mnl_attr_next(it)) {
+        if (mnl_attr_get_type(it) == type && mnl_attr_get_payload_len(it) >= size)
+            return mnl_attr_get_payload(it);
+    }
+    return NULL;
+}
+
+/* The filters of one place. */
+struct filters {
+    uint32_t program_id; /* of ours; 0: it is not there */
+    bool foreign;
+    bool taken; /* a foreign one has our priority and handle */
+};
+
+static int on_filter(const struct nlmsghdr *row, void *context)
+{
+    struct filters *filters = context;
+    const struct tcmsg *fixed = mnl_nlmsg_get_payload(row);
+    if (mnl_nlmsg_get_payload_len(row) < sizeof(*fixed))
+        return 0;
+    bool our_priority = TC_H_MAJ(fixed->tcm_info) >> 16 == PRIORITY;
+    if (our_priority && fixed->tcm_handle == 0 && is_kind(row, "bpf"))
+        return 0; /* the head of a list of filters */
+    const char *name = find_option(row, TCA_BPF_NAME, sizeof(our_name));
+    const uint32_t *id = find_option(row, TCA_BPF_ID, sizeof(*id));
+    bool our_place = our_priority && fixed->tcm_handle == HANDLE;
+    if (our_place && id && name && strncmp(name, our_name, sizeof(our_name)) == 0) {
+        filters->program_id = *id;
+    } else {
+        filters->foreign = true;
+        filters->taken |= our_place;
+    }
+    return 0;
+}
+
+static void restart_filters(void *context)
+{
+    *(struct filters *)context = (struct filters){ 0 };
+}
+
+static int list_filters(struct nl_socket *socket, const struct nat_place *place,
+                        struct filters *ret_filters)
+{
+    struct tcmsg fixed = filter_of(place);
+    struct nl_request request;
+    fixed.tcm_handle = fixed.tcm_info = 0;
+    *ret_filters = (struct filters){ 0 };
+    nl_begin(&request, RTM_GETTFILTER, 0, &fixed, sizeof(fixed));
+    return nl_dump(socket, &request, on_filter, restart_filters, ret_filters);
+}
+
+struct qdiscs {
+    const char *kind;
+    VEC(uint32_t) ifindexes;
+};
+
+static void qdiscs_done(struct qdiscs *qdiscs)
+{
+    vec_done(&qdiscs->ifindexes);
+}
+
+static int on_qdisc(const struct nlmsghdr *row, void *context)
+{
+    struct qdiscs *qdiscs = context;
+    const struct tcmsg *fixed = mnl_nlmsg_get_payload(row);
+    if (mnl_nlmsg_get_payload_len(row) < sizeof(*fixed) || fixed->tcm_parent != TC_H_CLSACT ||
+        !is_kind(row, qdiscs->kind))
+        return 0;
+    return vec_push(&qdiscs->ifindexes, (uint32_t)fixed->tcm_ifindex);
+}
+
+static void restart_qdiscs(void *context)
+{
+    vec_clear(&((struct qdiscs *)context)->ifindexes);
+}
+
+/* The interfaces that have a qdisc of this kind in clsact's place. */
+static int list_qdiscs(struct nl_socket *socket, struct qdiscs *qdiscs)
+{
+    struct tcmsg fixed = { .tcm_family = AF_UNSPEC };
+    struct nl_request request;
+    nl_begin(&request, RTM_GETQDISC, 0, &fixed, sizeof(fixed));
+    return nl_dump(socket, &request, on_qdisc, restart_qdiscs, qdiscs);
+}
+
+/* ---- acting ---- */
+
+/* 0 if a clsact qdisc is there afterwards. */
+static int make_qdisc(struct nl_socket *socket, uint32_t ifindex, char text[static 96])
+{
+    struct tcmsg fixed = qdisc_of(ifindex);
+    struct nl_request request;
+    nl_begin(&request, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &fixed, sizeof(fixed));
+    nl_put_string(&request, TCA_KIND, "clsact");
+    int r = send_one(socket, &request, text);
+    if (r != -EEXIST)
+        return r;
+
+    CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
+    r = list_qdiscs(socket, &clsact);
+    vec_each(const uint32_t, it, &clsact.ifindexes) {
+        if (*it == ifindex)
+            return 0;
+    }
+    snprintf(text, 96, "a qdisc \"ingress\" stands in clsact's place");
+    return r < 0 ? r : -EEXIST;
+}
+
+/* A dump of no filters is no proof that another is not coming: the kernel asks nobody. */
+static int drop_empty_qdisc(struct nl_socket *socket, uint32_t ifindex)
+{
+    for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {
+        const struct nat_place place = { ifindex, (enum nat_direction)direction };
+        struct filters filters;
+        int r = list_filters(socket, &place, &filters);
+        if (r < 0 || filters.foreign || filters.program_id)
+            return r;
+    }
+    CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
+    int r = list_qdiscs(socket, &clsact);
+    vec_each(const uint32_t, it, &clsact.ifindexes) {
+        struct tcmsg fixed = qdisc_of(ifindex);
+        struct nl_request request;
+        char text[96];
+        if (*it != ifindex)
+            continue;
+        nl_begin(&request, RTM_DELQDISC, 0, &fixed, sizeof(fixed));
+        nl_put_string(&request, TCA_KIND, "clsact");
+        return send_one(socket, &request, text);
+    }
+    return r;
+}
+
+int clsact_attach(struct nl_socket *socket, const struct nat_place *place, int program,
+                  char text[static 96])
+{
+    struct filters filters = { 0 };
+    int r = make_qdisc(socket, place->ifindex, text);
+    if (r == 0)
+        r = list_filters(socket, place, &filters);
+    if (r == 0 && filters.taken) {
+        snprintf(text, 96, "a filter of somebody else has priority %d, handle %d", PRIORITY,
+                 HANDLE);
+        r = -EEXIST;
+    }
+    if (r < 0)
+        return r;
+    struct tcmsg fixed = filter_of(place);
+    struct nl_request request;
+    nl_begin(&request, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_REPLACE, &fixed, sizeof(fixed));
+    nl_put_string(&request, TCA_KIND, "bpf");
+    struct nlattr *options = nl_begin_nest(&request, TCA_OPTIONS, NULL, 0);
+    nl_put_u32(&request, TCA_BPF_FD, (uint32_t)program);
+    nl_put_string(&request, TCA_BPF_NAME, our_name);
+    nl_put_u32(&request, TCA_BPF_FLAGS, TCA_BPF_FLAG_ACT_DIRECT);
+    nl_end_nest(&request, options);
+    return send_one(socket, &request, text);
+}
+
+int clsact_program(struct nl_socket *socket, const struct nat_place *place, uint32_t *ret_id)
+{
+    struct filters filters;
+    int r = list_filters(socket, place, &filters);
+    if (r == 0)
+        *ret_id = filters.program_id;
+    return r;
+}
+
+int clsact_detach(struct nl_socket *socket, const struct nat_place *place)
+{
+    uint32_t id = 0;
+    int r = clsact_program(socket, place, &id);
+    if (r < 0 || id == 0)
+        return r;
+    struct tcmsg fixed = filter_of(place);
+    struct nl_request request;
+    char text[96];
+    nl_begin(&request, RTM_DELTFILTER, 0, &fixed, sizeof(fixed));
+    nl_put_string(&request, TCA_KIND, "bpf");
+    r = send_one(socket, &request, text);
+    return r < 0 ? r : drop_empty_qdisc(socket, place->ifindex);
+}
+
+int clsact_find(struct nl_socket *socket, nat_place_list *places)
+{
+    CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
+    int r = list_qdiscs(socket, &clsact);
+    vec_each(const uint32_t, ifindex, &clsact.ifindexes) {
+        for (int direction = NAT_INGRESS; r == 0 && direction <= NAT_EGRESS; direction++) {
+            const struct nat_place place = { *ifindex, (enum nat_direction)direction };
+            uint32_t id = 0;
+            r = clsact_program(socket, &place, &id);
+            if (r == 0 && id)
+                r = vec_push(places, place);
+        }
+    }
+    return r;
+}

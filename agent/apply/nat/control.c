@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * "control" and "interfaces": what holds for all Services.
+ *
+ * The program reads "control" while it is written, so only words that differ are touched, and a
+ * list's count covers what is filled: it grows after its networks are written, and shrinks before.
+ *
+ * The kernel's own limits for ICMP errors (Linux, net/ipv4/icmp.c, net/ipv6/icmp.c): one in
+ * "ratelimit" milliseconds to a destination, for the types that "ratemask" names: a number of
+ * which bit 3 is "destination unreachable" in IPv4, a list of types in IPv6, where it is type 1.
+ * /proc/sys/net is that of the reader's network namespace.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "apply/nat/plane_parts.h"
+#include "base/file.h"
+#include "base/macro.h"
+
+enum { V4_UNREACHABLE = 3, V6_UNREACHABLE = 1, LIMIT_MS = 1000 };
+
+static struct nat_net net_of(const struct prefix *prefix)
+{
+    struct nat_net net = { .net = nat_addr_of(&prefix->ip) };
+    uint32_t length = prefix->length + (prefix->ip.family == IP_V4 ? 96u : 0u);
+    for (uint32_t i = 0; i < length; i++)
+        net.mask.bytes[i / 8] |= (uint8_t)(0x80 >> i % 8);
+    return net;
+}
+
+static void write_net(struct nat_net *to, const struct nat_net *from)
+{
+    for (int i = 0; i < 2; i++) {
+        if (to->net.halves[i] != from->net.halves[i])
+            __atomic_store_n(&to->net.halves[i], from->net.halves[i], __ATOMIC_RELEASE);
+        if (to->mask.halves[i] != from->mask.halves[i])
+            __atomic_store_n(&to->mask.halves[i], from->mask.halves[i], __ATOMIC_RELEASE);
+    }
+}
+
+static void write_nets(struct nat_net *to, uint32_t *count, uint32_t room,
+                       const struct prefix *from, size_t from_count, const char *what,
+                       struct faults *faults)
+{
+    if (from_count > room) {
+        faults_add(faults, "service NAT", "join neighbouring networks to larger ones",
+                   "%zu networks of %s, and there is room for %u", from_count, what, room);
+        from_count = room;
+    }
+    if (*count > from_count)
+        __atomic_store_n(count, (uint32_t)from_count, __ATOMIC_RELEASE);
+    for (size_t i = 0; i < from_count; i++) {
+        struct nat_net net = net_of(&from[i]);
+        write_net(&to[i], &net);
+    }
+    __atomic_store_n(count, (uint32_t)from_count, __ATOMIC_RELEASE);
+}
+
+int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
+                  struct faults *faults)
+{
+    struct nat_control *control = plane->control;
+    if (settings->snat_last < settings->snat_first)
+        return -EINVAL;
+    write_nets(control->pod_nets, &control->pod_net_count, NAT_MAX_POD_NETS, settings->pod_nets,
+               settings->pod_net_count, "pods", faults);
+    write_nets(control->service_nets, &control->service_net_count, NAT_MAX_SERVICE_NETS,
+               settings->service_nets, settings->service_net_count, "services", faults);
+
+    uint32_t count = settings->snat_last - settings->snat_first + 1u;
+    __atomic_store_n(&control->snat_count, MIN(count, control->snat_count), __ATOMIC_RELEASE);
+    __atomic_store_n(&control->snat_first, settings->snat_first, __ATOMIC_RELEASE);
+    __atomic_store_n(&control->snat_count, count, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6])
+{
+    static const uint8_t none[6];
+    struct nat_control *control = plane->control;
+    const uint8_t *wanted = ifindex ? mac : none;
+    if (memcmp(control->svc0_mac, wanted, sizeof(control->svc0_mac)) != 0) {
+        __atomic_store_n(&control->svc0_ifindex, 0, __ATOMIC_RELEASE);
+        memcpy(control->svc0_mac, wanted, sizeof(control->svc0_mac));
+    }
+    __atomic_store_n(&control->svc0_ifindex, ifindex, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* A file of one line; NULL: there is none. */
+static int read_line(const char *path, char **ret_line)
+{
+    size_t size;
+    int r = file_read(path, 4096, ret_line, &size);
+    if (r == -ENOENT)
+        *ret_line = NULL;
+    return r == -ENOENT ? 0 : r;
+}
+
+/* "0-1,3-127" */
+static bool list_has(const char *list, unsigned long type)
+{
+    while (*list >= '0' && *list <= '9') {
+        char *end;
+        unsigned long first = strtoul(list, &end, 10), last = first;
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        if (first <= type && type <= last)
+            return true;
+        list = *end == ',' ? end + 1 : end;
+    }
+    return false;
+}
+
+static bool mask_has(const char *mask, unsigned type)
+{
+    return strtoul(mask, NULL, 10) >> type & 1;
+}
+
+static int read_limit(const char *limit_path, const char *mask_path, bool four, uint32_t *to)
+{
+    AUTOFREE char *limit = NULL, *mask = NULL;
+    int r = read_line(limit_path, &limit);
+    if (r == 0)
+        r = read_line(mask_path, &mask);
+    if (r < 0)
+        return r;
+    uint32_t wanted = limit ? (uint32_t)MIN(strtoul(limit, NULL, 10), UINT32_MAX) : LIMIT_MS;
+    if (mask && !(four ? mask_has(mask, V4_UNREACHABLE) : list_has(mask, V6_UNREACHABLE)))
+        wanted = 0;
+    __atomic_store_n(to, wanted, __ATOMIC_RELEASE);
+    return 0;
+}
+
+int nat_plane_read_limits(struct nat_plane *plane)
+{
+    uint32_t *limits = plane->control->icmp_interval_ms;
+    int r = read_limit("/proc/sys/net/ipv4/icmp_ratelimit", "/proc/sys/net/ipv4/icmp_ratemask",
+                       true, &limits[0]);
+    int second = read_limit("/proc/sys/net/ipv6/icmp/ratelimit", "/proc/sys/net/ipv6/icmp/ratemask",
+                            false, &limits[1]);
+    return r < 0 ? r : second;
+}
+
+static void mark_local(struct nat_plane *plane, uint32_t id)
+{
+    struct ip ip = nat_addr_ip(&plane->endpoints[id].addr);
+    uint64_t state = plane->endpoints[id].state, wanted = state & ~NAT_ENDPOINT_ON_NODE;
+    if (nat_is_local(plane, &ip))
+        wanted |= NAT_ENDPOINT_ON_NODE;
+    if (wanted != state)
+        nat_word_set(&plane->endpoints[id].state, wanted);
+}
+
+int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, size_t count)
+{
+    if (count == plane->local.count &&
+        (count == 0 || memcmp(addresses, plane->local.items, count * sizeof(*addresses)) == 0))
+        return 0;
+    int r = vec_reserve(&plane->local, count);
+    if (r < 0)
+        return r;
+    vec_clear(&plane->local);
+    for (size_t i = 0; i < count; i++)
+        plane->local.items[plane->local.count++] = addresses[i];
+    sorted_each(struct nat_held *, held, &plane->held) {
+        vec_each(const struct nat_held_port, port, &(*held)->ports) {
+            vec_each(const uint32_t, id, &port->endpoints)
+                mark_local(plane, *id);
+        }
+    }
+    return 0;
+}
+
+int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const struct ip *v4,
+                            const struct ip *v6)
+{
+    struct nat_interface_value value = { nat_addr_of(v4), nat_addr_of(v6), ifindex, 0 }, is;
+    if (nat_table_get(plane, NAT_MAP_INTERFACES, &ifindex, &is) == 0 &&
+        memcmp(&is, &value, sizeof(is)) == 0)
+        return 0;
+    return nat_table_put(plane, NAT_MAP_INTERFACES, &ifindex, &value, BPF_ANY);
+}
+
+int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex)
+{
+    return nat_table_remove(plane, NAT_MAP_INTERFACES, &ifindex);
+}

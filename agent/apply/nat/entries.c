@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * "frontends": the entries of one Service, by difference.
+ *
+ * An address may pass from one Service to another while the maps are written, in any order: who
+ * gets it takes it over, who loses it removes only what is still his. Whose entry is taken over is
+ * doubted from then on, so that his next write asks the map.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "apply/nat/change.h"
+
+static struct nat_frontend_value value_of(const struct nat_entry *entry, uint32_t service)
+{
+    return (struct nat_frontend_value){
+        .service = service,
+        .port = entry->port,
+        .kind = entry->kind,
+        .check = nat_frontend_check(&entry->key),
+    };
+}
+
+static bool equal(const struct nat_entry *a, const struct nat_entry *b)
+{
+    return a->port == b->port && a->kind == b->kind;
+}
+
+/* Another Service's entry, which is about to be taken over. */
+static void doubt(struct nat_plane *plane, uint32_t service)
+{
+    if (service < plane->maps[NAT_MAP_SERVICES].entries && plane->by_id[service])
+        plane->by_id[service]->doubted = true;
+}
+
+/* `ret_taken`: what was there, if it was another Service's. */
+static int put(struct nat_change *change, const struct nat_entry *entry, bool fresh,
+               struct nat_frontend_value *ret_taken)
+{
+    struct nat_plane *plane = change->plane;
+    struct nat_frontend_value value = value_of(entry, change->held->id), is;
+    int r =
+        nat_table_put(plane, NAT_MAP_FRONTENDS, &entry->key, &value, fresh ? BPF_NOEXIST : BPF_ANY);
+    if (r != -EEXIST)
+        return r;
+    r = nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &is);
+    if (r == 0 && is.service != change->held->id) {
+        doubt(plane, is.service);
+        *ret_taken = is;
+    }
+    return nat_table_put(plane, NAT_MAP_FRONTENDS, &entry->key, &value, BPF_ANY);
+}
+
+/* The held entry with the key of this one, looked for from `*at` on, in order. */
+static const struct nat_entry *find_held(const nat_entry_list *held, size_t *at,
+                                         const struct nat_entry *entry)
+{
+    while (*at < held->count && nat_entry_cmp(&held->items[*at], entry) < 0)
+        ++*at;
+    if (*at == held->count || nat_entry_cmp(&held->items[*at], entry) != 0)
+        return NULL;
+    return &held->items[*at];
+}
+
+/* Removes an entry if the live map says that it is this service's. */
+static int remove_entry(const struct nat_plane *plane, const struct nat_frontend_key *key,
+                        uint32_t service)
+{
+    struct nat_frontend_value value;
+    int r = nat_table_get(plane, NAT_MAP_FRONTENDS, key, &value);
+    if (r < 0 || value.service != service)
+        return r == -ENOENT ? 0 : r;
+    return nat_table_remove(plane, NAT_MAP_FRONTENDS, key);
+}
+
+static int undo_entry(struct nat_change *change, size_t i, const struct nat_entry *held)
+{
+    const struct nat_frontend_key *key = &change->entries.items[i].key;
+    struct nat_frontend_value before = change->taken[i];
+    if (held)
+        before = value_of(held, change->held->id);
+    if (before.service)
+        return nat_table_put(change->plane, NAT_MAP_FRONTENDS, key, &before, BPF_ANY);
+    return remove_entry(change->plane, key, change->held->id);
+}
+
+static void undo(struct nat_change *change, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct nat_entry *entry = &change->entries.items[i];
+        const struct nat_entry *held = find_held(&change->held->entries, &at, entry);
+        if (!held || !equal(held, entry))
+            change->held->doubted |= undo_entry(change, i, held) < 0;
+    }
+}
+
+static void resolve_ports(struct nat_change *change)
+{
+    vec_each(const struct nat_entry, entry, &change->wish->entries) {
+        struct nat_entry *resolved = &change->entries.items[change->entries.count++];
+        *resolved = *entry;
+        if (entry->port)
+            resolved->port = change->ports.items[entry->port - 1].now.id;
+    }
+}
+
+int nat_entries_put(struct nat_change *change)
+{
+    resolve_ports(change);
+    change->at = NAT_MAP_FRONTENDS;
+    size_t at = 0;
+    for (size_t i = 0; i < change->entries.count; i++) {
+        const struct nat_entry *entry = &change->entries.items[i];
+        nat_filter_add_entry(change->plane, entry);
+        const struct nat_entry *held = find_held(&change->held->entries, &at, entry);
+        if (held && equal(held, entry))
+            continue;
+        int r = put(change, entry, !held, &change->taken[i]);
+        if (r < 0) {
+            undo(change, i);
+            return r;
+        }
+    }
+    return 0;
+}
+
+int nat_entries_drop(struct nat_change *change)
+{
+    size_t at = 0;
+    vec_each(const struct nat_entry, held, &change->held->entries) {
+        if (find_held(&change->entries, &at, held))
+            continue;
+        int r = remove_entry(change->plane, &held->key, change->held->id);
+        if (r < 0)
+            return r;
+        change->plane->filter_litter = true;
+    }
+    return 0;
+}
+
+/* The ports of both are the same, in the same order. */
+bool nat_entries_stand(const struct nat_plane *plane, const struct nat_held *held,
+                       const struct nat_wish *wish)
+{
+    if (held->entries.count != wish->entries.count)
+        return false;
+    for (size_t i = 0; i < wish->entries.count; i++) {
+        const struct nat_entry *wanted = &wish->entries.items[i], *is = &held->entries.items[i];
+        uint32_t port = wanted->port ? held->ports.items[wanted->port - 1].id : 0;
+        if (nat_entry_cmp(wanted, is) != 0 || is->kind != wanted->kind || is->port != port ||
+            !nat_filter_has_entry(plane, is))
+            return false;
+    }
+    return true;
+}
+
+int nat_entries_refresh(struct nat_plane *plane, struct nat_held *held)
+{
+    size_t kept = 0;
+    int result = 0;
+    for (size_t i = 0; i < held->entries.count; i++) {
+        struct nat_entry entry = held->entries.items[i];
+        struct nat_frontend_value value;
+        int r = nat_table_get(plane, NAT_MAP_FRONTENDS, &entry.key, &value);
+        bool ours =
+            r == 0 && value.service == held->id && value.check == nat_frontend_check(&entry.key);
+        if (ours && (value.port != entry.port || value.kind != entry.kind)) {
+            entry.port = value.port;
+            entry.kind = value.kind;
+            result = result < 0 ? result : 1;
+        }
+        if (r < 0 && r != -ENOENT)
+            result = r;
+        else if (!ours)
+            result = result < 0 ? result : 1;
+        if (ours || (r < 0 && r != -ENOENT))
+            held->entries.items[kept++] = entry;
+    }
+    held->entries.count = kept;
+    return result;
+}

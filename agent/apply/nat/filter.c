@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The Bloom filter: what packets are ours at all.
+ *
+ * Bits are only ever added to the half in force, because what a Service leaves behind is still
+ * needed by its flows: TCP goes on after a Service or an endpoint is gone. Now and then a sweep
+ * fills the idle half with what stands, adds what it meets of flows, and puts that half in force.
+ * Whatever is added meanwhile goes into both.
+ */
+#include "apply/nat/plane_parts.h"
+#include "apply/nat/walk.h"
+
+static __u64 *word_at(const struct nat_plane *plane, uint64_t half, uint64_t hash)
+{
+    uint32_t words = plane->maps[NAT_MAP_FILTER].entries / 2;
+    return &plane->filter[half * words + nat_filter_word(hash, words)];
+}
+
+static void add(struct nat_plane *plane, uint64_t half, uint64_t hash)
+{
+    __u64 *word = word_at(plane, half, hash);
+    uint64_t bits = nat_filter_bits(hash);
+    if ((*word & bits) != bits)
+        nat_word_set(word, *word | bits);
+}
+
+void nat_filter_add(struct nat_plane *plane, const struct nat_addr *addr, __be16 port)
+{
+    uint64_t hash = nat_filter_hash(addr, port), half = plane->control->filter_half;
+    add(plane, half, hash);
+    if (plane->sweep.refilling)
+        add(plane, !half, hash);
+}
+
+bool nat_filter_has(const struct nat_plane *plane, const struct nat_addr *addr, __be16 port)
+{
+    uint64_t hash = nat_filter_hash(addr, port), bits = nat_filter_bits(hash);
+    return (*word_at(plane, plane->control->filter_half, hash) & bits) == bits;
+}
+
+/* A node port has the node's address, which alone must not make all its packets ours. */
+static __be16 port_of(const struct nat_entry *entry)
+{
+    return entry->kind == NAT_FRONTEND_NODE_PORT ? entry->key.port : 0;
+}
+
+void nat_filter_add_entry(struct nat_plane *plane, const struct nat_entry *entry)
+{
+    nat_filter_add(plane, &entry->key.addr, port_of(entry));
+}
+
+bool nat_filter_has_entry(const struct nat_plane *plane, const struct nat_entry *entry)
+{
+    return nat_filter_has(plane, &entry->key.addr, port_of(entry));
+}
+
+static void add_flow(struct nat_plane *plane, uint64_t half, const struct nat_tuple *key,
+                     const struct nat_flow *flow)
+{
+    if (flow->half != NAT_HALF_FORWARD)
+        return;
+    add(plane, half, nat_filter_hash(&key->dst, key->dport));
+    add(plane, half, nat_filter_hash(&flow->to.dst, flow->to.dport));
+    /* Errors and later fragments come to the address alone. */
+    struct ip address = nat_addr_ip(&key->dst);
+    if (!nat_is_local(plane, &address))
+        add(plane, half, nat_filter_hash(&key->dst, 0));
+}
+
+void nat_filter_add_flow(struct nat_plane *plane, const struct nat_tuple *key,
+                         const struct nat_flow *flow)
+{
+    add_flow(plane, !plane->control->filter_half, key, flow);
+}
+
+void nat_filter_refill(struct nat_plane *plane)
+{
+    uint64_t idle = !plane->control->filter_half;
+    uint32_t words = plane->maps[NAT_MAP_FILTER].entries / 2;
+    for (uint32_t i = 0; i < words; i++)
+        nat_word_set(&plane->filter[idle * words + i], 0);
+    plane->sweep.refilling = true;
+    plane->filter_litter = false;
+    sorted_each(struct nat_held *, it, &plane->held) {
+        vec_each(const struct nat_entry, entry, &(*it)->entries)
+            add(plane, idle, nat_filter_hash(&entry->key.addr, port_of(entry)));
+        vec_each(const struct nat_held_port, port, &(*it)->ports) {
+            vec_each(const uint32_t, id, &port->endpoints) {
+                const struct nat_endpoint_value *value = &plane->endpoints[*id];
+                add(plane, idle, nat_filter_hash(&value->addr, value->port));
+            }
+        }
+    }
+}
+
+void nat_filter_switch(struct nat_plane *plane)
+{
+    __u64 *half = &plane->control->filter_half;
+    nat_word_set(half, !*half);
+    plane->sweep.refilling = false;
+}
+
+static int add_flows(struct nat_plane *plane, enum nat_map_index map)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, map, &walk);
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++)
+            nat_filter_add_flow(plane, nat_walk_key(&walk, i), nat_walk_value(&walk, i));
+    }
+    return r;
+}
+
+int nat_filter_begin(struct nat_plane *plane)
+{
+    plane->control->filter_words = plane->maps[NAT_MAP_FILTER].entries / 2;
+    nat_filter_refill(plane);
+    int r = add_flows(plane, NAT_MAP_FLOWS_NEW);
+    if (r == 0)
+        r = add_flows(plane, NAT_MAP_FLOWS);
+    if (r == 0)
+        nat_filter_switch(plane);
+    plane->sweep.refilling = false;
+    return r;
+}

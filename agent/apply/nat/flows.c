@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Flows as people see them: one for both halves, by its forward half.
+ *
+ * Halves change under the reader, each by itself, so the two of a view may be of different moments.
+ */
+#include "apply/nat/flows.h"
+
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+
+/* Above so many entries drains are told the count of the last sweep. */
+enum { COUNT_AT_ONCE = 4096 };
+
+static struct nat_tuple reversed(const struct nat_tuple *tuple)
+{
+    return (struct nat_tuple){
+        .src = tuple->dst,
+        .dst = tuple->src,
+        .sport = tuple->dport,
+        .dport = tuple->sport,
+        .protocol = tuple->protocol,
+    };
+}
+
+struct nat_tuple nat_flow_mate_key(const struct nat_flow *flow)
+{
+    return reversed(&flow->to);
+}
+
+bool nat_flow_is_mate(const struct nat_tuple *key, const struct nat_flow *mate)
+{
+    struct nat_tuple back = nat_flow_mate_key(mate);
+    return memcmp(&back, key, sizeof(back)) == 0;
+}
+
+bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow)
+{
+    return flow->check == nat_tuple_check(key);
+}
+
+bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    if (flow->endpoint == 0)
+        return false;
+    return flow->endpoint >= plane->maps[NAT_MAP_ENDPOINTS].entries ||
+           (uint32_t)plane->endpoints[flow->endpoint].state != flow->generation;
+}
+
+/* The program's clock is coarse and may be a little ahead of ours. */
+uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s)
+{
+    int32_t idle = (int32_t)(now_s - flow->seen_s);
+    return idle > 0 ? (uint32_t)idle : 0;
+}
+
+static struct nat_flow_view view_direct(const struct nat_tuple *key, const struct nat_flow *flow,
+                                        uint32_t now_s)
+{
+    struct nat_flow_view view = {
+        .client = nat_addr_ip(&key->dst),
+        .address = nat_addr_ip(&key->src),
+        .client_port = ntohs(key->dport),
+        .address_port = ntohs(key->sport),
+        .protocol = key->protocol,
+        .direct = true,
+        .closing = (flow->flags & (NAT_FLOW_FIN | NAT_FLOW_RST)) != 0,
+        .idle_s = nat_flow_idle(flow, now_s),
+        .packets = { 0, flow->packets },
+        .bytes = { 0, flow->bytes },
+    };
+    view.endpoint = view.address;
+    view.endpoint_port = view.address_port;
+    view.source = view.client;
+    view.source_port = view.client_port;
+    return view;
+}
+
+static struct nat_flow_view view_forward(const struct nat_plane *plane, enum nat_map_index map,
+                                         const struct nat_tuple *key, const struct nat_flow *flow,
+                                         uint32_t now_s)
+{
+    struct nat_flow_view view = {
+        .client = nat_addr_ip(&key->src),
+        .address = nat_addr_ip(&key->dst),
+        .endpoint = nat_addr_ip(&flow->to.dst),
+        .source = nat_addr_ip(&flow->to.src),
+        .client_port = ntohs(key->sport),
+        .address_port = ntohs(key->dport),
+        .endpoint_port = ntohs(flow->to.dport),
+        .source_port = ntohs(flow->to.sport),
+        .protocol = key->protocol,
+        .service = flow->service,
+        .port = flow->port,
+        .endpoint_id = flow->endpoint,
+        .masqueraded = (flow->flags & NAT_FLOW_MASQ) != 0,
+        .hairpin = (flow->flags & NAT_FLOW_HAIRPIN) != 0,
+        .stale = nat_flow_stale(plane, flow),
+        .idle_s = nat_flow_idle(flow, now_s),
+        .packets = { flow->packets, 0 },
+        .bytes = { flow->bytes, 0 },
+    };
+    uint8_t flags = flow->flags;
+    struct nat_tuple mate_key = nat_flow_mate_key(flow);
+    struct nat_flow mate;
+    if (nat_table_get(plane, map, &mate_key, &mate) == 0 && nat_flow_whole(&mate_key, &mate) &&
+        nat_flow_is_mate(key, &mate)) {
+        flags |= mate.flags;
+        view.idle_s = MIN(view.idle_s, nat_flow_idle(&mate, now_s));
+        view.packets[1] = mate.packets;
+        view.bytes[1] = mate.bytes;
+    }
+    view.closing = (flags & (NAT_FLOW_FIN | NAT_FLOW_RST)) != 0;
+    return view;
+}
+
+struct listing {
+    size_t left;
+    int (*each)(const struct nat_flow_view *flow, void *context);
+    void *context;
+    uint32_t now_s;
+};
+
+/* Returns 0, -errno, or what ended the walk. */
+static int list_half(const struct nat_plane *plane, enum nat_map_index map,
+                     const struct nat_tuple *key, const struct nat_flow *flow,
+                     struct listing *listing)
+{
+    struct nat_flow_view view;
+    if (!nat_flow_whole(key, flow))
+        return 0;
+    if (flow->half == NAT_HALF_FORWARD)
+        view = view_forward(plane, map, key, flow, listing->now_s);
+    else if (flow->half == NAT_HALF_DIRECT)
+        view = view_direct(key, flow, listing->now_s);
+    else
+        return 0;
+    view.established = map == NAT_MAP_FLOWS;
+    listing->left--;
+    return listing->each(&view, listing->context);
+}
+
+static int list_map(const struct nat_plane *plane, enum nat_map_index map, struct listing *listing,
+                    bool *ret_ended)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, map, &walk);
+    int r = 0;
+    while (listing->left && (r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count && listing->left; i++) {
+            if (list_half(plane, map, nat_walk_key(&walk, i), nat_walk_value(&walk, i), listing)) {
+                *ret_ended = true;
+                return 0;
+            }
+        }
+    }
+    return r < 0 ? r : 0;
+}
+
+int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
+                        int (*each)(const struct nat_flow_view *flow, void *context), void *context)
+{
+    struct listing listing = { limit, each, context, (uint32_t)(clock_mono_ms() / SECOND_MS) };
+    bool ended = false;
+    int r = list_map(plane, NAT_MAP_FLOWS, &listing, &ended);
+    if (r == 0 && !ended)
+        r = list_map(plane, NAT_MAP_FLOWS_NEW, &listing, &ended);
+    return r;
+}
+
+bool nat_flow_holds_drain(const struct nat_tuple *key, const struct nat_flow *flow)
+{
+    return flow->half == NAT_HALF_FORWARD && key->protocol == PROTOCOL_TCP &&
+           !(flow->flags & (NAT_FLOW_FIN | NAT_FLOW_RST));
+}
+
+uint64_t nat_plane_established(const struct nat_plane *plane)
+{
+    if (plane->sweep.last_seen > COUNT_AT_ONCE)
+        return plane->sweep.last_established;
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
+    uint64_t count = 0;
+    while (nat_walk_next(&walk) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++)
+            count += nat_flow_holds_drain(nat_walk_key(&walk, i), nat_walk_value(&walk, i));
+    }
+    return count;
+}

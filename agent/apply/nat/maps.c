@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The maps as objects of the kernel: their sizes, their pins, their mappings.
+ *
+ * A pinned map of the same shape is taken as it is. One of another size is replaced: what it holds
+ * is copied as far as it fits, and the new pin is renamed over the old one, so that a crash leaves
+ * either. With the filter the control is replaced, which tells its length and the half in force.
+ * Ids are indexes and stay what they were; adopt.c cuts off what no longer fits. Programs on the
+ * hooks go on with the map they know until these are swapped: nat_plane_settle() copies the flows
+ * that came in between.
+ *
+ * bpffs has no names with a dot (Linux, bpf_lookup()), hence "-new".
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+
+#include <linux/magic.h>
+
+#include "apply/nat/plane_parts.h"
+#include "apply/nat/walk.h"
+#include "base/file.h"
+#include "base/macro.h"
+
+static const char *const names[NAT_MAP_COUNT] = {
+    [NAT_MAP_CONTROL] = "control",       [NAT_MAP_FILTER] = "filter",
+    [NAT_MAP_FRONTENDS] = "frontends",   [NAT_MAP_SERVICES] = "services",
+    [NAT_MAP_PORTS] = "ports",           [NAT_MAP_SLOTS] = "slots",
+    [NAT_MAP_ENDPOINTS] = "endpoints",   [NAT_MAP_RANGES] = "ranges",
+    [NAT_MAP_FLOWS] = "flows",           [NAT_MAP_FLOWS_NEW] = "flows_new",
+    [NAT_MAP_AFFINITY] = "affinity",     [NAT_MAP_COUNTERS] = "counters",
+    [NAT_MAP_REFUSALS] = "refusals",     [NAT_MAP_LIMITS] = "limits",
+    [NAT_MAP_INTERFACES] = "interfaces", [NAT_MAP_FRAGMENTS] = "fragments",
+    [NAT_MAP_NAMES] = "names",
+};
+
+const char *nat_map_name(enum nat_map_index map)
+{
+    return names[map];
+}
+
+/* Words of half a filter: about eight things a word, each of which sets two of its bits. */
+static uint32_t filter_words(const struct nat_plane_options *options)
+{
+    uint64_t things = options->max_services * 4ull + options->max_endpoints * 2ull;
+    uint32_t words = 64;
+    while (words < things / 8 && words < 1u << 30)
+        words *= 2;
+    return words;
+}
+
+/*
+ * Number 0 is nobody's, so arrays by id have one entry more than ids. A Service has two ports on
+ * average, in two banks. Slots: each endpoint may be in both sets, and a block has up to twice the
+ * room that its set needs. Other maps keep the size that bpf/maps.h gives them: 0.
+ */
+static uint32_t wanted_entries(enum nat_map_index map, const struct nat_plane_options *options)
+{
+    switch (map) {
+    case NAT_MAP_FILTER:
+        return 2 * filter_words(options);
+    case NAT_MAP_FRONTENDS:
+    case NAT_MAP_RANGES:
+        return 4 * options->max_services;
+    case NAT_MAP_SERVICES:
+        return options->max_services + 1;
+    case NAT_MAP_PORTS:
+        return NAT_BANKS * (2 * options->max_services + 1);
+    case NAT_MAP_SLOTS:
+        return 4 * options->max_endpoints;
+    case NAT_MAP_ENDPOINTS:
+        return options->max_endpoints + 1;
+    case NAT_MAP_FLOWS:
+        return 2 * options->max_flows;
+    case NAT_MAP_FLOWS_NEW:
+    case NAT_MAP_AFFINITY:
+        return MAX(1024u, options->max_flows / 4);
+    case NAT_MAP_COUNTERS:
+        return (options->max_services + 1) * NAT_COUNTER_STRIPES;
+    case NAT_MAP_NAMES:
+        return options->max_services;
+    default:
+        return 0;
+    }
+}
+
+static const char *pin_path(const struct nat_plane *plane, enum nat_map_index index,
+                            const char *suffix, char path[static PATH_MAX])
+{
+    (void)snprintf(path, PATH_MAX, "%s/%s%s", plane->pins, names[index], suffix);
+    return path;
+}
+
+static bool is_array(const struct nat_map *map)
+{
+    return map->type == BPF_MAP_TYPE_ARRAY;
+}
+
+/* What is pinned is taken, or kept to copy from. Returns 0 or -errno. */
+static int look_at_pin(struct nat_plane *plane, enum nat_map_index index, struct bpf_map *object)
+{
+    char path[PATH_MAX];
+    struct nat_map *map = &plane->maps[index];
+    AUTOCLOSE int fd = bpf_obj_get(pin_path(plane, index, "", path));
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    struct bpf_map_info info = { 0 };
+    uint32_t length = sizeof(info);
+    if (bpf_obj_get_info_by_fd(fd, &info, &length) < 0)
+        return -errno;
+
+    bool same_kind = info.type == map->type && info.key_size == map->key_size &&
+                     info.value_size == map->value_size;
+    /* The control says how long the filter is, and which half counts: each filter has its own. */
+    bool apart = index == NAT_MAP_CONTROL && !plane->maps[NAT_MAP_FILTER].pinned;
+    if (same_kind && !apart && info.map_flags == map->flags && info.max_entries == map->entries) {
+        map->pinned = true;
+        return bpf_map__reuse_fd(object, fd);
+    }
+    if (same_kind) {
+        map->old_fd = TAKE_FD(fd);
+        map->old_entries = info.max_entries;
+    }
+    return 0;
+}
+
+static int prepare(struct nat_plane *plane, enum nat_map_index index,
+                   const struct nat_plane_options *options)
+{
+    struct bpf_map *object = nat_programs_map(plane->live, index);
+    if (!object)
+        return -ENOENT;
+    uint32_t entries = wanted_entries(index, options);
+    if (entries) {
+        int r = bpf_map__set_max_entries(object, entries);
+        if (r < 0)
+            return r;
+    }
+    struct nat_map *map = &plane->maps[index];
+    map->type = bpf_map__type(object);
+    map->flags = bpf_map__map_flags(object);
+    map->key_size = bpf_map__key_size(object);
+    map->value_size = bpf_map__value_size(object);
+    map->entries = bpf_map__max_entries(object);
+    return plane->pins ? look_at_pin(plane, index, object) : 0;
+}
+
+/* 0 if what exists already on the way to `path` ends on a bpf file system, -ENOTSUP, or -errno. */
+static int check_bpffs(const char *path)
+{
+    char folder[PATH_MAX];
+    struct statfs fs;
+    (void)snprintf(folder, sizeof(folder), "%s", path);
+    while (statfs(folder, &fs) < 0) {
+        char *slash = strrchr(folder, '/');
+        if (errno != ENOENT)
+            return -errno;
+        if (!slash || slash == folder)
+            return -ENOTSUP;
+        *slash = '\0';
+    }
+    return fs.f_type == BPF_FS_MAGIC ? 0 : -ENOTSUP;
+}
+
+/* Who is not root, or confined, depends on a folder that was made for it (deploy/tmpfiles.d). */
+static int make_folder(struct nat_plane *plane, struct faults *faults)
+{
+    int r = check_bpffs(plane->pins);
+    if (r == 0)
+        r = dir_make(plane->pins);
+    if (r == -ENOTSUP)
+        faults_add(faults, plane->root, "mount one: mount -t bpf bpf /sys/fs/bpf",
+                   "is not on a bpf file system");
+    else if (r < 0)
+        faults_add(faults, plane->root, "systemd-tmpfiles --create, and restart the agent",
+                   "can't be used for pins: %s", strerror(-r));
+    return r;
+}
+
+static void explain(enum nat_map_index index, int error, struct faults *faults)
+{
+    const char *remedy = NULL;
+    if (error == -EPERM)
+        remedy = NAT_CAPABILITIES_REMEDY;
+    else if (error == -EACCES)
+        remedy = "another user has pinned it: make what is below paths.bpf the agent's own (chown)";
+    faults_add(faults, "service NAT", remedy, "BPF map %s can't be opened: %s", names[index],
+               strerror(-error));
+}
+
+int nat_maps_prepare(struct nat_plane *plane, const struct nat_plane_options *options,
+                     struct faults *faults)
+{
+    int r = plane->pins ? make_folder(plane, faults) : 0;
+    for (int i = NAT_MAP_COUNT; i-- > 0 && r == 0;) { /* the control after its filter */
+        r = prepare(plane, i, options);
+        if (r < 0)
+            explain(i, r, faults);
+    }
+    return r;
+}
+
+static size_t array_size(const struct nat_map *map, uint32_t entries)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = (size_t)entries * ((map->value_size + 7u) & ~7u);
+    return (size + page - 1) / page * page;
+}
+
+static void *map_array(const struct nat_map *map, int fd, uint32_t entries, int protection)
+{
+    void *memory = mmap(NULL, array_size(map, entries), protection, MAP_SHARED, fd, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int copy_array(struct nat_map *map)
+{
+    void *old = map_array(map, map->old_fd, map->old_entries, PROT_READ);
+    if (!old)
+        return -errno;
+    uint32_t entries = MIN(map->entries, map->old_entries);
+    memcpy(map->memory, old, (size_t)entries * ((map->value_size + 7u) & ~7u));
+    (void)munmap(old, array_size(map, map->old_entries));
+    return 0;
+}
+
+/* Entries that `map` has already stay; what it has no room for is left behind. */
+static int copy_table(struct nat_map *map)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_walk_start(&walk, map->old_fd, map->key_size, map->value_size);
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            if (bpf_map_update_elem(map->fd, nat_walk_key(&walk, i), nat_walk_value(&walk, i),
+                                    BPF_NOEXIST) < 0 &&
+                errno != EEXIST)
+                return errno == E2BIG || errno == ENOSPC ? 0 : -errno;
+        }
+    }
+    return r;
+}
+
+/* A filter's words lie elsewhere in one of another size: it is filled anew. */
+static int copy_old(struct nat_map *map, enum nat_map_index index)
+{
+    if (map->old_fd < 0 || index == NAT_MAP_FILTER)
+        return 0;
+    return map->memory ? copy_array(map) : copy_table(map);
+}
+
+static int pin(const struct nat_plane *plane, enum nat_map_index index)
+{
+    if (!plane->pins || plane->maps[index].pinned)
+        return 0;
+    char fresh[PATH_MAX], path[PATH_MAX];
+    pin_path(plane, index, "-new", fresh);
+    (void)unlink(fresh); /* a crash left it */
+    int r = bpf_obj_pin(plane->maps[index].fd, fresh);
+    if (r < 0)
+        return r;
+    return rename(fresh, pin_path(plane, index, "", path)) < 0 ? -errno : 0;
+}
+
+static int finish(struct nat_plane *plane, enum nat_map_index index)
+{
+    struct nat_map *map = &plane->maps[index];
+    map->fd = bpf_map__fd(nat_programs_map(plane->live, index));
+    if (is_array(map)) {
+        map->memory = map_array(map, map->fd, map->entries, PROT_READ | PROT_WRITE);
+        if (!map->memory)
+            return -errno;
+    }
+    return copy_old(map, index);
+}
+
+int nat_maps_finish(struct nat_plane *plane, struct faults *faults)
+{
+    for (int i = 0; i < 2 * NAT_MAP_COUNT; i++) {
+        enum nat_map_index index = i % NAT_MAP_COUNT;
+        int r = i < NAT_MAP_COUNT ? finish(plane, index) : pin(plane, index);
+        if (r < 0) {
+            faults_add(faults, "service NAT", NULL, "map %s can't be %s: %s", names[index],
+                       i < NAT_MAP_COUNT ? "set up" : "pinned", strerror(-r));
+            return r;
+        }
+    }
+    plane->control = plane->maps[NAT_MAP_CONTROL].memory;
+    plane->filter = plane->maps[NAT_MAP_FILTER].memory;
+    plane->services = plane->maps[NAT_MAP_SERVICES].memory;
+    plane->ports = plane->maps[NAT_MAP_PORTS].memory;
+    plane->slots = plane->maps[NAT_MAP_SLOTS].memory;
+    plane->endpoints = plane->maps[NAT_MAP_ENDPOINTS].memory;
+    plane->counters = plane->maps[NAT_MAP_COUNTERS].memory;
+    return 0;
+}
+
+int nat_maps_share(struct nat_plane *plane)
+{
+    for (int i = 0; i < NAT_MAP_COUNT; i++) {
+        int r = bpf_map__reuse_fd(nat_programs_map(plane->twin, i), plane->maps[i].fd);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int nat_plane_settle(struct nat_plane *plane)
+{
+    int r = 0;
+    for (int i = 0; i < NAT_MAP_COUNT && r == 0; i++) {
+        struct nat_map *map = &plane->maps[i];
+        if (map->old_fd < 0)
+            continue;
+        if (i == NAT_MAP_FLOWS || i == NAT_MAP_FLOWS_NEW || i == NAT_MAP_AFFINITY)
+            r = copy_table(map);
+        if (r == 0) {
+            (void)close(map->old_fd);
+            map->old_fd = -1;
+        }
+    }
+    return r;
+}
+
+void nat_maps_close(struct nat_plane *plane)
+{
+    for (int i = 0; i < NAT_MAP_COUNT; i++) {
+        struct nat_map *map = &plane->maps[i];
+        if (map->memory)
+            (void)munmap(map->memory, array_size(map, map->entries));
+        closep(&map->old_fd);
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Opening the plane: programs, maps, twin, and then what the maps hold already.
+ *
+ * The order matters for a crash: maps are created by loading the live programs, filled from those
+ * they replace, and only then pinned; what is pinned is therefore always whole. Nothing is attached
+ * here (hooks.h), so that packets go on through what was there until the agent says otherwise.
+ *
+ * Memory for maps is charged to the agent's control group since Linux 5.11; RLIMIT_MEMLOCK plays no
+ * part.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/nat/plane_parts.h"
+#include "base/text.h"
+
+static struct nat_plane *plane_new(const struct nat_plane_options *options)
+{
+    CLEANUP(nat_plane_closep) struct nat_plane *plane = calloc(1, sizeof(*plane));
+    if (!plane)
+        return NULL;
+    for (int i = 0; i < NAT_MAP_COUNT; i++)
+        plane->maps[i].fd = plane->maps[i].old_fd = -1;
+    if (options->pins) {
+        plane->root = strdup(options->pins);
+        plane->pins = text_format("%s/%d", options->pins, NAT_LAYOUT);
+        if (!plane->root || !plane->pins)
+            return NULL;
+    }
+    return TAKE_PTR(plane);
+}
+
+static int load(struct nat_plane *plane, const struct nat_plane_options *options,
+                struct faults *faults)
+{
+    int r = nat_programs_open(&plane->live);
+    if (r < 0)
+        return r;
+    r = nat_maps_prepare(plane, options, faults);
+    if (r < 0)
+        return r;
+    r = nat_programs_load(plane->live, false, faults);
+    if (r < 0)
+        return r;
+    return nat_maps_finish(plane, faults);
+}
+
+static int load_twin(struct nat_plane *plane, struct faults *faults)
+{
+    int r = nat_programs_open(&plane->twin);
+    if (r < 0)
+        return r;
+    r = nat_maps_share(plane);
+    if (r < 0)
+        return r;
+    return nat_programs_load(plane->twin, true, faults);
+}
+
+int nat_plane_open(const struct nat_plane_options *options, struct nat_plane **ret_plane,
+                   struct faults *faults)
+{
+    nat_programs_hear();
+    CLEANUP(nat_plane_closep) struct nat_plane *plane = plane_new(options);
+    if (!plane)
+        return -ENOMEM;
+    int r = load(plane, options, faults);
+    if (r < 0)
+        return r;
+    r = load_twin(plane, faults);
+    if (r == 0)
+        r = nat_adopt(plane);
+    if (r < 0)
+        return r;
+    *ret_plane = TAKE_PTR(plane);
+    return 0;
+}
+
+void nat_plane_close(struct nat_plane *plane)
+{
+    if (!plane)
+        return;
+    nat_forget(plane);
+    vec_done(&plane->local);
+    vec_done(&plane->strays);
+    nat_walk_done(&plane->sweep.walk);
+    nat_maps_close(plane);
+    nat_programs_close(plane->twin);
+    nat_programs_close(plane->live);
+    free(plane->pins);
+    free(plane->root);
+    free(plane);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Packets for BPF_PROG_TEST_RUN, called by probe.c.
+ *
+ * The kernel takes an Ethernet frame, cuts the header off by its type and runs the program; no
+ * stack sees the packet. So it is as short as the programs' parser allows: TCP has no options, UDP
+ * no data. The frame is a broadcast, since one to another station is none of the device's, and its
+ * own address is not known here. Checksums are right all the same, since the twin runs the very
+ * code that updates them. SCTP's is left zero: the programs answer such packets by their protocol
+ * number alone.
+ */
+#include "apply/nat/packet.h"
+
+#include <arpa/inet.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <string.h>
+
+enum {
+    ETHERNET_HEADER = 14,
+    MAC_SIZE = 6,
+    SCTP_HEADER = 12,
+    DONT_FRAGMENT = 0x4000,
+    HOP_LIMIT = 64,
+    WINDOW = 64240,
+};
+
+/* Adds 16-bit words as on the wire; sizes are even here. */
+static uint32_t add_words(uint32_t sum, const void *data, size_t size)
+{
+    const uint8_t *bytes = data;
+    for (size_t i = 0; i + 1 < size; i += 2)
+        sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+    return sum;
+}
+
+static uint16_t finish(uint32_t sum)
+{
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return htons((uint16_t)~sum);
+}
+
+/* Of TCP or UDP with its pseudo header. */
+static uint16_t transport_checksum(const struct nat_packet *packet, const void *header, size_t size)
+{
+    uint32_t sum = (uint32_t)packet->protocol + (uint32_t)size;
+    sum = add_words(sum, packet->source.bytes, ip_size(&packet->source));
+    sum = add_words(sum, packet->destination.bytes, ip_size(&packet->destination));
+    return finish(add_words(sum, header, size));
+}
+
+static size_t put_tcp(const struct nat_packet *packet, uint8_t *at)
+{
+    struct tcphdr header = {
+        .source = htons(packet->source_port),
+        .dest = htons(packet->destination_port),
+        .doff = sizeof(header) / 4,
+        .syn = 1,
+        .window = htons(WINDOW),
+    };
+    header.check = transport_checksum(packet, &header, sizeof(header));
+    memcpy(at, &header, sizeof(header));
+    return sizeof(header);
+}
+
+/* A checksum of zero would mean that there is none. */
+static size_t put_udp(const struct nat_packet *packet, uint8_t *at)
+{
+    struct udphdr header = {
+        .source = htons(packet->source_port),
+        .dest = htons(packet->destination_port),
+        .len = htons(sizeof(header)),
+    };
+    uint16_t checksum = transport_checksum(packet, &header, sizeof(header));
+    header.check = checksum ? checksum : 0xffff;
+    memcpy(at, &header, sizeof(header));
+    return sizeof(header);
+}
+
+static size_t put_sctp(const struct nat_packet *packet, uint8_t *at)
+{
+    const uint16_t ports[] = { htons(packet->source_port), htons(packet->destination_port) };
+    memset(at, 0, SCTP_HEADER);
+    memcpy(at, ports, sizeof(ports));
+    return SCTP_HEADER;
+}
+
+static size_t put_transport(const struct nat_packet *packet, uint8_t *at)
+{
+    switch (packet->protocol) {
+    case PROTOCOL_TCP:
+        return put_tcp(packet, at);
+    case PROTOCOL_UDP:
+        return put_udp(packet, at);
+    case PROTOCOL_SCTP:
+        return put_sctp(packet, at);
+    }
+    return 0;
+}
+
+static size_t put_ipv4(const struct nat_packet *packet, uint8_t *at)
+{
+    size_t payload = put_transport(packet, at + sizeof(struct iphdr));
+    struct iphdr header = {
+        .version = 4,
+        .ihl = sizeof(header) / 4,
+        .tot_len = htons((uint16_t)(sizeof(header) + payload)),
+        .frag_off = htons(DONT_FRAGMENT),
+        .ttl = HOP_LIMIT,
+        .protocol = (uint8_t)packet->protocol,
+    };
+    memcpy(&header.saddr, packet->source.bytes, sizeof(header.saddr));
+    memcpy(&header.daddr, packet->destination.bytes, sizeof(header.daddr));
+    header.check = finish(add_words(0, &header, sizeof(header)));
+    memcpy(at, &header, sizeof(header));
+    return sizeof(header) + payload;
+}
+
+static size_t put_ipv6(const struct nat_packet *packet, uint8_t *at)
+{
+    size_t payload = put_transport(packet, at + sizeof(struct ipv6hdr));
+    struct ipv6hdr header = {
+        .version = 6,
+        .payload_len = htons((uint16_t)payload),
+        .nexthdr = (uint8_t)packet->protocol,
+        .hop_limit = HOP_LIMIT,
+    };
+    memcpy(&header.saddr, packet->source.bytes, sizeof(header.saddr));
+    memcpy(&header.daddr, packet->destination.bytes, sizeof(header.daddr));
+    memcpy(at, &header, sizeof(header));
+    return sizeof(header) + payload;
+}
+
+size_t nat_packet_build(const struct nat_packet *packet, uint8_t buffer[static NAT_PACKET_MAX])
+{
+    const uint8_t family = packet->source.family;
+    const uint16_t type = htons(family == IP_V6 ? 0x86dd : 0x0800);
+
+    if (family == IP_NONE || family != packet->destination.family)
+        return 0;
+    memset(buffer, 0, ETHERNET_HEADER);
+    memset(buffer, 0xff, MAC_SIZE);
+    memcpy(buffer + ETHERNET_HEADER - sizeof(type), &type, sizeof(type));
+    uint8_t *network = buffer + ETHERNET_HEADER;
+    return ETHERNET_HEADER +
+           (family == IP_V6 ? put_ipv6(packet, network) : put_ipv4(packet, network));
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where TCX links are pinned: one file for each place, FOLDER/IFINDEX-ingress or -egress. */
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "apply/nat/attach.h"
+#include "base/file.h"
+#include "base/macro.h"
+#include "base/text.h"
+
+int nat_place_cmp(const void *a, const void *b)
+{
+    const struct nat_place *left = a, *right = b;
+    int r = CMP(left->ifindex, right->ifindex);
+    return r ? r : CMP(left->direction, right->direction);
+}
+
+const char *nat_direction_name(enum nat_direction direction)
+{
+    return direction == NAT_INGRESS ? "ingress" : "egress";
+}
+
+static char *pin_path(const char *folder, const struct nat_place *place)
+{
+    return text_format("%s/%u-%s", folder, place->ifindex, nat_direction_name(place->direction));
+}
+
+static bool pin_place(const char *name, struct nat_place *ret_place)
+{
+    for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {
+        char *end;
+        unsigned long ifindex = strtoul(name, &end, 10);
+        if (end == name || *end != '-' || ifindex == 0 || ifindex > INT32_MAX ||
+            strcmp(end + 1, nat_direction_name((enum nat_direction)direction)) != 0)
+            continue;
+        *ret_place = (struct nat_place){ (uint32_t)ifindex, (enum nat_direction)direction };
+        return true;
+    }
+    return false;
+}
+
+int nat_pins_list(const char *folder, nat_place_list *places)
+{
+    DIR *directory = opendir(folder);
+    if (!directory)
+        return errno == ENOENT ? 0 : -errno;
+    int r = 0;
+    for (struct dirent *entry; r == 0 && (entry = readdir(directory));) {
+        struct nat_place place;
+        if (pin_place(entry->d_name, &place))
+            r = vec_push(places, place);
+    }
+    (void)closedir(directory);
+    return r;
+}
+
+int nat_pin_open(const char *folder, const struct nat_place *place)
+{
+    AUTOFREE char *path = pin_path(folder, place);
+    return path ? bpf_obj_get(path) : -ENOMEM;
+}
+
+void nat_pin_remove(const char *folder, const struct nat_place *place)
+{
+    AUTOFREE char *path = pin_path(folder, place);
+    if (path)
+        (void)unlink(path);
+}
+
+int nat_pin_link(const char *folder, const struct nat_place *place, int link)
+{
+    AUTOFREE char *path = pin_path(folder, place);
+    if (!path)
+        return -ENOMEM;
+    int r = dir_make(folder);
+    if (r < 0)
+        return r;
+    (void)unlink(path);
+    return bpf_obj_pin(link, path);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Questions to the twin: one packet, run by BPF_PROG_TEST_RUN on the live maps.
+ *
+ * The kernel takes the devices from the context (`ifindex`; `ingress_ifindex` tells the node's own
+ * packets, with 0, from forwarded ones) and route lookups from the caller's network namespace; the
+ * words of cb[] go in and come back (seen on 6.1, 6.12, 6.18). A run is one system call of some
+ * microseconds; it sends nothing and, with the twin, writes nothing.
+ *
+ * Flows are looked up here as the program does: by system call, which the LRU table does not take
+ * for use.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <string.h>
+
+#include "apply/nat/packet.h"
+#include "apply/nat/plane_parts.h"
+#include "base/clock.h"
+
+static void read_endpoint(const struct nat_plane *plane, uint32_t id, struct nat_endpoint *ret)
+{
+    const struct nat_endpoint_value *value = &plane->endpoints[id];
+    if (id == 0 || id >= plane->maps[NAT_MAP_ENDPOINTS].entries)
+        return;
+    ret->ip = nat_addr_ip(&value->addr);
+    ret->port = ntohs(value->port);
+}
+
+int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
+                    struct nat_answer *ret_answer)
+{
+    const struct nat_packet packet = {
+        .source = probe->source,
+        .destination = probe->destination,
+        .source_port = probe->source_port,
+        .destination_port = probe->destination_port,
+        .protocol = probe->protocol,
+    };
+    uint8_t data[NAT_PACKET_MAX];
+    struct __sk_buff in = {
+        .ifindex = probe->ifindex,
+        .ingress_ifindex = probe->ingress_ifindex,
+        .cb = { probe->pick, probe->see_flows ? NAT_DRY_FLOWS : 0 },
+    };
+    struct __sk_buff out;
+    size_t size = nat_packet_build(&packet, data);
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = data, .data_size_in = (uint32_t)size,
+                .ctx_in = &in, .ctx_size_in = sizeof(in), .ctx_out = &out,
+                .ctx_size_out = sizeof(out));
+
+    if (size == 0)
+        return -EINVAL;
+    int r = bpf_prog_test_run_opts(nat_plane_twin(plane, probe->hook), &options);
+    if (r < 0)
+        return r;
+    *ret_answer = (struct nat_answer){
+        .act = out.cb[0] & 0xff,
+        .cause = out.cb[0] >> 8 & 0xff,
+        .masquerade = out.cb[0] >> 16 & 0xff,
+        .route = (int)(out.cb[0] >> 24),
+        .service = out.cb[1],
+        .port = out.cb[2],
+        .endpoint = out.cb[3],
+        .set = out.cb[4] >> 31,
+        .count = out.cb[4] & 0x7fffffff,
+    };
+    read_endpoint(plane, out.cb[3], &ret_answer->endpoint_value);
+    return 0;
+}
+
+/* The half under a tuple, in one of the two tables. It may be on its way to the first. */
+static bool find_half(const struct nat_plane *plane, const struct nat_tuple *tuple,
+                      struct nat_flow *ret_flow, bool *ret_established)
+{
+    static const enum nat_map_index tables[] = { NAT_MAP_FLOWS, NAT_MAP_FLOWS_NEW, NAT_MAP_FLOWS };
+
+    for (int i = 0; i < 3; i++) {
+        struct nat_flow flow;
+        if (bpf_map_lookup_elem(plane->maps[tables[i]].fd, tuple, &flow) < 0 ||
+            flow.check != nat_tuple_check(tuple))
+            continue;
+        *ret_flow = flow;
+        *ret_established = tables[i] == NAT_MAP_FLOWS;
+        return true;
+    }
+    return false;
+}
+
+static bool is_stale(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    if (flow->endpoint == 0 || flow->endpoint >= plane->maps[NAT_MAP_ENDPOINTS].entries)
+        return flow->endpoint != 0;
+    uint64_t state = __atomic_load_n(&plane->endpoints[flow->endpoint].state, __ATOMIC_RELAXED);
+    return (state & NAT_ENDPOINT_GENERATION) != flow->generation;
+}
+
+bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
+                         struct nat_found_flow *ret_flow)
+{
+    const struct nat_tuple tuple = {
+        .src = nat_addr_of(&probe->source),
+        .dst = nat_addr_of(&probe->destination),
+        .sport = htons(probe->source_port),
+        .dport = htons(probe->destination_port),
+        .protocol = (uint8_t)probe->protocol,
+    };
+    struct nat_flow flow;
+    bool established;
+
+    if (!find_half(plane, &tuple, &flow, &established))
+        return false;
+    const struct nat_tuple *to = flow.half == NAT_HALF_DIRECT ? &tuple : &flow.to;
+    *ret_flow = (struct nat_found_flow){
+        .half = flow.half,
+        .established = established,
+        .masqueraded = (flow.flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN)) != 0,
+        .stale = is_stale(plane, &flow),
+        .source = { nat_addr_ip(&to->src), ntohs(to->sport) },
+        .destination = { nat_addr_ip(&to->dst), ntohs(to->dport) },
+        .idle_s = (uint32_t)(clock_mono_ms() / 1000) - flow.seen_s,
+    };
+    return true;
+}

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The proof, called after each write for the Services that were written.
+ *
+ * A frontend is asked once for each kind of source: that gives verdict, cause, masquerading and the
+ * set. The set's slots are then walked once for all frontends and sources that lead into it: what
+ * differs between those is settled before an endpoint is chosen. So a Service costs about
+ * 3 x frontends + endpoints runs of the twin, each some microseconds. A set that failed is walked
+ * again for the next frontend that needs it, so that each tells its own story; the first slot that
+ * fails ends that.
+ *
+ * Source ranges: the source that stands for its kind may be outside of them. Then it must be
+ * dropped, and another source of the kind, inside a range, is looked for to ask the rest; where no
+ * range has one, nobody of that kind may come, and there is no more to prove.
+ */
+#include "apply/nat/prove.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+enum {
+    PROBE_PORT = 50000, /* the twin looks at no flow, so any will do */
+    WHY_SIZE = 128,
+    FRONTEND_STRLEN = 80, /* of "[2001:db8::1]:443/TCP" */
+};
+_Static_assert(sizeof(((struct nat_proof *)0)->why) >= FRONTEND_STRLEN + WHY_SIZE,
+               "a proof says of which frontend, and why");
+
+struct prover {
+    struct nat_plane *plane;
+    const struct nat_stand *stand;
+    const struct nat_row *row;
+    const struct nat_family *family;
+    uint32_t service;   /* the id whose name is the row's; 0: not asked yet */
+    bool *walked;       /* by port_index * NAT_SET_COUNT + set: every slot is good */
+    char why[WHY_SIZE]; /* what differs */
+    const char *remedy;
+};
+
+static const char *endpoint_str(const struct nat_endpoint *endpoint, char buffer[static 64])
+{
+    char address[IP_STRLEN];
+    (void)snprintf(buffer, 64, endpoint->ip.family == IP_V6 ? "[%s]:%u" : "%s:%u",
+                   ip_str(&endpoint->ip, address), endpoint->port);
+    return buffer;
+}
+
+/* Says what differs. Returns 0, as all below do that found a difference; they return 1 if none. */
+static int differs(struct prover *prover, const char *remedy, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+static int differs(struct prover *prover, const char *remedy, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(prover->why, sizeof(prover->why), format, args);
+    va_end(args);
+    prover->remedy = remedy;
+    return 0;
+}
+
+static const char look_closer[] = "see: agentctl verify";
+
+/* In the order of the kernel's BPF_FIB_LKUP_RET_*. */
+static const char *route_text(int route)
+{
+    static const char *const texts[] = {
+        "",
+        "a blackhole route",
+        "an unreachable route",
+        "a prohibiting route",
+        "no route, or one to this node itself",
+        "forwarding is off",
+        "a route with an encapsulation",
+        "no neighbour",
+        "the packet does not fit",
+        "no source address",
+    };
+    if (route == NAT_ROUTE_NO_SOURCE)
+        return "no address of this node to masquerade with";
+    return route > 0 && (size_t)route < ARRAY_SIZE(texts) ? texts[route] : "refused";
+}
+
+/* ---- what the plan demands ---- */
+
+struct demand {
+    enum nat_act act;
+    enum nat_cause cause;
+    const struct nat_outcome *outcome; /* of a forwarded flow; NULL of others */
+};
+
+static struct demand demand_of(const struct nat_outcome *outcome)
+{
+    switch (outcome->verdict) {
+    case NAT_REJECT:
+        return (struct demand){ NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS, NULL };
+    case NAT_DROP:
+        return (struct demand){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NULL };
+    case NAT_FORWARD:
+        break;
+    }
+    return (struct demand){ NAT_ACT_FORWARD, NAT_CAUSE_NONE, outcome };
+}
+
+static int check_service(struct prover *prover, uint32_t service)
+{
+    const size_t length = strlen(prover->row->namespace);
+    char name[NAT_NAME_MAX] = "";
+
+    if (service != 0 && service == prover->service)
+        return 1;
+    int r = nat_plane_name(prover->plane, service, name);
+    if (r < 0 || strncmp(name, prover->row->namespace, length) != 0 || name[length] != '/' ||
+        strcmp(name + length + 1, prover->row->name) != 0)
+        return differs(prover, look_closer, "answered as %s", *name ? name : "no service");
+    prover->service = service;
+    return 1;
+}
+
+static int check_port(struct prover *prover, const struct nat_port *port,
+                      const struct nat_answer *answer)
+{
+    uint8_t family = 0;
+    enum protocol protocol = 0;
+    uint16_t number = 0;
+
+    if (nat_plane_port(prover->plane, answer->port, &family, &protocol, &number) &&
+        family == prover->family->family && protocol == port->protocol && number == port->port)
+        return 1;
+    return differs(prover, look_closer, "answered as port %u/%s", number, protocol_name(protocol));
+}
+
+/* Masquerading by the rule; a flow back to its sender is masqueraded in any case. */
+static int check_masquerade(struct prover *prover, const struct nat_outcome *outcome,
+                            const struct nat_probe *probe, const struct nat_answer *answer)
+{
+    const bool back = ip_equal(&probe->source, &answer->endpoint_value.ip);
+    const bool does = answer->masquerade != NAT_MASQUERADE_NO;
+
+    if (does == (outcome->masquerade || back))
+        return 1;
+    return differs(prover, look_closer, does ? "masqueraded" : "not masqueraded");
+}
+
+/* A forwarded flow: where to, and whether there is a way. `ret_index`: of the planned set. */
+static int check_forward(struct prover *prover, const struct nat_port *port,
+                         const struct nat_outcome *outcome, const struct nat_probe *probe,
+                         const struct nat_answer *answer, size_t *ret_index)
+{
+    const nat_endpoint_list *set = &port->sets[outcome->set];
+    char text[64];
+
+    int r = check_port(prover, port, answer);
+    if (r > 0)
+        r = check_masquerade(prover, outcome, probe, answer);
+    if (r <= 0)
+        return r;
+    if ((int)answer->set != (int)outcome->set || answer->count != set->count)
+        return differs(prover, look_closer, "%u endpoints of the %s set instead of %zu of the %s",
+                       answer->count, answer->set == NAT_SET_LOCAL ? "local" : "cluster",
+                       set->count, outcome->set == NAT_LOCAL_SET ? "local" : "cluster");
+    const char *where = endpoint_str(&answer->endpoint_value, text);
+    const struct nat_endpoint *planned = vec_find(set, &answer->endpoint_value, nat_endpoint_cmp);
+    if (!planned)
+        return differs(prover, look_closer, "slot %u: %s is no endpoint of it", probe->pick, where);
+    if (answer->route != 0)
+        return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
+                       probe->pick, where, route_text(answer->route));
+    *ret_index = (size_t)(planned - set->items);
+    return 1;
+}
+
+/* ---- questions ---- */
+
+static const char *demand_str(enum nat_act act, enum nat_cause cause, char buffer[static 64])
+{
+    (void)snprintf(buffer, 64, cause == NAT_CAUSE_NONE ? "%s" : "%s (%s)", nat_act_name(act),
+                   nat_cause_name(cause));
+    return buffer;
+}
+
+/* Runs the twin and compares all but where a forwarded flow goes. */
+static int ask(struct prover *prover, const struct nat_probe *probe, const struct demand *demand,
+               struct nat_answer *ret_answer)
+{
+    char got[64], wanted[64];
+
+    int r = nat_plane_probe(prover->plane, probe, ret_answer);
+    if (r == -ENOMEM)
+        return r;
+    if (r < 0)
+        return differs(prover, NULL, "the twin cannot be run: %s", strerror(-r));
+    if (ret_answer->cause == NAT_CAUSE_NO_ROUTE) {
+        char where[64];
+        return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
+                       probe->pick, endpoint_str(&ret_answer->endpoint_value, where),
+                       route_text(ret_answer->route));
+    }
+    if (ret_answer->act != demand->act || ret_answer->cause != demand->cause)
+        return differs(prover, look_closer, "%s instead of %s",
+                       demand_str(ret_answer->act, ret_answer->cause, got),
+                       demand_str(demand->act, demand->cause, wanted));
+    return check_service(prover, ret_answer->service);
+}
+
+/* The other slots of a set of which the first was good and is endpoint `index` of the plan. */
+static int walk_slots(struct prover *prover, const struct nat_port *port,
+                      const struct demand *demand, struct nat_probe *probe, size_t index)
+{
+    const nat_endpoint_list *set = &port->sets[demand->outcome->set];
+    AUTOFREE bool *seen = calloc(set->count, sizeof(*seen));
+    char text[64];
+
+    if (!seen)
+        return -ENOMEM;
+    seen[index] = true;
+    for (uint32_t slot = 2; slot <= set->count; slot++) {
+        struct nat_answer answer;
+        probe->pick = slot;
+        int r = ask(prover, probe, demand, &answer);
+        if (r > 0)
+            r = check_forward(prover, port, demand->outcome, probe, &answer, &index);
+        if (r <= 0)
+            return r;
+        if (seen[index])
+            return differs(prover, look_closer, "slot %u: %s a second time", slot,
+                           endpoint_str(&answer.endpoint_value, text));
+        seen[index] = true;
+    }
+    return 1;
+}
+
+static int prove_outcome(struct prover *prover, const struct nat_frontend *frontend,
+                         const struct nat_outcome *outcome, struct nat_probe *probe)
+{
+    const struct nat_port *port = &prover->family->ports.items[frontend->port_index];
+    const struct demand demand = demand_of(outcome);
+    bool *walked = &prover->walked[frontend->port_index * NAT_SET_COUNT + outcome->set];
+    struct nat_answer answer;
+    size_t index = 0;
+
+    probe->pick = demand.outcome ? 1 : 0;
+    int r = ask(prover, probe, &demand, &answer);
+    if (r <= 0 || !demand.outcome)
+        return r;
+    r = check_forward(prover, port, outcome, probe, &answer, &index);
+    if (r > 0 && !*walked) {
+        r = walk_slots(prover, port, &demand, probe, index);
+        *walked = r > 0;
+    }
+    return r;
+}
+
+/* ---- source ranges ---- */
+
+static bool in_any(const struct prefix *prefixes, size_t count, const struct ip *ip)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (prefix_contains(&prefixes[i], ip))
+            return true;
+    }
+    return false;
+}
+
+static bool is_admitted(const struct nat_family *family, const struct nat_frontend *frontend,
+                        const struct ip *source)
+{
+    return frontend->kind != NAT_LOAD_BALANCER || family->source_ranges.count == 0 ||
+           in_any(family->source_ranges.items, family->source_ranges.count, source) ||
+           (family->admits_itself && ip_equal(source, &frontend->address));
+}
+
+/* The address behind the last one of a prefix; false if there is none. */
+static bool address_behind(const struct prefix *prefix, struct ip *ret_ip)
+{
+    struct ip ip = prefix->ip;
+    if (prefix->length == 0)
+        return false;
+    size_t byte = (prefix->length - 1u) / 8;
+    unsigned sum = ip.bytes[byte] + (1u << (7 - (prefix->length - 1u) % 8));
+    ip.bytes[byte] = (uint8_t)sum;
+    while (sum > 0xff && byte-- > 0) {
+        sum = ip.bytes[byte] + 1u;
+        ip.bytes[byte] = (uint8_t)sum;
+    }
+    *ret_ip = ip;
+    return sum <= 0xff;
+}
+
+/* Of a range, what is no pod: its first address, or the first one behind some pod network. */
+static bool find_stranger(const struct nat_stand *stand, const struct prefix *range,
+                          struct ip *ret_ip)
+{
+    if (!in_any(stand->pod_nets, stand->pod_net_count, &range->ip)) {
+        *ret_ip = range->ip;
+        return true;
+    }
+    for (size_t i = 0; i < stand->pod_net_count; i++) {
+        struct ip ip;
+        if (address_behind(&stand->pod_nets[i], &ip) && prefix_contains(range, &ip) &&
+            !in_any(stand->pod_nets, stand->pod_net_count, &ip)) {
+            *ret_ip = ip;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two prefixes overlap if one has the other's first address, which then is in both. */
+static bool find_pod(const struct nat_stand *stand, const struct prefix *range, struct ip *ret_ip)
+{
+    for (size_t i = 0; i < stand->pod_net_count; i++) {
+        const struct prefix *net = &stand->pod_nets[i];
+        if (prefix_contains(range, &net->ip)) {
+            *ret_ip = net->ip;
+            return true;
+        }
+        if (prefix_contains(net, &range->ip)) {
+            *ret_ip = range->ip;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_admitted(const struct prover *prover, const struct nat_frontend *frontend,
+                          enum nat_source source, struct ip *ret_ip)
+{
+    const struct nat_stand *stand = prover->stand;
+
+    if (source == NAT_FROM_NODE && prover->family->admits_itself &&
+        !in_any(stand->pod_nets, stand->pod_net_count, &frontend->address)) {
+        *ret_ip = frontend->address;
+        return true;
+    }
+    vec_each(const struct prefix, range, &prover->family->source_ranges) {
+        if (source == NAT_FROM_POD ? find_pod(stand, range, ret_ip)
+                                   : find_stranger(stand, range, ret_ip))
+            return true;
+    }
+    return false;
+}
+
+/* ---- frontends ---- */
+
+static const char *frontend_str(const struct nat_frontend *frontend,
+                                char buffer[static FRONTEND_STRLEN])
+{
+    const struct nat_endpoint place = { frontend->address, frontend->port };
+    char text[64];
+    (void)snprintf(buffer, FRONTEND_STRLEN, "%s/%s", endpoint_str(&place, text),
+                   protocol_name(frontend->protocol));
+    return buffer;
+}
+
+/* `ret_forwards` becomes true if a flow from there is forwarded. */
+static int prove_source(struct prover *prover, const struct nat_frontend *frontend,
+                        enum nat_source source, bool *ret_forwards)
+{
+    static const struct demand kept_out = { NAT_ACT_DROP, NAT_CAUSE_SOURCE_RANGE, NULL };
+    const struct nat_stand *stand = prover->stand;
+    const struct ip *from =
+        prover->family->family == IP_V6 ? &stand->of[source].v6 : &stand->of[source].v4;
+    struct nat_probe probe = {
+        .hook = stand->of[source].hook,
+        .ifindex = stand->of[source].ifindex,
+        .ingress_ifindex = stand->of[source].ingress_ifindex,
+        .source = *from,
+        .destination = frontend->address,
+        .source_port = PROBE_PORT,
+        .destination_port = frontend->port,
+        .protocol = frontend->protocol,
+    };
+
+    if (!stand->of[source].there || from->family == IP_NONE)
+        return 1;
+    if (!is_admitted(prover->family, frontend, from)) {
+        struct nat_answer answer;
+        int r = ask(prover, &probe, &kept_out, &answer);
+        if (r <= 0 || !find_admitted(prover, frontend, source, &probe.source))
+            return r;
+    }
+    int r = prove_outcome(prover, frontend, &frontend->from[source], &probe);
+    *ret_forwards |= r > 0 && frontend->from[source].verdict == NAT_FORWARD;
+    return r;
+}
+
+/* `ret_forwards` becomes true if something from outside or a pod is forwarded. */
+static int prove_frontend(struct prover *prover, const struct nat_frontend *frontend,
+                          struct faults *faults, bool *ret_forwards)
+{
+    bool forwards[NAT_SOURCE_COUNT] = { 0 };
+    char name[FRONTEND_STRLEN], why[WHY_SIZE];
+    int r = 1;
+
+    if (frontend->protocol == PROTOCOL_SCTP)
+        r = differs(prover, NULL, "this version does not translate SCTP");
+    for (enum nat_source source = 0; r > 0 && source < NAT_SOURCE_COUNT; source++) {
+        r = prove_source(prover, frontend, source, &forwards[source]);
+        if (r != 0)
+            continue;
+        memcpy(why, prover->why, sizeof(why));
+        (void)differs(prover, prover->remedy, "from %s: %.100s", nat_source_name(source), why);
+    }
+    if (r < 0)
+        return r;
+    if (r == 0) {
+        AUTOFREE char *place =
+            text_format("Service %s/%s", prover->row->namespace, prover->row->name);
+        if (!place)
+            return -ENOMEM;
+        faults_add(faults, place, prover->remedy, "%s: %s", frontend_str(frontend, name),
+                   prover->why);
+    }
+    *ret_forwards |= forwards[NAT_FROM_OUTSIDE] || forwards[NAT_FROM_POD];
+    return r;
+}
+
+/* All frontends from `frontend` on that have its address; their number goes to `ret_count`. */
+static int prove_address(struct prover *prover, const struct nat_frontend *frontend,
+                         nat_proof_list *proofs, struct faults *faults, size_t *ret_count)
+{
+    const struct nat_frontend *end =
+        prover->family->frontends.items + prover->family->frontends.count;
+    const struct nat_frontend *it = frontend;
+    struct nat_proof proof = { .address = frontend->address };
+    bool forwards = false, good = true, node_ports_only = true;
+    char name[FRONTEND_STRLEN];
+
+    for (; it < end && ip_equal(&it->address, &frontend->address); it++) {
+        const bool node_port = it->kind == NAT_NODE_PORT;
+        bool does = false;
+        int r = prove_frontend(prover, it, faults, &does);
+        if (r < 0)
+            return r;
+        node_ports_only &= node_port;
+        forwards |= !node_port && does;
+        if (r == 0 && !node_port && good) {
+            good = false;
+            (void)snprintf(proof.why, sizeof(proof.why), "%s %s", frontend_str(it, name),
+                           prover->why);
+        }
+    }
+    *ret_count = (size_t)(it - frontend);
+    if (good && !forwards)
+        (void)snprintf(proof.why, sizeof(proof.why),
+                       "nothing from outside or a pod is forwarded here");
+    proof.as_planned = good;
+    proof.served = good && forwards;
+    return node_ports_only ? 0 : vec_push(proofs, proof);
+}
+
+int nat_prove(struct nat_plane *plane, const struct nat_stand *stand, const struct nat_row *row,
+              nat_proof_list *proofs, struct faults *faults)
+{
+    for (uint32_t i = 0; i < row->family_count; i++) {
+        const struct nat_family *family = &row->families[i];
+        AUTOFREE bool *walked = calloc(family->ports.count * NAT_SET_COUNT + 1, sizeof(*walked));
+        struct prover prover = {
+            .plane = plane,
+            .stand = stand,
+            .row = row,
+            .family = family,
+            .walked = walked,
+        };
+        if (!walked)
+            return -ENOMEM;
+        for (size_t j = 0, count = 0; j < family->frontends.count; j += count) {
+            int r = prove_address(&prover, &family->frontends.items[j], proofs, faults, &count);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The proof that an address is served: packets through the twin on the live maps give, for every
+ * frontend, kind of source and endpoint, what the plan demands; and the kernel has a way to each
+ * endpoint. (That each hook holds our program is hooks.h's to say.)
+ */
+#pragma once
+
+#include "apply/nat/plane.h"
+
+/* Where packets of each origin are seen, and a source address that counts as such. */
+struct nat_stand {
+    struct {
+        bool there; /* no pod network configured, no uplink, ...: that origin is not proved */
+        enum nat_hook hook;
+        uint32_t ifindex, ingress_ifindex;
+        struct ip v4, v6; /* IP_NONE: none of that family */
+    } of[NAT_SOURCE_COUNT];
+    /* Sources in these are pods, as in nat_settings; borrowed. */
+    const struct prefix *pod_nets;
+    size_t pod_net_count;
+};
+
+/*
+ * Proves every frontend of a row. Appends one nat_proof an address, but for those of node ports
+ * alone; what differs from the plan is a fault, too. An address that several Services share has a
+ * proof of each. Returns 0 or -ENOMEM.
+ */
+int nat_prove(struct nat_plane *plane, const struct nat_stand *stand, const struct nat_row *row,
+              nat_proof_list *proofs, struct faults *faults);

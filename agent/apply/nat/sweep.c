@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The sweep over "flows", a slice at a time, called by agentd's loop.
+ *
+ * The program never removes an established flow because of its age; it only marks FIN and RST and
+ * the time of the last packet, each half by itself. Times are those of the kernel's own connection
+ * tracking, a flow's idle time is that of the half that was seen last. A UDP flow whose endpoint
+ * has gone carries nothing any more and is removed at once; TCP goes on.
+ *
+ * What gets a packet between the judgement and the removal stays, both halves; it is missing for a
+ * moment only. A packet that comes a moment later is of no flow, as in connection tracking.
+ *
+ * While a round fills the idle half of the filter it looks at "flows_new" first: a flow moves from
+ * there to "flows" only, so it is met in one of both.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "apply/nat/change.h"
+#include "apply/nat/flows.h"
+#include "base/clock.h"
+#include "base/macro.h"
+
+enum {
+    TCP_ESTABLISHED_S = 5 * 24 * 3600,
+    TCP_CLOSING_S = 120, /* FIN in one direction or both */
+    TCP_RESET_S = 10,
+    UDP_S = 120,
+    ALONE_S = 60, /* a half whose other half is missing */
+
+    SLICE_PAUSE_MS = 20,
+    ROUND_PAUSE_MS = 5000,
+    EMPTY_PAUSE_MS = 30000,
+    REFILL_PAUSE_MS = 60000,
+};
+
+static uint32_t limit_of(uint8_t protocol, uint8_t flags)
+{
+    if (protocol != PROTOCOL_TCP)
+        return UDP_S;
+    if (flags & NAT_FLOW_RST)
+        return TCP_RESET_S;
+    return flags & NAT_FLOW_FIN ? TCP_CLOSING_S : TCP_ESTABLISHED_S;
+}
+
+enum fate { FATE_STAYS, FATE_HALF_GOES, FATE_GOES };
+
+static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *key,
+                       const struct nat_flow *flow, uint32_t now_s)
+{
+    uint32_t idle = nat_flow_idle(flow, now_s);
+    if (key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow))
+        return FATE_GOES;
+    if (flow->half == NAT_HALF_DIRECT)
+        return idle > limit_of(key->protocol, flow->flags) ? FATE_HALF_GOES : FATE_STAYS;
+    if (idle <= TCP_RESET_S) /* the shortest: nothing to ask the other half for */
+        return FATE_STAYS;
+
+    struct nat_tuple mate_key = nat_flow_mate_key(flow);
+    struct nat_flow mate;
+    if (nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, &mate) < 0 || !nat_flow_is_mate(key, &mate))
+        return idle > ALONE_S ? FATE_HALF_GOES : FATE_STAYS;
+    idle = MIN(idle, nat_flow_idle(&mate, now_s));
+    return idle > limit_of(key->protocol, flow->flags | mate.flags) ? FATE_GOES : FATE_STAYS;
+}
+
+/* As it was when it was judged: a client that uses its port again makes another one of it. */
+static bool is_unchanged(const struct nat_flow *is, const struct nat_flow *was)
+{
+    return is->seen_s == was->seen_s && is->packets == was->packets &&
+           is->generation == was->generation && memcmp(&is->to, &was->to, sizeof(is->to)) == 0;
+}
+
+/*
+ * A half goes if it still is what was judged. What a client has made of it between the look and the
+ * removal comes back at once. Returns 1: it went; 0: it is in use; or -errno: -ENOENT, mostly.
+ */
+static int end_half(const struct nat_plane *plane, const struct nat_tuple *key,
+                    const struct nat_flow *was)
+{
+    struct nat_flow is;
+    int r = nat_table_get(plane, NAT_MAP_FLOWS, key, &is);
+    if (r < 0 || !is_unchanged(&is, was))
+        return r;
+    r = nat_table_take(plane, NAT_MAP_FLOWS, key, &is);
+    if (r < 0 || is_unchanged(&is, was))
+        return r < 0 ? r : 1;
+    (void)nat_table_put(plane, NAT_MAP_FLOWS, key, &is, BPF_NOEXIST);
+    return 0;
+}
+
+/* The other half of one that has gone. Returns as end_half(). */
+static int end_mate(const struct nat_plane *plane, const struct nat_tuple *key,
+                    const struct nat_flow *flow, uint32_t now_s)
+{
+    struct nat_tuple mate_key = nat_flow_mate_key(flow);
+    struct nat_flow mate;
+    int r = nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, &mate);
+    if (r < 0 || !nat_flow_is_mate(key, &mate))
+        return r < 0 ? r : 1;
+    bool ended = key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow);
+    return ended || nat_flow_idle(&mate, now_s) > TCP_RESET_S ? end_half(plane, &mate_key, &mate)
+                                                              : 0;
+}
+
+/* Returns 1 if a flow has ended with it. */
+static int end_flow(const struct nat_plane *plane, const struct nat_tuple *key,
+                    const struct nat_flow *flow, enum fate fate, uint32_t now_s)
+{
+    if (fate == FATE_STAYS || end_half(plane, key, flow) <= 0)
+        return 0; /* it went with its other half, or is in use again */
+    if (fate == FATE_HALF_GOES || end_mate(plane, key, flow, now_s) != 0)
+        return 1;
+    (void)nat_table_put(plane, NAT_MAP_FLOWS, key, flow, BPF_NOEXIST);
+    return 0;
+}
+
+/* What flow_yield() has unmade and could not delete is nobody's, and in the way of its tuple. */
+static void end_unmade(const struct nat_plane *plane, const struct nat_tuple *key)
+{
+    struct nat_flow is;
+    if (nat_table_take(plane, NAT_MAP_FLOWS, key, &is) == 0 && nat_flow_whole(key, &is))
+        (void)nat_table_put(plane, NAT_MAP_FLOWS, key, &is, BPF_NOEXIST);
+}
+
+static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
+{
+    struct nat_sweep *sweep = &plane->sweep;
+    int ended = 0;
+    for (uint32_t i = 0; i < sweep->walk.count; i++) {
+        const struct nat_tuple *key = nat_walk_key(&sweep->walk, i);
+        const struct nat_flow *flow = nat_walk_value(&sweep->walk, i);
+        if (!nat_flow_whole(key, flow)) {
+            if (sweep->phase == NAT_SWEEP_FLOWS)
+                end_unmade(plane, key);
+            continue;
+        }
+        enum fate fate = FATE_STAYS;
+        if (sweep->phase == NAT_SWEEP_FLOWS) {
+            fate = judge(plane, key, flow, now_s);
+            ended += end_flow(plane, key, flow, fate, now_s);
+        }
+        if (fate == FATE_STAYS && sweep->refilling)
+            nat_filter_add_flow(plane, key, flow);
+        sweep->established += fate == FATE_STAYS && nat_flow_holds_drain(key, flow);
+    }
+    sweep->seen += sweep->walk.count;
+    return ended;
+}
+
+static void begin_walk(struct nat_plane *plane, enum nat_map_index map)
+{
+    struct nat_walk *walk = &plane->sweep.walk;
+    plane->sweep.seen = plane->sweep.established = 0;
+    if (walk->room == 0)
+        nat_table_walk(plane, map, walk);
+    walk->fd = plane->maps[map].fd;
+    nat_walk_again(walk);
+}
+
+static void begin_round(struct nat_plane *plane, int64_t now_mono_ms)
+{
+    struct nat_sweep *sweep = &plane->sweep;
+    nat_strays_remove(plane);
+    if (plane->filter_litter && now_mono_ms >= sweep->next_refill_ms) {
+        sweep->next_refill_ms = now_mono_ms + REFILL_PAUSE_MS;
+        nat_filter_refill(plane);
+    }
+    sweep->phase = sweep->refilling ? NAT_SWEEP_NEW : NAT_SWEEP_FLOWS;
+    begin_walk(plane, sweep->refilling ? NAT_MAP_FLOWS_NEW : NAT_MAP_FLOWS);
+}
+
+/* Returns after how many milliseconds to call again. */
+static int64_t end_round(struct nat_plane *plane)
+{
+    struct nat_sweep *sweep = &plane->sweep;
+    if (sweep->refilling)
+        nat_filter_switch(plane);
+    sweep->phase = NAT_SWEEP_IDLE;
+    sweep->last_seen = sweep->seen;
+    sweep->last_established = sweep->established;
+    return sweep->seen ? ROUND_PAUSE_MS : EMPTY_PAUSE_MS;
+}
+
+static int give_up(struct nat_plane *plane, int error)
+{
+    plane->filter_litter |= plane->sweep.refilling;
+    plane->sweep.refilling = false;
+    plane->sweep.phase = NAT_SWEEP_IDLE;
+    return error;
+}
+
+int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_next_ms)
+{
+    struct nat_sweep *sweep = &plane->sweep;
+    if (sweep->phase == NAT_SWEEP_IDLE)
+        begin_round(plane, now_mono_ms);
+
+    int ended = 0, r = nat_walk_next(&sweep->walk);
+    if (r < 0)
+        return give_up(plane, r);
+    if (r > 0)
+        ended = look_at_slice(plane, (uint32_t)(now_mono_ms / SECOND_MS));
+    int64_t pause = SLICE_PAUSE_MS;
+    if (sweep->walk.ended && sweep->phase == NAT_SWEEP_NEW) {
+        sweep->phase = NAT_SWEEP_FLOWS;
+        begin_walk(plane, NAT_MAP_FLOWS);
+    } else if (sweep->walk.ended) {
+        pause = end_round(plane);
+    }
+    *ret_next_ms = pause;
+    return ended;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The live maps against the rows, without trust in what was written.
+ *
+ * Memory is asked for one thing only, the id of a name. From there it goes as a packet goes: from
+ * the entries to ports, slots, endpoints. Then whatever else is in the maps and leads packets
+ * somewhere is looked for: entries, ranges, endpoints and names that no row asks for.
+ *
+ * A Service that differs is doubted: its next write asks the maps for what it else would remember.
+ * Called by agentd now and then, and for `agentctl verify`.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/nat/change.h"
+
+struct check {
+    struct nat_plane *plane;
+    nat_difference_list *list;
+    int error;
+    const char *service; /* of which is spoken, or "" */
+    struct nat_held *held;
+    const struct nat_wish *wish;
+    nat_id_list ports; /* live ids, one for each port of the wish; 0: unknown */
+    /* Of all rows: */
+    VEC(struct nat_frontend_key) entries;
+    nat_range_list ranges;
+};
+
+PRINTF_LIKE(2, 3) static void differ(struct check *check, const char *format, ...)
+{
+    AUTOTEXT struct text text = { 0 };
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&text, format, args);
+    va_end(args);
+    struct nat_difference difference = { strdup(check->service), text_take(&text) };
+    if (!difference.service || !difference.text || vec_push(check->list, difference) < 0) {
+        free(difference.service);
+        free(difference.text);
+        check->error = -ENOMEM;
+    }
+    if (check->held)
+        check->held->doubted = true;
+}
+
+static void check_word(struct check *check)
+{
+    uint64_t word = check->plane->services[check->held->id], wanted = check->wish->flags;
+    const uint64_t ranges =
+        NAT_SERVICE_RANGES_V4 | NAT_SERVICE_RANGES_V6 | NAT_SERVICE_SELF_V4 | NAT_SERVICE_SELF_V6;
+    if (!(word & NAT_SERVICE_USED))
+        differ(check, "the service word is missing");
+    if ((word ^ wanted) & ranges)
+        differ(check, "source ranges are switched otherwise: flags %#llx, not %#llx",
+               (unsigned long long)(word & ranges), (unsigned long long)(wanted & ranges));
+    uint32_t affinity = (uint32_t)(word >> NAT_SERVICE_AFFINITY_SHIFT & 0xffffff);
+    uint32_t wanted_affinity = (uint32_t)(wanted >> NAT_SERVICE_AFFINITY_SHIFT & 0xffffff);
+    if (affinity != wanted_affinity)
+        differ(check, "affinity is %u s, not %u s", affinity, wanted_affinity);
+    char name[NAT_NAME_MAX];
+    if (nat_plane_name(check->plane, check->held->id, name) < 0 || strcmp(name, check->service))
+        differ(check, "its name is missing");
+}
+
+static void check_entry(struct check *check, const struct nat_entry *wanted)
+{
+    char key[NAT_KEY_STRLEN];
+    struct nat_frontend_value value;
+    int r = nat_table_get(check->plane, NAT_MAP_FRONTENDS, &wanted->key, &value);
+    (void)nat_key_str(&wanted->key, key);
+    if (!nat_filter_has_entry(check->plane, wanted))
+        differ(check, "frontend %s is not in the filter", key);
+    if (r < 0) {
+        differ(check, "frontend %s is missing", key);
+        return;
+    }
+    if (value.service != check->held->id) {
+        differ(check, "frontend %s is another Service's", key);
+        return;
+    }
+    if (value.kind != wanted->kind)
+        differ(check, "frontend %s is of kind %u, not %u", key, value.kind, wanted->kind);
+    if (value.check != nat_frontend_check(&wanted->key))
+        differ(check, "frontend %s does not carry its check", key);
+    uint32_t *port = wanted->port ? &check->ports.items[wanted->port - 1] : NULL;
+    if (port && *port == 0)
+        *port = value.port;
+    if (value.port != (port ? *port : 0))
+        differ(check, "frontend %s leads to a port of its own", key);
+}
+
+static const char *set_name(unsigned set)
+{
+    return set == NAT_SET_CLUSTER ? "cluster" : "local";
+}
+
+static const char *endpoint_str(const struct nat_endpoint *endpoint,
+                                char buffer[static NAT_KEY_STRLEN])
+{
+    char address[IP_STRLEN];
+    (void)snprintf(buffer, NAT_KEY_STRLEN, endpoint->ip.family == IP_V6 ? "[%s]:%u" : "%s:%u",
+                   ip_str(&endpoint->ip, address), endpoint->port);
+    return buffer;
+}
+
+static void check_endpoint(struct check *check, uint32_t id, const struct nat_endpoint *wanted,
+                           unsigned set)
+{
+    const struct nat_endpoint_value *value = &check->plane->endpoints[id];
+    char where[NAT_KEY_STRLEN];
+    uint32_t bank = nat_service_bank(check->plane, check->held->id);
+    uint64_t member = 1ull << (NAT_ENDPOINT_MEMBER_SHIFT + set * NAT_BANKS + bank);
+    (void)endpoint_str(wanted, where);
+    if (!(value->state & member))
+        differ(check, "endpoint %s does not carry that it is in the %s set", where, set_name(set));
+    if (!(value->state & NAT_ENDPOINT_ON_NODE) == nat_is_local(check->plane, &wanted->ip))
+        differ(check, "endpoint %s carries wrongly whether it is on this node", where);
+    if (!nat_filter_has(check->plane, &value->addr, value->port))
+        differ(check, "endpoint %s is not in the filter", where);
+}
+
+static void check_set(struct check *check, const struct nat_wish_port *wanted, uint32_t port,
+                      unsigned set)
+{
+    const struct nat_port_value *value =
+        &check->plane->ports[port * NAT_BANKS + nat_service_bank(check->plane, check->held->id)];
+    const nat_endpoint_list *list = &wanted->port->sets[set];
+    uint32_t count;
+    const __u64 *slots = nat_set_slots(check->plane, value->sets[set], &count);
+    if (count != list->count) {
+        differ(check, "port %u/%s has %u endpoints in the %s set, not %zu", wanted->port->port,
+               protocol_name(wanted->port->protocol), count, set_name(set), list->count);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = (uint32_t)(slots[i] >> 32);
+        char where[NAT_KEY_STRLEN];
+        bool lives =
+            nat_endpoint_lives(check->plane, id, port) && nat_slot_of(check->plane, id) == slots[i];
+        struct nat_endpoint is = { 0 };
+        if (lives)
+            is = nat_endpoint_of(check->plane, id);
+        if (lives && nat_endpoint_cmp(&is, &list->items[i]) == 0)
+            check_endpoint(check, id, &list->items[i], set);
+        else
+            differ(check, "port %u/%s has not %s at place %u of the %s set", wanted->port->port,
+                   protocol_name(wanted->port->protocol), endpoint_str(&list->items[i], where),
+                   i + 1, set_name(set));
+    }
+}
+
+static void check_port(struct check *check, const struct nat_wish_port *wanted, uint32_t port)
+{
+    const char *protocol = protocol_name(wanted->port->protocol);
+    if (port == 0 || port >= check->plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS) {
+        differ(check, "port %u/%s is missing", wanted->port->port, protocol);
+        return;
+    }
+    const struct nat_port_value *value =
+        &check->plane->ports[port * NAT_BANKS + nat_service_bank(check->plane, check->held->id)];
+    if (value->owner != ((uint64_t)check->held->id << 32 | wanted->owner))
+        differ(check, "port %u/%s carries another owner", wanted->port->port, protocol);
+    if (value->outcomes != wanted->outcomes)
+        differ(check, "port %u/%s has outcomes %#llx, not %#llx", wanted->port->port, protocol,
+               (unsigned long long)value->outcomes, (unsigned long long)wanted->outcomes);
+    for (unsigned set = 0; set < NAT_SETS; set++)
+        check_set(check, wanted, port, set);
+}
+
+static void check_ranges(struct check *check)
+{
+    uint32_t bank = nat_service_bank(check->plane, check->held->id);
+    vec_each(const struct nat_range_key, range, &check->wish->ranges) {
+        if (!nat_range_is_there(check->plane, range, check->held->id, bank))
+            differ(check, "a source range is missing");
+        struct nat_range_key key = nat_range_key_of(range, check->held->id, bank);
+        if (vec_push(&check->ranges, key) < 0)
+            check->error = -ENOMEM;
+    }
+}
+
+static void check_wish(struct check *check)
+{
+    size_t before = check->list->count;
+    check->held = nat_held_find(check->plane, check->service);
+    if (check->wish->sctp)
+        differ(check, "SCTP is not translated by this version");
+    if (!check->held) {
+        differ(check, "the Service is not in the maps");
+        return;
+    }
+    check_word(check);
+    vec_clear(&check->ports);
+    for (size_t i = 0; i < check->wish->ports.count && check->error == 0; i++)
+        check->error = vec_push(&check->ports, 0);
+    if (check->error < 0)
+        return;
+    vec_each(const struct nat_entry, entry, &check->wish->entries) {
+        check_entry(check, entry);
+        if (vec_push(&check->entries, entry->key) < 0)
+            check->error = -ENOMEM;
+    }
+    for (size_t i = 0; i < check->wish->ports.count; i++)
+        check_port(check, &check->wish->ports.items[i], check->ports.items[i]);
+    check_ranges(check);
+    if (check->list->count == before && !nat_row_stands(check->plane, check->held, check->wish))
+        differ(check, "an endpoint outside of all sets is not as it was written");
+}
+
+static void check_row(struct check *check, const struct nat_row *row)
+{
+    AUTOWISH struct nat_wish wish;
+    int r = nat_wish_make(row, &wish);
+    if (r < 0) {
+        check->error = r;
+        return;
+    }
+    check->wish = &wish;
+    check->service = wish.name;
+    check_wish(check);
+    check->wish = NULL;
+    check->service = "";
+    check->held = NULL;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct nat_frontend_key));
+}
+
+static void about(struct check *check, struct nat_held *held)
+{
+    check->held = held;
+    check->service = held ? held->name : "";
+}
+
+static struct nat_held *held_by_id(const struct nat_plane *plane, uint32_t id)
+{
+    return id < plane->maps[NAT_MAP_SERVICES].entries ? plane->by_id[id] : NULL;
+}
+
+/* Whose it is removes it with his next write; nobody's goes with the next sweep. */
+static void keep_stray(struct check *check, const struct nat_frontend_key *key,
+                       const struct nat_frontend_value *value)
+{
+    struct nat_entry entry = { .key = *key, .port = value->port, .kind = value->kind };
+    nat_entry_list *list = check->held ? &check->held->entries : &check->plane->strays;
+    vec_each(const struct nat_entry, it, list) {
+        if (nat_entry_cmp(it, &entry) == 0)
+            return;
+    }
+    if (vec_push(list, entry) < 0)
+        check->error = -ENOMEM;
+    vec_sort(list, nat_entry_cmp);
+}
+
+static int look_for_entries(struct check *check)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(check->plane, NAT_MAP_FRONTENDS, &walk);
+    vec_sort(&check->entries, compare_keys);
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            struct nat_frontend_key key;
+            struct nat_frontend_value value;
+            memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
+            memcpy(&value, nat_walk_value(&walk, i), sizeof(value));
+            if (vec_find(&check->entries, &key, compare_keys))
+                continue;
+            char text[NAT_KEY_STRLEN];
+            about(check, held_by_id(check->plane, value.service));
+            differ(check, "frontend %s is there, and nothing asks for it", nat_key_str(&key, text));
+            keep_stray(check, &key, &value);
+        }
+    }
+    return r;
+}
+
+static int look_for_ranges(struct check *check)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(check->plane, NAT_MAP_RANGES, &walk);
+    vec_sort(&check->ranges, nat_range_cmp);
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            struct nat_range_key key;
+            memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
+            struct nat_held *held = held_by_id(check->plane, ntohl(key.owner) >> 1);
+            bool idle = held && (ntohl(key.owner) & 1) != nat_service_bank(check->plane, held->id);
+            if (idle || vec_find(&check->ranges, &key, nat_range_cmp))
+                continue;
+            about(check, held);
+            differ(check, "a source range is there, and nothing asks for it");
+        }
+    }
+    return r;
+}
+
+static bool holds(const struct nat_held *held, uint32_t port, uint32_t endpoint)
+{
+    vec_each(const struct nat_held_port, it, &held->ports) {
+        for (size_t i = 0; it->id == port && i < it->endpoints.count; i++) {
+            if (it->endpoints.items[i] == endpoint)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void look_for_endpoints(struct check *check)
+{
+    const struct nat_plane *plane = check->plane;
+    for (uint32_t id = 1; id < plane->maps[NAT_MAP_ENDPOINTS].entries; id++) {
+        uint32_t port = plane->endpoints[id].owner;
+        if (!nat_endpoint_lives(plane, id, port))
+            continue;
+        bool inside = port < plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS;
+        uint64_t owner = inside ? plane->ports[port * NAT_BANKS].owner : 0;
+        struct nat_held *held = held_by_id(plane, (uint32_t)(owner >> 32));
+        if (held && holds(held, port, id))
+            continue;
+        struct nat_endpoint endpoint = nat_endpoint_of(plane, id);
+        char where[NAT_KEY_STRLEN];
+        about(check, held);
+        differ(check, "endpoint %s lives, and nothing asks for it", endpoint_str(&endpoint, where));
+    }
+}
+
+static int look_for_services(struct check *check, const struct sorted *rows)
+{
+    sorted_each(struct nat_held *, held, &check->plane->held) {
+        char name[NAT_NAME_MAX];
+        memcpy(name, (*held)->name, strlen((*held)->name) + 1);
+        char *slash = strchr(name, '/');
+        *slash = '\0';
+        struct nat_row sought = { .namespace = name, .name = slash + 1 }, *key = &sought;
+        if (sorted_find(rows, &key))
+            continue;
+        about(check, *held);
+        differ(check, "the Service is in the maps, and nothing asks for it");
+    }
+    return check->error;
+}
+
+static void check_done(struct check *check)
+{
+    vec_done(&check->ports);
+    vec_done(&check->entries);
+    vec_done(&check->ranges);
+}
+
+int nat_plane_verify(struct nat_plane *plane, const struct sorted *rows, nat_difference_list *list)
+{
+    CLEANUP(check_done) struct check check = { .plane = plane, .list = list, .service = "" };
+    sorted_each(struct nat_row *, row, rows) {
+        check_row(&check, *row);
+        if (check.error < 0)
+            return check.error;
+    }
+    int r = look_for_services(&check, rows);
+    if (r == 0)
+        r = look_for_entries(&check);
+    if (r == 0)
+        r = look_for_ranges(&check);
+    look_for_endpoints(&check);
+    return r < 0 ? r : check.error;
+}
+
+int nat_plane_verify_row(struct nat_plane *plane, const struct nat_row *row,
+                         nat_difference_list *list)
+{
+    CLEANUP(check_done) struct check check = { .plane = plane, .list = list, .service = "" };
+    check_row(&check, row);
+    return check.error;
+}
+
+void nat_strays_remove(struct nat_plane *plane)
+{
+    vec_each(const struct nat_entry, entry, &plane->strays) {
+        struct nat_frontend_value value;
+        if (nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value) == 0 &&
+            !held_by_id(plane, value.service))
+            (void)nat_table_remove(plane, NAT_MAP_FRONTENDS, &entry->key);
+    }
+    vec_clear(&plane->strays);
+}

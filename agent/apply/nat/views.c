@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the live maps say, in the words of plane.h: names, sets, counters, refusals, sizes. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "apply/nat/plane_parts.h"
+#include "base/file.h"
+
+const char *nat_key_str(const struct nat_frontend_key *key, char buffer[static NAT_KEY_STRLEN])
+{
+    struct ip ip = nat_addr_ip(&key->addr);
+    char address[IP_STRLEN];
+    (void)ip_str(&ip, address);
+    if (key->protocol == 0)
+        (void)snprintf(buffer, NAT_KEY_STRLEN, "%s", address);
+    else
+        (void)snprintf(buffer, NAT_KEY_STRLEN, ip.family == IP_V6 ? "[%s]:%u/%s" : "%s:%u/%s",
+                       address, ntohs(key->port), protocol_name(key->protocol));
+    return buffer;
+}
+
+int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static NAT_NAME_MAX])
+{
+    char name[NAT_NAME_MAX];
+    int r = nat_table_get(plane, NAT_MAP_NAMES, &service, name);
+    if (r < 0 && r != -ENOENT)
+        return r;
+    name[NAT_NAME_MAX - 1] = '\0';
+    (void)snprintf(buffer, NAT_NAME_MAX, "%s", r == 0 ? name : "");
+    return 0;
+}
+
+/* The port as it is in the bank in force; NULL if it is not this service's. */
+static const struct nat_port_value *port_in_force(const struct nat_plane *plane, uint32_t service,
+                                                  uint32_t port)
+{
+    if (service == 0 || service >= plane->maps[NAT_MAP_SERVICES].entries ||
+        port >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
+        return NULL;
+    const struct nat_port_value *value =
+        &plane->ports[port * NAT_BANKS + nat_service_bank(plane, service)];
+    return value->owner >> 32 == service ? value : NULL;
+}
+
+int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t port,
+                            enum nat_set_kind set, nat_endpoint_list *ret_list)
+{
+    const struct nat_port_value *value = port_in_force(plane, service, port);
+    uint32_t count = 0;
+    const __u64 *slots = value ? nat_set_slots(plane, value->sets[set], &count) : NULL;
+    nat_endpoint_list list = { 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = (uint32_t)(slots[i] >> 32);
+        if (!nat_endpoint_lives(plane, id, port) || nat_slot_of(plane, id) != slots[i])
+            continue;
+        if (vec_push(&list, nat_endpoint_of(plane, id)) < 0) {
+            vec_done(&list);
+            return -ENOMEM;
+        }
+    }
+    *ret_list = list;
+    return 0;
+}
+
+bool nat_plane_port(const struct nat_plane *plane, uint32_t port, uint8_t *ret_family,
+                    enum protocol *ret_protocol, uint16_t *ret_number)
+{
+    if (port == 0 || port >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
+        return false;
+    uint64_t owner = plane->ports[port * NAT_BANKS].owner;
+    if (owner == 0)
+        return false;
+    *ret_family = (uint8_t)(owner >> 24);
+    *ret_protocol = (uint8_t)(owner >> 16);
+    *ret_number = (uint16_t)owner;
+    return true;
+}
+
+bool nat_plane_counters(struct nat_plane *plane, const char *namespace, const char *name,
+                        struct nat_counter *ret_counter)
+{
+    char full[NAT_NAME_MAX];
+    struct nat_held *held = NULL;
+    if (nat_name_of(namespace, name, full) == 0)
+        held = nat_held_find(plane, full);
+    if (!held)
+        return false;
+    struct nat_counter sum = { 0 };
+    for (uint32_t i = 0; i < NAT_COUNTER_STRIPES; i++) {
+        const struct nat_counter *stripe = &plane->counters[held->id * NAT_COUNTER_STRIPES + i];
+        sum.packets += stripe->packets;
+        sum.bytes += stripe->bytes;
+        sum.flows += stripe->flows;
+        sum.refused += stripe->refused;
+    }
+    *ret_counter = sum;
+    return true;
+}
+
+static struct nat_refusal refusal_of(const struct nat_refusal_key *key,
+                                     const struct nat_refusal_value *value)
+{
+    return (struct nat_refusal){
+        .service = key->service,
+        .cause = key->cause,
+        .count = value->count,
+        .last_mono_ms = (int64_t)(value->last_ns / 1000000),
+        .source = nat_addr_ip(&value->last.src),
+        .destination = nat_addr_ip(&value->last.dst),
+        .source_port = ntohs(value->last.sport),
+        .destination_port = ntohs(value->last.dport),
+        .protocol = value->last.protocol,
+        .ifindex = value->ifindex,
+    };
+}
+
+int nat_plane_refusals(struct nat_plane *plane, nat_refusal_list *ret_list)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, NAT_MAP_REFUSALS, &walk);
+    nat_refusal_list list = { 0 };
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count && r > 0; i++) {
+            const struct nat_refusal_key *key = nat_walk_key(&walk, i);
+            if (key->cause >= NAT_CAUSE_COUNT)
+                continue;
+            int pushed = vec_push(&list, refusal_of(key, nat_walk_value(&walk, i)));
+            r = pushed < 0 ? pushed : r;
+        }
+        if (r < 0)
+            break;
+    }
+    if (r < 0)
+        vec_done(&list);
+    else
+        *ret_list = list;
+    return r;
+}
+
+static uint64_t count_table(const struct nat_plane *plane, enum nat_map_index map)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, map, &walk);
+    uint64_t count = 0;
+    while (nat_walk_next(&walk) > 0)
+        count += walk.count;
+    return count;
+}
+
+static uint64_t count_words(const struct nat_plane *plane)
+{
+    uint32_t words = plane->maps[NAT_MAP_FILTER].entries / 2;
+    const __u64 *half = plane->filter + plane->control->filter_half * words;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < words; i++)
+        count += half[i] != 0;
+    return count;
+}
+
+/* What rests counts as used: it can't be given out. Id 0 counts neither as that nor as room. */
+static void use_of_array(const struct nat_plane *plane, enum nat_map_index map,
+                         struct nat_map_use *use)
+{
+    const struct space *spaces = plane->ids.spaces;
+    switch (map) {
+    case NAT_MAP_FILTER:
+        use->entries = count_words(plane);
+        use->capacity /= 2;
+        break;
+    case NAT_MAP_SERVICES:
+        use->entries = spaces[NAT_ID_SERVICE].used - 1;
+        use->capacity -= 1;
+        break;
+    case NAT_MAP_COUNTERS:
+        use->entries = NAT_COUNTER_STRIPES * (spaces[NAT_ID_SERVICE].used - 1ull);
+        use->capacity -= NAT_COUNTER_STRIPES;
+        break;
+    case NAT_MAP_PORTS:
+        use->entries = NAT_BANKS * (spaces[NAT_ID_PORT].used - 1ull);
+        use->capacity -= NAT_BANKS;
+        break;
+    case NAT_MAP_ENDPOINTS:
+        use->entries = spaces[NAT_ID_ENDPOINT].used - 1;
+        use->capacity -= 1;
+        break;
+    case NAT_MAP_SLOTS:
+        use->entries = spaces[NAT_ID_SLOT].used;
+        break;
+    default:
+        use->entries = use->capacity;
+        break;
+    }
+}
+
+/* "memlock:" of a map's descriptor is what it takes (exact since Linux 6.4). */
+static uint64_t charged_bytes(int fd)
+{
+    char path[64];
+    size_t size;
+    AUTOFREE char *text = NULL;
+    (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    if (file_read(path, 4096, &text, &size) < 0)
+        return 0;
+    const char *line = strstr(text, "memlock:");
+    return line ? strtoull(line + strlen("memlock:"), NULL, 10) : 0;
+}
+
+size_t nat_plane_maps(struct nat_plane *plane, struct nat_map_use use[static NAT_MAP_COUNT])
+{
+    for (int i = 0; i < NAT_MAP_COUNT; i++) {
+        const struct nat_map *map = &plane->maps[i];
+        use[i] = (struct nat_map_use){ .name = nat_map_name(i), .capacity = map->entries };
+        use[i].bytes = charged_bytes(map->fd);
+        if (map->memory)
+            use_of_array(plane, i, &use[i]);
+        else
+            use[i].entries = count_table(plane, i);
+    }
+    return NAT_MAP_COUNT;
+}

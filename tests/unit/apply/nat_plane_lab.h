@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bpf file system of the test's own, planes on it, and what stands in their maps as text: in
+ * terms of names and addresses, without ids. Needs root and BPF; without them tests fail.
+ */
+#pragma once
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "apply/nat/change.h"
+#include "nat_rows.h"
+
+static char lab_pins[64]; /* a folder that does not exist yet, on a bpf file system */
+static char lab_mount[40];
+
+static inline int lab_begin(void **state)
+{
+    (void)state;
+    (void)snprintf(lab_mount, sizeof(lab_mount), "/tmp/fingerpost-plane-XXXXXX");
+    if (!mkdtemp(lab_mount) || unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("bpf", lab_mount, "bpf", 0, NULL) < 0) {
+        perror("root is needed, and a bpf file system");
+        return -1;
+    }
+    (void)snprintf(lab_pins, sizeof(lab_pins), "%s/pins", lab_mount);
+    return 0;
+}
+
+static inline int lab_end(void **state)
+{
+    (void)state;
+    return umount2(lab_mount, MNT_DETACH) < 0 || rmdir(lab_mount) < 0 ? -1 : 0;
+}
+
+static inline int lab_clean(void **state)
+{
+    (void)state;
+    return nat_plane_unpin(lab_pins) < 0 ? -1 : 0;
+}
+
+static inline void print_faults(const struct faults *faults)
+{
+    vec_each(const struct fault, fault, &faults->list)
+        print_message("# %s: %s (%s)\n", fault->place, fault->message,
+                      fault->remedy ? fault->remedy : "-");
+}
+
+static const struct nat_plane_options lab_roomy = { NULL, 1024, 4096, 16384 };
+
+static inline struct nat_plane *plane_open(const struct nat_plane_options *options, bool pinned)
+{
+    struct nat_plane_options with = *options;
+    struct nat_plane *plane = NULL;
+    AUTOFAULTS struct faults faults = { 0 };
+    with.pins = pinned ? lab_pins : NULL;
+    int r = nat_plane_open(&with, &plane, &faults);
+    print_faults(&faults);
+    assert_int_equal(r, 0);
+    return plane;
+}
+
+#define AUTOPLANE CLEANUP(nat_plane_closep)
+
+/* As a new process would, but without the second that loading the programs takes. */
+static inline void plane_adopt(struct nat_plane *plane)
+{
+    nat_forget(plane);
+    assert_int_equal(nat_adopt(plane), 0);
+}
+
+/* Nothing has to rest any more: tests change in a second what takes a day, and would run dry. */
+static inline void plane_wake(struct nat_plane *plane)
+{
+    for (size_t i = plane->ids.resting_from; i < plane->ids.resting.count; i++)
+        plane->ids.resting.items[i].until_ms = 0;
+}
+
+/* Writes a row; the result must be `wanted`, and without a fault. */
+static inline void expect_write(struct nat_plane *plane, const struct nat_row *row, int wanted)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = nat_plane_write(plane, row, &faults);
+    print_faults(&faults);
+    assert_int_equal(r, wanted);
+    assert_true(faults_none(&faults));
+}
+
+static inline const struct nat_held *held_of(const struct nat_plane *plane, const char *name)
+{
+    const struct nat_held *held = nat_held_find(plane, name);
+    assert_non_null(held);
+    return held;
+}
+
+/* `rows`: struct nat_row *, of which NULLs are left out. */
+static inline void expect_verified(struct nat_plane *plane, struct nat_row *const *rows,
+                                   size_t count)
+{
+    CLEANUP(nat_differences_done) nat_difference_list list = { 0 };
+    struct sorted table = SORTED(struct nat_row *, nat_row_cmp);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i])
+            assert_int_equal(sorted_put(&table, &rows[i]), 0);
+    }
+    assert_int_equal(nat_plane_verify(plane, &table, &list), 0);
+    sorted_each(struct nat_row *, row, &table)
+        assert_int_equal(nat_plane_verify_row(plane, *row, &list), 0);
+    vec_each(const struct nat_difference, it, &list)
+        print_message("# %s: %s\n", it->service, it->text);
+    assert_int_equal(list.count, 0);
+    sorted_done(&table);
+}
+
+static inline void dump_port(struct nat_plane *plane, uint32_t service, uint32_t port,
+                             struct text *text)
+{
+    uint8_t family;
+    enum protocol protocol;
+    uint16_t number;
+    if (!nat_plane_port(plane, port, &family, &protocol, &number))
+        return;
+    uint32_t bank = nat_service_bank(plane, service);
+    text_addf(text, " port IPv%u %u/%s %012llx", family, number, protocol_name(protocol),
+              (unsigned long long)plane->ports[port * NAT_BANKS + bank].outcomes);
+    for (int set = 0; set < NAT_SETS; set++) {
+        nat_endpoint_list list = { 0 };
+        assert_int_equal(nat_plane_set_endpoints(plane, service, port, set, &list), 0);
+        text_add(text, set ? " local" : " cluster");
+        vec_each(const struct nat_endpoint, it, &list) {
+            char address[IP_STRLEN];
+            text_addf(text, " %s-%u", ip_str(&it->ip, address), it->port);
+        }
+        vec_done(&list);
+    }
+}
+
+/* What packets to one Service would find. */
+static inline void dump_service(struct nat_plane *plane, const struct nat_held *held,
+                                struct text *text)
+{
+    uint64_t word = plane->services[held->id];
+    text_addf(text, "%s %llx\n", held->name,
+              (unsigned long long)(word & 0xffffffff & ~NAT_SERVICE_BANK));
+    vec_each(const struct nat_entry, entry, &held->entries) {
+        char key[NAT_KEY_STRLEN];
+        struct nat_frontend_value value;
+        if (nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value) < 0 ||
+            value.service != held->id)
+            continue;
+        text_addf(text, "  %s kind %u", nat_key_str(&entry->key, key), value.kind);
+        dump_port(plane, held->id, value.port, text);
+        text_add(text, "\n");
+    }
+    uint32_t bank = nat_service_bank(plane, held->id);
+    vec_each(const struct nat_range_key, range, &held->ranges[bank]) {
+        struct ip address = nat_addr_ip(&range->addr);
+        char buffer[IP_STRLEN];
+        bool there = nat_range_is_there(plane, range, held->id, bank);
+        text_addf(text, "  range %s/%u%s\n", ip_str(&address, buffer), range->prefixlen,
+                  there ? "" : " is missing");
+    }
+}
+
+/* All Services. The caller frees it. */
+static inline char *plane_dump(struct nat_plane *plane)
+{
+    AUTOTEXT struct text text = { 0 };
+    sorted_each(struct nat_held *, held, &plane->held)
+        dump_service(plane, *held, &text);
+    text_add(&text, "");
+    char *dump = text_take(&text);
+    return dump ? dump : strdup("");
+}
+
+static inline void expect_dump(struct nat_plane *plane, const char *wanted)
+{
+    AUTOFREE char *dump = plane_dump(plane);
+    assert_string_equal(dump, wanted);
+}
+
+/* The first port of a Service, in the bank in force. */
+static inline struct nat_port_value *port_of(struct nat_plane *plane, const struct nat_held *held)
+{
+    return &plane->ports[held->ports.items[0].id * NAT_BANKS + nat_service_bank(plane, held->id)];
+}
+
+static inline struct nat_endpoint_value *endpoint_of(struct nat_plane *plane,
+                                                     const struct nat_held *held, size_t n)
+{
+    return &plane->endpoints[held->ports.items[0].endpoints.items[n]];
+}
+
+/* All of them are told of d/web, or of no Service. */
+static inline size_t count_differences(struct nat_plane *plane, struct nat_row *row)
+{
+    CLEANUP(nat_differences_done) nat_difference_list list = { 0 };
+    struct sorted table = SORTED(struct nat_row *, nat_row_cmp);
+    assert_int_equal(sorted_put(&table, &row), 0);
+    assert_int_equal(nat_plane_verify(plane, &table, &list), 0);
+    sorted_done(&table);
+    vec_each(const struct nat_difference, it, &list) {
+        assert_true(*it->text);
+        assert_true(!*it->service || strcmp(it->service, "d/web") == 0);
+    }
+    return list.count;
+}

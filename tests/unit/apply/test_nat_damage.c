@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What somebody else does to the maps: each kind of damage is found, and mended by the next write.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+
+#include "nat_plane_lab.h"
+
+static void take_entry(struct nat_plane *plane, const struct nat_held *held)
+{
+    assert_int_equal(nat_table_remove(plane, NAT_MAP_FRONTENDS, &held->entries.items[1].key), 0);
+}
+
+static void bend_entry(struct nat_plane *plane, const struct nat_held *held)
+{
+    const struct nat_frontend_key *key = &held->entries.items[0].key;
+    struct nat_frontend_value value;
+    assert_int_equal(nat_table_get(plane, NAT_MAP_FRONTENDS, key, &value), 0);
+    value.kind = NAT_FRONTEND_FOREIGN;
+    assert_int_equal(nat_table_put(plane, NAT_MAP_FRONTENDS, key, &value, BPF_ANY), 0);
+}
+
+static void uncheck_entry(struct nat_plane *plane, const struct nat_held *held)
+{
+    const struct nat_frontend_key *key = &held->entries.items[0].key;
+    struct nat_frontend_value value;
+    assert_int_equal(nat_table_get(plane, NAT_MAP_FRONTENDS, key, &value), 0);
+    value.check ^= 1;
+    assert_int_equal(nat_table_put(plane, NAT_MAP_FRONTENDS, key, &value, BPF_ANY), 0);
+}
+
+static void add_entry_of(struct nat_plane *plane, uint32_t service)
+{
+    struct ip address = ip("203.0.113.7");
+    struct nat_frontend_key key = { .addr = nat_addr_of(&address), .port = htons(1) };
+    struct nat_frontend_value value = { .service = service, .check = nat_frontend_check(&key) };
+    assert_int_equal(nat_table_put(plane, NAT_MAP_FRONTENDS, &key, &value, BPF_ANY), 0);
+}
+
+static void add_entry(struct nat_plane *plane, const struct nat_held *held)
+{
+    add_entry_of(plane, held->id);
+}
+
+static void take_name(struct nat_plane *plane, const struct nat_held *held)
+{
+    assert_int_equal(nat_table_remove(plane, NAT_MAP_NAMES, &held->id), 0);
+}
+
+static void take_range(struct nat_plane *plane, const struct nat_held *held)
+{
+    uint32_t bank = nat_service_bank(plane, held->id);
+    struct nat_range_key key = nat_range_key_of(&held->ranges[bank].items[0], held->id, bank);
+    assert_int_equal(nat_table_remove(plane, NAT_MAP_RANGES, &key), 0);
+}
+
+static void bend_word(struct nat_plane *plane, const struct nat_held *held)
+{
+    plane->services[held->id] ^= NAT_SERVICE_SELF_V4;
+}
+
+static void bend_affinity(struct nat_plane *plane, const struct nat_held *held)
+{
+    plane->services[held->id] ^= 1 << NAT_SERVICE_AFFINITY_SHIFT;
+}
+
+static void bend_outcome(struct nat_plane *plane, const struct nat_held *held)
+{
+    port_of(plane, held)->outcomes ^= 8;
+}
+
+static void bend_owner(struct nat_plane *plane, const struct nat_held *held)
+{
+    port_of(plane, held)->owner ^= 1;
+}
+
+static void bend_set(struct nat_plane *plane, const struct nat_held *held)
+{
+    port_of(plane, held)->sets[NAT_SET_CLUSTER] = ~0ull;
+}
+
+static void bend_slot(struct nat_plane *plane, const struct nat_held *held)
+{
+    plane->slots[port_of(plane, held)->sets[NAT_SET_CLUSTER] >> 32] ^= 1;
+}
+
+static void end_endpoint(struct nat_plane *plane, const struct nat_held *held)
+{
+    endpoint_of(plane, held, 1)->state = 0;
+}
+
+static void end_idle_endpoint(struct nat_plane *plane, const struct nat_held *held)
+{
+    endpoint_of(plane, held, 4)->state = 0; /* of 10.0.0.9 */
+}
+
+static void bend_member(struct nat_plane *plane, const struct nat_held *held)
+{
+    uint32_t bank = nat_service_bank(plane, held->id);
+    endpoint_of(plane, held, 2)->state &= ~(1ull << (NAT_ENDPOINT_MEMBER_SHIFT + bank));
+}
+
+static void bend_place(struct nat_plane *plane, const struct nat_held *held)
+{
+    endpoint_of(plane, held, 0)->state ^= NAT_ENDPOINT_ON_NODE;
+}
+
+static void bend_address(struct nat_plane *plane, const struct nat_held *held)
+{
+    endpoint_of(plane, held, 0)->addr.bytes[15] ^= 0xf0;
+}
+
+static void empty_filter(struct nat_plane *plane, const struct nat_held *held)
+{
+    (void)held;
+    memset(plane->filter, 0, plane->maps[NAT_MAP_FILTER].entries * sizeof(*plane->filter));
+}
+
+static void what_others_do_is_found_and_mended(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        void (*damage)(struct nat_plane *plane, const struct nat_held *held);
+    } damages[] = {
+        { "take entry", take_entry },       { "bend entry", bend_entry },
+        { "uncheck entry", uncheck_entry }, { "add entry", add_entry },
+        { "take name", take_name },         { "take range", take_range },
+        { "bend word", bend_word },         { "bend affinity", bend_affinity },
+        { "bend outcome", bend_outcome },   { "bend owner", bend_owner },
+        { "bend set", bend_set },           { "bend slot", bend_slot },
+        { "end endpoint", end_endpoint },   { "end endpoint outside of sets", end_idle_endpoint },
+        { "bend member", bend_member },     { "bend place", bend_place },
+        { "bend address", bend_address },   { "empty filter", empty_filter },
+    };
+    AUTOROW struct nat_row *row = row_web();
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    expect_write(plane, row, 1);
+    AUTOFREE char *dump = plane_dump(plane);
+    for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
+        damages[i].damage(plane, held_of(plane, "d/web"));
+        size_t differences = count_differences(plane, row);
+        if (differences == 0)
+            print_message("# not found: %s\n", damages[i].name);
+        assert_true(differences > 0);
+        expect_write(plane, row, 1);
+        expect_verified(plane, &row, 1);
+        expect_write(plane, row, 0);
+        expect_dump(plane, dump);
+    }
+}
+
+static void doubt_finds_what_is_missing(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *row = row_web();
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    expect_write(plane, row, 1);
+    take_entry(plane, held_of(plane, "d/web"));
+    expect_write(plane, row, 0); /* it remembers */
+    nat_plane_doubt(plane);
+    expect_write(plane, row, 1);
+    expect_verified(plane, &row, 1);
+    nat_plane_doubt(plane);
+    expect_write(plane, row, 0);
+}
+
+static void entries_of_nobody(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *row = row_web();
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    expect_write(plane, row, 1);
+    add_entry_of(plane, 999);
+    assert_int_equal(count_differences(plane, row), 1);
+    int64_t next_ms;
+    assert_int_equal(nat_plane_sweep(plane, 1000, &next_ms), 0);
+    expect_verified(plane, &row, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_others_do_is_found_and_mended),
+        cmocka_unit_test(doubt_finds_what_is_missing),
+        cmocka_unit_test(entries_of_nobody),
+    };
+    return cmocka_run_group_tests(tests, lab_begin, lab_end);
+}

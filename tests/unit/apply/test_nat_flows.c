@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Flows in live maps: as they are listed, counted and swept, and what they keep in the filter. */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "apply/nat/flows.h"
+#include "base/clock.h"
+#include "nat_plane_lab.h"
+
+enum { NOW_S = 1000000 };
+
+/* A flow from a client to 10.96.0.1:80, translated to the endpoint with a source of the node's. */
+struct flow {
+    uint16_t client_port;
+    uint8_t protocol;
+    uint32_t idle_s, reply_idle_s;
+    uint8_t flags, reply_flags;
+    bool alone; /* the reply half is missing */
+    uint32_t endpoint, generation;
+};
+
+static struct nat_tuple tuple_of(const char *source, uint16_t sport, const char *destination,
+                                 uint16_t dport, uint8_t protocol)
+{
+    struct ip src = ip(source), dst = ip(destination);
+    return (struct nat_tuple){ .src = nat_addr_of(&src),
+                               .dst = nat_addr_of(&dst),
+                               .sport = htons(sport),
+                               .dport = htons(dport),
+                               .protocol = protocol };
+}
+
+static struct nat_tuple forward_key(const struct flow *flow)
+{
+    return tuple_of("10.9.9.9", flow->client_port, "10.96.0.1", 80, flow->protocol);
+}
+
+static struct nat_tuple reply_key(const struct flow *flow)
+{
+    return tuple_of("10.0.0.1", 8080, "192.0.2.100", flow->client_port, flow->protocol);
+}
+
+static void put_half(const struct nat_plane *plane, enum nat_map_index map,
+                     const struct nat_tuple *key, struct nat_flow half)
+{
+    half.check = nat_tuple_check(key);
+    assert_int_equal(nat_table_put(plane, map, key, &half, BPF_ANY), 0);
+}
+
+static void put_flow(const struct nat_plane *plane, enum nat_map_index map, const struct flow *flow,
+                     uint32_t now_s)
+{
+    struct nat_tuple forward = forward_key(flow), reply = reply_key(flow);
+    struct nat_flow half = {
+        .to = tuple_of("192.0.2.100", flow->client_port, "10.0.0.1", 8080, flow->protocol),
+        .service = 1,
+        .port = 1,
+        .endpoint = flow->endpoint,
+        .generation = flow->generation,
+        .half = NAT_HALF_FORWARD,
+        .seen_s = now_s - flow->idle_s,
+        .flags = flow->flags | NAT_FLOW_MASQ | NAT_FLOW_ANSWERED,
+        .packets = 3,
+        .bytes = 300,
+    };
+    put_half(plane, map, &forward, half);
+    half.to = tuple_of("10.96.0.1", 80, "10.9.9.9", flow->client_port, flow->protocol);
+    half.half = NAT_HALF_REPLY;
+    half.seen_s = now_s - flow->reply_idle_s;
+    half.flags = flow->reply_flags | NAT_FLOW_MASQ | NAT_FLOW_ANSWERED;
+    half.packets = 2;
+    half.bytes = 2000;
+    if (!flow->alone)
+        put_half(plane, map, &reply, half);
+}
+
+static bool has(const struct nat_plane *plane, const struct nat_tuple *key)
+{
+    struct nat_flow half;
+    return nat_table_get(plane, NAT_MAP_FLOWS, key, &half) == 0;
+}
+
+/* A whole round, however many slices. Returns how many flows have ended. */
+static int sweep(struct nat_plane *plane, int64_t now_ms, int64_t *ret_next_ms)
+{
+    int ended = 0;
+    do {
+        int r = nat_plane_sweep(plane, now_ms, ret_next_ms);
+        assert_true(r >= 0);
+        ended += r;
+    } while (plane->sweep.phase != NAT_SWEEP_IDLE);
+    return ended;
+}
+
+static void what_is_over_goes(void **state)
+{
+    (void)state;
+    enum { DAY = 24 * 3600 };
+    static const struct {
+        struct flow flow;
+        bool goes;
+    } cases[] = {
+        { { 1, PROTOCOL_TCP, 5 * DAY - 1, 9 * DAY }, false },
+        { { 2, PROTOCOL_TCP, 9 * DAY, 5 * DAY - 1 }, false },
+        { { 3, PROTOCOL_TCP, 5 * DAY + 1, 5 * DAY + 1 }, true },
+        { { 4, PROTOCOL_TCP, 119, 500, NAT_FLOW_FIN, 0 }, false },
+        { { 5, PROTOCOL_TCP, 121, 121, NAT_FLOW_FIN, 0 }, true },
+        { { 6, PROTOCOL_TCP, 121, 121, 0, NAT_FLOW_FIN }, true },
+        { { 7, PROTOCOL_TCP, 121, 119, NAT_FLOW_FIN, NAT_FLOW_FIN }, false },
+        { { 8, PROTOCOL_TCP, 121, 122, NAT_FLOW_FIN, NAT_FLOW_FIN }, true },
+        { { 9, PROTOCOL_TCP, 9, 9, NAT_FLOW_RST, 0 }, false },
+        { { 10, PROTOCOL_TCP, 11, 11, NAT_FLOW_RST, 0 }, true },
+        { { 11, PROTOCOL_TCP, 11, 30, 0, NAT_FLOW_RST }, true },
+        { { 12, PROTOCOL_UDP, 119, 300 }, false },
+        { { 13, PROTOCOL_UDP, 300, 119 }, false },
+        { { 14, PROTOCOL_UDP, 121, 121 }, true },
+        { { 15, PROTOCOL_TCP, 59, .alone = true }, false },
+        { { 16, PROTOCOL_TCP, 61, .alone = true }, true },
+        { { 17, PROTOCOL_UDP, 0, 0, .endpoint = 5, .generation = 77 }, true },
+        { { 18, PROTOCOL_TCP, 0, 0, .endpoint = 5, .generation = 77 }, false },
+        { { 19, PROTOCOL_UDP, 0, 0, .endpoint = 5, .generation = 78 }, false },
+        { { 20, PROTOCOL_UDP, 0, 0, .endpoint = 1 << 30, .generation = 1 }, true },
+    };
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    plane->endpoints[5].state = 78 | NAT_ENDPOINT_ON_NODE;
+    int going = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        put_flow(plane, NAT_MAP_FLOWS, &cases[i].flow, NOW_S);
+        going += cases[i].goes;
+    }
+    int64_t next_ms;
+    assert_int_equal(sweep(plane, NOW_S * SECOND_MS, &next_ms), going);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct nat_tuple forward = forward_key(&cases[i].flow), reply = reply_key(&cases[i].flow);
+        bool wrong = has(plane, &forward) == cases[i].goes ||
+                     (!cases[i].flow.alone && has(plane, &reply) == cases[i].goes);
+        if (wrong)
+            print_message("# case %u\n", cases[i].flow.client_port);
+        assert_false(wrong);
+    }
+    assert_int_equal(sweep(plane, NOW_S * SECOND_MS, &next_ms), 0);
+}
+
+static void reply_halves_alone_and_direct_ones(void **state)
+{
+    (void)state;
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    struct nat_tuple young = tuple_of("10.0.0.1", 80, "10.9.9.9", 1, PROTOCOL_TCP);
+    struct nat_tuple old = tuple_of("10.0.0.1", 80, "10.9.9.9", 2, PROTOCOL_TCP);
+    struct nat_tuple direct = tuple_of("10.0.0.1", 80, "10.9.9.9", 3, PROTOCOL_TCP);
+    struct nat_tuple closed = tuple_of("10.0.0.1", 80, "10.9.9.9", 4, PROTOCOL_TCP);
+    put_half(plane, NAT_MAP_FLOWS, &young,
+             (struct nat_flow){ .half = NAT_HALF_REPLY, .seen_s = NOW_S - 59 });
+    put_half(plane, NAT_MAP_FLOWS, &old,
+             (struct nat_flow){ .half = NAT_HALF_REPLY, .seen_s = NOW_S - 61 });
+    put_half(plane, NAT_MAP_FLOWS, &direct,
+             (struct nat_flow){ .half = NAT_HALF_DIRECT, .seen_s = NOW_S - 4000 });
+    put_half(
+        plane, NAT_MAP_FLOWS, &closed,
+        (struct nat_flow){ .half = NAT_HALF_DIRECT, .seen_s = NOW_S - 121, .flags = NAT_FLOW_FIN });
+    int64_t next_ms;
+    assert_int_equal(sweep(plane, NOW_S * SECOND_MS, &next_ms), 2);
+    assert_true(has(plane, &young) && has(plane, &direct));
+    assert_false(has(plane, &old) || has(plane, &closed));
+}
+
+enum { RACES = 300, RACE_FLOWS = 40 };
+
+/* What the program makes of a flow that is over and has this port. */
+typedef void use_fn(const struct nat_plane *plane, uint16_t port);
+
+static void begin_anew(const struct nat_plane *plane, uint16_t port)
+{
+    put_flow(plane, NAT_MAP_FLOWS, &(struct flow){ port, PROTOCOL_TCP, 0, 0 }, NOW_S);
+}
+
+static void send_more(const struct nat_plane *plane, uint16_t port)
+{
+    struct nat_tuple forward = forward_key(&(struct flow){ port, PROTOCOL_UDP });
+    struct nat_flow half;
+    if (nat_table_get(plane, NAT_MAP_FLOWS, &forward, &half) < 0)
+        return;
+    half.seen_s = NOW_S;
+    half.packets++;
+    (void)nat_table_put(plane, NAT_MAP_FLOWS, &forward, &half, BPF_EXIST);
+}
+
+/* Flows that are over are swept while another process uses them in the order of `ports`. */
+static void sweep_and_use(struct nat_plane *plane, const struct flow *over, int race, use_fn *use)
+{
+    uint16_t ports[RACE_FLOWS];
+    for (int i = 0; i < RACE_FLOWS; i++) {
+        struct flow flow = *over;
+        flow.client_port = ports[i] = (uint16_t)(1000 + (i * 7 + race) % RACE_FLOWS);
+        put_flow(plane, NAT_MAP_FLOWS, &flow, NOW_S);
+    }
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        for (int i = 0; i < RACE_FLOWS; i++)
+            use(plane, ports[i]);
+        _exit(0);
+    }
+    int status;
+    int64_t next_ms;
+    do
+        (void)sweep(plane, NOW_S * SECOND_MS, &next_ms);
+    while (waitpid(child, &status, WNOHANG) == 0);
+    assert_int_equal(status, 0);
+}
+
+/* The program takes the tuples of flows that are over for new ones while they are swept. */
+static void flows_made_anew_meanwhile_stay(void **state)
+{
+    (void)state;
+    static const struct flow over = { 0, PROTOCOL_TCP, 300, 300, NAT_FLOW_FIN, NAT_FLOW_FIN };
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    for (int race = 0; race < RACES; race++) {
+        sweep_and_use(plane, &over, race, begin_anew);
+        for (int i = 0; i < RACE_FLOWS; i++) {
+            const struct flow flow = { (uint16_t)(1000 + i), PROTOCOL_TCP };
+            struct nat_tuple forward = forward_key(&flow), reply = reply_key(&flow);
+            assert_true(has(plane, &forward) && has(plane, &reply));
+        }
+    }
+}
+
+static void a_flow_goes_or_stays_as_a_whole(void **state)
+{
+    (void)state;
+    static const struct flow over = { 0, PROTOCOL_UDP, 300, 300 };
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    for (int race = 0; race < RACES; race++) {
+        sweep_and_use(plane, &over, race, send_more);
+        for (int i = 0; i < RACE_FLOWS; i++) {
+            const struct flow flow = { (uint16_t)(1000 + i), PROTOCOL_UDP };
+            struct nat_tuple forward = forward_key(&flow), reply = reply_key(&flow);
+            assert_int_equal(has(plane, &forward), has(plane, &reply));
+        }
+    }
+}
+
+/* Only where it is: in "flows" nothing else would ever take it away. */
+static void what_is_unmade_goes(void **state)
+{
+    (void)state;
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    const struct flow flow = { 1, PROTOCOL_TCP };
+    struct nat_tuple forward = forward_key(&flow), reply = reply_key(&flow);
+    struct nat_flow half;
+    int64_t next_ms;
+    put_flow(plane, NAT_MAP_FLOWS, &flow, NOW_S);
+    assert_int_equal(nat_table_get(plane, NAT_MAP_FLOWS, &reply, &half), 0);
+    half.seen_s = ~half.seen_s;
+    half.check = ~half.check;
+    assert_int_equal(nat_table_put(plane, NAT_MAP_FLOWS, &reply, &half, BPF_EXIST), 0);
+    (void)sweep(plane, NOW_S * SECOND_MS, &next_ms);
+    assert_false(has(plane, &reply));
+    assert_true(has(plane, &forward));
+}
+
+static void slices(void **state)
+{
+    (void)state;
+    enum { FLOWS = 4000 };
+    static const struct nat_plane_options options = { NULL, 8192, 64, 64 };
+    AUTOPLANE struct nat_plane *plane = plane_open(&options, false);
+    int64_t next_ms;
+    assert_int_equal(nat_plane_sweep(plane, 0, &next_ms), 0);
+    assert_int_equal(nat_plane_sweep(plane, 0, &next_ms), 0);
+    assert_true(next_ms >= 10000); /* nothing to do */
+    for (uint16_t i = 0; i < FLOWS; i++) {
+        struct flow flow = { (uint16_t)(i + 1), PROTOCOL_UDP, i % 2 * 1000, i % 2 * 1000 };
+        put_flow(plane, NAT_MAP_FLOWS, &flow, NOW_S);
+    }
+    int slices = 0, ended = 0;
+    do {
+        int r = nat_plane_sweep(plane, NOW_S * SECOND_MS, &next_ms);
+        assert_in_range(r, 0, 4096);
+        ended += r;
+        slices++;
+        assert_true(plane->sweep.phase == NAT_SWEEP_IDLE || next_ms <= 100);
+    } while (plane->sweep.phase != NAT_SWEEP_IDLE);
+    assert_int_equal(ended, FLOWS / 2);
+    assert_in_range(slices, 2, 40);
+    assert_in_range(next_ms, 1000, 10000);
+}
+
+struct seen {
+    struct nat_flow_view views[8];
+    size_t count, stop_at;
+};
+
+static int see(const struct nat_flow_view *view, void *context)
+{
+    struct seen *seen = context;
+    assert_in_range(seen->count, 0, 7);
+    seen->views[seen->count++] = *view;
+    return seen->count == seen->stop_at;
+}
+
+static void views_of_flows(void **state)
+{
+    (void)state;
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    uint32_t now_s = (uint32_t)(clock_mono_ms() / SECOND_MS);
+    struct flow flow = { 1000, PROTOCOL_TCP, 50, 20, 0, NAT_FLOW_FIN, false, 5, 78 };
+    put_flow(plane, NAT_MAP_FLOWS, &flow, now_s);
+    struct nat_tuple direct = tuple_of("10.0.0.2", 8080, "10.9.9.9", 1001, PROTOCOL_TCP);
+    put_half(plane, NAT_MAP_FLOWS_NEW, &direct,
+             (struct nat_flow){ .half = NAT_HALF_DIRECT, .seen_s = now_s + 1 });
+    struct nat_tuple torn = tuple_of("10.0.0.2", 8080, "10.9.9.9", 1002, PROTOCOL_TCP);
+    struct nat_flow half = { .half = NAT_HALF_FORWARD, .check = nat_tuple_check(&torn) + 1 };
+    assert_int_equal(nat_table_put(plane, NAT_MAP_FLOWS, &torn, &half, BPF_ANY), 0);
+
+    struct seen seen = { 0 };
+    assert_int_equal(nat_plane_each_flow(plane, 100, see, &seen), 0);
+    assert_int_equal(seen.count, 2);
+    const struct nat_flow_view *view = &seen.views[0];
+    struct ip client = ip("10.9.9.9"), address = ip("10.96.0.1"), endpoint = ip("10.0.0.1"),
+              source = ip("192.0.2.100");
+    assert_true(ip_equal(&view->client, &client) && ip_equal(&view->address, &address));
+    assert_true(ip_equal(&view->endpoint, &endpoint) && ip_equal(&view->source, &source));
+    assert_int_equal(view->client_port, 1000);
+    assert_int_equal(view->address_port, 80);
+    assert_int_equal(view->endpoint_port, 8080);
+    assert_int_equal(view->source_port, 1000);
+    assert_true(view->established && view->masqueraded && view->closing && view->stale);
+    assert_false(view->direct || view->hairpin);
+    assert_in_range(view->idle_s, 20, 22);
+    assert_int_equal(view->packets[0], 3);
+    assert_int_equal(view->bytes[1], 2000);
+
+    view = &seen.views[1];
+    address = ip("10.0.0.2");
+    assert_true(view->direct && !view->established && !view->stale && !view->closing);
+    assert_true(ip_equal(&view->client, &client) && ip_equal(&view->address, &address));
+    assert_int_equal(view->client_port, 1001);
+    assert_int_equal(view->idle_s, 0);
+
+    seen = (struct seen){ .stop_at = 1 };
+    assert_int_equal(nat_plane_each_flow(plane, 100, see, &seen), 0);
+    assert_int_equal(seen.count, 1);
+    seen = (struct seen){ 0 };
+    assert_int_equal(nat_plane_each_flow(plane, 1, see, &seen), 0);
+    assert_int_equal(seen.count, 1);
+}
+
+static void connections_that_hold_a_drain(void **state)
+{
+    (void)state;
+    static const struct nat_plane_options options = { NULL, 8192, 64, 64 };
+    static const struct flow flows[] = {
+        { 1, PROTOCOL_TCP },
+        { 2, PROTOCOL_TCP },
+        { 3, PROTOCOL_TCP, .flags = NAT_FLOW_FIN },
+        { 4, PROTOCOL_TCP, .flags = NAT_FLOW_RST },
+        { 5, PROTOCOL_UDP },
+    };
+    AUTOPLANE struct nat_plane *plane = plane_open(&options, false);
+    assert_int_equal(nat_plane_established(plane), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(flows); i++)
+        put_flow(plane, NAT_MAP_FLOWS, &flows[i], NOW_S);
+    struct flow unanswered = { 6, PROTOCOL_TCP };
+    put_flow(plane, NAT_MAP_FLOWS_NEW, &unanswered, NOW_S);
+    assert_int_equal(nat_plane_established(plane), 2);
+    int64_t next_ms;
+    (void)sweep(plane, NOW_S * SECOND_MS, &next_ms);
+    assert_int_equal(nat_plane_established(plane), 2);
+
+    /* Of many flows the sweep's count is told. */
+    for (uint16_t i = 0; i < 3000; i++) {
+        struct flow flow = { (uint16_t)(100 + i), PROTOCOL_TCP };
+        put_flow(plane, NAT_MAP_FLOWS, &flow, NOW_S);
+    }
+    assert_int_equal(nat_plane_established(plane), 3002);
+    (void)sweep(plane, NOW_S * SECOND_MS, &next_ms);
+    assert_int_equal(nat_plane_established(plane), 3002);
+    struct flow one = { 50, PROTOCOL_TCP };
+    put_flow(plane, NAT_MAP_FLOWS, &one, NOW_S);
+    assert_int_equal(nat_plane_established(plane), 3002);
+    (void)sweep(plane, NOW_S * SECOND_MS, &next_ms);
+    assert_int_equal(nat_plane_established(plane), 3003);
+}
+
+/* ---- the filter ---- */
+
+static bool filtered(const struct nat_plane *plane, const char *address, uint16_t port)
+{
+    struct ip it = ip(address);
+    struct nat_addr addr = nat_addr_of(&it);
+    return nat_filter_has(plane, &addr, htons(port));
+}
+
+static void litter_goes_with_a_sweep(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *web = row_simple("web", "10.96.0.1", ENDPOINTS("10.0.0.1"));
+    AUTOROW struct nat_row *dns = row_simple("dns", "10.96.0.2", ENDPOINTS("10.0.0.2"));
+    AUTOROW struct nat_row *late = row_simple("late", "10.96.0.3", ENDPOINTS("10.0.0.3"));
+    row_frontend(&dns->families[0], 0, NAT_NODE_PORT, "192.0.2.100", 30053);
+    struct nat_row *rows[] = { NULL, NULL, late };
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    int64_t now_ms = NOW_S * SECOND_MS, next_ms;
+    expect_write(plane, web, 1);
+    expect_write(plane, dns, 1);
+    assert_true(filtered(plane, "10.96.0.1", 0) && filtered(plane, "10.0.0.1", 8080));
+    assert_true(filtered(plane, "192.0.2.100", 30053));
+    assert_false(filtered(plane, "192.0.2.100", 0) || filtered(plane, "10.0.0.1", 0));
+    (void)sweep(plane, now_ms, &next_ms);
+
+    /* What is gone is in there still, for its connections. */
+    assert_int_equal(nat_plane_remove(plane, "d", "web"), 1);
+    assert_int_equal(nat_plane_remove(plane, "d", "dns"), 1);
+    (void)sweep(plane, now_ms + 1000, &next_ms);
+    assert_true(filtered(plane, "10.96.0.1", 0) && filtered(plane, "10.96.0.2", 0));
+
+    struct flow flow = { 1000, PROTOCOL_TCP }, ending = { 1001, PROTOCOL_TCP, 999999, 999999 };
+    put_flow(plane, NAT_MAP_FLOWS, &flow, NOW_S + 100);
+    ending.reply_flags = NAT_FLOW_RST;
+    put_flow(plane, NAT_MAP_FLOWS, &ending, NOW_S + 100);
+    assert_int_equal(nat_plane_sweep(plane, now_ms + 100000, &next_ms), 0); /* begins */
+    assert_true(plane->sweep.refilling);
+    expect_write(plane, late, 1);
+    (void)sweep(plane, now_ms + 100000, &next_ms);
+    assert_false(plane->sweep.refilling);
+    assert_true(filtered(plane, "10.96.0.1", 0) && filtered(plane, "10.96.0.1", 80));
+    assert_true(filtered(plane, "10.0.0.1", 8080));
+    assert_false(filtered(plane, "10.96.0.2", 0) || filtered(plane, "10.0.0.2", 8080));
+    assert_false(filtered(plane, "192.0.2.100", 30053));
+    expect_verified(plane, rows, 3);
+
+    /* Its last connection ends. */
+    struct nat_tuple forward = forward_key(&flow), reply = reply_key(&flow);
+    assert_int_equal(nat_table_remove(plane, NAT_MAP_FLOWS, &forward), 0);
+    assert_int_equal(nat_table_remove(plane, NAT_MAP_FLOWS, &reply), 0);
+    (void)sweep(plane, now_ms + 200000, &next_ms);
+    assert_true(filtered(plane, "10.96.0.1", 0)); /* nothing has gone since: nothing is done */
+    assert_int_equal(nat_plane_remove(plane, "d", "late"), 1);
+    (void)sweep(plane, now_ms + 300000, &next_ms);
+    for (uint32_t i = 0; i < plane->maps[NAT_MAP_FILTER].entries / 2; i++)
+        assert_int_equal(
+            plane->filter[plane->control->filter_half * plane->control->filter_words + i], 0);
+}
+
+/* Flows that nobody has answered yet keep their addresses as well; node ports keep no address. */
+static void flows_not_yet_answered(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *web = row_simple("web", "10.96.0.1", ENDPOINTS("10.0.0.1"));
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    struct ip local = ip("10.96.0.1");
+    int64_t next_ms;
+    expect_write(plane, web, 1);
+    assert_int_equal(nat_plane_remove(plane, "d", "web"), 1);
+    assert_int_equal(nat_plane_set_local(plane, &local, 1), 0);
+    struct flow flow = { 1000, PROTOCOL_TCP };
+    put_flow(plane, NAT_MAP_FLOWS_NEW, &flow, NOW_S);
+    (void)sweep(plane, NOW_S * SECOND_MS, &next_ms);
+    assert_true(filtered(plane, "10.96.0.1", 80) && filtered(plane, "10.0.0.1", 8080));
+    assert_false(filtered(plane, "10.96.0.1", 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_over_goes),
+        cmocka_unit_test(reply_halves_alone_and_direct_ones),
+        cmocka_unit_test(flows_made_anew_meanwhile_stay),
+        cmocka_unit_test(a_flow_goes_or_stays_as_a_whole),
+        cmocka_unit_test(what_is_unmade_goes),
+        cmocka_unit_test(slices),
+        cmocka_unit_test(views_of_flows),
+        cmocka_unit_test(connections_that_hold_a_drain),
+        cmocka_unit_test(litter_goes_with_a_sweep),
+        cmocka_unit_test(flows_not_yet_answered),
+    };
+    return cmocka_run_group_tests(tests, lab_begin, lab_end);
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The plane as a whole: what is pinned and found again, other sizes, what the kernel refuses; and
+ * what becomes of endpoints when a Service changes.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "apply/nat/flows.h"
+#include "nat_plane_lab.h"
+
+static struct nat_tuple tuple(const char *source, uint16_t sport, const char *destination,
+                              uint16_t dport)
+{
+    struct ip src = ip(source), dst = ip(destination);
+    return (struct nat_tuple){ .src = nat_addr_of(&src),
+                               .dst = nat_addr_of(&dst),
+                               .sport = htons(sport),
+                               .dport = htons(dport),
+                               .protocol = PROTOCOL_TCP };
+}
+
+static void put_flow(int fd, const struct nat_tuple *key)
+{
+    struct nat_flow flow = { .check = nat_tuple_check(key), .half = NAT_HALF_DIRECT };
+    assert_int_equal(bpf_map_update_elem(fd, key, &flow, BPF_ANY), 0);
+}
+
+static bool has_flow(const struct nat_plane *plane, const struct nat_tuple *key)
+{
+    struct nat_flow flow;
+    return nat_table_get(plane, NAT_MAP_FLOWS, key, &flow) == 0 && nat_flow_whole(key, &flow);
+}
+
+static void what_is_pinned_is_found_again(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *row = row_web();
+    CLEANUP(nat_plane_closep) struct nat_plane *plane = plane_open(&lab_roomy, true);
+    expect_write(plane, row, 1);
+    const struct nat_held *held = held_of(plane, "d/web");
+    uint32_t id = held->id, first = held->ports.items[0].endpoints.items[0];
+    uint64_t slot = nat_slot_of(plane, first), word = plane->services[id];
+    plane->counters[id * NAT_COUNTER_STRIPES + 3].packets = 7;
+    assert_int_not_equal(nat_plane_twin(plane, NAT_HOOK_POD_IN),
+                         nat_plane_program(plane, NAT_HOOK_POD_IN));
+    for (int hook = 0; hook < NAT_HOOKS; hook++)
+        assert_int_not_equal(nat_plane_program_id(plane, hook), 0);
+    nat_plane_close(plane);
+
+    plane = plane_open(&lab_roomy, true);
+    expect_verified(plane, &row, 1);
+    expect_write(plane, row, 0);
+    held = held_of(plane, "d/web");
+    assert_int_equal(held->id, id);
+    assert_int_equal(plane->services[id], word);
+    assert_int_equal(nat_slot_of(plane, held->ports.items[0].endpoints.items[0]), slot);
+    struct nat_counter counter;
+    assert_true(nat_plane_counters(plane, "d", "web", &counter));
+    assert_int_equal(counter.packets, 7);
+    nat_plane_close(plane);
+
+    assert_int_equal(nat_plane_unpin(lab_pins), NAT_MAP_COUNT);
+    assert_int_equal(nat_plane_unpin(lab_pins), 0);
+    plane = plane_open(&lab_roomy, true);
+    expect_verified(plane, NULL, 0);
+}
+
+static void add_affinity(const struct nat_plane *plane)
+{
+    struct ip client = ip("10.9.9.9");
+    struct nat_affinity_key key = { .port = 1, .client = nat_addr_of(&client) };
+    struct nat_affinity_value value = { .choice = 42 };
+    assert_int_equal(nat_table_put(plane, NAT_MAP_AFFINITY, &key, &value, BPF_ANY), 0);
+}
+
+static bool has_affinity(const struct nat_plane *plane)
+{
+    struct ip client = ip("10.9.9.9");
+    struct nat_affinity_key key = { .port = 1, .client = nat_addr_of(&client) };
+    struct nat_affinity_value value;
+    return nat_table_get(plane, NAT_MAP_AFFINITY, &key, &value) == 0 && value.choice == 42;
+}
+
+static void other_sizes(void **state)
+{
+    (void)state;
+    static const struct nat_plane_options sizes[] = {
+        { NULL, 2048, 64, 64 },   { NULL, 8192, 64, 64 },    { NULL, 8192, 300, 64 },
+        { NULL, 8192, 300, 999 }, { NULL, 9000, 400, 2000 }, { NULL, 1024, 16, 32 },
+    };
+    AUTOROW struct nat_row *web = row_web();
+    AUTOROW struct nat_row *dns = row_simple("dns", "10.96.0.2", ENDPOINTS("10.0.1.1"));
+    struct nat_row *rows[] = { web, dns };
+    struct nat_tuple early = tuple("10.9.9.9", 1000, "10.0.0.1", 8080);
+    CLEANUP(nat_plane_closep) struct nat_plane *plane = plane_open(&sizes[0], true);
+    expect_write(plane, web, 1);
+    expect_write(plane, dns, 1);
+    put_flow(plane->maps[NAT_MAP_FLOWS].fd, &early);
+    add_affinity(plane);
+    for (size_t i = 1; i < ARRAY_SIZE(sizes); i++) {
+        AUTOCLOSE int before = dup(plane->maps[NAT_MAP_FLOWS].fd);
+        struct nat_tuple late = tuple("10.9.9.9", (uint16_t)(2000 + i), "10.0.0.1", 8080);
+        nat_plane_close(plane);
+        plane = plane_open(&sizes[i], true);
+        expect_verified(plane, rows, 2);
+        expect_write(plane, web, 0);
+        expect_write(plane, dns, 0);
+        assert_true(has_flow(plane, &early) && has_affinity(plane));
+        assert_int_equal(plane->control->filter_words, plane->maps[NAT_MAP_FILTER].entries / 2);
+
+        /* What the old programs enter until the hooks hold the new ones. */
+        put_flow(before, &late);
+        assert_int_equal(has_flow(plane, &late), sizes[i].max_flows == sizes[i - 1].max_flows);
+        assert_int_equal(nat_plane_settle(plane), 0);
+        assert_true(has_flow(plane, &late) && has_flow(plane, &early));
+        assert_int_equal(nat_plane_settle(plane), 0);
+    }
+}
+
+static void too_small_for_what_there_is(void **state)
+{
+    (void)state;
+    static const struct nat_plane_options large = { NULL, 1024, 64, 512 },
+                                          small = { NULL, 1024, 16, 40 };
+    struct nat_row *rows[40] = { NULL };
+    CLEANUP(nat_plane_closep) struct nat_plane *plane = plane_open(&large, true);
+    for (int i = 0; i < 40; i++) {
+        char name[16], address[16];
+        (void)snprintf(name, sizeof(name), "s%02d", i);
+        (void)snprintf(address, sizeof(address), "10.96.0.%d", i + 1);
+        rows[i] = row_simple(name, address, ENDPOINTS("10.0.0.1", "10.0.0.2"));
+        expect_write(plane, rows[i], 1);
+    }
+    nat_plane_close(plane);
+    plane = plane_open(&small, true);
+    plane_wake(plane);
+    size_t written = 0;
+    for (int i = 0; i < 40; i++) {
+        AUTOFAULTS struct faults faults = { 0 };
+        int r = nat_plane_write(plane, rows[i], &faults);
+        if (r < 0) {
+            assert_int_equal(r, -ENOSPC);
+            nat_row_free(rows[i]);
+            rows[i] = NULL;
+        }
+        written += r >= 0;
+    }
+    assert_int_equal(written, 16);
+    expect_verified(plane, rows, 40);
+    for (int i = 0; i < 40; i++)
+        nat_row_free(rows[i]);
+}
+
+static void a_pin_that_was_not_finished(void **state)
+{
+    (void)state;
+    CLEANUP(nat_plane_closep) struct nat_plane *plane = plane_open(&lab_roomy, true);
+    char left[128], path[128];
+    (void)snprintf(left, sizeof(left), "%s/1/flows-new", lab_pins);
+    (void)snprintf(path, sizeof(path), "%s/1/flows", lab_pins);
+    assert_int_equal(bpf_obj_pin(plane->maps[NAT_MAP_FLOWS].fd, left), 0);
+    nat_plane_close(plane);
+    assert_int_equal(unlink(path), 0);
+    plane = plane_open(&lab_roomy, true);
+    assert_int_equal(access(left, F_OK), -1);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+static void no_bpf_file_system(void **state)
+{
+    (void)state;
+    AUTOFAULTS struct faults faults = { 0 };
+    struct nat_plane_options options = lab_roomy;
+    struct nat_plane *plane = NULL;
+    options.pins = "/tmp/fingerpost-nowhere/below/pins";
+    assert_int_equal(nat_plane_open(&options, &plane, &faults), -ENOTSUP);
+    assert_null(plane);
+    assert_int_equal(faults.list.count, 1);
+    assert_string_equal(faults.list.items[0].place, options.pins);
+    assert_string_equal(faults.list.items[0].message, "is not on a bpf file system");
+    assert_int_equal(access("/tmp/fingerpost-nowhere", F_OK), -1);
+}
+
+/* The child's answer: 0 if the refusal is told as it should be. */
+static int open_as_nobody(void)
+{
+    struct faults faults = { 0 };
+    struct nat_plane *plane = NULL;
+    if (setgid(65534) < 0 || setuid(65534) < 0)
+        return 1;
+    int r = nat_plane_open(&lab_roomy, &plane, &faults);
+    if (r != -EPERM || plane || faults.list.count != 1)
+        return 2;
+    return strstr(faults.list.items[0].remedy, "CAP_BPF") ? 0 : 3;
+}
+
+static void no_privilege(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(open_as_nobody());
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- endpoints ---- */
+
+static uint64_t slot_of(struct nat_plane *plane, const char *address)
+{
+    const struct nat_held *held = held_of(plane, "d/web");
+    vec_each(const uint32_t, id, &held->ports.items[0].endpoints) {
+        struct nat_endpoint endpoint = nat_endpoint_of(plane, *id);
+        struct ip wanted = ip(address);
+        if (ip_equal(&endpoint.ip, &wanted))
+            return nat_slot_of(plane, *id);
+    }
+    return 0;
+}
+
+static void generations(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *all = row_simple("web", "10.96.0.1", ENDPOINTS("10.0.0.1", "10.0.0.2"));
+    AUTOROW struct nat_row *one = row_simple("web", "10.96.0.1", ENDPOINTS("10.0.0.2"));
+    AUTOROW struct nat_row *idle = row_simple("web", "10.96.0.1", ENDPOINTS("10.0.0.2"));
+    row_endpoint(&idle->families[0], 0, "10.0.0.1", 8080, 0);
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    expect_write(plane, all, 1);
+    uint64_t first = slot_of(plane, "10.0.0.1"), second = slot_of(plane, "10.0.0.2");
+    assert_true((uint32_t)first && (uint32_t)second && first != second);
+
+    expect_write(plane, idle, 1); /* out of the set, but it serves: its life goes on */
+    assert_int_equal(slot_of(plane, "10.0.0.1"), first);
+    expect_write(plane, one, 1);
+    assert_int_equal(slot_of(plane, "10.0.0.1"), 0);
+    assert_int_equal(plane->endpoints[first >> 32].state, 0);
+    assert_int_equal(slot_of(plane, "10.0.0.2"), second);
+
+    uint32_t last = MAX((uint32_t)first, (uint32_t)second);
+    for (int i = 0; i < 3; i++) {
+        if (i == 1)
+            plane_adopt(plane);
+        plane_wake(plane);
+        expect_write(plane, all, 1);
+        uint64_t again = slot_of(plane, "10.0.0.1");
+        assert_true((uint32_t)again > last);
+        assert_int_equal(slot_of(plane, "10.0.0.2"), second);
+        last = (uint32_t)again;
+        expect_write(plane, one, 1);
+    }
+}
+
+static void sets_that_stay_keep_their_slots(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *row = row_web();
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    expect_write(plane, row, 1);
+    const struct nat_held *held = held_of(plane, "d/web");
+    struct nat_port_value before = *port_of(plane, held);
+    uint32_t used = plane->ids.spaces[NAT_ID_SLOT].used;
+    row_endpoint(&row->families[0], 0, "10.0.0.5", 8080, 1);
+    expect_write(plane, row, 1);
+    struct nat_port_value *after = port_of(plane, held);
+    assert_int_not_equal(after->sets[NAT_SET_CLUSTER], before.sets[NAT_SET_CLUSTER]);
+    assert_int_equal(after->sets[NAT_SET_LOCAL], before.sets[NAT_SET_LOCAL]);
+    /* What the old bank points to is as it was, for who is reading it. */
+    uint32_t count;
+    const __u64 *slots = nat_set_slots(plane, before.sets[NAT_SET_CLUSTER], &count);
+    assert_int_equal(count, 4);
+    for (uint32_t i = 0; i < count; i++)
+        assert_true(nat_endpoint_lives(plane, (uint32_t)(slots[i] >> 32), held->ports.items[0].id));
+    assert_int_equal(plane->ids.spaces[NAT_ID_SLOT].used, used + 8);
+}
+
+static void endpoints_on_this_node(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *row = row_web();
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    struct ip local[] = { ip("10.0.0.2"), ip("10.0.0.77") };
+    assert_int_equal(nat_plane_set_local(plane, local, 1), 0);
+    expect_write(plane, row, 1);
+    const struct nat_held *held = held_of(plane, "d/web");
+    assert_true(endpoint_of(plane, held, 1)->state & NAT_ENDPOINT_ON_NODE);
+    assert_false(endpoint_of(plane, held, 0)->state & NAT_ENDPOINT_ON_NODE);
+    expect_verified(plane, &row, 1);
+    assert_int_equal(nat_plane_set_local(plane, &local[1], 1), 0);
+    assert_false(endpoint_of(plane, held, 1)->state & NAT_ENDPOINT_ON_NODE);
+    expect_write(plane, row, 0);
+    expect_verified(plane, &row, 1);
+}
+
+static void sctp_and_long_names(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *row = row_web();
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    uint32_t port = row_port(&row->families[0], PROTOCOL_SCTP, 5000);
+    row_endpoint(&row->families[0], port, "10.0.0.1", 5000, 1);
+    row_frontend(&row->families[0], port, NAT_CLUSTER_IP, "10.96.0.1", 5000);
+    for (int i = 1; i >= 0; i--) {
+        assert_int_equal(nat_plane_write(plane, row, &faults), i);
+        assert_int_equal(faults.list.count, 2 - i);
+        assert_string_equal(faults.list.items[0].place, "Service d/web");
+        assert_string_equal(faults.list.items[0].message, "SCTP is not translated by this version");
+    }
+    assert_int_equal(held_of(plane, "d/web")->ports.count, 1);
+    assert_int_equal(count_differences(plane, row), 1);
+
+    AUTOFREE char *name = calloc(1, NAT_NAME_MAX + 1);
+    memset(name, 'x', NAT_NAME_MAX);
+    AUTOROW struct nat_row *wide = row_simple(name, "10.96.0.9", ENDPOINTS("10.0.0.1"));
+    assert_int_equal(nat_plane_write(plane, wide, &faults), -ENAMETOOLONG);
+    assert_int_equal(nat_plane_remove(plane, "d", name), 0);
+}
+
+static void addresses_of_other_proxies(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *row = row_new("web");
+    struct ip address = ip("10.96.0.5");
+    assert_int_equal(vec_push(&row->foreign, address), 0);
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    expect_write(plane, row, 1);
+    struct nat_frontend_key key = { .addr = nat_addr_of(&address) };
+    struct nat_frontend_value value;
+    assert_int_equal(nat_table_get(plane, NAT_MAP_FRONTENDS, &key, &value), 0);
+    assert_int_equal(value.kind, NAT_FRONTEND_FOREIGN);
+    assert_int_equal(value.port, 0);
+    plane_adopt(plane);
+    expect_verified(plane, &row, 1);
+    expect_write(plane, row, 0);
+    assert_int_equal(nat_plane_remove(plane, "d", "web"), 1);
+    assert_int_equal(nat_table_get(plane, NAT_MAP_FRONTENDS, &key, &value), -ENOENT);
+    assert_int_equal(nat_plane_remove(plane, "d", "web"), 0);
+    expect_verified(plane, NULL, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(what_is_pinned_is_found_again, lab_clean),
+        cmocka_unit_test_teardown(other_sizes, lab_clean),
+        cmocka_unit_test_teardown(too_small_for_what_there_is, lab_clean),
+        cmocka_unit_test_teardown(a_pin_that_was_not_finished, lab_clean),
+        cmocka_unit_test(no_bpf_file_system),
+        cmocka_unit_test(no_privilege),
+        cmocka_unit_test(generations),
+        cmocka_unit_test(sets_that_stay_keep_their_slots),
+        cmocka_unit_test(endpoints_on_this_node),
+        cmocka_unit_test(sctp_and_long_names),
+        cmocka_unit_test(addresses_of_other_proxies),
+    };
+    return cmocka_run_group_tests(tests, lab_begin, lab_end);
+}

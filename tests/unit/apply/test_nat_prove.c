@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The proof against a twin that answers from the same row, and is then made to err: each kind of
+ * answer that differs must be found and told. The real twin is test_nat_twin.c's.
+ */
+#include <errno.h>
+
+#include "fake_twin.h"
+
+/* ---- a Service ---- */
+
+static void add_endpoint(nat_endpoint_list *set, const char *address)
+{
+    assert_int_equal(vec_push(set, (struct nat_endpoint){ ip(address), 8080 }), 0);
+}
+
+static void add_frontend(struct nat_row *row, const char *address, uint16_t port,
+                         enum nat_kind kind, enum nat_set outside)
+{
+    struct nat_frontend frontend = {
+        .address = ip(address),
+        .protocol = PROTOCOL_TCP,
+        .port = port,
+        .kind = kind,
+    };
+    frontend.from[NAT_FROM_OUTSIDE] = (struct nat_outcome){ .set = outside };
+    frontend.from[NAT_FROM_NODE] = (struct nat_outcome){ .masquerade = true };
+    assert_int_equal(vec_push(&row->families[0].frontends, frontend), 0);
+}
+
+/* Three endpoints, one of them here; policy Local for the outside. */
+static struct nat_row *row_new(void)
+{
+    struct nat_row *row = calloc(1, sizeof(*row));
+    struct nat_port port = { .name = strdup("http"), .protocol = PROTOCOL_TCP, .port = 80 };
+
+    row->namespace = strdup("default");
+    row->name = strdup("web");
+    row->family_count = 1;
+    row->families[0].family = IP_V4;
+    add_endpoint(&port.sets[NAT_CLUSTER_SET], "10.244.0.5");
+    add_endpoint(&port.sets[NAT_CLUSTER_SET], "10.244.1.5");
+    add_endpoint(&port.sets[NAT_CLUSTER_SET], "10.244.1.6");
+    add_endpoint(&port.sets[NAT_LOCAL_SET], "10.244.0.5");
+    assert_int_equal(vec_push(&row->families[0].ports, port), 0);
+    add_frontend(row, "10.0.0.1", 80, NAT_LOAD_BALANCER, NAT_LOCAL_SET);
+    add_frontend(row, "10.96.0.10", 80, NAT_CLUSTER_IP, NAT_CLUSTER_SET);
+    add_frontend(row, "192.0.2.1", 30080, NAT_NODE_PORT, NAT_LOCAL_SET);
+    return row;
+}
+
+static void row_free(struct nat_row *row)
+{
+    struct nat_port *port = &row->families[0].ports.items[0];
+    free(port->name);
+    vec_done(&port->sets[NAT_CLUSTER_SET]);
+    vec_done(&port->sets[NAT_LOCAL_SET]);
+    vec_done(&row->families[0].ports);
+    vec_done(&row->families[0].frontends);
+    vec_done(&row->families[0].source_ranges);
+    free(row->namespace);
+    free(row->name);
+    free(row);
+}
+
+struct lab {
+    struct nat_row *row;
+    struct nat_plane plane;
+    struct nat_stand stand;
+    nat_proof_list proofs;
+    struct faults faults;
+};
+
+static int setup(void **state)
+{
+    static const enum nat_hook hooks[] = { NAT_HOOK_UPLINK_IN, NAT_HOOK_POD_IN, NAT_HOOK_SVC_OUT };
+    static const char *const sources[] = { "198.51.100.9", "10.244.0.200", "192.0.2.1" };
+    struct lab *lab = calloc(1, sizeof(*lab));
+
+    lab->row = row_new();
+    lab->plane.row = lab->row;
+    lab->plane.error.source = NAT_SOURCE_COUNT;
+    lab->plane.pod_nets[0] = prefix("10.244.0.0/16");
+    lab->plane.pod_nets[1] = prefix("fd44::/16");
+    lab->stand.pod_nets = lab->plane.pod_nets;
+    lab->stand.pod_net_count = 2;
+    for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++) {
+        lab->stand.of[i].there = true;
+        lab->stand.of[i].hook = hooks[i];
+        lab->stand.of[i].ifindex = 10 + hooks[i];
+        lab->stand.of[i].ingress_ifindex = i == NAT_FROM_NODE ? 0 : 10 + hooks[i];
+        lab->stand.of[i].v4 = ip(sources[i]);
+    }
+    *state = lab;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct lab *lab = *state;
+    row_free(lab->row);
+    vec_done(&lab->proofs);
+    faults_done(&lab->faults);
+    free(lab);
+    return 0;
+}
+
+static int prove(struct lab *lab)
+{
+    vec_clear(&lab->proofs);
+    faults_done(&lab->faults);
+    lab->faults = (struct faults){ 0 };
+    lab->plane.runs = 0;
+    return nat_prove(&lab->plane, &lab->stand, lab->row, &lab->proofs, &lab->faults);
+}
+
+static void expect_proof(struct lab *lab, size_t index, const char *address, const char *why)
+{
+    const struct ip expected = ip(address);
+
+    assert_true(index < lab->proofs.count);
+    const struct nat_proof *proof = &lab->proofs.items[index];
+    assert_true(ip_equal(&proof->address, &expected));
+    assert_string_equal(proof->why, why);
+    assert_int_equal(proof->served, !*why);
+    assert_int_equal(proof->as_planned, !*why || strncmp(why, "nothing", 7) == 0);
+}
+
+static void expect_fault(struct lab *lab, size_t index, const char *message)
+{
+    assert_true(index < lab->faults.list.count);
+    assert_string_equal(lab->faults.list.items[index].place, "Service default/web");
+    assert_string_equal(lab->faults.list.items[index].message, message);
+}
+
+/* ---- tests ---- */
+
+static void test_what_is_planned_is_served(void **state)
+{
+    struct lab *lab = *state;
+
+    assert_int_equal(prove(lab), 0);
+    assert_int_equal(lab->proofs.count, 2); /* a node port gives no address */
+    expect_proof(lab, 0, "10.0.0.1", "");
+    expect_proof(lab, 1, "10.96.0.10", "");
+    assert_true(faults_none(&lab->faults));
+    /* Each frontend from each kind of source, and two further slots of one set. */
+    assert_int_equal(lab->plane.runs, 3 * 3 + 2);
+}
+
+static void test_refusals_are_proved_too(void **state)
+{
+    struct lab *lab = *state;
+    struct nat_frontend *frontends = lab->row->families[0].frontends.items;
+
+    frontends[0].from[NAT_FROM_OUTSIDE] =
+        (struct nat_outcome){ NAT_DROP, NAT_NO_LOCAL_ENDPOINTS, NAT_LOCAL_SET, false };
+    for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++)
+        frontends[1].from[i] = (struct nat_outcome){ NAT_REJECT, NAT_NO_ENDPOINTS, 0, false };
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", ""); /* for pods */
+    expect_proof(lab, 1, "10.96.0.10", "nothing from outside or a pod is forwarded here");
+    assert_true(faults_none(&lab->faults));
+
+    frontends[0].from[NAT_FROM_POD] = frontends[0].from[NAT_FROM_OUTSIDE];
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "nothing from outside or a pod is forwarded here");
+    assert_true(faults_none(&lab->faults));
+}
+
+static void bend_act(struct nat_answer *answer)
+{
+    *answer = (struct nat_answer){ .act = NAT_ACT_PASS };
+}
+
+static void bend_cause(struct nat_answer *answer)
+{
+    answer->act = NAT_ACT_REJECT;
+    answer->cause = NAT_CAUSE_NO_ENDPOINTS;
+}
+
+static void bend_route(struct nat_answer *answer)
+{
+    answer->route = 2;
+}
+
+static void bend_no_route(struct nat_answer *answer)
+{
+    answer->act = NAT_ACT_DROP;
+    answer->cause = NAT_CAUSE_NO_ROUTE;
+    answer->route = 4;
+}
+
+static void bend_masquerade(struct nat_answer *answer)
+{
+    answer->masquerade = answer->masquerade ? NAT_MASQUERADE_NO : NAT_MASQUERADE_YES;
+}
+
+static void bend_set(struct nat_answer *answer)
+{
+    answer->set = NAT_SET_LOCAL;
+}
+
+static void bend_count(struct nat_answer *answer)
+{
+    answer->count--;
+}
+
+static void bend_endpoint(struct nat_answer *answer)
+{
+    answer->endpoint_value.port = 8081;
+}
+
+static void bend_to_first(struct nat_answer *answer)
+{
+    answer->endpoint_value.ip = ip("10.244.1.6"); /* which slot 1 has */
+}
+
+static void bend_port(struct nat_answer *answer)
+{
+    answer->port++;
+}
+
+static void test_every_difference_is_found(void **state)
+{
+    struct lab *lab = *state;
+    static const struct {
+        struct error error;
+        const char *why; /* of 10.96.0.10 */
+    } cases[] = {
+        { { NAT_FROM_POD, 0, 0, NULL, bend_act }, "from pod: pass instead of forward" },
+        { { NAT_FROM_NODE, 0, 0, NULL, bend_cause },
+          "from node: reject (no-endpoints) instead of forward" },
+        { { NAT_FROM_OUTSIDE, 3, 0, NULL, bend_route },
+          "from outside: slot 3: no way to 10.244.0.5:8080: an unreachable route" },
+        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_no_route },
+          "from outside: slot 2: no way to 10.244.1.5:8080: no route, or one to this node itself" },
+        { { NAT_FROM_NODE, 0, 0, NULL, bend_masquerade }, "from node: not masqueraded" },
+        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_masquerade }, "from outside: masqueraded" },
+        { { NAT_FROM_POD, 0, 0, NULL, bend_set },
+          "from pod: 3 endpoints of the local set instead of 3 of the cluster" },
+        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_count },
+          "from outside: 2 endpoints of the cluster set instead of 3 of the cluster" },
+        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_endpoint },
+          "from outside: slot 2: 10.244.1.5:8081 is no endpoint of it" },
+        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_to_first },
+          "from outside: slot 2: 10.244.1.6:8080 a second time" },
+        { { NAT_FROM_POD, 0, 0, NULL, bend_port }, "from pod: answered as port 0/unknown" },
+        { { NAT_FROM_OUTSIDE, 0, -ENODEV, NULL, NULL },
+          "from outside: the twin cannot be run: No such device" },
+        { { NAT_SOURCE_COUNT, 0, 0, "other", NULL }, "from outside: answered as default/other" },
+    };
+
+    /* A set of its own, so that each of its slots is asked for this frontend. */
+    lab->row->families[0].frontends.items[0].from[NAT_FROM_POD].set = NAT_LOCAL_SET;
+    lab->row->families[0].frontends.items[0].from[NAT_FROM_NODE].set = NAT_LOCAL_SET;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOFREE char *why = text_format("10.96.0.10:80/TCP %s", cases[i].why);
+        AUTOFREE char *message = text_format("10.96.0.10:80/TCP: %s", cases[i].why);
+        lab->plane.error = cases[i].error;
+        assert_int_equal(prove(lab), 0);
+        expect_proof(lab, 1, "10.96.0.10", why);
+        expect_fault(lab, lab->proofs.items[0].served ? 0 : 1, message);
+    }
+}
+
+static void test_memory_is_no_verdict(void **state)
+{
+    struct lab *lab = *state;
+
+    lab->plane.error = (struct error){ NAT_FROM_POD, 0, -ENOMEM, NULL, NULL };
+    assert_int_equal(prove(lab), -ENOMEM);
+}
+
+/* A set that failed for one frontend is no better for the next. */
+static void test_a_bad_slot_is_bad_for_all(void **state)
+{
+    struct lab *lab = *state;
+    struct nat_frontend *frontends = lab->row->families[0].frontends.items;
+
+    frontends[0].from[NAT_FROM_OUTSIDE].set = NAT_CLUSTER_SET;
+    lab->plane.error = (struct error){ NAT_FROM_OUTSIDE, 3, 0, NULL, bend_route };
+    assert_int_equal(prove(lab), 0);
+    assert_false(lab->proofs.items[0].served);
+    assert_false(lab->proofs.items[1].served);
+    assert_int_equal(lab->faults.list.count, 2);
+}
+
+static void test_a_sender_may_be_the_endpoint(void **state)
+{
+    struct lab *lab = *state;
+
+    lab->stand.of[NAT_FROM_POD].v4 = ip("10.244.1.6");
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    lab->plane.error = (struct error){ NAT_FROM_POD, 1, 0, NULL, bend_masquerade };
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "10.0.0.1:80/TCP from pod: not masqueraded");
+}
+
+static void test_only_what_is_there_is_asked(void **state)
+{
+    struct lab *lab = *state;
+
+    lab->stand.of[NAT_FROM_OUTSIDE].there = false;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    lab->stand.of[NAT_FROM_POD].v4 = (struct ip){ 0 };
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "nothing from outside or a pod is forwarded here");
+    assert_int_equal(lab->plane.runs, 3 + 2);
+}
+
+static void test_sctp_is_not_served(void **state)
+{
+    struct lab *lab = *state;
+
+    add_frontend(lab->row, "10.96.0.10", 5060, NAT_CLUSTER_IP, NAT_CLUSTER_SET);
+    struct nat_frontend *frontends = lab->row->families[0].frontends.items;
+    frontends[3].protocol = PROTOCOL_SCTP;
+    struct nat_frontend node_port = frontends[2];
+    frontends[2] = frontends[3];
+    frontends[3] = node_port;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    expect_proof(lab, 1, "10.96.0.10", "10.96.0.10:5060/SCTP this version does not translate SCTP");
+    expect_fault(lab, 0, "10.96.0.10:5060/SCTP: this version does not translate SCTP");
+}
+
+static void test_a_node_port_that_fails_is_a_fault_only(void **state)
+{
+    struct lab *lab = *state;
+
+    lab->row->families[0].frontends.items[2].protocol = PROTOCOL_SCTP;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    expect_proof(lab, 1, "10.96.0.10", "");
+    expect_fault(lab, 0, "192.0.2.1:30080/SCTP: this version does not translate SCTP");
+}
+
+static void add_range(struct lab *lab, const char *range)
+{
+    assert_int_equal(vec_push(&lab->row->families[0].source_ranges, prefix(range)), 0);
+}
+
+/* Nobody's stands in the range: each is dropped, then one of his kind from inside is asked. */
+static void test_source_ranges(void **state)
+{
+    struct lab *lab = *state;
+
+    add_range(lab, "10.244.7.0/24");
+    add_range(lab, "203.0.113.0/24");
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    assert_true(faults_none(&lab->faults));
+    assert_int_equal(lab->plane.runs, 3 * 3 + 2 + 3);
+
+    /* The twin lets nobody in whom it should: only those inside the range can tell. */
+    lab->plane.error = (struct error){ NAT_FROM_POD, 1, 0, NULL, bend_cause };
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1",
+                 "10.0.0.1:80/TCP from pod: reject (no-endpoints) instead of forward");
+
+    /* The twin does not look at the ranges. */
+    lab->plane.error = (struct error){ NAT_FROM_OUTSIDE, 0, 0, NULL, bend_act };
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1",
+                 "10.0.0.1:80/TCP from outside: pass instead of drop (source-range)");
+}
+
+static void test_source_ranges_without_a_stranger(void **state)
+{
+    struct lab *lab = *state;
+
+    add_range(lab, "10.244.0.0/24");
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    /* LB: two dropped, the pod admitted; then as ever. */
+    assert_int_equal(lab->plane.runs, 3 + 2 + 3 + 3);
+
+    /* The node's own packets may have the address itself as their source. */
+    lab->row->families[0].admits_itself = true;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    assert_int_equal(lab->plane.runs, 3 + 2 + 1 + 3 + 3);
+}
+
+/* A range that begins with pods has strangers behind them. */
+static void test_a_stranger_behind_the_pods(void **state)
+{
+    struct lab *lab = *state;
+
+    add_range(lab, "10.244.0.0/15");
+    lab->plane.pod_nets[0] = prefix("10.244.0.0/24");
+    lab->plane.pod_nets[1] = prefix("10.244.1.0/24");
+    lab->row->families[0].frontends.count = 1;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    assert_int_equal(lab->plane.runs, 2 + 1 + 2 + 2);
+
+    lab->plane.pod_nets[0] = prefix("10.244.0.0/15"); /* 10.246.0.0 is outside of the range */
+    assert_int_equal(prove(lab), 0);
+    assert_int_equal(lab->plane.runs, 1 + 1 + 2 + 1);
+    lab->plane.pod_nets[0] = prefix("0.0.0.0/0"); /* there is nothing behind it */
+    lab->plane.pod_nets[1] = prefix("255.0.0.0/8");
+    lab->stand.of[NAT_FROM_OUTSIDE].there = lab->stand.of[NAT_FROM_NODE].there = false;
+    assert_int_equal(prove(lab), 0);
+    assert_int_equal(lab->plane.runs, 1 + 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_planned_is_served),
+        TEST(test_refusals_are_proved_too),
+        TEST(test_every_difference_is_found),
+        TEST(test_memory_is_no_verdict),
+        TEST(test_a_bad_slot_is_bad_for_all),
+        TEST(test_a_sender_may_be_the_endpoint),
+        TEST(test_only_what_is_there_is_asked),
+        TEST(test_sctp_is_not_served),
+        TEST(test_a_node_port_that_fails_is_a_fault_only),
+        TEST(test_source_ranges),
+        TEST(test_source_ranges_without_a_stranger),
+        TEST(test_a_stranger_behind_the_pods),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
