@@ -10,22 +10,6 @@
 
 #include <string.h>
 
-static bool network_listed(const struct bgp_peer *peer, const struct prefix *prefix)
-{
-    size_t low = 0, high = peer->networks.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int r = prefix_cmp(&peer->networks.items[middle], prefix);
-        if (r == 0)
-            return true;
-        if (r < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp_peer *peer,
                                 const struct prefix *prefix)
 {
@@ -34,7 +18,7 @@ enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp
         return PEER_DOWN;
     if (!peer->exports[family])
         return PEER_NOT_MEANT;
-    if (network_listed(peer, prefix))
+    if (vec_find(&peer->networks, prefix, prefix_item_cmp))
         return PEER_FILTERED;
     if (!peer->listed || bird->learned[family] != bird->expected[family])
         return PEER_UNKNOWN;

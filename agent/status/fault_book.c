@@ -264,3 +264,13 @@ const struct held_fault *fault_book_at(const struct fault_book *book, size_t ind
 {
     return &book->held.list.items[index]->fault;
 }
+
+const struct held_fault *fault_book_find(const struct fault_book *book, const char *subsystem,
+                                         const char *group)
+{
+    const struct held_fault wanted = { .subsystem = subsystem, .group = group };
+    size_t i = group_bound(&book->held, &wanted, false);
+    const struct held_fault *found = i < book->held.list.count ? fault_book_at(book, i) : NULL;
+
+    return found && group_cmp(found, &wanted) == 0 ? found : NULL;
+}

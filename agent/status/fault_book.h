@@ -52,3 +52,6 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
 /* All faults in order of subsystem, group, place, message. Borrowed until the next change. */
 size_t fault_book_count(const struct fault_book *book);
 const struct held_fault *fault_book_at(const struct fault_book *book, size_t index);
+/* The first fault of a group, or NULL. Borrowed likewise. */
+const struct held_fault *fault_book_find(const struct fault_book *book, const char *subsystem,
+                                         const char *group);

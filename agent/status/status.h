@@ -7,6 +7,8 @@
 
 #include "status/bird_status.h"
 #include "status/fault_book.h"
+#include "status/kube_status.h"
+#include "status/nat_status.h"
 #include "status/standing_status.h"
 
 /*
@@ -14,8 +16,8 @@
  * tell when all that had been observed at the time of asking is applied.
  */
 struct source_status {
-    const char *name; /* "manifests" */
-    const char *path;
+    const char *name;             /* "manifests", "kubernetes" */
+    const char *path;             /* the folder, or the address of the API */
     bool synced;                  /* everything there at the start has been read once */
     uint64_t observed_generation; /* rises with every event seen */
     uint64_t applied_generation;  /* the highest one whose consequences stand in the kernel */
@@ -23,10 +25,21 @@ struct source_status {
     uint32_t unknown_files;   /* broken, and never read well since the start */
     uint64_t ignored_objects; /* of kinds that are not ours */
     int64_t last_event_wall_ms;
+    struct kube_status kube; /* of the Kubernetes source */
+};
+
+/* The copy on disk of what the Kubernetes source knew last. */
+struct copy_status {
+    const char *path; /* NULL: none is kept, as the source is another */
+    int64_t
+        written_wall_ms;   /* the copy that is there; 0: there is none, or none that can be used */
+    int64_t as_of_wall_ms; /* up to when all that is in it was known to be so */
+    uint64_t objects, bytes;
+    bool in_force; /* the source has not synced since the start: what the copy says is acted on */
 };
 
 struct route_status {
-    bool complete; /* a full pass has been done since the source synced */
+    bool complete; /* a full pass has been done since it was known what is wanted */
     uint32_t wanted, installed, foreign, blocked, refused;
     uint32_t announced, withheld, held, blocks;
     uint64_t added, replaced, deleted; /* operations since the start */
@@ -34,6 +47,15 @@ struct route_status {
     uint64_t passes, full_passes;
     int64_t last_full_pass_wall_ms;
     int64_t last_full_pass_us; /* duration */
+};
+
+/* What was answered on services.healthz: 200, 503. */
+struct health_answers {
+    uint64_t ok, unavailable;
+};
+
+struct health_status {
+    struct health_answers healthz, livez;
 };
 
 enum agent_phase { PHASE_STARTING, PHASE_RUNNING, PHASE_STOPPING };
@@ -46,10 +68,22 @@ struct status {
     const char *config_path;
     int64_t config_loaded_wall_ms;
     bool config_refused; /* the file on disk is bad; an older one is in force */
-    bool nat_enabled;
     struct source_status source;
+    struct copy_status copy;
     struct route_status routes;
+    struct health_status health;
     struct standing_status standing;
+    struct nat_status nat;
     struct bird_status bird;
     struct fault_book *faults;
 };
+
+/*
+ * True if what the store holds may be taken for what is wanted: a Service read before its endpoints
+ * would refuse everybody. What stands and nobody wants may be removed only when the source itself
+ * has synced.
+ */
+static inline bool status_is_known(const struct status *status)
+{
+    return status->source.synced || status->copy.in_force;
+}

@@ -6,33 +6,8 @@
 
 #include "base/text.h"
 #include "cmocka_all.h"
+#include "failing_malloc.h"
 #include "status/fault_book.h"
-
-static int allocations_left = -1; /* -1: without limit */
-
-void *__real_malloc(size_t size);
-void *__real_reallocarray(void *memory, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_reallocarray(void *memory, size_t count, size_t size);
-
-static bool may_allocate(void)
-{
-    if (allocations_left > 0)
-        allocations_left--;
-    else if (allocations_left == 0)
-        return false;
-    return true;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return may_allocate() ? __real_malloc(size) : NULL;
-}
-
-void *__wrap_reallocarray(void *memory, size_t count, size_t size)
-{
-    return may_allocate() ? __real_reallocarray(memory, count, size) : NULL;
-}
 
 /* One letter per fault: its place; the message is the same for all. */
 static int replace(struct fault_book *book, const char *subsystem, const char *group,
@@ -321,6 +296,9 @@ static void random_replacements_equal_the_model(void **state)
                 if (since[g][i])
                     text_addf(&expected, "s/%d/%c@%d ", g, 'a' + i, since[g][i]);
         assert_book(book, text_str(&expected));
+        const struct held_fault *found = fault_book_find(book, "s", name);
+        assert_int_equal(found ? *found->place : '\0', places[0]);
+        assert_null(fault_book_find(book, "r", name));
     }
 }
 

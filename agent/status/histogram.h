@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How often something took how long: buckets with fixed bounds, as Prometheus has them. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HISTOGRAM_MAX_BOUNDS = 80 };
+
+/* The upper bounds of the buckets, ascending. */
+struct histogram_scale {
+    size_t count;
+    uint32_t bounds_ms[HISTOGRAM_MAX_BOUNDS];
+};
+
+/* A histogram is used with one scale all its life. Zero is an empty one. */
+struct histogram {
+    uint64_t counts[HISTOGRAM_MAX_BOUNDS + 1]; /* not cumulated; behind the last bound: all above */
+    uint64_t sum_us;
+};
+
+/* 1 ms, doubled 14 times; 250 ms to 5 min: those of kube-proxy's metrics of the same meaning. */
+extern const struct histogram_scale histogram_sync, histogram_programming;
+
+/* Negative durations (clocks of two machines) count as none. */
+void histogram_add(struct histogram *histogram, const struct histogram_scale *scale, int64_t us);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the Kubernetes source knows of itself, kind by kind. Part of struct status. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KUBE_KINDS_MAX = 8, KUBE_VERSION_MAX = 32 };
+
+enum kube_kind_state {
+    KUBE_LISTING,
+    KUBE_WATCHING,
+    KUBE_WAITING, /* to try again after a failure */
+    KUBE_ABSENT,  /* the API does not serve this kind, and is asked again later */
+};
+
+/* "watching": part of the API. */
+const char *kube_kind_state_name(enum kube_kind_state state);
+
+struct kube_kind_status {
+    const char *kind; /* "EndpointSlice"; static */
+    enum kube_kind_state state;
+    bool synced;                             /* was listed whole, or is absent */
+    char resource_version[KUBE_VERSION_MAX]; /* where the watch stands; "" before the first list */
+    uint64_t lists;                          /* that came to their end */
+    uint64_t reconnects;                     /* watches after the first one */
+    int64_t last_event_wall_ms;              /* the last word in a list or watch; 0: none */
+    char error[256];                         /* why the last attempt failed; "" if it did not */
+    int64_t error_wall_ms;                   /* since when it has failed */
+};
+
+struct kube_status {
+    struct kube_kind_status kinds[KUBE_KINDS_MAX];
+    size_t count; /* 0: the source is another */
+};

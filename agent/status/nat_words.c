@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The words for what the NAT program decides (bpf/abi.h). They stand in JSON documents, in labels
+ * of metrics and in faults: added to, never changed.
+ */
+#include "status/nat_status.h"
+
+#include "base/macro.h"
+
+static const struct {
+    const char *name, *text;
+} causes[] = {
+    [NAT_CAUSE_NONE] = { "none", "no reason" },
+    [NAT_CAUSE_NO_ENDPOINTS] = { "no-endpoints", "no usable endpoint anywhere" },
+    [NAT_CAUSE_NO_LOCAL] = { "no-local-endpoints",
+                             "no usable endpoint on this node (policy Local)" },
+    [NAT_CAUSE_SOURCE_RANGE] = { "source-range", "source not in loadBalancerSourceRanges" },
+    [NAT_CAUSE_UNALLOCATED] = { "unallocated", "in services.serviceCIDRs, and no Service has it" },
+    [NAT_CAUSE_UNDEFINED_PORT] = { "undefined-port", "a ClusterIP without that port" },
+    [NAT_CAUSE_UNMAPPED_PORT] = { "unmapped-port", "an address of a Service without that port" },
+    [NAT_CAUSE_OTHER_PROXY] = { "other-proxy", "a ClusterIP that another proxy serves" },
+    [NAT_CAUSE_SNAT_EXHAUSTED] = { "snat-exhausted", "no free source port for masquerading" },
+    [NAT_CAUSE_NO_ROUTE] = { "no-route", "the kernel has no way to the endpoint, or back" },
+    [NAT_CAUSE_INVALID] = { "invalid", "TCP that neither opens a connection nor belongs to one" },
+    [NAT_CAUSE_FRAGMENT] = { "fragment", "a fragment whose first one was not seen" },
+    [NAT_CAUSE_MALFORMED] = { "malformed", "headers that do not fit" },
+    [NAT_CAUSE_PROTOCOL] = { "protocol", "a protocol that is not translated" },
+    [NAT_CAUSE_TTL] = { "ttl", "hop limit used up on the way to the endpoint" },
+    [NAT_CAUSE_TOO_BIG] = { "too-big", "larger than the MTU towards the endpoint" },
+};
+_Static_assert(ARRAY_SIZE(causes) == NAT_CAUSE_COUNT, "every cause has its words");
+
+/* What an older or newer program counted may be beyond what is known here. */
+const char *nat_cause_name(enum nat_cause cause)
+{
+    return cause < NAT_CAUSE_COUNT ? causes[cause].name : "unknown";
+}
+
+const char *nat_cause_text(enum nat_cause cause)
+{
+    return cause < NAT_CAUSE_COUNT ? causes[cause].text
+                                   : "a reason that this version does not know";
+}
+
+const char *nat_act_name(enum nat_act act)
+{
+    static const char *const names[] = {
+        [NAT_ACT_PASS] = "pass",
+        [NAT_ACT_FORWARD] = "forward",
+        [NAT_ACT_REJECT] = "reject",
+        [NAT_ACT_DROP] = "drop",
+    };
+    return act < ARRAY_SIZE(names) ? names[act] : "unknown";
+}
+
+const char *nat_hook_name(enum nat_hook hook)
+{
+    static const char *const names[] = {
+        [NAT_HOOK_UPLINK_IN] = "uplink-in", [NAT_HOOK_UPLINK_OUT] = "uplink-out",
+        [NAT_HOOK_POD_IN] = "pod-in",       [NAT_HOOK_POD_OUT] = "pod-out",
+        [NAT_HOOK_LO_OUT] = "lo-out",       [NAT_HOOK_SVC_OUT] = "svc-out",
+    };
+    _Static_assert(ARRAY_SIZE(names) == NAT_HOOKS, "every hook has its word");
+    return hook < NAT_HOOKS ? names[hook] : "unknown";
+}
