@@ -12,12 +12,15 @@
  */
 #include "api/api.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "format/json.h"
 
 static const char text_plain[] = "text/plain; charset=utf-8";
+static const char no_service[] = "NAT serves no such service";
 
 typedef void (*view_function)(const struct api_state *state, struct text *out);
 
@@ -82,11 +85,26 @@ static void reply_readyz(const struct status *status, struct http_reply *reply)
 
     if (status->routes.complete)
         text_add(&out, "ok\n");
-    else if (!status->source.synced)
-        text_addf(&out, "not ready: %s have not been read yet\n", status->source.name);
+    else if (!status_is_known(status))
+        text_addf(&out, "not ready: the source (%s) has not been read yet\n", status->source.name);
     else
         text_add(&out, "not ready: the first complete pass is still to come\n");
     reply_text(reply, status->routes.complete ? 200 : 503, text_plain, &out);
+}
+
+/* 1 to `max` in digits. Returns 0, also where the argument is absent: `*ret` stays; else -EINVAL.
+ */
+static int parse_number(const char *argument, unsigned long max, size_t *ret)
+{
+    char *end = NULL;
+
+    if (!argument)
+        return 0;
+    unsigned long value = strtoul(argument, &end, 10);
+    if (argument[strspn(argument, "0123456789")] || *end || value < 1 || value > max)
+        return -EINVAL;
+    *ret = value;
+    return 0;
 }
 
 static void reply_explain(const struct api_state *state, const struct http_request *request,
@@ -94,14 +112,159 @@ static void reply_explain(const struct api_state *state, const struct http_reque
 {
     AUTOTEXT struct text out = { 0 };
     const char *argument = http_query(request, "address");
-    struct ip address;
+    const char *protocol = http_query(request, "protocol");
+    struct explain_query query = { 0 };
+    size_t port = 0;
 
-    if (!argument || ip_parse(argument, &address) < 0)
+    if (!argument || ip_parse(argument, &query.address) < 0) {
         reply_error(reply, 400, "address=ADDRESS is needed, an IPv4 or IPv6 address");
-    else if (view_explain(state, &address, &out))
+        return;
+    }
+    if (parse_number(http_query(request, "port"), UINT16_MAX, &port) < 0 ||
+        (protocol && protocol_parse(protocol, &query.protocol) < 0)) {
+        reply_error(reply, 400, "port is 1..65535, protocol TCP, UDP or SCTP");
+        return;
+    }
+    query.port = (uint16_t)port;
+    if (view_explain(state, &query, &out))
         reply_document(reply, 200, &out);
     else
         reply_error(reply, 404, "no service has this address and no block of this node covers it");
+}
+
+static void reply_untraced(struct http_reply *reply, const char *in, int error)
+{
+    AUTOFREE char *unknown =
+        text_format("in=%s: this node has no such interface (or \"host\")", in ? in : "");
+    switch (error) {
+    case -ENODEV:
+        reply_error(reply, 400, unknown ? unknown : strerror(-error));
+        break;
+    case -EADDRNOTAVAIL:
+        reply_error(reply, 400, "in: this node has no uplink to come from; name an interface");
+        break;
+    case -EOPNOTSUPP:
+        reply_error(reply, 503, "service NAT is off on this node (services.enabled)");
+        break;
+    default:
+        reply_error(reply, 500, strerror(-error));
+        break;
+    }
+}
+
+static void reply_trace(const struct api *api, const struct http_request *request,
+                        struct http_reply *reply)
+{
+    AUTOTEXT struct text out = { 0 };
+    CLEANUP(trace_done) struct trace trace = { 0 };
+    struct trace_question question;
+    const char *error = NULL;
+
+    if (trace_question_read(request, &question, &error) < 0) {
+        reply_error(reply, 400, error);
+        return;
+    }
+    int r = api->trace ? api->trace(api->action_context, &question, &trace) : -EOPNOTSUPP;
+    if (r < 0) {
+        reply_untraced(reply, question.in, r);
+        return;
+    }
+    view_trace(&question, &trace, &out);
+    reply_document(reply, 200, &out);
+}
+
+/* "namespace/name", or absent. Replies, if it is anything else. */
+static bool service_given(const struct http_request *request, const char **ret_service,
+                          struct http_reply *reply)
+{
+    const char *service = http_query(request, "service");
+    const char *slash = service ? strchr(service, '/') : NULL;
+
+    *ret_service = service;
+    if (!service || (slash && slash != service && slash[1] && !strchr(slash + 1, '/')))
+        return true;
+    reply_error(reply, 400, "service=NAMESPACE/NAME is wanted");
+    return false;
+}
+
+static void reply_backends(const struct api_state *state, const struct http_request *request,
+                           struct http_reply *reply)
+{
+    AUTOTEXT struct text out = { 0 };
+    const char *service;
+
+    if (!service_given(request, &service, reply))
+        return;
+    if (view_backends(state, service, &out))
+        reply_document(reply, 200, &out);
+    else
+        reply_error(reply, 404, no_service);
+}
+
+static void reply_flows(const struct api_state *state, const struct http_request *request,
+                        struct http_reply *reply)
+{
+    AUTOTEXT struct text out = { 0 };
+    const char *service;
+    size_t limit = 100;
+
+    if (!service_given(request, &service, reply))
+        return;
+    if (parse_number(http_query(request, "limit"), 1000000, &limit) < 0) {
+        reply_error(reply, 400, "limit is a number from 1 to 1000000");
+        return;
+    }
+    if (view_flows(state, service, limit, &out))
+        reply_document(reply, 200, &out);
+    else
+        reply_error(reply, 404, no_service);
+}
+
+static void reply_maps(const struct api_state *state, const struct http_request *request,
+                       struct http_reply *reply)
+{
+    AUTOTEXT struct text out = { 0 };
+
+    (void)request;
+    view_maps(state, &out);
+    reply_document(reply, 200, &out);
+}
+
+static void reply_verify(const struct api_state *state, const struct http_request *request,
+                         struct http_reply *reply)
+{
+    AUTOTEXT struct text out = { 0 };
+
+    (void)request;
+    view_verify(state, &out);
+    reply_document(reply, 200, &out);
+}
+
+/* What takes arguments, or needs NAT: without it there is nothing that could be told. */
+static const struct {
+    const char *path;
+    bool needs_nat;
+    void (*reply)(const struct api_state *state, const struct http_request *request,
+                  struct http_reply *reply);
+} questions[] = {
+    { "/v1/explain", false, reply_explain }, { "/v1/backends", true, reply_backends },
+    { "/v1/flows", true, reply_flows },      { "/v1/maps", true, reply_maps },
+    { "/v1/verify", true, reply_verify },
+};
+
+static bool handle_question(const struct api_state *state, const struct http_request *request,
+                            struct http_reply *reply)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+        if (strcmp(request->path, questions[i].path) != 0)
+            continue;
+        if (questions[i].needs_nat && (!state->nat || !state->live))
+            reply_error(reply, 503, "service NAT is off (services.enabled), or could not start");
+        else
+            questions[i].reply(state, request, reply);
+        return true;
+    }
+    return false;
 }
 
 void api_handle_public(const struct http_request *request, struct http_reply *reply, void *context)
@@ -155,13 +318,17 @@ static bool handle_post(const struct api *api, const struct http_request *reques
     return false;
 }
 
-static bool handle_get(const struct api_state *state, const struct http_request *request,
+static bool handle_get(const struct api *api, const struct http_request *request,
                        struct http_reply *reply)
 {
-    if (strcmp(request->path, "/v1/explain") == 0) {
-        reply_explain(state, request, reply);
+    const struct api_state *state = api->state;
+
+    if (strcmp(request->path, "/v1/trace") == 0) {
+        reply_trace(api, request, reply);
         return true;
     }
+    if (handle_question(state, request, reply))
+        return true;
     for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
         if (strcmp(request->path, documents[i].path) == 0) {
             reply_view(state, documents[i].view, reply);
@@ -175,7 +342,7 @@ void api_handle(const struct http_request *request, struct http_reply *reply, vo
 {
     const struct api *api = context;
 
-    if (strcmp(request->method, "GET") == 0 && handle_get(api->state, request, reply))
+    if (strcmp(request->method, "GET") == 0 && handle_get(api, request, reply))
         return;
     if (strcmp(request->method, "POST") == 0 && handle_post(api, request, reply))
         return;

@@ -6,11 +6,16 @@
  *
  *   GET /v1/status /v1/routes /v1/blocks /v1/services /v1/faults /v1/diff
  *       /v1/peers
- *   GET /v1/explain?address=A     /metrics /livez /readyz
+ *   GET /v1/explain?address=A[&port=P[&protocol=TCP]]
+ *   GET /v1/backends[?service=NAMESPACE/NAME] /v1/flows[?service=S][&limit=N]
+ *       /v1/maps /v1/verify                   where NAT is on
+ *   GET /v1/trace?source=A&destination=A:PORT&protocol=P&in=I
+ *   GET /metrics /livez /readyz
  *   POST, root only: the actions, for example /v1/drain; they answer with the status document
  */
 #pragma once
 
+#include "api/trace.h"
 #include "api/view.h"
 #include "loop/http.h"
 
@@ -24,7 +29,8 @@ struct api {
     const struct api_state *state;
     const struct api_action *actions;
     size_t action_count;
-    void *action_context;
+    trace_function trace;
+    void *action_context; /* of the trace, too */
 };
 
 /* An http_handler whose context is a `const struct api *`. The unix socket's. */

@@ -10,7 +10,9 @@
 
 #include <stdint.h>
 
+#include "api/nat_live.h"
 #include "base/ip.h"
+#include "base/protocol.h"
 #include "base/sorted.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -28,7 +30,9 @@ struct api_state {
     const struct route_plan *plan;
     const struct sorted *installed; /* struct route */
     const struct sorted *rules;     /* struct rule */
-    const struct sorted *nat;       /* struct nat_row *; read by view_plan() only */
+    const struct sorted *links;     /* struct link: names of interfaces; NULL: not known */
+    const struct sorted *nat;       /* struct nat_row *; NULL: NAT is off */
+    const struct nat_live *live;    /* NULL: NAT is off, or there is no kernel to ask */
 };
 
 /* "starting", "healthy", "degraded", "failed". */
@@ -43,8 +47,28 @@ void view_peers(const struct api_state *state, struct text *out);
 void view_services(const struct api_state *state, struct text *out);
 void view_faults(const struct api_state *state, struct text *out);
 void view_diff(const struct api_state *state, struct text *out);
+
+struct explain_query {
+    struct ip address;
+    uint16_t port;          /* of frontends; 0: all of them */
+    enum protocol protocol; /* 0: any */
+};
+
 /* False if nothing is known of the address (no document is written then). */
-bool view_explain(const struct api_state *state, const struct ip *address, struct text *out);
+bool view_explain(const struct api_state *state, const struct explain_query *query,
+                  struct text *out);
+
+/* Those below ask the live maps; they are for a state that has `nat` and `live`. */
+
+/* Endpoints and who may be sent to them, of one Service or all (NULL). False: no such Service. */
+bool view_backends(const struct api_state *state, const char *service, struct text *out);
+/* At most `limit` flows, of one Service ("namespace/name") or all (NULL). False: no such Service.
+ */
+bool view_flows(const struct api_state *state, const char *service, size_t limit, struct text *out);
+void view_maps(const struct api_state *state, struct text *out);
+/* Where maps and hooks differ from what the objects demand. */
+void view_verify(const struct api_state *state, struct text *out);
+
 /* The kernel tables that the plan asks for, as lines of `ip route`; and the plan of NAT. */
 void view_plan(const struct api_state *state, const struct faults *faults, struct text *out);
 

@@ -3,7 +3,7 @@
  * What BIRD says, in the documents PeerList, Status and Explanation.
  *
  * All is as of the last poll of BIRD's control socket. While BIRD is not asked or does not answer
- * there are no peers; that they are unknown then, and not gone, is told by "bgp" of the Status.
+ * there are no peers; that they are unknown then, and not gone, both documents tell.
  */
 #include "api/view.h"
 
@@ -40,9 +40,14 @@ static void write_peer(struct json *json, const struct bgp_peer *peer)
 
 void view_peers(const struct api_state *state, struct text *out)
 {
+    const struct bird_status *bird = &state->status->bird;
     struct json json = view_begin(out, "PeerList");
+
+    json_bool(&json, "enabled", bird->socket);
+    json_bool(&json, "reachable", bird->reachable);
+    text_or_null(&json, "error", bird->error);
     json_begin_array(&json, "items");
-    vec_each(const struct bgp_peer, peer, &state->status->bird.peers)
+    vec_each(const struct bgp_peer, peer, &bird->peers)
         write_peer(&json, peer);
     json_end_array(&json);
     view_end(&json);

@@ -6,6 +6,8 @@
  * fault of their own in the group "PREFIX table N" (agentd/troubles.h), whose words are then the
  * reason.
  *
+ * "nat" has what a Verification finds in the live maps and hooks; it counts like the rest.
+ *
  * Foreign routes are reported and are no difference: nothing is wrong with them, and nothing will
  * be done to them. As in the real pass nothing is deleted before the source has synced.
  */
@@ -77,33 +79,16 @@ static const char *op_reason(enum op_kind kind)
     return "unknown";
 }
 
-static int held_fault_cmp(const struct held_fault *a, const char *subsystem, const char *group)
-{
-    int r = strcmp(a->subsystem, subsystem);
-    return r ? r : strcmp(a->group, group);
-}
-
-/* What the fault of a route's slot says, or `otherwise`. The book is in order of group. */
+/* What the fault of a route's slot says, or `otherwise`. */
 static const char *trouble(const struct api_state *state, const struct route *route,
                            const char *otherwise)
 {
-    const struct fault_book *book = state->status->faults;
     char prefix[PREFIX_STRLEN], group[PREFIX_STRLEN + 24];
-    size_t low = 0, high = fault_book_count(book);
 
     (void)snprintf(group, sizeof(group), "%s table %u", prefix_str(&route->prefix, prefix),
                    route->table);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (held_fault_cmp(fault_book_at(book, middle), "routes", group) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == fault_book_count(book) ||
-        held_fault_cmp(fault_book_at(book, low), "routes", group) != 0)
-        return otherwise;
-    return fault_book_at(book, low)->message;
+    const struct held_fault *fault = fault_book_find(state->status->faults, "routes", group);
+    return fault ? fault->message : otherwise;
 }
 
 static void write_item(struct json *json, const char *change, uint32_t table, const char *entry,
@@ -123,10 +108,10 @@ static void write_routes(struct json *json, const struct api_state *state,
     char entry[ROUTE_STRLEN];
 
     vec_each(const struct route_op, op, &diff->ops)
-        write_item(json, op_name(op->kind), op->route.table, route_str(&op->route, entry),
+        write_item(json, op_name(op->kind), op->route.table, route_entry(state, &op->route, entry),
                    trouble(state, &op->route, op_reason(op->kind)));
     vec_each(const struct route, route, &diff->blocked)
-        write_item(json, "blocked", route->table, route_str(route, entry),
+        write_item(json, "blocked", route->table, route_entry(state, route, entry),
                    trouble(state, route, "a foreign route stands in its place"));
 }
 
@@ -139,14 +124,15 @@ static void write_rules(struct json *json, const rule_op_list *ops)
                    op_reason(op->kind));
 }
 
-static void write_foreign(struct json *json, const struct route_diff *diff)
+static void write_foreign(struct json *json, const struct api_state *state,
+                          const struct route_diff *diff)
 {
     char entry[ROUTE_STRLEN], reason[64];
 
     vec_each(const struct route, route, &diff->foreign) {
         (void)snprintf(reason, sizeof(reason), "not ours (protocol %u), left alone",
                        route->protocol);
-        write_item(json, "foreign", route->table, route_str(route, entry), reason);
+        write_item(json, "foreign", route->table, route_entry(state, route, entry), reason);
     }
 }
 
@@ -162,10 +148,12 @@ void view_diff(const struct api_state *state, struct text *out)
     json_begin_array(&json, "items");
     write_routes(&json, state, &found.routes);
     write_rules(&json, &found.rules);
-    write_foreign(&json, &found.routes);
+    write_foreign(&json, state, &found.routes);
     json_end_array(&json);
-    json_int(&json, "differences",
-             (int64_t)(found.routes.ops.count + found.routes.blocked.count + found.rules.count));
+    const size_t nat = write_nat_differences(&json, "nat", state);
+    json_int(
+        &json, "differences",
+        (int64_t)(found.routes.ops.count + found.routes.blocked.count + found.rules.count + nat));
     json_int(&json, "foreign", (int64_t)found.routes.foreign.count);
     view_end(&json);
 }

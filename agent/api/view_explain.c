@@ -2,11 +2,13 @@
 /*
  * The document Explanation: one address, from the objects that name it through the plan to the
  * kernel. An address is known if a Service carries it or a pod block of this node covers it; both
- * can be true of a mistake, and then the Service's row speaks for it.
+ * can be true of a mistake, and then the Service's row speaks for it. Where neither is, NAT may
+ * still know what becomes of its packets (view_explain_nat.c).
  *
  * "peers" is of the route that BIRD is to announce for it: the address itself, or its block.
  * "kernel" is read from the mirror alone: the entries of the export table, the guard table and
- * main that have exactly the address, or exactly its block, as destination.
+ * main that have exactly the address, or exactly its block or network of ClusterIPs, as
+ * destination.
  */
 #include "api/view.h"
 
@@ -70,15 +72,15 @@ static void write_service(struct json *json, const struct api_state *state,
 
     json_begin_object(json, NULL);
     write_claim(json, claim);
-    json_string(json, "file", service ? service->file : NULL);
-    json_int(json, "line", service ? service->line : 0);
+    write_reading_place(json, service);
     write_endpoints(json, state, claim, family);
     json_end_object(json);
 }
 
-static void write_kernel_routes(struct json *json, const struct sorted *installed, uint32_t table,
+static void write_kernel_routes(struct json *json, const struct api_state *state, uint32_t table,
                                 const struct prefix *prefix)
 {
+    const struct sorted *installed = state->installed;
     const struct route key = { .table = table, .prefix = *prefix };
     char name[16], entry[ROUTE_STRLEN];
 
@@ -86,7 +88,8 @@ static void write_kernel_routes(struct json *json, const struct sorted *installe
         const struct route *route = sorted_at(installed, i);
         if (route->table != table || prefix_cmp(&route->prefix, prefix) != 0)
             return;
-        json_stringf(json, NULL, "table %s: %s", table_name(table, name), route_str(route, entry));
+        json_stringf(json, NULL, "table %s: %s", table_name(table, name),
+                     route_entry(state, route, entry));
     }
 }
 
@@ -99,8 +102,13 @@ static void write_kernel(struct json *json, const struct api_state *state, const
     json_begin_array(json, "kernel");
     for (size_t i = 0; state->installed && i < ARRAY_SIZE(tables); i++) {
         if (block && prefix_cmp(&block->prefix, &host) != 0)
-            write_kernel_routes(json, state->installed, tables[i], &block->prefix);
-        write_kernel_routes(json, state->installed, tables[i], &host);
+            write_kernel_routes(json, state, tables[i], &block->prefix);
+        write_kernel_routes(json, state, tables[i], &host);
+    }
+    sorted_each(const struct net_row, net, &state->plan->nets) {
+        if (state->installed && prefix_contains(&net->prefix, address) &&
+            prefix_cmp(&net->prefix, &host) != 0)
+            write_kernel_routes(json, state, net_route(state->plan, net).table, &net->prefix);
     }
     json_end_array(json);
 }
@@ -122,12 +130,18 @@ static bool stands(const struct api_state *state, const struct prefix *prefix)
     return false;
 }
 
-static void write_verdict(struct json *json, const struct address_row *row)
+/* `known`: nothing is announced for it, but NAT has a reason to know it. */
+static void write_verdict(struct json *json, const struct address_row *row,
+                          const struct block_row *block, const char *known, const char *known_text)
 {
     if (row) {
         json_string(json, "state", reason_state(row->reason));
         json_string(json, "reason", address_reason_name(row->reason));
         json_string(json, "reasonText", address_reason_text(row->reason));
+    } else if (!block) {
+        json_string(json, "state", "none");
+        json_string(json, "reason", known);
+        json_string(json, "reasonText", known_text);
     } else {
         json_string(json, "state", "announced");
         json_string(json, "reason", address_reason_name(REASON_ANNOUNCED));
@@ -135,31 +149,52 @@ static void write_verdict(struct json *json, const struct address_row *row)
     }
 }
 
-bool view_explain(const struct api_state *state, const struct ip *address, struct text *out)
+static void write_route(struct json *json, const struct api_state *state,
+                        const struct address_row *row, const struct block_row *block)
 {
+    if (row)
+        write_address_route(json, "route", state, row);
+    else if (block)
+        write_block_route(json, "route", state, block);
+    else
+        json_null(json, "route");
+}
+
+static void write_peers(struct json *json, const struct api_state *state, const struct ip *address,
+                        const struct address_row *row, const struct block_row *block)
+{
+    const struct prefix exported = row || !block ? ip_host_prefix(address) : block->prefix;
+
+    write_peer_exports(json, &state->status->bird, &exported, stands(state, &exported));
+}
+
+bool view_explain(const struct api_state *state, const struct explain_query *query,
+                  struct text *out)
+{
+    const struct ip *address = &query->address;
     const struct address_row *row = find_address_row(state->plan, address);
     const struct block_row *block = find_block(state->plan, address);
+    const char *text = NULL, *known = nat_knows_address(state, address, &text);
     char buffer[IP_STRLEN];
 
-    if (!row && !block)
+    if (!row && !block && !known)
         return false;
     struct json json = view_begin(out, "Explanation");
     json_string(&json, "address", ip_str(address, buffer));
-    write_verdict(&json, row);
+    write_verdict(&json, row, block, known, text);
     if (block)
         write_block(&json, "block", state, block);
     else
         json_null(&json, "block");
-    if (row)
-        write_address_route(&json, "route", state, row);
-    else
-        write_block_route(&json, "route", state, block);
+    write_route(&json, state, row, block);
     json_begin_array(&json, "services");
     for (uint32_t i = 0; row && i < row->claim_count; i++)
         write_service(&json, state, &row->claims[i], address->family);
     json_end_array(&json);
-    const struct prefix exported = row ? ip_host_prefix(address) : block->prefix;
-    write_peer_exports(&json, &state->status->bird, &exported, stands(state, &exported));
+    write_nat_explanation(&json, state, query);
+    const struct copy_status *copy = &state->status->copy;
+    json_time(&json, "copyAsOf", copy->in_force ? copy->as_of_wall_ms : 0);
+    write_peers(&json, state, address, row, block);
     write_kernel(&json, state, address, block);
     view_end(&json);
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The Prometheus text format, version 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
+ * The metrics but for those of NAT, which are in view_metrics_nat.c.
  *
  * Names and labels are an interface like the JSON documents: added to, never renamed. Two gauges
  * per kernel table, wanted and installed, make the one alert that matters: they differ for long.
@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/metric.h"
 #include "api/view_parts.h"
 #include "model/object.h"
 
@@ -21,42 +22,6 @@ enum { TABLES = 3 };
 struct table_counts {
     uint64_t wanted[TABLES], installed[TABLES];
 };
-
-static void metric(struct text *out, const char *name, const char *type, const char *help)
-{
-    text_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-/* Backslash, quote and line feed are what the format wants escaped. */
-static void add_label(struct text *out, const char *name, const char *value)
-{
-    text_addf(out, "%s=\"", name);
-    for (; *value; value++) {
-        if (*value == '\n') {
-            text_add(out, "\\n");
-            continue;
-        }
-        if (*value == '\\' || *value == '"')
-            text_add_char(out, '\\');
-        text_add_char(out, *value);
-    }
-    text_add_char(out, '"');
-}
-
-static void sample(struct text *out, const char *name, const char *label, const char *value,
-                   uint64_t count)
-{
-    text_addf(out, "%s{", name);
-    add_label(out, label, value);
-    text_addf(out, "} %" PRIu64 "\n", count);
-}
-
-static void single(struct text *out, const char *name, const char *type, const char *help,
-                   uint64_t value)
-{
-    metric(out, name, type, help);
-    text_addf(out, "%s %" PRIu64 "\n", name, value);
-}
 
 static size_t table_index(const struct api_state *state, uint32_t table)
 {
@@ -71,7 +36,7 @@ static void count_tables(const struct api_state *state, struct table_counts *cou
     struct route routes[2];
 
     for (size_t i = 0; i < plan->addresses.count; i++) {
-        int n = address_routes(state->config, address_row_at(plan, i), routes);
+        int n = address_routes(state->config, plan, address_row_at(plan, i), routes);
         for (int j = 0; j < n; j++)
             counts->wanted[table_index(state, routes[j].table)]++;
     }
@@ -80,6 +45,8 @@ static void count_tables(const struct api_state *state, struct table_counts *cou
         for (int j = 0; j < n; j++)
             counts->wanted[table_index(state, routes[j].table)]++;
     }
+    sorted_each(const struct net_row, net, &plan->nets)
+        counts->wanted[table_index(state, net_route(plan, net).table)]++;
     for (size_t i = 0; i < state->installed->count; i++) {
         const struct route *route = sorted_at(state->installed, i);
         if (route_is_ours(route, state->config->routes.table))
@@ -97,13 +64,13 @@ static void write_tables(const struct api_state *state, struct text *out)
     count_tables(state, &counts);
     metric(out, "fingerpost_desired_entries", "gauge", "Routes wanted in a kernel table.");
     for (size_t i = 0; i < TABLES; i++)
-        sample(out, "fingerpost_desired_entries", "table", table_name(tables[i], name),
-               counts.wanted[i]);
+        metric_sample(out, "fingerpost_desired_entries", "table", table_name(tables[i], name),
+                      counts.wanted[i]);
     metric(out, "fingerpost_installed_entries", "gauge",
            "Routes of the agent's own in a kernel table.");
     for (size_t i = 0; i < TABLES; i++)
-        sample(out, "fingerpost_installed_entries", "table", table_name(tables[i], name),
-               counts.installed[i]);
+        metric_sample(out, "fingerpost_installed_entries", "table", table_name(tables[i], name),
+                      counts.installed[i]);
 }
 
 static bool subsystem_known(const char *const *names, size_t count, const char *subsystem)
@@ -126,17 +93,20 @@ static uint64_t count_faults(const struct fault_book *book, const char *subsyste
 /* The usual subsystems have a series even without a fault, so that a rule can rely on it. */
 static void write_faults(const struct api_state *state, struct text *out)
 {
-    static const char *const usual[] = { "bgp", "config", "manifests", "routes", "services" };
+    static const char *const usual[] = { "bgp",       "config", "kubernetes",
+                                         "manifests", "routes", "services" };
     const struct fault_book *book = state->status->faults;
     const char *last = "";
 
     metric(out, "fingerpost_faults", "gauge", "Faults that hold now.");
     for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-        sample(out, "fingerpost_faults", "subsystem", usual[i], count_faults(book, usual[i]));
+        metric_sample(out, "fingerpost_faults", "subsystem", usual[i],
+                      count_faults(book, usual[i]));
     for (size_t i = 0; i < fault_book_count(book); i++) {
         const char *subsystem = fault_book_at(book, i)->subsystem;
         if (strcmp(subsystem, last) != 0 && !subsystem_known(usual, ARRAY_SIZE(usual), subsystem))
-            sample(out, "fingerpost_faults", "subsystem", subsystem, count_faults(book, subsystem));
+            metric_sample(out, "fingerpost_faults", "subsystem", subsystem,
+                          count_faults(book, subsystem));
         last = subsystem;
     }
 }
@@ -147,9 +117,9 @@ static void write_objects(const struct source_status *source, const struct store
     metric(out, "fingerpost_source_objects", "gauge", "Objects known, by kind.");
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         text_add(out, "fingerpost_source_objects{");
-        add_label(out, "source", source->name);
+        metric_label(out, "source", source->name);
         text_add_char(out, ',');
-        add_label(out, "kind", kind_name(kind));
+        metric_label(out, "kind", kind_name(kind));
         text_addf(out, "} %zu\n", store_count(store, kind));
     }
 }
@@ -177,7 +147,7 @@ static void write_source(const struct api_state *state, struct text *out)
 
     for (size_t i = 0; i < ARRAY_SIZE(gauges); i++) {
         metric(out, gauges[i].name, "gauge", gauges[i].help);
-        sample(out, gauges[i].name, "source", source->name, gauges[i].value);
+        metric_sample(out, gauges[i].name, "source", source->name, gauges[i].value);
     }
     write_objects(source, state->store, out);
 }
@@ -185,25 +155,24 @@ static void write_source(const struct api_state *state, struct text *out)
 static void write_routes(const struct route_status *routes, struct text *out)
 {
     metric(out, "fingerpost_addresses", "gauge", "Service addresses, by what is done with them.");
-    sample(out, "fingerpost_addresses", "state", "announced", routes->announced);
-    sample(out, "fingerpost_addresses", "state", "withheld", routes->withheld);
-    sample(out, "fingerpost_addresses", "state", "held", routes->held);
-    single(out, "fingerpost_blocks", "gauge", "Pod blocks of this node, each family counted.",
-           routes->blocks);
+    metric_sample(out, "fingerpost_addresses", "state", "announced", routes->announced);
+    metric_sample(out, "fingerpost_addresses", "state", "withheld", routes->withheld);
+    metric_sample(out, "fingerpost_addresses", "state", "held", routes->held);
+    metric_single(out, "fingerpost_blocks", "gauge",
+                  "Pod blocks of this node, each family counted.", routes->blocks);
     metric(out, "fingerpost_route_operations_total", "counter",
            "Routes written to the kernel, by operation.");
-    sample(out, "fingerpost_route_operations_total", "op", "add", routes->added);
-    sample(out, "fingerpost_route_operations_total", "op", "replace", routes->replaced);
-    sample(out, "fingerpost_route_operations_total", "op", "delete", routes->deleted);
-    single(out, "fingerpost_route_repairs_total", "counter",
-           "Operations that undid someone else's change.", routes->repairs);
-    single(out, "fingerpost_passes_total", "counter", "Passes, full ones included.",
-           routes->passes);
-    single(out, "fingerpost_full_passes_total", "counter", "Passes that compared everything.",
-           routes->full_passes);
-    metric(out, "fingerpost_full_pass_seconds", "gauge", "Duration of the last full pass.");
-    text_addf(out, "fingerpost_full_pass_seconds %.6f\n",
-              (double)routes->last_full_pass_us / 1000000);
+    metric_sample(out, "fingerpost_route_operations_total", "op", "add", routes->added);
+    metric_sample(out, "fingerpost_route_operations_total", "op", "replace", routes->replaced);
+    metric_sample(out, "fingerpost_route_operations_total", "op", "delete", routes->deleted);
+    metric_single(out, "fingerpost_route_repairs_total", "counter",
+                  "Operations that undid someone else's change.", routes->repairs);
+    metric_single(out, "fingerpost_passes_total", "counter", "Passes, full ones included.",
+                  routes->passes);
+    metric_single(out, "fingerpost_full_passes_total", "counter",
+                  "Passes that compared everything.", routes->full_passes);
+    metric_seconds(out, "fingerpost_full_pass_seconds", "Duration of the last full pass.",
+                   routes->last_full_pass_us);
 }
 
 static void peer_prefixes(struct text *out, const char *peer, const char *direction, int64_t count)
@@ -211,9 +180,9 @@ static void peer_prefixes(struct text *out, const char *peer, const char *direct
     if (count < 0)
         return;
     text_add(out, "fingerpost_bgp_prefixes{");
-    add_label(out, "peer", peer);
+    metric_label(out, "peer", peer);
     text_add_char(out, ',');
-    add_label(out, "direction", direction);
+    metric_label(out, "direction", direction);
     text_addf(out, "} %" PRId64 "\n", count);
 }
 
@@ -222,11 +191,11 @@ static void write_bird(const struct bird_status *bird, struct text *out)
 {
     if (!bird->socket)
         return;
-    single(out, "fingerpost_bird_up", "gauge", "1 if BIRD answers on its control socket.",
-           bird->reachable);
+    metric_single(out, "fingerpost_bird_up", "gauge", "1 if BIRD answers on its control socket.",
+                  bird->reachable);
     metric(out, "fingerpost_bgp_peer_up", "gauge", "1 if the BGP session is established.");
     vec_each(const struct bgp_peer, peer, &bird->peers)
-        sample(out, "fingerpost_bgp_peer_up", "peer", peer->name, peer->established);
+        metric_sample(out, "fingerpost_bgp_peer_up", "peer", peer->name, peer->established);
     metric(out, "fingerpost_bgp_prefixes", "gauge",
            "Prefixes received from and announced to a BGP peer.");
     vec_each(const struct bgp_peer, peer, &bird->peers) {
@@ -240,12 +209,14 @@ void view_metrics(const struct api_state *state, struct text *out)
     const struct status *status = state->status;
 
     metric(out, "fingerpost_build_info", "gauge", "Always 1; the label says which build runs.");
-    sample(out, "fingerpost_build_info", "version", status->version, 1);
-    single(out, "process_start_time_seconds", "gauge", "Start of the agent since the epoch.",
-           (uint64_t)status->started_wall_ms / 1000);
+    metric_sample(out, "fingerpost_build_info", "version", status->version, 1);
+    metric_single(out, "process_start_time_seconds", "gauge", "Start of the agent since the epoch.",
+                  (uint64_t)status->started_wall_ms / 1000);
     write_source(state, out);
+    write_kube_metrics(state, out);
     write_routes(&status->routes, out);
     write_tables(state, out);
+    write_nat_metrics(state, out);
     write_bird(&status->bird, out);
     write_faults(state, out);
 }

@@ -2,15 +2,26 @@
 /*
  * "nat" of the document Plan: each Service in each family, with its frontends and what happens to
  * a new flow from outside, from a pod and from the node. Endpoints stand in each outcome in full,
- * so that nobody has to look anything up; who reads by machine wants just that.
+ * so that nobody has to look anything up; who reads by machine wants just that. An Explanation
+ * shows the frontends of one address in the same way.
  */
+#include <string.h>
+
 #include "api/view_parts.h"
 
-static void write_endpoint(struct json *json, const struct nat_endpoint *endpoint)
+void write_socket(struct json *json, const char *key, const struct ip *ip, uint16_t port)
 {
-    const char *format = endpoint->ip.family == IP_V6 ? "[%s]:%u" : "%s:%u";
+    const char *format = ip->family == IP_V6 ? "[%s]:%u" : "%s:%u";
     char address[IP_STRLEN];
-    json_stringf(json, NULL, format, ip_str(&endpoint->ip, address), endpoint->port);
+    json_stringf(json, key, format, ip_str(ip, address), port);
+}
+
+void write_protocol(struct json *json, const char *key, uint8_t number)
+{
+    if (number == PROTOCOL_TCP || number == PROTOCOL_UDP || number == PROTOCOL_SCTP)
+        json_string(json, key, protocol_name((enum protocol)number));
+    else
+        json_stringf(json, key, "%u", number);
 }
 
 static void write_outcome(struct json *json, const char *key, const struct nat_port *port,
@@ -22,7 +33,7 @@ static void write_outcome(struct json *json, const char *key, const struct nat_p
     json_begin_array(json, "endpoints");
     if (outcome->verdict == NAT_FORWARD) {
         vec_each(const struct nat_endpoint, endpoint, &port->sets[outcome->set])
-            write_endpoint(json, endpoint);
+            write_socket(json, NULL, &endpoint->ip, endpoint->port);
     }
     json_end_array(json);
     json_bool(json, "masquerade", outcome->masquerade);
@@ -61,13 +72,12 @@ static void write_source_ranges(struct json *json, const struct nat_family *fami
     json_end_array(json);
 }
 
-static void write_frontend(struct json *json, const struct nat_family *family,
-                           const struct nat_frontend *frontend)
+void write_frontend_members(struct json *json, const struct nat_family *family,
+                            const struct nat_frontend *frontend)
 {
     const struct nat_port *port = &family->ports.items[frontend->port_index];
     char address[IP_STRLEN];
 
-    json_begin_object(json, NULL);
     json_string(json, "address", ip_str(&frontend->address, address));
     json_int(json, "port", frontend->port);
     json_string(json, "protocol", protocol_name(frontend->protocol));
@@ -77,7 +87,6 @@ static void write_frontend(struct json *json, const struct nat_family *family,
     json_begin_object(json, "from");
     for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++)
         write_outcome(json, nat_source_name(source), port, &frontend->from[source]);
-    json_end_object(json);
     json_end_object(json);
 }
 
@@ -107,8 +116,11 @@ static void write_family(struct json *json, const struct nat_row *row,
     else
         json_null(json, "affinitySeconds");
     json_begin_array(json, "frontends");
-    vec_each(const struct nat_frontend, frontend, &family->frontends)
-        write_frontend(json, family, frontend);
+    vec_each(const struct nat_frontend, frontend, &family->frontends) {
+        json_begin_object(json, NULL);
+        write_frontend_members(json, family, frontend);
+        json_end_object(json);
+    }
     json_end_array(json);
     json_end_object(json);
 }
@@ -117,9 +129,31 @@ void write_nat(struct json *json, const struct sorted *rows)
 {
     json_begin_array(json, "nat");
     for (size_t i = 0; i < rows->count; i++) {
-        const struct nat_row *row = *(struct nat_row *const *)sorted_at(rows, i);
-        for (uint32_t j = 0; j < row->family_count; j++)
-            write_family(json, row, &row->families[j]);
+        const struct nat_row *row = nat_row_at(rows, i);
+        for (uint32_t j = 0; j < row->family_count; j++) {
+            if (row->families[j].frontends.count)
+                write_family(json, row, &row->families[j]);
+        }
     }
     json_end_array(json);
+}
+
+const struct nat_row *find_nat_row(const struct sorted *rows, const char *namespace,
+                                   const char *name)
+{
+    const struct nat_row key = { .namespace = (char *)namespace, .name = (char *)name };
+    const struct nat_row *wanted = &key;
+    struct nat_row *const *found = sorted_find(rows, &wanted);
+    return found ? *found : NULL;
+}
+
+const struct nat_row *find_nat_row_of(const struct sorted *rows, const char *service)
+{
+    char namespace[NAT_NAME_MAX];
+    const char *slash = strchr(service, '/');
+
+    if (!slash || (size_t)(slash - service) >= sizeof(namespace))
+        return NULL;
+    (void)snprintf(namespace, sizeof(namespace), "%.*s", (int)(slash - service), service);
+    return find_nat_row(rows, namespace, slash + 1);
 }

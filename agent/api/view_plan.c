@@ -9,6 +9,7 @@
 #include "api/view.h"
 
 #include "api/view_parts.h"
+#include "plan/link_table.h"
 
 void route_list_done(route_list *list)
 {
@@ -20,7 +21,15 @@ void rule_list_done(rule_list *list)
     vec_done(list);
 }
 
-static void write_routes(struct json *json, const route_list *routes)
+const char *route_entry(const struct api_state *state, const struct route *route,
+                        char buffer[static ROUTE_STRLEN])
+{
+    const struct link *link =
+        state->links && route->ifindex ? link_find(state->links, route->ifindex) : NULL;
+    return link ? route_str_via(route, link->name, buffer) : route_str(route, buffer);
+}
+
+static void write_routes(struct json *json, const struct api_state *state, const route_list *routes)
 {
     char entry[ROUTE_STRLEN];
 
@@ -28,7 +37,7 @@ static void write_routes(struct json *json, const route_list *routes)
     vec_each(const struct route, route, routes) {
         json_begin_object(json, NULL);
         json_int(json, "table", route->table);
-        json_string(json, "entry", route_str(route, entry));
+        json_string(json, "entry", route_entry(state, route, entry));
         json_end_object(json);
     }
     json_end_array(json);
@@ -69,7 +78,7 @@ void view_plan(const struct api_state *state, const struct faults *faults, struc
     }
     struct json json = view_begin(out, "Plan");
     json_string(&json, "node", state->config->node);
-    write_routes(&json, &routes);
+    write_routes(&json, state, &routes);
     write_rules(&json, &rules);
     json_begin_array(&json, "addresses");
     for (size_t i = 0; i < state->plan->addresses.count; i++)

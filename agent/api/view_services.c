@@ -2,12 +2,16 @@
 /*
  * The document ServiceList: every Service known, what it asks for, and what became of each of its
  * addresses. An address may be shared: its state here is that of this Service's own claim on it.
+ *
+ * Where NAT serves, each port says what happens to new flows, in one word: the same for all
+ * sources and addresses, or "partly" where some are forwarded (an Explanation has each of them).
  */
 #include "api/view.h"
 
+#include <errno.h>
 #include <string.h>
 
-#include "api/view_parts.h"
+#include "api/refusals.h"
 #include "model/service.h"
 
 static void object_list_done(object_list *list)
@@ -49,8 +53,59 @@ static void write_address(struct json *json, const struct route_plan *plan,
     json_end_object(json);
 }
 
-static void write_port(struct json *json, const struct service_port *port)
+/* What the frontends of one port of a Service come to. */
+struct port_summary {
+    unsigned outcomes, forwarded, dropped;
+    size_t sets[NAT_SET_COUNT]; /* endpoints, of both families */
+};
+
+static void summarize_frontends(const struct nat_family *family, size_t port_index,
+                                struct port_summary *summary)
 {
+    vec_each(const struct nat_frontend, frontend, &family->frontends) {
+        if (frontend->port_index != port_index)
+            continue;
+        for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++) {
+            summary->outcomes++;
+            summary->forwarded += frontend->from[source].verdict == NAT_FORWARD;
+            summary->dropped += frontend->from[source].verdict == NAT_DROP;
+        }
+    }
+}
+
+static struct port_summary summarize(const struct nat_row *row, const struct service_port *port)
+{
+    struct port_summary summary = { 0 };
+
+    for (uint32_t f = 0; row && f < row->family_count; f++) {
+        const struct nat_family *family = &row->families[f];
+        for (size_t i = 0; i < family->ports.count; i++) {
+            const struct nat_port *own = &family->ports.items[i];
+            if (own->protocol != port->protocol || own->port != port->port ||
+                strcmp(own->name, port->name) != 0)
+                continue;
+            summarize_frontends(family, i, &summary);
+            for (enum nat_set set = 0; set < NAT_SET_COUNT; set++)
+                summary.sets[set] += own->sets[set].count;
+        }
+    }
+    return summary;
+}
+
+static const char *verdict_word(const struct port_summary *summary)
+{
+    if (summary->outcomes == 0)
+        return NULL;
+    if (summary->forwarded > 0)
+        return summary->forwarded == summary->outcomes ? "forward" : "partly";
+    return nat_verdict_name(summary->dropped > 0 ? NAT_DROP : NAT_REJECT);
+}
+
+static void write_port(struct json *json, const struct service_port *port,
+                       const struct nat_row *row)
+{
+    const struct port_summary summary = summarize(row, port);
+
     json_begin_object(json, NULL);
     json_string(json, "name", port->name);
     json_string(json, "protocol", protocol_name(port->protocol));
@@ -59,43 +114,75 @@ static void write_port(struct json *json, const struct service_port *port)
         json_int(json, "nodePort", port->node_port);
     else
         json_null(json, "nodePort");
+    json_string(json, "verdict", verdict_word(&summary));
+    if (row && row->family_count > 0) {
+        json_int(json, "endpoints", (int64_t)summary.sets[NAT_CLUSTER_SET]);
+        json_int(json, "localEndpoints", (int64_t)summary.sets[NAT_LOCAL_SET]);
+    } else {
+        json_null(json, "endpoints");
+        json_null(json, "localEndpoints");
+    }
     json_end_object(json);
 }
 
-static void write_service(struct json *json, const struct route_plan *plan,
-                          const struct service *service)
+static void write_traffic(struct json *json, const struct nat_live *live,
+                          const struct object *object)
 {
+    struct nat_counter counter = { 0 };
+
+    if (!live || !live->counters(live->context, object->namespace, object->name, &counter)) {
+        json_null(json, "traffic");
+        return;
+    }
+    json_begin_object(json, "traffic");
+    json_int(json, "packets", (int64_t)counter.packets);
+    json_int(json, "bytes", (int64_t)counter.bytes);
+    json_int(json, "flows", (int64_t)counter.flows);
+    json_int(json, "refused", (int64_t)counter.refused);
+    json_end_object(json);
+}
+
+static void write_service(struct json *json, const struct api_state *state,
+                          const struct service *service, const refusal_set *refusals)
+{
+    const struct object *object = &service->object;
+    const struct nat_row *row =
+        state->nat ? find_nat_row(state->nat, object->namespace, object->name) : NULL;
+
     json_begin_object(json, NULL);
-    json_string(json, "namespace", service->object.namespace);
-    json_string(json, "name", service->object.name);
+    json_string(json, "namespace", object->namespace);
+    json_string(json, "name", object->name);
     json_string(json, "type", service_type_name(service->type));
     json_begin_array(json, "addresses");
     for (uint32_t i = 0; i < service->address_count; i++)
-        write_address(json, plan, service, &service->addresses[i]);
+        write_address(json, state->plan, service, &service->addresses[i]);
     json_end_array(json);
     json_begin_array(json, "ports");
     for (uint32_t i = 0; i < service->port_count; i++)
-        write_port(json, &service->ports[i]);
+        write_port(json, &service->ports[i], row);
     json_end_array(json);
     json_string(json, "externalTrafficPolicy", service->external_local ? "Local" : "Cluster");
     json_string(json, "internalTrafficPolicy", service->internal_local ? "Local" : "Cluster");
-    json_string(json, "file", service->object.file);
-    json_int(json, "line", service->object.line);
+    write_traffic(json, state->live, object);
+    write_refusals_of(json, state, refusals, object->namespace, object->name);
+    write_reading_place(json, object);
     json_end_object(json);
 }
 
 void view_services(const struct api_state *state, struct text *out)
 {
     CLEANUP(object_list_done) object_list services = { 0 };
+    CLEANUP(refusal_set_done) refusal_set refusals = { 0 };
 
-    if (store_list(state->store, KIND_SERVICE, &services) < 0) {
+    if (store_list(state->store, KIND_SERVICE, &services) < 0 ||
+        refusal_set_load(state, &refusals) == -ENOMEM) {
         out->failed = true;
         return;
     }
     struct json json = view_begin(out, "ServiceList");
     json_begin_array(&json, "items");
     vec_each(const struct object *, object, &services)
-        write_service(&json, state->plan, to_service(*object));
+        write_service(&json, state, to_service(*object), &refusals);
     json_end_array(&json);
     view_end(&json);
 }

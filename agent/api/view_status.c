@@ -5,12 +5,14 @@
  * Health is derived here and nowhere else, from what the subsystems say of themselves:
  *   failed    nothing can work: the source can't be read, or the kernel refuses every route;
  *   starting  the first complete pass is still to come;
- *   degraded  something is not as it should be: a fault holds, or wanted and installed differ;
+ *   degraded  something is not as it should be: a fault holds, wanted and installed differ, or NAT
+ *             does not serve all Services yet;
  *   healthy   none of these.
  * An address that is withheld for want of endpoints is the agent doing its work, not a fault.
  *
  * A source "can't be read" when a fault holds for the source as a whole (its group is "", see
- * source/manifest.h) and it has not synced; a broken file among others has a group of its own.
+ * source/manifest.h), it has not synced, and no copy on disk stands in for it; a broken file among
+ * others has a group of its own.
  */
 #include "api/view.h"
 
@@ -34,6 +36,18 @@ void view_end(struct json *json)
     json_end_object(json);
 }
 
+void write_reading_place(struct json *json, const struct object *object)
+{
+    bool read_from_file = object && *object->file;
+    const char *source = read_from_file ? "manifests" : "kubernetes";
+    json_string(json, "source", object ? source : NULL);
+    json_string(json, "file", read_from_file ? object->file : NULL);
+    if (read_from_file)
+        json_int(json, "line", object->line);
+    else
+        json_null(json, "line");
+}
+
 void write_fault(struct json *json, const char *subsystem, const char *group,
                  const struct fault *fault, int64_t since_wall_ms)
 {
@@ -47,7 +61,8 @@ void write_fault(struct json *json, const char *subsystem, const char *group,
     json_end_object(json);
 }
 
-void write_held_faults(struct json *json, const char *key, const struct fault_book *book)
+/* "faults" or "items": all faults that hold now. */
+static void write_held_faults(struct json *json, const char *key, const struct fault_book *book)
 {
     json_begin_array(json, key);
     for (size_t i = 0; i < fault_book_count(book); i++) {
@@ -64,7 +79,7 @@ void write_held_faults(struct json *json, const char *key, const struct fault_bo
 
 static bool source_unreadable(const struct status *status)
 {
-    if (status->source.synced)
+    if (status_is_known(status))
         return false;
     for (size_t i = 0; i < fault_book_count(status->faults); i++) {
         const struct held_fault *fault = fault_book_at(status->faults, i);
@@ -86,7 +101,7 @@ const char *view_health(const struct api_state *state)
     if (routes->wanted > 0 && routes->refused >= routes->wanted)
         return "failed";
     if (fault_book_count(status->faults) > 0 || status->config_refused ||
-        routes->wanted != routes->installed)
+        routes->wanted != routes->installed || (status->nat.enabled && !status->nat.complete))
         return "degraded";
     return "healthy";
 }
@@ -113,9 +128,46 @@ static void write_config(struct json *json, const struct status *status)
     json_end_object(json);
 }
 
-static void write_source(struct json *json, const struct source_status *source,
-                         const struct store *store)
+/* The kinds that are asked for one by one; none of a folder's. */
+static void write_kinds(struct json *json, const struct kube_status *kube)
 {
+    json_begin_array(json, "kinds");
+    for (size_t i = 0; i < kube->count; i++) {
+        const struct kube_kind_status *kind = &kube->kinds[i];
+        json_begin_object(json, NULL);
+        json_string(json, "kind", kind->kind);
+        json_string(json, "state", kube_kind_state_name(kind->state));
+        json_bool(json, "synced", kind->synced);
+        json_string(json, "resourceVersion", kind->resource_version);
+        json_int(json, "lists", (int64_t)kind->lists);
+        json_int(json, "reconnects", (int64_t)kind->reconnects);
+        json_time(json, "lastEventAt", kind->last_event_wall_ms);
+        json_string(json, "error", kind->error[0] ? kind->error : NULL);
+        json_time(json, "errorSince", kind->error[0] ? kind->error_wall_ms : 0);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_copy(struct json *json, const struct copy_status *copy)
+{
+    if (!copy->path) {
+        json_null(json, "copy");
+        return;
+    }
+    json_begin_object(json, "copy");
+    json_string(json, "path", copy->path);
+    json_time(json, "writtenAt", copy->written_wall_ms);
+    json_time(json, "asOf", copy->as_of_wall_ms);
+    json_int(json, "objects", (int64_t)copy->objects);
+    json_int(json, "bytes", (int64_t)copy->bytes);
+    json_bool(json, "inForce", copy->in_force);
+    json_end_object(json);
+}
+
+static void write_source(struct json *json, const struct status *status, const struct store *store)
+{
+    const struct source_status *source = &status->source;
     json_begin_object(json, NULL);
     json_string(json, "name", source->name);
     json_string(json, "path", source->path);
@@ -131,6 +183,8 @@ static void write_source(struct json *json, const struct source_status *source,
     json_end_object(json);
     json_int(json, "ignoredObjects", (int64_t)source->ignored_objects);
     json_time(json, "lastEventAt", source->last_event_wall_ms);
+    write_kinds(json, &source->kube);
+    write_copy(json, &status->copy);
     json_end_object(json);
 }
 
@@ -184,15 +238,16 @@ void view_status(const struct api_state *state, struct text *out)
     json_int(&json, "uptimeSeconds", (clock_mono_ms() - status->started_mono_ms) / SECOND_MS);
     write_config(&json, status);
     json_begin_array(&json, "sources");
-    write_source(&json, &status->source, state->store);
+    write_source(&json, status, state->store);
     json_end_array(&json);
     write_routes(&json, &status->routes);
     write_standing(&json, &status->standing);
     write_bgp(&json, &status->bird);
     json_begin_object(&json, "services");
-    json_bool(&json, "enabled", status->nat_enabled);
+    json_bool(&json, "enabled", status->nat.enabled);
     json_int(&json, "count", (int64_t)store_count(state->store, KIND_SERVICE));
     json_end_object(&json);
+    write_nat_status(&json, state);
     write_held_faults(&json, "faults", status->faults);
     view_end(&json);
 }

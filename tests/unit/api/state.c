@@ -16,6 +16,13 @@ int64_t __wrap_clock_mono_ms(void)
     return NOW_MS;
 }
 
+int64_t __wrap_clock_wall_ms(void);
+
+int64_t __wrap_clock_wall_ms(void)
+{
+    return WALL_MS;
+}
+
 static const char manifests[][1200] = {
     "apiVersion: v1\n"
     "kind: Service\n"
@@ -49,7 +56,7 @@ static const char manifests[][1200] = {
     "endpoints: [{ addresses: [\"fd00:1::3\"], nodeName: node-2 }]\n",
 };
 
-static void put_object(struct store *store, const char *yaml)
+void made_object(struct store *store, const char *yaml)
 {
     CLEANUP(document_freep) struct document *document = NULL;
     AUTOFAULTS struct faults faults = { 0 };
@@ -178,7 +185,7 @@ struct made_state *made_state_new(void)
     free(state->config->node);
     state->config->node = strdup("node-1");
     for (size_t i = 0; i < ARRAY_SIZE(manifests); i++)
-        put_object(state->store, manifests[i]);
+        made_object(state->store, manifests[i]);
     route_plan_init(&state->plan);
     add_rows(state);
     add_block(state, "10.224.0.0/27");
@@ -207,6 +214,7 @@ void made_state_free(struct made_state *state)
     store_free(state->store);
     config_free(state->config);
     fault_book_free(state->status.faults);
+    nat_status_done(&state->status.nat);
     bird_status_clear(&state->status.bird);
     free(state);
 }

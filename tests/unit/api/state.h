@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An agent's state made by hand: rows, kernel and faults that no planner would put together, so
- * that every branch of a document shows. Monotonic time stands still at NOW_MS (the linker wraps
- * clock_mono_ms()).
+ * that every branch of a document shows. Monotonic time stands still at NOW_MS, wall time at
+ * WALL_MS (the linker wraps clock_mono_ms() and clock_wall_ms()).
  */
 #pragma once
 
@@ -23,6 +23,8 @@ struct made_state {
 struct made_state *made_state_new(void);
 void made_state_free(struct made_state *state);
 
+/* From "web.yaml". */
+void made_object(struct store *store, const char *yaml);
 void made_fault(struct made_state *state, const char *subsystem, const char *group,
                 const char *place, const char *message, const char *remedy);
 /* "blackhole 10.0.0.1/32 proto 31" into the mirror. */

@@ -5,13 +5,28 @@
 
 #include "api/api.h"
 #include "cmocka_all.h"
-#include "state.h"
+#include "nat_state.h"
 
-/* In place of loop/http.c: `connection` is the value of the argument "address". */
+/* In place of loop/http.c: `connection` is the query, "name=value&name=value". */
 const char *http_query(const struct http_request *request, const char *name)
 {
-    assert_string_equal(name, "address");
-    return request->connection;
+    static char values[8][64];
+    static size_t used;
+    AUTOFREE char *query = strdup(request->connection ? request->connection : "");
+    char *position = NULL;
+
+    for (char *part = strtok_r(query, "&", &position); part;
+         part = strtok_r(NULL, "&", &position)) {
+        char *equals = strchr(part, '=');
+        assert_non_null(equals);
+        *equals = '\0';
+        if (strcmp(part, name) != 0)
+            continue;
+        char *value = values[used++ % ARRAY_SIZE(values)];
+        assert_true(strlen(equals + 1) < sizeof(values[0]));
+        return strcpy(value, equals + 1);
+    }
+    return NULL;
 }
 
 static int setup(void **state)
@@ -35,7 +50,7 @@ static int runs;
 static uid_t asker;
 
 static struct http_reply ask(struct made_state *made, http_handler handler, const char *method,
-                             const char *path, const char *address)
+                             const char *path, const char *query)
 {
     static const struct api_action action = { "/v1/drain", count_runs };
     const struct api api = {
@@ -49,7 +64,7 @@ static struct http_reply ask(struct made_state *made, http_handler handler, cons
         .path = path,
         .peer_known = true,
         .peer_uid = asker,
-        .connection = (void *)address,
+        .connection = (void *)query,
     };
     struct http_reply reply = { 0 };
 
@@ -61,10 +76,9 @@ static struct http_reply ask(struct made_state *made, http_handler handler, cons
 }
 
 static void expect(struct made_state *made, http_handler handler, const char *path,
-                   const char *address, unsigned status, const char *content_type,
-                   const char *begin)
+                   const char *query, unsigned status, const char *content_type, const char *begin)
 {
-    struct http_reply reply = ask(made, handler, "GET", path, address);
+    struct http_reply reply = ask(made, handler, "GET", path, query);
 
     assert_int_equal(reply.status, status);
     assert_string_equal(reply.content_type, content_type);
@@ -97,12 +111,63 @@ static void test_documents(void **state)
 
 static void test_explain(void **state)
 {
-    expect(*state, api_handle, "/v1/explain", "10.0.0.1", 200, json,
+    expect(*state, api_handle, "/v1/explain", "address=10.0.0.1", 200, json,
            "{\"apiVersion\":\"v1\",\"kind\":\"Explanation\",\"address\":\"10.0.0.1\"");
-    expect(*state, api_handle, "/v1/explain", "10.9.9.9", 404, json, "{\"error\":");
-    expect(*state, api_handle, "/v1/explain", "web", 400, json, "{\"error\":");
+    expect(*state, api_handle, "/v1/explain", "address=10.9.9.9", 404, json, "{\"error\":");
+    expect(*state, api_handle, "/v1/explain", "address=web", 400, json, "{\"error\":");
     expect(*state, api_handle, "/v1/explain", NULL, 400, json, "{\"error\":");
-    expect(*state, api_handle_public, "/v1/explain", "10.0.0.1", 404, json, "{\"error\":");
+    expect(*state, api_handle_public, "/v1/explain", "address=10.0.0.1", 404, json, "{\"error\":");
+}
+
+static void expect_bad(struct made_state *made, const char *path, const char *query)
+{
+    expect(made, api_handle, path, query, 400, json, "{\"error\":");
+}
+
+static void test_arguments(void **state)
+{
+    struct made_nat *nat = made_nat_new(*state);
+
+    static const char *const good[] = { "address=10.0.0.1&port=80",
+                                        "address=10.0.0.1&port=65535&protocol=udp" };
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+        expect(*state, api_handle, "/v1/explain", good[i], 200, json, "{\"apiVersion\"");
+    expect_bad(*state, "/v1/explain", "address=10.0.0.1&port=0");
+    expect_bad(*state, "/v1/explain", "address=10.0.0.1&port=65536");
+    expect_bad(*state, "/v1/explain", "address=10.0.0.1&port= 80");
+    expect_bad(*state, "/v1/explain", "address=10.0.0.1&port=");
+    expect_bad(*state, "/v1/explain", "address=10.0.0.1&protocol=ICMP");
+    expect_bad(*state, "/v1/backends", "service=web");
+    expect_bad(*state, "/v1/backends", "service=default/");
+    expect_bad(*state, "/v1/flows", "service=/web");
+    expect_bad(*state, "/v1/flows", "service=a/b/c");
+    expect_bad(*state, "/v1/flows", "limit=0");
+    expect_bad(*state, "/v1/flows", "limit=1000001");
+    expect_bad(*state, "/v1/flows", "limit=-1");
+    expect(*state, api_handle, "/v1/backends", "service=default/none", 404, json, "{\"error\":");
+    expect(*state, api_handle, "/v1/flows", "service=default/none", 404, json, "{\"error\":");
+    made_nat_free(nat);
+}
+
+static void test_nat_is_asked_where_it_runs(void **state)
+{
+    static const struct {
+        const char *path, *begin;
+    } questions[] = {
+        { "/v1/backends", "{\"apiVersion\":\"v1\",\"kind\":\"BackendList\"" },
+        { "/v1/flows", "{\"apiVersion\":\"v1\",\"kind\":\"FlowList\"" },
+        { "/v1/maps", "{\"apiVersion\":\"v1\",\"kind\":\"MapList\"" },
+        { "/v1/verify", "{\"apiVersion\":\"v1\",\"kind\":\"Verification\"" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(questions); i++)
+        expect(*state, api_handle, questions[i].path, NULL, 503, json, "{\"error\":\"service NAT");
+    struct made_nat *nat = made_nat_new(*state);
+    for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+        expect(*state, api_handle, questions[i].path, NULL, 200, json, questions[i].begin);
+        expect(*state, api_handle_public, questions[i].path, NULL, 404, json, "{\"error\":");
+    }
+    made_nat_free(nat);
 }
 
 static void test_public_paths(void **state)
@@ -127,7 +192,7 @@ static void test_not_ready(void **state)
            "not ready: the first complete pass is still to come\n");
     made->status.source.synced = false;
     expect(made, api_handle_public, "/readyz", NULL, 503, plain,
-           "not ready: manifests have not been read yet\n");
+           "not ready: the source (manifests) has not been read yet\n");
     expect(made, api_handle_public, "/livez", NULL, 200, plain, "ok\n");
 }
 
@@ -138,7 +203,8 @@ static void test_only_get(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
         for (size_t j = 0; j < ARRAY_SIZE(paths); j++) {
-            struct http_reply reply = ask(*state, api_handle, methods[i], paths[j], "10.0.0.1");
+            struct http_reply reply =
+                ask(*state, api_handle, methods[i], paths[j], "address=10.0.0.1");
             assert_int_equal(reply.status, 405);
             free(reply.body);
         }
@@ -178,6 +244,7 @@ int main(void)
         WITH_STATE(test_documents),    WITH_STATE(test_explain),
         WITH_STATE(test_public_paths), WITH_STATE(test_not_ready),
         WITH_STATE(test_only_get),     WITH_STATE(test_actions_are_for_root),
+        WITH_STATE(test_arguments),    WITH_STATE(test_nat_is_asked_where_it_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

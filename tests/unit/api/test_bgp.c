@@ -21,7 +21,7 @@ static bool explain(const struct made_state *made, const char *address, struct t
 {
     struct ip ip;
     assert_int_equal(ip_parse(address, &ip), 0);
-    return view_explain(&made->api, &ip, out);
+    return view_explain(&made->api, &(struct explain_query){ .address = ip }, out);
 }
 
 static void expect_peer_list(const struct made_state *made, const char *expected)
@@ -75,10 +75,12 @@ static void test_peers(void **state)
 {
     struct made_state *made = *state;
 
-    expect_peer_list(made, "{'apiVersion':'v1','kind':'PeerList','items':[]}");
+    expect_peer_list(made, "{'apiVersion':'v1','kind':'PeerList','enabled':false,"
+                           "'reachable':false,'error':null,'items':[]}");
     add_bird(made);
     expect_peer_list(
-        made, "{'apiVersion':'v1','kind':'PeerList','items':["
+        made, "{'apiVersion':'v1','kind':'PeerList','enabled':true,'reachable':true,"
+              "'error':null,'items':["
               "{'name':'tor4','address':'10.0.1.1','asn':64600,'state':'Established',"
               "'since':'2026-11-20T07:33:20Z','bfd':'Up','received':0,'announced':3,'filtered':0,"
               "'lastError':null},"

@@ -117,6 +117,24 @@ static void test_peers(void **state)
     assert_line(&out, "fingerpost_faults{subsystem=\"bgp\"} 0");
 }
 
+/* Only an agent that does kube-proxy's work has its metrics. */
+static void test_health_answers(void **state)
+{
+    struct made_state *made = *state;
+    AUTOTEXT struct text without = { 0 }, out = { 0 };
+
+    made->status.nat.enabled = false;
+    scrape(made, &without);
+    assert_null(strstr(text_str(&without), "kubeproxy_"));
+    made->status.nat.enabled = true;
+    made->status.health = (struct health_status){ .healthz = { 3, 4 }, .livez = { 5, 6 } };
+    scrape(made, &out);
+    assert_line(&out, "kubeproxy_proxy_healthz_total{code=\"200\"} 3");
+    assert_line(&out, "kubeproxy_proxy_healthz_total{code=\"503\"} 4");
+    assert_line(&out, "kubeproxy_proxy_livez_total{code=\"200\"} 5");
+    assert_line(&out, "kubeproxy_proxy_livez_total{code=\"503\"} 6");
+}
+
 static void test_labels_are_escaped(void **state)
 {
     struct made_state *made = *state;
@@ -164,6 +182,7 @@ int main(void)
         WITH_STATE(test_values),
         WITH_STATE(test_faults_are_counted_by_subsystem),
         WITH_STATE(test_peers),
+        WITH_STATE(test_health_answers),
         WITH_STATE(test_labels_are_escaped),
         WITH_STATE(test_families_stand_together),
     };

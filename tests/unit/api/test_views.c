@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The JSON documents, whole, from a state made by hand. */
+/* The JSON documents, whole, from a state made by hand. A long file: every view is in it. */
 #include <linux/rtnetlink.h>
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "plan/link_table.h"
 #include "state.h"
 
 typedef void (*view_function)(const struct api_state *state, struct text *out);
@@ -42,7 +43,7 @@ static void test_status(void **state)
            "'observedGeneration':8,'appliedGeneration':7,'files':3,'brokenFiles':1,"
            "'ignoredFiles':2,'objects':{'Service':1,'EndpointSlice':2,'Node':0,'Namespace':0,"
            "'Pod':0,'AddressPool':0,'AddressBlock':0,'Egress':0},'ignoredObjects':5,"
-           "'lastEventAt':'2026-11-20T07:33:20Z'}],"
+           "'lastEventAt':'2026-11-20T07:33:20Z','kinds':[],'copy':null}],"
            "'routes':{'complete':true,'wanted':6,'installed':6,'foreign':1,'blocked':0,"
            "'refused':0,'announced':1,'withheld':2,'held':1,'blocks':1,'added':9,'replaced':2,"
            "'deleted':3,'repairs':1,'passes':20,'fullPasses':4,"
@@ -53,6 +54,12 @@ static void test_status(void **state)
            "'learned':{'ipv4':null,'ipv6':null},'expected':{'ipv4':0,'ipv6':0},"
            "'overflowsHeard':false,'overflows':0},"
            "'services':{'enabled':false,'count':1},"
+           "'nat':{'enabled':false,'complete':false,'method':null,'interfaces':[],'services':0,"
+           "'frontends':0,'endpoints':0,'proved':0,'unproved':0,'passes':0,'fullPasses':0,"
+           "'writes':0,'repairs':0,'lastPassAt':null,'lastPassMs':0.000,"
+           "'lastFullPassAt':null,'lastFullPassMs':0.000,"
+           "'flows':{'established':0,'halfOpen':0,'ended':0,'lastSweepAt':null,"
+           "'lastSweepMs':0.000},'maps':[],'bytes':0,'refusals':[]},"
            "'faults':[{'subsystem':'manifests','group':'web.yaml','place':'web.yaml:3:1',"
            "'message':'is \\'odd\\'','remedy':'mend it','since':'2026-11-20T07:33:20Z'}]}");
 }
@@ -177,10 +184,13 @@ static void test_services(void **state)
            "'reasonText':null},"
            "{'address':'10.0.0.1','origin':'loadBalancer','state':'announced',"
            "'reason':'announced','reasonText':'announced'}],"
-           "'ports':[{'name':'http','protocol':'TCP','port':80,'nodePort':30080},"
-           "{'name':'dns','protocol':'UDP','port':53,'nodePort':null}],"
+           "'ports':[{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':null,"
+           "'endpoints':null,'localEndpoints':null},"
+           "{'name':'dns','protocol':'UDP','port':53,'nodePort':null,'verdict':null,"
+           "'endpoints':null,'localEndpoints':null}],"
            "'externalTrafficPolicy':'Local','internalTrafficPolicy':'Cluster',"
-           "'file':'web.yaml','line':1}]}");
+           "'traffic':null,'refusals':[],"
+           "'source':'manifests','file':'web.yaml','line':1}]}");
 }
 
 static void test_diff(void **state)
@@ -209,7 +219,7 @@ static void test_diff(void **state)
         "'reason':'not ours (protocol 4), left alone'},"
         "{'change':'foreign','table':119,'entry':'blackhole 192.0.2.0/24 proto static',"
         "'reason':'not ours (protocol 4), left alone'}],"
-        "'differences':5,'foreign':2}");
+        "'nat':[],'differences':5,'foreign':2}");
 }
 
 static void test_diff_removes_nothing_before_the_source_synced(void **state)
@@ -226,7 +236,7 @@ static bool explain(const struct made_state *made, const char *address, struct t
 {
     struct ip ip;
     assert_int_equal(ip_parse(address, &ip), 0);
-    return view_explain(&made->api, &ip, out);
+    return view_explain(&made->api, &(struct explain_query){ .address = ip }, out);
 }
 
 static void test_explain_service(void **state)
@@ -245,12 +255,12 @@ static void test_explain_service(void **state)
               "'ports':2,'forwarding':1}]},"
               "'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
               "'reason':'announced','reasonText':'announced','ports':2,'forwarding':1,"
-              "'file':'web.yaml','line':1,'endpoints':["
+              "'source':'manifests','file':'web.yaml','line':1,'endpoints':["
               "{'address':'10.224.0.3','port':8080,'node':'node-1','ready':true,'serving':true,"
               "'terminating':false,'local':true},"
               "{'address':'10.224.1.3','port':8080,'node':null,'ready':false,'serving':true,"
               "'terminating':true,'local':false}]}],"
-              "'peers':[],"
+              "'nat':null,'copyAsOf':null,'peers':[],"
               "'kernel':['table 119: blackhole 10.0.0.1/32 proto 31',"
               "'table 120: unreachable 10.0.0.1/32 proto 33']}");
 }
@@ -270,12 +280,12 @@ static void test_explain_shared(void **state)
         &tail,
         "'services':[{'namespace':'default','name':'gone','origin':'externalIP',"
         "'reason':'held-down','reasonText':'withdrawn a moment ago, comes back after hold-down',"
-        "'ports':1,'forwarding':1,'file':null,'line':0,'endpoints':[]},"
+        "'ports':1,'forwarding':1,'source':null,'file':null,'line':null,'endpoints':[]},"
         "{'namespace':'default','name':'web','origin':'externalIP','reason':'ports-taken',"
         "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0,"
-        "'file':'web.yaml','line':1,'endpoints':[{'address':'fd00:1::3','port':null,"
+        "'source':'manifests','file':'web.yaml','line':1,'endpoints':[{'address':'fd00:1::3','port':null,"
         "'node':'node-2','ready':true,'serving':true,'terminating':false,'local':false}]}],"
-        "'peers':[],'kernel':[]}");
+        "'nat':null,'copyAsOf':null,'peers':[],'kernel':[]}");
 }
 
 static void test_explain_block(void **state)
@@ -296,8 +306,37 @@ static void test_explain_block(void **state)
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
         "'table':119,'installed':false,'guarded':true,'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
-        "'services':[],'peers':[],"
+        "'services':[],'nat':null,'copyAsOf':null,'peers':[],"
         "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
+}
+
+/* Routes to svc0: by the interface's name where it is known, and by the ClusterIP's network. */
+static void test_explain_led(void **state)
+{
+    struct made_state *made = *state;
+    AUTOTEXT struct text out = { 0 }, named = { 0 };
+    struct sorted links = SORTED(struct link, link_cmp);
+    struct link svc0 = { .ifindex = 7, .name = "svc0" };
+    struct net_row net = { .lead = { .ifindex = 7 } };
+    struct route route = {
+        .table = 254, .metric = 1, .type = RTN_UNICAST, .protocol = 33, .ifindex = 7
+    };
+
+    assert_int_equal(prefix_parse("10.96.0.0/12", &net.prefix), 0);
+    assert_int_equal(ip_parse("192.0.2.1", &route.source), 0);
+    route.prefix = net.prefix;
+    assert_int_equal(sorted_put(&made->plan.nets, &net), 0);
+    assert_int_equal(sorted_put(&made->installed, &route), 0);
+    assert_true(explain(made, "10.96.0.1", &out));
+    assert_non_null(strstr(text_str(&out), "\"table main: 10.96.0.0/12 dev if7 proto 33 src "
+                                           "192.0.2.1 metric 1\"]"));
+    assert_int_equal(sorted_put(&links, &svc0), 0);
+    made->api.links = &links;
+    assert_true(explain(made, "10.96.0.1", &named));
+    assert_non_null(strstr(text_str(&named), "\"table main: 10.96.0.0/12 dev svc0 proto 33 src "
+                                             "192.0.2.1 metric 1\"]"));
+    made->api.links = NULL;
+    sorted_done(&links);
 }
 
 static void test_explain_unknown(void **state)
@@ -430,7 +469,7 @@ static void test_nothing_at_all(void **state)
     expect(made, view_routes, "{'apiVersion':'v1','kind':'RouteList','items':[]}");
     expect(made, view_blocks, "{'apiVersion':'v1','kind':'BlockList','items':[]}");
     expect(made, view_diff,
-           "{'apiVersion':'v1','kind':'Diff','items':[],'differences':0,'foreign':0}");
+           "{'apiVersion':'v1','kind':'Diff','items':[],'nat':[],'differences':0,'foreign':0}");
 }
 
 #define WITH_STATE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -450,6 +489,7 @@ int main(void)
         WITH_STATE(test_explain_service),
         WITH_STATE(test_explain_shared),
         WITH_STATE(test_explain_block),
+        WITH_STATE(test_explain_led),
         WITH_STATE(test_explain_unknown),
         WITH_STATE(test_plan_needs_no_agent),
         WITH_STATE(test_plan_of_nat),

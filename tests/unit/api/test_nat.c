@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the documents say of NAT, from planned rows and made live maps. */
+#include <errno.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "nat_state.h"
+
+static int setup(void **state)
+{
+    *state = made_nat_new(made_state_new());
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct made_nat *nat = *state;
+    struct made_state *made = nat->state;
+    made_nat_free(nat);
+    made_state_free(made);
+    return 0;
+}
+
+/* The document from `begin` on; up to `end` where that is given. */
+static void assert_part(const struct text *out, const char *begin, const char *end,
+                        const char *expected)
+{
+    AUTOTEXT struct text part = { 0 };
+    const char *from = strstr(text_str(out), begin);
+
+    assert_non_null(from);
+    const char *to = end ? strstr(from, end) : from + strlen(from);
+    assert_non_null(to);
+    text_add_bytes(&part, from, (size_t)(to - from));
+    assert_document(&part, expected);
+}
+
+static void test_verify(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text none = { 0 }, some = { 0 }, failed = { 0 };
+
+    view_verify(&nat->state->api, &none);
+    assert_document(&none, "{'apiVersion':'v1','kind':'Verification','items':[],'differences':0,"
+                           "'services':3}");
+    nat->differences[0][0] = "default/web";
+    nat->differences[0][1] = "frontend 10.96.0.1:80/TCP is missing";
+    nat->differences[1][0] = "";
+    nat->differences[1][1] = "eth0 lacks uplink-in";
+    view_verify(&nat->state->api, &some);
+    assert_document(&some,
+                    "{'apiVersion':'v1','kind':'Verification','items':["
+                    "{'service':'default/web','difference':'frontend 10.96.0.1:80/TCP is missing'},"
+                    "{'service':null,'difference':'eth0 lacks uplink-in'}],'differences':2,"
+                    "'services':3}");
+    nat->differences[0][0] = NULL;
+    nat->error = -EPERM;
+    view_verify(&nat->state->api, &failed);
+    assert_part(
+        &failed, "\"items\"", NULL,
+        "'items':[{'service':null,'difference':'the live maps could not be compared: Operation "
+        "not permitted'}],'differences':1,'services':3}");
+}
+
+static void test_diff_counts_what_verify_finds(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text before = { 0 }, after = { 0 };
+
+    view_diff(&nat->state->api, &before);
+    assert_part(&before, "\"nat\"", NULL, "'nat':[],'differences':6,'foreign':1}");
+    nat->differences[0][0] = "default/web";
+    nat->differences[0][1] = "is missing";
+    view_diff(&nat->state->api, &after);
+    assert_part(&after, "\"nat\"", NULL,
+                "'nat':[{'service':'default/web','difference':'is missing'}],'differences':7,"
+                "'foreign':1}");
+}
+
+static void test_maps(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    view_maps(&nat->state->api, &out);
+    assert_document(&out, "{'apiVersion':'v1','kind':'MapList','items':["
+                          "{'name':'frontends','entries':5,'capacity':262144,'fill':0.000,"
+                          "'bytes':4194304},"
+                          "{'name':'flows','entries':65536,'capacity':524288,'fill':0.125,"
+                          "'bytes':12582912}],'bytes':16777216}");
+}
+
+static void test_flows(void **state)
+{
+    struct made_nat *nat = *state;
+    struct nat_flow_view *flow;
+    AUTOTEXT struct text all = { 0 }, few = { 0 }, one = { 0 }, gone = { 0 };
+
+    made_flow(nat, 1, "10.224.0.3");
+    made_flow(nat, 1, "10.224.0.3");
+    flow = made_flow(nat, 2, "fd00::9");
+    flow->masqueraded = true;
+    flow->established = false;
+    flow->source_port = 20011;
+    flow = made_flow(nat, 0, "10.224.0.3");
+    flow->direct = flow->stale = true;
+    flow->protocol = 99;
+    view_flows(&nat->state->api, NULL, 10, &all);
+    assert_int_equal(nat->names_asked, 2); /* once for each run of the same id */
+#define FLOW                                                                  \
+    "{'service':'default/web','protocol':'TCP','client':'10.0.2.5:43122',"    \
+    "'address':'10.96.0.1:80','endpoint':'10.224.0.3:8080','source':null,"    \
+    "'masquerade':false,'state':'established','stale':false,'idleSeconds':4," \
+    "'toEndpoint':{'packets':12,'bytes':900},'fromEndpoint':{'packets':10,'bytes':14500}}"
+    assert_document(&all, "{'apiVersion':'v1','kind':'FlowList','items':[" FLOW "," FLOW ","
+                          "{'service':'default/idle','protocol':'TCP','client':'10.0.2.5:43122',"
+                          "'address':'10.96.0.1:80','endpoint':'[fd00::9]:8080',"
+                          "'source':'10.0.2.5:20011','masquerade':true,'state':'half-open',"
+                          "'stale':false,'idleSeconds':4,'toEndpoint':{'packets':12,'bytes':900},"
+                          "'fromEndpoint':{'packets':10,'bytes':14500}},"
+                          "{'service':null,'protocol':'99','client':'10.0.2.5:43122',"
+                          "'address':'10.96.0.1:80','endpoint':'10.224.0.3:8080','source':null,"
+                          "'masquerade':false,'state':'direct','stale':true,'idleSeconds':4,"
+                          "'toEndpoint':{'packets':12,'bytes':900},"
+                          "'fromEndpoint':{'packets':10,'bytes':14500}}],'truncated':false}");
+    view_flows(&nat->state->api, NULL, 1, &few);
+    assert_document(&few,
+                    "{'apiVersion':'v1','kind':'FlowList','items':[" FLOW "],'truncated':true}");
+    nat->flows.items[2].hairpin = nat->flows.items[2].closing = true;
+    assert_true(view_flows(&nat->state->api, "default/idle", 1, &one));
+    assert_part(&one, "\"masquerade\"", "\"stale\"", "'masquerade':'hairpin','state':'closing',");
+    assert_part(&one, "\"truncated\"", NULL, "'truncated':false}");
+    assert_false(view_flows(&nat->state->api, "default/gone", 1, &gone));
+    made_flow(nat, 3, "10.224.0.3"); /* it has outlived its Service */
+    assert_true(view_flows(&nat->state->api, "default/gone", 1, &gone));
+}
+
+static void test_flows_that_cannot_be_read_are_no_whole_list(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text out = { 0 }, lost = { 0 };
+
+    nat->error = -EPERM;
+    view_flows(&nat->state->api, NULL, 10, &out);
+    assert_document(&out, "{'apiVersion':'v1','kind':'FlowList','items':[],'truncated':true}");
+    nat->error = -ENOMEM;
+    view_flows(&nat->state->api, NULL, 10, &lost);
+    assert_int_equal(text_error(&lost), -ENOMEM);
+}
+
+#define BACKEND(family, port_name, protocol, port, endpoint, sets)                            \
+    "'family':" #family ",'portName':'" port_name "','protocol':'" protocol "','port':" #port \
+    ",'endpoint':'" endpoint "','sets':" sets
+
+/* web: one ready here, one that serves while it terminates somewhere; IPv6 has no ClusterIP. */
+static void test_backends(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text all = { 0 }, one = { 0 }, none = { 0 };
+
+    made_flow(nat, 1, "10.224.0.3");
+    made_flow(nat, 1, "10.224.0.3");
+    made_flow(nat, 1, "10.224.7.7");                /* gone since */
+    made_flow(nat, 2, "10.224.0.3");                /* another Service's */
+    made_flow(nat, 1, "10.224.0.3")->protocol = 17; /* another port's */
+    made_flow(nat, 1, "10.224.0.3")->direct = true;
+    made_flow(nat, 3, "10.224.0.3");
+    assert_true(view_backends(&nat->state->api, NULL, &all));
+    assert_document(
+        &all,
+        "{'apiVersion':'v1','kind':'BackendList','items':["
+        "{'namespace':'default','name':'idle'," BACKEND(
+            4, "", "TCP", 80, "10.224.0.9:8080",
+            "[]") ","
+                  "'node':'node-1','local':true,'ready':false,'serving':false,"
+                  "'terminating':false,'flows':0},"
+                  "{'namespace':'default','name':'idle'," BACKEND(
+                      4, "", "TCP", 80, "10.224.1.9:8080",
+                      "['cluster']") ","
+                                     "'node':'node-2','local':false,'ready':true,'serving':true,"
+                                     "'terminating':false,'flows':0},"
+                                     "{'namespace':'default','name':'web'," BACKEND(
+                                         4, "http", "TCP", 80, "10.224.0.3:8080",
+                                         "['cluster','local']") ","
+                                                                "'node':'node-1','local':true,'ready':true,'serving':true,"
+                                                                "'terminating':false,'flows':2},"
+                                                                "{'namespace':'default','name':'web'," BACKEND(
+                                                                    4, "http", "TCP", 80,
+                                                                    "10.224.1.3:8080",
+                                                                    "['serving']") ","
+                                                                                   "'node':null,'local':false,'ready':false,'serving':true,"
+                                                                                   "'terminating':true,'flows':0}]}");
+    assert_true(view_backends(&nat->state->api, "default/idle", &one));
+    assert_null(strstr(text_str(&one), "\"web\""));
+    assert_non_null(strstr(text_str(&one), "10.224.1.9:8080"));
+    assert_false(view_backends(&nat->state->api, "default/none", &none));
+    assert_false(view_backends(&nat->state->api, "default", &none));
+    assert_int_equal(none.length, 0);
+}
+
+static void test_copies_of_an_endpoint_are_one(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    made_object(
+        nat->state->store,
+        "apiVersion: discovery.k8s.io/v1\n"
+        "kind: EndpointSlice\n"
+        "metadata: { name: a, namespace: default, labels: { kubernetes.io/service-name: idle } }\n"
+        "addressType: IPv4\n"
+        "ports: [{ port: 8080, protocol: TCP }]\n"
+        "endpoints: [{ addresses: [10.224.0.9], conditions: { ready: true } },\n"
+        "            { addresses: [10.224.1.9], conditions: { ready: false } }]\n");
+    assert_true(view_backends(&nat->state->api, "default/idle", &out));
+    assert_part(
+        &out, "\"items\"", NULL,
+        "'items':[{'namespace':'default','name':'idle'," BACKEND(
+            4, "", "TCP", 80, "10.224.0.9:8080",
+            "[]") ","
+                  "'node':null,'local':false,'ready':true,'serving':true,'terminating':false,"
+                  "'flows':0},{'namespace':'default','name':'idle'," BACKEND(
+                      4, "", "TCP", 80, "10.224.1.9:8080",
+                      "['cluster']") ","
+                                     "'node':'node-2','local':false,'ready':true,'serving':true,'terminating':false,"
+                                     "'flows':0}]}");
+}
+
+static void test_many_flows_are_not_counted(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    nat->state->status.nat.established = 60000;
+    nat->state->status.nat.half_open = 10000;
+    assert_true(view_backends(&nat->state->api, NULL, &out));
+    assert_null(strstr(text_str(&out), "\"flows\":0"));
+    assert_non_null(strstr(text_str(&out), "\"flows\":null"));
+}
+
+#define REFUSAL(service, reason, text, count, destination, at)                             \
+    "{'service':" service ",'reason':'" reason "','reasonText':'" text "','count':" #count \
+    ",'last':{'source':'10.0.2.5:43122','destination':'" destination "','protocol':'TCP'," \
+    "'interface':'eth0','at':'2026-11-20T07:" at "Z'}}"
+#define NO_LOCAL "no usable endpoint on this node (policy Local)"
+
+static void test_services(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    made_refusal(nat, 2, NAT_CAUSE_NO_LOCAL, 7, 60000, "10.96.0.2");
+    made_refusal(nat, 2, NAT_CAUSE_UNDEFINED_PORT, 1, 20000, "10.96.0.2");
+    made_refusal(nat, 3, NAT_CAUSE_NO_ENDPOINTS, 1, 20000, "10.96.0.9");
+    view_services(&nat->state->api, &out);
+    assert_part(&out, "\"ports\":[{\"name\":\"\"", "\"source\":\"manifests\"",
+                "'ports':[{'name':'','protocol':'TCP','port':80,'nodePort':null,'verdict':'drop',"
+                "'endpoints':1,'localEndpoints':0}],'externalTrafficPolicy':'Cluster',"
+                "'internalTrafficPolicy':'Local','traffic':null,'refusals':[" REFUSAL(
+                    "'default/idle'", "undefined-port", "a ClusterIP without that port", 1,
+                    "10.96.0.2:80", "33:00") "," REFUSAL("'default/idle'", "no-local-endpoints",
+                                                         NO_LOCAL, 7, "10.96.0.2:80",
+                                                         "32:20") "],");
+    /* 10.0.0.1:80 has a ready endpoint here; no endpoint at all listens for dns. */
+    assert_part(&out, "{\"name\":\"http\"", "\"source\":\"manifests\"",
+                "{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':'forward',"
+                "'endpoints':1,'localEndpoints':1},"
+                "{'name':'dns','protocol':'UDP','port':53,'nodePort':null,'verdict':'reject',"
+                "'endpoints':0,'localEndpoints':0}],'externalTrafficPolicy':'Local',"
+                "'internalTrafficPolicy':'Cluster',"
+                "'traffic':{'packets':48211,'bytes':36700160,'flows':1204,'refused':12},"
+                "'refusals':[],");
+}
+
+static void test_a_port_that_is_served_in_part(void **state)
+{
+    struct made_nat *nat = *state;
+    struct nat_row *web = *(struct nat_row **)sorted_at(&nat->rows, 2);
+    AUTOTEXT struct text out = { 0 };
+
+    assert_string_equal(web->name, "web");
+    vec_each(struct nat_frontend, frontend, &web->families[0].frontends) {
+        if (frontend->kind != NAT_CLUSTER_IP)
+            frontend->from[NAT_FROM_OUTSIDE] =
+                (struct nat_outcome){ NAT_DROP, NAT_NO_LOCAL_ENDPOINTS, NAT_LOCAL_SET, false };
+    }
+    view_services(&nat->state->api, &out);
+    assert_part(&out, "{\"name\":\"http\"", ",\"endpoints\"",
+                "{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':'partly'");
+}
+
+static bool explain(const struct made_nat *nat, const char *address, uint16_t port,
+                    enum protocol protocol, struct text *out)
+{
+    struct explain_query query = { .port = port, .protocol = protocol };
+    assert_int_equal(ip_parse(address, &query.address), 0);
+    return view_explain(&nat->state->api, &query, out);
+}
+
+#define TO_WEB   "{'verdict':'forward','reason':'none','endpoints':['10.224.0.3:8080'],'masquerade':"
+#define REJECTED "{'verdict':'reject','reason':'no-endpoints','endpoints':[],'masquerade':false}"
+#define FRONTEND(protocol, port, name, kind, outside, pod, node)                     \
+    "'port':" #port ",'protocol':'" protocol "','kind':'" kind "','portName':'" name \
+    "','sourceRanges':null,'from':{'outside':" outside ",'pod':" pod ",'node':" node "}}"
+#define WEB "{'namespace':'default','name':'web','affinitySeconds':null,'address':"
+
+static void test_explain_an_announced_address(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text out = { 0 };
+
+    made_refusal(nat, 1, NAT_CAUSE_NO_ENDPOINTS, 12, 20000, "10.96.0.1");
+    made_refusal(nat, 2, NAT_CAUSE_NO_LOCAL, 7, 60000, "10.96.0.2");
+    made_refusal(nat, 0, NAT_CAUSE_UNMAPPED_PORT, 3, 60000, "10.0.0.1");
+    made_refusal(nat, 0, NAT_CAUSE_UNMAPPED_PORT, 3, 60000, "10.0.0.2");
+    assert_true(explain(nat, "10.0.0.1", 0, 0, &out));
+    assert_part(
+        &out, "\"nat\"", ",\"copyAsOf\"",
+        "'nat':{'proof':{'asPlanned':true,'served':true,'why':null},'frontends':[" WEB
+        "'10.0.0.1'," FRONTEND(
+            "TCP", 80, "http", "loadBalancer", TO_WEB "false}", TO_WEB "false}",
+            TO_WEB
+            "true}") "," WEB
+                     "'10.0.0.1'," FRONTEND(
+                         "UDP", 53, "dns", "loadBalancer", REJECTED, REJECTED,
+                         REJECTED) "],"
+                                   "'otherPorts':{'verdict':'reject','reason':'unmapped-port',"
+                                   "'reasonText':'an address of a Service without that port'},'refusals':[" REFUSAL(
+                                       "null", "unmapped-port",
+                                       "an address of a Service without that port", 3,
+                                       "10.0.0.1:80",
+                                       "32:20") "," REFUSAL("'default/web'", "no-endpoints",
+                                                            "no usable endpoint anywhere", 12,
+                                                            "10.96.0.1:80", "33:00") "]}");
+}
+
+static void test_explain_one_port(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text udp = { 0 }, none = { 0 };
+
+    assert_true(explain(nat, "10.0.0.1", 53, PROTOCOL_UDP, &udp));
+    assert_part(&udp, "\"frontends\"", ",\"otherPorts\"",
+                "'frontends':[" WEB "'10.0.0.1'," FRONTEND("UDP", 53, "dns", "loadBalancer",
+                                                           REJECTED, REJECTED, REJECTED) "]");
+    assert_true(explain(nat, "10.0.0.1", 53, PROTOCOL_TCP, &none));
+    assert_part(&none, "\"frontends\"", ",\"otherPorts\"", "'frontends':[]");
+}
+
+static void test_explain_why_an_address_is_not_proved(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text failed = { 0 }, unknown = { 0 };
+
+    nat->proof.as_planned = nat->proof.served = false;
+    strcpy(nat->proof.why, "10.0.0.1:80/TCP from outside: pass");
+    assert_true(explain(nat, "10.0.0.1", 0, 0, &failed));
+    assert_part(
+        &failed, "\"proof\"", ",\"frontends\"",
+        "'proof':{'asPlanned':false,'served':false,'why':'10.0.0.1:80/TCP from outside: pass'}");
+    nat->proof.address.bytes[3]++;
+    assert_true(explain(nat, "10.0.0.1", 0, 0, &unknown));
+    assert_part(&unknown, "\"proof\"", ",\"frontends\"", "'proof':null");
+}
+
+static void expect_other_ports(const struct made_nat *nat, const char *address,
+                               const char *expected)
+{
+    AUTOTEXT struct text out = { 0 };
+    assert_true(explain(nat, address, 0, 0, &out));
+    assert_part(&out, "\"otherPorts\"", ",\"reasonText\"", expected);
+}
+
+static void test_other_ports(void **state)
+{
+    struct made_nat *nat = *state;
+
+    expect_other_ports(nat, "10.96.0.1",
+                       "'otherPorts':{'verdict':'reject','reason':'undefined-port'");
+    expect_other_ports(nat, "10.96.0.3", "'otherPorts':{'verdict':'pass','reason':'other-proxy'");
+    expect_other_ports(nat, "10.96.0.99", "'otherPorts':{'verdict':'drop','reason':'unallocated'");
+    expect_other_ports(nat, "fd00::2", "'otherPorts':{'verdict':'reject','reason':'unmapped-port'");
+    expect_other_ports(nat, "10.224.0.3", "'otherPorts':{'verdict':'pass','reason':'none'");
+}
+
+/* Nobody announces them: an address with node ports, and one that no Service has. */
+static void test_explain_what_only_nat_knows(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text node = { 0 }, free_one = { 0 }, none = { 0 };
+
+    assert_true(explain(nat, "10.1.0.7", 0, 0, &node));
+    assert_part(&node, "{", ",\"nat\"",
+                "{'apiVersion':'v1','kind':'Explanation','address':'10.1.0.7','state':'none',"
+                "'reason':'node-port','reasonText':'an address of this node, with node ports; its "
+                "network announces it','block':null,'route':null,'services':[]");
+    assert_non_null(strstr(text_str(&node), "\"port\":30080"));
+    assert_true(explain(nat, "10.96.0.99", 0, 0, &free_one));
+    assert_part(&free_one, "\"state\"", ",\"block\"",
+                "'state':'none','reason':'unallocated',"
+                "'reasonText':'in services.serviceCIDRs, and no Service has it'");
+    assert_false(explain(nat, "192.0.2.9", 0, 0, &none));
+    nat->state->api.nat = NULL;
+    assert_false(explain(nat, "10.96.0.99", 0, 0, &none));
+    assert_int_equal(none.length, 0);
+}
+
+static void test_status(void **state)
+{
+    struct made_nat *nat = *state;
+    struct nat_status *status = &nat->state->status.nat;
+    AUTOTEXT struct text out = { 0 };
+    const struct nat_interface_status eth0 = { "eth0", 0x3, 0x1 }, svc0 = { "svc0", 0x20, 0x20 };
+
+    status->method = "tcx";
+    assert_int_equal(vec_push(&status->interfaces, eth0), 0);
+    assert_int_equal(vec_push(&status->interfaces, svc0), 0);
+    status->services = 2;
+    status->frontends = 5;
+    status->endpoints = 12;
+    status->proved = 3;
+    status->unproved = 1;
+    nat_status_synced(status, true, 2500, WALL_MS);
+    nat_status_synced(status, false, 900, WALL_MS);
+    status->writes = 6;
+    status->repairs = 4;
+    status->established = 1204;
+    status->half_open = 3;
+    status->ended = 77;
+    status->last_sweep_wall_ms = WALL_MS;
+    status->last_sweep_us = 1500;
+    memcpy(status->maps, nat->maps, sizeof(nat->maps));
+    status->map_count = 2;
+    made_refusal(nat, 2, NAT_CAUSE_NO_LOCAL, 7, 60000, "10.96.0.2");
+    made_refusal(nat, 1, NAT_CAUSE_NO_LOCAL, 8, 20000, "10.0.0.1");
+    status->complete = false;
+    assert_string_equal(view_health(&nat->state->api), "degraded");
+    status->complete = true;
+    assert_string_equal(view_health(&nat->state->api), "healthy");
+    view_status(&nat->state->api, &out);
+    assert_part(
+        &out, "\"nat\"", ",\"faults\"",
+        "'nat':{'enabled':true,'complete':true,'method':'tcx','interfaces':["
+        "{'name':'eth0','hooks':['uplink-in'],'missing':['uplink-out']},"
+        "{'name':'svc0','hooks':['svc-out'],'missing':[]}],"
+        "'services':2,'frontends':5,'endpoints':12,'proved':3,'unproved':1,'passes':2,"
+        "'fullPasses':1,'writes':6,'repairs':4,'lastPassAt':'2026-11-20T07:33:20Z',"
+        "'lastPassMs':0.900,'lastFullPassAt':'2026-11-20T07:33:20Z',"
+        "'lastFullPassMs':2.500,'flows':{'established':1204,'halfOpen':3,'ended':77,"
+        "'lastSweepAt':'2026-11-20T07:33:20Z','lastSweepMs':1.500},"
+        "'maps':[{'name':'frontends','entries':5,'capacity':262144,'fill':0.000,'bytes':4194304},"
+        "{'name':'flows','entries':65536,'capacity':524288,'fill':0.125,'bytes':12582912}],"
+        "'bytes':16777216,'refusals':[" REFUSAL(
+            "'default/web'", "no-local-endpoints", NO_LOCAL, 8, "10.0.0.1:80",
+            "33:00") "," REFUSAL("'default/idle'", "no-local-endpoints", NO_LOCAL, 7,
+                                 "10.96.0.2:80", "32:20") "]}");
+}
+
+static void test_status_has_the_latest_refusals_only(void **state)
+{
+    struct made_nat *nat = *state;
+    AUTOTEXT struct text out = { 0 };
+    size_t count = 0;
+
+    for (int i = 0; i < 40; i++)
+        made_refusal(nat, 1, NAT_CAUSE_NO_LOCAL, (uint64_t)i + 1000, 1000 * i, "10.0.0.1");
+    view_status(&nat->state->api, &out);
+    for (const char *at = text_str(&out); (at = strstr(at, "\"count\":10")) != NULL; at++)
+        count++;
+    assert_int_equal(count, 16);
+    assert_non_null(strstr(text_str(&out), "\"count\":1000,"));
+    assert_null(strstr(text_str(&out), "\"count\":1016,"));
+}
+
+#define WITH_STATE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_STATE(test_verify),
+        WITH_STATE(test_diff_counts_what_verify_finds),
+        WITH_STATE(test_maps),
+        WITH_STATE(test_flows),
+        WITH_STATE(test_flows_that_cannot_be_read_are_no_whole_list),
+        WITH_STATE(test_backends),
+        WITH_STATE(test_copies_of_an_endpoint_are_one),
+        WITH_STATE(test_many_flows_are_not_counted),
+        WITH_STATE(test_services),
+        WITH_STATE(test_a_port_that_is_served_in_part),
+        WITH_STATE(test_explain_an_announced_address),
+        WITH_STATE(test_explain_one_port),
+        WITH_STATE(test_explain_why_an_address_is_not_proved),
+        WITH_STATE(test_other_ports),
+        WITH_STATE(test_explain_what_only_nat_knows),
+        WITH_STATE(test_status),
+        WITH_STATE(test_status_has_the_latest_refusals_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
