@@ -2,7 +2,7 @@
 /*
  * What an operator may alert on: each has a MESSAGE_ID, by which the journal finds it whatever the
  * words and the version (`journalctl MESSAGE_ID=...`), and an entry in the catalog, which
- * `journalctl -x` shows. tests/check/test_catalog.py holds this table and
+ * `journalctl -x` shows. tests/check/test_units.py holds this table and
  * deploy/catalog/fingerpost.catalog together. An id keeps its meaning for ever.
  *
  * Fields, where they apply: PREFIX (an address or block), OBJECT (where: a file and line, a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The daemon's command line: agentd [--config FILE] [--check-config | --deadman | --version]. */
+/* The daemon's command line, and its exit statuses; docs/man/agentd.8.scd has both. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@ enum {
 static const char usage[] =
     "Usage: agentd [--config FILE] [--check-config | --deadman]\n"
     "\n"
-    "Keeps this node's pod-block and service routes in the kernel for BIRD.\n"
+    "Keeps this node's pod-block and service routes in the kernel for BIRD and, if told to, serves\n"
+    "Services in kube-proxy's place.\n"
     "\n"
     "  --config FILE    configuration (default /etc/fingerpost/agentd.yaml)\n"
     "  --check-config   say what is wrong with it, and exit 0 or 78\n"

@@ -7,8 +7,15 @@
  * over what changed. Passes over everything come first of all, after a resync of the mirror, a
  * reload, a failed pass, and every five minutes; the last kind must find nothing to do.
  *
- * Timers that can wake an idle agent: the full pass (5 min), the end of the next hold-down, the
- * retry after a refusal or failure (1 s doubling to 60 s).
+ * Proofs of many Services take several passes, which follow each other at once and let the loop do
+ * what is pending in between (nat_proving.c). A pass over everything is done with the last of them.
+ *
+ * A pass goes over two planes, make before break: routes of addresses that lose service go, then
+ * NAT's maps are written and proved, then the routes of what is proved come.
+ *
+ * Timers that can wake an idle agent: the full pass (5 min), the end of the next hold-down or of
+ * the time that a deleted Service stays in the maps, the retry after a refusal or failure (1 s
+ * doubling to 60 s) and of what could not be proved (0.1 s to 30 s).
  */
 #include "agentd/reconcile.h"
 
@@ -31,12 +38,15 @@ struct reconciler {
     struct reconcile_options options;
     struct deferred *deferred;
     sd_event_source *kernel_io;
-    struct retry_timer *full_timer, *hold_timer, *retry_timer, *calm_timer;
-    struct backoff retry;
+    struct retry_timer *full_timer, *hold_timer, *retry_timer, *calm_timer, *proof_timer;
+    struct backoff retry, proof;
     struct rival rival;
-    bool all; /* the next pass is over everything */
-    bool retry_refused;
-    bool doubting; /* it is the periodic one, which must find nothing */
+    bool held;  /* no pass runs: what is wanted is not known yet, and may be soon */
+    bool all;   /* the next pass is over everything */
+    bool swept; /* one was that might remove */
+    bool retry_refused, retry_proofs, ground_doubted;
+    bool doubting;         /* it is the periodic one, which must find nothing */
+    int64_t full_began_us; /* of the pass over everything whose proofs are not done yet; 0: none */
 };
 
 /* Blocks of other nodes are the most of them, and none of our business. */
@@ -47,8 +57,21 @@ static bool is_own_block(const struct route_facts *facts, const struct object *o
            plan_block(facts, to_address_block(object), rows) > 0;
 }
 
+/* What one pass looks at. */
+struct work {
+    struct route_work routes;
+    struct nat_work nat;
+    uint32_t writer; /* who else changed our routes */
+};
+
+static void work_done(struct work *work)
+{
+    route_work_done(&work->routes);
+    vec_done(&work->nat.keys);
+}
+
 /* Turns the store's changes into the units to plan again. */
-static int take_changes(struct reconciler *reconciler, struct route_work *work)
+static int take_changes(struct reconciler *reconciler, struct work *work)
 {
     struct route_engine *engine = reconciler->options.engine;
     struct route_facts facts = { .store = engine->store, .config = engine->config };
@@ -56,8 +79,14 @@ static int take_changes(struct reconciler *reconciler, struct route_work *work)
     int r = store_changes(engine->store, &changes);
     vec_each(const struct change, change, &changes) {
         if (r == 0)
-            r = plan_affected_addresses(&facts, change, &work->addresses, &work->all);
-        work->blocks |= is_own_block(&facts, change->before) || is_own_block(&facts, change->after);
+            r = plan_affected_addresses(&facts, change, &work->routes.addresses, &work->routes.all);
+        if (r == 0)
+            r = plan_nat_affected(&facts, change, &work->nat.keys, &work->nat.all,
+                                  &work->nat.ground);
+        if (r == 0)
+            r = nat_engine_saw(reconciler->options.nat, change);
+        work->routes.blocks |=
+            is_own_block(&facts, change->before) || is_own_block(&facts, change->after);
     }
     vec_done(&changes);
     return r;
@@ -65,25 +94,27 @@ static int take_changes(struct reconciler *reconciler, struct route_work *work)
 
 static bool events_need_pass(const struct kernel_events *events)
 {
-    return events->routes.count || events->rules || events->addresses || events->resynced;
+    return events->routes.count || events->rules || events->other_rules || events->addresses ||
+           events->links || events->resynced;
 }
 
 /*
  * Takes over what others did in the kernel so far. What they do while the pass runs is collected
  * anew and asks for a pass of its own.
  */
-static int take_events(struct reconciler *reconciler, struct route_work *work, uint32_t *ret_writer)
+static int take_events(struct reconciler *reconciler, struct work *work)
 {
     struct route_engine *engine = reconciler->options.engine;
     int r = kernel_read(engine->kernel);
     const struct kernel_events *events = kernel_events(engine->kernel);
-    work->all |= events->resynced || events->addresses;
-    work->rules = events->rules;
+    work->routes.all |= events->resynced || events->addresses;
+    work->routes.rules = events->rules;
+    work->nat.ground |= events->resynced || events->addresses || events->links;
     vec_each(const struct route, route, &events->routes) {
         if (r == 0)
-            r = vec_push(&work->drift, *route);
+            r = vec_push(&work->routes.drift, *route);
     }
-    *ret_writer = events->writer;
+    work->writer = events->writer;
     kernel_events_done(engine->kernel);
     return r;
 }
@@ -102,18 +133,57 @@ static int take_refused(struct reconciler *reconciler, struct route_work *work)
     return r;
 }
 
-static int collect(struct reconciler *reconciler, struct route_work *work, int64_t now_ms,
-                   uint32_t *ret_writer)
+static int collect(struct reconciler *reconciler, struct work *work, int64_t now_ms)
 {
     struct route_engine *engine = reconciler->options.engine;
-    work->all = reconciler->all || inheritance_is_over(&engine->inheritance, engine->status);
-    work->may_remove = engine->status->source.synced;
-    int r = take_events(reconciler, work, ret_writer);
+    work->routes.all = reconciler->all || inheritance_is_over(&engine->inheritance, engine->status);
+    work->routes.may_remove = engine->status->source.synced;
+    work->nat.all = work->routes.all;
+    work->nat.ground = work->routes.all || reconciler->ground_doubted;
+    reconciler->ground_doubted = false;
+    work->nat.retry = reconciler->retry_proofs;
+    int r = take_events(reconciler, work);
     if (r == 0)
         r = take_changes(reconciler, work);
+    work->nat.ground |= work->nat.all; /* this node's own object says which address is its own */
     if (r == 0)
-        r = route_engine_due_holds(engine, now_ms, &work->addresses);
-    return r < 0 ? r : take_refused(reconciler, work);
+        r = route_engine_due_holds(engine, now_ms, &work->routes.addresses);
+    return r < 0 ? r : take_refused(reconciler, &work->routes);
+}
+
+/* The routes of what loses service, before the maps say so. */
+static int withdraw(struct route_engine *engine, ip_list *losses, int64_t now_ms)
+{
+    struct route_work work = { .addresses = *losses, .may_remove = true };
+    int r = losses->count ? route_engine_pass(engine, &work, now_ms) : 0;
+    *losses = (ip_list){ 0 };
+    route_work_done(&work);
+    return r;
+}
+
+/* Over both planes. Returns the number of operations on routes, or -errno. */
+static int pass(struct reconciler *reconciler, struct work *work, int64_t now_ms)
+{
+    struct route_engine *engine = reconciler->options.engine;
+    struct nat_engine *nat = reconciler->options.nat;
+    ip_list losses = { 0 };
+    bool way_changed = false, ports_moved = false;
+    work->nat.all |= nat_engine_is_new(nat);
+    work->nat.ground |= work->nat.retry && nat->ground.trouble;
+    int r = work->nat.ground ? nat_engine_stand(nat, &way_changed, &ports_moved) : 0;
+    engine->nat_way = nat_engine_way(nat);
+    work->routes.all |= way_changed;
+    work->nat.all |= way_changed || ports_moved;
+    if (r == 0)
+        r = nat_engine_plan(nat, &work->nat, &losses, &work->routes.addresses);
+    int withdrawn = r < 0 ? r : withdraw(engine, &losses, now_ms);
+    vec_done(&losses);
+    if (withdrawn < 0)
+        return withdrawn;
+    r = nat_engine_write(nat, &work->nat, now_ms, &work->routes.addresses);
+    if (r == 0)
+        r = route_engine_pass(engine, &work->routes, now_ms);
+    return r < 0 ? r : r + withdrawn;
 }
 
 static void report_rival(struct reconciler *reconciler, uint64_t repairs, uint32_t writer,
@@ -159,24 +229,57 @@ static void plan_retry(struct reconciler *reconciler, bool needed)
 
 static void await_hold(struct reconciler *reconciler, int64_t now_ms)
 {
-    int64_t next_ms = route_engine_next_hold(reconciler->options.engine, now_ms);
+    int64_t next_ms = MIN(route_engine_next_hold(reconciler->options.engine, now_ms),
+                          nat_engine_next_leave(reconciler->options.nat));
     if (next_ms == INT64_MAX)
         retry_timer_disarm(reconciler->hold_timer);
     else
-        retry_timer_arm(reconciler->hold_timer, next_ms - now_ms);
+        retry_timer_arm(reconciler->hold_timer, MAX(next_ms - now_ms, 0));
 }
 
-static void report_full_pass(struct reconciler *reconciler, int64_t started_us, int ops)
+/* What is not proved now may be soon: a route to a pod that is just being made. */
+static void await_proofs(struct reconciler *reconciler)
+{
+    const struct nat_engine *nat = reconciler->options.nat;
+    if (nat->unproved.count == 0 && !nat->ground.trouble) {
+        backoff_reset(&reconciler->proof);
+        retry_timer_disarm(reconciler->proof_timer);
+        return;
+    }
+    retry_timer_arm(reconciler->proof_timer, backoff_next(&reconciler->proof));
+}
+
+static void begin_full_pass(struct reconciler *reconciler, int64_t began_us, int ops)
+{
+    if (!reconciler->full_began_us)
+        reconciler->full_began_us = began_us;
+    reconciler->swept |= reconciler->options.engine->status->source.synced;
+    if (reconciler->doubting && ops)
+        log_warning("the periodic pass found %d differences: notifications were lost", ops);
+    reconciler->doubting = false;
+}
+
+static void end_full_pass(struct reconciler *reconciler)
 {
     struct route_status *status = &reconciler->options.engine->status->routes;
     status->full_passes++;
     status->last_full_pass_wall_ms = clock_wall_ms();
-    status->last_full_pass_us = clock_mono_us() - started_us;
-    if (reconciler->options.engine->status->source.synced)
+    status->last_full_pass_us = clock_mono_us() - reconciler->full_began_us;
+    if (status_is_known(reconciler->options.engine->status))
         status->complete = true;
-    if (reconciler->doubting && ops)
-        log_warning("the periodic pass found %d differences: notifications were lost", ops);
-    reconciler->doubting = false;
+    reconciler->full_began_us = 0;
+}
+
+/* Everything that was taken in so far is done: nothing is left to prove. */
+static void end_round(struct reconciler *reconciler, uint64_t generation)
+{
+    struct status *status = reconciler->options.engine->status;
+    if (reconciler->full_began_us)
+        end_full_pass(reconciler);
+    if (nat_engine_next_leave(reconciler->options.nat) == INT64_MAX)
+        status->source.applied_generation = generation;
+    plan_retry(reconciler, troubles_count(&reconciler->options.engine->troubles, true));
+    await_proofs(reconciler);
 }
 
 static void run_pass(void *context)
@@ -187,35 +290,40 @@ static void run_pass(void *context)
     int64_t now_ms = clock_mono_ms(), started_us = clock_mono_us();
     uint64_t generation = reconciler->options.loaded_generation(reconciler->options.context);
     uint64_t repairs_before = status->routes.repairs;
-    bool first_after_sync = status->source.synced && !status->routes.complete;
 
-    struct route_work work = { 0 };
-    reconciler->all |= first_after_sync;
-    uint32_t writer = 0;
-    int r = collect(reconciler, &work, now_ms, &writer);
-    if (work.addresses.count || work.blocks || work.drift.count)
+    if (reconciler->held)
+        return;
+    struct work work = { 0 };
+    reconciler->all |=
+        status_is_known(status) && !status->routes.complete && !reconciler->full_began_us;
+    reconciler->all |= status->source.synced && !reconciler->swept;
+    int r = collect(reconciler, &work, now_ms);
+    if (work.routes.addresses.count || work.routes.blocks || work.routes.drift.count)
         reconciler->doubting = false; /* there is work to find */
     if (r == 0)
-        r = route_engine_pass(engine, &work, now_ms);
+        r = pass(reconciler, &work, now_ms);
     store_changes_done(engine->store);
-    bool was_all = work.all;
-    route_work_done(&work);
+    bool was_all = work.routes.all;
+    uint32_t writer = work.writer;
+    work_done(&work);
 
     reconciler->all = r < 0; /* what was lost on the way is found by a pass over everything */
-    reconciler->retry_refused = false;
+    reconciler->retry_refused = reconciler->retry_proofs = false;
     status->routes.passes++;
     report_failure(reconciler, r);
     report_rival(reconciler, status->routes.repairs - repairs_before, writer, now_ms);
-    plan_retry(reconciler, r < 0 || troubles_count(&engine->troubles, true));
     if (r < 0) {
+        plan_retry(reconciler, true);
         log_error("pass failed: %s", strerror(-r));
         return;
     }
+    bool proving = nat_engine_is_proving(reconciler->options.nat);
     if (was_all)
-        report_full_pass(reconciler, started_us, r);
-    status->source.applied_generation = generation;
+        begin_full_pass(reconciler, started_us, r);
+    if (!proving)
+        end_round(reconciler, generation);
     await_hold(reconciler, now_ms);
-    if (events_need_pass(kernel_events(engine->kernel)))
+    if (proving || events_need_pass(kernel_events(engine->kernel)))
         reconciler_schedule(reconciler, false);
     reconciler->options.passed(reconciler->options.context);
 }
@@ -223,6 +331,23 @@ static void run_pass(void *context)
 void reconciler_schedule(struct reconciler *reconciler, bool all)
 {
     reconciler->all |= all;
+    deferred_schedule(reconciler->deferred);
+}
+
+void reconciler_hold(struct reconciler *reconciler)
+{
+    reconciler->held = true;
+}
+
+void reconciler_release(struct reconciler *reconciler)
+{
+    reconciler->held = false;
+    reconciler_schedule(reconciler, true);
+}
+
+void reconciler_doubt_ground(struct reconciler *reconciler)
+{
+    reconciler->ground_doubted = true;
     deferred_schedule(reconciler->deferred);
 }
 
@@ -271,6 +396,13 @@ static void on_retry_timer(void *context)
     reconciler_schedule(reconciler, false);
 }
 
+static void on_proof_timer(void *context)
+{
+    struct reconciler *reconciler = context;
+    reconciler->retry_proofs = true;
+    reconciler_schedule(reconciler, false);
+}
+
 static int add_timer(struct reconciler *reconciler, void (*run)(void *context),
                      struct retry_timer **ret_timer)
 {
@@ -285,6 +417,7 @@ int reconciler_new(const struct reconcile_options *options, struct reconciler **
         return -ENOMEM;
     reconciler->options = *options;
     reconciler->retry = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = MINUTE_MS };
+    reconciler->proof = (struct backoff){ .initial_ms = 100, .max_ms = 30 * SECOND_MS };
 
     int r =
         deferred_new(options->event, PASS_PRIORITY, run_pass, reconciler, &reconciler->deferred);
@@ -299,6 +432,8 @@ int reconciler_new(const struct reconcile_options *options, struct reconciler **
         r = add_timer(reconciler, on_retry_timer, &reconciler->retry_timer);
     if (r >= 0)
         r = add_timer(reconciler, on_due_timer, &reconciler->calm_timer);
+    if (r >= 0)
+        r = add_timer(reconciler, on_proof_timer, &reconciler->proof_timer);
     if (r < 0)
         return r;
     retry_timer_arm(reconciler->full_timer, FULL_PASS_MS);
@@ -316,5 +451,6 @@ void reconciler_free(struct reconciler *reconciler)
     retry_timer_free(reconciler->hold_timer);
     retry_timer_free(reconciler->retry_timer);
     retry_timer_free(reconciler->calm_timer);
+    retry_timer_free(reconciler->proof_timer);
     free(reconciler);
 }

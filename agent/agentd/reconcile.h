@@ -7,6 +7,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "agentd/nat_engine.h"
 #include "agentd/route_engine.h"
 #include "base/cleanup.h"
 
@@ -18,6 +19,7 @@ struct reconciler;
 struct reconcile_options {
     sd_event *event;
     struct route_engine *engine;
+    struct nat_engine *nat;
     /* The generation up to which the source's events are in the store; see source/manifest.h. */
     uint64_t (*loaded_generation)(void *context);
     /* Called before the periodic pass over everything: sources compare what they have, too. */
@@ -31,5 +33,12 @@ int reconciler_new(const struct reconcile_options *options, struct reconciler **
 void reconciler_free(struct reconciler *reconciler);
 DEFINE_CLEANUP(struct reconciler *, reconciler_free);
 
+/* NAT's ground is not what it was, though the kernel told nobody: a pass soon. */
+void reconciler_doubt_ground(struct reconciler *reconciler);
+
 /* A pass soon, after all pending input was taken in; over everything with `all`. */
 void reconciler_schedule(struct reconciler *reconciler, bool all);
+
+/* No pass runs from here on, until one over everything by reconciler_release(). */
+void reconciler_hold(struct reconciler *reconciler);
+void reconciler_release(struct reconciler *reconciler);

@@ -27,14 +27,36 @@ static void number_must_not_change(struct faults *faults, const char *path, cons
     must_not_change(faults, path, key, old_text, new_text);
 }
 
-/* What is opened once at the start: files, sockets, tables. */
+/* The source in words; the configuration has exactly one. */
+static const char *source_of(const struct config *config)
+{
+    if (config->source.manifests)
+        return config->source.manifests;
+    return config->source.kubeconfig ? config->source.kubeconfig : "kubernetes: {}";
+}
+
+/* What is opened once at the start: files, sockets, tables, maps, and what the API is asked for. */
 static void check_fixed_keys(const char *path, const struct config *old, const struct config *new,
                              struct faults *faults)
 {
-    must_not_change(faults, path, "source.manifests", old->source.manifests, new->source.manifests);
+    must_not_change(faults, path, old->source.manifests ? "source.manifests" : "source.kubernetes",
+                    source_of(old), source_of(new));
+    if (old->source.kubernetes) {
+        must_not_change(faults, path, "node", old->node, new->node);
+        must_not_change(faults, path, "services.proxyName", old->services.proxy_name,
+                        new->services.proxy_name);
+    }
     number_must_not_change(faults, path, "source.maxFileSize", old->source.max_file_bytes,
                            new->source.max_file_bytes);
     number_must_not_change(faults, path, "routes.table", old->routes.table, new->routes.table);
+    must_not_change(faults, path, "services.enabled", old->services.enabled ? "true" : "false",
+                    new->services.enabled ? "true" : "false");
+    number_must_not_change(faults, path, "services.maps.flows", old->services.max_flows,
+                           new->services.max_flows);
+    number_must_not_change(faults, path, "services.maps.services", old->services.max_services,
+                           new->services.max_services);
+    number_must_not_change(faults, path, "services.maps.endpoints", old->services.max_endpoints,
+                           new->services.max_endpoints);
     must_not_change(faults, path, "api.listen", old->api.listen, new->api.listen);
     must_not_change(faults, path, "paths.run", old->paths.run, new->paths.run);
     must_not_change(faults, path, "paths.state", old->paths.state, new->paths.state);

@@ -2,8 +2,9 @@
 /*
  * The pass over the routes; see route_engine.h.
  *
- * Order on the kernel's side is make-before-break: guards are written before the address is
- * announced, and the announcement goes before its guard. Deletions of the export table come before
+ * Order on the kernel's side is make-before-break: rules come before the routes behind them and go
+ * after these; guards are written before the address is announced, and the announcement goes before
+ * its guard. Deletions of the export table come before
  * its additions only as far as slots order them: two slots never depend on each other.
  */
 #include "agentd/route_engine.h"
@@ -28,7 +29,6 @@ void route_engine_init(struct route_engine *engine, const struct config *config,
         .kernel = kernel,
         .status = status,
         .holds = SORTED(struct hold, hold_cmp),
-        .proofs = SORTED(struct proof, proof_cmp),
     };
     route_plan_init(&engine->plan);
     troubles_init(&engine->troubles, status->faults);
@@ -39,7 +39,6 @@ void route_engine_done(struct route_engine *engine)
 {
     route_plan_done(&engine->plan);
     sorted_done(&engine->holds);
-    sorted_done(&engine->proofs);
     troubles_done(&engine->troubles);
     inheritance_done(&engine->inheritance);
 }
@@ -106,8 +105,7 @@ static int op_stage(const struct route_op *op, uint32_t export_table)
 /* An operation in a slot that somebody else touched. `drift` is sorted. */
 static bool is_repair(const struct route_work *work, const struct route_op *op)
 {
-    return work->drift.count && bsearch(&op->route, work->drift.items, work->drift.count,
-                                        sizeof(*work->drift.items), route_slot_cmp);
+    return vec_find(&work->drift, &op->route, route_slot_cmp);
 }
 
 static void count_op(struct route_engine *engine, struct route_work *work,
@@ -162,8 +160,8 @@ static int apply_routes(struct route_engine *engine, struct route_work *work,
     return filled ? apply_batch(engine, work, batch, filled) : 0;
 }
 
-/* Rules are few: they are always compared whole. */
-static int apply_rules(struct route_engine *engine, const struct route_work *work)
+/* Rules are few: they are always compared whole. Returns the number of operations, or -errno. */
+static int apply_rules(struct route_engine *engine, const struct route_work *work, bool may_remove)
 {
     const struct sorted *have = kernel_rules(engine->kernel);
     rule_list want = {};
@@ -171,7 +169,7 @@ static int apply_rules(struct route_engine *engine, const struct route_work *wor
     int r = plan_rule_list(&engine->plan, &want);
     if (r == 0)
         r = diff_rules(want.items, want.count, (const struct rule *)have->items, have->count,
-                       work->may_remove && engine->inheritance.slots.count == 0, &ops);
+                       may_remove, &ops);
     AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
     if (r == 0 && !results)
         r = -ENOMEM;
@@ -242,14 +240,18 @@ int route_engine_pass(struct route_engine *engine, struct route_work *work, int6
     report_blocked(engine, &diff);
     vec_sort(&work->drift, route_slot_cmp);
     int ops = (int)diff.ops.count;
-    r = apply_routes(engine, work, &diff);
+    int come = apply_rules(engine, work, false), gone = 0;
+    r = come < 0 ? come : apply_routes(engine, work, &diff);
     announcement_finish(work->announcements);
     if (r == 0) {
         troubles_settle(&engine->troubles);
-        r = apply_rules(engine, work);
+        bool may_remove = work->may_remove && engine->inheritance.slots.count == 0;
+        gone = apply_rules(engine, work, may_remove);
     }
     route_diff_done(&diff);
-    return r < 0 ? r : r + ops;
+    if (r < 0 || gone < 0)
+        return r < 0 ? r : gone;
+    return ops + come + gone;
 }
 
 void route_work_done(struct route_work *work)

@@ -23,10 +23,15 @@ struct route_engine {
     struct kernel *kernel;
     struct status *status;
     struct route_plan plan;
-    struct sorted holds;  /* struct hold */
-    struct sorted proofs; /* struct proof; stays empty without NAT: then nothing is proved */
+    struct sorted holds;         /* struct hold */
+    const struct sorted *proofs; /* struct proof, borrowed; asked where services.enabled is true */
     struct troubles troubles;
     struct inheritance inheritance;
+    /*
+     * NULL while NAT is off, or svc0 not there. Borrowed from who makes svc0; a change of it, or of
+     * what it says, asks for a pass over everything.
+     */
+    const struct nat_way *nat_way;
     enum standing standing; /* set by agentd/standing.h; a change asks for a pass over everything */
 };
 

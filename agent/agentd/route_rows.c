@@ -19,28 +19,13 @@ static struct route_facts engine_facts(const struct route_engine *engine, int64_
     return (struct route_facts){
         .store = engine->store,
         .config = engine->config,
-        .proofs = engine->config->services.enabled ? &engine->proofs : NULL,
+        .proofs = engine->config->services.enabled ? engine->proofs : NULL,
         .holds = &engine->holds,
         .local_prefixes = kernel_local_prefixes(engine->kernel),
+        .nat_way = engine->nat_way,
         .standing = engine->standing,
         .now_ms = now_ms,
     };
-}
-
-static int compare_ips(const void *a, const void *b)
-{
-    return ip_cmp(a, b);
-}
-
-static void sort_unique_ips(ip_list *list)
-{
-    vec_sort(list, compare_ips);
-    size_t kept = 0;
-    vec_each(struct ip, ip, list) {
-        if (kept == 0 || !ip_equal(&list->items[kept - 1], ip))
-            list->items[kept++] = *ip;
-    }
-    list->count = kept;
 }
 
 /* For a pass over everything: the addresses of all rows and all services. */
@@ -69,7 +54,9 @@ static int add_address_slots(const struct route_engine *engine, const struct add
                              route_list *slots)
 {
     struct route routes[2];
-    return row ? add_slots(slots, routes, address_routes(engine->config, row, routes)) : 0;
+    return row ? add_slots(slots, routes,
+                           address_routes(engine->config, &engine->plan, row, routes))
+               : 0;
 }
 
 static int add_block_slots(const struct route_engine *engine, const struct sorted *rows,
@@ -162,7 +149,8 @@ static void count_row(struct route_status *status, const struct address_row *row
 {
     if (!row)
         return;
-    status->wanted += (uint32_t)((is_announced(row) + row->guarded) * by);
+    bool guard_route = row->guarded || row->lead.ifindex;
+    status->wanted += (uint32_t)((is_announced(row) + guard_route) * by);
     *(is_announced(row) ? &status->announced : &status->withheld) += (uint32_t)by;
     status->held += (uint32_t)((row->reason == REASON_HELD_DOWN) * by);
 }
@@ -178,6 +166,8 @@ static void finish_replan(struct route_engine *engine, const struct route_work *
             log_warning("no memory for an address's hold-down");
         count_row(&engine->status->routes, old, -1);
         count_row(&engine->status->routes, new, 1);
+        engine->plan.foreign -= old ? old->foreign : 0;
+        engine->plan.foreign += new ? new->foreign : 0;
         address_row_free(replan->stale[i]);
     }
 }
@@ -185,7 +175,7 @@ static void finish_replan(struct route_engine *engine, const struct route_work *
 /* Plans the addresses again and puts the new rows in place; their slots join the work. */
 static int replan_addresses(struct route_engine *engine, struct route_work *work, int64_t now_ms)
 {
-    sort_unique_ips(&work->addresses);
+    ip_list_unite(&work->addresses);
     size_t count = work->addresses.count;
     CLEANUP(replan_done)
     struct replan replan = {
@@ -233,13 +223,52 @@ static int replan_blocks(struct route_engine *engine, struct route_work *work, i
     return r;
 }
 
+/* Networks change with everything only: by the configuration, the way, or this node's addresses. */
+static int replan_nets(struct route_engine *engine, int64_t now_ms)
+{
+    struct route_facts facts = engine_facts(engine, now_ms);
+    AUTOFAULTS struct faults faults = { 0 };
+    struct sorted rows;
+    int r = plan_nets(&facts, &rows, &faults);
+    if (r < 0)
+        return r;
+    struct sorted old = engine->plan.nets;
+    engine->plan.nets = rows;
+    engine->status->routes.wanted += (uint32_t)(rows.count - old.count);
+    sorted_done(&old);
+    r = fault_book_replace(engine->status->faults, "services", "serviceCIDRs", &faults,
+                           clock_wall_ms());
+    return r < 0 ? r : 0;
+}
+
+static bool has_other_rules(const struct route_engine *engine)
+{
+    sorted_each(const struct rule, rule, kernel_rules(engine->kernel)) {
+        if (!rule_is_ours(rule))
+            return true;
+    }
+    return false;
+}
+
+/* When it changes, all that is led stands elsewhere. */
+static void choose_lead(struct route_engine *engine, struct route_work *work)
+{
+    bool by_rule = engine->plan.foreign || has_other_rules(engine);
+    work->all |= by_rule != engine->plan.led_by_rule;
+    engine->plan.led_by_rule = by_rule;
+}
+
 int route_rows_replan(struct route_engine *engine, struct route_work *work, int64_t now_ms)
 {
     int r = work->all ? all_addresses(engine, &work->addresses) : 0;
     if (r == 0)
         r = replan_addresses(engine, work, now_ms);
+    if (r == 0)
+        choose_lead(engine, work);
     if (r == 0 && (work->all || work->blocks))
         r = replan_blocks(engine, work, now_ms);
+    if (r == 0 && work->all)
+        r = replan_nets(engine, now_ms);
     if (r == 0 && !work->all)
         r = add_slots(&work->slots, work->drift.items, (int)work->drift.count);
     return r;

@@ -26,7 +26,7 @@ struct standing_keeper {
     bool waiting_for_node;
 };
 
-enum standing standing_now(const struct standing_keeper *keeper)
+static enum standing standing_now(const struct standing_keeper *keeper)
 {
     const struct standing_status *status = &keeper->options.status->standing;
     if (status->node_gone)

@@ -37,8 +37,6 @@ int standing_new(const struct standing_options *options, struct standing_keeper 
 void standing_free(struct standing_keeper *keeper);
 DEFINE_CLEANUP(struct standing_keeper *, standing_free);
 
-enum standing standing_now(const struct standing_keeper *keeper);
-
 /* The operator's verbs. Return 0, or -errno if the state folder can't keep it: nothing changes. */
 int standing_drain(struct standing_keeper *keeper);
 int standing_withdraw(struct standing_keeper *keeper);

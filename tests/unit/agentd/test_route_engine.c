@@ -25,6 +25,7 @@ struct fixture {
     struct status status;
     struct route_engine engine;
     int64_t now_ms;
+    bool other_rule; /* somebody's */
 };
 
 static void put(struct fixture *fixture, const char *yaml)
@@ -176,13 +177,14 @@ static void counts_equal(const struct route_status *status, const struct route_p
     sorted_each(struct address_row *, row, &plan->addresses) {
         announced += (*row)->reason == REASON_ANNOUNCED;
         held += (*row)->reason == REASON_HELD_DOWN;
-        guarded += (*row)->guarded;
+        guarded += (*row)->guarded || (*row)->lead.ifindex;
     }
     assert_int_equal(status->announced, announced);
     assert_int_equal(status->withheld, plan->addresses.count - announced);
     assert_int_equal(status->held, held);
     assert_int_equal(status->blocks, plan->blocks.count);
-    assert_int_equal(status->wanted, announced + guarded + 2 * plan->blocks.count);
+    assert_int_equal(status->wanted,
+                     announced + guarded + 2 * plan->blocks.count + plan->nets.count);
 }
 
 static void kernel_equals_a_fresh_plan(struct fixture *fixture)
@@ -193,6 +195,8 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
         .config = fixture->config,
         .holds = &fixture->engine.holds,
         .local_prefixes = kernel_local_prefixes(fixture->kernel),
+        .nat_way = fixture->engine.nat_way,
+        .other_rules = fixture->other_rule,
         .now_ms = fixture->now_ms,
     };
     struct route_plan plan;
@@ -229,21 +233,52 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
     route_plan_done(&plan);
 }
 
+/* NAT goes on, off, or sends from another address: each time all is planned again. */
+static bool change_way(struct fixture *fixture)
+{
+    static const struct nat_way ways[2] = {
+        { 7, { IP_V4, { 10, 7, 0, 1 } }, { IP_V6, { 0xfd, 7, [15] = 1 } } },
+        { 7, { IP_V4, { 10, 7, 0, 2 } }, { .family = IP_NONE } },
+    };
+    static const struct nat_way *const choices[] = { NULL, &ways[0], &ways[1] };
+    const struct nat_way *before = fixture->engine.nat_way;
+    if (rand() % 16 == 0)
+        fixture->engine.nat_way = choices[rand() % 3];
+    return fixture->engine.nat_way != before;
+}
+
+/* Somebody's rule comes or goes: what is led to svc0 changes its table. */
+static void change_rules(struct fixture *fixture)
+{
+    if (rand() % 16 != 0)
+        return;
+    fixture->other_rule = !fixture->other_rule;
+    assert_int_equal(system(fixture->other_rule ? "ip rule add pref 5 from 10.0.0.5 lookup 99"
+                                                : "ip rule del pref 5"),
+                     0);
+    assert_int_equal(kernel_read(fixture->kernel), 0);
+}
+
 static void random_edits_equal_a_fresh_start(void **state)
 {
     struct fixture *fixture = *state;
+    prefix_list *nets = &fixture->config->services.service_cidrs;
+    assert_int_equal(vec_push(nets, (struct prefix){ { IP_V4, { 10, 96 } }, 30 }), 0);
+    assert_int_equal(vec_push(nets, (struct prefix){ { IP_V4, { 10, 7 } }, 16 }), 0); /* a fault */
     srand(11);
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i <= rand() % 4; i++)
             random_edit(fixture);
         fixture->now_ms += rand() % 3000;
-        struct route_work work = { 0 };
+        change_rules(fixture);
+        struct route_work work = { .all = change_way(fixture) };
         assert_true(incremental_pass(fixture, &work) >= 0);
         kernel_equals_a_fresh_plan(fixture);
     }
     assert_true(fixture->status.routes.added > 100);
     assert_true(fixture->status.routes.replaced > 10);
     assert_true(fixture->status.routes.deleted > 100);
+    assert_int_equal(troubles_count(&fixture->engine.troubles, true), 0);
 }
 
 static void nothing_goes_before_the_source_has_synced(void **state)
@@ -275,7 +310,10 @@ static void nothing_goes_before_the_source_has_synced(void **state)
 
 static int set_up(void **state)
 {
-    if (unshare(CLONE_NEWNET) < 0)
+    if (unshare(CLONE_NEWNET) < 0 ||
+        system("ip link set lo up && ip link add svc0 index 7 type veth peer name svc0p && "
+               "ip link set svc0p up && ip link set svc0 up && ip addr add 10.7.0.1/24 dev svc0 "
+               "&& ip addr add 10.7.0.2/24 dev svc0 && ip -6 addr add fd07::1/64 dev svc0 nodad"))
         return -1;
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     if (!fixture || config_default("/nowhere", &fixture->config) < 0)

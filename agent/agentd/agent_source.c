@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The agent's source of objects: a folder of manifests, or the Kubernetes API with the copy on disk
+ * beside it.
+ *
+ * With Kubernetes, no pass runs before it is known what to work with: what a list has brought so
+ * far is half of it, and the copy may be days old while the API is about to answer. When the source
+ * has synced, or the wait for it is over, passes begin and the agent is ready.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentd/agent_parts.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "client/kubeconfig.h"
+
+enum { KUBECONFIG_MAX = 1 << 20 };
+
+static void on_changed(void *context)
+{
+    struct agent *agent = context;
+    nat_service_queued(agent->nat);
+    if (agent->copy)
+        copy_keeper_source_changed(agent->copy);
+    reconciler_schedule(agent->reconciler, false);
+}
+
+static void on_settled(void *context)
+{
+    struct agent *agent = context;
+    agent->settled = true;
+    reconciler_release(agent->reconciler);
+}
+
+static int open_manifests(struct agent *agent)
+{
+    const struct manifest_options options = {
+        .directory = agent->config->source.manifests,
+        .max_file_bytes = agent->config->source.max_file_bytes,
+        .store = agent->store,
+        .status = &agent->status.source,
+        .faults = agent->status.faults,
+        .changed = on_changed,
+        .context = agent,
+    };
+    int r = manifest_source_start(agent->event, &options, &agent->manifests);
+    if (r < 0)
+        log_error("cannot watch %s: %s", options.directory, strerror(-r));
+    return r;
+}
+
+/* Where the API is. Returns as kube_config_load(). */
+static int load_kubeconfig(const struct agent *agent, struct kube_config **ret_kube,
+                           struct faults *faults)
+{
+    const char *path = agent->config->source.kubeconfig;
+    return path ? kube_config_load(path, ret_kube, faults)
+                : kube_config_in_cluster(KUBE_SERVICE_ACCOUNT, ret_kube, faults);
+}
+
+static int open_copy(struct agent *agent, const char *server)
+{
+    struct copy_timing timing = copy_timing_default;
+    timing.wait_ms = agent->config->source.start_wait_ms;
+    const struct copy_keeper_options options = {
+        .event = agent->event,
+        .path = agent->copy_path,
+        .owner = { .node = agent->config->node, .server = server },
+        .origin = KUBE_ORIGIN,
+        .timing = &timing,
+        .store = agent->store,
+        .status = &agent->status,
+        .settled = on_settled,
+        .context = agent,
+    };
+    return copy_keeper_new(&options, &agent->copy);
+}
+
+static int start_kube(struct agent *agent, struct kube_config *kube)
+{
+    const struct kube_source_options options = {
+        .config = kube,
+        .node = agent->config->node,
+        .proxy_name = agent->config->services.proxy_name,
+        .store = agent->store,
+        .status = &agent->status.source,
+        .faults = agent->status.faults,
+        .changed = on_changed,
+        .context = agent,
+    };
+    struct kube_source *source = NULL;
+    int r = kube_source_start(agent->event, &options, &source);
+    if (r == 0)
+        agent->kube = source;
+    return r;
+}
+
+/* The kubeconfig as it stands in its file, to see that it changes; NULL in a pod. */
+static char *kubeconfig_text(const struct agent *agent)
+{
+    char *text = NULL;
+    size_t size;
+    const char *path = agent->config->source.kubeconfig;
+    if (!path || file_read(path, KUBECONFIG_MAX, &text, &size) < 0)
+        return NULL;
+    return text;
+}
+
+static int open_kubernetes(struct agent *agent)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(kube_config_freep) struct kube_config *kube = NULL;
+    int r = load_kubeconfig(agent, &kube, &faults);
+    vec_each(const struct fault, fault, &faults.list)
+        log_error("%s: %s", fault->place, fault->message);
+    if (r < 0)
+        return r;
+    agent->kubeconfig_text = kubeconfig_text(agent);
+    agent->copy_path = text_format("%s/objects.json", agent->config->paths.state);
+    if (!agent->copy_path)
+        return -ENOMEM;
+    r = open_copy(agent, kube->server);
+    if (r == 0)
+        r = start_kube(agent, TAKE_PTR(kube));
+    if (r < 0)
+        log_error("cannot ask the Kubernetes API: %s", strerror(-r));
+    else
+        reconciler_hold(agent->reconciler);
+    return r;
+}
+
+int agent_open_source(struct agent *agent)
+{
+    return agent->config->source.manifests ? open_manifests(agent) : open_kubernetes(agent);
+}
+
+/* The copy first: it writes down what the source has said. */
+void agent_close_source(struct agent *agent)
+{
+    copy_keeper_free(agent->copy);
+    kube_source_free(agent->kube);
+    manifest_source_free(agent->manifests);
+    free(agent->copy_path);
+    free(agent->kubeconfig_text);
+}
+
+uint64_t agent_loaded_generation(const struct agent *agent)
+{
+    return agent->kube ? kube_source_loaded_generation(agent->kube)
+                       : manifest_source_loaded_generation(agent->manifests);
+}
+
+void agent_doubt_source(struct agent *agent)
+{
+    if (agent->manifests)
+        manifest_source_rescan(agent->manifests);
+}
+
+/*
+ * Asks the API anew. What the store holds is what the old one said, so that it counts as synced if
+ * that had; the first list is compared with it.
+ */
+static int restart_kube(struct agent *agent, struct kube_config *kube)
+{
+    struct kube_source *old = agent->kube;
+    bool synced = agent->status.source.synced;
+    int r = copy_keeper_set_server(agent->copy, kube->server);
+    if (r < 0) {
+        kube_config_free(kube);
+        return r;
+    }
+    r = start_kube(agent, kube);
+    agent->status.source.synced = synced;
+    if (r == 0)
+        kube_source_free(old);
+    return r;
+}
+
+/* Reads the kubeconfig again; asks anew where it says something else. */
+static int follow_kubeconfig(struct agent *agent, struct faults *faults)
+{
+    CLEANUP(kube_config_freep) struct kube_config *kube = NULL;
+    AUTOFREE char *text = kubeconfig_text(agent);
+    if (text && agent->kubeconfig_text && strcmp(text, agent->kubeconfig_text) == 0)
+        return 0;
+    int r = load_kubeconfig(agent, &kube, faults);
+    if (r == 0)
+        r = restart_kube(agent, TAKE_PTR(kube));
+    if (r < 0)
+        return r;
+    free(agent->kubeconfig_text);
+    agent->kubeconfig_text = TAKE_PTR(text);
+    return 0;
+}
+
+static void reload_kubeconfig(struct agent *agent)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = follow_kubeconfig(agent, &faults);
+    if (r < 0 && faults_none(&faults))
+        faults_add(&faults, agent->config->source.kubeconfig, NULL, "cannot be used: %s",
+                   strerror(-r));
+    (void)fault_book_replace(agent->status.faults, "kubernetes", "kubeconfig", &faults,
+                             clock_wall_ms());
+}
+
+void agent_reload_source(struct agent *agent)
+{
+    agent_doubt_source(agent);
+    if (agent->kube && agent->config->source.kubeconfig)
+        reload_kubeconfig(agent);
+}
