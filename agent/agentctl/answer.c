@@ -62,6 +62,8 @@ static int remote_failed(const struct ctl *ctl, long status, const struct answer
         fprintf(stderr, "agentctl: the agent at %s answered with HTTP status %ld\n", ctl->socket,
                 status);
     switch (status) {
+    case 400:
+        return EXIT_USAGE;
     case 403:
         return EXIT_PERMISSION;
     case 404:
@@ -146,6 +148,30 @@ int answer_print(const struct ctl *ctl, const char *path)
     return r == EXIT_OK ? print_body(answer.body, EXIT_OK) : r;
 }
 
+const struct doc *answer_items(const struct ctl *ctl, const char *path, struct answer *ret,
+                               int *ret_status)
+{
+    *ret_status = ctl->json ? answer_print(ctl, path) : answer_get(ctl, path, ret);
+    if (ctl->json || *ret_status != EXIT_OK)
+        return NULL;
+    const struct doc *items = doc_get(ret->root, "items");
+    if (!items)
+        *ret_status = answer_failed(ctl, -EPROTO, 0, ret);
+    return items;
+}
+
+int answer_print_compared(const struct ctl *ctl, const char *path)
+{
+    AUTOANSWER struct answer answer = { 0 };
+    char differences[24];
+
+    int r = answer_fetch(ctl, path, &answer);
+    if (r != EXIT_OK)
+        return r;
+    (void)answer_word(&answer, "differences", differences, sizeof(differences));
+    return print_body(answer.body, atoll(differences) > 0 ? EXIT_DIFFERS : EXIT_OK);
+}
+
 const char *answer_word(const struct answer *answer, const char *key, char *buffer, size_t size)
 {
     const char *text = answer->body;
@@ -216,4 +242,24 @@ const char *field_ago(const struct doc *map, const char *key, char buffer[static
         return NULL;
     int64_t age_ms = clock_wall_ms() - wall_ms;
     return age_ms < SECOND_MS ? "0s" : clock_ago(age_ms, buffer);
+}
+
+void add_source(struct text *out, const char *before, const struct doc *object)
+{
+    if (field_is(object, "source", "kubernetes")) {
+        text_addf(out, "%sKubernetes", before);
+    } else if (doc_get(object, "file")) {
+        text_add(out, before);
+        add_clean(out, field(object, "file"));
+        text_addf(out, ":%s", field(object, "line"));
+    }
+}
+
+void add_age(struct text *out, const struct doc *map, const char *key, const char *before)
+{
+    char buffer[CLOCK_STRLEN];
+    const char *ago = field_ago(map, key, buffer);
+
+    if (ago)
+        text_addf(out, "%s%s ago", before, ago);
 }

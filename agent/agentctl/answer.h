@@ -8,6 +8,7 @@
 #include "agentctl/ctl.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "format/doc.h"
 
 struct answer {
@@ -30,6 +31,14 @@ int answer_get(const struct ctl *ctl, const char *path, struct answer *ret);
 int answer_fetch(const struct ctl *ctl, const char *path, struct answer *ret);
 /* Fetches and prints a document. Returns an exit status. */
 int answer_print(const struct ctl *ctl, const char *path);
+/* The same of one that compares: the exit status tells whether it has "differences". */
+int answer_print_compared(const struct ctl *ctl, const char *path);
+/*
+ * The items of a list to be shown as a table. NULL if there is no table to print: with --json the
+ * document was printed, or it failed; `*ret_status` is the exit status then.
+ */
+const struct doc *answer_items(const struct ctl *ctl, const char *path, struct answer *ret,
+                               int *ret_status);
 /* A member of a document as it came, without the quotes of a string; "" if there is none. */
 const char *answer_word(const struct answer *answer, const char *key, char *buffer, size_t size);
 
@@ -54,6 +63,12 @@ static inline bool field_true(const struct doc *map, const char *key)
 {
     return field_is(map, key, "true");
 }
+
+/* Where an object comes from: BEFORE "web.yaml:12", or "Kubernetes"; nothing if it is gone. */
+void add_source(struct text *out, const char *before, const struct doc *object);
+
+/* "BEFORE 4m ago"; nothing if the time is missing. */
+void add_age(struct text *out, const struct doc *map, const char *key, const char *before);
 
 /* How long ago a time in the document is, for people: "4m"; NULL if it is missing. */
 const char *field_ago(const struct doc *map, const char *key, char buffer[static CLOCK_STRLEN]);

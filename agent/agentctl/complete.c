@@ -108,6 +108,20 @@ static void offer_addresses(const struct line *line, const char *typed, const ch
     }
 }
 
+static void offer_services(const struct line *line, const char *typed, const char *head)
+{
+    const struct ctl ctl = { .socket = line->socket };
+    AUTOANSWER struct answer answer = { 0 };
+
+    if (answer_try(&ctl, "/v1/services", AGENT_TIMEOUT_MS, NULL, &answer) < 0)
+        return;
+    doc_each(item, doc_get(answer.root, "items")) {
+        AUTOTEXT struct text name = { 0 };
+        text_addf(&name, "%s/%s", field(item, "namespace"), field(item, "name"));
+        offer(typed, head, text_str(&name), field(item, "type"));
+    }
+}
+
 /* Of a list the last name is being typed. */
 static void offer_columns(const struct line *line, const char *typed, const char *head)
 {
@@ -128,6 +142,40 @@ static void offer_columns(const struct line *line, const char *typed, const char
     }
 }
 
+/* The next word of verbs that begin like this; rows of equal first words stand together. */
+static void offer_verbs(const struct line *line, const char *typed)
+{
+    const char *last = "";
+    size_t last_length = 0;
+
+    for (size_t i = 0; i < verb_count; i++) {
+        AUTOTEXT struct text word = { 0 };
+        const char *name = verbs[i].name, *space = strchr(name, ' ');
+        size_t first = space ? (size_t)(space - name) : strlen(name);
+        if (line->plain_count == 0) {
+            if (first == last_length && strncmp(name, last, first) == 0)
+                continue;
+            text_add_bytes(&word, name, first);
+            offer(typed, "", text_str(&word), space ? "" : verbs[i].help);
+            last = name;
+            last_length = first;
+        } else if (line->plain_count == 1 && space && strlen(line->plain[0]) == first &&
+                   strncmp(line->plain[0], name, first) == 0) {
+            offer(typed, "", space + 1, verbs[i].help);
+        }
+    }
+}
+
+/* What follows the verb is one again, as for `help`. */
+static void offer_verbs_after(const struct line *line, const char *typed)
+{
+    const struct line rest = {
+        .plain = line->plain + line->verb_words,
+        .plain_count = line->plain_count - line->verb_words,
+    };
+    offer_verbs(&rest, typed);
+}
+
 static void offer_value(const struct line *line, enum completes completes,
                         const char *const *own_words, const char *typed, const char *head)
 {
@@ -142,6 +190,12 @@ static void offer_value(const struct line *line, enum completes completes,
         return;
     case COMPLETES_ADDRESS:
         offer_addresses(line, typed, head);
+        return;
+    case COMPLETES_SERVICE:
+        offer_services(line, typed, head);
+        return;
+    case COMPLETES_VERB:
+        offer_verbs_after(line, typed);
         return;
     case COMPLETES_COLUMNS:
         offer_columns(line, typed, head);
@@ -168,30 +222,6 @@ static void offer_options(const struct line *line, const char *typed)
         letter[1] = (char)row->id;
         if (row->id < 256 && typed[1] != '-')
             offer(typed, "", letter, row->help);
-    }
-}
-
-/* The next word of verbs that begin like this; rows of equal first words stand together. */
-static void offer_verbs(const struct line *line, const char *typed)
-{
-    const char *last = "";
-    size_t last_length = 0;
-
-    for (size_t i = 0; i < verb_count; i++) {
-        AUTOTEXT struct text word = { 0 };
-        const char *name = verbs[i].name, *space = strchr(name, ' ');
-        size_t first = space ? (size_t)(space - name) : strlen(name);
-        if (line->plain_count == 0) {
-            if (first == last_length && strncmp(name, last, first) == 0)
-                continue;
-            text_add_bytes(&word, name, first);
-            offer(typed, "", text_str(&word), space ? "" : verbs[i].help);
-            last = name;
-            last_length = first;
-        } else if (line->plain_count == 1 && space && strlen(line->plain[0]) == first &&
-                   strncmp(line->plain[0], name, first) == 0) {
-            offer(typed, "", space + 1, verbs[i].help);
-        }
     }
 }
 

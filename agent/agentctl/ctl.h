@@ -28,7 +28,9 @@ struct ctl {
     const char *socket;
     int64_t timeout_ms;
     int64_t wait_ms; /* -1: not asked for */
-    const char *folder, *config, *node;
+    const char *folder, *config, *node, *service;
+    const char *in;  /* trace: where the packet comes in */
+    int64_t limit;   /* 0: not given */
     bool color;      /* colour the state words */
     const char *mid; /* the dot between parts of a line, or "-" where it can't be shown */
 };
@@ -40,7 +42,12 @@ int verb_routes(const struct ctl *ctl, char **args);
 int verb_blocks(const struct ctl *ctl, char **args);
 int verb_peers(const struct ctl *ctl, char **args);
 int verb_services(const struct ctl *ctl, char **args);
+int verb_backends(const struct ctl *ctl, char **args);
+int verb_flows(const struct ctl *ctl, char **args);
+int verb_maps(const struct ctl *ctl, char **args);
+int verb_verify(const struct ctl *ctl, char **args);
 int verb_explain(const struct ctl *ctl, char **args);
+int verb_trace(const struct ctl *ctl, char **args);
 int verb_diff(const struct ctl *ctl, char **args);
 int verb_plan(const struct ctl *ctl, char **args);
 int verb_config_check(const struct ctl *ctl, char **args);

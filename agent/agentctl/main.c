@@ -71,15 +71,13 @@ static int run(int argc, char **argv)
         return r;
     options_settle(&ctl);
     if (ctl.help)
-        return verb_find(help_words, &used)->run(&ctl, NULL);
+        return verb_find(help_words, &used)->run(&ctl, argv + first);
 
     char **words = first < argc ? argv + first : default_words;
     int count = first < argc ? argc - first : 1;
     const struct verb *verb = verb_find(words, &used);
-    if (!verb) {
-        fprintf(stderr, "agentctl: unknown verb '%s' (see agentctl --help)\n", words[0]);
-        return EXIT_USAGE;
-    }
+    if (!verb)
+        return verb_unknown(words[0]);
     return verb_call(verb, &ctl, given, count - used, words + used);
 }
 

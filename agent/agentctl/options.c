@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The options of the command line: one table for parsing, --help and completion.
+ * The options of the command line: one table for parsing, help and completion. What a verb alone
+ * has, `agentctl help VERB` tells: the summary shall fit a screen.
  *
  * Options may stand before, between and after the words (GNU getopt permutes). An option that
  * belongs to some verbs only is accepted here for all; main.c refuses it for the others, once the
@@ -31,6 +32,9 @@ enum option_id {
     ID_NODE,
     ID_NO_WAIT,
     ID_BRIEF,
+    ID_IN,
+    ID_SERVICE,
+    ID_LIMIT,
     ID_COLUMNS = 'c',
     ID_FOLDER = 'f',
     ID_OUTPUT = 'o',
@@ -57,22 +61,24 @@ const struct option_row option_rows[] = {
     { ID_COLUMNS, "columns", "A,B", OPTION_COLUMNS, "these columns of a table, in this order",
       COMPLETES_COLUMNS },
     { ID_WATCH, "watch", NULL, OPTION_WATCH, "show it again when it changes, until interrupted" },
-    { ID_WAIT, "wait", "DURATION", OPTION_WAIT, "status: return when all seen so far is applied" },
-    { ID_BRIEF, "brief", NULL, OPTION_BRIEF, "status: one word" },
-    { ID_VERBOSE, "verbose", NULL, OPTION_VERBOSE, "status, explain: leave nothing out" },
-    { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "plan: the folder of manifests",
-      COMPLETES_FOLDER },
-    { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "plan, cleanup: settings from this file",
-      COMPLETES_FILE },
-    { ID_NODE, "node", "NAME", OPTION_NODE, "plan: for this node instead of this machine" },
-    { ID_NO_WAIT, "no-wait", NULL, OPTION_NO_WAIT, "drain: return at once" },
+    { ID_WAIT, "wait", "DURATION", OPTION_WAIT, "return when all seen so far is applied" },
+    { ID_BRIEF, "brief", NULL, OPTION_BRIEF, "one word" },
+    { ID_VERBOSE, "verbose", NULL, OPTION_VERBOSE, "leave nothing out" },
+    { ID_SERVICE, "service", "NS/NAME", OPTION_SERVICE, "of this Service only",
+      COMPLETES_SERVICE },
+    { ID_LIMIT, "limit", "N", OPTION_LIMIT, "at most so many, default 100" },
+    { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "the folder of manifests", COMPLETES_FOLDER },
+    { ID_IN, "in", "INTERFACE", OPTION_IN, "where it comes in; host: this node itself" },
+    { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "settings from this file", COMPLETES_FILE },
+    { ID_NODE, "node", "NAME", OPTION_NODE, "for this node instead of this machine" },
+    { ID_NO_WAIT, "no-wait", NULL, OPTION_NO_WAIT, "return at once" },
     { ID_NO_HEADER, "no-header", NULL, OPTION_COMMON, "tables without header and footer" },
     { ID_COLOR, "color", "WHEN", OPTION_COMMON, "auto, always or never", COMPLETES_WORD,
       color_words },
     { ID_SOCKET, "socket", "PATH", OPTION_COMMON, "default /run/fingerpost/agentd.sock",
       COMPLETES_FILE },
     { ID_TIMEOUT, "timeout", "DURATION", OPTION_COMMON, "for an answer, default 5s" },
-    { ID_HELP, "help", NULL, OPTION_COMMON, "this text" },
+    { ID_HELP, "help", NULL, OPTION_COMMON, "this text; behind a verb: about the verb" },
 };
 /* clang-format on */
 const size_t option_row_count = ARRAY_SIZE(option_rows);
@@ -111,6 +117,17 @@ static int parse_output(const char *string, struct ctl *ctl)
     return 0;
 }
 
+static int parse_limit(const char *string, int64_t *ret_limit)
+{
+    char *end = NULL;
+    long value = strtol(string, &end, 10);
+
+    if (end == string || *end || value < 1 || value > 1000000)
+        return usage_error("--limit wants a number from 1 to 1000000, not", string);
+    *ret_limit = value;
+    return 0;
+}
+
 static int option_set(struct ctl *ctl, int id, const char *argument)
 {
     switch ((enum option_id)id) {
@@ -139,8 +156,14 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
     case ID_NO_WAIT:
         ctl->no_wait = true;
         return 0;
+    case ID_IN:
+        ctl->in = argument;
+        return 0;
     case ID_SOCKET:
         ctl->socket = argument;
+        return 0;
+    case ID_SERVICE:
+        ctl->service = argument;
         return 0;
     case ID_FOLDER:
         ctl->folder = argument;
@@ -151,6 +174,8 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
     case ID_NODE:
         ctl->node = argument;
         return 0;
+    case ID_LIMIT:
+        return parse_limit(argument, &ctl->limit);
     case ID_TIMEOUT:
         return parse_duration(argument, &ctl->timeout_ms);
     case ID_WAIT:
@@ -206,7 +231,8 @@ const char *option_name(unsigned options)
         { OPTION_NODE, "--node" },       { OPTION_NO_WAIT, "--no-wait" },
         { OPTION_WATCH, "--watch" },     { OPTION_BRIEF, "--brief" },
         { OPTION_COLUMNS, "--columns" }, { OPTION_WIDE, "-o wide" },
-        { OPTION_NAMES, "-o name" },
+        { OPTION_NAMES, "-o name" },     { OPTION_SERVICE, "--service" },
+        { OPTION_LIMIT, "--limit" },     { OPTION_IN, "--in" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -228,15 +254,35 @@ void options_settle(struct ctl *ctl)
     ctl->mid = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "·" : "-";
 }
 
-void options_help(FILE *stream)
+/* The forms of output that the verb has; all of them in the summary. */
+static const char *help_of(const struct option_row *row, const struct verb *verb)
+{
+    const unsigned options = verb ? verb_options(verb) : OPTION_NAMES;
+
+    if (row->id != ID_OUTPUT || options & OPTION_NAMES)
+        return row->help;
+    return options & OPTION_WIDE ? "wide, or json" : "json";
+}
+
+static void print_option(FILE *stream, const struct option_row *row, const struct verb *verb)
 {
     char left[40];
 
-    for (size_t i = 0; i < option_row_count; i++) {
-        const struct option_row *row = &option_rows[i];
-        (void)snprintf(left, sizeof(left), "%c%c --%s%s%s", row->id < 256 ? '-' : ' ',
-                       row->id < 256 ? row->id : ' ', row->name, row->argument ? "=" : "",
-                       row->argument ? row->argument : "");
-        fprintf(stream, "  %-22s %s\n", left, row->help);
-    }
+    (void)snprintf(left, sizeof(left), "%c%c --%s%s%s", row->id < 256 ? '-' : ' ',
+                   row->id < 256 ? row->id : ' ', row->name, row->argument ? "=" : "",
+                   row->argument ? row->argument : "");
+    fprintf(stream, "  %-22s %s\n", left, help_of(row, verb));
+}
+
+void options_help(FILE *stream, const struct verb *verb)
+{
+    const unsigned usual = OPTION_COLUMNS | OPTION_WATCH;
+    const unsigned wanted = verb ? verb_options(verb) : usual;
+
+    for (size_t i = 0; i < option_row_count; i++)
+        if (option_rows[i].verbs & wanted & ~usual)
+            print_option(stream, &option_rows[i], verb);
+    for (size_t i = 0; i < option_row_count; i++)
+        if (option_rows[i].verbs == OPTION_COMMON || option_rows[i].verbs & wanted & usual)
+            print_option(stream, &option_rows[i], verb);
 }

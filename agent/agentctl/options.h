@@ -35,4 +35,5 @@ const char *option_name(unsigned options);
 /* Decides ctl->color and ctl->mid from options, environment and terminal. */
 void options_settle(struct ctl *ctl);
 
-void options_help(FILE *stream);
+/* The options of a verb, its own ones first; NULL: those that most verbs have. */
+void options_help(FILE *stream, const struct verb *verb);

@@ -142,6 +142,30 @@ static void add_name(struct table *table, const char *const *cells)
     table->failed = text_error(&name) < 0 || text_error(&table->names) < 0;
 }
 
+/* The escape sequence that colours a state word; NULL for none. */
+static const char *state_color(const char *word)
+{
+    static const struct {
+        const char *word, *sequence;
+    } colors[] = {
+        { "OK", "\033[32m" },          { "healthy", "\033[32m" },     { "announced", "\033[32m" },
+        { "WARN", "\033[33m" },        { "degraded", "\033[33m" },    { "starting", "\033[33m" },
+        { "withheld", "\033[33m" },    { "add", "\033[33m" },         { "replace", "\033[33m" },
+        { "delete", "\033[33m" },      { "FAIL", "\033[31m" },        { "failed", "\033[31m" },
+        { "blocked", "\033[31m" },     { "off", "\033[2m" },          { "foreign", "\033[2m" },
+        { "Established", "\033[32m" }, { "differs", "\033[33m" },     { "ready", "\033[32m" },
+        { "not ready", "\033[33m" },   { "terminating", "\033[33m" },
+
+        { "forward", "\033[32m" },     { "partly", "\033[33m" },      { "reject", "\033[33m" },
+        { "drop", "\033[31m" },        { "pass", "\033[2m" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(colors); i++)
+        if (strcmp(word, colors[i].word) == 0)
+            return colors[i].sequence;
+    return NULL;
+}
+
 static void add_line(struct table *table, const char *const *cells)
 {
     struct libscols_line *line = scols_table_new_line(table->cols, NULL);
@@ -201,25 +225,6 @@ int table_print(struct table *table, const char *footer, ...)
     return EXIT_OK;
 }
 
-const char *state_color(const char *word)
-{
-    static const struct {
-        const char *word, *sequence;
-    } colors[] = {
-        { "OK", "\033[32m" },          { "healthy", "\033[32m" },  { "announced", "\033[32m" },
-        { "WARN", "\033[33m" },        { "degraded", "\033[33m" }, { "starting", "\033[33m" },
-        { "withheld", "\033[33m" },    { "add", "\033[33m" },      { "replace", "\033[33m" },
-        { "delete", "\033[33m" },      { "FAIL", "\033[31m" },     { "failed", "\033[31m" },
-        { "blocked", "\033[31m" },     { "off", "\033[2m" },       { "foreign", "\033[2m" },
-        { "Established", "\033[32m" },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(colors); i++)
-        if (strcmp(word, colors[i].word) == 0)
-            return colors[i].sequence;
-    return NULL;
-}
-
 void add_state(struct text *out, const struct ctl *ctl, const char *word, int width)
 {
     const char *color = ctl->color ? state_color(word) : NULL;
@@ -242,12 +247,19 @@ void add_clean(struct text *out, const char *string)
     }
 }
 
-void add_count(struct text *out, int64_t count, const char *singular)
+void add_bytes(struct text *out, int64_t bytes)
 {
-    size_t length = strlen(singular);
-    const char *plural = length > 0 && strchr("sx", singular[length - 1]) ? "es" : "s";
+    static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
 
-    text_addf(out, "%" PRId64 " %s%s", count, singular, count == 1 ? "" : plural);
+    if (bytes < 1024) {
+        text_add_count(out, bytes, "byte");
+        return;
+    }
+    for (; value >= 1024 && unit + 1 < ARRAY_SIZE(units); unit++)
+        value /= 1024;
+    text_addf(out, "%.1f %s", value, units[unit]);
 }
 
 void add_fault(struct text *out, const struct doc *fault, const char *indent)

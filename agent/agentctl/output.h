@@ -37,16 +37,14 @@ void table_row(struct table *table, const char *const *cells);
 /* Prints it with a footer below (printf), frees it, and returns an exit status. */
 int table_print(struct table *table, const char *footer, ...) PRINTF_LIKE(2, 3);
 
-/* The escape sequence that colours a state word; NULL for none. */
-const char *state_color(const char *word);
 /* The word, coloured if wanted, padded to `width`. */
 void add_state(struct text *out, const struct ctl *ctl, const char *word, int width);
 
 /* Text of others' making: control characters can't reach the terminal. */
 void add_clean(struct text *out, const char *string);
 
-/* "1 fault", "2 faults", "3 addresses". */
-void add_count(struct text *out, int64_t count, const char *singular);
+/* "850 bytes", "1.2 MiB". */
+void add_bytes(struct text *out, int64_t bytes);
 
 /* An item of a FaultList in two lines: what is wrong and for how long, and what to do. */
 void add_fault(struct text *out, const struct doc *fault, const char *indent);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * "services:" of `agentctl plan`: a line for each frontend.
+ * "services:" of `agentctl plan`, and NAT in `agentctl explain`: a line for each frontend.
  *
  *   10.0.0.1:80/TCP default/web:http loadBalancer, outside: drop, no local endpoints;
  *       pod, node -> 10.224.1.3:8080, masqueraded from node
@@ -10,6 +10,7 @@
  */
 #include "agentctl/plan_nat.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "agentctl/answer.h"
@@ -55,18 +56,24 @@ static int count_chosen(const bool *chosen)
     return count;
 }
 
-static void add_list(struct text *out, const struct doc *list)
+static void add_list(struct text *out, const struct doc *list, size_t limit)
 {
     const char *comma = "";
+    size_t count = 0;
+
     doc_each(item, list) {
-        text_addf(out, "%s%s", comma, item->text);
-        comma = ", ";
+        if (count++ < limit) {
+            text_addf(out, "%s%s", comma, item->text);
+            comma = ", ";
+        }
     }
+    if (count > limit)
+        text_addf(out, " and %zu more", count - limit);
 }
 
 /* What happens to the members of one group. */
 static void add_outcome(struct text *out, const struct doc *outcome, const bool *members,
-                        const bool *masqueraded)
+                        const bool *masqueraded, size_t limit)
 {
     if (count_chosen(members) < SOURCES) {
         add_names(out, members);
@@ -74,7 +81,7 @@ static void add_outcome(struct text *out, const struct doc *outcome, const bool 
     }
     if (field_is(outcome, "verdict", "forward")) {
         text_add(out, "-> ");
-        add_list(out, doc_get(outcome, "endpoints"));
+        add_list(out, doc_get(outcome, "endpoints"), limit);
     } else {
         text_addf(out, "%s, %s", field(outcome, "verdict"),
                   field_is(outcome, "reason", "no-endpoints") ? "no endpoints"
@@ -89,7 +96,7 @@ static void add_outcome(struct text *out, const struct doc *outcome, const bool 
     }
 }
 
-static void add_outcomes(struct text *out, const struct doc *from)
+static void add_outcomes(struct text *out, const struct doc *from, size_t limit)
 {
     const struct doc *outcomes[SOURCES];
     bool told[SOURCES] = { 0 };
@@ -107,17 +114,18 @@ static void add_outcomes(struct text *out, const struct doc *from)
             told[j] |= members[j];
         }
         text_add(out, separator);
-        add_outcome(out, outcomes[i], members, masqueraded);
+        add_outcome(out, outcomes[i], members, masqueraded, limit);
         separator = "; ";
     }
 }
 
-static void add_frontend(struct text *out, const struct doc *service, const struct doc *frontend)
+void add_frontend(struct text *out, const struct doc *service, const struct doc *frontend,
+                  size_t limit)
 {
     const char *address = field(frontend, "address");
     const struct doc *ranges = doc_get(frontend, "sourceRanges");
 
-    text_addf(out, strchr(address, ':') ? "  [%s]:%s/%s " : "  %s:%s/%s ", address,
+    text_addf(out, strchr(address, ':') ? "[%s]:%s/%s " : "%s:%s/%s ", address,
               field(frontend, "port"), field(frontend, "protocol"));
     add_clean(out, field(service, "namespace"));
     text_add_char(out, '/');
@@ -129,12 +137,12 @@ static void add_frontend(struct text *out, const struct doc *service, const stru
     text_addf(out, " %s", field(frontend, "kind"));
     if (ranges) {
         text_add(out, " for ");
-        add_list(out, ranges);
+        add_list(out, ranges, limit);
     }
     if (doc_get(service, "affinitySeconds"))
         text_addf(out, " with affinity %s s", field(service, "affinitySeconds"));
     text_add_char(out, ':');
-    add_outcomes(out, doc_get(frontend, "from"));
+    add_outcomes(out, doc_get(frontend, "from"), limit);
     text_add_char(out, '\n');
 }
 
@@ -157,8 +165,10 @@ void add_services(struct text *out, const struct doc *nat)
         return;
     text_add(out, "services:\n");
     doc_each(service, nat) {
-        doc_each(frontend, doc_get(service, "frontends"))
-            add_frontend(out, service, frontend);
+        doc_each(frontend, doc_get(service, "frontends")) {
+            text_add(out, "  ");
+            add_frontend(out, service, frontend, SIZE_MAX);
+        }
         add_health(out, service);
     }
 }

@@ -10,3 +10,7 @@ extern const struct column service_columns[];
 extern const struct column peer_columns[];
 extern const struct column block_columns[];
 extern const struct column setting_columns[];
+extern const struct column backend_columns[];
+extern const struct column flow_columns[];
+extern const struct column map_columns[];
+extern const struct column difference_columns[];

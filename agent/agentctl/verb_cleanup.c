@@ -3,7 +3,8 @@
  * `agentctl cleanup`: leaves nothing of ours behind, with agentd stopped or crashed.
  *
  * The state folder's lock tells whether an agent runs: cleaning up behind its back would only be
- * repaired at once. What is removed is told from everything else by protocol numbers alone.
+ * repaired at once. What is removed is told from everything else by protocol numbers, and of
+ * service NAT by its pins, names and aliases.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,19 +34,41 @@ static void forget_standing(const struct config *config)
         fprintf(stderr, "agentctl: %s: %s\n", path, strerror(errno));
 }
 
+static void report_words(const struct cleanup_counts *counts)
+{
+    AUTOTEXT struct text out = { 0 };
+
+    text_add_count(&out, counts->routes, "route");
+    text_add(&out, " and ");
+    text_add_count(&out, counts->rules, "rule");
+    text_add(&out, " removed\n");
+    if (counts->programs || counts->pins || counts->svc0) {
+        text_add(&out, "service NAT: ");
+        text_add_count(&out, counts->programs, "program");
+        text_add(&out, " and ");
+        text_add_count(&out, counts->pins, "pin");
+        text_addf(&out, " removed%s\n", counts->svc0 ? ", and svc0" : "");
+    }
+    printf("%s", text_str(&out));
+}
+
 static void report(const struct ctl *ctl, const struct cleanup_counts *counts)
 {
-    if (!ctl->json) {
-        printf("%u routes and %u rules removed\n", counts->routes, counts->rules);
-        return;
-    }
     AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };
+
+    if (!ctl->json) {
+        report_words(counts);
+        return;
+    }
     json_begin_object(&json, NULL);
     json_string(&json, "apiVersion", "v1");
     json_string(&json, "kind", "Cleanup");
     json_int(&json, "routes", counts->routes);
     json_int(&json, "rules", counts->rules);
+    json_int(&json, "programs", counts->programs);
+    json_int(&json, "pins", counts->pins);
+    json_bool(&json, "svc0", counts->svc0);
     json_end_object(&json);
     printf("%s\n", text_str(&out));
 }
@@ -68,10 +91,11 @@ static int clean(const struct ctl *ctl, const struct config *config)
     AUTOFAULTS struct faults faults = { 0 };
     struct cleanup_counts counts = { 0 };
     int r = cleanup_kernel(config->routes.table, CLEANUP_ALL, &counts, &faults);
+    int nat = cleanup_nat(config->paths.bpf, &counts, &faults);
     print_faults(&faults);
     if (r < 0 && r != -EIO)
         fprintf(stderr, "agentctl: cannot read the kernel's tables: %s\n", strerror(-r));
-    if (r < 0)
+    if (r < 0 || nat < 0)
         return EXIT_FAILED;
     forget_standing(config);
     report(ctl, &counts);

@@ -60,7 +60,7 @@ static void write_lines(struct text *out, const char *path, const struct faults 
         }
     }
     if (errors->list.count > 0) {
-        add_count(out, (int64_t)errors->list.count, "error");
+        text_add_count(out, (int64_t)errors->list.count, "error");
         text_add(out, ".\n");
     } else {
         add_clean(out, path);
@@ -159,7 +159,7 @@ static int print_settings(const struct ctl *ctl, const char *path, const struct 
         table_row(table, cells);
         set += setting->line > 0;
     }
-    add_count(&total, (int64_t)settings->list.count, "setting");
+    text_add_count(&total, (int64_t)settings->list.count, "setting");
     return table_print(table, "%s, %" PRId64 " from the file.\n", text_str(&total), set);
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `agentctl diff`: wanted against installed. The exit status tells whether they differ; foreign
- * routes are listed last and are no difference. What stays in a diff is what the agent can't do
- * alone, so a line below the table says what to do about it.
+ * `agentctl diff`: wanted against installed, in the kernel's tables and in NAT's maps. The exit
+ * status tells whether they differ; foreign routes are listed last and are no difference. What
+ * stays in a diff is what the agent can't do alone, so a line below the table says what to do about
+ * it.
  */
-#include <stdlib.h>
-
 #include "agentctl/answer.h"
 #include "agentctl/tables.h"
 
@@ -39,16 +38,19 @@ static unsigned add_rows(struct table *table, const struct doc *items, const cha
     return count;
 }
 
-static int print_document(const struct ctl *ctl)
+/* What NAT's live maps and hooks lack or have too much. Returns the number. */
+static unsigned add_nat_rows(struct table *table, const struct doc *items)
 {
-    AUTOANSWER struct answer answer = { 0 };
-    char differences[24];
+    unsigned count = 0;
 
-    int r = answer_fetch(ctl, "/v1/diff", &answer);
-    if (r != EXIT_OK)
-        return r;
-    (void)answer_word(&answer, "differences", differences, sizeof(differences));
-    return print_body(answer.body, atoll(differences) > 0 ? EXIT_DIFFERS : EXIT_OK);
+    doc_each(item, items) {
+        const char *const cells[] = { "nat", "differs", field(item, "service"),
+                                      field(item, "difference") };
+        _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(diff_columns), "a cell per column");
+        table_row(table, cells);
+        count++;
+    }
+    return count;
 }
 
 int verb_diff(const struct ctl *ctl, char **args)
@@ -58,7 +60,7 @@ int verb_diff(const struct ctl *ctl, char **args)
 
     (void)args;
     if (ctl->json)
-        return print_document(ctl);
+        return answer_print_compared(ctl, "/v1/diff");
     int r = answer_get(ctl, "/v1/diff", &answer);
     if (r != EXIT_OK)
         return r;
@@ -67,8 +69,9 @@ int verb_diff(const struct ctl *ctl, char **args)
     struct table *table = table_new(ctl, diff_columns);
     unsigned blocked = add_rows(table, items, "blocked");
     unsigned others = add_rows(table, items, NULL);
+    others += add_nat_rows(table, doc_get(answer.root, "nat"));
     (void)add_rows(table, items, "foreign");
-    add_count(&total, differences, "difference");
+    text_add_count(&total, differences, "difference");
     r = table_print(
         table, "%s, %s foreign.\n%s%s", text_str(&total), field(answer.root, "foreign"),
         blocked > 0 ? "-> blocked: remove the foreign route; the agent never will\n" : "",

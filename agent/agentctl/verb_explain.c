@@ -5,7 +5,8 @@
  * plan to the kernel and to BIRD's peers. EXIT_UNKNOWN if nobody names it.
  *
  * A prefix is taken as well, as `agentctl routes` prints them: it must be exactly that of the
- * route which the agent explains for its first address.
+ * route which the agent explains for its first address. With a port and a protocol behind the
+ * address, of NAT's frontends only those are told.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,11 @@
 
 #include "agentctl/answer.h"
 #include "agentctl/output.h"
+#include "agentctl/plan_nat.h"
+#include "agentctl/status_nat.h"
 #include "base/ip.h"
+#include "base/protocol.h"
+#include "plan/route_table.h"
 
 enum { ENDPOINTS_SHOWN = 8 }; /* of a service, without -v */
 
@@ -54,17 +59,20 @@ static const char *remedy_of(const char *reason)
 static void add_verdict(struct text *out, const struct ctl *ctl, const struct doc *answer)
 {
     const struct doc *route = doc_get(answer, "route");
+    const bool none = field_is(answer, "state", "none"); /* nobody asks for it to be */
     const char *remedy = remedy_of(field(answer, "reason"));
     const bool announced = field_is(answer, "state", "announced");
     const bool differs = announced != field_true(route, "installed");
     char held[CLOCK_STRLEN];
 
     text_addf(out, "%s is %s", field(answer, "address"), differs ? "to be " : "");
-    add_state(out, ctl, field(answer, "state"), 0);
+    add_state(out, ctl, none ? "not announced" : field(answer, "state"), 0);
     if (!field_is(answer, "reasonText", field(answer, "state"))) {
         text_add(out, ": ");
         add_clean(out, field(answer, "reasonText"));
     }
+    if (announced && field_int(route, "protocol") == ROUTE_PROTOCOL_DRAINING)
+        text_add(out, " as draining: peers are asked to prefer other nodes");
     if (field_int(route, "heldForMs") > 0)
         text_addf(out, " (%s left)", clock_ago(field_int(route, "heldForMs"), held));
     text_add_char(out, '\n');
@@ -73,6 +81,16 @@ static void add_verdict(struct text *out, const struct ctl *ctl, const struct do
                   announced ? "not in" : "still in");
     if (remedy && !announced)
         text_addf(out, "  -> %s\n", remedy);
+}
+
+/* Objects that nobody has confirmed since the start. */
+static void add_copy_warning(struct text *out, const struct doc *answer)
+{
+    if (!doc_get(answer, "copyAsOf"))
+        return;
+    text_add(out, "  -> the API has not been read since the start: so it was");
+    add_age(out, answer, "copyAsOf", " ");
+    text_add_char(out, '\n');
 }
 
 /* Peers that are meant to get an announced address and do not: null is not known. */
@@ -101,6 +119,8 @@ static void add_block(struct text *out, const struct doc *block)
 
 static void add_route(struct text *out, const struct doc *route)
 {
+    if (!route)
+        return;
     text_addf(out, "  route     %s ", field(route, "prefix"));
     if (field_is(route, "state", "announced"))
         text_addf(out, "wanted in table %s, protocol %s; ", field(route, "table"),
@@ -155,7 +175,7 @@ static void add_summary(struct text *out, const struct doc *endpoints)
         ready += field_true(endpoint, "ready");
         here += field_true(endpoint, "ready") && field_true(endpoint, "local");
     }
-    add_count(out, endpoints ? endpoints->count : 0, "endpoint");
+    text_add_count(out, endpoints ? endpoints->count : 0, "endpoint");
     if (endpoints && endpoints->count > 0)
         text_addf(out, ", %u ready", ready);
     if (ready > 0)
@@ -171,18 +191,14 @@ static void add_service(struct text *out, const struct ctl *ctl, const struct do
     text_add_char(out, '/');
     add_clean(out, field(service, "name"));
     text_addf(out, " (%s", field(service, "origin"));
-    if (doc_get(service, "file") && *field(service, "file")) {
-        text_add(out, ", ");
-        add_clean(out, field(service, "file"));
-        text_addf(out, ":%s", field(service, "line"));
-    }
+    add_source(out, ", ", service);
     text_add_char(out, ')');
     if (!field_is(service, "reason", verdict)) {
         text_add(out, ": ");
         add_clean(out, field(service, "reasonText"));
     }
     text_addf(out, "\n            %s of ", field(service, "forwarding"));
-    add_count(out, field_int(service, "ports"), "port");
+    text_add_count(out, field_int(service, "ports"), "port");
     text_add(out, " with endpoints; ");
     add_summary(out, doc_get(service, "endpoints"));
     text_add_char(out, '\n');
@@ -203,15 +219,46 @@ static void add_kernel(struct text *out, const struct doc *kernel)
     }
 }
 
-/* Reads an address, or a prefix by its first address. Returns an exit status. */
-static int parse_target(const char *word, struct prefix *ret)
+struct target {
+    struct prefix prefix;
+    uint16_t port;        /* 0: not given */
+    const char *protocol; /* NULL: not given */
+};
+
+/* An address with a port, and perhaps a protocol behind it. */
+static bool parse_socket(const char *word, struct target *target)
+{
+    const char *slash = strrchr(word, '/');
+    enum protocol protocol;
+    char place[80];
+    struct ip ip;
+
+    if (slash && protocol_parse(slash + 1, &protocol) < 0)
+        return false;
+    const int length = slash ? (int)(slash - word) : (int)strlen(word);
+    if ((size_t)length >= sizeof(place))
+        return false;
+    (void)snprintf(place, sizeof(place), "%.*s", length, word);
+    if (ip_port_parse(place, &ip, &target->port) < 0 || target->port == 0)
+        return false;
+    target->prefix = ip_host_prefix(&ip);
+    target->protocol = slash ? protocol_name(protocol) : NULL;
+    return true;
+}
+
+/* Reads an address, a prefix by its first address, or an address with a port. */
+static int parse_target(const char *word, struct target *ret)
 {
     struct ip address;
 
+    *ret = (struct target){ 0 };
     if (ip_parse(word, &address) == 0)
-        *ret = ip_host_prefix(&address);
-    else if (prefix_parse(word, ret) != 0) {
-        fprintf(stderr, "agentctl: not an IPv4 or IPv6 address: '%s'\n", word);
+        ret->prefix = ip_host_prefix(&address);
+    else if (prefix_parse(word, &ret->prefix) != 0 && !parse_socket(word, ret)) {
+        fprintf(stderr,
+                "agentctl: not an address, a prefix, ADDRESS:PORT or ADDRESS:PORT/PROTOCOL: "
+                "'%s'\n",
+                word);
         return EXIT_USAGE;
     }
     return EXIT_OK;
@@ -230,6 +277,47 @@ static int check_prefix(const struct prefix *target, const struct answer *answer
     return EXIT_UNKNOWN;
 }
 
+static void add_proof(struct text *out, const struct doc *answer, const struct target *target)
+{
+    const struct doc *nat = doc_get(answer, "nat"), *proof = doc_get(nat, "proof");
+    const struct doc *frontends = doc_get(nat, "frontends");
+
+    text_add(out, "  nat       ");
+    if (!proof && field_is(answer, "reason", "node-port")) {
+        text_add(out, "node ports are served, not proved\n");
+    } else if (!proof && target->port == 0 && (!frontends || frontends->count == 0)) {
+        text_add(out, "serves no port of it\n");
+    } else if (!proof) {
+        text_add(out, "not proved yet\n");
+    } else if (field_true(proof, "asPlanned")) {
+        text_addf(out, "proved: packets through the live maps are answered as planned%s\n",
+                  field_true(proof, "served") ? "" : ", none is forwarded");
+    } else {
+        text_add(out, "not proved: ");
+        add_clean(out, field(proof, "why"));
+        text_add_char(out, '\n');
+    }
+}
+
+/* What NAT does with packets to the address; nothing where NAT is off. */
+static void add_nat(struct text *out, const struct ctl *ctl, const struct doc *answer,
+                    const struct target *target)
+{
+    const struct doc *nat = doc_get(answer, "nat"), *others = doc_get(nat, "otherPorts");
+
+    if (!nat)
+        return;
+    add_proof(out, answer, target);
+    doc_each(frontend, doc_get(nat, "frontends")) {
+        text_add(out, "            ");
+        add_frontend(out, frontend, frontend, ctl->verbose ? SIZE_MAX : ENDPOINTS_SHOWN);
+    }
+    text_addf(out, "            other ports: %s, ", field(others, "verdict"));
+    add_clean(out, field(others, "reasonText"));
+    text_add_char(out, '\n');
+    add_refusals(out, doc_get(nat, "refusals"), "            ");
+}
+
 static void add_peer(struct text *out, const struct doc *peer)
 {
     text_add(out, "  peer      ");
@@ -244,23 +332,29 @@ int verb_explain(const struct ctl *ctl, char **args)
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text out = { 0 }, path = { 0 };
     char buffer[IP_STRLEN];
-    struct prefix target;
+    struct target target;
 
     int r = parse_target(args[0], &target);
     if (r != EXIT_OK)
         return r;
-    text_addf(&path, "/v1/explain?address=%s", ip_str(&target.ip, buffer));
+    text_addf(&path, "/v1/explain?address=%s", ip_str(&target.prefix.ip, buffer));
+    if (target.port)
+        text_addf(&path, "&port=%u", target.port);
+    if (target.protocol)
+        text_addf(&path, "&protocol=%s", target.protocol);
     r = answer_get(ctl, text_str(&path), &answer);
     if (r == EXIT_OK)
-        r = check_prefix(&target, &answer);
+        r = check_prefix(&target.prefix, &answer);
     if (r != EXIT_OK)
         return r;
     if (ctl->json)
         return print_body(answer.body, EXIT_OK);
     add_verdict(&out, ctl, answer.root);
     add_peers_verdict(&out, answer.root);
+    add_copy_warning(&out, answer.root);
     doc_each(service, doc_get(answer.root, "services"))
         add_service(&out, ctl, service, field(answer.root, "reason"));
+    add_nat(&out, ctl, answer.root, &target);
     add_block(&out, doc_get(answer.root, "block"));
     add_route(&out, doc_get(answer.root, "route"));
     add_kernel(&out, doc_get(answer.root, "kernel"));

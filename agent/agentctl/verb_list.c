@@ -39,6 +39,11 @@ const struct column service_columns[] = {
     { "ADDRESSES", COLUMN_TRUNCATE },
     { "ANNOUNCED", COLUMN_RIGHT },
     { "PORTS", COLUMN_TRUNCATE },
+    { "VERDICT", COLUMN_STATE },
+    { "FLOWS", COLUMN_RIGHT },
+    { "REFUSED", COLUMN_RIGHT },
+    { "PACKETS", COLUMN_RIGHT | COLUMN_WIDE },
+    { "BYTES", COLUMN_RIGHT | COLUMN_WIDE },
     { "NODE PORTS", COLUMN_TRUNCATE | COLUMN_WIDE },
     { "EXTERNAL", COLUMN_WIDE },
     { "INTERNAL", COLUMN_WIDE },
@@ -63,18 +68,6 @@ const struct column peer_columns[] = {
 static const char *yes_no(bool value)
 {
     return value ? "yes" : "no";
-}
-
-/* The answer's items, or NULL with the exit status if there is no table to print. */
-static const struct doc *list_items(const struct ctl *ctl, const char *path, struct answer *answer,
-                                    int *ret_status)
-{
-    int r = ctl->json ? answer_print(ctl, path) : answer_get(ctl, path, answer);
-
-    if (r == EXIT_OK && !ctl->json)
-        return doc_get(answer->root, "items");
-    *ret_status = r;
-    return NULL;
 }
 
 static void add_comma(struct text *out)
@@ -120,10 +113,10 @@ int verb_routes(const struct ctl *ctl, char **args)
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text total = { 0 };
     int64_t announced = 0;
-    int status = EXIT_FAILED;
+    int status;
 
     (void)args;
-    const struct doc *items = list_items(ctl, "/v1/routes", &answer, &status);
+    const struct doc *items = answer_items(ctl, "/v1/routes", &answer, &status);
     if (!items)
         return status;
     struct table *table = table_new(ctl, route_columns);
@@ -131,7 +124,7 @@ int verb_routes(const struct ctl *ctl, char **args)
         route_row(table, item);
         announced += field_is(item, "state", "announced");
     }
-    add_count(&total, items->count, "route");
+    text_add_count(&total, items->count, "route");
     return table_print(table, "%s, %" PRId64 " announced.\n", text_str(&total), announced);
 }
 
@@ -139,10 +132,10 @@ int verb_blocks(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text total = { 0 };
-    int status = EXIT_FAILED;
+    int status;
 
     (void)args;
-    const struct doc *items = list_items(ctl, "/v1/blocks", &answer, &status);
+    const struct doc *items = answer_items(ctl, "/v1/blocks", &answer, &status);
     if (!items)
         return status;
     struct table *table = table_new(ctl, block_columns);
@@ -155,20 +148,27 @@ int verb_blocks(const struct ctl *ctl, char **args)
         _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(block_columns), "a cell per column");
         table_row(table, cells);
     }
-    add_count(&total, items->count, "block");
+    text_add_count(&total, items->count, "block");
     return table_print(table, "%s.\n", text_str(&total));
 }
 
-static void add_place(struct text *out, const struct doc *item)
+/* What NAT does with new flows to its ports, in one word. */
+static const char *service_verdict(const struct doc *ports)
 {
-    if (doc_get(item, "file") && *field(item, "file"))
-        text_addf(out, "%s:%s", field(item, "file"), field(item, "line"));
+    const char *word = ports && ports->first ? field(ports->first, "verdict") : "-";
+
+    doc_each(port, ports) {
+        if (!field_is(port, "verdict", word))
+            return "partly";
+    }
+    return word;
 }
 
 static void service_row(struct table *table, const struct doc *item)
 {
     AUTOTEXT struct text addresses = { 0 }, ports = { 0 }, announced = { 0 };
     AUTOTEXT struct text node_ports = { 0 }, place = { 0 };
+    const struct doc *traffic = doc_get(item, "traffic");
     const struct doc *list = doc_get(item, "addresses");
     unsigned count = 0;
 
@@ -186,7 +186,7 @@ static void service_row(struct table *table, const struct doc *item)
         text_add(&node_ports, field(port, "nodePort"));
     }
     text_addf(&announced, "%u/%u", count, list ? list->count : 0);
-    add_place(&place, item);
+    add_source(&place, "", item);
     const char *const cells[] = {
         field(item, "namespace"),
         field(item, "name"),
@@ -194,6 +194,11 @@ static void service_row(struct table *table, const struct doc *item)
         text_str(&addresses),
         text_str(&announced),
         text_str(&ports),
+        service_verdict(doc_get(item, "ports")),
+        field(traffic, "flows"),
+        field(traffic, "refused"),
+        field(traffic, "packets"),
+        field(traffic, "bytes"),
         text_str(&node_ports),
         field(item, "externalTrafficPolicy"),
         field(item, "internalTrafficPolicy"),
@@ -207,16 +212,16 @@ int verb_services(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text total = { 0 };
-    int status = EXIT_FAILED;
+    int status;
 
     (void)args;
-    const struct doc *items = list_items(ctl, "/v1/services", &answer, &status);
+    const struct doc *items = answer_items(ctl, "/v1/services", &answer, &status);
     if (!items)
         return status;
     struct table *table = table_new(ctl, service_columns);
     doc_each(item, items)
         service_row(table, item);
-    add_count(&total, items->count, "service");
+    text_add_count(&total, items->count, "service");
     return table_print(table, "%s.\n", text_str(&total));
 }
 
@@ -234,15 +239,28 @@ static void peer_row(struct table *table, const struct doc *item)
     table_row(table, cells);
 }
 
+/* Why there are none, where that is not BIRD's configuration. */
+static void add_peers_hint(struct text *out, const struct doc *answer)
+{
+    if (doc_get(answer, "enabled") && !field_true(answer, "enabled")) {
+        text_add(out, "-> BIRD is not asked: bird.socket is not set in agentd.yaml\n");
+    } else if (doc_get(answer, "reachable") && !field_true(answer, "reachable")) {
+        text_add(out, "-> ");
+        add_clean(out,
+                  doc_get(answer, "error") ? field(answer, "error") : "BIRD has not answered yet");
+        text_add_char(out, '\n');
+    }
+}
+
 int verb_peers(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
-    AUTOTEXT struct text total = { 0 };
+    AUTOTEXT struct text total = { 0 }, hint = { 0 };
     unsigned established = 0;
-    int status = EXIT_FAILED;
+    int status;
 
     (void)args;
-    const struct doc *items = list_items(ctl, "/v1/peers", &answer, &status);
+    const struct doc *items = answer_items(ctl, "/v1/peers", &answer, &status);
     if (!items)
         return status;
     struct table *table = table_new(ctl, peer_columns);
@@ -250,6 +268,8 @@ int verb_peers(const struct ctl *ctl, char **args)
         peer_row(table, item);
         established += field_is(item, "state", "Established");
     }
-    add_count(&total, items->count, "peer");
-    return table_print(table, "%s, %u established.\n", text_str(&total), established);
+    text_add_count(&total, items->count, "peer");
+    add_peers_hint(&hint, answer.root);
+    return table_print(table, "%s, %u established.\n%s", text_str(&total), established,
+                       text_str(&hint));
 }

@@ -4,7 +4,8 @@
  *
  * It is the daemon's own reader, store and planner, fed once. What only a running node knows is
  * left empty: no hold-down, no proofs of NAT (an address is announced on endpoints alone), no
- * addresses of interfaces. For people it prints from its own Plan document, so that both show the
+ * addresses of interfaces. With services.enabled a svc0 is taken for granted, and the Node object's
+ * address as its source. For people it prints from its own Plan document, so that both show the
  * same. Faults go to standard error and make the exit status EXIT_DIFFERS; the plan is printed
  * all the same, as the agent would act on what is good. What NAT would do is shown whether or not
  * services.enabled is set, but only then are its own faults ones of this node.
@@ -18,6 +19,7 @@
 #include "agentctl/output.h"
 #include "agentctl/plan_nat.h"
 #include "api/view.h"
+#include "plan/nat_hooks.h"
 #include "source/manifest.h"
 
 static void print_faults(const struct faults *faults)
@@ -48,6 +50,27 @@ static int settings(const struct ctl *ctl, struct config **ret_config, struct fa
     return r;
 }
 
+/* The interface by whose name routes to svc0 are printed. */
+static int make_up_svc0(struct sorted *links)
+{
+    const struct link svc0 = { .ifindex = 1, .name = SVC0_NAME };
+    *links = (struct sorted)SORTED(struct link, link_cmp);
+    return sorted_put(links, &svc0);
+}
+
+static int plan_objects(const struct config *config, const struct store *store,
+                        struct route_plan *plan, struct sorted *nat, struct faults *faults)
+{
+    AUTOFAULTS struct faults unused = { 0 };
+    const struct default_sources no_defaults = { 0 };
+    struct route_facts facts = { .store = store, .config = config };
+    const struct nat_way way = plan_nat_way(&facts, 1, &no_defaults);
+    if (config->services.enabled)
+        facts.nat_way = &way;
+    int r = plan_routes(&facts, plan, faults);
+    return r < 0 ? r : plan_nat(&facts, nat, config->services.enabled ? faults : &unused);
+}
+
 /* The Plan document of the folder as a string that the caller frees. */
 static int plan_folder(const struct ctl *ctl, const struct config *config, struct faults *faults,
                        char **ret_document)
@@ -55,26 +78,24 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
     CLEANUP(store_freep) struct store *store = store_new();
     CLEANUP(route_plan_done) struct route_plan plan;
     CLEANUP(nat_rows_done) struct sorted nat = { 0 };
-    AUTOFAULTS struct faults unused = { 0 };
+    CLEANUP(sorted_done) struct sorted links = { 0 };
     AUTOTEXT struct text out = { 0 };
 
     route_plan_init(&plan);
-    if (!store)
+    if (!store || make_up_svc0(&links) < 0)
         return -ENOMEM;
     int r = manifest_load(ctl->folder, config->source.max_file_bytes, store, faults);
     if (r < 0)
         return r;
     store_conflicts(store, faults);
-    const struct route_facts facts = { .store = store, .config = config };
-    r = plan_routes(&facts, &plan, faults);
-    if (r == 0)
-        r = plan_nat(&facts, &nat, config->services.enabled ? faults : &unused);
+    r = plan_objects(config, store, &plan, &nat, faults);
     if (r < 0)
         return r;
     const struct api_state state = {
         .config = config,
         .store = store,
         .plan = &plan,
+        .links = &links,
         .nat = &nat,
     };
     view_plan(&state, faults, &out);

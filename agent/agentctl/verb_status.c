@@ -14,6 +14,8 @@
 
 #include "agentctl/answer.h"
 #include "agentctl/output.h"
+#include "agentctl/status_nat.h"
+#include "agentctl/status_source.h"
 #include "agentctl/wait.h"
 
 enum { FAULTS_SHOWN = 3 }; /* of a subsystem, without -v: one screen is the promise */
@@ -30,44 +32,10 @@ static size_t fault_count(const struct doc *status, const char *subsystem)
     return count;
 }
 
-static void add_age(struct text *out, const struct doc *map, const char *key, const char *before)
-{
-    char buffer[CLOCK_STRLEN];
-    const char *ago = field_ago(map, key, buffer);
-
-    if (ago)
-        text_addf(out, "%s%s ago", before, ago);
-}
-
 /*
  * Each describes its subsystem in words and returns the state word, or NULL for no line. That a
  * fault holds is added by the caller: it turns OK into WARN.
  */
-static const char *describe_manifests(const struct doc *status, struct text *out)
-{
-    const struct doc *source = NULL;
-    int64_t objects = 0;
-
-    doc_each(it, doc_get(status, "sources")) {
-        if (field_is(it, "name", "manifests"))
-            source = it;
-    }
-    if (!source)
-        return NULL;
-    doc_each(kind, doc_get(source, "objects"))
-        objects += field_int(doc_get(source, "objects"), kind->key);
-    text_add(out, field_true(source, "synced") ? "synced, " : "not read yet, ");
-    add_count(out, objects, "object");
-    text_add(out, " in ");
-    add_count(out, field_int(source, "files"), "file");
-    if (field_int(source, "brokenFiles") > 0)
-        text_addf(out, ", %" PRId64 " broken", field_int(source, "brokenFiles"));
-    add_age(out, source, "lastEventAt", ", last event ");
-    if (field_true(source, "synced"))
-        return "OK";
-    return field_is(status, "health", "failed") ? "FAIL" : "WARN";
-}
-
 static const char *describe_routes(const struct doc *status, struct text *out)
 {
     const struct doc *routes = doc_get(status, "routes");
@@ -78,12 +46,12 @@ static const char *describe_routes(const struct doc *status, struct text *out)
         return "WARN";
     }
     text_addf(out, "%" PRId64 " wanted, %" PRId64 " installed; ", wanted, installed);
-    add_count(out, field_int(routes, "announced"), "address");
+    text_add_count(out, field_int(routes, "announced"), "address");
     text_addf(out, " announced, %" PRId64 " withheld", field_int(routes, "withheld"));
     if (field_int(routes, "held") > 0)
         text_addf(out, " (%" PRId64 " held down)", field_int(routes, "held"));
     text_add(out, ", ");
-    add_count(out, field_int(routes, "blocks"), "block");
+    text_add_count(out, field_int(routes, "blocks"), "block");
     if (field_int(routes, "foreign") > 0)
         text_addf(out, "; %" PRId64 " foreign", field_int(routes, "foreign"));
     if (wanted > 0 && field_int(routes, "refused") >= wanted)
@@ -96,19 +64,6 @@ static bool routes_differ(const struct doc *status)
     const struct doc *routes = doc_get(status, "routes");
     return field_true(routes, "complete") &&
            field_int(routes, "wanted") != field_int(routes, "installed");
-}
-
-static const char *describe_services(const struct doc *status, struct text *out)
-{
-    const struct doc *services = doc_get(status, "services");
-
-    if (!field_true(services, "enabled")) {
-        if (fault_count(status, "services") > 0)
-            text_add(out, "NAT is off");
-        return "off";
-    }
-    add_count(out, field_int(services, "count"), "service");
-    return "OK";
 }
 
 /* Shown once BIRD has answered or an attempt has failed. That BIRD is away is no fault. */
@@ -126,9 +81,9 @@ static const char *describe_bgp(const struct doc *status, struct text *out)
         return "WARN";
     }
     text_addf(out, "%" PRId64 "/", established);
-    add_count(out, peers, "peer");
+    text_add_count(out, peers, "peer");
     text_add(out, " established, ");
-    add_count(out, field_int(bgp, "announced"), "prefix");
+    text_add_count(out, field_int(bgp, "announced"), "prefix");
     text_add(out, " announced");
     doc_each(family, learned) {
         int64_t want = field_int(expected, family->key), have = field_int(learned, family->key);
@@ -156,6 +111,7 @@ static const struct {
     const char *(*describe)(const struct doc *status, struct text *out);
 } subsystems[] = {
     { "Manifests", "manifests", describe_manifests },
+    { "Kubernetes", "kubernetes", describe_kubernetes },
     { "Routes", "routes", describe_routes },
     { "BGP", "bgp", describe_bgp },
     { "Services", "services", describe_services },
@@ -196,14 +152,22 @@ static void add_subsystems(struct text *out, const struct ctl *ctl, const struct
         const char *state = subsystems[i].describe(status, &summary);
         size_t faults = fault_count(status, name);
 
-        if (state && strcmp(state, "FAIL") != 0 && faults > 0)
+        if (state && strcmp(state, "FAIL") != 0 && faults > 0) {
+            text_add(&summary, strcmp(state, "off") == 0 ? "NAT is off" : "");
             state = "WARN";
+        }
         if (!state || bad == (strcmp(state, "OK") == 0 || strcmp(state, "off") == 0))
             continue;
         add_line(out, ctl, subsystems[i].title, state, text_str(&summary));
         add_faults(out, ctl, status, name);
+        if (ctl->verbose && strcmp(name, "kubernetes") == 0)
+            add_kinds(out, status, indent);
         if (faults == 0 && strcmp(name, "routes") == 0 && routes_differ(status))
             text_addf(out, "%s-> see: agentctl diff\n", indent);
+        if (strcmp(name, "services") == 0)
+            add_nat_warnings(out, doc_get(status, "nat"), indent);
+        if (ctl->verbose && strcmp(name, "services") == 0)
+            add_refusals(out, doc_get(doc_get(status, "nat"), "refusals"), indent);
     }
 }
 
@@ -226,7 +190,7 @@ static void add_others(struct text *out, const struct ctl *ctl, const struct doc
             AUTOTEXT struct text title = { 0 }, summary = { 0 };
             text_add_char(&title, (char)toupper((unsigned char)name[0]));
             text_add(&title, name + 1);
-            add_count(&summary, (int64_t)fault_count(status, name), "fault");
+            text_add_count(&summary, (int64_t)fault_count(status, name), "fault");
             add_line(out, ctl, text_str(&title), "WARN", text_str(&summary));
             add_faults(out, ctl, status, name);
         }
@@ -263,7 +227,7 @@ static void add_headline(struct text *out, const struct ctl *ctl, const struct d
     add_state(out, ctl, health, 0);
     if (faults && faults->count > 0) {
         text_add(out, ": ");
-        add_count(out, faults->count, "fault");
+        text_add_count(out, faults->count, "fault");
     } else if (strcmp(health, "degraded") == 0) {
         text_add(out, ": wanted and installed differ");
     }
@@ -319,19 +283,17 @@ int verb_faults(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
     AUTOTEXT struct text out = { 0 };
+    int r;
 
     (void)args;
-    if (ctl->json)
-        return answer_print(ctl, "/v1/faults");
-    int r = answer_get(ctl, "/v1/faults", &answer);
-    if (r != EXIT_OK)
+    const struct doc *items = answer_items(ctl, "/v1/faults", &answer, &r);
+    if (!items)
         return r;
-    const struct doc *items = doc_get(answer.root, "items");
     doc_each(fault, items)
         add_fault(&out, fault, "");
     if (!ctl->no_header) {
-        text_add(&out, items && items->count ? "\n" : "");
-        add_count(&out, items ? items->count : 0, "fault");
+        text_add(&out, items->count ? "\n" : "");
+        text_add_count(&out, items->count, "fault");
         text_add(&out, ".\n");
     }
     return print_text(&out, EXIT_OK);

@@ -44,16 +44,26 @@ const struct verb verbs[] = {
       verb_faults },
     { "See", "explain", "ADDRESS", "one address: objects, plan, kernel, BGP", 1, 1,
       OPTION_WATCH | OPTION_VERBOSE, verb_explain, .completes = COMPLETES_ADDRESS },
+    { "See", "trace", "SRC DST", "what becomes of a packet, and why", 2, 2,
+      OPTION_IN | OPTION_WATCH, verb_trace },
     { "See", "diff", "", "wanted against installed", 0, 0, OPTION_WATCH, verb_diff,
       .columns = diff_columns },
     { "List", "routes", "", "every prefix, announced or not, and why", 0, 0, OPTION_WATCH,
       verb_routes, .columns = route_columns },
-    { "List", "services", "", "services and what became of their addresses", 0, 0, OPTION_WATCH,
+    { "List", "services", "", "services, their addresses and their traffic", 0, 0, OPTION_WATCH,
       verb_services, .columns = service_columns },
+    { "List", "backends", "[NS/NAME]", "endpoints, and which of them get new flows", 0, 1,
+      OPTION_WATCH, verb_backends, .columns = backend_columns, .completes = COMPLETES_SERVICE },
+    { "List", "flows", "", "connections that NAT translates now", 0, 0,
+      OPTION_WATCH | OPTION_SERVICE | OPTION_LIMIT, verb_flows, .columns = flow_columns },
     { "List", "peers", "", "BIRD's BGP sessions", 0, 0, OPTION_WATCH, verb_peers,
       .columns = peer_columns },
     { "List", "blocks", "", "pod blocks of this node", 0, 0, OPTION_WATCH, verb_blocks,
       .columns = block_columns },
+    { "List", "maps", "", "NAT's BPF maps and how full they are", 0, 0, OPTION_WATCH, verb_maps,
+      .columns = map_columns },
+    { "Check", "verify", "", "NAT's live maps and hooks against the objects", 0, 0, OPTION_WATCH,
+      verb_verify, .columns = difference_columns },
     { "Check", "plan", "-f DIR", "the tables that manifests lead to; needs no agent", 0, 0,
       OPTION_FOLDER | OPTION_CONFIG | OPTION_NODE, verb_plan },
     { "Check", "config check", "[FILE]", "every error of a configuration; needs no agent", 0, 1, 0,
@@ -67,9 +77,23 @@ const struct verb verbs[] = {
     { "Act", "cleanup", "", "with agentd stopped: remove all that is ours", 0, 0, OPTION_CONFIG,
       verb_cleanup },
     { "Help", "version", "", "the version of this command", 0, 0, 0, verb_version },
-    { "Help", "help", "", "this text", 0, 0, 0, verb_help },
+    { "Help", "help", "[VERB]", "this text, or a verb's own options", 0, 2, 0, verb_help,
+      .completes = COMPLETES_VERB },
 };
 const size_t verb_count = ARRAY_SIZE(verbs);
+
+static int help_verb(char **words)
+{
+    int used = 0;
+    const struct verb *verb = verb_find(words, &used);
+
+    if (!verb || words[used])
+        return verb_unknown(verb ? words[used] : words[0]);
+    printf("Usage: agentctl [OPTIONS] %s%s%s\n\n%s\n\n", verb->name, *verb->args ? " " : "",
+           verb->args, verb->help);
+    options_help(stdout, verb);
+    return EXIT_OK;
+}
 
 static int verb_help(const struct ctl *ctl, char **args)
 {
@@ -77,7 +101,8 @@ static int verb_help(const struct ctl *ctl, char **args)
     char left[32];
 
     (void)ctl;
-    (void)args;
+    if (args && args[0])
+        return help_verb(args);
     printf("Usage: agentctl [OPTIONS] [VERB] [ARGUMENTS]\n\n");
     for (size_t i = 0; i < verb_count; i++) {
         const struct verb *verb = &verbs[i];
@@ -87,7 +112,7 @@ static int verb_help(const struct ctl *ctl, char **args)
         group = verb->group;
     }
     printf("\n");
-    options_help(stdout);
+    options_help(stdout, NULL);
     printf("\nExit status: 0 good, 1 degraded, different or invalid, 2 failed, 3 no agent,\n"
            "4 no such object, 64 usage, 77 no permission. More: man agentctl\n"
            "Example: agentctl routes --json | jq '.items[] | select(.state == \"withheld\")'\n");
@@ -129,4 +154,21 @@ const struct verb *verb_find(char **words, int *ret_used)
         }
     }
     return NULL;
+}
+
+int verb_unknown(const char *word)
+{
+    AUTOTEXT struct text ways = { 0 };
+    const size_t length = strlen(word);
+
+    for (size_t i = 0; i < verb_count; i++) {
+        const char *name = verbs[i].name;
+        if (strncmp(name, word, length) == 0 && name[length] == ' ')
+            text_addf(&ways, "%s%s", ways.length ? " or " : "", name + length + 1);
+    }
+    if (ways.length)
+        fprintf(stderr, "agentctl: %s wants %s (see agentctl --help)\n", word, text_str(&ways));
+    else
+        fprintf(stderr, "agentctl: unknown verb '%s' (see agentctl --help)\n", word);
+    return EXIT_USAGE;
 }

@@ -19,6 +19,9 @@ enum verb_option {
     OPTION_NO_WAIT = 1 << 5,
     OPTION_WATCH = 1 << 6,
     OPTION_BRIEF = 1 << 7,
+    OPTION_IN = 1 << 11,
+    OPTION_SERVICE = 1 << 12,
+    OPTION_LIMIT = 1 << 13,
     /* Not for the table: they follow from the verb's columns. */
     OPTION_COLUMNS = 1 << 8,
     OPTION_WIDE = 1 << 9,
@@ -31,6 +34,8 @@ enum completes {
     COMPLETES_FILE,
     COMPLETES_FOLDER,
     COMPLETES_ADDRESS, /* of a service, or a block: asked from the agent */
+    COMPLETES_SERVICE, /* namespace/name, likewise */
+    COMPLETES_VERB,
     COMPLETES_COLUMNS, /* of the verb's table */
     COMPLETES_WORD,    /* one of the option's own */
 };
@@ -55,3 +60,6 @@ unsigned verb_options(const struct verb *verb);
 
 /* The verb that the words begin with, and how many of them are its name; or NULL. */
 const struct verb *verb_find(char **words, int *ret_used);
+
+/* Says that no verb begins with the word, or what has to follow it. Returns EXIT_USAGE. */
+int verb_unknown(const char *word);

@@ -56,6 +56,8 @@ def status(**changes):
                 "objects": {"Service": 2, "EndpointSlice": 3, "Node": 6, "AddressBlock": 1},
                 "ignoredObjects": 0,
                 "lastEventAt": ago(LONG_AGO),
+                "kinds": [],
+                "copy": None,
             }
         ],
         "routes": {
@@ -81,17 +83,36 @@ def status(**changes):
         "standing": {"phase": "serving", "since": None, "endsInMs": None, "nodeGone": False},
         "bgp": bgp(enabled=False, socket=None, reachable=False, since=None, version=None),
         "services": {"enabled": False, "count": 2},
+        "nat": NO_NAT,
         "faults": [],
     }
     for path, value in changes.items():
         place = document
         *way, last = path.split("__")
         for step in way:
+            place[step] = copy.deepcopy(place[step])
             place = place[step]
             place = place[0] if isinstance(place, list) else place
         place[last] = value
     return document
 
+
+NO_NAT = {
+    "enabled": False,
+    "complete": False,
+    "method": None,
+    "interfaces": [],
+    **dict.fromkeys(("services", "frontends", "endpoints", "proved", "unproved"), 0),
+    **dict.fromkeys(("passes", "fullPasses", "writes", "repairs"), 0),
+    **dict.fromkeys(("lastPassAt", "lastFullPassAt")),
+    **dict.fromkeys(("lastPassMs", "lastFullPassMs"), 0.0),
+    "flows": {
+        "established": 0, "halfOpen": 0, "ended": 0, "lastSweepAt": None, "lastSweepMs": 0.0
+    },
+    "maps": [],
+    "bytes": 0,
+    "refusals": [],
+}
 
 def bgp(**changes):
     """The member "bgp" of a Status."""
@@ -185,9 +206,15 @@ ROUTES = [
 ]
 
 
+def peers(values, **changes):
+    return {**items("PeerList", values), "enabled": True, "reachable": True, "error": None, **changes}
+
+
 def items(kind, values):
     return {"apiVersion": "v1", "kind": kind, "items": copy.deepcopy(values)}
 
+
+NO_VERDICT = {"verdict": None, "endpoints": None, "localEndpoints": None}
 
 SERVICE = {
     "namespace": "default",
@@ -210,11 +237,14 @@ SERVICE = {
         },
     ],
     "ports": [
-        {"name": "http", "protocol": "TCP", "port": 80, "nodePort": 30080},
-        {"name": "dns", "protocol": "UDP", "port": 53, "nodePort": None},
+        {"name": "http", "protocol": "TCP", "port": 80, "nodePort": 30080, **NO_VERDICT},
+        {"name": "dns", "protocol": "UDP", "port": 53, "nodePort": None, **NO_VERDICT},
     ],
     "externalTrafficPolicy": "Cluster",
     "internalTrafficPolicy": "Cluster",
+    "traffic": None,
+    "refusals": [],
+    "source": "manifests",
     "file": "web.yaml",
     "line": 1,
 }
@@ -258,6 +288,7 @@ EXPLANATION = {
     "services": [
         {
             **CLAIM,
+            "source": "manifests",
             "file": "web.yaml",
             "line": 1,
             "endpoints": [
@@ -282,10 +313,61 @@ EXPLANATION = {
             ],
         }
     ],
+    "nat": None,
+    "copyAsOf": None,
     "peers": [],
     "kernel": [
         "table 119: blackhole 10.0.0.1/32 proto 31",
         "table 120: unreachable 10.0.0.1/32 proto 33",
+    ],
+}
+
+TRACE = {
+    "apiVersion": "v1",
+    "kind": "Trace",
+    "in": "veth7",
+    "hook": "pod-in",
+    "source": "10.224.0.9:5000",
+    "destination": "10.96.0.10:80",
+    "protocol": "TCP",
+    "verdict": "forward",
+    "reason": "none",
+    "reasonText": "no reason",
+    "service": "default/web:http",
+    "endpoints": ["10.224.0.3:8080", "10.224.0.9:8080"],
+    "masquerade": "hairpin",
+    "picked": "10.224.0.3:8080",
+    "flow": {
+        "direction": "forward",
+        "established": True,
+        "source": "10.224.0.9:5000",
+        "destination": "10.224.0.3:8080",
+        "masquerade": False,
+        "idleSeconds": 3,
+    },
+    "steps": [
+        {"step": "in", "text": "veth7: a pod's interface, to which the route to 10.224.0.9 leads"},
+        {"step": "program", "text": "pod-in: what the pod sends"},
+        {"step": "service", "text": "default/web:http has this address, port and protocol"},
+        {"step": "verdict", "text": "forward"},
+    ],
+}
+
+REFUSED_TRACE = {
+    **TRACE,
+    "source": "fd00::9",
+    "destination": "[fd00::10]:53",
+    "protocol": "UDP",
+    "verdict": "reject",
+    "reason": "no-endpoints",
+    "reasonText": "no usable endpoint anywhere",
+    "endpoints": [],
+    "masquerade": None,
+    "picked": None,
+    "flow": None,
+    "steps": [
+        {"step": "in", "text": "veth7, as asked"},
+        {"step": "service", "text": "default/dns:53 has this address, port and protocol"},
     ],
 }
 
@@ -306,6 +388,7 @@ DIFF = {
             "reason": "not ours (protocol 4), left alone",
         },
     ],
+    "nat": [],
     "differences": 1,
     "foreign": 1,
 }

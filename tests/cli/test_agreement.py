@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+import textwrap
 
 import pytest
 
@@ -69,14 +70,24 @@ def test_the_man_page_has_the_verbs_of_help(verbs):
     assert sorted(headings) == sorted(shown)
 
 
-def test_options_of_help_completion_and_man_page(ctl, help_text):
-    rows = re.findall(r"^  (-\w|  ) (--[a-z-]+)(=\S+)?", help_text, re.MULTILINE)
+def test_options_of_help_completion_and_man_page(ctl, verbs, help_text):
+    """The summary has those that most verbs have, `help VERB` all that the verb has."""
+    pages = [help_text, *(ctl.run("help", *verb.split())[1] for verb in verbs)]
+    rows = re.findall(r"^  (-\w|  ) (--[a-z-]+)(=\S+)?", "\n".join(pages), re.MULTILINE)
     from_help = {option for letter, name, _ in rows for option in (letter.strip(), name)} - {""}
     offered = {word.rstrip("=") for word, *_ in ctl.complete("nonsense", "-")}
     described = {
         name.rstrip("=") for name in bold(section(page("agentctl.1"), "OPTIONS"))
     }
     assert from_help == offered == described
+
+
+def test_the_forms_of_help_are_those_that_are_taken(ctl, verbs):
+    for verb in verbs:
+        row = re.search(r"--output=FORM +(.*)", ctl.run("help", *verb.split())[1])[1]
+        for form in ("wide", "name"):
+            refused = f"has no option -o {form}" in ctl.run(*verb.split(), "-o", form)[2]
+            assert refused != bool(re.search(rf"\b{form}\b", row)), (verb, row)
 
 
 def test_exit_statuses_of_help_and_man_page(help_text):
@@ -96,21 +107,58 @@ def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
     shown = ctl.run("config", "show", str(config), "--json")[1]
     keys = [item["key"] for item in json.loads(shown)["items"]]
     assert sorted(bold(section(page("agentd.yaml.5"), "KEYS"))) == sorted(keys)
-    # And what is shown leaves out no key of the tables that are parsed by, but what is refused.
+    # And what is shown leaves out no key of the tables that are parsed by; source.kubernetes is
+    # shown whole.
     source = (ROOT / "agent/config/config.c").read_text(encoding="utf-8")
-    known = re.findall(r'^ *\{ "(\w+)", (?!parse_section|parse_kubernetes)', source, re.MULTILINE)
+    known = re.findall(r'^ *\{ "(\w+)", (?!parse_section)', source, re.MULTILINE)
+    known.remove("kubeconfig")
     assert sorted(key.rsplit(".", 1)[-1] for key in keys) == sorted(known)
+
+
+def examples():
+    """Pieces of a configuration that documents show: (document, text)."""
+    for name in ("README.md", "docs/operations.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for block in re.findall(r"(?:^    .*\n)+", text, re.MULTILINE):
+            if re.match(r"    (source|services|routes):\n", block):
+                yield name, textwrap.dedent(block)
+    for block in re.findall(r"^```\n(.*?)^```", page("agentd.yaml.5"), re.MULTILINE | re.DOTALL):
+        yield "agentd.yaml.5", block
+
+
+def test_examples_of_the_configuration_are_valid(ctl, tmp_path):
+    shown = list(examples())
+    assert {name for name, _ in shown} == {"README.md", "docs/operations.md", "agentd.yaml.5"}
+    for name, text in shown:
+        config = tmp_path / "agentd.yaml"
+        config.write_text(text if "source:" in text else text + "source: {manifests: /x}\n")
+        assert ctl.run("config", "check", str(config))[0] == 0, (name, text)
 
 
 def test_requests_of_the_api_are_described():
     source = (ROOT / "agent/api/api.c").read_text(encoding="utf-8")
-    source += (ROOT / "agent/agentd/agent.c").read_text(encoding="utf-8")
+    source += (ROOT / "agent/agentd/agent_api.c").read_text(encoding="utf-8")
     paths = set(re.findall(r'"(/[a-z0-9/]+)"', source))
     assert {"/v1/status", "/v1/drain", "/metrics"} <= paths
     described = bold(section(page("fingerpost-api.7"), "REQUESTS"))
     assert {request.split()[1].split("?")[0] for request in described} == paths
     api = (ROOT / "docs/api.md").read_text(encoding="utf-8")
     assert paths <= set(re.findall(r"(?:GET|POST) (/[a-z0-9/]+)", api))
+
+
+def test_metrics_of_nat_are_described():
+    """tests/netns asks a live agent for the others; these exist only where NAT is on."""
+    source = (ROOT / "agent/api/view_metrics_nat.c").read_text(encoding="utf-8")
+    names = set(re.findall(r'"((?:fingerpost|kubeproxy)_[a-z_]+)"', source))
+    described = {
+        name
+        for name in bold(section(page("fingerpost-metrics.7"), "METRICS"))
+        if name.startswith(("fingerpost_nat_", "kubeproxy_"))
+    }
+    assert described == names and len(names) > 20
+    api = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"`((?:fingerpost_nat|kubeproxy)_[a-z_]+)`", api))
+    assert shown == names
 
 
 def test_schemas_are_named():

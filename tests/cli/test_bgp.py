@@ -8,7 +8,7 @@ from documents import items, status
 
 
 def test_peers(ctl, agent):
-    agent({"/v1/peers": items("PeerList", documents.PEERS)})
+    agent({"/v1/peers": documents.peers(documents.PEERS)})
     assert ctl.run("peers") == (
         0,
         "PEER  ADDRESS    ASN STATE       SINCE RECEIVED ANNOUNCED LAST ERROR\n"
@@ -18,6 +18,18 @@ def test_peers(ctl, agent):
         "2 peers, 1 established.\n",
         "",
     )
+
+
+@pytest.mark.parametrize("facts, hint", [
+    ({"enabled": False, "reachable": False, "error": None},
+     "-> BIRD is not asked: bird.socket is not set in agentd.yaml\n"),
+    ({"enabled": True, "reachable": False, "error": "BIRD does not run"}, "-> BIRD does not run\n"),
+    ({"enabled": True, "reachable": False, "error": None}, "-> BIRD has not answered yet\n"),
+    ({"enabled": True, "reachable": True, "error": None}, ""),
+])
+def test_why_there_are_no_peers(ctl, agent, facts, hint):
+    agent({"/v1/peers": documents.peers([], **facts)})
+    assert ctl.run("peers") == (0, f"0 peers, 0 established.\n{hint}", "")
 
 
 BGP_LINES = {

@@ -29,6 +29,13 @@ def test_json_is_the_body_unchanged(ctl, agent, form):
     assert ctl.run("routes", *form) == (0, body.decode(), "")
 
 
+@pytest.mark.parametrize("verb", ["routes", "blocks", "services", "peers", "faults", "maps"])
+def test_a_list_without_items_is_no_empty_list(ctl, agent, verb):
+    agent({f"/v1/{verb}": {"kind": "Any"}})
+    code, output, errors = ctl.run(verb)
+    assert (code, output) == (2, "") and "is not the agent" in errors
+
+
 def test_json_of_a_stranger_is_refused(ctl, agent):
     for body in (b"<html>", b"[1]", b"", b'{"kin":"d"}', b'{"kind"'):
         agent_of_body = agent({"/v1/routes": (200, body)})

@@ -9,6 +9,7 @@ import pytest
 import schema
 
 import documents
+import nat_documents
 from documents import fault, items, status
 from test_screens import EXPORTS
 from test_verbs import CONFIG, MANIFESTS
@@ -28,10 +29,21 @@ SCRIPTED = [
     items("RouteList", documents.ROUTES),
     items("BlockList", [documents.BLOCK]),
     items("ServiceList", [documents.SERVICE]),
-    items("PeerList", documents.PEERS),
+    documents.peers(documents.PEERS),
+    status(services__enabled=True, nat=nat_documents.nat()),
+    items("ServiceList", [nat_documents.SERVED]),
+    items("BackendList", nat_documents.BACKENDS),
+    nat_documents.flows(nat_documents.FLOWS),
+    nat_documents.maps(nat_documents.MAPS),
+    nat_documents.verification(nat_documents.DIFFERENCES),
     documents.EXPLANATION,
+    nat_documents.SERVED_EXPLANATION,
+    {**documents.DIFF, "nat": nat_documents.DIFFERENCES, "differences": 3},
     {**documents.EXPLANATION, "block": documents.BLOCK, "peers": EXPORTS},
     documents.DIFF,
+    documents.TRACE,
+    documents.REFUSED_TRACE,
+    {**documents.TRACE, "masquerade": True, "hook": None},
 ]
 
 

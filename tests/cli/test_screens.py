@@ -15,6 +15,7 @@ import shutil
 import pytest
 
 import documents
+import nat_documents
 from conftest import Ctl, environment
 from documents import fault, items, status
 
@@ -57,18 +58,27 @@ EXPORTS = [
      "reasonText": "its session is down"},
 ]
 
+TRACED = "/v1/trace?source=fd00%3A%3A9&destination=%5Bfd00%3A%3A10%5D%3A53&protocol=UDP&in=veth7"
+NAT_IS_OFF = (503, {"error": "service NAT is off (services.enabled), or could not start"})
+
 HEALTHY = {
-    "/v1/status": status(bgp=documents.bgp()),
-    "/v1/peers": items("PeerList", documents.PEERS[:1]),
+    "/v1/status": status(bgp=documents.bgp(), services__enabled=True, nat=nat_documents.nat()),
+    "/v1/peers": documents.peers(documents.PEERS[:1]),
     "/v1/faults": items("FaultList", []),
     "/v1/routes": items("RouteList", documents.ROUTES),
     "/v1/blocks": items("BlockList", [documents.BLOCK]),
-    "/v1/services": items("ServiceList", [documents.SERVICE]),
+    "/v1/services": items("ServiceList", [documents.SERVICE, nat_documents.SERVED]),
+    "/v1/backends": items("BackendList", nat_documents.BACKENDS),
+    "/v1/flows?limit=100": nat_documents.flows(nat_documents.FLOWS),
+    "/v1/maps": nat_documents.maps(nat_documents.MAPS),
+    "/v1/verify": nat_documents.verification([]),
+    "/v1/explain?address=10.0.0.1&port=80&protocol=TCP": nat_documents.SERVED_EXPLANATION,
     "/v1/diff": {**documents.DIFF, "items": [], "differences": 0, "foreign": 0},
     "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": EXPORTS[:1]},
     "/v1/explain?address=10.0.0.2": {
         **documents.EXPLANATION, "address": "10.0.0.2", "peers": EXPORTS
     },
+    TRACED: documents.TRACE,
     "/v1/drain": status(standing=DRAINING),
     "/v1/withdraw": status(standing={**DRAINING, "phase": "drained", "endsInMs": None}),
     "/v1/undrain": status(),
@@ -84,12 +94,20 @@ DEGRADED = {
         sources__brokenFiles=1,
         standing=DRAINING,
         bgp=documents.bgp(established=1, announced=2),
+        services__enabled=True,
+        nat=nat_documents.nat(
+            interfaces=[
+                nat_documents.interface("eth0", "uplink-in", "uplink-out"),
+                nat_documents.interface("eth1", "uplink-out", missing=["uplink-in"]),
+            ],
+            maps=[{**use, "entries": use["capacity"]} for use in nat_documents.MAPS],
+        ),
         faults=[fault(place=f"web.yaml:{line}:15") for line in (12, 20, 28, 36)] + [REFUSED],
     ),
     "/v1/faults": items("FaultList", [fault(), REFUSED]),
     "/v1/routes": items("RouteList", [*documents.ROUTES, HELD, MISSING]),
     "/v1/blocks": items("BlockList", [{**documents.BLOCK, "installed": False}]),
-    "/v1/peers": items("PeerList", documents.PEERS),
+    "/v1/peers": documents.peers(documents.PEERS),
     "/v1/diff": {
         **documents.DIFF,
         "items": [
@@ -107,7 +125,31 @@ DEGRADED = {
             },
             documents.DIFF["items"][1],
         ],
-        "differences": 2,
+        "nat": nat_documents.DIFFERENCES,
+        "differences": 4,
+    },
+    "/v1/backends": NAT_IS_OFF,
+    "/v1/flows?limit=100": nat_documents.flows(nat_documents.FLOWS[:1], truncated=True),
+    "/v1/maps": NAT_IS_OFF,
+    "/v1/verify": nat_documents.verification(nat_documents.DIFFERENCES),
+    "/v1/explain?address=10.0.0.1&port=80&protocol=TCP": {
+        **nat_documents.SERVED_EXPLANATION,
+        "state": "none",
+        "reason": "node-port",
+        "reasonText": "an address of this node, with node ports; its network announces it",
+        "route": None,
+        "services": [],
+        "kernel": [],
+        "nat": {
+            "proof": {
+                "asPlanned": False,
+                "served": False,
+                "why": "10.0.0.1:80/TCP from outside: pass, not forward",
+            },
+            "frontends": [],
+            "otherPorts": {"verdict": "pass", "reason": "none", "reasonText": "not NAT's"},
+            "refusals": [],
+        },
     },
     "/v1/explain?address=10.0.0.1": {
         **documents.EXPLANATION,
@@ -117,16 +159,18 @@ DEGRADED = {
         "services": [
             {
                 **IDLE_CLAIM,
+                "source": "manifests",
                 "file": "web.yaml",
                 "line": 1,
                 "endpoints": [{**ENDPOINT, "address": f"10.224.1.{i}"} for i in range(3, 15)],
             },
             {**documents.CLAIM, "reason": "ports-taken",
              "reasonText": "its ports belong to an older service", "name": "late",
-             "forwarding": 0, "file": "late.yaml", "line": 7, "endpoints": []},
+             "forwarding": 0, "source": "manifests", "file": "late.yaml", "line": 7, "endpoints": []},
         ],
         "kernel": [],
     },
+    TRACED: documents.REFUSED_TRACE,
     "/v1/drain": (403, {"error": "only root may do this"}),
     "/v1/withdraw": (403, {"error": "only root may do this"}),
     "/v1/undrain": (500, {"error": "No space left on device"}),
@@ -140,7 +184,10 @@ SCREENS = {
     "faults": ["faults"],
     "explain": ["explain", "10.0.0.1"],
     "explain-peers": ["explain", "10.0.0.2"],
+    "trace": ["trace", "--in=veth7", "fd00::9", "[fd00::10]:53/udp"],
+    "explain-nat": ["explain", "10.0.0.1:80/tcp"],
     "diff": ["diff"],
+    "verify": ["verify"],
     "routes": ["routes"],
     "routes-wide": ["routes", "-o", "wide"],
     "routes-name": ["routes", "-o", "name"],
@@ -148,6 +195,10 @@ SCREENS = {
     "services": ["services"],
     "services-wide": ["services", "-o", "wide"],
     "services-name": ["services", "-o", "name"],
+    "backends": ["backends"],
+    "flows": ["flows"],
+    "flows-wide": ["flows", "-o", "wide"],
+    "maps": ["maps"],
     "peers": ["peers"],
     "peers-wide": ["peers", "-o", "wide"],
     "blocks": ["blocks"],
@@ -160,6 +211,7 @@ SCREENS = {
     "config-show": ["config", "show"],
     "version": ["version"],
     "help": ["help"],
+    "help-flows": ["help", "flows"],
 }
 # These need no agent; what is well or ill is their input.
 INPUTS = {
@@ -203,7 +255,7 @@ def test_every_verb_has_screens(ctl):
 
 
 def test_tables_fit_the_window():
-    for screen in ("routes", "services", "peers", "blocks", "diff"):
+    for screen in ("routes", "services", "backends", "flows", "maps", "peers", "blocks", "diff"):
         for state in ("healthy", "degraded"):
             text = (GOLDEN / state / f"{screen}.txt").read_text()
             assert max(map(len, text.split("\n$ ")[0].splitlines())) <= 80, (screen, state)

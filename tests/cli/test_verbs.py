@@ -6,6 +6,7 @@ import json
 import pytest
 
 import documents
+import nat_documents
 from documents import fault, items, status
 
 HEALTHY = """\
@@ -25,7 +26,7 @@ node-7 · agent 0.1.0 · up 3d 4h · degraded: 2 faults
   Kernel      WARN  1 fault
               lo: is down (for 3d 4h)
   Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
-  Services    OK    2 services
+  Services    OK    2 services, 12 endpoints, 1204 flows; tcx on eth0, eth1 and 3 more
 """
 
 MISSING = """\
@@ -77,6 +78,7 @@ CASES = {
             sources__files=1,
             sources__objects={"Service": 1},
             services__enabled=True,
+            nat=nat_documents.nat(),
             faults=[fault(subsystem="kernel", place="lo", message="is down", remedy=None), fault()],
         ),
         DEGRADED,
@@ -199,9 +201,12 @@ def test_services(ctl, agent):
     agent({"/v1/services": items("ServiceList", [documents.SERVICE, headless])})
     assert ctl.run("services") == (
         0,
-        "NAMESPACE NAME TYPE         ADDRESSES           ANNOUNCED PORTS\n"
-        "default   web  LoadBalancer 10.96.0.1, 10.0.0.1       1/2 80/TCP, 53/UDP\n"
-        "default   db   ClusterIP    -                         0/0 80/TCP, 53/UDP\n"
+        "NAMESPACE NAME TYPE         ADDRESSES           ANNOUNCED PORTS          VERDICT"
+        " FLOWS REFUSED\n"
+        "default   web  LoadBalancer 10.96.0.1, 10.0.0.1       1/2 80/TCP, 53/UDP -      "
+        "     -       -\n"
+        "default   db   ClusterIP    -                         0/0 80/TCP, 53/UDP -      "
+        "     -       -\n"
         "\n"
         "2 services.\n",
         "",
@@ -331,12 +336,25 @@ def test_version(ctl):
 
 def test_help_fits_one_screen_and_names_every_verb(ctl):
     code, text, _ = ctl.run("--help")
-    assert code == 0 and ctl.run("help")[1] == text and ctl.run("-h", "status")[1] == text
+    assert code == 0 and ctl.run("help")[1] == text and ctl.run("-h")[1] == text
     lines = text.splitlines()
-    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert len(lines) <= 50 and max(map(len, lines)) <= 80
     for verb in "status faults explain diff routes services peers blocks plan version help".split():
         assert any(line[7:].startswith(verb + " ") for line in lines), verb
     assert "config check [FILE]" in text
+    assert "--folder" not in text
+
+
+def test_help_of_a_verb_has_its_own_options(ctl):
+    code, text, _ = ctl.run("help", "flows")
+    assert code == 0 and ctl.run("flows", "--help")[1] == text == ctl.run("-h", "flows")[1]
+    assert "--service=NS/NAME" in text and "--limit=N" in text and "--socket" in text
+    assert "--folder" not in text and "--brief" not in text
+    two_words = ctl.run("help", "config", "check")[1]
+    assert two_words.startswith("Usage: agentctl [OPTIONS] config check [FILE]\n")
+    for words in (["help", "flows", "more"], ["nonsense", "--help"]):
+        code, text, errors = ctl.run(*words)
+        assert (code, text) == (64, "") and "unknown verb" in errors
 
 
 CONFIG = """\

@@ -52,13 +52,11 @@ def test_one_document_per_line(agent, watch):
 
 
 def test_what_does_not_change_is_not_repeated(agent, watch):
-    script = Script(EMPTY, EMPTY, FULL)
-    agent({"/v1/routes": script})
+    agent({"/v1/routes": Script(EMPTY, EMPTY, FULL, FULL, items("RouteList", documents.ROUTES[2:]))})
     process = watch("routes", "-w", "-o", "name")
-    assert [process.stdout.readline() for _ in range(3)] == [
-        b"10.224.0.0/27\n", b"10.0.0.1/32\n", b"fd00::2/128\n"
+    assert [process.stdout.readline() for _ in range(5)] == [
+        b"10.224.0.0/27\n", b"10.0.0.1/32\n", b"fd00::2/128\n", b"\n", b"fd00::2/128\n"
     ]
-    assert script.count == 3
 
 
 def test_outputs_for_people_are_set_apart(agent, watch):
