@@ -12,7 +12,8 @@ from lab import Lab  # noqa: E402
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "lab(nodes=2, pod_table=None): what the test's Lab is made of")
+    config.addinivalue_line("markers",
+                            "lab(nodes=2, pod_table=None, nat=False): what the test's Lab is made of")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -3,6 +3,10 @@
 
 Each suite is one line with its counts and its time. What fails is shown with its output. What
 cannot run is said, and never counts as passed. The last line is "N passed, N failed".
+
+Where the network is real a machine that stands still for a second can fail a test. The few that
+failed run again, alone, and have to pass twice in a row; what they said the first time is shown and
+they are listed as UNSTEADY, since one failure in a thousand may be the agent's.
 """
 
 import argparse
@@ -16,11 +20,17 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab import kube_programs
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 BUILD = REPOSITORY / "build-test"
 BUILD_CLANG = REPOSITORY / "build-clang"
 TESTS = REPOSITORY / "tests"
 SHOWN_LINES = 150
+ALONE_TIMES = 2
+MOST_ALONE = 3  # more failures are no accident
+ONE_CHANCE = ("test_packets",)  # of tests/vm: no network, and CPUs that race
+TESTS_FAILED = 1  # pytest's exit status; others say that it did not come to its end
 
 
 @dataclass
@@ -28,6 +38,7 @@ class Result:
     passed: int = 0
     failed: int = 0
     not_run: list = field(default_factory=list)  # reasons
+    unsteady: list = field(default_factory=list)  # passed, but not the first time
     output: str = ""  # shown if something failed
 
 
@@ -108,9 +119,13 @@ def meson_suite(name):
     return result
 
 
+def pipeline():
+    return os.environ.get("CI") == "true"
+
+
 def fuzz_seconds():
     """How long each target is to search: FUZZ_SECONDS; without it, a while in the pipeline only."""
-    return int(os.environ.get("FUZZ_SECONDS") or (30 if os.environ.get("CI") == "true" else 0))
+    return int(os.environ.get("FUZZ_SECONDS") or (30 if pipeline() else 0))
 
 
 def fuzz_suite():
@@ -128,42 +143,85 @@ def fuzz_suite():
     return result
 
 
-def pytest_suite(name, workers):
+def run_pytest(target, report, log, *options):
+    report.unlink(missing_ok=True)
+    return run(
+        "/usr/bin/python3", "-m", "pytest", str(target), "-q", "--timeout", "300",
+        "--junitxml", str(report), "-p", "no:cacheprovider", *options,
+        log=log, FINGERPOST_BUILD=str(BUILD),
+        AGENTCTL=str(BUILD / "agent" / "agentctl" / "agentctl"),
+        ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
+    )
+
+
+def passes_alone(folder, case):
+    """Runs a test of pytest's report again, and nothing beside it."""
+    modules = list(folder.rglob(case.get("classname").split(".")[-1] + ".py"))
+    if len(modules) != 1 or case.get("name").split("[")[0] in ONE_CHANCE:
+        return False
+    report, log = BUILD / "alone.xml", BUILD / "alone.log"
+    for _ in range(ALONE_TIMES):
+        code, output = run_pytest(f"{modules[0]}::{case.get('name')}", report, log)
+        if code != 0 or "1 passed" not in output:
+            return False
+    return True
+
+
+def pytest_suite(name, workers, *options, real_network=False):
     """A folder of pytest tests, counted by the report that pytest writes."""
     folder = TESTS / name
     if not list(folder.rglob("test_*.py")):
         return Result(not_run=[f"tests/{name} has no tests"])
     report = BUILD / f"{name}.xml"
-    report.unlink(missing_ok=True)
-    code, output = run(
-        "/usr/bin/python3", "-m", "pytest", str(folder), "-q", "-n", str(workers),
-        "--timeout", "300", "--junitxml", str(report), "-p", "no:cacheprovider",
-        log=BUILD / f"{name}.log", FINGERPOST_BUILD=str(BUILD),
-        AGENTCTL=str(BUILD / "agent" / "agentctl" / "agentctl"),
-        ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
-    )
+    code, output = run_pytest(folder, report, BUILD / f"{name}.log", "-n", str(workers), *options)
     result = Result(output=output)
     if not report.exists():
         result.failed = 1
         return result
+    failures = []
     for case in ElementTree.parse(report).iter("testcase"):
         skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
-            result.failed += 1
+            failures.append(case)
         elif skipped is not None:
             result.not_run.append(f"{case.get('name')}: {skipped.get('message')}")
         else:
             result.passed += 1
-    if code != 0 and not result.failed:
-        result.failed = 1
+    result.failed = len(failures) or int(code != 0)
+    if real_network and code == TESTS_FAILED and len(failures) <= MOST_ALONE:
+        for case in failures:
+            if passes_alone(folder, case):
+                result.unsteady.append(f"{case.get('name')}: failed once, passed alone")
+                result.failed -= 1
+                result.passed += 1
     return result
+
+
+def bpf_suite():
+    if os.geteuid() != 0:
+        return Result(not_run=["loading BPF programs needs root"])
+    return pytest_suite("bpf", 2)
 
 
 def netns_suite():
     if os.geteuid() != 0:
         return Result(not_run=["network namespaces need root"])
     # Most of a test's time is waiting, so more of them than there are processors.
-    return pytest_suite("netns", 2 * (os.cpu_count() or 1))
+    return pytest_suite("netns", 2 * (os.cpu_count() or 1), real_network=True)
+
+
+def kube_suite():
+    """A real control plane, which is built first: minutes the first time, nothing later."""
+    if os.geteuid() != 0:
+        return Result(not_run=["network namespaces need root"])
+    try:
+        kube_programs.build()
+    except kube_programs.NoGo as error:
+        return Result(not_run=[str(error)])
+    except kube_programs.BuildFailed as error:
+        return Result(failed=1, output=str(error))
+    # A cluster is shared by the tests of a file.
+    return pytest_suite("kube", 2, "--dist", "loadfile", real_network=True)
 
 
 SUITES = {
@@ -174,18 +232,22 @@ SUITES = {
     "golden": lambda: pytest_suite("golden", 2),
     "property": lambda: pytest_suite("property", 2),
     "cli": lambda: pytest_suite("cli", 2),
+    "bpf": bpf_suite,
     "netns": netns_suite,
-    "vm": lambda: pytest_suite("vm", 1),
+    "kube": kube_suite,
+    "vm": lambda: pytest_suite("vm", 1, real_network=True),
 }
 
 
 def report(name, result, seconds):
     counts = f"{result.passed:5} passed, {result.failed} failed"
     print(f"{name:10} {counts:26} {seconds:6.1f} s", flush=True)
-    if result.failed:
+    if result.failed or result.unsteady:
         print("\n".join(result.output.splitlines()[-SHOWN_LINES:]), flush=True)
     for reason in result.not_run:
         print(f"NOT RUN: {name}: {reason}", flush=True)
+    for test in result.unsteady:
+        print(f"UNSTEADY: {name}: {test}", flush=True)
 
 
 def main():
@@ -198,7 +260,7 @@ def main():
 
     steps = {"gcc": compile_gcc}
     steps |= {name: SUITES[name] for name in SUITES if not chosen or name in chosen}
-    passed = failed = not_run = 0
+    passed = failed = not_run = unsteady = 0
     for name, step in steps.items():
         begin = time.monotonic()
         result = step()
@@ -207,10 +269,13 @@ def main():
         passed += result.passed
         failed += result.failed
         not_run += len(result.not_run)
+        unsteady += len(result.unsteady)
         if name == "gcc" and result.failed:
             break
     if not_run:
         print(f"NOT RUN: {not_run} in all, see above")
+    if unsteady:
+        print(f"UNSTEADY: {unsteady} in all, see above")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

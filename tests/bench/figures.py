@@ -41,6 +41,68 @@ FIGURES = {
     "large-yaml-rss": ("MiB", "resident memory then", {}),
 }
 
+KIND_TEXTS = {"established": "a packet of an established TCP flow, hit and translated",
+              "miss": "a packet that is for no service",
+              "new": "the first packet of a flow: both halves made, tables full",
+              "inserts": "the bare insertion of two entries into a full table",
+              "reject": "a refusal, with its ICMP error"}
+PATH_TEXTS = {"udp": ("ns", "a datagram of one flow, all the way from pod to pod of another node"),
+              "rate": ("1/s", "connections opened and reset, one after the other, on that way"),
+              "stream": ("Gbit/s", "one TCP connection on that way")}
+VARIANT_TEXTS = {"none": "without NAT", "nft": "nftables as kube-proxy writes it, 1,000 Services",
+                 "ours": "served by us, 1,000 Services"}
+
+
+def nat_figures():
+    """What the NAT benchmarks measure, and what was promised of it."""
+    found = {"program-empty": ("ns", "a program that does nothing, by BPF_PROG_TEST_RUN", {}),
+             "program-established-6/4": ("ratio", "established, IPv6 to IPv4", {"p50": 1.2})}
+    for family in (4, 6):
+        name = f"program{family}"
+        for kind, text in KIND_TEXTS.items():
+            found[f"{name}-{kind}"] = ("ns", f"{text}, IPv{family}", {})
+        found[f"{name}-established/empty"] = ("ratio", "established to the empty program",
+                                               {"p50": 5 if family == 4 else 6})
+        found[f"{name}-miss/empty"] = ("ratio", "miss to the empty program", {"p50": 2.3})
+        found[f"{name}-new/inserts"] = ("ratio", "a new flow to its bare insertions", {"p50": 1.3})
+        for kind, (unit, text) in PATH_TEXTS.items():
+            path = f"path{family}-{kind}"
+            for variant, how in VARIANT_TEXTS.items():
+                found[f"{path}-{variant}"] = (unit, f"{text}, {how}, IPv{family}", {})
+            limits = {"udp": {"p50": 1.0}, "rate": {"p50": 1 / 1.05}}.get(kind, {})
+            for pair in ("nft/none", "ours/none", "ours/nft"):
+                found[f"{path}-cost-{pair}"] = (
+                    "ratio", f"cost of the same, {pair}", limits if pair == "ours/nft" else {})
+        for count in (1, 10000):
+            found[f"first{family}-{count}"] = (
+                "us", f"first datagram of a flow and its answer, {count} Services, IPv{family}", {})
+        found[f"first{family}-ratio"] = ("ratio", "10,000 Services to one", {"p50": 1.1})
+    for count in (1000, 10000):
+        found |= load_figures(count)
+    return found
+
+
+def load_figures(count):
+    name, text = f"load-{count}", f"{count} Services of 10 endpoints"
+    full = count == 10000
+    return {
+        f"{name}-seconds": ("s", f"{text}, manifest renamed into place -> all done", {}),
+        f"{name}-cpu": ("s", "of which the agent's processor time", {}),
+        f"{name}-written": ("s", f"{text}, planned, written into the maps and proved", {"p50": 0.5} if full else {}),
+        f"{name}-change": ("ms", "one endpoint then: manifest renamed into place -> in force",
+                           {"p50": 1}),
+        f"{name}-rss": ("MiB", "resident memory then", {}),
+        f"{name}-maps": ("MiB", "memory of all maps then", {}),
+        f"{name}-nft": ("s", f"{text}, nft -f", {}),
+        f"{name}-nft-rss": ("MiB", "resident memory of nft at most", {}),
+        f"{name}-nft-change": ("ms", "one endpoint then, nft -f", {}),
+        f"{name}-written/nft": ("ratio", "time to load, ours to nftables'",
+                                {"p50": 0.01} if full else {}),
+    }
+
+
+FIGURES |= nat_figures()
+
 
 def percentile(samples, percent):
     """By nearest rank: a value that was measured, never one between two."""
@@ -73,7 +135,7 @@ def figure(name, samples, before=None):
 def line(document):
     """A figure for people, on one line."""
     shown = " ".join(f"{name} {document[name]:g}" for name in ("p50", "p99", "max"))
-    text = f"{document['name']:18} {shown} {document['unit']} ({document['count']})"
+    text = f"{document['name']:26} {shown} {document['unit']} ({document['count']})"
     if "budget" in document:
         limits = ", ".join(f"{name} <= {limit:g}" for name, limit in document["budget"].items())
         text += f"  [{limits}: {document['verdict']}]"

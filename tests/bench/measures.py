@@ -13,6 +13,9 @@ from cluster import pod_address
 from lab import Lab, objects, wait
 
 from . import large, process
+from .nat_load import nat_first, nat_load_1k, nat_load_10k
+from .nat_path import nat_path
+from .nat_program import nat_program
 from .netlink import RouteDeleter, RouteWatch, seen
 
 MS = 1000
@@ -212,5 +215,6 @@ def large_yaml():
     return samples
 
 
-# How often each is run.
-BENCHMARKS = {announce: 4, repair: 2, idle: 1, large_json: 3, large_yaml: 1}
+# How often each is run; those of NAT have rounds of their own.
+BENCHMARKS = {announce: 4, repair: 2, idle: 1, large_json: 3, large_yaml: 1,
+              nat_program: 1, nat_path: 1, nat_first: 1, nat_load_1k: 1, nat_load_10k: 1}

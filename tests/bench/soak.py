@@ -3,7 +3,8 @@
 
 Restarts under churn, where no withdrawal may happen that the objects didn't ask for; edits of
 manifests, after which the kernel must hold what the plan says and memory must not have grown;
-drains that are interrupted by kill -9. A run is named by its seed; the same seed makes the same
+drains that are interrupted by kill -9; and pods that come and go while clients ask, none of whom may
+be refused by an address that is announced. A run is named by its seed; the same seed makes the same
 changes, though not at the same moments.
 """
 
@@ -17,6 +18,7 @@ from collections import Counter
 from churn import NO_HOLD, Churn, losses_at
 from cluster import VIP, VIP6, announced_by, exported, start, tables
 from lab import Lab, wait_equal
+from races import Race
 
 from . import process
 from .edits import Edits
@@ -35,6 +37,7 @@ def add_options(parser):
     group.add_argument("--kills", type=int, default=200, metavar="N")
     group.add_argument("--edits", type=int, default=3000, metavar="N")
     group.add_argument("--drains", type=int, default=100, metavar="N")
+    group.add_argument("--races", type=int, default=200, metavar="N")
     group.add_argument("--minutes", type=float, metavar="N",
                        help="again with other seeds, until so much time has passed")
     group.add_argument("--seed", type=int, default=1, metavar="N")
@@ -132,6 +135,20 @@ def drains(options, seed, say):
     return {"passed": not undue, "drains": options.drains, "undue": listed(undue)}
 
 
+def races(options, seed, say):
+    """Half of them under each policy; the seed has nothing to choose."""
+    violations = []
+    for policy in ("Local", "Cluster"):
+        with Lab(f"soak-races-{policy}", nodes=1, nat=True) as lab:
+            race = Race(lab, policy)
+            while race.rounds < options.races / 2:
+                race.round()
+                if race.rounds % SAID_EVERY == 0:
+                    say(f"races: {race.rounds} under {policy}, {len(race.violations)} lost")
+            violations += race.violations
+    return {"passed": not violations, "races": options.races, "violations": violations}
+
+
 def attempt(part, options, seed, say):
     """A part's document; one that ends with an exception has failed, and says how."""
     begin = time.monotonic()
@@ -148,7 +165,7 @@ def run(options, say):
     end = time.monotonic() + 60 * (options.minutes or 0)
     items, seed = [], options.seed
     while not items or time.monotonic() < end:
-        items += [attempt(part, options, seed, say) for part in (restarts, edits, drains)]
+        items += [attempt(part, options, seed, say) for part in (restarts, edits, drains, races)]
         seed += 1
     return {"apiVersion": "v1", "kind": "Soak", "items": items,
             "passed": all(item["passed"] for item in items)}

@@ -14,24 +14,29 @@ from lab.agent import REPOSITORY, build_folder
 
 AGENT = REPOSITORY / "agent"
 
-# room: (rooms and single headers of rooms, libraries). Every room may include itself and libc.
+# The table of docs/architecture.md; room: (rooms and single headers of rooms, libraries). Every room may include itself and libc.
 ALLOWED = {
     "base": ((), ()),
     "format": (("base",), ("json-c", "libyaml")),
     "loop": (("base",), ("libsystemd", "libcurl", "libmicrohttpd")),
     "config": (("base", "format"), ()),
     "model": (("base", "format"), ()),
-    "store": (("base", "model"), ()),
+    "store": (("base", "format", "model"), ()),
     "client": (("base", "format", "loop"), ("libcurl", "libsystemd")),
     "source": (
         ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
     ),
     "plan": (("base", "config", "model", "store", "bpf/abi.h"), ("kernel",)),
     "apply": (
-        ("base", "loop", "client", "status", "plan/route_table.h", "bpf/abi.h"),
-        ("libmnl", "libsystemd", "kernel"),
+        (
+            "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
+            "plan/link_table.h", "bpf/abi.h", "bpf/nat.skel.h",
+            "plan/nat_health.h",
+        ),
+        ("libmnl", "libsystemd", "libbpf", "kernel"),
     ),
-    "status": (("base",), ()),
+    "bpf": ((), ("libbpf", "kernel")),
+    "status": (("base", "bpf/abi.h"), ()),
     # It prints what store and plan hold, so it sees the values they are made of.
     "api": (("base", "format", "loop", "status", "store", "plan", "config", "model"), ()),
     "agentd": (
@@ -45,8 +50,8 @@ ALLOWED = {
     # works without a daemon.
     "agentctl": (
         (
-            "base", "format", "config", "client", "model", "store", "source/manifest.h", "plan",
-            "api/view.h", "apply/cleanup.h",
+            "base", "format", "config", "client", "source/manifest.h", "plan", "api/view.h",
+            "apply/cleanup.h",
         ),
         ("libsmartcols",),
     ),
@@ -61,6 +66,8 @@ LIBRARIES = {
     "libmnl/": "libmnl",
     "libsmartcols": "libsmartcols",
     "linux/": "kernel",
+    "bpf/bpf": "libbpf",
+    "bpf/libbpf": "libbpf",
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -113,6 +120,24 @@ def violations(files, agent):
     return found
 
 
+# How the table of the documentation calls what it does not call by its name here.
+SHORT = {
+    "plan/route_table.h": "plan's table headers", "plan/nat_table.h": "plan's table headers",
+    "plan/link_table.h": "plan's table headers", "plan/nat_health.h": "plan's table headers",
+    "libsystemd": "sd-event", "kernel": "kernel headers",
+}
+
+
+def test_the_documentation_has_the_same_table():
+    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)/` \|.*\| (.*) \|$", text, re.MULTILINE))
+    assert rows.pop("agentd") == "any room but the other programs, sd-event"
+    assert {room: set(cell.replace("`", "").split(", ")) for room, cell in rows.items()} == {
+        room: {SHORT.get(name, name) for name in rooms + libraries} or {"libc"}
+        for room, (rooms, libraries) in ALLOWED.items() if room != "agentd"
+    }
+
+
 def test_no_room_includes_what_it_must_not():
     files = recorded_files(build_folder(), AGENT)
     assert files, f"nothing is built in {build_folder()}"
@@ -163,3 +188,16 @@ def test_a_forbidden_include_is_found_in_what_a_build_recorded(tmp_path, room, i
     subprocess.run(["ninja", "-C", str(tmp_path / "build")], check=True, capture_output=True)
     found = violations(recorded_files(tmp_path / "build", agent), agent)
     assert found == ([f"{room}/shown.h:2: {reason}"] if reason else [])
+
+
+def test_generated_files_are_known_by_the_names_they_are_made_under():
+    """By an absolute name, ninja would take one for a file that nobody makes, and whoever includes it
+    would be compiled again only by the build after the next."""
+    build = build_folder()
+    done = subprocess.run(
+        ["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True, check=True
+    )
+    names = {line.strip() for line in done.stdout.splitlines() if line.startswith(" ")}
+    assert "agent/bpf/nat.skel.h" in names
+    assert not [name for name in names if Path(name).is_absolute() and
+                Path(name).is_relative_to(build)]

@@ -26,6 +26,7 @@ def name(path):
     return str(path.relative_to(REPOSITORY))
 
 
+CTAGS = ("--languages=C", "--langmap=C:.c.h")  # else headers are C++, and are left out
 C_FILES = files("*.c", "*.h")
 HEADERS = files("*.h", below=("agent",))
 
@@ -53,7 +54,12 @@ def test_licence_line_comes_first():
 
 @pytest.mark.parametrize("header", HEADERS, ids=name)
 def test_header_stands_alone(header):
-    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    command = ["gcc", "-Wall", "-Wextra", "-Wpedantic"]
+    if header.parent.name == "bpf" and header.name != "abi.h":  # the program's own
+        multiarch = subprocess.check_output(["gcc", "-print-multiarch"], text=True).strip()
+        command = ["clang-14", "-target", "bpf", "-Wall", "-Wextra", "-Wno-unused-function"]
+        command += ["-isystem", f"/usr/include/{multiarch}"]
+    command += ["-std=gnu11", "-D_GNU_SOURCE", "-Werror"]
     command += ["-fsyntax-only", "-x", "c", f"-I{REPOSITORY / 'agent'}"]
     # As a system would include it: by another file, so that #pragma once is not the main file's.
     done = subprocess.run(
@@ -77,7 +83,7 @@ def test_formatting():
 def function_lengths(paths):
     """(lines, file, function), the longest first."""
     done = subprocess.run(
-        ["ctags", "--languages=C", "--kinds-C=f", "--fields=+ne", "-o", "-", *map(str, paths)],
+        ["ctags", *CTAGS, "--kinds-C=f", "--fields=+ne", "-o", "-", *map(str, paths)],
         capture_output=True,
         text=True,
         check=True,
@@ -101,6 +107,8 @@ def test_a_long_function_is_found(tmp_path):
     source = tmp_path / "x.c"
     source.write_text("int f(void)\n{\n" + "    ;\n" * 78 + "}\n")
     assert function_lengths([source]) == [(81, str(source), "f")]
+    header = source.rename(tmp_path / "x.h")
+    assert function_lengths([header]) == [(81, str(header), "f")]
 
 
 def is_too_long(text):
@@ -118,6 +126,72 @@ def test_a_long_file_is_found():
     assert not is_too_long(f"// {LICENCE}\n/*\n * A table, therefore long.\n */\n" + body)
     assert not is_too_long(f"/* {LICENCE} */\n/*\n * A table, therefore long.\n */\n" + body)
     assert is_too_long(f'# {LICENCE}\n"""Words."""\n' + body + "/* long */\n")
+
+
+WORD = re.compile(r"\w+")
+
+
+def strip_comments(text):
+    return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+
+
+def lonely_declarations(headers, paths):
+    """Functions that a header declares and that only one file, which has them, uses."""
+    users = {}
+    for path in paths:
+        for word in WORD.findall(strip_comments(path.read_text(encoding="utf-8"))):
+            users.setdefault(word, []).append(path)
+    done = subprocess.run(
+        ["ctags", *CTAGS, "--kinds-C=p", "-x", "--_xformat=%N\t%F", *map(str, headers)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lonely = []
+    for row in done.stdout.splitlines():
+        function, header = row.split("\t")
+        # Macros of the header may be the way to it: DEFINE_CLEANUP(struct x *, x_free).
+        found = users.get(function, [])
+        if function.islower() and found.count(Path(header)) == 1 and len(set(found)) <= 2:
+            lonely.append((header, function))
+    return lonely
+
+
+def test_headers_declare_what_others_use():
+    assert lonely_declarations(HEADERS, C_FILES) == []
+
+
+def test_a_declaration_for_nobody_is_found(tmp_path):
+    header, source, user = tmp_path / "x.h", tmp_path / "x.c", tmp_path / "y.c"
+    header.write_text("int f(void);\nint g(void);\nvoid h(void);\n#define H h()\n")
+    source.write_text("int f(void) { return 1; }\nint g(void) { return f(); }\nvoid h(void) {}\n")
+    user.write_text("int y = g(); /* and not f() */\n")
+    assert lonely_declarations([header], [header, source, user]) == [(str(header), "f")]
+
+
+TOP = ("agent", "birdconf", "deploy", "docs", "tests", "tools")
+ROOMS = tuple(path.name for path in (REPOSITORY / "agent").iterdir() if path.is_dir())
+NAMED = re.compile(rf"(?<![\w/.<])((?:{'|'.join(TOP + ROOMS)})/[\w/.-]*\.(?:c|h|py|md|conf|scd))\b")
+MADE_BY_THE_BUILD = {"bpf/nat.skel.h"}
+
+
+def missing_files(text):
+    """What is called a file of ours, and is none."""
+    named = set(NAMED.findall(text)) - MADE_BY_THE_BUILD
+    return {file for file in named
+            if not any((folder / file).exists() for folder in (REPOSITORY, REPOSITORY / "agent"))}
+
+
+def test_files_that_are_named_exist():
+    texts = C_FILES + files("*.md", "*.scd", "*.conf", "*.service") + [REPOSITORY / "README.md"]
+    missing = {name(path): missing_files(path.read_text(encoding="utf-8")) for path in texts}
+    assert {path: found for path, found in missing.items() if found} == {}
+
+
+def test_a_file_that_is_missing_is_found():
+    assert missing_files("see plan/routes.h, docs/nothing.md and plan/nothing.h") == {
+        "docs/nothing.md", "plan/nothing.h"
+    }
 
 
 def test_nothing_is_left_unfinished():

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What deploy/ gives to systemd: it parses, it is as tight as promised, and it agrees with the code."""
 
+import json
 import re
+import stat
 import subprocess
+from pathlib import Path
 
 import pytest
-from lab.agent import REPOSITORY
+from lab.agent import REPOSITORY, build_folder
 
 DEPLOY = REPOSITORY / "deploy"
 AGENT = REPOSITORY / "agent"
@@ -30,7 +33,8 @@ def run(*command):
 
 
 def verify(*units):
-    done = run("systemd-analyze", "verify", *map(str, units))
+    # Our manual pages are not installed here; test_documentation_is_ours looks at them.
+    done = run("systemd-analyze", "verify", "--man=no", *map(str, units))
     return done.returncode, done.stdout + done.stderr
 
 
@@ -43,6 +47,25 @@ def exposure(unit, threshold=MAX_EXPOSURE):
 
 def test_units_are_valid(units):
     assert verify(*units.glob("*.service"), *units.glob("*.socket")) == (0, "")
+
+
+def test_documentation_is_ours():
+    pages = {path.stem for path in (REPOSITORY / "docs" / "man").glob("*.scd")}
+    for unit in (DEPLOY / "systemd").iterdir():
+        [line] = re.findall(r"^Documentation=(.*)$", unit.read_text(encoding="utf-8"), re.MULTILINE)
+        named = re.findall(r"man:([\w.-]+)\((\d)\)", line)
+        assert named and {f"{name}.{section}" for name, section in named} <= pages, unit
+
+
+def test_all_that_is_to_be_deployed_is_installed():
+    done = run("meson", "introspect", "--installed", str(build_folder()))
+    sources = {Path(path).resolve() for path in json.loads(done.stdout)}
+    names = {path.name for path in sources}
+    for folder in (DEPLOY, REPOSITORY / "birdconf"):
+        for path in folder.rglob("*"):
+            if path.is_file() and path.name != "meson.build":
+                # Units are made from templates, which have the same names.
+                assert path in sources or (path.suffix == ".service" and path.name in names), path
 
 
 def test_an_invalid_unit_is_found(units):
@@ -59,7 +82,7 @@ def test_services_are_confined(units, name):
 
 def test_a_loose_service_is_found(units):
     unit = units / "agentd.service"
-    unit.write_text(unit.read_text().replace("NoNewPrivileges=yes\n", ""))
+    unit.write_text(re.sub("CapabilityBoundingSet=.*\n", "", unit.read_text()))
     assert exposure(unit).returncode != 0
 
 
@@ -80,6 +103,14 @@ def test_files_for_sysusers_and_tmpfiles_are_valid(tmp_path):
     done = run("systemd-tmpfiles", "--create", f"--root={tmp_path}", str(files))
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "etc/fingerpost/manifests").is_dir()
+    assert stat.S_IMODE((tmp_path / "sys/fs/bpf/fingerpost").stat().st_mode) == 0o700
+
+
+def test_the_folder_for_pins_is_the_same_everywhere():
+    """By default of paths.bpf; made by tmpfiles, and writable for the service."""
+    default = re.search(r'paths\.bpf = strdup\("(.*)"\)', (AGENT / "config/config.c").read_text())[1]
+    assert f"\nd- {default} 0700 " in (DEPLOY / "tmpfiles.d/fingerpost.conf").read_text()
+    assert f"\nReadWritePaths=-{default}\n" in (DEPLOY / "systemd/agentd.service").read_text()
 
 
 def test_sysctls_are_advice():
@@ -87,6 +118,14 @@ def test_sysctls_are_advice():
     assert [line for line in lines if line and not line.startswith("#")] == []
     for setting in (line for line in lines if re.match(r"#\S+ = ", line)):
         assert re.fullmatch(r"#net\.[a-z0-9_.]+ = \d+", setting)
+
+
+def test_the_setting_that_nat_needs_is_the_one_it_asks_for():
+    lines = (DEPLOY / "sysctl.d/61-fingerpost-services.conf").read_text("utf-8").splitlines()
+    [setting] = [line for line in lines if line and not line.startswith("#")]
+    name, value = setting.split(" = ")
+    asked = (AGENT / "apply/nat/host.c").read_text(encoding="utf-8")
+    assert value == "1" and f"sysctl -w {name}=1 (61-fingerpost-services.conf" in asked
 
 
 def events():

@@ -24,7 +24,9 @@ static void check_strings(const string_list *strings)
 static void check(const struct config *config)
 {
     MUST(config->node && config->node[0]);
-    MUST(config->source.manifests && config->source.max_file_bytes > 0);
+    MUST((config->source.manifests != NULL) != config->source.kubernetes);
+    MUST(!config->source.kubeconfig || config->source.kubernetes);
+    MUST(config->source.max_file_bytes > 0);
     MUST(config->routes.table > 0 && config->routes.table != 254 && config->routes.table != 120);
     MUST(config->routes.hold_initial_ms >= 0);
     MUST(config->routes.hold_max_ms >= config->routes.hold_initial_ms);

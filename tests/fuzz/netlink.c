@@ -130,7 +130,7 @@ static void check_mirror(const struct kernel *kernel)
     }
     for (size_t i = 0; i < rules->count; i++) {
         const struct rule *rule = sorted_at(rules, i);
-        MUST(rule_is_mirrored(rule, EXPORT_TABLE) && strnlen(rule->iif, 16) < 16);
+        MUST(!rule_is_standard(rule) && strnlen(rule->iif, 16) < 16);
         MUST(strlen(rule_str(rule, buffer)) < ROUTE_STRLEN - 1);
     }
 }

@@ -2,12 +2,13 @@
 /*
  * Objects of every kind, from YAML or JSON bytes: a document decodes or is refused with a reason,
  * twice alike, and what came of it is sound: an object equals itself, has a name and a place in its
- * file, and no error beside it.
+ * file, and no error beside it; written down and read back it is the same.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "fuzz_reader.h"
+#include "model/encode.h"
 #include "model/object.h"
 
 struct outcome {
@@ -42,6 +43,17 @@ static void check_faults(const struct faults *faults)
         MUST(strncmp(fault->place, "f:", 2) == 0 && fault->message[0]);
 }
 
+static void check_written(const struct object *object)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text text = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    object_encode(object, &text);
+    MUST(document_parse(text.data, text.length, "f", READER_JSON, &document, &faults) == 1);
+    CLEANUP(outcome_done) struct outcome back = decode(document);
+    MUST(back.object && object_equal(object, back.object));
+}
+
 static void check(const struct document *document)
 {
     CLEANUP(outcome_done) struct outcome first = decode(document), second = decode(document);
@@ -56,6 +68,7 @@ static void check(const struct document *document)
     MUST(object_equal(first.object, second.object));
     MUST(object_key_cmp(first.object, second.object) == 0);
     MUST(object_precedence_cmp(first.object, second.object) == 0);
+    check_written(first.object);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -3,7 +3,7 @@
  * From manifests to routes, as a file of objects that come one after the other and go again. After
  * each step the plan that was kept up to date, address by address, equals the plan made from
  * nothing; the other order of coming gives the same plan; and the routes it asks for are sorted,
- * one to a slot, ours, and without a difference from themselves.
+ * one to a slot, ours, and without a difference from themselves. What holds of NAT is plan_nat.c's.
  */
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -12,13 +12,14 @@
 #include "fuzz_reader.h"
 #include "model/object.h"
 #include "plan/routes.h"
+#include "plan_nat.h"
 #include "store/store.h"
 
 enum { OBJECTS_MAX = 24 };
 
 static const char settings[] =
     "node: node-1\nsource: {manifests: /m}\n"
-    "services: {externalIPs: [192.0.2.0/24, 203.0.113.0/24],\n"
+    "services: {enabled: true, externalIPs: [192.0.2.0/24, 203.0.113.0/24],\n"
     "  serviceCIDRs: [10.96.0.0/12], loadBalancerIPs: [198.51.100.0/24,\n"
     "  203.0.113.0/24, 2001:db8::/32, fd00::/8],\n"
     "  advertise: [loadBalancer, external, cluster]}\n";
@@ -122,7 +123,8 @@ static void plan_again(const struct route_facts *facts, const struct ip *address
 }
 
 /* Works the store's changes into the plan. */
-static void follow(const struct route_facts *facts, struct store *store, struct route_plan *plan)
+static void follow(const struct route_facts *facts, struct store *store, struct route_plan *plan,
+                   struct nat_kept *nat)
 {
     change_list changes;
     ip_list addresses = { 0 };
@@ -136,6 +138,7 @@ static void follow(const struct route_facts *facts, struct store *store, struct 
     }
     vec_each(const struct ip, address, &addresses)
         plan_again(facts, address, plan);
+    nat_kept_follow(nat, facts, &changes);
     sorted_done(&plan->blocks);
     MUST(plan_blocks(facts, &plan->blocks) == 0);
     store_changes_done(store);
@@ -143,13 +146,15 @@ static void follow(const struct route_facts *facts, struct store *store, struct 
     vec_done(&addresses);
 }
 
-static void step(const struct route_facts *facts, struct store *store, struct route_plan *plan)
+static void step(const struct route_facts *facts, struct store *store, struct route_plan *plan,
+                 struct nat_kept *nat)
 {
-    follow(facts, store, plan);
+    follow(facts, store, plan, nat);
     AUTOTEXT struct text kept = { 0 }, anew = { 0 };
     show_plan(plan, &kept);
     plan_anew(facts, &anew);
     MUST(strcmp(text_str(&kept), text_str(&anew)) == 0);
+    nat_kept_check(nat, facts, plan);
 }
 
 /* Each object from an origin of its own, so that whoever comes last, the first by name counts. */
@@ -161,13 +166,19 @@ static const char *origin(size_t index)
 }
 
 /* All objects at once, the last one first. */
-static void plan_backwards(const uint8_t *bytes, size_t size, struct text *out)
+static void plan_backwards(const uint8_t *bytes, size_t size, struct text *out,
+                           const struct nat_kept *expected)
 {
     struct object *objects[OBJECTS_MAX];
     CLEANUP(store_freep) struct store *store = store_new();
     for (size_t i = read_objects(bytes, size, objects); i > 0; i--)
         MUST(store_put(store, origin(i - 1), objects[i - 1]) >= 0);
-    plan_anew(&(struct route_facts){ .store = store, .config = the_config() }, out);
+    const struct route_facts facts = { .store = store, .config = the_config() };
+    struct nat_kept nat;
+    plan_anew(&facts, out);
+    nat_kept_begin(&nat, &facts);
+    nat_kept_compare(&nat, expected);
+    nat_kept_done(&nat);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -181,27 +192,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     CLEANUP(store_freep) struct store *store = store_new();
     const struct route_facts facts = { .store = store, .config = the_config() };
     struct route_plan plan;
+    struct nat_kept nat;
     route_plan_init(&plan);
+    nat_kept_begin(&nat, &facts);
 
     for (size_t i = 0; i < count; i++) {
         keys[i].kind = objects[i]->kind;
         keys[i].namespace = strdup(objects[i]->namespace);
         keys[i].name = strdup(objects[i]->name);
         MUST(store_put(store, origin(i), objects[i]) >= 0);
-        step(&facts, store, &plan);
+        step(&facts, store, &plan, &nat);
     }
     AUTOTEXT struct text forwards = { 0 }, backwards = { 0 };
     show_plan(&plan, &forwards);
-    plan_backwards(bytes, size, &backwards);
+    plan_backwards(bytes, size, &backwards, &nat);
     MUST(strcmp(text_str(&forwards), text_str(&backwards)) == 0);
 
     for (size_t i = 0; i < count; i++) {
         MUST(store_remove(store, origin(i), keys[i].kind, keys[i].namespace, keys[i].name) >= 0);
-        step(&facts, store, &plan);
+        step(&facts, store, &plan, &nat);
         free(keys[i].namespace);
         free(keys[i].name);
     }
-    MUST(plan.addresses.count == 0 && plan.blocks.count == 0);
+    MUST(plan.addresses.count == 0 && plan.blocks.count == 0 && nat.rows.count == 0);
+    nat_kept_done(&nat);
     route_plan_done(&plan);
     return 0;
 }

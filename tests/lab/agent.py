@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """agentd and agentctl in a node's namespace."""
 
+import http.client
 import json
 import os
 import signal
@@ -20,6 +21,19 @@ SANITIZERS = {
 }
 
 Answer = namedtuple("Answer", "code out err")
+
+
+class Connection(http.client.HTTPConnection):
+    """HTTP over an agent's socket, for as long as it lasts."""
+
+    def __init__(self, path):
+        super().__init__("agentd", timeout=60)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
 
 
 def build_folder():
@@ -46,7 +60,8 @@ def merged(base, more):
 class Agent:
     """One agentd. It can be stopped, killed and started again on the same folders."""
 
-    def __init__(self, node, manifests, overrides=None, name="agentd"):
+    def __init__(self, node, source, overrides=None, name="agentd"):
+        """`source`: as in the configuration."""
         self.node = node
         self.name = name
         self.folder = node.folder / name
@@ -57,7 +72,7 @@ class Agent:
         self.settings = merged(
             {
                 "node": node.role,
-                "source": {"manifests": str(manifests)},
+                "source": source,
                 "services": {"enabled": False},
                 "paths": {
                     "run": str(self.folder / "run"),
@@ -73,6 +88,7 @@ class Agent:
         self.process = None
         self.notify = None
         self.notified = []  # assignments received by sd_notify since the start
+        self.wrapper = ()  # a command that starts it, such as one that takes rights away
 
     def write_config(self, text=None):
         self.config_file.write_text(text or yaml.safe_dump(self.settings), encoding="utf-8")
@@ -91,11 +107,12 @@ class Agent:
             target=self._listen, args=(self.notify, self.notified), daemon=True
         ).start()
         self.process = self.node.start(
-            program("agentd"), "--config", str(self.config_file),
+            *self.wrapper, program("agentd"), "--config", str(self.config_file),
             log=f"{self.name}/agentd.log", NOTIFY_SOCKET=str(address), **SANITIZERS,
         )
         if ready:
-            wait(self.ready, f"READY=1 of {self.name} on {self.node}")
+            # The kernel verifies NAT's programs at each start: seconds where others want to run, too.
+            wait(self.ready, f"READY=1 of {self.name} on {self.node}", 120)
         return self
 
     @staticmethod
@@ -152,6 +169,15 @@ class Agent:
         answer = self.ctl(*words, "--json")
         assert answer.out, f"agentctl {words} ended with {answer.code}: {answer.err}"
         return json.loads(answer.out)
+
+    def get(self, path):
+        """The body of a GET on its socket."""
+        connection = Connection(self.socket)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
 
     def settled(self, timeout=30):
         """Waits until all that the agent has seen of its manifests stands in the kernel."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo: what an operator would try first, each expectation checked. tools/demo calls it.
+With --kubernetes the objects are a real cluster's: demo_kubernetes.py.
 
 Ends 0 only if everything that it announces was seen. The network goes away with it, however it
 ends, unless --keep is given.
@@ -14,42 +15,14 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import reaper
+from . import demo_kubernetes, kube_programs, reaper
 from .lab import Lab, label_of
-from .wait import Timeout, wait_equal
+from .showing import expect, expect_via, health, pages_of, say, show
+from .wait import Timeout
 
 MANIFESTS = Path(__file__).with_name("manifests")
 ENDPOINTS = "web-endpoints.json"
 ADDRESSES = ("203.0.113.10", "fd00:203::10")
-
-
-def say(text):
-    print(f"\n{text}", flush=True)
-
-
-def show(lab, command):
-    """Prints a command and what it says, as one would see it with bin/ in the PATH."""
-    print(f"  $ {command}")
-    program, *words = command.split()
-    done = subprocess.run(
-        [str(lab.folder / "bin" / program), *words], capture_output=True, text=True
-    )
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if "ready." not in line]
-    print(textwrap.indent("\n".join(lines), "    "), flush=True)
-    return done.returncode
-
-
-def expect(what, observe, expected):
-    wait_equal(observe, expected, what)
-    print(f"  ok: {what}", flush=True)
-
-
-def expect_via(lab, prefix, nodes):
-    """An address or block at the ToR: in the BGP table and in the kernel, via just these nodes."""
-    full = prefix if "/" in prefix else prefix + ("/128" if ":" in prefix else "/32")
-    where = f"via {' and '.join(sorted(nodes))}" if nodes else "gone"
-    expect(f"{prefix} {where}, in the ToR's BGP table", lambda: set(lab.tor.paths(full)), nodes)
-    expect(f"{prefix} {where}, in the ToR's kernel", lambda: lab.tor.via(prefix), nodes)
 
 
 def set_ready(lab, **ready):
@@ -70,11 +43,11 @@ def start(lab):
     for manifest in MANIFESTS.iterdir():
         shutil.copy(manifest, lab.manifests)
     for node in lab.nodes:
-        lab.agent(node)
+        lab.agent(node, bird={"socket": str(node.bird.socket)})
         lab.pod(node, f"web-{node.role[-1]}").serve()
     say("agentd runs on both nodes and reads manifests as kubectl prints them:")
     print(textwrap.indent("\n".join(sorted(p.name for p in MANIFESTS.iterdir())), "    "))
-    print("  It writes into table 119, and BIRD takes it from there:")
+    print("  It serves their Services and writes into table 119, from where BIRD takes it:")
     show(lab, "node1 ip route show table 119")
 
 
@@ -87,6 +60,8 @@ def blocks_and_addresses(lab):
         expect_via(lab, address, {"node1", "node2"})
     show(lab, "birdc-tor show route table master4")
     show(lab, "birdc-tor show route table master6")
+    say("agentd asks BIRD's control socket what becomes of them:")
+    show(lab, "agentctl-node1 peers")
 
 
 def pages(lab):
@@ -100,11 +75,29 @@ def pages(lab):
                        lambda: lab.client.fetch(address), page)
 
 
+def service_pages(lab):
+    say("It fetches pages from the LoadBalancer addresses: the ToR spreads them over both nodes, and\n"
+        "each node's program in the kernel forwards them to its pod.")
+    both = {f"{pod.role} on {node}\n" for node in lab.nodes for pod in node.pods.values()}
+    for address in ADDRESSES:
+        host = f"[{address}]" if ":" in address else address
+        expect(f"http://{host} gives pages of both nodes", lambda: pages_of(lab, address), both)
+    show(lab, "agentctl-node1 services")
+    show(lab, "agentctl-node1 backends")
+    say("The same program says what it would do with a packet; nothing is sent:")
+    for words in (f"192.0.2.2 {ADDRESSES[0]}:80/TCP", f"2001:db8:c::2 [{ADDRESSES[1]}]:81/TCP",
+                  "--in host 10.0.1.2 10.96.114.7:80/TCP"):
+        show(lab, f"agentctl-node1 trace {words}")
+
+
 def readiness(lab):
     say("The pod on node1 turns unready (policy Local): its address leaves node1 at once.")
     set_ready(lab, node1=False)
     for address in ADDRESSES:
         expect_via(lab, address, {"node2"})
+        host = f"[{address}]" if ":" in address else address
+        expect(f"http://{host} gives pages of node2 alone",
+               lambda: pages_of(lab, address), {"pod-web-2 on node2\n"})
     show(lab, f"agentctl-node1 explain {ADDRESSES[0]}")
     say("The pod on node2 turns unready too: the address leaves the ToR.")
     set_ready(lab, node2=False)
@@ -117,21 +110,14 @@ def readiness(lab):
         expect_via(lab, address, {"node1", "node2"})
 
 
-def health(lab):
-    say("What the agents say of themselves:")
-    for node in lab.nodes:
-        expect(f"agentctl status on {node} is healthy",
-               lambda: lab.agentctl(node, "status", "--wait=10s").code, 0)
-        show(lab, f"agentctl-{node} status")
-
-
 def look_around(lab):
+    source = "Objects to edit: kubectl" if lab.plane else f"Manifests to edit: {lab.manifests}"
     return textwrap.dedent(f"""
         The network stands. Its commands are in {lab.folder}/bin:
             tor, node1, node2, client, pod-web-1 ...     run a command there: tor ip route
             birdc-tor, birdc-node1 ...                   BIRD: birdc-tor show route all
             agentctl-node1, agentctl-node2               the agents: agentctl-node1 routes
-        Manifests to edit: {lab.manifests}
+        {source}
         Logs: {lab.folder}/*/""").strip()
 
 
@@ -151,19 +137,26 @@ def main():
     parser.add_argument("--keep", action="store_true",
                         help="leave the network standing, with a shell in it")
     parser.add_argument("--clean", action="store_true", help="remove a network that was kept")
+    parser.add_argument("--kubernetes", action="store_true",
+                        help="take the objects from a real control plane (needs Go to build it)")
     parser.add_argument("--name", default="demo", help="of the network (default: demo)")
     options = parser.parse_args()
     if options.clean:
         reaper.remove(label_of(options.name))
         return 0
+    steps = (start, blocks_and_addresses, pages, service_pages, readiness, health)
     try:
-        with Lab(options.name) as lab:
-            for step in (start, blocks_and_addresses, pages, readiness, health):
+        if options.kubernetes:
+            print("Building the control plane, which takes minutes the first time", flush=True)
+            kube_programs.build()
+            steps = demo_kubernetes.STEPS
+        with Lab(options.name, nat=True) as lab:
+            for step in steps:
                 step(lab)
             say("Everything was seen as announced.")
             if options.keep:
                 keep(lab)
-    except Timeout as error:
+    except (Timeout, kube_programs.NoGo, kube_programs.BuildFailed) as error:
         print(f"\nFAILED: {error}", file=sys.stderr)
         return 1
     return 0

@@ -21,13 +21,16 @@ import ipaddress
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import yaml
 
 from . import objects
-from .agent import Agent, program
+from .agent import Agent, merged, program
 from .bird import Bird
+from .control_plane import ControlPlane
+from .kubelets import Kubelets
 from .monitor import RouteMonitor
 from .namespace import Namespace
 from .reaper import PYTHON, ROOT, Claim
@@ -41,6 +44,19 @@ GRACEFUL_SHUTDOWN = (65535, 0)
 
 WEB = Path(__file__).with_name("web.py")
 
+# What an agent is told when it is to serve in kube-proxy's place.
+NAT = {
+    "services": {
+        "enabled": True,
+        "uplinks": ["eth0"],
+        "podInterfaces": ["veth*"],
+        "clusterCIDRs": ["10.224.0.0/16", "fd00:224::/64"],
+        "serviceCIDRs": ["10.96.0.0/16", "fd00:96::/112"],
+        "externalIPs": ["203.0.113.128/25", "fd00:203::1:0/112"],
+    }
+}
+NAT_SYSCTLS = {"net/ipv4/conf/lo/accept_local": 1}
+
 
 def label_of(name):
     """What a lab's namespaces and folder begin with: the same for the same name and checkout."""
@@ -48,6 +64,12 @@ def label_of(name):
     short = name.rsplit("::")[-1].removeprefix("test_").lower()
     slug = re.sub("[^a-z0-9]+", "-", short).strip("-")[:20].strip("-")
     return f"fp-{slug}-{digest[:8]}"
+
+
+def mount_bpffs(folder):
+    """Of the lab's own, so that its pins go away with it; see reaper.py. Once."""
+    if not os.path.ismount(folder):
+        subprocess.run(["mount", "-t", "bpf", "bpf", str(folder)], check=True)
 
 
 class Pod(Namespace):
@@ -60,6 +82,7 @@ class Pod(Namespace):
     def __init__(self, label, folder, node, name, index, table):
         super().__init__(label, f"pod-{name}", folder)
         self.node = node
+        self.index = index
         self.address4 = str(ipaddress.ip_network(node.block4)[index])
         self.address6 = str(ipaddress.ip_network(node.block6)[index])
         self.host_end = f"veth{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -91,7 +114,7 @@ class Pod(Namespace):
 class Node(Namespace):
     """A node of the cluster, with BIRD; its agent is started by Lab.agent()."""
 
-    def __init__(self, label, folder, index, tor):
+    def __init__(self, label, folder, index, tor, sysctls=()):
         super().__init__(label, f"node{index}", folder)
         self.asn = NODE_ASN + index
         self.address4 = f"10.0.{index}.2"
@@ -103,6 +126,7 @@ class Node(Namespace):
         self.pods = {}
         self.agents = []
         self.create(forwarding=True)
+        self.set_sysctls(dict(sysctls))
         tor.configure(
             f"link add {self.role} type veth peer name eth0 netns {self.name}",
             f"addr add {self.gateway4}/24 dev {self.role}",
@@ -153,6 +177,8 @@ class Tor(Namespace):
     def __init__(self, label, folder):
         super().__init__(label, "tor", folder)
         self.create(forwarding=True)
+        # Connections are spread over the nodes, not hosts: as in any fabric.
+        self.set_sysctls({f"net/{ip}/fib_multipath_hash_policy": 1 for ip in ("ipv4", "ipv6")})
         self.configure("addr add 10.0.0.1/32 dev lo")
         self.bird = None
 
@@ -180,17 +206,19 @@ class Tor(Namespace):
 
 
 class Lab:
-    def __init__(self, name, nodes=2, pod_table=None):
+    def __init__(self, name, nodes=2, pod_table=None, nat=False):
         """`pod_table`: pods' routes stand in that table, looked up by a rule before main (as
-        Coil does), instead of in main."""
+        Coil does), instead of in main. `nat`: agents serve Services, each with a BPF file system
+        of its own."""
         self.name = name
         self.label = label_of(name)
         self.folder = ROOT / self.label
         self.manifests = self.folder / "manifests"
         self.node_count = nodes
         self.pod_table = pod_table
+        self.nat = nat
         self.claim = None
-        self.tor = self.client = None
+        self.tor = self.client = self.plane = self.kubelets = None
         self.nodes = []
 
     def __enter__(self):
@@ -207,6 +235,8 @@ class Lab:
         if self.claim is None:
             return
         try:
+            if self.kubelets:
+                self.kubelets.stop()
             if kind is None:
                 for agent in self._running_agents():
                     agent.stop()
@@ -225,23 +255,29 @@ class Lab:
 
     def hosts(self):
         pods = [pod for node in self.nodes for pod in node.pods.values()]
-        return [host for host in [self.tor, self.client, *self.nodes, *pods] if host]
+        control = self.plane.host if self.plane else None
+        return [host for host in [self.tor, self.client, control, *self.nodes, *pods] if host]
 
     def _running_agents(self):
         return [agent for node in self.nodes for agent in node.agents if agent.running()]
 
     def show_logs(self):
-        """What the daemons said, for whoever reads why a test failed."""
+        """What the daemons and the kernel said, for whoever reads why a test failed."""
         for log in sorted(self.folder.rglob("*.log")):
             lines = log.read_text(errors="replace").splitlines()
             print(f"--- {log.relative_to(self.folder)} (last 25 of {len(lines)} lines)")
             print("\n".join(lines[-25:]))
+        for host in self.hosts():
+            if host.exists():
+                print(f"--- {host}: {host.mishaps()}")
+        print("--- /proc/net/softnet_stat:\n" + Path("/proc/net/softnet_stat").read_text("ascii"))
 
     def _build(self):
         self.manifests.mkdir(parents=True)
         self.tor = Tor(self.label, self.folder)
         self.client = Namespace(self.label, "client", self.folder)
         self.client.create(forwarding=False)
+        self.client.address4, self.client.address6 = "192.0.2.2", "2001:db8:c::2"
         self.tor.configure(
             f"link add client type veth peer name eth0 netns {self.client.name}",
             "addr add 192.0.2.1/24 dev client",
@@ -249,14 +285,15 @@ class Lab:
             "link set client up",
         )
         self.client.configure(
-            "addr add 192.0.2.2/24 dev eth0",
-            "addr add 2001:db8:c::2/64 dev eth0 nodad",
+            f"addr add {self.client.address4}/24 dev eth0",
+            f"addr add {self.client.address6}/64 dev eth0 nodad",
             "link set eth0 up",
             "route add default via 192.0.2.1",
             "route add default via 2001:db8:c::1",
         )
         for index in range(1, self.node_count + 1):
-            self.nodes.append(Node(self.label, self.folder, index, self.tor))
+            sysctls = NAT_SYSCTLS if self.nat else {}
+            self.nodes.append(Node(self.label, self.folder, index, self.tor, sysctls))
         if self.pod_table:
             for node in self.nodes:
                 for family in ("-4", "-6"):
@@ -272,18 +309,43 @@ class Lab:
 
     def pod(self, node, name):
         """A pod with the node's next free address."""
-        index = len(node.pods) + 1
+        taken = {pod.index for pod in node.pods.values()}
+        index = next(index for index in range(1, 32) if index not in taken)
         pod = Pod(self.label, self.folder, node, name, index, self.pod_table)
         node.pods[name] = pod
         self._write_command(pod.role, pod)
         return pod
 
+    def remove_pod(self, pod):
+        """Ends a pod: its processes, its network, and its routes with that."""
+        del pod.node.pods[pod.role.removeprefix("pod-")]
+        (self.folder / "bin" / pod.role).unlink()
+        pod.remove()
+
+    def control_plane(self):
+        """A Kubernetes control plane behind the ToR, up and answering. One for a lab."""
+        self.plane = ControlPlane(self)
+        self._write_command("kubectl", self.plane.host, self.plane.kubectl_command())
+        return self.plane.start()
+
+    def play_kubelets(self):
+        """From now on the control plane's nodes live, and run the pods that they are given."""
+        self.kubelets = Kubelets(self, self.plane).start()
+        return self.kubelets
+
     def monitor(self):
         return RouteMonitor(self.tor)
 
-    def agent(self, node, start=True, ready=True, name="agentd", **overrides):
-        """An agent on a node, started and ready; fed from the lab's manifests unless overridden."""
-        agent = Agent(node, self.manifests, overrides, name)
+    def agent(self, node, start=True, ready=True, name="agentd", bpffs=True, kubeconfig=None,
+              **overrides):
+        """An agent on a node, started and ready; fed from the lab's manifests, or by the API that a
+        kubeconfig names."""
+        source = {"manifests": str(self.manifests)}
+        if kubeconfig:
+            source = {"kubernetes": {"kubeconfig": str(kubeconfig)}}
+        agent = Agent(node, source, merged(NAT if self.nat else {}, overrides), name)
+        if self.nat and bpffs:
+            mount_bpffs(agent.settings["paths"]["bpf"])
         node.agents.append(agent)
         self._write_command(f"agentctl-{node}", node, f"{program('agentctl')} --socket {agent.socket}")
         return agent.start(ready) if start else agent

@@ -28,9 +28,10 @@ class RouteMonitor:
 
     def __init__(self, host):
         self.host = host
-        self.log = host.folder / "routes.log"
+        name = f"routes-{len(host.processes)}.log"  # each has its own
+        self.log = host.folder / name
         self.barriers = 0
-        self.process = host.start("ip", "-ts", "-o", "monitor", "route", log="routes.log")
+        self.process = host.start("ip", "-ts", "-o", "monitor", "route", log=name)
         # The command needs a moment until it listens: its first barriers may go unheard.
         wait(lambda: self._barrier(timeout=0.3), f"the route monitor on {host}")
         self.before = self._served()

@@ -6,6 +6,8 @@ import ctypes
 import errno
 import json
 import os
+import re
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 from .reaper import LAB_MARK
 
 CLONE_NEWNET = 0x40000000
+MISHAP = re.compile("Drop|Discard|Err|Overflow|Retrans|Timeouts|Fail|NoRoutes|Challenge|RPFilter")
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -52,12 +55,26 @@ class Namespace:
     def __str__(self):
         return self.role
 
+    def exists(self):
+        return Path("/run/netns", self.name).exists()
+
     def create(self, forwarding):
         subprocess.run(["ip", "netns", "add", self.name], check=True, env=self.environment)
-        with self.entered():
-            for key, value in {**self.SYSCTLS, **(self.FORWARDING if forwarding else {})}.items():
-                Path("/proc/sys", key).write_text(str(value), encoding="ascii")
+        self.set_sysctls({**self.SYSCTLS, **(self.FORWARDING if forwarding else {})})
         self.configure("link set lo up")
+
+    def remove(self):
+        """Kills what runs here and removes the namespace, its interfaces and its files."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        subprocess.run(["ip", "netns", "del", self.name], check=True, env=self.environment)
+        shutil.rmtree(self.folder)
+
+    def set_sysctls(self, values):
+        with self.entered():
+            for key, value in values.items():
+                Path("/proc/sys", key).write_text(str(value), encoding="ascii")
 
     @contextlib.contextmanager
     def entered(self):
@@ -68,6 +85,21 @@ class Namespace:
                 yield
             finally:
                 setns(old.fileno())
+
+    def mishaps(self):
+        """What the kernel counted here that says of loss: {"TcpExt.ListenDrops": 2}."""
+        counts = {}
+        with self.entered():
+            for name in ("netstat", "snmp"):
+                lines = Path("/proc/thread-self/net", name).read_text("ascii").splitlines()
+                for names, values in zip(lines[::2], lines[1::2]):
+                    group = names.split(":")[0]
+                    counts.update((f"{group}.{key}", int(value)) for key, value in
+                                  zip(names.split()[1:], values.split()[1:]))
+            for line in Path("/proc/thread-self/net/snmp6").read_text("ascii").splitlines():
+                key, value = line.split()
+                counts[key] = int(value)
+        return {key: value for key, value in counts.items() if value and MISHAP.search(key)}
 
     def run(self, *command, check=True, text=None, timeout=60):
         """Runs a command to its end and returns subprocess's CompletedProcess."""
@@ -133,6 +165,8 @@ class Namespace:
         with self.entered():
             connection = socket.socket(family, socket.SOCK_STREAM)
         connection.settimeout(timeout)
+        # Head and body of a request are written one by one, and shall not wait for each other.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             connection.connect((address, port))
         except OSError:

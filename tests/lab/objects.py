@@ -16,6 +16,13 @@ def cluster_ips(name, addresses):
     return (four if any("." in address for address in addresses) or not six else []) + six
 
 
+def service_port(port):
+    """A port as tests name it: a number, or the whole of it."""
+    if isinstance(port, dict):
+        return port
+    return {"name": f"p{port}", "port": port, "protocol": "TCP", "targetPort": port}
+
+
 def service(name, addresses=(), *, policy="Cluster", ports=(80,), annotations=None, **spec):
     """A Service of type LoadBalancer with these ingress addresses."""
     internal = cluster_ips(name, addresses)
@@ -30,10 +37,7 @@ def service(name, addresses=(), *, policy="Cluster", ports=(80,), annotations=No
             "ipFamilies": ["IPv6" if ":" in ip else "IPv4" for ip in internal],
             "externalTrafficPolicy": policy,
             "internalTrafficPolicy": "Cluster",
-            "ports": [
-                {"name": f"p{port}", "port": port, "protocol": "TCP", "targetPort": port}
-                for port in ports
-            ],
+            "ports": [service_port(port) for port in ports],
             "selector": {"app": name},
             **spec,
         },
@@ -59,7 +63,10 @@ def slice_of(service_name, endpoints, *, family="IPv4", ports=(80,), suffix="abc
             f"{service_name}-{suffix}", "default", labels={"kubernetes.io/service-name": service_name}
         ),
         "addressType": family,
-        "ports": [{"name": f"p{port}", "port": port, "protocol": "TCP"} for port in ports],
+        "ports": [
+            port if isinstance(port, dict) else {"name": f"p{port}", "port": port, "protocol": "TCP"}
+            for port in ports
+        ],
         "endpoints": list(endpoints),
     }
 

@@ -59,11 +59,20 @@ def none_left(label):
     return not pids
 
 
+def mounts(label):
+    """What is mounted in the lab's folder, the last one first."""
+    lines = Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()
+    places = [line.split()[1] for line in lines]
+    return [place for place in reversed(places) if place.startswith(f"{ROOT / label}/")]
+
+
 def remove(label):
     """Removes everything that a lab may have left. Does nothing where there is nothing."""
     wait(lambda: none_left(label), f"end of the processes of {label}")
     for name in namespaces(label):
         subprocess.run(["ip", "netns", "del", name], check=True)
+    for place in mounts(label):
+        subprocess.run(["umount", "--lazy", place], check=True)
     shutil.rmtree(ROOT / label, ignore_errors=True)
 
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiting for conditions. This is the only place in the lab that lets time pass."""
 
+import os
 import subprocess
 import time
 
 TICK = 0.03
+# How much slower than usual the machine is: of a guest that is emulated.
+PATIENCE = float(os.environ.get("FINGERPOST_PATIENCE", 1))
 
 # What a condition may raise while it is not yet true.
 NOT_YET = (AssertionError, LookupError, OSError, ValueError, subprocess.SubprocessError)
@@ -19,6 +22,7 @@ def wait(condition, what, timeout=30):
 
     An exception of NOT_YET counts as a no. A Timeout says what was waited for and the last answer.
     """
+    timeout *= PATIENCE
     deadline = time.monotonic() + timeout
     while True:
         try:

@@ -31,3 +31,12 @@ int clock_gettime(clockid_t clock, struct timespec *time)
         time->tv_sec += offset();
     return r;
 }
+
+time_t time(time_t *ret)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (ret)
+        *ret = now.tv_sec;
+    return now.tv_sec;
+}

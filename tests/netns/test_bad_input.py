@@ -4,9 +4,7 @@ in force, nothing else is affected, and memory does not grow.
 """
 
 import contextlib
-import http.client
 import os
-import re
 import shutil
 import signal
 import socket
@@ -16,6 +14,7 @@ import pytest
 from cluster import VIP, VIP6, announced_by, exported, start, tables, write_service
 from lab import agent as agent_module
 from lab import wait, wait_equal
+from lab.wall_clock import WallClock
 
 pytestmark = pytest.mark.lab(nodes=1)
 
@@ -295,33 +294,12 @@ def test_a_log_that_takes_nothing(lab):
     agent.log.touch()
 
 
-def movable_clock(node, file):
-    """The environment of a program whose wall clock `file` moves by so many seconds."""
-    library = node.folder / "wall_clock.so"
-    source = agent_module.REPOSITORY / "tests" / "lab" / "wall_clock.c"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", "-o", str(library),
-                    str(source)], check=True)
-    preloaded = [str(library)]
-    libraries = subprocess.run(["ldd", agent_module.program("agentd")], check=True,
-                               capture_output=True, text=True).stdout
-    if sanitizer := re.search(r"=> (\S*/libasan\S*)", libraries):
-        preloaded.insert(0, sanitizer[1])  # it wants to be the first
-    return {"LD_PRELOAD": " ".join(preloaded), "WALL_CLOCK": str(file)}
-
-
 def test_a_clock_that_jumps(lab):
     """Days ahead and back: nothing is withdrawn, changes are read, hold-down lasts what it shall."""
     [node] = lab.nodes
-    clock = lab.folder / "clock"
-
-    def set_clock(days):
-        draft = clock.with_name("clock.draft")
-        draft.write_text(f"{days * 24 * 3600}\n")
-        os.rename(draft, clock)
-
-    set_clock(0)
+    clock = WallClock(node)
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in movable_clock(node, clock).items():
+        for name, value in clock.environment.items():
             patch.setitem(node.environment, name, value)
         agent = lab.agent(node, routes={"holdDown": {"initial": "1s", "max": "2s"}})
     lab.write_nodes()
@@ -331,7 +309,7 @@ def test_a_clock_that_jumps(lab):
     started = agent.json("status")["startedAt"][:10]
     wanted = [VIP, VIP6]
     for number, days in enumerate((400, -400, 4000, 0)):
-        set_clock(days)
+        clock.set(days)
         address = f"203.0.113.{20 + number}"
         write_service(lab, f"service{number}", [address], {node: True})
         announced_by(lab, node, addresses=[address])
@@ -348,30 +326,9 @@ def test_a_clock_that_jumps(lab):
     assert monitor.losses() == []
     write_service(lab, "web", [VIP, VIP6], {node: False})
     announced_by(lab)
-    set_clock(-400)
+    clock.set(-400)
     write_service(lab, "web", [VIP, VIP6], {node: True})
     announced_by(lab, node)
-
-
-class Connection(http.client.HTTPConnection):
-    """HTTP over the agent's unix socket."""
-
-    def __init__(self, path):
-        super().__init__("agent")
-        self.path = str(path)
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(self.path)
-
-
-def get(agent, path):
-    connection = Connection(agent.socket)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().read().decode()
-    finally:
-        connection.close()
 
 
 def resident(agent):
@@ -393,9 +350,9 @@ def test_memory_stays_flat(lab, monkeypatch):
     def repeat(count):
         for number in range(count):
             lab.write_text("web.yaml", broken[number % len(broken)])
-            wait(lambda: '"brokenFiles":1' in get(agent, "/v1/status").replace(" ", ""), "a fault")
+            wait(lambda: '"brokenFiles":1' in agent.get("/v1/status").replace(" ", ""), "a fault")
             lab.write_text("web.yaml", good)
-            wait(lambda: '"brokenFiles":0' in get(agent, "/v1/status").replace(" ", ""), "no fault")
+            wait(lambda: '"brokenFiles":0' in agent.get("/v1/status").replace(" ", ""), "no fault")
 
     repeat(60)
     before = resident(agent)

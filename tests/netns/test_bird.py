@@ -78,7 +78,7 @@ def test_sessions_and_counts(lab):
     assert answer.code == 0
     assert "BGP         OK    2/2 peers established, 4 prefixes announced\n" in answer.out
     wait(lambda: any("2/2 peers" in line for line in agent.notified), "STATUS of systemd")
-    metrics = node.run("curl", "-s", "--unix-socket", str(agent.socket), "http://a/metrics").stdout
+    metrics = agent.get("/metrics")
     assert 'fingerpost_bgp_peer_up{peer="tor_v4"} 1\n' in metrics
     assert 'fingerpost_bgp_prefixes{peer="tor_v6",direction="announced"} 2\n' in metrics
 
@@ -180,7 +180,9 @@ def test_an_agent_without_bird(lab):
     assert answer.code == 0
     assert "WARN  BIRD does not run: there is no socket /nowhere/bird.ctl" in answer.out
     assert agent.json("status")["health"] == "healthy" and peers(agent) == {}
-    assert agent.ctl("peers").out == "0 peers, 0 established.\n"
+    assert agent.ctl("peers").out == (
+        "0 peers, 0 established.\n-> BIRD does not run: there is no socket /nowhere/bird.ctl\n"
+    )
 
     # A reload names another socket, or none.
     agent.settings["bird"]["socket"] = str(node.bird.socket)

@@ -58,6 +58,21 @@ def test_reload_refuses_a_bad_file_and_keeps_the_old(lab):
     assert monitor.losses() == []
 
 
+@pytest.mark.parametrize("services, words", [
+    ({"enabled": True}, "services.enabled cannot change while agentd runs (false -> true)"),
+    ({"maps": {"flows": 4096}},
+     "services.maps.flows cannot change while agentd runs (262144 -> 4096)"),
+])
+@pytest.mark.lab(nodes=1)
+def test_reload_refuses_what_only_a_start_can_change(lab, services, words):
+    [agent] = start(lab)
+    agent.settings["services"].update(services)
+    agent.write_config()
+    agent.reload()
+    wait(lambda: agent.json("status")["config"]["refused"], "the refusal in status")
+    assert [fault["message"] for fault in agent.faults()] == [words]
+
+
 def test_reload_takes_a_good_file(lab):
     [agent] = start(lab)
     [node] = lab.nodes
@@ -77,6 +92,9 @@ def test_the_manager_is_told(lab):
     assert "READY=1" in agent.notified
     wait(lambda: any("2 addresses announced" in word for word in agent.notified),
          "STATUS= that counts addresses")
+    lab.write_text("broken.yaml", "[")
+    wait(lambda: any(word.endswith(", 1 fault") for word in agent.notified),
+         "STATUS= that counts one fault")
 
 
 def test_probes_and_metrics(lab):

@@ -49,9 +49,15 @@ def test_it_shows_everything_and_cleans_up(request):
         assert f"ok: {prefix} via {nodes}, in the ToR's kernel" in said
     assert "ok: http://10.224.0.1 says: pod-web-1 on node1" in said
     assert "ok: http://10.224.0.33 says: pod-web-2 on node2" in said
+    for host in ("203.0.113.10", "[fd00:203::10]"):
+        assert f"ok: http://{host} gives pages of both nodes" in said
+        assert f"ok: http://{host} gives pages of node2 alone" in said
+    for verb in ("services", "backends", "trace 192.0.2.2 203.0.113.10:80/TCP"):
+        assert f"$ agentctl-node1 {verb}\n" in said
     assert "ok: 203.0.113.10 via node2, in the ToR's BGP table" in said
     assert "ok: 203.0.113.10 gone, in the ToR's BGP table" in said
     assert said.count("$ agentctl-node1 status") == 1
+    assert "2 peers, 2 established." in said and "BGP         OK    2/2 peers" in said
 
 
 @pytest.mark.parametrize("moment", [
@@ -75,11 +81,11 @@ def test_ctrl_c_leaves_nothing(request, moment):
 
 def test_an_expectation_that_fails_is_a_failure(request, monkeypatch):
     """Without its agents nothing reaches the ToR."""
-    from lab import demo as module
+    from lab import demo as module, showing
 
     monkeypatch.setattr("sys.argv", ["demo", "--name", request.node.nodeid])
     monkeypatch.setattr(module, "start", lambda lab: None)
-    monkeypatch.setattr(module, "wait_equal",
+    monkeypatch.setattr(showing, "wait_equal",
                         lambda observe, expected, what: wait(lambda: observe() == expected, what, 1))
     assert module.main() == 1
     assert nothing_left(request.node.nodeid)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a live agent says: its documents against the schemas, its metrics against the man page."""
 
-import http.client
 import json
 import re
-import socket
 
 import pytest
 import schema
@@ -13,19 +11,6 @@ from lab import wait
 from lab.agent import REPOSITORY
 
 METRICS_PAGE = REPOSITORY / "docs" / "man" / "fingerpost-metrics.7.scd"
-
-
-class UnixConnection(http.client.HTTPConnection):
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(self.host)
-
-
-def get(agent, path):
-    """The body of a GET on the agent's socket."""
-    connection = UnixConnection(str(agent.socket))
-    connection.request("GET", path, headers={"Host": "agent"})
-    return connection.getresponse().read().decode()
 
 
 def metric_names(scrape):
@@ -57,15 +42,17 @@ def test_documents_and_metrics(lab):
     assert documents[VIP]["services"][0]["endpoints"]
     assert documents["peers"]["items"] and documents[VIP]["peers"]
 
-    error = json.loads(get(agent, "/v1/explain?address=192.0.2.9"))
+    error = json.loads(agent.get("/v1/explain?address=192.0.2.9"))
     schema.validator("error.json").validate(error)
 
-    names = metric_names(get(agent, "/metrics"))
+    names = metric_names(agent.get("/metrics"))
     page = METRICS_PAGE.read_text(encoding="utf-8")
     described = [
         name
         for line in page.splitlines()
         if line.startswith(("*fingerpost_", "*process_"))
         for name in re.findall(r"\*([a-z_]+)\*", line)
+        # NAT is off here, and the source a folder: tests/cli and tests/kube have those.
+        if not name.startswith(("fingerpost_nat_", "fingerpost_kubernetes_", "fingerpost_copy_"))
     ]
     assert sorted(described) == names

@@ -27,6 +27,7 @@ RANGES = {
 }
 PORTS = (80, 443, 53)
 NODE_PORTS = (30080, 30081, 32767, 80, 443)
+ANNOUNCE = "fingerpost.io/announce"
 BOOLEANS = (True, True, True, False, None)
 
 
@@ -48,6 +49,7 @@ def metadata(chance, namespace, name, labels):
         **written,
         **({"creationTimestamp": stamp} if stamp else {}),
         **({"labels": labels} if labels else {}),
+        **maybe(chance, 0.1, annotations={ANNOUNCE: chance.choice(("false", "true"))}),
     }
 
 
@@ -72,6 +74,7 @@ def node_address_entries(chance, number):
 def node(chance, number):
     labels = {"kubernetes.io/hostname": f"node-{number}"}
     labels |= maybe(chance, 0.8, **{"topology.kubernetes.io/zone": chance.choice(ZONES)})
+    labels |= maybe(chance, 0.05, **{"node.kubernetes.io/exclude-from-external-load-balancers": ""})
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -204,8 +207,11 @@ def pod(chance, family, number, hints):
         hint["forZones"] = [{"name": zone} for zone in some(chance, ZONES, 2) or ZONES[:1]]
     if chance.random() < hints["nodes"]:
         hint["forNodes"] = [{"name": name} for name in some(chance, NODES, 2) or NODES[:1]]
+    address = POD_ADDRESSES[family].format(host, number)
+    if chance.random() < 0.08:  # in its node's own network
+        address = f"{NODE_ADDRESSES[family]}{host}"
     return {
-        "addresses": [POD_ADDRESSES[family].format(host, number)],
+        "addresses": [address],
         **maybe(chance, 0.93, nodeName=f"node-{host}"),
         **({"hints": hint} if hint else {}),
     }
@@ -225,8 +231,10 @@ def conditions(chance, alive):
 
 
 def endpoint(chance, pods, alive):
-    """Copies of a pod differ in their conditions only."""
+    """Copies of a pod differ in their conditions; rarely it is another pod, elsewhere."""
     chosen = dict(chance.choice(pods))
+    if chance.random() < 0.1:
+        chosen["nodeName"] = f"node-{chance.randint(1, 3)}"
     stranger = "10.244.9.9" if ":" in chosen["addresses"][0] else "fd00:244:9::9"
     if chance.random() < 0.04:
         chosen["addresses"] = chance.choice(([], ["10.244.1.300"], [stranger]))
@@ -285,6 +293,35 @@ def slices(chance, owner):
     return made
 
 
+# Address pools
+
+def pools(chance):
+    """Coil's, by which pods are known where the configuration does not say it."""
+    wide, near = (("10.244.0.0/16", "fd00:244:1::/112"), ("10.244.1.0/24", "fd00:244:2::/120"))
+    found = [{
+        "apiVersion": "coil.cybozu.com/v2",
+        "kind": "AddressPool",
+        "metadata": {"name": "default"},
+        "spec": {"blockSizeBits": 5, "subnets": [subnet(chance, *chance.choice((wide, near)))]},
+    }]
+    for number, nets in enumerate((("10.244.2.0/27", "fd00:244:2::/123"),
+                                   ("10.244.2.32/27", "fd00:244:2::20/123"))):
+        labels = {"coil.cybozu.com/pool": "default", "coil.cybozu.com/node": "node-2"}
+        found.append({
+            "apiVersion": "coil.cybozu.com/v2",
+            "kind": "AddressBlock",
+            "metadata": {"name": f"default-{number}", "labels": labels},
+            "index": number,
+            **subnet(chance, *nets),
+        })
+    return some(chance, found, 3)
+
+
+def subnet(chance, four, six):
+    """Of either family, or both."""
+    return chance.choice(({"ipv4": four}, {"ipv6": six}, {"ipv4": four, "ipv6": six}))
+
+
 # Settings
 
 def configured_ranges(chance, prefixes):
@@ -304,7 +341,8 @@ def settings(chance):
     externals += configured_ranges(chance, CLUSTER_IPS) + configured_ranges(chance, INGRESS_IPS)
     clusters = chance.choice((["10.96.0.0/16"], ["10.96.0.0/16", "fd00:96::/112"], []))
     clusters += configured_ranges(chance, EXTERNAL_IPS) if chance.random() < 0.2 else []
-    pods = chance.choice((["10.244.0.0/16", "fd00:244::/32"], ["10.244.0.0/16"]))
+    pods = ["10.244.0.0/16", "fd00:244::/32", "192.0.2.11/32"]  # the last one is this node's own
+    pods = pods[: chance.choice((0, 1, 1, 2, 2, 2, 3))]
     return {
         "enabled": True,
         **maybe(chance, 0.7, externalIPs=externals),
@@ -323,6 +361,7 @@ def cluster(chance):
     """(objects, settings) of a cluster in which NODE is the node that plans."""
     chosen = settings(chance)
     objects = [node(chance, number) for number in (1, 2, 3) if chance.random() < 0.95]
+    objects += pools(chance) if chance.random() < 0.4 else []
     places = [(namespace, name) for namespace in NAMESPACES for name in NAMES]
     for number, (namespace, name) in enumerate(some(chance, places, 6), start=1):
         owner = service(chance, namespace, name, number, chosen.get("proxyName"))
@@ -330,3 +369,55 @@ def cluster(chance):
         objects += pieces if chance.random() < 0.03 else [owner, *pieces]
     chance.shuffle(objects)
     return objects, chosen
+
+
+# Edits
+
+def identity(thing):
+    return thing["kind"], thing["metadata"].get("namespace", "default"), thing["metadata"]["name"]
+
+
+def redrawn(chance, thing, objects, settings):
+    """Another object of the same name."""
+    kind, namespace, name = identity(thing)
+    if kind == "Node":
+        return node(chance, int(name[-1]))
+    if kind.startswith("Address"):
+        return next((other for other in pools(chance) if identity(other) == identity(thing)), None)
+    if kind == "Service":
+        number = 1 + NAMESPACES.index(namespace) * len(NAMES) + NAMES.index(name)
+        return service(chance, namespace, name, number, settings.get("proxyName"))
+    owners = [o for o in objects if o["kind"] == "Service" and identity(o)[1] == namespace
+              and name.startswith(f"{o['metadata']['name']}-")]
+    others = slices(chance, owners[0]) if owners else []
+    return next((other for other in others if identity(other) == identity(thing)), None)
+
+
+def with_other_conditions(chance, thing):
+    """The probe's work: one endpoint is another, the rest as they were."""
+    endpoints = list(thing.get("endpoints") or [])
+    if thing["kind"] != "EndpointSlice" or not endpoints:
+        return thing
+    place = chance.randrange(len(endpoints))
+    plain = {k: v for k, v in endpoints[place].items() if k != "conditions"}
+    endpoints[place] = {**plain, **conditions(chance, 0.5)}
+    return {**thing, "endpoints": endpoints}
+
+
+def edited(chance, objects, settings):
+    """The objects after one edit: something comes, goes, or is another."""
+    what = chance.choice(("come", "go", "redraw", "redraw", "probe", "probe", "probe"))
+    if what == "come" or not objects:
+        namespace, name = chance.choice(NAMESPACES), chance.choice(NAMES)
+        new = redrawn(chance, {"kind": "Service", "metadata": {"namespace": namespace,
+                                                               "name": name}}, objects, settings)
+        new = [new, *slices(chance, new), node(chance, chance.randint(1, 3))]
+        names = {identity(thing) for thing in new}
+        return [*(thing for thing in objects if identity(thing) not in names), *new]
+    chosen = chance.choice(objects)
+    rest = [thing for thing in objects if thing is not chosen]
+    if what == "go":
+        return rest
+    other = (redrawn(chance, chosen, objects, settings) if what == "redraw"
+             else with_other_conditions(chance, chosen))
+    return [*rest, other] if other else rest

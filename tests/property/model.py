@@ -7,7 +7,8 @@ one short function, and the number in its docstring is the rule's row in the con
 for what kube-proxy's nftables backend does where no row speaks.
 
 The result is the member "nat" of the document that `agentctl plan --json` prints. What a packet
-alone can decide is not in it: hairpin (4.6), the choice among endpoints, affinity.
+alone can decide is not in it: that is in judge.py. The choice among endpoints and affinity are in
+neither.
 """
 
 import ipaddress
@@ -132,19 +133,34 @@ def node_addresses(node, family, kinds=("InternalIP", "ExternalIP")):
     return [a for a in addresses if a.version == family and not a.is_loopback]
 
 
+def on_host(objects, name, addresses, default_sources):
+    """The same objects on a host that has these addresses: its Node object says so, too, by types
+    of addresses that only this file knows."""
+    node = this_node(objects, name) or {"kind": "Node", "metadata": {"name": name}}
+    entries = list((node.get("status") or {}).get("addresses") or [])
+    entries += [{"type": "Interface", "address": address} for address in addresses]
+    entries += [{"type": "DefaultSource", "address": address} for address in default_sources]
+    others = [thing for thing in objects if thing is not node]
+    return [*others, {**node, "status": {"addresses": entries}}]
+
+
 def primary_addresses(node, family):
-    """14.5: the first InternalIP, if there is one."""
-    return node_addresses(node, family, ["InternalIP"])[:1]
+    """14.5: the first InternalIP, or else the source of the default route, if it is known."""
+    for kind in ("InternalIP", "DefaultSource"):
+        if found := node_addresses(node, family, [kind]):
+            return found[:1]
+    return []
 
 
 def node_port_addresses(node, family, settings):
-    """2.11, 14.5: primary unless configured; CIDRs of the other family only: all."""
+    """2.11, 14.5: primary unless configured; CIDRs of the other family only: all that are known."""
     wanted = settings.get("nodePortAddresses") or ["primary"]
-    every = node_addresses(node, family)
+    primary = primary_addresses(node, family)
+    every = [*primary, *node_addresses(node, family), *node_addresses(node, family, ["Interface"])]
     cidrs = read_ranges([text for text in wanted if text != "primary"], family)
     chosen = [address for address in every if any(address in cidr for cidr in cidrs)]
     if "primary" in wanted:
-        chosen += primary_addresses(node, family)
+        chosen += primary
     elif not cidrs:
         chosen = every
     return chosen
@@ -217,10 +233,10 @@ def slices_of(objects, service, family):
 
 
 def conditions(endpoint):
-    """1.12: (ready, serving, terminating) with the defaults filled in."""
+    """1.12: (ready, serving, terminating) with kube-proxy's defaults filled in."""
     given = endpoint.get("conditions") or {}
     ready = True if given.get("ready") is None else given["ready"]
-    serving = ready if given.get("serving") is None else given["serving"]
+    serving = True if given.get("serving") is None else given["serving"]
     return ready, serving, bool(given.get("terminating"))
 
 
@@ -261,11 +277,17 @@ def endpoints_of(objects, service, port, family, node_name):
                 endpoint = read_endpoint(entry, family, node_name)
                 if endpoint:
                     merged.setdefault((endpoint["address"], number), []).append(endpoint)
-    return {target: max(copies, key=rank) for target, copies in merged.items()}
+    return {target: united(copies) for target, copies in merged.items()}
 
 
 def rank(endpoint):
-    return endpoint["ready"], endpoint["usable"], endpoint["serving"]
+    return 3 if endpoint["ready"] else 2 if endpoint["usable"] else int(endpoint["serving"])
+
+
+def united(copies):
+    """One that leaves may have given its address to another, elsewhere: the others' word counts."""
+    best = [copy for copy in copies if rank(copy) == max(map(rank, copies))]
+    return {**best[0], "local": any(copy["local"] for copy in best)}
 
 
 def hinted(ready, hint, name):
@@ -423,6 +445,14 @@ def family_item(objects, service, family, found, settings, node_name):
             for place, claim in sorted(found.items(), key=lambda item: item[0])
             if claim[0] is service
         ],
+    }
+
+
+def all_frontends(objects, settings, node_name):
+    """Of both families, as frontends()."""
+    return {
+        place: claim for family in (4, 6)
+        for place, claim in frontends(objects, family, settings, node_name).items()
     }
 
 

@@ -277,7 +277,8 @@ LEAVING = {"ready": False, "serving": True, "terminating": True}
     ([endpoint(), endpoint(THERE, OTHER, **LEAVING)], [HERE], [HERE]),
     ([endpoint(**LEAVING), endpoint(THERE, OTHER)], [THERE], [HERE]),
     ([endpoint(**LEAVING), endpoint(THERE, OTHER, **LEAVING)], [HERE, THERE], [HERE]),
-    ([endpoint(ready=False, terminating=True), endpoint(THERE, OTHER)], [THERE], []),
+    ([endpoint(ready=False, serving=False, terminating=True), endpoint(THERE, OTHER)], [THERE], []),
+    ([endpoint(ready=False, terminating=True), endpoint(THERE, OTHER)], [THERE], [HERE]),
 ])
 def test_the_sets_fall_back_independently(endpoints, cluster, local):
     objects = [service(**LOCAL), endpoint_slice(*endpoints)]

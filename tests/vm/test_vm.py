@@ -8,17 +8,12 @@ import ast
 import os
 import re
 import subprocess
-import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
-from lab.agent import REPOSITORY
+from guests import HERE, KERNELS, NOT_THERE, RUN, guest, judge, prepare, pytest_in, release, run
 
-HERE = Path(__file__).parent
-RUN = HERE / "run"
-SYSTEMD = HERE / "guest_systemd.py"
-KERNELS = os.environ.get("FINGERPOST_VM_KERNELS", "6.1").split()
-NOT_THERE = 77  # of run: the kernel can't be had
+SYSTEMD, SERVICES = HERE / "guest_systemd.py", HERE / "guest_services.py"
+REBOOT = HERE / "guest_reboot.py"
 TIMEOUT, BROKEN = 124, 125
 
 pytestmark = pytest.mark.timeout(1800)
@@ -31,61 +26,55 @@ def cases(path):
     return [name for name in functions if name.startswith("test_")]
 
 
-def guest(*words, **environment):
-    return subprocess.run(
-        [str(RUN), *words], capture_output=True, text=True, env={**os.environ, **environment}
-    )
-
-
 @pytest.fixture(name="kernel", scope="module", params=KERNELS)
 def kernel_fixture(request):
-    """A kernel that is there. One that can't be had is no failure of ours, but is told."""
-    done = guest("--prepare", request.param)
-    if done.returncode == NOT_THERE:
-        pytest.skip(done.stderr.strip().splitlines()[-1])
-    assert done.returncode == 0, done.stderr
-    return request.param
+    return prepare(request.param)
 
 
 @pytest.fixture(name="installed", scope="session")
 def installed_fixture(tmp_path_factory):
-    """The program as it is installed: optimised, without sanitizers."""
-    build, root = REPOSITORY / "build-vm", tmp_path_factory.mktemp("installed")
-    setup = [] if (build / "build.ninja").exists() else [
-        ["meson", "setup", str(build), "--buildtype=release", "--prefix=/usr", "-Dtests=false"]
-    ]
-    install = ["meson", "install", "-C", str(build), "--no-rebuild", "--destdir", str(root)]
-    for command in (*setup, ["ninja", "-C", str(build)], install):
-        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+    """The program as it is installed."""
+    root = tmp_path_factory.mktemp("installed")
+    run("meson", "install", "-C", str(release()), "--no-rebuild", "--destdir", str(root))
     return root
+
+
+def inside(kernel, installed, path, folder, *words, **environment):
+    """What became of the tests inside."""
+    return pytest_in(
+        kernel, folder, [str(path), "--noconftest", *words], ["-s", "-t", "1500"],
+        FINGERPOST_INSTALLED=str(installed), **environment,
+    )
 
 
 @pytest.fixture(name="systemd", scope="module")
 def systemd_fixture(kernel, installed, tmp_path_factory):
-    """What became of the tests inside: the name, and what is wrong or None."""
-    folder = tmp_path_factory.mktemp("guest")
-    report, log = folder / "report.xml", folder / "console"
-    done = guest(
-        "-s", "-t", "1500", "-w", str(folder), kernel, "/usr/bin/python3", "-m", "pytest", str(SYSTEMD),
-        "--noconftest", "-q", "-p", "no:cacheprovider", "--junitxml", str(report),
-        FINGERPOST_INSTALLED=str(installed), FINGERPOST_VM_LOG=str(log),
-    )
-    said = done.stdout + done.stderr
-    assert report.exists(), f"the guest ended with {done.returncode}:\n{said}"
-    results = {}
-    for case in ElementTree.parse(report).iter("testcase"):
-        problems = [case.find(kind) for kind in ("failure", "error", "skipped")]
-        texts = [p.text or p.get("message") for p in problems if p is not None]
-        results[case.get("name")] = texts[0] if texts else None
-    return results
+    return inside(kernel, installed, SYSTEMD, tmp_path_factory.mktemp("guest"))
+
+
+@pytest.fixture(name="services", scope="module")
+def services_fixture(kernel, installed, tmp_path_factory):
+    return inside(kernel, installed, SERVICES, tmp_path_factory.mktemp("guest"))
+
+
+def test_a_node_boots_while_the_api_is_away(kernel, installed, tmp_path):
+    """FINGERPOST_API_AWAY says for how many seconds, 60 by default."""
+    for boot, count in (("first", 1), ("second", 2)):
+        results = inside(kernel, installed, REBOOT, tmp_path, "-k", f"{boot}_boot",
+                         FINGERPOST_KEPT=str(tmp_path))
+        assert len(results) == count
+        for case in results:
+            judge(results, case)
 
 
 @pytest.mark.parametrize("case", cases(SYSTEMD))
 def test_systemd(systemd, case):
-    assert case in systemd, "it did not run"
-    if systemd[case] is not None:
-        pytest.fail(systemd[case], pytrace=False)
+    judge(systemd, f"{SYSTEMD.stem}::{case}")
+
+
+@pytest.mark.parametrize("case", cases(SERVICES))
+def test_services(services, case):
+    judge(services, f"{SERVICES.stem}::{case}")
 
 
 def test_a_guest_runs_that_kernel(kernel):
@@ -106,6 +95,14 @@ def test_only_shared_folders_are_written(kernel, tmp_path):
 
 def test_a_guest_that_takes_too_long_is_stopped(kernel):
     assert guest("-t", "10", kernel, "sleep", "1000").returncode == TIMEOUT
+
+
+def test_a_guest_that_does_not_boot_is_started_again(kernel):
+    """One that stood still half way through its boot once cost the whole limit."""
+    done = guest("-b", "0", kernel, "true")
+    attempts = re.findall(r"did not boot within 0 s \(attempt (\d) of 3\)", done.stderr)
+    assert (done.returncode, attempts) == (BROKEN, ["1", "2", "3"]), done
+    assert done.stderr.endswith("vm: the guest never booted\n")
 
 
 def test_a_guest_that_breaks_is_told_from_a_command_that_fails(kernel):

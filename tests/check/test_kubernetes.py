@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What deploy/kubernetes gives to a cluster agrees with what the agent reads."""
+
+import re
+
+import pytest
+import yaml
+from lab.agent import REPOSITORY
+
+DEPLOY = REPOSITORY / "deploy" / "kubernetes"
+MODEL = REPOSITORY / "agent" / "model"
+SOURCE = REPOSITORY / "agent" / "source"
+COIL = "coil.cybozu.com"
+ROW = re.compile(r'\{ "([\w./]+)", "(\w+)", (true|false),')
+# A field is read by a call that names it: doc_get(spec, "replicas").
+FIELD = re.compile(r'doc_get\((?:\w+|decoder, \w+), "(\w+)"\)|decode_need\(\w+, \w+, "(\w+)"\)')
+NEED = re.compile(r'decode_need\(\w+, \w+, "(\w+)"\)')
+
+# What is asked for, as (group, resource): "/apis/discovery.k8s.io/v1/endpointslices".
+RESOURCE = re.compile(r'{ KIND_\w+, "/apis?(?:/([\w.]+\.[\w.]+))?/v\d/(\w+)"')
+
+# Kinds, the file that decodes them, and its functions that do so.
+DECODERS = {
+    "AddressPool": ("address_block.c", ("address_pool_decode", "decode_subnet")),
+    "AddressBlock": ("address_block.c", ("address_block_decode",)),
+    "Egress": ("egress.c", ("egress_decode", "decode_destinations")),
+}
+
+
+def documents(name):
+    return list(yaml.safe_load_all((DEPLOY / name).read_text(encoding="utf-8")))
+
+
+def agent_kinds():
+    """(group, version, kind, whether it is in a namespace) of all kinds that the agent knows."""
+    rows = ROW.findall((MODEL / "object.c").read_text(encoding="utf-8"))
+    split = [(api.rpartition("/")[0], api.rpartition("/")[2], kind, scope == "true")
+             for api, kind, scope in rows]
+    assert len(split) > 5
+    return split
+
+
+def function(text, name):
+    """The text of a C function."""
+    return re.search(rf"^[^\n]*\b{name}\(.*?^}}", text, re.DOTALL | re.MULTILINE)[0]
+
+
+def decoder(kind):
+    file, functions = DECODERS[kind]
+    text = (MODEL / file).read_text(encoding="utf-8")
+    return "\n".join(function(text, name) for name in functions)
+
+
+def walk(schema):
+    """The schema of each object below, itself included."""
+    yield schema
+    for below in [*schema.get("properties", {}).values(), schema.get("items", {})]:
+        yield from walk(below) if below else ()
+
+
+CRDS = {crd["spec"]["names"]["kind"]: crd["spec"] for crd in documents("crds.yaml")}
+
+
+def schema_of(kind):
+    return CRDS[kind]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+def test_the_definitions_are_of_the_kinds_that_the_agent_reads():
+    wanted = {row for row in agent_kinds() if row[0] == COIL}
+    defined = {
+        (spec["group"], spec["versions"][0]["name"], kind, spec["scope"] == "Namespaced")
+        for kind, spec in CRDS.items()
+    }
+    assert defined == wanted and set(DECODERS) == set(CRDS)
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_each_field_that_is_read_is_defined(kind):
+    read = {a or b for a, b in FIELD.findall(decoder(kind))}
+    defined = {name for schema in walk(schema_of(kind)) for name in schema.get("properties", {})}
+    assert read and read <= defined, read - defined
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_what_the_agent_cannot_do_without_is_required(kind):
+    needed = set(NEED.findall(decoder(kind)))
+    required = {name for schema in walk(schema_of(kind)) for name in schema.get("required", [])}
+    assert needed and needed == required
+
+
+def test_the_role_reads_what_is_asked_for_and_nothing_else():
+    (role,) = [item for item in documents("rbac.yaml") if item["kind"] == "ClusterRole"]
+    for rule in role["rules"]:
+        assert rule["verbs"] == ["get", "list", "watch"]
+        assert "*" not in rule["resources"] + rule["apiGroups"]
+    allowed = {(group, resource) for rule in role["rules"]
+               for group in rule["apiGroups"] for resource in rule["resources"]}
+    asked = set(RESOURCE.findall((SOURCE / "kube_resource.c").read_text(encoding="utf-8")))
+    assert asked and allowed == asked

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small client of the Kubernetes API for the lab: requests and watches from a namespace."""
+
+import http.client
+import json
+
+# Kinds that the lab writes: their path below /api or /apis, and whether they are in a namespace.
+PATHS = {
+    "ConfigMap": ("/api/v1", "configmaps", True),
+    "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
+    "Namespace": ("/api/v1", "namespaces", False),
+    "Node": ("/api/v1", "nodes", False),
+    "Pod": ("/api/v1", "pods", True),
+    "Service": ("/api/v1", "services", True),
+    "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices", True),
+    "AddressPool": ("/apis/coil.cybozu.com/v2", "addresspools", False),
+    "AddressBlock": ("/apis/coil.cybozu.com/v2", "addressblocks", False),
+    "Egress": ("/apis/coil.cybozu.com/v2", "egresses", True),
+}
+WITH_STATUS = ("Node", "Pod", "Service")
+MERGE = "application/merge-patch+json"
+
+
+class ApiError(ValueError):
+    def __init__(self, status, text):
+        super().__init__(f"{status}: {text[:500]}")
+        self.status = status
+
+
+def path_of(kind, namespace=None, name=None):
+    group, plural, namespaced = PATHS[kind]
+    where = f"/namespaces/{namespace or 'default'}" if namespaced else ""
+    return f"{group}{where}/{plural}" + (f"/{name}" if name else "")
+
+
+def all_of(kind):
+    """The path of a kind in all namespaces."""
+    group, plural, _ = PATHS[kind]
+    return f"{group}/{plural}"
+
+
+class KubeApi:
+    """Each request has a connection of its own, so that threads may share this."""
+
+    def __init__(self, host, address, port, context):
+        self.host = host
+        self.address = address
+        self.port = port
+        self.context = context
+
+    def open(self, method, path, body=None, kind="application/json", timeout=60):
+        """Sends a request; the answer's status was good."""
+        connection = http.client.HTTPSConnection(self.address, self.port)
+        connection.sock = self.context.wrap_socket(
+            self.host.connect(self.address, self.port, timeout), server_hostname=self.address
+        )
+        text = None if body is None else json.dumps(body)
+        connection.request(method, path, text, {"Content-Type": kind})
+        answer = connection.getresponse()
+        if answer.status >= 300:
+            raise ApiError(answer.status, answer.read().decode(errors="replace"))
+        return answer
+
+    def request(self, method, path, body=None, kind="application/json"):
+        with self.open(method, path, body, kind) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def get(self, path):
+        return self.request("GET", path)
+
+    def items(self, kind):
+        return self.get(all_of(kind))["items"]
+
+    def ready(self):
+        with self.open("GET", "/readyz", timeout=5) as answer:
+            return answer.read() == b"ok"
+
+    def watch(self, path, version, timeout=60):
+        """Yields (type, object) until the server ends it; silence is an OSError."""
+        question = f"{path}?watch=1&allowWatchBookmarks=true&resourceVersion={version}"
+        with self.open("GET", question, timeout=timeout) as answer:
+            for line in answer:
+                event = json.loads(line)
+                yield event["type"], event["object"]
+
+    def apply(self, item):
+        """Creates an object, or merges it into the one that is there; and its status."""
+        meta = item["metadata"]
+        namespace = meta.get("namespace")
+        path = path_of(item["kind"], namespace, meta["name"])
+        try:
+            self.request("PATCH", path, item, MERGE)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            self.request("POST", path_of(item["kind"], namespace), item)
+        if item["kind"] in WITH_STATUS and item.get("status"):
+            self.request("PATCH", f"{path}/status", {"status": item["status"]}, MERGE)
+
+    def delete(self, kind, name, namespace=None, grace=None):
+        options = {} if grace is None else {"gracePeriodSeconds": grace}
+        return self.request("DELETE", path_of(kind, namespace, name), options)

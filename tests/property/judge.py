@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of one packet, and which addresses are announced: the model's second half.
+
+judge() says what `agentctl trace --json` prints of a new flow. As in model.py, the numbers are rows
+of the contract, and nothing is shared with the program that is held against it.
+"""
+
+import typing
+
+import model
+
+
+# Where a packet comes from.
+HERE = "here"  # made on this node, whatever its source
+OUTSIDE = "outside"  # by an interface where the program stands: an uplink, a pod's
+ELSEWHERE = "elsewhere"  # by one where it does not
+
+
+class Packet(typing.NamedTuple):
+    source: str
+    destination: str
+    port: int
+    protocol: str
+    origin: str
+
+    def place(self):
+        return model.read_address(self.destination), self.protocol, self.port
+
+
+def pod_ranges(objects, settings):
+    """14.4: what is configured, also nothing; 4.1: else what pods get their addresses from."""
+    if "clusterCIDRs" in settings:
+        return settings["clusterCIDRs"]
+    subnets = [
+        subnet for pool in model.of_kind(objects, "AddressPool")
+        for subnet in pool["spec"]["subnets"]
+    ]
+    subnets += model.of_kind(objects, "AddressBlock")
+    return [subnet[name] for subnet in subnets for name in ("ipv4", "ipv6") if name in subnet]
+
+
+def source_of(objects, settings, packet):
+    """14.4: a pod by its address; else this node itself, or the rest."""
+    if model.is_within(model.read_address(packet.source), pod_ranges(objects, settings)):
+        return "pod"
+    return "node" if packet.origin == HERE else "outside"
+
+
+def is_admitted(ranges, packet):
+    return ranges is None or model.is_within(model.read_address(packet.source), ranges)
+
+
+def hairpin(endpoints, source):
+    """4.6: who is sent to himself is masqueraded whatever the rule says."""
+    own = model.endpoint_text((model.read_address(source), ""))
+    return "hairpin" if any(e.rpartition(":")[0] + ":" == own for e in endpoints) else False
+
+
+def answer(verdict, reason, service=None, endpoints=(), masquerade=None):
+    return {"verdict": verdict, "reason": reason, "service": service,
+            "endpoints": sorted(endpoints), "masquerade": masquerade}
+
+
+def judge_served(packet, claim, item, source):
+    """A packet for a frontend. 5.5: source ranges are judged before the endpoints."""
+    service, _, port = claim
+    namespace, name = model.key(service)
+    words = f"{namespace}/{name}:{port.get('name') or port['port']}"  # 14.10
+    if not is_admitted(item["sourceRanges"], packet):
+        return answer("drop", "source-range", words)
+    found = item["from"][source]
+    if found["verdict"] != "forward":
+        return answer(found["verdict"], found["reason"], words)
+    masquerade = found["masquerade"] or hairpin(found["endpoints"], packet.source)
+    return answer("forward", "none", words, found["endpoints"], masquerade)
+
+
+def holder(objects, address):
+    """14.1: of the Services with that ClusterIP the one that comes first; None."""
+    holders = [s for s in model.of_kind(objects, "Service") if address in model.cluster_ips(s)]
+    return min(holders, key=model.precedence, default=None)
+
+
+def is_guarded(found, address, node):
+    """2.7: what a Service brought along; 2.2: but for addresses of the node itself."""
+    return address not in model.node_addresses(node, address.version, ["Interface"]) and any(
+        place[0] == address and claim[1] in ("loadBalancer", "externalIP")
+        for place, claim in found.items()
+    )
+
+
+def is_left_to_another(objects, settings, packet):
+    """14.2, of what is led to the program by routes, which know addresses only: where another proxy
+    has the ClusterIP, nothing of it is ours."""
+    held_by = holder(objects, model.read_address(packet.destination))
+    return packet.origin != OUTSIDE and held_by and model.is_other_proxys(held_by, settings)
+
+
+def judge_unserved(objects, settings, node_name, packet, found):
+    """A packet that no frontend is for."""
+    address = model.read_address(packet.destination)
+    held_by = holder(objects, address)
+    if held_by:
+        if model.is_other_proxys(held_by, settings):
+            return answer("pass", "other-proxy")  # 14.2
+        return answer("reject", "undefined-port")  # 2.8
+    if model.is_within(address, settings.get("serviceCIDRs") or []):
+        return answer("drop", "unallocated")  # 2.9, 14.2
+    node = model.this_node(objects, node_name)
+    if packet.origin != OUTSIDE and is_guarded(found, address, node):
+        return answer("reject", "unmapped-port")  # 14.10; what passes here is refused behind it
+    return answer("pass", "none")
+
+
+def judge(objects, settings, node_name, packet, found=None):
+    """What becomes of the first packet of a flow. `found`: model.all_frontends(), if at hand."""
+    found = model.all_frontends(objects, settings, node_name) if found is None else found
+    claim = found.get(packet.place())
+    if not claim or is_left_to_another(objects, settings, packet):
+        return judge_unserved(objects, settings, node_name, packet, found)
+    item = model.frontend_item(objects, packet.place(), claim, settings, node_name)
+    return judge_served(packet, claim, item, source_of(objects, settings, packet))
+
+
+# Announced addresses
+
+ANNOUNCE = "fingerpost.io/announce"
+EXCLUDED_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers"
+ADVERTISED = {"loadBalancer": "loadBalancer", "externalIP": "external", "clusterIP": "cluster"}
+
+
+def may_announce(service, kind, settings):
+    """14.9: of load balancers, our class only."""
+    own_class = service["spec"].get("loadBalancerClass") or ""
+    if kind == "loadBalancer" and own_class != settings.get("loadBalancerClass", ""):
+        return False
+    if (service["metadata"].get("annotations") or {}).get(ANNOUNCE) == "false":
+        return False
+    return ADVERTISED.get(kind) in settings.get("advertise", ["loadBalancer", "external"])
+
+
+def kinds_of(objects, service, address, settings):
+    """What the address is to the Service; the frontends there have the first of these."""
+    claims = model.claims(objects, service, address.version, settings, None)
+    return {kind for claimed, _, kind, _ in claims if claimed == address}
+
+
+def is_announced(objects, settings, node_name, place, claim):
+    """9.1, 9.2: by the set that serves from outside."""
+    service, kind, _ = claim
+    item = model.frontend_item(objects, place, claim, settings, node_name)
+    kinds = kinds_of(objects, service, place[0], settings)
+    return (kind != "nodePort" and item["from"]["outside"]["verdict"] == "forward"
+            and any(may_announce(service, own, settings) for own in kinds))
+
+
+def announced(objects, settings, node_name):
+    """Addresses to which this node attracts packets; 9.4: none if it is excluded."""
+    node = model.this_node(objects, node_name)
+    if node and EXCLUDED_LABEL in model.labels(node):
+        return set()
+    found = model.all_frontends(objects, settings, node_name)
+    return {
+        str(place[0]) for place, claim in found.items()
+        if is_announced(objects, settings, node_name, place, claim)
+    }

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge of packets is right by its own reading, case by case."""
+
+import judge
+import model
+import pytest
+from test_model import (
+    CLUSTER, EXTERNAL, HERE, LOCAL, NODE, OTHER, SETTINGS, THERE, VIP, endpoint, endpoint_slice,
+    frontends, node, service,
+)
+
+# Single packets
+
+HOST = model.on_host([], NODE, ["192.0.2.1"], ["192.0.2.1"])
+
+
+def judged(objects, destination, source="198.18.0.1", own=False, protocol="TCP", **settings):
+    address, _, port = destination.partition(":")
+    origin = judge.HERE if own else judge.OUTSIDE
+    packet = judge.Packet(source, address, int(port), protocol, origin)
+    chosen = {**SETTINGS, "clusterCIDRs": ["10.244.0.0/16"], "serviceCIDRs": ["10.96.0.0/16"]}
+    return judge.judge([*objects, *HOST], {**chosen, **settings}, NODE, packet)
+
+
+def verdict(*args, **kwargs):
+    found = judged(*args, **kwargs)
+    return found["verdict"], found["reason"]
+
+
+@pytest.mark.parametrize("destination, own, expected", [
+    (f"{CLUSTER}:80", False, ("forward", "none")),
+    (f"{CLUSTER}:81", False, ("reject", "undefined-port")),  # 2.8
+    (f"{CLUSTER}:81", True, ("reject", "undefined-port")),
+    ("10.96.0.99:80", False, ("drop", "unallocated")),  # 2.9
+    ("10.96.0.99:80", True, ("drop", "unallocated")),  # 14.2
+    (f"{VIP}:81", False, ("pass", "none")),  # 2.7
+    (f"{VIP}:81", True, ("reject", "unmapped-port")),  # 14.10
+    ("192.0.2.1:80", True, ("forward", "none")),
+    ("192.0.2.1:81", True, ("pass", "none")),  # 2.2
+    ("192.0.2.2:30080", False, ("pass", "none")),
+])
+def test_packets_by_destination(destination, own, expected):
+    web = service(externalIPs=["192.0.2.1"], node_port=30080)
+    objects = [web, endpoint_slice(endpoint())]
+    source = "192.0.2.1" if own else "198.18.0.1"
+    assert verdict(objects, destination, source, own) == expected
+
+
+def test_packets_to_another_proxys_service_pass():
+    other = service(labels={model.PROXY_NAME_LABEL: "other"})
+    assert verdict([other], f"{CLUSTER}:80") == ("pass", "other-proxy")
+    assert verdict([other], f"{CLUSTER}:81", own=True) == ("pass", "other-proxy")
+
+
+def test_another_protocol_is_another_port():
+    objects = [service(), endpoint_slice(endpoint())]
+    assert verdict(objects, f"{CLUSTER}:80", protocol="UDP") == ("reject", "undefined-port")
+
+
+@pytest.mark.parametrize("source, own, expected", [
+    ("10.1.2.3", False, "forward"),
+    ("198.18.0.1", False, "drop"),
+    (HERE, False, "drop"),  # 5.5: pods, too
+    ("192.0.2.1", True, "forward"),
+    (VIP, True, "forward"),  # 14.3
+    (VIP, False, "forward"),
+])
+def test_packets_and_source_ranges(source, own, expected):
+    web = service(loadBalancerSourceRanges=["10.1.0.0/16", "192.0.2.0/24", "::/0"])
+    assert verdict([web], f"{VIP}:80", source, own)[0] == expected.replace("forward", "reject")
+    assert verdict([web, endpoint_slice(endpoint())], f"{VIP}:80", source, own)[0] == expected
+
+
+@pytest.mark.parametrize("source, own, settings, expected", [
+    (HERE, False, {}, "hairpin"),  # 4.6
+    ("10.244.3.3", False, {}, False),
+    ("10.244.3.3", False, {"clusterCIDRs": []}, True),  # 14.4
+    ("192.0.2.1", True, {}, True),
+    ("192.0.2.1", True, {"clusterCIDRs": ["192.0.2.0/24"]}, False),
+    (HERE, False, {"masqueradeAll": True}, True),
+])
+def test_packets_and_masquerading(source, own, settings, expected):
+    objects = [service(), endpoint_slice(endpoint(), endpoint(THERE, OTHER))]
+    assert judged(objects, f"{CLUSTER}:80", source, own, **settings) == {
+        "verdict": "forward", "reason": "none", "service": "default/web:http",
+        "endpoints": [f"{HERE}:8080", f"{THERE}:8080"], "masquerade": expected,
+    }
+
+
+def test_an_unnamed_port_is_called_by_its_number():
+    web = service(node_port=30080)
+    del web["spec"]["ports"][0]["name"]
+    assert judged([web], "192.0.2.1:30080")["service"] == "default/web:80"
+
+
+def test_without_an_internal_address_the_default_route_tells():
+    web = service(node_port=30080)
+    bare = node()
+    assert verdict([web, bare], "192.0.2.1:30080") == ("pass", "none")
+    seen = model.on_host([web, bare], NODE, [], ["192.0.2.1"])
+    assert ("192.0.2.1", 30080) in frontends(seen)
+    assert ("192.0.2.1", 30080) not in frontends([*seen[:1], node("192.0.2.7")])
+
+
+# Announcing
+
+@pytest.mark.parametrize("change, settings, expected", [
+    ({}, {}, {VIP, EXTERNAL}),
+    ({}, {"advertise": ["cluster"]}, {CLUSTER}),
+    ({"loadBalancerClass": "a/b"}, {}, {EXTERNAL}),
+    ({"loadBalancerClass": "a/b"}, {"loadBalancerClass": "a/b"}, {VIP, EXTERNAL}),
+    ({}, {"loadBalancerClass": "a/b"}, {EXTERNAL}),
+])
+def test_what_is_announced(change, settings, expected):
+    objects = [service(externalIPs=[EXTERNAL], **change), endpoint_slice(endpoint(THERE, OTHER))]
+    assert judge.announced(objects, {**SETTINGS, **settings}, NODE) == expected
+    assert judge.announced(objects[:1], {**SETTINGS, **settings}, NODE) == set()
+
+
+def test_what_is_not_announced():
+    objects = [service(), endpoint_slice(endpoint(THERE, OTHER))]
+    assert judge.announced([service(**LOCAL), objects[1]], SETTINGS, NODE) == set()
+    objects[0]["metadata"]["annotations"] = {judge.ANNOUNCE: "false"}
+    assert judge.announced(objects, SETTINGS, NODE) == set()
+    excluded = node()
+    excluded["metadata"]["labels"][judge.EXCLUDED_LABEL] = ""
+    assert judge.announced([service(), objects[1], excluded], SETTINGS, NODE) == set()

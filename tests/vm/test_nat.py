@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Service NAT on the kernels that Debian has: packets of tests/bpf, and real sockets through
+every hook (guest_nat.py), inside qemu guests. FINGERPOST_VM_KERNELS says which; see test_vm.py."""
+
+import pytest
+from guests import BUILD, HERE, KERNELS, prepare, pytest_in, release
+from lab.agent import REPOSITORY, build_folder
+from lab.traffic import tool
+
+pytestmark = pytest.mark.timeout(2400)
+LIMIT = "1800"  # each takes some six minutes
+
+
+@pytest.fixture(name="kernel", scope="module", params=KERNELS)
+def kernel_fixture(request):
+    return prepare(request.param)
+
+
+def failures(results):
+    return {case: text for case, text in results.items() if text is not None}
+
+
+def show(failed):
+    return "\n".join(f"{case}:\n{text}" for case, text in sorted(failed.items()))[:20000]
+
+
+def test_packets(kernel, tmp_path):
+    """Each packet of tests/bpf. The programs and their loader are those of the build under test."""
+    results = pytest_in(kernel, tmp_path, [str(REPOSITORY / "tests" / "bpf"), "-n", "2"],
+                        ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(build_folder()))
+    failed = failures(results)
+    assert len(results) > 1000 and not failed, show(failed)
+
+
+def test_sockets(kernel, tmp_path, monkeypatch):
+    monkeypatch.setenv("FINGERPOST_BUILD", str(release()))
+    for name in ("echo", "load"):
+        tool(name)  # where there is a compiler that takes no minutes
+    results = pytest_in(kernel, tmp_path, [str(HERE / "guest_nat.py"), "--noconftest"],
+                        ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(BUILD))
+    failed = failures(results)
+    assert len(results) > 60 and not failed, show(failed)
