@@ -205,16 +205,30 @@ static bool ask(int fd, const char *question, bool stream, char answer[static AN
     return true;
 }
 
+/* Counts how long a step took that began at begin_ms, when the kernel had sent `before` again. */
+static void count_step(const char *doing, double begin_ms, int fd, int before)
+{
+    double took_ms = now_ms() - begin_ms;
+    int again = took_ms > LATE_MS ? sent_again(fd) - before : 0;
+    pthread_mutex_lock(&seen.lock);
+    count_time(doing, took_ms, again);
+    pthread_mutex_unlock(&seen.lock);
+}
+
 /* Closes first, so that it is this side that keeps the port for a while. */
 static void finish(int fd)
 {
     char rest[ANSWER];
     struct pollfd wait = { .fd = fd, .events = POLLIN };
+    double begin = now_ms();
+    int before = sent_again(fd);
     shutdown(fd, SHUT_WR);
     if (poll(&wait, 1, TIMEOUT_MS) != 1)
         count_error("finish", ETIMEDOUT);
     else if (recv(fd, rest, sizeof rest, 0) < 0)
         count_error("finish", errno);
+    else
+        count_step("finish", begin, fd, before);
     close(fd);
 }
 
@@ -228,10 +242,7 @@ static void *run_short(void *argument)
             count_error("connect", -fd);
             continue;
         }
-        double took_ms = now_ms() - begin;
-        pthread_mutex_lock(&seen.lock);
-        count_time("connect", took_ms, sent_again(fd));
-        pthread_mutex_unlock(&seen.lock);
+        count_step("connect", begin, fd, 0);
         if (ask(fd, "who\n", true, answer))
             finish(fd);
         else
