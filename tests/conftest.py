@@ -14,6 +14,17 @@ from lab import Lab  # noqa: E402
 def pytest_configure(config):
     config.addinivalue_line("markers",
                             "lab(nodes=2, pod_table=None, nat=False): what the test's Lab is made of")
+    config.addinivalue_line("markers", "busy: takes all the processors there are")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """The busy ones come first and, with --dist loadgroup, one after the other: two of them at once
+    only wait for each other."""
+    busy = [item for item in items if item.get_closest_marker("busy")]
+    for item in busy:
+        item.add_marker(pytest.mark.xdist_group("busy"))
+    items[:] = busy + [item for item in items if item not in busy]
 
 
 @pytest.hookimpl(hookwrapper=True)

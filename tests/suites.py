@@ -154,14 +154,19 @@ def run_pytest(target, report, log, *options):
     )
 
 
+def name_of(case):
+    """A test of pytest's report as its module knows it: xdist adds the group, test_it[4]@busy."""
+    return re.sub(r"@\w+$", "", case.get("name"))
+
+
 def passes_alone(folder, case):
     """Runs a test of pytest's report again, and nothing beside it."""
     modules = list(folder.rglob(case.get("classname").split(".")[-1] + ".py"))
-    if len(modules) != 1 or case.get("name").split("[")[0] in ONE_CHANCE:
+    if len(modules) != 1 or name_of(case).split("[")[0] in ONE_CHANCE:
         return False
     report, log = BUILD / "alone.xml", BUILD / "alone.log"
     for _ in range(ALONE_TIMES):
-        code, output = run_pytest(f"{modules[0]}::{case.get('name')}", report, log)
+        code, output = run_pytest(f"{modules[0]}::{name_of(case)}", report, log)
         if code != 0 or "1 passed" not in output:
             return False
     return True
@@ -184,14 +189,14 @@ def pytest_suite(name, workers, *options, real_network=False):
         if case.find("failure") is not None or case.find("error") is not None:
             failures.append(case)
         elif skipped is not None:
-            result.not_run.append(f"{case.get('name')}: {skipped.get('message')}")
+            result.not_run.append(f"{name_of(case)}: {skipped.get('message')}")
         else:
             result.passed += 1
     result.failed = len(failures) or int(code != 0)
     if real_network and code == TESTS_FAILED and len(failures) <= MOST_ALONE:
         for case in failures:
             if passes_alone(folder, case):
-                result.unsteady.append(f"{case.get('name')}: failed once, passed alone")
+                result.unsteady.append(f"{name_of(case)}: failed once, passed alone")
                 result.failed -= 1
                 result.passed += 1
     return result
@@ -207,7 +212,8 @@ def netns_suite():
     if os.geteuid() != 0:
         return Result(not_run=["network namespaces need root"])
     # Most of a test's time is waiting, so more of them than there are processors.
-    return pytest_suite("netns", 2 * (os.cpu_count() or 1), real_network=True)
+    return pytest_suite("netns", 2 * (os.cpu_count() or 1), "--dist", "loadgroup",
+                        real_network=True)
 
 
 def kube_suite():

@@ -37,11 +37,11 @@ def sample_fixture(tmp_path, monkeypatch):
     monkeypatch.setattr(suites, "TESTS", tmp_path)
     monkeypatch.setattr(suites, "BUILD", tmp_path)
 
-    def run(real_network=False, **modules):
+    def run(*options, real_network=False, **modules):
         (tmp_path / "sample").mkdir(exist_ok=True)
         for name, text in modules.items():
             (tmp_path / "sample" / f"{name}.py").write_text(text)
-        return suites.pytest_suite("sample", 1, real_network=real_network)
+        return suites.pytest_suite("sample", 1, *options, real_network=real_network)
 
     return run
 
@@ -66,9 +66,10 @@ def test_pytest_is_counted(sample):
 
 
 def test_what_fails_once_runs_again_alone_and_is_named(sample, tmp_path):
-    result = sample(real_network=True, test_x=(
+    result = sample("--dist", "loadgroup", real_network=True, test_x=(
         "from pathlib import Path\n"
         "import pytest\n"
+        "@pytest.mark.xdist_group('busy')\n"
         "@pytest.mark.parametrize('name, failures', [('good', 0), ('rare', 1), ('bad', 9)])\n"
         "def test_it(name, failures):\n"
         f"    runs = Path('{tmp_path}', name)\n"
@@ -76,7 +77,7 @@ def test_what_fails_once_runs_again_alone_and_is_named(sample, tmp_path):
         "    assert len(runs.read_text()) > failures\n"
     ))
     assert (result.passed, result.failed) == (2, 1), result.output
-    assert len(result.unsteady) == 1 and "rare" in result.unsteady[0]
+    assert [name.split(":")[0] for name in result.unsteady] == ["test_it[rare-1]"]
     assert len((tmp_path / "good").read_text()) == 1
     assert len((tmp_path / "rare").read_text()) == 3
 

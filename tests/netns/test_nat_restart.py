@@ -55,6 +55,7 @@ def everywhere(found, number=20):
         load.more(number)
 
 
+@pytest.mark.busy
 @NAT
 def test_kills_under_load(world):
     """Nothing is refused, reset, lost or even late; what was written is found, not written anew."""
@@ -74,6 +75,7 @@ def test_kills_under_load(world):
     assert monitor.losses() == []
 
 
+@pytest.mark.busy
 @NAT
 def test_a_clean_stop_and_a_reload_under_load(world):
     agents = start(world, world.web)
@@ -88,6 +90,7 @@ def test_a_clean_stop_and_a_reload_under_load(world):
     all_unhurt(found)
 
 
+@pytest.mark.busy
 @NAT
 def test_endpoints_that_change_all_the_time(world):
     """A hundred changes a second, of this Service and of others; connections to what stays are not
@@ -123,6 +126,7 @@ def leads(node):
                 for line in lines) for table in (120, 254)]
 
 
+@pytest.mark.busy
 @NAT
 def test_rules_of_others_come_and_go(world):
     """They might pass main by: what leads to svc0 goes behind a rule of our own, and back."""
@@ -145,6 +149,7 @@ def test_rules_of_others_come_and_go(world):
     all_unhurt(found)
 
 
+@pytest.mark.busy
 @NAT
 def test_source_ports_are_used_again(world):
     """Many more connections to one endpoint than there are ports: each goes on with one whose
@@ -158,6 +163,7 @@ def test_source_ports_are_used_again(world):
         load.unbroken()
 
 
+@pytest.mark.busy
 @NAT
 def test_a_drained_node(world):
     """Connections that came by the node go on over it until the ToR stops sending them; those that
@@ -274,6 +280,7 @@ def test_nat_can_be_switched_off(world):
     assert not [link for link in node.ip_json("link") if link["ifname"].startswith("svc0")]
 
 
+@pytest.mark.busy
 @NAT
 def test_maps_of_other_sizes_under_load(world):
     """The old programs go on with the old maps until the new ones are in their place."""

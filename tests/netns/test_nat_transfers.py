@@ -48,6 +48,7 @@ def transfer(client, address, port):
         return wrong + ([] if connection.get(BULK) else ["get"])
 
 
+@pytest.mark.busy
 @BOTH
 @pytest.mark.parametrize("mtu", ["even", "narrow"])
 def test_large_transfers(world, family, mtu):
@@ -124,6 +125,7 @@ def test_many_at_once(world, family, protocol):
             flow.close()
 
 
+@pytest.mark.busy
 @BOTH
 def test_short_connections_as_fast_as_they_go(world, family):
     world.web.write(*world.pods.values())
