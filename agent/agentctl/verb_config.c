@@ -2,8 +2,8 @@
 /*
  * `agentctl config check [FILE]`: the daemon's own parser on a configuration, every error at once
  * as "file:line:column: message", which editors understand. `agentctl config show [FILE]`: what is
- * in force with it, default or not. What the running agent has loaded may be older: its status
- * says so if it refused the file.
+ * in force with it, default or not. The kubeconfig that a configuration names is part of it. What
+ * the running agent has loaded may be older: its status says so if it refused the file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agentctl/tables.h"
+#include "client/kubeconfig.h"
 #include "config/config.h"
 #include "config/settings.h"
 #include "format/json.h"
@@ -83,18 +84,39 @@ static int check_status(int r)
     }
 }
 
-int verb_config_check(const struct ctl *ctl, char **args)
+/* Returns as config_load(); what the configuration names, and can't be used, makes it a bad one. */
+static int check(const char *path, struct faults *errors)
 {
     CLEANUP(config_freep) struct config *config = NULL;
+    int r = config_load(path, &config, errors);
+    if (r < 0 || !config->source.kubeconfig)
+        return r;
+    r = kube_config_try(config->source.kubeconfig, errors);
+    return r == 0 || r == -EACCES || r == -ENOMEM ? r : -EBADMSG;
+}
+
+/* The agent may read what the caller may not. */
+static void add_remedy(struct faults *errors)
+{
+    vec_each(struct fault, error, &errors->list) {
+        if (!error->remedy)
+            error->remedy = strdup("ask as root, or as the user that runs the agent");
+    }
+}
+
+int verb_config_check(const struct ctl *ctl, char **args)
+{
     AUTOFAULTS struct faults errors = { 0 };
     AUTOTEXT struct text out = { 0 };
     const char *path = args[0] ? args[0] : default_path;
 
-    int r = config_load(path, &config, &errors);
+    int r = check(path, &errors);
     if (r < 0 && faults_none(&errors)) {
         fprintf(stderr, "agentctl: cannot check %s: %s\n", path, strerror(-r));
         return check_status(r);
     }
+    if (r == -EACCES)
+        add_remedy(&errors);
     if (ctl->json)
         write_document(&out, path, &errors);
     else

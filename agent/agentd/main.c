@@ -9,6 +9,7 @@
 #include "agentd/agent.h"
 #include "agentd/deadman.h"
 #include "agentd/event.h"
+#include "client/kubeconfig.h"
 #include "config/config.h"
 
 enum {
@@ -80,6 +81,8 @@ int main(int argc, char **argv)
     AUTOFAULTS struct faults faults = { 0 };
     CLEANUP(config_freep) struct config *config = NULL;
     int r = config_load(path, &config, &faults);
+    if (r == 0 && check_only && config->source.kubeconfig)
+        r = kube_config_try(config->source.kubeconfig, &faults);
     if (r < 0)
         return refuse(path, &faults);
     if (check_only)

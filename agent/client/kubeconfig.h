@@ -40,5 +40,12 @@ int kube_config_load(const char *path, struct kube_config **ret_config, struct f
 int kube_config_in_cluster(const char *folder, struct kube_config **ret_config,
                            struct faults *errors);
 
+/*
+ * Reads a kubeconfig and the files that it names, and lets the TLS library take what they hold, as
+ * a request would; asks nobody. Returns as kube_config_load(); of a file that can't be read,
+ * -EACCES and the like with a fault.
+ */
+int kube_config_try(const char *path, struct faults *errors);
+
 void kube_config_free(struct kube_config *config);
 DEFINE_CLEANUP(struct kube_config *, kube_config_free);
