@@ -41,14 +41,20 @@ int watch_refused_part(struct reflector *reflector, const char *text, const stru
     return 0;
 }
 
-/* An ERROR: its object is a Status. */
-static int read_error(struct reflector *reflector, const struct doc *status)
+/* An ERROR: its object is a Status, which tells when to come again as `Retry-After` does. */
+static int read_error(struct reflector *reflector, const struct document *document,
+                      const struct doc *status)
 {
+    AUTOFAULTS struct faults ignored = { 0 };
+    int64_t retry_after_s = 0;
     const struct doc *message = doc_get(status, "message");
     const struct doc *code = doc_get(status, "code");
     bool scalar = message && message->type == DOC_SCALAR;
     reflector->expired =
         code && code->type == DOC_SCALAR && strtol(code->text, NULL, 10) == STATUS_GONE;
+    const struct doc *pause = doc_get(doc_get(status, "details"), "retryAfterSeconds");
+    if (doc_int(document, pause, 0, INT32_MAX, &retry_after_s, &ignored) > 0)
+        reflector->retry_after_ms = retry_after_s * 1000;
     return reflector_give_up(reflector, "the API ended the watch: %s",
                              scalar ? message->text : "it does not say why");
 }
@@ -72,7 +78,7 @@ static int read_event(struct reflector *reflector, const struct json_part *part,
     const char *word = type && type->type == DOC_SCALAR ? type->text : "";
     bool deleted = strcmp(word, "DELETED") == 0, bookmark = strcmp(word, "BOOKMARK") == 0;
     if (strcmp(word, "ERROR") == 0)
-        return read_error(reflector, object);
+        return read_error(reflector, document, object);
     if (!deleted && !bookmark && strcmp(word, "ADDED") != 0 && strcmp(word, "MODIFIED") != 0)
         return reflector_give_up(reflector, "what comes is no event of a watch");
 

@@ -147,6 +147,9 @@ TROUBLES = {
     "a login page is in front": (".", scripted.refuse(307, Location="https://192.0.2.9/"), 14),
     "the API ends watches": (WATCH, scripted.watch_event(json.dumps(
         {"type": "ERROR", "object": scripted.status_of(429)}).encode()), 8),
+    "the API ends watches for a while": (WATCH, scripted.watch_event(json.dumps(
+        {"type": "ERROR", "object": {
+            **scripted.status_of(503), "details": {"retryAfterSeconds": 2}}}).encode()), 7),
     "a list is no JSON": (LIST, scripted.raw(b"<html>502 Bad Gateway</html>"), 7),
     "a list has invalid UTF-8": (LIST, scripted.raw(
         b'{"kind":"List","metadata":{"resourceVersion":"1"},"items":[{"x":"\xff"}]}'), 7),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The Kubernetes source after its watches were cut: how it goes on, and what is left behind. */
+/* The Kubernetes source after its watches were cut or ended: how it goes on, and what is left
+ * behind. */
 #include <dirent.h>
 #include <string.h>
 
@@ -33,6 +34,30 @@ static void a_kind_that_is_forbidden_is_of_no_concern_to_others(void **state)
     assert_int_equal(store_count(fx->store, KIND_SERVICE), 1);
     assert_false(has_group(fx, "Service"));
     assert_non_null(find_fault(fx, "Node", "Node", "403: nodes is forbidden"));
+}
+
+/* The Status of an event has it. What is no number of seconds is passed over. */
+static void a_time_to_wait_that_an_event_tells_is_heeded(void **state)
+{
+    struct fixture *fx = *state;
+    static const struct {
+        const char *seconds;
+        int64_t least_ms;
+    } cases[] = { { "1", 1000 },        { "-1", 0 },  { "1e300", 0 },
+                  { "99999999999", 0 }, { "[7]", 0 }, { "null", 0 } };
+    start_and_sync(fx);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOFREE char *status =
+            text_format("{\"kind\":\"Status\",\"code\":429,\"message\":\"busy\","
+                        "\"details\":{\"retryAfterSeconds\":%s}}",
+                        cases[i].seconds);
+        unsigned before = fx->watched[KIND_SERVICE];
+        int64_t began_ms = clock_mono_ms();
+        say_event(fx, KIND_SERVICE, "ERROR", status);
+        run_until(fx, fx->watched[KIND_SERVICE] == before + 1);
+        assert_true(clock_mono_ms() - began_ms >= cases[i].least_ms);
+    }
+    assert_int_equal(fx->listed[KIND_SERVICE], 1);
 }
 
 static void fail_somehow(struct fake_peer *peer, unsigned how)
@@ -129,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, kube_setup_fixture, kube_teardown_fixture)
         TEST(a_kind_that_is_forbidden_is_of_no_concern_to_others),
+        TEST(a_time_to_wait_that_an_event_tells_is_heeded),
         TEST(reconnecting_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
