@@ -22,8 +22,7 @@
 enum {
     PAGE = 500,
     CONTINUATION_MAX = 16 << 10,
-    PAGES_MAX = 10000, /* and objects: who has more does not come to an end */
-    OBJECTS_MAX = 1 << 20,
+    PAGES_MAX = 10000, /* who has more does not come to an end */
 };
 
 char *list_path(const struct reflector *reflector)
@@ -50,22 +49,7 @@ void list_begin(struct reflector *reflector)
 {
     key_set_done(&reflector->named);
     reflector->nameless = false;
-    reflector->pages = 0;
     kube_objects_begin_list(&reflector->objects);
-}
-
-/* Notes that an object was in the list; returns as key_set_add(). */
-static int note_name(struct reflector *reflector, const struct object_name *name)
-{
-    if (reflector->named.names.count >= OBJECTS_MAX)
-        return -EFBIG;
-    return key_set_add(&reflector->named, name->namespace, name->name);
-}
-
-static int give_up_item(struct reflector *reflector, int error)
-{
-    return reflector_give_up(reflector, error == -EFBIG ? "the list does not come to an end"
-                                                        : "no memory for the list");
 }
 
 int list_refused_part(struct reflector *reflector, const char *text, const struct faults *why)
@@ -74,10 +58,10 @@ int list_refused_part(struct reflector *reflector, const char *text, const struc
     struct object_name name;
     int r = kube_objects_refuse(&reflector->objects, text, why, &name, buffer);
     if (r > 0)
-        r = note_name(reflector, &name);
+        r = key_set_add(&reflector->named, name.namespace, name.name);
     else if (r == 0)
         reflector->nameless = true;
-    return r < 0 ? give_up_item(reflector, r) : 0;
+    return r < 0 ? reflector_give_up(reflector, "no memory for the list") : 0;
 }
 
 static int read_item(struct reflector *reflector, const struct json_part *part,
@@ -91,8 +75,8 @@ static int read_item(struct reflector *reflector, const struct json_part *part,
     }
     int r = kube_objects_put(&reflector->objects, document, document->root, &name);
     if (r == 0)
-        r = note_name(reflector, &name);
-    return r < 0 ? give_up_item(reflector, r) : 0;
+        r = key_set_add(&reflector->named, name.namespace, name.name);
+    return r < 0 ? reflector_give_up(reflector, "no memory for the list") : 0;
 }
 
 static int read_frame(struct reflector *reflector, const struct document *document)
@@ -105,10 +89,10 @@ static int read_frame(struct reflector *reflector, const struct document *docume
     if (!reflector_read_version(document->root, reflector->list_version))
         return reflector_give_up(reflector, "the answer is no list: it has no resourceVersion");
     reflector->framed = true;
-    free(TAKE_PTR(reflector->continuation));
+    AUTOFREE char *asked = TAKE_PTR(reflector->continuation);
     if (!continuation || continuation->type != DOC_SCALAR || !*continuation->text)
         return 0;
-    if (++reflector->pages >= PAGES_MAX)
+    if (++reflector->pages >= PAGES_MAX || (asked && strcmp(asked, continuation->text) == 0))
         return reflector_give_up(reflector, "the list does not come to an end");
     if (strlen(continuation->text) > CONTINUATION_MAX)
         return reflector_give_up(reflector, "the name of the list's next page is too long");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kube_source_start() with times of one's own. Internal to source/ and its tests. */
+/* kube_source_start() with times and a limit of one's own. Internal to source/ and its tests. */
 #pragma once
 
 #include "source/kube.h"

@@ -45,6 +45,7 @@ const struct kube_timing kube_timing_default = {
     .watch_min_ms = 5 * MINUTE_MS,
     .watch_max_ms = 10 * MINUTE_MS,
     .steady_ms = 5 * SECOND_MS,
+    .list_max = 1 << 20,
 };
 
 static void start_task(struct reflector *reflector, enum reflector_task task);
@@ -297,6 +298,8 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
 {
     char error[KUBE_ERROR_LEN] = "no memory for a request";
     reflector->task = task;
+    if (!reflector->continuation)
+        reflector->pages = reflector->elements = 0;
     if (task == TASK_LIST && !reflector->continuation)
         list_begin(reflector);
     AUTOFREE char *path = task_path(reflector);

@@ -26,6 +26,7 @@ struct kube_timing {
     int64_t silence_ms;                 /* of a watch */
     int64_t watch_min_ms, watch_max_ms; /* how long the API is asked to keep a watch up */
     int64_t steady_ms;                  /* a watch that has lasted so long counts as success */
+    unsigned list_max;                  /* elements: who lists more does not come to an end */
 };
 
 extern const struct kube_timing kube_timing_default;
@@ -86,7 +87,8 @@ struct reflector {
     bool nameless;      /* it has elements that nobody can name */
     char *continuation; /* of the next page; NULL: there is none */
     char list_version[KUBE_VERSION_MAX];
-    unsigned pages; /* before this one */
+    unsigned pages;    /* before this one */
+    unsigned elements; /* of this one and those before it */
 };
 
 /* One failure may happen to anybody: a fault is told of from the second in a row on. */

@@ -44,6 +44,9 @@ bool reflector_read_version(const struct doc *object, char version[static KUBE_V
 static int take_part(struct reflector *reflector, bool whole, const struct json_part *part,
                      const struct faults *why)
 {
+    /* With or without a name, read or not. */
+    if (reflector->task != TASK_WATCH && ++reflector->elements > reflector->timing->list_max)
+        return reflector_give_up(reflector, "the list does not come to an end");
     switch (reflector->task) {
     case TASK_LIST:
         return whole ? list_part(reflector, part) : list_refused_part(reflector, part->text, why);

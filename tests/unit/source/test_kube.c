@@ -232,6 +232,60 @@ static void a_kind_that_is_not_served_comes_later(void **state)
     assert_true(fx->status.synced);
 }
 
+/* Pages without end, each with the name of the next one. */
+static bool repeat_page(struct fixture *fx, struct fake_peer *peer, enum kind kind)
+{
+    (void)fx;
+    if (kind != KIND_SERVICE || strstr(peer->path, "watch=1"))
+        return false;
+    fake_peer_answer(peer, 200, NULL,
+                     "{\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"x\"},\"items\":[]}");
+    return true;
+}
+
+static void a_page_that_leads_to_itself_ends_the_list(void **state)
+{
+    struct fixture *fx = *state;
+    fx->hook = repeat_page;
+    start_source(fx);
+    run_until(fx, find_fault(fx, "Service", "Service", "the list does not come to an end"));
+    assert_int_equal(fx->listed[KIND_SERVICE], 4); /* two pages each time */
+    assert_false(fx->status.synced);
+    fx->hook = NULL;
+    run_until(fx, fx->status.synced && !has_group(fx, "Service"));
+}
+
+/* Elements without end, of which nobody can tell whether they were there before. */
+static bool say_elements(struct fixture *fx, struct fake_peer *peer, enum kind kind)
+{
+    bool check = strstr(peer->path, "metadata.name");
+    if ((kind != KIND_SERVICE && !check) || strstr(peer->path, "watch=1") || fx->hooked == 0)
+        return false;
+    fake_peer_begin(peer, 200);
+    fake_peer_say(peer, "{\"items\":[{}");
+    for (int i = 0; i < 200; i++)
+        fake_peer_say(peer, ",{}");
+    return true;
+}
+
+static void elements_without_names_come_to_an_end(void **state)
+{
+    struct fixture *fx = *state;
+    fx->timing.list_max = 100;
+    fx->hook = say_elements;
+    fx->hooked = true;
+    start_source(fx);
+    const char *error = kind_status(fx, KIND_SERVICE)->error;
+    run_until(fx, find_fault(fx, "Service", "Service", "the list does not come to an end"));
+    fx->hooked = false;
+    run_until(fx, fx->status.synced && !*error);
+    fx->hooked = true; /* the check's, too */
+    fake_peer_cut(fx->watches[KIND_SERVICE]);
+    run_until(fx, strcmp(error, "the list does not come to an end") == 0);
+    fx->hooked = false;
+    run_until(fx, fx->watched[KIND_SERVICE] == 2 && !*error);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +300,8 @@ int main(void)
         TEST(an_empty_list_may_be_null),
         TEST(a_first_list_is_compared_with_the_copy),
         TEST(a_kind_that_is_not_served_comes_later),
+        TEST(a_page_that_leads_to_itself_ends_the_list),
+        TEST(elements_without_names_come_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ static int read_one(struct reflector *reflector, enum json_part_kind kind, const
 static int read_list(struct reflector *reflector)
 {
     reflector->framed = false;
+    free(TAKE_PTR(reflector->continuation)); /* as after every failure */
     list_begin(reflector);
     int r = read_one(reflector, JSON_ITEM, SERVICE("web", "2", "10.0.0.1"));
     if (r == 0)
