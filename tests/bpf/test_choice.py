@@ -9,6 +9,7 @@ from collections import Counter
 import abi
 import pytest
 from bpf import NEXT, SHOT
+from cpus import TWO, beside, on_cpu
 from maps import now_s
 from packets import frame
 from test_verdicts import CLIENT, LB, NODE, POD1, POD2, REMOTE, VIP, assert_dropped, ends, first
@@ -296,16 +297,13 @@ def race(nat, family):
     runs = [list(first_packets(nat, family, sport)) for sport in (20000, 20001)]
     shared = memoryview(mmap.mmap(-1, 4 * ROUNDS)).cast("H")
     start_ns = time.monotonic_ns() + 20_000_000
-    child = os.fork()
-    if child == 0:
-        send_at(runs[1], start_ns, shared[ROUNDS:])
-        os._exit(0)
-    send_at(runs[0], start_ns, shared[:ROUNDS])
-    assert os.waitpid(child, 0)[1] == 0
+    cpus = sorted(os.sched_getaffinity(0))
+    with beside(cpus[1], send_at, runs[1], start_ns, shared[ROUNDS:]), on_cpu(cpus[0]):
+        send_at(runs[0], start_ns, shared[:ROUNDS])
     return list(zip(shared[:ROUNDS], shared[ROUNDS:]))
 
 
-@pytest.mark.skipif(os.cpu_count() < 2, reason="needs two CPUs")
+@TWO
 @pytest.mark.parametrize("count", (20, 2))
 @pytest.mark.parametrize("before", ("nothing", "old"))
 def test_two_first_packets_at_once(nat, family, before, count):

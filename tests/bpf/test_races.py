@@ -11,15 +11,14 @@ import time
 from contextlib import contextmanager
 
 import abi
-import pytest
 from abi import Tuple
 from bpf import REDIRECT, SHOT
+from cpus import TWO, beside, on_cpu
 from maps import now_s, tuple_of
 from packets import frame
 from test_flows import begin, reply_to, web
 from test_verdicts import POD1, POD2, VIP, ends, first
 
-TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
 INTERRUPT_NS = 10_000
 ROUNDS = 1000
@@ -37,31 +36,6 @@ def interrupts():
     finally:
         if event >= 0:
             os.close(event)
-
-
-@contextmanager
-def on_cpu(cpu):
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, [cpu])
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-@contextmanager
-def beside(cpu, function, *arguments):
-    """Calls it in a process of its own on that CPU; has to end well."""
-    child = os.fork()
-    if child == 0:
-        try:
-            os.sched_setaffinity(0, [cpu])
-            function(*arguments)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    yield
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def ports(packet):
