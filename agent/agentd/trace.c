@@ -175,6 +175,34 @@ static void tell_masquerade(struct story *story)
     }
 }
 
+/*
+ * An answer to the node itself comes in where its packet went out; only lo's own never left it. The
+ * kernel drops there what it takes for a lie: what is for 127.0.0.1, without route_localnet, or
+ * from an address of its own, without accept_local; or for ::1 at svc0.
+ */
+static int tell_refused_answer(struct story *story, const struct ip *endpoint)
+{
+    struct route_query query = { .destination = *endpoint };
+    char name[IF_NAMESIZE], service[IP_STRLEN], address[IP_STRLEN];
+    struct route_found found;
+
+    int r = route_lookup(story->tracer->socket, &query, &found);
+    if (r < 0 || (found.type == RTN_LOCAL && story->probe.hook == NAT_HOOK_LO_OUT))
+        return r;
+    query = (struct route_query){
+        .destination = story->question->source,
+        .source = story->question->destination,
+        .ifindex = story->probe.ifindex,
+    };
+    r = route_lookup(story->tracer->socket, &query, &found);
+    if (r == 0 && (found.type == RTN_BLACKHOLE || found.type == RTN_UNREACHABLE))
+        story_tell(story, "answer",
+                   "comes in by %s, where the kernel drops what is from %s for %s: it is lost",
+                   interface_name(query.ifindex, name), ip_str(&query.source, service),
+                   ip_str(&query.destination, address));
+    return r;
+}
+
 static int follow_forward(struct story *story, const struct nat_answer *answer)
 {
     struct trace *trace = story->trace;
@@ -190,7 +218,9 @@ static int follow_forward(struct story *story, const struct nat_answer *answer)
         return r;
     tell_endpoints(story, answer);
     tell_masquerade(story);
-    return 0;
+    return answer->route == 0 && story->ifindex == 0
+               ? tell_refused_answer(story, &answer->endpoint_value.ip)
+               : 0;
 }
 
 /* What passes is the stack's, whose answer is the end of the story; behind svc0 there is none. */

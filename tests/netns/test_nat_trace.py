@@ -7,8 +7,9 @@ import urllib.parse
 
 import pytest
 import schema
-from lab.traffic import Connection
-from served import FAMILIES, KINDS, PROTOCOLS, Plan, Service, address_of, pods, start
+from lab.traffic import Connection, outcome, serve
+from served import (FAMILIES, KINDS, PROTOCOLS, QUIET, TARGET, Plan, Service, address_of, pods,
+                    start)
 
 NAT = pytest.mark.lab(nat=True)
 
@@ -24,6 +25,11 @@ def trace(agent, source, destination, protocol):
     document = json.loads(agent.get(f"/v1/trace?{query}"))
     schema.check(document)
     return document
+
+
+def lost(document):
+    """The sentences that say so of what is forwarded."""
+    return [step["text"] for step in document["steps"] if step["text"].endswith(": it is lost")]
 
 
 def expected(outcome, source, name):
@@ -80,6 +86,7 @@ def test_trace_says_what_the_planner_wants(lab):
                 )
                 assert {key: got[key] for key in want} == want, (who, kind, family, protocol)
                 assert got["in"] == where and got["flow"] is None
+                assert not lost(got)
                 assert got["picked"] in (got["endpoints"] or [None])
                 count += 1
     assert count == 5 * 4 * 2 * 2 * 5
@@ -97,6 +104,40 @@ def test_trace_says_what_the_planner_wants(lab):
         document = trace(agent, source, destination, "TCP")
         assert (document["verdict"], document["reason"]) == (verdict, reason), destination
         assert (document["service"], document["endpoints"]) == (None, [])
+
+
+def loopback(lab, agent, source, to):
+    """What becomes of who asks from there, and whether the trace says that it is lost."""
+    got = outcome(lab.nodes[0], *to, source=source, timeout=QUIET)
+    told = trace(agent, source, place(*to), "TCP")
+    assert (told["in"], told["verdict"]) == ("host", "forward")
+    return got, len(lost(told))
+
+
+@NAT
+def test_trace_says_what_becomes_of_a_loopback_address(lab):
+    """The program forwards it. But the kernel sends no ::1 anywhere, and takes in nothing for
+    127.0.0.1 unless it is told to. An endpoint on the node itself is reached within lo."""
+    hosts, node = pods(lab, "one"), lab.nodes[0]
+    serve(node, TARGET)
+    services = [Service(lab, f"web{number}", number) for number in (10, 11, 12)]
+    for service, host in zip(services, (hosts["one1"], hosts["one2"], node)):
+        service.write(host)
+    agent = start(lab)[0]
+    ports = {family: [service.address("nodePort", family, node) for service in services]
+             for family in FAMILIES}
+    for family, source in ((4, "127.0.0.1"), (6, "::1")):
+        assert [loopback(lab, agent, source, to) for to in ports[family]] == [
+            ("drop", 1), ("drop", 1), ("forward", 0)]
+    for service in services:
+        assert loopback(lab, agent, "::1", service.address("clusterIP", 6)) == ("drop", 1)
+    node.set_sysctls({f"net/ipv4/conf/{name}/route_localnet": 1 for name in ("lo", "svc0")})
+    for service, to in zip(services, ports[4]):
+        assert loopback(lab, agent, "127.0.0.1", to) == ("forward", 0)
+        to = service.address("clusterIP", 4)
+        assert loopback(lab, agent, "127.0.0.1", to) == ("forward", 0)
+    node.set_sysctls({"net/ipv4/conf/lo/accept_local": 0})
+    assert loopback(lab, agent, node.address4, ports[4][0]) == ("drop", 1)
 
 
 @NAT

@@ -150,6 +150,23 @@ static void test_refusals(void **state)
            "pod0 pod-in pass none null - null");
 }
 
+/* The program forwards it; the kernel takes in nothing for 127.0.0.1, or from its own addresses,
+ * unless it is told to. */
+static void test_an_answer_that_is_lost(void **state)
+{
+    struct nat_lab *lab = *state;
+    static const char lost[] = "answer: comes in by lo, where the kernel drops what is from "
+                               "192.0.2.1 for 127.0.0.1: it is lost\n";
+
+    for (int told = 1; told >= 0; told--) {
+        CLEANUP(asked_done) struct asked asked = { 0 };
+        assert_int_equal(ask_for(lab, "", "127.0.0.1", "192.0.2.1:30080", PROTOCOL_TCP, &asked), 0);
+        assert_int_equal(asked.trace.act, NAT_ACT_FORWARD);
+        assert_int_equal(strstr(text_str(&asked.told), lost) != NULL, told);
+        run("sysctl -qw net.ipv4.conf.lo.route_localnet=1 net.ipv4.conf.lo.accept_local=1");
+    }
+}
+
 /* A free port of an address that is guarded: svc0 refuses it, whoever it comes from. */
 static void test_a_guarded_address(void **state)
 {
@@ -324,6 +341,7 @@ int main(void)
         TEST(test_where_it_comes_in),
         TEST(test_the_node_itself),
         TEST(test_refusals),
+        TEST(test_an_answer_that_is_lost),
         TEST(test_a_guarded_address),
         TEST(test_a_port_without_a_name),
         TEST(test_an_interface_without_programs),
