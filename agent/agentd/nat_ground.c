@@ -40,18 +40,6 @@ static void report(struct status *status, const char *group, const struct faults
     (void)fault_book_replace(status->faults, "services", group, faults, clock_wall_ms());
 }
 
-static bool same_nets(const struct prefix *a, size_t a_count, const struct prefix *b,
-                      size_t b_count)
-{
-    if (a_count != b_count)
-        return false;
-    for (size_t i = 0; i < a_count; i++) {
-        if (prefix_cmp(&a[i], &b[i]) != 0)
-            return false;
-    }
-    return true;
-}
-
 static int follow_settings(struct nat_ground *ground, const struct route_facts *facts,
                            struct status *status)
 {
@@ -65,9 +53,9 @@ static int follow_settings(struct nat_ground *ground, const struct route_facts *
         return r;
     }
     ground->moved |=
-        !same_nets(fresh.pod_nets, fresh.pod_net_count, now->pod_nets, now->pod_net_count) ||
-        !same_nets(fresh.service_nets, fresh.service_net_count, now->service_nets,
-                   now->service_net_count);
+        !prefixes_equal(fresh.pod_nets, fresh.pod_net_count, now->pod_nets, now->pod_net_count) ||
+        !prefixes_equal(fresh.service_nets, fresh.service_net_count, now->service_nets,
+                        now->service_net_count);
     nat_settings_done(now);
     *now = fresh;
     report(status, "networks", &faults);

@@ -172,6 +172,17 @@ int prefix_cmp(const struct prefix *a, const struct prefix *b)
     return r ? r : CMP(a->length, b->length);
 }
 
+bool prefixes_equal(const struct prefix *a, size_t a_count, const struct prefix *b, size_t b_count)
+{
+    if (a_count != b_count)
+        return false;
+    for (size_t i = 0; i < a_count; i++) {
+        if (prefix_cmp(&a[i], &b[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
 int prefix_item_cmp(const void *a, const void *b)
 {
     return prefix_cmp(a, b);

@@ -66,6 +66,8 @@ int prefix_cmp(const struct prefix *a, const struct prefix *b);
 /* The same for what sorts and searches: vec_sort(), vec_find(), SORTED(). */
 int ip_item_cmp(const void *a, const void *b);
 int prefix_item_cmp(const void *a, const void *b);
+/* True if both lists hold the same in the same order. */
+bool prefixes_equal(const struct prefix *a, size_t a_count, const struct prefix *b, size_t b_count);
 static inline bool ip_equal(const struct ip *a, const struct ip *b)
 {
     return ip_cmp(a, b) == 0;

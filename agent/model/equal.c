@@ -23,14 +23,3 @@ bool ips_equal(const struct ip *a, size_t a_count, const struct ip *b, size_t b_
     }
     return true;
 }
-
-bool prefixes_equal(const struct prefix *a, size_t a_count, const struct prefix *b, size_t b_count)
-{
-    if (a_count != b_count)
-        return false;
-    for (size_t i = 0; i < a_count; i++) {
-        if (prefix_cmp(&a[i], &b[i]) != 0)
-            return false;
-    }
-    return true;
-}

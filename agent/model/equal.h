@@ -11,7 +11,6 @@
 
 bool text_equal(const char *a, const char *b); /* either may be NULL */
 bool ips_equal(const struct ip *a, size_t a_count, const struct ip *b, size_t b_count);
-bool prefixes_equal(const struct prefix *a, size_t a_count, const struct prefix *b, size_t b_count);
 
 /* The kinds' own parts, listed in the table of object.c. */
 bool service_equal(const struct object *a, const struct object *b);
