@@ -16,7 +16,6 @@
 
 #include "base/clock.h"
 #include "config/parse.h"
-#include "format/quote.h"
 #include "format/reader.h"
 
 #define FIELD(member) .offset = offsetof(struct config, member)
@@ -77,16 +76,7 @@ void parse_node(struct parse *parse, const struct config_key *key, const struct 
                 void *field)
 {
     (void)key;
-    const char *text;
-    char shown[QUOTE_LEN];
-    if (doc_string(parse->document, node, &text, parse->errors) <= 0)
-        return;
-    if (is_node_name(text))
-        parse_set_string(parse, field, text);
-    else
-        doc_fault(parse->document, node, parse->errors,
-                  "expected a node's name (a-z, 0-9, dots and dashes), found %s",
-                  quote(text, shown));
+    parse_checked(parse, node, field, is_node_name, "a node's name (a-z, 0-9, dots and dashes)");
 }
 
 static const struct config_key source_keys[] = {

@@ -108,3 +108,17 @@ void parse_set_string(struct parse *parse, char **field, const char *value)
     free(*field);
     *field = copy;
 }
+
+void parse_checked(struct parse *parse, const struct doc *node, char **field,
+                   bool (*is_good)(const char *text), const char *expected)
+{
+    const char *text;
+    char shown[QUOTE_LEN];
+    if (doc_string(parse->document, node, &text, parse->errors) <= 0)
+        return;
+    if (is_good(text))
+        parse_set_string(parse, field, text);
+    else
+        doc_fault(parse->document, node, parse->errors, "expected %s, found %s", expected,
+                  quote(text, shown));
+}

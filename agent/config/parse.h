@@ -46,6 +46,10 @@ void parse_keys(struct parse *parse, const struct config_key *keys, const struct
 /* The field becomes a copy of `value`. */
 void parse_set_string(struct parse *parse, char **field, const char *value);
 
+/* The field becomes a copy of the text if it is good, else a fault says what was `expected`. */
+void parse_checked(struct parse *parse, const struct doc *node, char **field,
+                   bool (*is_good)(const char *text), const char *expected);
+
 /* Parsers by type of field; parse_values.c */
 void parse_section(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_bool(struct parse *, const struct config_key *, const struct doc *, void *bool_field);

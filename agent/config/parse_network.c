@@ -102,16 +102,8 @@ void parse_endpoint(struct parse *parse, const struct config_key *key, const str
                     void *field)
 {
     (void)key;
-    const char *text;
-    char shown[QUOTE_LEN];
-    if (doc_string(parse->document, node, &text, parse->errors) <= 0)
-        return;
-    if (is_endpoint(text))
-        parse_set_string(parse, field, text);
-    else
-        doc_fault(parse->document, node, parse->errors,
-                  "expected address:port, such as \"127.0.0.1:9394\" or \"[::1]:9394\", found %s",
-                  quote(text, shown));
+    parse_checked(parse, node, field, is_endpoint,
+                  "address:port, such as \"127.0.0.1:9394\" or \"[::1]:9394\"");
 }
 
 void parse_port_range(struct parse *parse, const struct config_key *key, const struct doc *node,
