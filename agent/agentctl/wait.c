@@ -75,14 +75,19 @@ static bool is_hopeless(int error)
     return error == -EACCES || error == -ENOMEM;
 }
 
-/* One question. Returns 1 and the document if all is done, 0 if not yet, an error as is. */
+/*
+ * One question, answered within the time that is left; who does not want to wait asks as anybody
+ * does. Returns 1 and the document if all is done, 0 if not yet, an error as is.
+ */
 static int ask_once(const struct ctl *ctl, int64_t left_ms, struct answer *asked, struct text *why,
                     struct answer *ret)
 {
     AUTOANSWER struct answer now = { 0 };
     struct answer *latest = &now;
+    int64_t limit_ms =
+        ctl->wait_ms == 0 ? ctl->timeout_ms : MAX(MIN(left_ms, ctl->timeout_ms), POLL_MS);
 
-    int r = answer_try(ctl, "/v1/status", MAX(MIN(left_ms, ctl->timeout_ms), POLL_MS), NULL, &now);
+    int r = answer_try(ctl, "/v1/status", limit_ms, NULL, &now);
     if (r < 0) {
         text_truncate(why, 0);
         text_addf(why, "the agent at %s to answer: %s", ctl->socket, strerror(-r));

@@ -170,16 +170,16 @@ static const struct doc *find_named(struct reading *reading, const char *list, c
             continue;
         if (named) {
             reading->failed = true;
-            doc_fault(reading->document, node, reading->errors,
-                      "%s has two entries with the name %s", list, quote(name, shown));
+            doc_fault(reading->document, node, reading->errors, "two entries have the name %s",
+                      quote(name, shown));
             return NULL;
         }
         named = node;
     }
     const struct doc *content = doc_get(named, part);
     if (!named)
-        doc_fault(reading->document, nodes, reading->errors, "%s has no entry with the name %s",
-                  list, quote(name, shown));
+        doc_fault(reading->document, nodes, reading->errors, "no entry has the name %s",
+                  quote(name, shown));
     else if (doc_expect(reading->document, content, DOC_MAP, reading->errors) >= 0)
         return content;
     reading->failed = true;

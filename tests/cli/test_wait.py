@@ -5,6 +5,7 @@ import itertools
 import socket
 import subprocess
 import threading
+import time
 
 from conftest import environment
 from documents import generations, status
@@ -131,6 +132,15 @@ def test_zero_asks_once(ctl, agent):
     agent({"/v1/status": script})
     assert ctl.run("--wait=0")[0] == 1
     assert script.count == 1
+
+
+def test_zero_gives_the_agent_the_usual_time_to_answer(ctl, agent):
+    def late():
+        time.sleep(0.2)
+        return 200, status()
+
+    agent({"/v1/status": late})
+    assert ctl.run("--wait=0")[0] == 0
 
 
 def test_many_wait_at_once(ctl, agent):

@@ -228,7 +228,7 @@ static void contexts_must_lead_somewhere(void **state)
     assert_int_equal(load(fx, "kind: Config\n"), -EBADMSG);
     assert_error(fx, ":1:1", "current-context is missing: which of the contexts to use");
     assert_int_equal(load(fx, "current-context: a\ncontexts:\n- name: b\n"), -EBADMSG);
-    assert_error(fx, ":3:1", "contexts: contexts has no entry with the name \"a\"");
+    assert_error(fx, ":3:1", "contexts: no entry has the name \"a\"");
     assert_int_equal(load(fx, FRAME "clusters: []\nusers: []\n"), -EBADMSG);
     assert_int_equal(fx->errors.list.count, 2);
     assert_int_equal(load(fx, "current-context: a\ncontexts: 5\n"), -EBADMSG);
@@ -327,7 +327,7 @@ static void names_must_be_unique(void **state)
                                 "- { name: main, cluster: { server: 'https://b' } }\nusers:\n"
                                 "- { name: node, user: {} }\n"),
                      -EBADMSG);
-    assert_error(fx, ":11:3", "clusters[1]: clusters has two entries with the name \"main\"");
+    assert_error(fx, ":11:3", "clusters[1]: two entries have the name \"main\"");
     assert_int_equal(
         load(fx,
              FRAME "- { name: there, context: {} }\nclusters: [{ name: main, cluster: { server: "
