@@ -222,6 +222,7 @@ def kube_suite():
         return Result(not_run=["network namespaces need root"])
     try:
         kube_programs.build()
+        kube_programs.build_oracle()
     except kube_programs.NoGo as error:
         return Result(not_run=[str(error)])
     except kube_programs.BuildFailed as error:

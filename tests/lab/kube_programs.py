@@ -3,9 +3,13 @@
 
 It is one Go program under four names. Building it takes minutes, so that it is kept in build-kube
 and made anew only when its source or its modules changed; Go's own caches do the rest.
+
+Beside it there is kube-proxy's nftables package with programs/kubeproxy in it, which tells what
+kube-proxy makes of packets. It comes from the same modules: none of it is kept here.
 """
 
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -16,6 +20,15 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE = REPOSITORY / "tests" / "kube" / "programs"
 BUILD = REPOSITORY / "build-kube"
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
+MODULES = [SOURCE / name for name in ("go.mod", "go.sum")]
+PROXY = SOURCE / "kubeproxy"
+PROXY_FILES = ("proxier.go", "proxier_test.go")  # of Kubernetes, to join it as they are
+TRACER = "helpers_test.go"  # with corrections
+CORRECTIONS = {
+    # It wants each address of a set to match. oracle_test.go has one that wants any of them, which
+    # takes its place.
+    ") addressMatchesSet(": ") addressMatchesWholeSet(",
+}
 
 
 class NoGo(Exception):
@@ -38,9 +51,7 @@ def find_go():
     return next((go for go in candidates if go and Path(go).exists() and usable(go)), None)
 
 
-def up_to_date():
-    built = BUILD / "kube"
-    sources = [SOURCE / name for name in ("main.go", "go.mod", "go.sum")]
+def up_to_date(built, sources):
     return built.exists() and built.stat().st_mtime > max(s.stat().st_mtime for s in sources)
 
 
@@ -59,33 +70,83 @@ def fetch_modules(go):
         raise NoGo(f"Go's modules can't be fetched: {done.stdout[-2000:]}")
 
 
-def compile_programs(go):
-    draft = BUILD / "kube.draft"
-    command = ["nice", "-n", "15", go, "build", "-trimpath", "-buildvcs=false"]
-    command += [f"-ldflags={link_flags()}", "-o", str(draft), "."]
+def compile_to(name, command):
+    """`command`, which takes "-o FILE", in the folder of the source."""
+    draft = BUILD / f"{name}.draft"
+    command = ["nice", "-n", "15", *command[:-1], "-o", str(draft), command[-1]]
     done = subprocess.run(command, cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True)
     if done.returncode != 0:
         raise BuildFailed(f"{' '.join(command)} in {SOURCE}:\n{done.stdout}")
-    os.replace(draft, BUILD / "kube")
+    os.replace(draft, BUILD / name)
 
 
-def build():
-    """Builds what is missing. Several may ask at once. NoGo or BuildFailed."""
+def compile_programs(go):
+    flags = ["-trimpath", "-buildvcs=false", f"-ldflags={link_flags()}"]
+    compile_to("kube", [go, "build", *flags, "."])
+
+
+def proxy_folder(go):
+    """Where Kubernetes' module has the source of kube-proxy's nftables."""
+    command = [go, "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes"]
+    done = subprocess.run(command, cwd=SOURCE, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BuildFailed(f"{' '.join(command)} in {SOURCE}:\n{done.stderr}")
+    return Path(done.stdout.strip()) / "pkg" / "proxy" / "nftables"
+
+
+def corrected(text):
+    for old, new in CORRECTIONS.items():
+        if text.count(old) != 1:
+            raise BuildFailed(f"kube-proxy's {TRACER} has {old!r} {text.count(old)} times, not once: "
+                              f"see CORRECTIONS in {__file__}")
+        text = text.replace(old, new)
+    return text
+
+
+def overlay(folder):
+    """What has Go see kube-proxy's files beside oracle_test.go."""
+    tracer = BUILD / TRACER
+    tracer.write_text(corrected((folder / TRACER).read_text(encoding="utf-8")), encoding="utf-8")
+    places = {str(PROXY / name): str(folder / name) for name in PROXY_FILES}
+    places[str(PROXY / TRACER)] = str(tracer)
+    path = BUILD / "overlay.json"
+    path.write_text(json.dumps({"Replace": places}), encoding="utf-8")
+    return path
+
+
+def compile_oracle(go):
+    flags = ["-tags=oracle", "-trimpath", "-ldflags=-s -w"]
+    flags.append(f"-overlay={overlay(proxy_folder(go))}")
+    compile_to("kube-proxy-oracle", [go, "test", "-c", *flags, "./kubeproxy"])
+
+
+def make(name, sources, compile_it):
+    """Builds it if it is missing. Several may ask at once. NoGo or BuildFailed."""
     BUILD.mkdir(exist_ok=True)
-    for name in NAMES:
-        if not (BUILD / name).is_symlink():
-            (BUILD / name).symlink_to("kube")
     with open(BUILD / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if up_to_date():
+        if up_to_date(BUILD / name, [*sources, *MODULES]):
             return
         go = find_go()
         if not go:
             raise NoGo("no Go new enough for tests/kube/programs/go.mod, neither in the PATH nor in "
                        "/usr/local/go")
         fetch_modules(go)
-        compile_programs(go)
+        compile_it(go)
+
+
+def build():
+    """The programs of a control plane."""
+    make("kube", [SOURCE / "main.go"], compile_programs)
+    for name in NAMES:
+        if not (BUILD / name).is_symlink():
+            (BUILD / name).symlink_to("kube")
+
+
+def build_oracle():
+    """What tells kube-proxy's mind."""
+    make("kube-proxy-oracle", [*PROXY.glob("*.go"), Path(__file__)], compile_oracle)
 
 
 def program(name):
