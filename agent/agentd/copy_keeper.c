@@ -17,6 +17,7 @@
 #include "base/macro.h"
 #include "loop/backoff.h"
 #include "loop/deferred.h"
+#include "loop/timer.h"
 
 enum {
     SLICE_US = 5000,
@@ -37,7 +38,7 @@ struct copy_keeper {
     struct copy_keeper_options options;
     char *node, *server; /* options.owner's */
     struct copy_timing timing;
-    struct retry_timer *wait_timer, *timer;
+    struct timer *wait_timer, *timer;
     struct deferred *slice;
     struct backoff retry;
     bool loaded;                /* there was a copy */
@@ -75,7 +76,7 @@ static void plan_next(struct copy_keeper *keeper)
     if (keeper->armed_ms && keeper->armed_ms <= begin_ms)
         return;
     keeper->armed_ms = begin_ms;
-    retry_timer_arm(keeper->timer, begin_ms - now_ms);
+    timer_arm(keeper->timer, begin_ms - now_ms);
 }
 
 static void give_up(struct copy_keeper *keeper, int error)
@@ -128,7 +129,7 @@ static void on_slice(void *context)
     } else if (r == 0) {
         deferred_schedule(keeper->slice);
     } else {
-        retry_timer_arm(keeper->timer, keeper->timing.disk_ms);
+        timer_arm(keeper->timer, keeper->timing.disk_ms);
     }
 }
 
@@ -181,7 +182,7 @@ static void settle(struct copy_keeper *keeper)
     keeper->synced = status->source.synced;
     status->copy.in_force = keeper->loaded && !status->source.synced;
     if (status->source.synced)
-        retry_timer_disarm(keeper->wait_timer);
+        timer_disarm(keeper->wait_timer);
     tell_of_start(keeper);
     if (first)
         keeper->options.settled(keeper->options.context);
@@ -240,18 +241,17 @@ int copy_keeper_new(const struct copy_keeper_options *options, struct copy_keepe
                                       .max_ms = keeper->timing.retry_max_ms };
     int r = keeper->node && keeper->server ? load(keeper) : -ENOMEM;
     if (r == 0)
-        r = retry_timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_waited, keeper,
-                            &keeper->wait_timer);
+        r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_waited, keeper,
+                      &keeper->wait_timer);
     if (r == 0)
-        r = retry_timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_timer, keeper,
-                            &keeper->timer);
+        r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_timer, keeper, &keeper->timer);
     if (r == 0)
         r = deferred_new(options->event, SLICE_PRIORITY, on_slice, keeper, &keeper->slice);
     if (r < 0) {
         copy_keeper_free(keeper);
         return r;
     }
-    retry_timer_arm(keeper->wait_timer, keeper->timing.wait_ms);
+    timer_arm(keeper->wait_timer, keeper->timing.wait_ms);
     *ret_keeper = keeper;
     return 0;
 }
@@ -288,8 +288,8 @@ void copy_keeper_free(struct copy_keeper *keeper)
     write_rest(keeper);
     copy_writer_free(keeper->writer);
     deferred_free(keeper->slice);
-    retry_timer_free(keeper->timer);
-    retry_timer_free(keeper->wait_timer);
+    timer_free(keeper->timer);
+    timer_free(keeper->wait_timer);
     free(keeper->node);
     free(keeper->server);
     free(keeper);

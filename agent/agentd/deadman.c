@@ -23,11 +23,11 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "loop/backoff.h"
+#include "loop/timer.h"
 
 struct deadman {
     const struct config *config;
-    struct retry_timer *timer;
+    struct timer *timer;
 };
 
 static void withdraw(const struct config *config)
@@ -65,7 +65,7 @@ static int on_lock_file(sd_event_source *source, const struct inotify_event *eve
     struct deadman *deadman = context;
     (void)source;
     if (event->len && strcmp(event->name, "lock") == 0)
-        retry_timer_arm(deadman->timer, deadman->config->routes.deadman_ms);
+        timer_arm(deadman->timer, deadman->config->routes.deadman_ms);
     return 0;
 }
 
@@ -89,14 +89,14 @@ int deadman_run(const struct config *config)
         return 0;
     }
     CLEANUP(sd_event_unrefp) sd_event *event = NULL;
-    CLEANUP(retry_timer_freep) struct retry_timer *timer = NULL;
+    CLEANUP(timer_freep) struct timer *timer = NULL;
     /* Not floating: such an inotify source keeps systemd 252's loop from ever being freed. */
     CLEANUP(sd_event_source_disable_unrefp) sd_event_source *watch = NULL;
     int r = sd_event_new(&event);
     if (r >= 0)
         r = add_signals(event);
     if (r >= 0)
-        r = retry_timer_new(event, SD_EVENT_PRIORITY_NORMAL, on_time, &deadman, &timer);
+        r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, on_time, &deadman, &timer);
     deadman.timer = timer;
     if (r >= 0)
         r = sd_event_add_inotify(event, &watch, config->paths.state, IN_CLOSE_WRITE, on_lock_file,
@@ -105,6 +105,6 @@ int deadman_run(const struct config *config)
         log_error("cannot watch %s: %s", config->paths.state, strerror(-r));
         return r;
     }
-    retry_timer_arm(timer, config->routes.deadman_ms);
+    timer_arm(timer, config->routes.deadman_ms);
     return sd_event_loop(event);
 }

@@ -27,6 +27,7 @@
 #include "loop/backoff.h"
 #include "loop/http.h"
 #include "loop/tcp.h"
+#include "loop/timer.h"
 #include "model/node.h"
 
 enum { FAMILIES = 2, LATE_MS = 2 * 30 * 1000, TIME_STRLEN = CLOCK_STRLEN + 4 };
@@ -50,7 +51,7 @@ struct health {
     char *endpoint;
     struct http_server *server;
     int socket;
-    struct retry_timer *retry;
+    struct timer *retry;
     struct backoff backoff;
     struct health_ports *ports;
 };
@@ -204,7 +205,7 @@ static void open_endpoint(void *context)
     if (r == 0)
         health->socket = TAKE_FD(fd);
     else
-        retry_timer_arm(health->retry, backoff_next(&health->backoff));
+        timer_arm(health->retry, backoff_next(&health->backoff));
     tell_endpoint(health, r);
 }
 
@@ -238,7 +239,7 @@ static void close_endpoint(struct health *health)
     http_server_free(TAKE_PTR(health->server));
     closep(&health->socket);
     health->socket = -1;
-    retry_timer_free(TAKE_PTR(health->retry));
+    timer_free(TAKE_PTR(health->retry));
     free(TAKE_PTR(health->endpoint));
 }
 
@@ -265,7 +266,7 @@ static int serve_endpoint(struct health *health, const char *endpoint)
     health->backoff = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = MINUTE_MS };
     int r = http_server_new(health->event, &limits, on_request, health, &health->server);
     if (r == 0)
-        r = retry_timer_new(health->event, 0, open_endpoint, health, &health->retry);
+        r = timer_new(health->event, 0, open_endpoint, health, &health->retry);
     if (r == 0)
         open_endpoint(health);
     return r;

@@ -17,12 +17,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
-#include "loop/backoff.h"
+#include "loop/timer.h"
 
 struct nat_service {
     struct nat_engine engine;
     struct health *health;
-    struct retry_timer *sweep_timer;
+    struct timer *sweep_timer;
     struct nat_live live;
     struct nl_socket *socket; /* for the questions of a trace */
     int64_t limits_read_ms;
@@ -77,7 +77,7 @@ static void on_sweep(void *context)
         count_maps(service);
     status->last_sweep_wall_ms = clock_wall_ms();
     status->last_sweep_us = clock_mono_us() - now_ms * 1000;
-    retry_timer_arm(service->sweep_timer, MIN(next_ms, LIMITS_MS));
+    timer_arm(service->sweep_timer, MIN(next_ms, LIMITS_MS));
 }
 
 static bool live_counters(void *context, const char *namespace, const char *name,
@@ -156,15 +156,15 @@ int nat_service_new(const struct nat_service_options *options, struct nat_servic
     };
     int r = health_new(&health, &service->health);
     if (r == 0)
-        r = retry_timer_new(options->event, SD_EVENT_PRIORITY_IDLE, on_sweep, service,
-                            &service->sweep_timer);
+        r = timer_new(options->event, SD_EVENT_PRIORITY_IDLE, on_sweep, service,
+                      &service->sweep_timer);
     if (r == 0)
         r = nl_open(&service->socket);
     if (r < 0)
         return r;
     nat_engine_open(&service->engine);
     if (service->engine.plane)
-        retry_timer_arm(service->sweep_timer, 0);
+        timer_arm(service->sweep_timer, 0);
     *ret_service = TAKE_PTR(service);
     return 0;
 }
@@ -173,7 +173,7 @@ void nat_service_free(struct nat_service *service)
 {
     if (!service)
         return;
-    retry_timer_free(service->sweep_timer);
+    timer_free(service->sweep_timer);
     health_free(service->health);
     nl_close(service->socket);
     nat_status_done(&service->engine.status->nat);

@@ -21,7 +21,7 @@
 
 #include "base/text.h"
 #include "base/vec.h"
-#include "loop/backoff.h"
+#include "loop/timer.h"
 
 enum { AGAIN_MS = 100 };
 
@@ -31,11 +31,11 @@ struct notifier {
     int fd; /* -1: nobody wants to know */
     struct sockaddr_un address;
     socklen_t address_size;
-    struct retry_timer *again;
+    struct timer *again;
     VEC(string) waiting; /* in order */
     char *status;        /* the newest text */
     bool status_waiting;
-    struct retry_timer *watchdog; /* NULL: the manager does not watch */
+    struct timer *watchdog; /* NULL: the manager does not watch */
     int64_t watchdog_ms;
 };
 
@@ -66,7 +66,7 @@ static void flush(void *context)
     if (notifier->waiting.count == 0 && notifier->status_waiting)
         notifier->status_waiting = !deliver_status(notifier);
     if (notifier->waiting.count || notifier->status_waiting)
-        retry_timer_arm(notifier->again, AGAIN_MS);
+        timer_arm(notifier->again, AGAIN_MS);
 }
 
 void notifier_send(struct notifier *notifier, const char *message)
@@ -97,7 +97,7 @@ static void feed_watchdog(void *context)
 {
     struct notifier *notifier = context;
     (void)deliver(notifier, "WATCHDOG=1");
-    retry_timer_arm(notifier->watchdog, notifier->watchdog_ms);
+    timer_arm(notifier->watchdog, notifier->watchdog_ms);
 }
 
 int notifier_feed_watchdog(struct notifier *notifier, sd_event *event, int64_t priority)
@@ -106,11 +106,11 @@ int notifier_feed_watchdog(struct notifier *notifier, sd_event *event, int64_t p
     int r = sd_watchdog_enabled(0, &limit_us);
     if (r <= 0 || notifier->fd < 0)
         return r < 0 ? r : 0;
-    r = retry_timer_new(event, priority, feed_watchdog, notifier, &notifier->watchdog);
+    r = timer_new(event, priority, feed_watchdog, notifier, &notifier->watchdog);
     if (r < 0)
         return r;
     notifier->watchdog_ms = (int64_t)(limit_us / 2000);
-    retry_timer_arm(notifier->watchdog, 0);
+    timer_arm(notifier->watchdog, 0);
     return 0;
 }
 
@@ -135,7 +135,7 @@ int notifier_new(sd_event *event, struct notifier **ret_notifier)
         return -ENOMEM;
     notifier->fd = -1;
     const char *name = getenv("NOTIFY_SOCKET");
-    int r = retry_timer_new(event, SD_EVENT_PRIORITY_NORMAL, flush, notifier, &notifier->again);
+    int r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, flush, notifier, &notifier->again);
     if (r == 0 && name && *name)
         r = open_socket(notifier, name);
     if (r == 0)
@@ -150,8 +150,8 @@ void notifier_free(struct notifier *notifier)
     vec_each(string, message, &notifier->waiting)
         free(*message);
     vec_done(&notifier->waiting);
-    retry_timer_free(notifier->again);
-    retry_timer_free(notifier->watchdog);
+    timer_free(notifier->again);
+    timer_free(notifier->watchdog);
     closep(&notifier->fd);
     free(notifier->status);
     free(notifier);

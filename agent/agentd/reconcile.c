@@ -31,6 +31,7 @@
 #include "base/log.h"
 #include "loop/backoff.h"
 #include "loop/deferred.h"
+#include "loop/timer.h"
 
 #define FULL_PASS_MS (5 * MINUTE_MS)
 
@@ -38,7 +39,7 @@ struct reconciler {
     struct reconcile_options options;
     struct deferred *deferred;
     sd_event_source *kernel_io;
-    struct retry_timer *full_timer, *hold_timer, *retry_timer, *calm_timer, *proof_timer;
+    struct timer *full_timer, *hold_timer, *retry_timer, *calm_timer, *proof_timer;
     struct backoff retry, proof;
     struct rival rival;
     bool held;  /* no pass runs: what is wanted is not known yet, and may be soon */
@@ -201,7 +202,7 @@ static void report_rival(struct reconciler *reconciler, uint64_t repairs, uint32
     }
     if (rival_present(&reconciler->rival, now_ms)) {
         rival_fault(&reconciler->rival, &faults);
-        retry_timer_arm(reconciler->calm_timer, 2 * MINUTE_MS);
+        timer_arm(reconciler->calm_timer, 2 * MINUTE_MS);
     }
     (void)fault_book_replace(status->faults, "routes", "rival", &faults, clock_wall_ms());
 }
@@ -221,10 +222,10 @@ static void plan_retry(struct reconciler *reconciler, bool needed)
 {
     if (!needed) {
         backoff_reset(&reconciler->retry);
-        retry_timer_disarm(reconciler->retry_timer);
+        timer_disarm(reconciler->retry_timer);
         return;
     }
-    retry_timer_arm(reconciler->retry_timer, backoff_next(&reconciler->retry));
+    timer_arm(reconciler->retry_timer, backoff_next(&reconciler->retry));
 }
 
 static void await_hold(struct reconciler *reconciler, int64_t now_ms)
@@ -232,9 +233,9 @@ static void await_hold(struct reconciler *reconciler, int64_t now_ms)
     int64_t next_ms = MIN(route_engine_next_hold(reconciler->options.engine, now_ms),
                           nat_engine_next_leave(reconciler->options.nat));
     if (next_ms == INT64_MAX)
-        retry_timer_disarm(reconciler->hold_timer);
+        timer_disarm(reconciler->hold_timer);
     else
-        retry_timer_arm(reconciler->hold_timer, MAX(next_ms - now_ms, 0));
+        timer_arm(reconciler->hold_timer, MAX(next_ms - now_ms, 0));
 }
 
 /* What is not proved now may be soon: a route to a pod that is just being made. */
@@ -243,10 +244,10 @@ static void await_proofs(struct reconciler *reconciler)
     const struct nat_engine *nat = reconciler->options.nat;
     if (nat->unproved.count == 0 && !nat->ground.trouble) {
         backoff_reset(&reconciler->proof);
-        retry_timer_disarm(reconciler->proof_timer);
+        timer_disarm(reconciler->proof_timer);
         return;
     }
-    retry_timer_arm(reconciler->proof_timer, backoff_next(&reconciler->proof));
+    timer_arm(reconciler->proof_timer, backoff_next(&reconciler->proof));
 }
 
 static void begin_full_pass(struct reconciler *reconciler, int64_t began_us, int ops)
@@ -366,7 +367,7 @@ static int on_kernel(sd_event_source *source, int fd, uint32_t revents, void *co
         return 0;
     }
     if (rival_present(&reconciler->rival, clock_mono_ms()))
-        retry_timer_arm(reconciler->calm_timer, SECOND_MS);
+        timer_arm(reconciler->calm_timer, SECOND_MS);
     else
         reconciler_schedule(reconciler, false);
     return 0;
@@ -381,7 +382,7 @@ static void on_full_timer(void *context)
     reconciler->options.doubt(reconciler->options.context);
     reconciler->doubting = true;
     reconciler_schedule(reconciler, true);
-    retry_timer_arm(reconciler->full_timer, FULL_PASS_MS);
+    timer_arm(reconciler->full_timer, FULL_PASS_MS);
 }
 
 static void on_due_timer(void *context)
@@ -404,10 +405,10 @@ static void on_proof_timer(void *context)
 }
 
 static int add_timer(struct reconciler *reconciler, void (*run)(void *context),
-                     struct retry_timer **ret_timer)
+                     struct timer **ret_timer)
 {
-    return retry_timer_new(reconciler->options.event, SD_EVENT_PRIORITY_NORMAL, run, reconciler,
-                           ret_timer);
+    return timer_new(reconciler->options.event, SD_EVENT_PRIORITY_NORMAL, run, reconciler,
+                     ret_timer);
 }
 
 int reconciler_new(const struct reconcile_options *options, struct reconciler **ret_reconciler)
@@ -436,7 +437,7 @@ int reconciler_new(const struct reconcile_options *options, struct reconciler **
         r = add_timer(reconciler, on_proof_timer, &reconciler->proof_timer);
     if (r < 0)
         return r;
-    retry_timer_arm(reconciler->full_timer, FULL_PASS_MS);
+    timer_arm(reconciler->full_timer, FULL_PASS_MS);
     *ret_reconciler = TAKE_PTR(reconciler);
     return 0;
 }
@@ -447,10 +448,10 @@ void reconciler_free(struct reconciler *reconciler)
         return;
     deferred_free(reconciler->deferred);
     sd_event_source_disable_unref(reconciler->kernel_io);
-    retry_timer_free(reconciler->full_timer);
-    retry_timer_free(reconciler->hold_timer);
-    retry_timer_free(reconciler->retry_timer);
-    retry_timer_free(reconciler->calm_timer);
-    retry_timer_free(reconciler->proof_timer);
+    timer_free(reconciler->full_timer);
+    timer_free(reconciler->hold_timer);
+    timer_free(reconciler->retry_timer);
+    timer_free(reconciler->calm_timer);
+    timer_free(reconciler->proof_timer);
     free(reconciler);
 }

@@ -17,12 +17,12 @@
 #include "base/text.h"
 #include "format/json.h"
 #include "format/reader.h"
-#include "loop/backoff.h"
+#include "loop/timer.h"
 
 struct standing_keeper {
     struct standing_options options;
     const struct config *config;
-    struct retry_timer *phase_timer, *node_timer;
+    struct timer *phase_timer, *node_timer;
     bool waiting_for_node;
 };
 
@@ -120,9 +120,9 @@ static void enter(struct standing_keeper *keeper, enum standing_phase phase)
     status->since_wall_ms = clock_wall_ms();
     status->ends_mono_ms = lasts_ms < 0 ? 0 : clock_mono_ms() + lasts_ms;
     if (lasts_ms < 0)
-        retry_timer_disarm(keeper->phase_timer);
+        timer_disarm(keeper->phase_timer);
     else
-        retry_timer_arm(keeper->phase_timer, lasts_ms);
+        timer_arm(keeper->phase_timer, lasts_ms);
     log_event(&event_standing, LOG_FIELDS({ "PHASE", standing_phase_name(phase) }),
               "this node's service addresses: %s", standing_phase_name(phase));
     tell(keeper);
@@ -200,14 +200,14 @@ void standing_observe_node(struct standing_keeper *keeper, bool present)
     }
     if (!present && status->node_seen && !status->node_gone && !keeper->waiting_for_node) {
         keeper->waiting_for_node = true;
-        retry_timer_arm(keeper->node_timer, keeper->config->routes.node_gone_ms);
+        timer_arm(keeper->node_timer, keeper->config->routes.node_gone_ms);
         report_node(keeper);
     }
     if (present && (status->node_gone || keeper->waiting_for_node)) {
         bool was_gone = status->node_gone;
         keeper->waiting_for_node = false;
         status->node_gone = false;
-        retry_timer_disarm(keeper->node_timer);
+        timer_disarm(keeper->node_timer);
         report_node(keeper);
         if (was_gone)
             tell(keeper);
@@ -226,11 +226,11 @@ int standing_new(const struct standing_options *options, struct standing_keeper 
         return -ENOMEM;
     keeper->options = *options;
     keeper->config = options->config;
-    int r = retry_timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_phase_end, keeper,
-                            &keeper->phase_timer);
+    int r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_phase_end, keeper,
+                      &keeper->phase_timer);
     if (r == 0)
-        r = retry_timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_node_gone, keeper,
-                            &keeper->node_timer);
+        r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_node_gone, keeper,
+                      &keeper->node_timer);
     AUTOFAULTS struct faults faults = { 0 };
     if (r == 0)
         r = load(keeper, &faults);
@@ -248,7 +248,7 @@ void standing_free(struct standing_keeper *keeper)
 {
     if (!keeper)
         return;
-    retry_timer_free(keeper->phase_timer);
-    retry_timer_free(keeper->node_timer);
+    timer_free(keeper->phase_timer);
+    timer_free(keeper->node_timer);
     free(keeper);
 }

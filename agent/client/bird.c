@@ -27,13 +27,14 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "loop/backoff.h"
+#include "loop/timer.h"
 
 struct bird_client {
     struct bird_options options;
     char *path;
     int fd; /* -1: not connected */
     sd_event_source *io;
-    struct retry_timer *deadline, *poll_timer, *connect_timer;
+    struct timer *deadline, *poll_timer, *connect_timer;
     struct backoff backoff;
     struct bird_reply reply;
     struct bird_poll poll;
@@ -56,8 +57,8 @@ static void disconnect(struct bird_client *client)
     client->io = sd_event_source_disable_unref(client->io);
     closep(&client->fd);
     client->fd = -1;
-    retry_timer_disarm(client->deadline);
-    retry_timer_disarm(client->poll_timer);
+    timer_disarm(client->deadline);
+    timer_disarm(client->poll_timer);
     bird_reply_clear(&client->reply);
     client->poll_soon = client->poll_twice = false;
     client->view.overflows = 0;
@@ -74,7 +75,7 @@ PRINTF_LIKE(2, 3) static void fail(struct bird_client *client, const char *forma
     va_end(args);
 
     disconnect(client);
-    retry_timer_arm(client->connect_timer, backoff_next(&client->backoff));
+    timer_arm(client->connect_timer, backoff_next(&client->backoff));
     if (!view->reachable && strcmp(view->error, error) == 0)
         return;
     if (view->reachable || view->error[0] == '\0')
@@ -117,7 +118,7 @@ static void on_unasked(const char *line, void *context)
 static void arm_poll(struct bird_client *client, int64_t delay_ms)
 {
     int64_t passed_ms = clock_mono_ms() - client->poll_started_ms;
-    retry_timer_arm(client->poll_timer, MAX(delay_ms - passed_ms, 0));
+    timer_arm(client->poll_timer, MAX(delay_ms - passed_ms, 0));
 }
 
 static void finish_poll(struct bird_client *client)
@@ -154,11 +155,11 @@ static void ask(struct bird_client *client)
         return;
     }
     if (command.length == 0) {
-        retry_timer_disarm(client->deadline);
+        timer_disarm(client->deadline);
         finish_poll(client);
         return;
     }
-    retry_timer_arm(client->deadline, client->options.timing->reply_ms);
+    timer_arm(client->deadline, client->options.timing->reply_ms);
     ssize_t sent = send(client->fd, command.data, command.length, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent != (ssize_t)command.length)
         fail(client, "BIRD does not take %s: %s", bird_poll_question(&client->poll),
@@ -245,7 +246,7 @@ static void on_connect_time(void *context)
         return;
     }
     bird_poll_connected(&client->poll);
-    retry_timer_arm(client->deadline, client->options.timing->reply_ms);
+    timer_arm(client->deadline, client->options.timing->reply_ms);
 }
 
 static void on_poll_time(void *context)
@@ -273,9 +274,9 @@ const struct bird_view *bird_client_view(const struct bird_client *client)
 }
 
 static int add_timer(struct bird_client *client, void (*run)(void *context),
-                     struct retry_timer **ret_timer)
+                     struct timer **ret_timer)
 {
-    return retry_timer_new(client->options.event, SD_EVENT_PRIORITY_NORMAL, run, client, ret_timer);
+    return timer_new(client->options.event, SD_EVENT_PRIORITY_NORMAL, run, client, ret_timer);
 }
 
 int bird_client_new(const struct bird_options *options, struct bird_client **ret_client)
@@ -301,7 +302,7 @@ int bird_client_new(const struct bird_options *options, struct bird_client **ret
         r = add_timer(client, on_connect_time, &client->connect_timer);
     if (r < 0)
         return r;
-    retry_timer_arm(client->connect_timer, 0);
+    timer_arm(client->connect_timer, 0);
     *ret_client = TAKE_PTR(client);
     return 0;
 }
@@ -312,9 +313,9 @@ void bird_client_free(struct bird_client *client)
         return;
     client->io = sd_event_source_disable_unref(client->io);
     closep(&client->fd);
-    retry_timer_free(client->deadline);
-    retry_timer_free(client->poll_timer);
-    retry_timer_free(client->connect_timer);
+    timer_free(client->deadline);
+    timer_free(client->poll_timer);
+    timer_free(client->connect_timer);
     bird_reply_clear(&client->reply);
     bird_facts_clear(&client->view.facts);
     bird_poll_done(&client->poll);

@@ -19,8 +19,8 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-#include "loop/backoff.h"
 #include "loop/http_parts.h"
+#include "loop/timer.h"
 
 enum { EVENTS = 16, ACCEPTS = 16, PAUSE_MS = 100 };
 
@@ -32,7 +32,7 @@ struct guest {
 struct http_sharing {
     int sockets; /* epoll */
     sd_event_source *io;
-    struct retry_timer *pause;
+    struct timer *pause;
     TAILQ_HEAD(, guest) guests; /* the oldest first */
 };
 
@@ -41,7 +41,7 @@ void http_sharing_free(struct http_sharing *sharing)
     if (!sharing)
         return;
     sd_event_source_disable_unref(sharing->io);
-    retry_timer_free(sharing->pause);
+    timer_free(sharing->pause);
     closep(&sharing->sockets);
     free(sharing);
 }
@@ -81,7 +81,7 @@ static bool make_room(struct http_server *server)
 static void rest(struct http_server *server)
 {
     (void)sd_event_source_set_enabled(server->sharing->io, SD_EVENT_OFF);
-    retry_timer_arm(server->sharing->pause, PAUSE_MS);
+    timer_arm(server->sharing->pause, PAUSE_MS);
 }
 
 static void on_rested(void *context)
@@ -134,7 +134,7 @@ static int sharing_new(sd_event *event, struct http_server *server)
     if (sharing->sockets < 0)
         return -errno;
     int r = sd_event_add_io(event, &sharing->io, sharing->sockets, EPOLLIN, on_sockets, server);
-    return r < 0 ? r : retry_timer_new(event, 0, on_rested, server, &sharing->pause);
+    return r < 0 ? r : timer_new(event, 0, on_rested, server, &sharing->pause);
 }
 
 int http_server_new(sd_event *event, const struct http_limits *limits, http_handler handler,

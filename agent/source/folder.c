@@ -29,6 +29,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "loop/backoff.h"
+#include "loop/timer.h"
 
 enum {
     /* An API request that comes after a rename must find it observed. */
@@ -48,7 +49,7 @@ struct folder {
     sd_event *event;
     struct folder_handler handler;
     sd_event_source *watch, *parent_watch;
-    struct retry_timer *retry;
+    struct timer *retry;
     struct backoff backoff;
     dev_t device; /* of what is watched */
     ino_t inode;
@@ -196,13 +197,13 @@ void folder_rescan(struct folder *folder)
     }
     folder->error = 0;
     backoff_reset(&folder->backoff);
-    retry_timer_disarm(folder->retry);
+    timer_disarm(folder->retry);
     folder->handler.listed(folder->handler.context, &names);
 }
 
 void folder_rescan_later(struct folder *folder)
 {
-    retry_timer_arm(folder->retry, backoff_next(&folder->backoff));
+    timer_arm(folder->retry, backoff_next(&folder->backoff));
 }
 
 bool folder_exists(const struct folder *folder)
@@ -268,7 +269,7 @@ int folder_new(sd_event *event, const char *path, const struct folder_handler *h
     int r = split(folder, path);
     if (r < 0)
         return r;
-    r = retry_timer_new(event, SD_EVENT_PRIORITY_NORMAL, on_retry, folder, &folder->retry);
+    r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, on_retry, folder, &folder->retry);
     if (r < 0)
         return r;
     *ret_folder = TAKE_PTR(folder);
@@ -281,7 +282,7 @@ void folder_free(struct folder *folder)
         return;
     sd_event_source_disable_unref(folder->watch);
     sd_event_source_disable_unref(folder->parent_watch);
-    retry_timer_free(folder->retry);
+    timer_free(folder->retry);
     sd_event_unref(folder->event);
     free(folder->path);
     free(folder->parent);

@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "loop/timer.h"
 
 enum {
     SLICE_US = 5000,
@@ -106,7 +107,7 @@ static void arm(struct loader *loader, int64_t due_ms)
     if (loader->armed_ms != 0 && loader->armed_ms <= due_ms)
         return;
     loader->armed_ms = due_ms;
-    retry_timer_arm(loader->timer, MAX(due_ms - clock_mono_ms(), INT64_C(0)));
+    timer_arm(loader->timer, MAX(due_ms - clock_mono_ms(), INT64_C(0)));
 }
 
 static void wait_for(struct loader *loader, struct file *file, int64_t delay_ms)
@@ -257,7 +258,7 @@ int loader_init(struct loader *loader, sd_event *event, const struct manifest_op
     int r = deferred_new(event, SLICE_PRIORITY, read_slice, loader, &loader->slice);
     if (r < 0)
         return r;
-    r = retry_timer_new(event, SD_EVENT_PRIORITY_NORMAL, look_at_waiting, loader, &loader->timer);
+    r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, look_at_waiting, loader, &loader->timer);
     if (r < 0)
         return r;
 
@@ -274,7 +275,7 @@ int loader_init(struct loader *loader, sd_event *event, const struct manifest_op
 void loader_done(struct loader *loader)
 {
     deferred_free(loader->slice);
-    retry_timer_free(loader->timer);
+    timer_free(loader->timer);
     manifest_file_free(loader->reading);
     file_table_done(&loader->table);
     if (loader->options.status->path == loader->directory)

@@ -10,8 +10,8 @@
 
 #include <systemd/sd-event.h>
 
-#include "loop/backoff.h"
 #include "loop/deferred.h"
+#include "loop/timer.h"
 #include "source/file_table.h"
 #include "source/folder.h"
 #include "source/manifest.h"
@@ -23,7 +23,7 @@ struct loader {
     struct file_table table;
     struct manifest_file *reading; /* the first of the queue, begun; or NULL */
     struct deferred *slice;
-    struct retry_timer *timer;
+    struct timer *timer;
     int64_t armed_ms; /* when the timer runs; 0: never */
     bool complete;    /* every name in the folder, and every change of it, is noted in the table */
     bool store_touched;  /* what keys are held by two files may have changed, not told yet */

@@ -29,6 +29,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "loop/timer.h"
 #include "source/kube_refusal.h"
 
 enum {
@@ -74,7 +75,7 @@ static void fail_with_remedy(struct reflector *reflector, const char *why, const
     reflector->unreachable = reflector->http_status == 0;
     free(TAKE_PTR(reflector->continuation));
     int64_t asked_ms = MIN(reflector->retry_after_ms, RETRY_AFTER_MAX);
-    retry_timer_arm(reflector->retry, asked_ms + backoff_next(&reflector->backoff));
+    timer_arm(reflector->retry, asked_ms + backoff_next(&reflector->backoff));
     reflector->changed(reflector->context);
 }
 
@@ -120,7 +121,7 @@ static void be_absent(struct reflector *reflector)
     succeed(reflector);
     struct backoff pause = { .initial_ms = reflector->timing->absent_ms,
                              .max_ms = reflector->timing->absent_ms };
-    retry_timer_arm(reflector->retry, backoff_next(&pause));
+    timer_arm(reflector->retry, backoff_next(&pause));
 }
 
 /*
@@ -207,8 +208,8 @@ static void begin_watch(struct reflector *reflector)
     reflector->status->state = KUBE_WATCHING;
     reflector->status->reconnects += reflector->watched;
     reflector->watched = true;
-    retry_timer_arm(reflector->patience, reflector->timing->silence_ms);
-    retry_timer_arm(reflector->steady_timer, reflector->timing->steady_ms);
+    timer_arm(reflector->patience, reflector->timing->silence_ms);
+    timer_arm(reflector->steady_timer, reflector->timing->steady_ms);
     reflector->changed(reflector->context);
 }
 
@@ -233,8 +234,8 @@ static void on_ended(void *context, const char *error, const char *remedy)
 {
     struct reflector *reflector = context;
     reflector->request = NULL;
-    retry_timer_disarm(reflector->patience);
-    retry_timer_disarm(reflector->steady_timer);
+    timer_disarm(reflector->patience);
+    timer_disarm(reflector->steady_timer);
     if (!error && reflector->http_status == 200 && !*reflector->trouble)
         reflector_read_end(reflector);
 
@@ -261,7 +262,7 @@ static void on_patience_over(void *context)
     char why[64], ago[CLOCK_STRLEN];
     bool watching = reflector->task == TASK_WATCH && reflector->http_status == 200;
     kube_request_cancel(TAKE_PTR(reflector->request));
-    retry_timer_disarm(reflector->steady_timer);
+    timer_disarm(reflector->steady_timer);
     if (watching) {
         start_task(reflector, TASK_CHECK);
         return;
@@ -309,7 +310,7 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
         fail(reflector, error);
         return;
     }
-    retry_timer_arm(reflector->patience, reflector->timing->answer_ms);
+    timer_arm(reflector->patience, reflector->timing->answer_ms);
 }
 
 int reflector_start(struct reflector *reflector, sd_event *event, struct store *store,
@@ -325,28 +326,28 @@ int reflector_start(struct reflector *reflector, sd_event *event, struct store *
     *reflector->status = (struct kube_kind_status){ .kind = kind_name(reflector->resource->kind) };
 
     const int64_t priority = SD_EVENT_PRIORITY_NORMAL;
-    int r = retry_timer_new(event, priority, on_patience_over, reflector, &reflector->patience);
+    int r = timer_new(event, priority, on_patience_over, reflector, &reflector->patience);
     if (r == 0)
-        r = retry_timer_new(event, priority, on_steady, reflector, &reflector->steady_timer);
+        r = timer_new(event, priority, on_steady, reflector, &reflector->steady_timer);
     if (r == 0)
-        r = retry_timer_new(event, priority, on_retry, reflector, &reflector->retry);
+        r = timer_new(event, priority, on_retry, reflector, &reflector->retry);
     if (r == 0)
-        retry_timer_arm(reflector->retry, 0);
+        timer_arm(reflector->retry, 0);
     return r;
 }
 
 void reflector_hurry(struct reflector *reflector)
 {
     if (!reflector->request && reflector->unreachable)
-        retry_timer_arm(reflector->retry, 0);
+        timer_arm(reflector->retry, 0);
 }
 
 void reflector_done(struct reflector *reflector)
 {
     kube_request_cancel(reflector->request);
-    retry_timer_free(reflector->patience);
-    retry_timer_free(reflector->steady_timer);
-    retry_timer_free(reflector->retry);
+    timer_free(reflector->patience);
+    timer_free(reflector->steady_timer);
+    timer_free(reflector->retry);
     json_splitter_free(reflector->splitter);
     kube_objects_done(&reflector->objects);
     key_set_done(&reflector->named);

@@ -14,6 +14,7 @@
 #include "client/kube.h"
 #include "format/json_splitter.h"
 #include "loop/backoff.h"
+#include "loop/timer.h"
 #include "source/key_set.h"
 #include "source/kube_objects.h"
 #include "source/kube_resource.h"
@@ -61,7 +62,7 @@ struct reflector {
     enum reflector_task task;
     struct kube_request *request; /* NULL: it waits */
     struct json_splitter *splitter;
-    struct retry_timer *patience, *retry, *steady_timer;
+    struct timer *patience, *retry, *steady_timer;
     struct backoff backoff;
     char version[KUBE_VERSION_MAX]; /* where what is known stands; "" before the first list */
     bool relist;                    /* a list comes before the next watch */

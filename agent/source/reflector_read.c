@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "loop/timer.h"
 #include "source/kube_refusal.h"
 #include "source/reflector.h"
 
@@ -76,8 +77,8 @@ static int read_parts(struct reflector *reflector)
         if (r == -EBADMSG)
             return reflector_give_up(reflector, "the answer is no JSON, or was cut off");
         reflector->status->last_event_wall_ms = clock_wall_ms();
-        retry_timer_arm(reflector->patience,
-                        watch ? reflector->timing->silence_ms : reflector->timing->answer_ms);
+        timer_arm(reflector->patience,
+                  watch ? reflector->timing->silence_ms : reflector->timing->answer_ms);
         r = take_part(reflector, r > 0, &part, &why);
     } while (r == 0);
     return r;

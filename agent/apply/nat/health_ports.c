@@ -28,6 +28,7 @@
 #include "loop/backoff.h"
 #include "loop/http.h"
 #include "loop/tcp.h"
+#include "loop/timer.h"
 
 enum { RESERVED_DESCRIPTORS = 512 };
 
@@ -46,7 +47,7 @@ struct served {
 struct health_ports {
     struct health_ports_options options;
     struct http_server *server;
-    struct retry_timer *timer;
+    struct timer *timer;
     struct backoff backoff;
     VEC(struct ip) addresses;
     struct sorted services; /* struct served *, by namespace and name */
@@ -220,10 +221,10 @@ static void sync_ports(struct health_ports *ports, bool retry)
     }
     ports->due = ports->moved = ports->freed = false;
     if (failed && (retry || ports->backoff.delay_ms == 0))
-        retry_timer_arm(ports->timer, backoff_next(&ports->backoff));
+        timer_arm(ports->timer, backoff_next(&ports->backoff));
     if (failed)
         return;
-    retry_timer_disarm(ports->timer);
+    timer_disarm(ports->timer);
     backoff_reset(&ports->backoff);
 }
 
@@ -295,7 +296,7 @@ int health_ports_new(const struct health_ports_options *options, struct health_p
                                        .max_ms = options->retry_max_ms };
     int r = http_server_new(options->event, &limits, on_request, ports, &ports->server);
     if (r == 0)
-        r = retry_timer_new(options->event, 0, on_retry, ports, &ports->timer);
+        r = timer_new(options->event, 0, on_retry, ports, &ports->timer);
     if (r < 0)
         return r;
     *ret_ports = TAKE_PTR(ports);
@@ -312,7 +313,7 @@ void health_ports_free(struct health_ports *ports)
     sorted_done(&ports->services);
     sorted_done(&ports->open);
     http_server_free(ports->server);
-    retry_timer_free(ports->timer);
+    timer_free(ports->timer);
     vec_done(&ports->addresses);
     free(ports);
 }
