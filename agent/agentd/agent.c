@@ -19,9 +19,9 @@
 #include <string.h>
 
 #include "agentd/agent_parts.h"
-#include "agentd/event.h"
 #include "agentd/reload.h"
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -181,7 +181,7 @@ static void close_kernel(struct agent *agent)
 static void on_hook_lost(void *context)
 {
     struct agent *agent = context;
-    reconciler_doubt_ground(agent->reconciler);
+    reconciler_doubt_node(agent->reconciler);
 }
 
 static int open_nat(struct agent *agent)

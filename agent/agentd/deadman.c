@@ -17,10 +17,10 @@
 #include <sys/inotify.h>
 #include <systemd/sd-event.h>
 
-#include "agentd/event.h"
 #include "apply/cleanup.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "loop/timer.h"

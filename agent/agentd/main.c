@@ -8,7 +8,7 @@
 
 #include "agentd/agent.h"
 #include "agentd/deadman.h"
-#include "agentd/event.h"
+#include "base/event.h"
 #include "client/kubeconfig.h"
 #include "config/config.h"
 

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/health.h"
-#include "agentd/trace.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "engine/nat/trace.h"
+#include "health/health.h"
 #include "loop/timer.h"
 
 struct nat_service {
@@ -64,7 +64,7 @@ static void on_sweep(void *context)
     if (now_ms - service->limits_read_ms >= LIMITS_MS) {
         service->limits_read_ms = now_ms;
         (void)nat_plane_read_limits(plane);
-        if (service->engine.ground.hold && !nat_ground_holds(&service->engine.ground))
+        if (service->engine.node.attached && !nat_node_is_attached(&service->engine.node))
             service->lost(service->lost_context);
     }
     int ended = nat_plane_sweep(plane, now_ms, &next_ms);
@@ -210,7 +210,7 @@ void nat_service_passed(struct nat_service *service)
 {
     struct nat_engine *engine = &service->engine;
     const struct route_facts facts = nat_engine_facts(engine);
-    bool works = engine->plane && engine->ground.hold;
+    bool works = engine->plane && engine->node.attached;
     if (!status_is_known(engine->status))
         return;
     if (engine->status->nat.complete)
@@ -230,13 +230,13 @@ const struct nat_live *nat_service_live(struct nat_service *service)
 int nat_service_trace(void *context, const struct trace_question *question, struct trace *ret_trace)
 {
     struct nat_service *service = context;
-    const struct nat_ground *ground = &service->engine.ground;
+    const struct nat_node *node = &service->engine.node;
     const struct tracer tracer = {
         .plane = service->engine.plane,
         .socket = service->socket,
-        .attachments = ground->wanted.items,
-        .attachment_count = ground->wanted.count,
-        .svc0_ifindex = ground->way.ifindex,
+        .attachments = node->wanted.items,
+        .attachment_count = node->wanted.count,
+        .svc0_ifindex = node->way.ifindex,
         .rows = &service->engine.rows,
     };
     return trace_packet(&tracer, question, ret_trace);

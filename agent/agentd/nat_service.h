@@ -7,10 +7,10 @@
 
 #include <systemd/sd-event.h>
 
-#include "agentd/nat_engine.h"
 #include "api/nat_live.h"
 #include "api/trace.h"
 #include "base/cleanup.h"
+#include "engine/nat/nat_engine.h"
 
 struct nat_service;
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agentd/event.h"
 #include "base/clock.h"
+#include "base/event.h"
 
 static void must_not_change(struct faults *faults, const char *path, const char *key,
                             const char *old, const char *new)

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/event.h"
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"

@@ -13,14 +13,6 @@
 
 #include "api/view_parts.h"
 
-void trace_done(struct trace *trace)
-{
-    vec_each(struct trace_step, step, &trace->steps)
-        free(step->text);
-    vec_done(&trace->steps);
-    vec_done(&trace->endpoints);
-}
-
 int trace_question_read(const struct http_request *request, struct trace_question *ret_question,
                         const char **ret_error)
 {

@@ -3,8 +3,8 @@
  * The document Diff: what the next full pass would do to the kernel, computed as it would compute
  * it (the same lists, the same merge walk) and not carried out. Between passes it is empty; what
  * stays in it is what the kernel refuses or what a foreign route stands in the way of. Both have a
- * fault of their own in the group "PREFIX table N" (agentd/troubles.h), whose words are then the
- * reason.
+ * fault of their own in the group "PREFIX table N" (engine/routes/troubles.h), whose words are then
+ * the reason.
  *
  * "nat" has what a Verification finds in the live maps and hooks; it counts like the rest.
  *

@@ -35,7 +35,7 @@ void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 #define log_notice(...)  log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 
-/* Something that an operator may alert on; see agentd/event.h. */
+/* Something that an operator may alert on; see base/event.h. */
 struct log_event {
     const char *message_id; /* 32 hexadecimal digits, explained in the catalog */
     enum log_level level;

@@ -31,18 +31,22 @@ ALLOWED = {
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
             "plan/link_table.h", "bpf/abi.h", "bpf/nat.skel.h",
-            "plan/nat_health.h",
         ),
         ("libmnl", "libsystemd", "libbpf", "kernel"),
     ),
     "bpf": ((), ("libbpf", "kernel")),
     "status": (("base", "bpf/abi.h"), ()),
+    "engine": (
+        ("base", "loop", "config", "model", "store", "plan", "apply", "status"),
+        ("libsystemd",),
+    ),
+    "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
     # It prints what store and plan hold, so it sees the values they are made of.
     "api": (("base", "format", "loop", "status", "store", "plan", "config", "model"), ()),
     "agentd": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
-            "apply", "status", "api",
+            "apply", "status", "engine", "health", "api",
         ),
         ("libsystemd",),
     ),

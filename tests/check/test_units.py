@@ -129,7 +129,7 @@ def test_the_setting_that_nat_needs_is_the_one_it_asks_for():
 
 
 def events():
-    text = (AGENT / "agentd" / "event.h").read_text(encoding="utf-8")
+    text = (AGENT / "base" / "event.h").read_text(encoding="utf-8")
     return dict(EVENT.findall(text))
 
 

@@ -39,7 +39,7 @@ struct nat_lab {
     struct sorted table; /* of the rows */
     struct prefix pod_nets[2], service_nets[2];
     struct nat_attachment attachments[4];
-    struct nat_stand stand;
+    struct probe_origins origins;
 };
 
 #define run(command) assert_int_equal(system(command), 0)
@@ -237,15 +237,15 @@ static inline void lab_stand(struct nat_lab *lab)
 
     for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++) {
         const uint32_t ifindex = if_nametoindex(places[i].name);
-        lab->stand.of[i].there = true;
-        lab->stand.of[i].hook = places[i].hook;
-        lab->stand.of[i].ifindex = ifindex;
-        lab->stand.of[i].ingress_ifindex = i == NAT_FROM_NODE ? 0 : ifindex;
-        lab->stand.of[i].v4 = lab_ip(places[i].v4);
-        lab->stand.of[i].v6 = lab_ip(places[i].v6);
+        lab->origins.of[i].there = true;
+        lab->origins.of[i].hook = places[i].hook;
+        lab->origins.of[i].ifindex = ifindex;
+        lab->origins.of[i].ingress_ifindex = i == NAT_FROM_NODE ? 0 : ifindex;
+        lab->origins.of[i].v4 = lab_ip(places[i].v4);
+        lab->origins.of[i].v6 = lab_ip(places[i].v6);
     }
-    lab->stand.pod_nets = lab->pod_nets;
-    lab->stand.pod_net_count = 2;
+    lab->origins.pod_nets = lab->pod_nets;
+    lab->origins.pod_net_count = 2;
 }
 
 static inline void lab_attach(struct nat_lab *lab, size_t index, const char *name,

@@ -87,7 +87,7 @@ def routes():
 
 def events(name):
     """The journal's entries of one event, by its MESSAGE_ID."""
-    header = (REPOSITORY / "agent/agentd/event.h").read_text()
+    header = (REPOSITORY / "agent/base/event.h").read_text()
     [message_id] = re.findall(rf'^EVENT\({name}, \w+, "(\w+)"\);$', header, re.MULTILINE)
     lines = run("journalctl", "-o", "json", f"MESSAGE_ID={message_id}", check=False).stdout
     return [json.loads(line) for line in lines.splitlines()]

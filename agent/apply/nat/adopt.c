@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 
-typedef VEC(struct nat_held *) held_list;
+typedef VEC(struct nat_installed *) installed_list;
 
 /* "namespace/name", ended within its memory. */
 static bool is_name(const char *name)
@@ -47,25 +47,25 @@ static int adopt_table(struct nat_plane *plane, enum nat_map_index map, adopt_fn
 }
 
 static int adopt_name(struct nat_plane *plane, uint32_t id, const char *name,
-                      held_list *ret_services)
+                      installed_list *ret_services)
 {
     if (id == 0 || id >= plane->maps[NAT_MAP_SERVICES].entries || !is_name(name) ||
         !(plane->services[id] & NAT_SERVICE_USED))
         return nat_table_remove(plane, NAT_MAP_NAMES, &id);
 
-    CLEANUP(nat_held_freep) struct nat_held *held = calloc(1, sizeof(*held));
-    if (!held)
+    CLEANUP(nat_installed_freep) struct nat_installed *installed = calloc(1, sizeof(*installed));
+    if (!installed)
         return -ENOMEM;
-    held->name = strdup(name);
-    held->id = id;
-    int r = held->name ? vec_push(ret_services, held) : -ENOMEM;
+    installed->name = strdup(name);
+    installed->id = id;
+    int r = installed->name ? vec_push(ret_services, installed) : -ENOMEM;
     if (r < 0)
         return r;
-    (void)TAKE_PTR(held);
+    (void)TAKE_PTR(installed);
     return 0;
 }
 
-static int read_names(struct nat_plane *plane, held_list *ret_services)
+static int read_names(struct nat_plane *plane, installed_list *ret_services)
 {
     AUTOWALK struct nat_walk walk;
     nat_table_walk(plane, NAT_MAP_NAMES, &walk);
@@ -85,23 +85,23 @@ static int read_names(struct nat_plane *plane, held_list *ret_services)
  */
 static int adopt_names(struct nat_plane *plane)
 {
-    held_list services = { 0 };
+    installed_list services = { 0 };
     int r = read_names(plane, &services);
-    vec_sort(&services, nat_held_cmp);
-    struct nat_held *last = NULL;
+    vec_sort(&services, nat_installed_cmp);
+    struct nat_installed *last = NULL;
     for (size_t i = 0; i < services.count; i++) {
-        struct nat_held *held = services.items[i];
-        bool again = last && strcmp(last->name, held->name) == 0;
+        struct nat_installed *installed = services.items[i];
+        bool again = last && strcmp(last->name, installed->name) == 0;
         if (r == 0 && again)
-            r = nat_table_remove(plane, NAT_MAP_NAMES, &held->id);
+            r = nat_table_remove(plane, NAT_MAP_NAMES, &installed->id);
         else if (r == 0)
-            r = sorted_put(&plane->held, &held);
+            r = sorted_put(&plane->installed, &installed);
         if (r < 0 || again) {
-            nat_held_free(held);
+            nat_installed_free(installed);
             continue;
         }
-        (void)space_claim(&plane->ids.spaces[NAT_ID_SERVICE], held->id, 1);
-        plane->by_id[held->id] = last = held;
+        (void)space_claim(&plane->ids.spaces[NAT_ID_SERVICE], installed->id, 1);
+        plane->by_id[installed->id] = last = installed;
     }
     vec_done(&services);
     return r;
@@ -116,14 +116,14 @@ static void drop_nameless(struct nat_plane *plane)
     }
 }
 
-static struct nat_held *held_by_id(const struct nat_plane *plane, uint32_t id)
+static struct nat_installed *installed_by_id(const struct nat_plane *plane, uint32_t id)
 {
     return id < plane->maps[NAT_MAP_SERVICES].entries ? plane->by_id[id] : NULL;
 }
 
-static struct nat_held_port *find_port(struct nat_held *held, uint32_t id)
+static struct nat_installed_port *find_port(struct nat_installed *installed, uint32_t id)
 {
-    vec_each(struct nat_held_port, port, &held->ports) {
+    vec_each(struct nat_installed_port, port, &installed->ports) {
         if (port->id == id)
             return port;
     }
@@ -131,17 +131,18 @@ static struct nat_held_port *find_port(struct nat_held *held, uint32_t id)
 }
 
 /* The port that an entry leads to becomes the Service's. Returns 1, 0 (it is not), -ENOMEM. */
-static int adopt_port(struct nat_plane *plane, struct nat_held *held, uint32_t id)
+static int adopt_port(struct nat_plane *plane, struct nat_installed *installed, uint32_t id)
 {
-    if (id == 0 || find_port(held, id))
+    if (id == 0 || find_port(installed, id))
         return 1;
     if (id >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
         return 0;
     const struct nat_port_value *value =
-        &plane->ports[id * NAT_BANKS + nat_service_bank(plane, held->id)];
-    if (value->owner >> 32 != held->id || !space_claim(&plane->ids.spaces[NAT_ID_PORT], id, 1))
+        &plane->ports[id * NAT_BANKS + nat_service_bank(plane, installed->id)];
+    if (value->owner >> 32 != installed->id || !space_claim(&plane->ids.spaces[NAT_ID_PORT], id, 1))
         return 0;
-    int r = vec_push(&held->ports, (struct nat_held_port){ .id = id, .owner = value->owner });
+    int r =
+        vec_push(&installed->ports, (struct nat_installed_port){ .id = id, .owner = value->owner });
     return r < 0 ? r : 1;
 }
 
@@ -151,19 +152,20 @@ static int on_entry(struct nat_plane *plane, const void *key, const void *value)
     struct nat_frontend_value is;
     memcpy(&entry.key, key, sizeof(entry.key));
     memcpy(&is, value, sizeof(is));
-    struct nat_held *held = held_by_id(plane, is.service);
-    int r =
-        held && is.check == nat_frontend_check(&entry.key) ? adopt_port(plane, held, is.port) : 0;
+    struct nat_installed *installed = installed_by_id(plane, is.service);
+    int r = installed && is.check == nat_frontend_check(&entry.key)
+                ? adopt_port(plane, installed, is.port)
+                : 0;
     if (r <= 0)
         return r < 0 ? r : nat_table_remove(plane, NAT_MAP_FRONTENDS, key);
     entry.port = is.port;
     entry.kind = is.kind;
-    return vec_push(&held->entries, entry);
+    return vec_push(&installed->entries, entry);
 }
 
-static int compare_held_ports(const void *a, const void *b)
+static int compare_installed_ports(const void *a, const void *b)
 {
-    const struct nat_held_port *left = a, *right = b;
+    const struct nat_installed_port *left = a, *right = b;
     int r = CMP(left->owner, right->owner);
     return r ? r : CMP(left->id, right->id);
 }
@@ -172,11 +174,11 @@ static int compare_held_ports(const void *a, const void *b)
  * Slots of the bank in force. What can't be is forgotten here, so that the next write, which finds
  * the live word to differ, makes it new.
  */
-static void adopt_slots(struct nat_plane *plane, const struct nat_held *held,
-                        struct nat_held_port *port)
+static void adopt_slots(struct nat_plane *plane, const struct nat_installed *installed,
+                        struct nat_installed_port *port)
 {
     const struct nat_port_value *value =
-        &plane->ports[port->id * NAT_BANKS + nat_service_bank(plane, held->id)];
+        &plane->ports[port->id * NAT_BANKS + nat_service_bank(plane, installed->id)];
     for (int set = 0; set < NAT_SETS; set++) {
         uint32_t first = (uint32_t)(value->sets[set] >> 32), count = (uint32_t)value->sets[set];
         if (count && space_claim(&plane->ids.spaces[NAT_ID_SLOT], first, count))
@@ -185,14 +187,16 @@ static void adopt_slots(struct nat_plane *plane, const struct nat_held *held,
 }
 
 /* The port of this id, if it is a Service's. */
-static struct nat_held_port *port_by_id(const struct nat_plane *plane, uint32_t id)
+static struct nat_installed_port *port_by_id(const struct nat_plane *plane, uint32_t id)
 {
     if (id >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
         return NULL;
-    struct nat_held *held = held_by_id(plane, (uint32_t)(plane->ports[id * NAT_BANKS].owner >> 32));
-    if (!held)
-        held = held_by_id(plane, (uint32_t)(plane->ports[id * NAT_BANKS + 1].owner >> 32));
-    return held ? find_port(held, id) : NULL;
+    struct nat_installed *installed =
+        installed_by_id(plane, (uint32_t)(plane->ports[id * NAT_BANKS].owner >> 32));
+    if (!installed)
+        installed =
+            installed_by_id(plane, (uint32_t)(plane->ports[id * NAT_BANKS + 1].owner >> 32));
+    return installed ? find_port(installed, id) : NULL;
 }
 
 static int adopt_endpoints(struct nat_plane *plane)
@@ -204,7 +208,7 @@ static int adopt_endpoints(struct nat_plane *plane)
         if (generation == 0)
             continue;
         *last = MAX(*last, generation);
-        struct nat_held_port *port = port_by_id(plane, value->owner);
+        struct nat_installed_port *port = port_by_id(plane, value->owner);
         if (!port) {
             nat_word_set(&plane->endpoints[id].state, 0);
             continue;
@@ -224,16 +228,16 @@ static int compare_endpoint_ids(const void *a, const void *b, void *context)
     return nat_endpoint_cmp(&left, &right);
 }
 
-static void finish_service(struct nat_plane *plane, struct nat_held *held)
+static void finish_service(struct nat_plane *plane, struct nat_installed *installed)
 {
-    vec_sort(&held->entries, nat_entry_cmp);
-    vec_sort(&held->ports, compare_held_ports);
+    vec_sort(&installed->entries, nat_entry_cmp);
+    vec_sort(&installed->ports, compare_installed_ports);
     for (int bank = 0; bank < NAT_BANKS; bank++)
-        vec_sort(&held->ranges[bank], nat_range_cmp);
-    vec_each(const struct nat_entry, entry, &held->entries)
+        vec_sort(&installed->ranges[bank], nat_range_cmp);
+    vec_each(const struct nat_entry, entry, &installed->entries)
         nat_filter_add_entry(plane, entry);
-    vec_each(struct nat_held_port, port, &held->ports) {
-        adopt_slots(plane, held, port);
+    vec_each(struct nat_installed_port, port, &installed->ports) {
+        adopt_slots(plane, installed, port);
         if (port->endpoints.count > 1)
             qsort_r(port->endpoints.items, port->endpoints.count, sizeof(uint32_t),
                     compare_endpoint_ids, plane);
@@ -254,11 +258,11 @@ static int adopt_ranges(struct nat_plane *plane)
             struct nat_range_key key;
             memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
             uint32_t owner = ntohl(key.owner);
-            struct nat_held *held = held_by_id(plane, owner >> 1);
+            struct nat_installed *installed = installed_by_id(plane, owner >> 1);
             int pushed = 0;
-            if (held) {
+            if (installed) {
                 key.owner = 0;
-                pushed = vec_push(&held->ranges[owner & 1], key);
+                pushed = vec_push(&installed->ranges[owner & 1], key);
             } else {
                 pushed = vec_push(&nobodys, key);
             }
@@ -279,7 +283,7 @@ static int on_refusal(struct nat_plane *plane, const void *key, const void *valu
 {
     (void)value;
     const struct nat_refusal_key *refusal = key;
-    if (refusal->service == 0 || held_by_id(plane, refusal->service))
+    if (refusal->service == 0 || installed_by_id(plane, refusal->service))
         return 0;
     return nat_table_remove(plane, NAT_MAP_REFUSALS, key);
 }
@@ -326,9 +330,9 @@ static int rest_used(struct nat_plane *plane, enum nat_id kind, int64_t now_ms)
 
 void nat_forget(struct nat_plane *plane)
 {
-    sorted_each(struct nat_held *, held, &plane->held)
-        nat_held_free(*held);
-    sorted_done(&plane->held);
+    sorted_each(struct nat_installed *, installed, &plane->installed)
+        nat_installed_free(*installed);
+    sorted_done(&plane->installed);
     free(plane->by_id);
     plane->by_id = NULL;
     nat_ids_done(&plane->ids);
@@ -344,7 +348,7 @@ static int begin(struct nat_plane *plane)
     };
     if (plane->control->filter_half > 1)
         plane->control->filter_half = 0;
-    plane->held = (struct sorted)SORTED(struct nat_held *, nat_held_cmp);
+    plane->installed = (struct sorted)SORTED(struct nat_installed *, nat_installed_cmp);
     plane->by_id = calloc(limits[NAT_ID_SERVICE], sizeof(*plane->by_id));
     return plane->by_id ? nat_ids_init(&plane->ids, limits) : -ENOMEM;
 }
@@ -374,8 +378,8 @@ int nat_adopt(struct nat_plane *plane)
         return r;
     bool fresh = !plane->maps[NAT_MAP_FILTER].pinned ||
                  plane->control->filter_words != plane->maps[NAT_MAP_FILTER].entries / 2;
-    sorted_each(struct nat_held *, held, &plane->held)
-        finish_service(plane, *held);
+    sorted_each(struct nat_installed *, installed, &plane->installed)
+        finish_service(plane, *installed);
     if (fresh)
         r = nat_filter_begin(plane);
     plane->filter_litter = true; /* it may be: nobody remembers */

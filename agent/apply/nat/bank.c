@@ -10,8 +10,8 @@
  * An endpoint lives as long as it serves, in a set or not, so that UDP flows to it go on. Its
  * generation is given out once; the word that remembers the last one is written first.
  *
- * Sets and what is held are both in the order of addresses, so one walk along both matches them. A
- * held id whose entry is not as it was written (a foreign hand) counts as gone.
+ * Sets and what is installed are both in the order of addresses, so one walk along both matches
+ * them. A installed id whose entry is not as it was written (a foreign hand) counts as gone.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static struct nat_port_value *port_value(const struct nat_plane *plane, uint32_t
 }
 
 static void write_port(struct nat_plane *plane, uint32_t bank, uint64_t outcomes,
-                       const struct nat_held_port *port)
+                       const struct nat_installed_port *port)
 {
     struct nat_port_value *value = port_value(plane, port->id, bank);
     nat_word_set(&value->owner, port->owner);
@@ -57,8 +57,9 @@ static void rest_slots(struct nat_change *change, uint64_t set)
         rest(change, NAT_ID_SLOT, (uint32_t)(set >> 32), space_block((uint32_t)set));
 }
 
-/* What becomes of a held port; NULL: nothing so far. */
-static struct nat_port_change *find_now(struct nat_change *change, const struct nat_held_port *old)
+/* What becomes of an installed port; NULL: nothing so far. */
+static struct nat_port_change *find_now(struct nat_change *change,
+                                        const struct nat_installed_port *old)
 {
     vec_each(struct nat_port_change, port, &change->ports) {
         if (port->old == old)
@@ -67,20 +68,20 @@ static struct nat_port_change *find_now(struct nat_change *change, const struct 
     return NULL;
 }
 
-/* A held port of this owner that no earlier port of the wish has: same numbers may stand twice. */
-static struct nat_held_port *find_old(struct nat_change *change, uint64_t owner)
+/* An installed port of this owner that no earlier port has: same numbers may stand twice. */
+static struct nat_installed_port *find_old(struct nat_change *change, uint64_t owner)
 {
-    vec_each(struct nat_held_port, port, &change->held->ports) {
+    vec_each(struct nat_installed_port, port, &change->installed->ports) {
         if (port->owner == owner && !find_now(change, port))
             return port;
     }
     return NULL;
 }
 
-static int begin_port(struct nat_change *change, const struct nat_wish_port *wish,
+static int begin_port(struct nat_change *change, const struct nat_desired_port *desired,
                       struct nat_port_change *port)
 {
-    uint64_t owner = (uint64_t)change->held->id << 32 | wish->owner;
+    uint64_t owner = (uint64_t)change->installed->id << 32 | desired->owner;
     struct nat_port_change begun = { .old = find_old(change, owner), .now.owner = owner };
     if (begun.old) {
         begun.now.id = begun.old->id;
@@ -120,8 +121,8 @@ static int begin_endpoint(struct nat_change *change, const struct nat_endpoint *
     return 0;
 }
 
-/* The held endpoints before `endpoint` are gone. True if it is the next, and lives. */
-static bool match(struct nat_change *change, const struct nat_held_port *old, size_t *at,
+/* The installed endpoints before `endpoint` are gone. True if it is the next, and lives. */
+static bool match(struct nat_change *change, const struct nat_installed_port *old, size_t *at,
                   const struct nat_endpoint *endpoint)
 {
     if (!old)
@@ -129,8 +130,8 @@ static bool match(struct nat_change *change, const struct nat_held_port *old, si
     for (; *at < old->endpoints.count; ++*at) {
         uint32_t id = old->endpoints.items[*at];
         bool lives = nat_endpoint_lives(change->plane, id, old->id);
-        struct nat_endpoint held = nat_endpoint_of(change->plane, id);
-        int r = nat_endpoint_cmp(&held, endpoint);
+        struct nat_endpoint installed = nat_endpoint_of(change->plane, id);
+        int r = nat_endpoint_cmp(&installed, endpoint);
         if (lives && r == 0)
             return true;
         if (lives && r > 0)
@@ -140,16 +141,16 @@ static bool match(struct nat_change *change, const struct nat_held_port *old, si
     return false;
 }
 
-static void end_rest(struct nat_change *change, const struct nat_held_port *old, size_t at)
+static void end_rest(struct nat_change *change, const struct nat_installed_port *old, size_t at)
 {
     for (; old && at < old->endpoints.count; at++)
         change->ended.items[change->ended.count++] = old->endpoints.items[at];
 }
 
-static int match_endpoints(struct nat_change *change, const struct nat_wish_port *wish,
+static int match_endpoints(struct nat_change *change, const struct nat_desired_port *desired,
                            struct nat_port_change *port)
 {
-    struct nat_union all = nat_union_of(wish->port);
+    struct nat_union all = nat_union_of(desired->port);
     struct nat_endpoint endpoint;
     unsigned sets;
     size_t at = 0;
@@ -187,11 +188,11 @@ static uint64_t member_bits(unsigned sets, uint32_t bank)
  * Walks along the members of a port's sets. Calls nothing: `same` says whether the slots in
  * `slots` are what each set asks for, `counts` how many members it has.
  */
-static void compare_slots(const struct nat_plane *plane, const struct nat_wish_port *wish,
+static void compare_slots(const struct nat_plane *plane, const struct nat_desired_port *desired,
                           const uint32_t *ids, const uint64_t live[static NAT_SETS],
                           uint32_t counts[static NAT_SETS], bool same[static NAT_SETS])
 {
-    struct nat_union all = nat_union_of(wish->port);
+    struct nat_union all = nat_union_of(desired->port);
     struct nat_endpoint endpoint;
     unsigned sets;
     const __u64 *slots[NAT_SETS];
@@ -213,10 +214,10 @@ static void compare_slots(const struct nat_plane *plane, const struct nat_wish_p
         same[set] &= counts[set] == limits[set];
 }
 
-static void write_members(struct nat_change *change, const struct nat_wish_port *wish,
-                          const struct nat_held_port *port, const bool write[static NAT_SETS])
+static void write_members(struct nat_change *change, const struct nat_desired_port *desired,
+                          const struct nat_installed_port *port, const bool write[static NAT_SETS])
 {
-    struct nat_union all = nat_union_of(wish->port);
+    struct nat_union all = nat_union_of(desired->port);
     struct nat_endpoint endpoint;
     unsigned sets;
     uint32_t n[NAT_SETS] = { 0 };
@@ -238,13 +239,13 @@ static void write_members(struct nat_change *change, const struct nat_wish_port 
     }
 }
 
-static int fill_port(struct nat_change *change, const struct nat_wish_port *wish,
+static int fill_port(struct nat_change *change, const struct nat_desired_port *desired,
                      struct nat_port_change *port)
 {
     static const uint64_t none[NAT_SETS];
     uint32_t counts[NAT_SETS];
     bool write[NAT_SETS], same[NAT_SETS];
-    compare_slots(change->plane, wish, port->now.endpoints.items,
+    compare_slots(change->plane, desired, port->now.endpoints.items,
                   port->old ? port->old->sets : none, counts, same);
     for (int set = 0; set < NAT_SETS; set++) {
         write[set] = counts[set] && !same[set];
@@ -259,12 +260,12 @@ static int fill_port(struct nat_change *change, const struct nat_wish_port *wish
         port->now.sets[set] = nat_set_of(first, counts[set]);
         change->slots.items[change->slots.count++] = port->now.sets[set];
     }
-    write_members(change, wish, &port->now, write);
-    write_port(change->plane, change->bank, wish->outcomes, &port->now);
+    write_members(change, desired, &port->now, write);
+    write_port(change->plane, change->bank, desired->outcomes, &port->now);
     return 0;
 }
 
-static void add_to_filter(struct nat_change *change, const struct nat_held_port *port)
+static void add_to_filter(struct nat_change *change, const struct nat_installed_port *port)
 {
     vec_each(const uint32_t, id, &port->endpoints) {
         const struct nat_endpoint_value *value = &change->plane->endpoints[*id];
@@ -274,16 +275,16 @@ static void add_to_filter(struct nat_change *change, const struct nat_held_port 
 
 int nat_bank_fill(struct nat_change *change)
 {
-    for (size_t i = 0; i < change->wish->ports.count; i++) {
-        const struct nat_wish_port *wish = &change->wish->ports.items[i];
+    for (size_t i = 0; i < change->desired->ports.count; i++) {
+        const struct nat_desired_port *desired = &change->desired->ports.items[i];
         struct nat_port_change *port = &change->ports.items[i];
-        int r = begin_port(change, wish, port);
+        int r = begin_port(change, desired, port);
         if (r == 0)
-            r = match_endpoints(change, wish, port);
+            r = match_endpoints(change, desired, port);
         if (r < 0)
             return r;
         add_to_filter(change, &port->now);
-        r = fill_port(change, wish, port);
+        r = fill_port(change, desired, port);
         if (r < 0)
             return r;
     }
@@ -319,8 +320,8 @@ void nat_bank_undo(struct nat_change *change)
 
 void nat_bank_settle(struct nat_change *change)
 {
-    struct nat_held *held = change->held;
-    vec_each(struct nat_held_port, old, &held->ports) {
+    struct nat_installed *installed = change->installed;
+    vec_each(struct nat_installed_port, old, &installed->ports) {
         const struct nat_port_change *now = find_now(change, old);
         for (int set = 0; set < NAT_SETS; set++) {
             if (!now || now->now.sets[set] != old->sets[set])
@@ -337,18 +338,18 @@ void nat_bank_settle(struct nat_change *change)
         change->ports_next.items[change->ports_next.count++] = port->now;
         port->now.endpoints.items = NULL;
     }
-    vec_each(struct nat_held_port, old, &held->ports)
+    vec_each(struct nat_installed_port, old, &installed->ports)
         vec_done(&old->endpoints);
-    nat_held_ports emptied = held->ports;
-    held->ports = change->ports_next;
+    nat_installed_ports emptied = installed->ports;
+    installed->ports = change->ports_next;
     change->ports_next = emptied;
 }
 
-/* The endpoints that are held are those that serve, and stand as they were written. */
-static bool endpoints_stand(const struct nat_plane *plane, const struct nat_held_port *port,
-                            const struct nat_wish_port *wish, uint32_t bank)
+/* The endpoints that are installed are those that serve, and stand as they were written. */
+static bool endpoints_stand(const struct nat_plane *plane, const struct nat_installed_port *port,
+                            const struct nat_desired_port *desired, uint32_t bank)
 {
-    struct nat_union all = nat_union_of(wish->port);
+    struct nat_union all = nat_union_of(desired->port);
     struct nat_endpoint endpoint;
     unsigned sets;
     size_t i = 0;
@@ -357,11 +358,11 @@ static bool endpoints_stand(const struct nat_plane *plane, const struct nat_held
             !nat_endpoint_lives(plane, port->endpoints.items[i], port->id))
             return false;
         const struct nat_endpoint_value *value = &plane->endpoints[port->endpoints.items[i]];
-        struct nat_endpoint held = nat_endpoint_of(plane, port->endpoints.items[i]);
+        struct nat_endpoint installed = nat_endpoint_of(plane, port->endpoints.items[i]);
         uint64_t wanted = member_bits(sets, bank);
         if (nat_is_local(plane, &endpoint.ip))
             wanted |= NAT_ENDPOINT_ON_NODE;
-        if (nat_endpoint_cmp(&held, &endpoint) != 0 ||
+        if (nat_endpoint_cmp(&installed, &endpoint) != 0 ||
             (value->state & (member_bits(~0u, bank) | NAT_ENDPOINT_ON_NODE)) != wanted ||
             !nat_filter_has(plane, &value->addr, value->port))
             return false;
@@ -369,21 +370,21 @@ static bool endpoints_stand(const struct nat_plane *plane, const struct nat_held
     return i == port->endpoints.count;
 }
 
-bool nat_bank_stands(const struct nat_plane *plane, const struct nat_held *held,
-                     const struct nat_held_port *port, const struct nat_wish_port *wish)
+bool nat_bank_stands(const struct nat_plane *plane, const struct nat_installed *installed,
+                     const struct nat_installed_port *port, const struct nat_desired_port *desired)
 {
-    uint32_t bank = nat_service_bank(plane, held->id);
+    uint32_t bank = nat_service_bank(plane, installed->id);
     const struct nat_port_value *value = port_value(plane, port->id, bank);
-    if (value->owner != port->owner || value->outcomes != wish->outcomes)
+    if (value->owner != port->owner || value->outcomes != desired->outcomes)
         return false;
     for (int set = 0; set < NAT_SETS; set++) {
         if (value->sets[set] != port->sets[set])
             return false;
     }
-    if (!endpoints_stand(plane, port, wish, bank))
+    if (!endpoints_stand(plane, port, desired, bank))
         return false;
     uint32_t counts[NAT_SETS];
     bool same[NAT_SETS];
-    compare_slots(plane, wish, port->endpoints.items, port->sets, counts, same);
+    compare_slots(plane, desired, port->endpoints.items, port->sets, counts, same);
     return same[0] && same[1];
 }

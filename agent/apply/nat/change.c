@@ -6,17 +6,17 @@
 #include "apply/nat/change.h"
 #include "base/clock.h"
 
-static size_t count_old_endpoints(const struct nat_held *held)
+static size_t count_old_endpoints(const struct nat_installed *installed)
 {
     size_t count = 0;
-    vec_each(const struct nat_held_port, port, &held->ports)
+    vec_each(const struct nat_installed_port, port, &installed->ports)
         count += port->endpoints.count;
     return count;
 }
 
 static int get_ports(struct nat_change *change, size_t *ret_endpoints)
 {
-    size_t count = change->wish->ports.count;
+    size_t count = change->desired->ports.count;
     if (count == 0)
         return 0;
     change->ports.items = calloc(count, sizeof(*change->ports.items));
@@ -24,7 +24,7 @@ static int get_ports(struct nat_change *change, size_t *ret_endpoints)
         return -ENOMEM;
     change->ports.capacity = count;
     for (size_t i = 0; i < count; i++) {
-        size_t room = change->wish->ports.items[i].room;
+        size_t room = change->desired->ports.items[i].room;
         int r = vec_reserve(&change->ports.items[i].now.endpoints, room);
         if (r < 0)
             return r;
@@ -35,7 +35,7 @@ static int get_ports(struct nat_change *change, size_t *ret_endpoints)
 
 static int get_entries(struct nat_change *change)
 {
-    size_t count = change->wish->entries.count;
+    size_t count = change->desired->entries.count;
     if (count == 0)
         return 0;
     change->taken = calloc(count, sizeof(*change->taken));
@@ -43,23 +43,23 @@ static int get_entries(struct nat_change *change)
 }
 
 int nat_change_begin(struct nat_change *change, struct nat_plane *plane,
-                     const struct nat_wish *wish, struct nat_held *held)
+                     const struct nat_desired *desired, struct nat_installed *installed)
 {
-    *change = (struct nat_change){ .plane = plane, .wish = wish, .held = held };
+    *change = (struct nat_change){ .plane = plane, .desired = desired, .installed = installed };
     change->now_ms = clock_mono_ms();
-    size_t endpoints = 0, old = count_old_endpoints(held);
-    size_t ports = wish->ports.count + held->ports.count;
+    size_t endpoints = 0, old = count_old_endpoints(installed);
+    size_t ports = desired->ports.count + installed->ports.count;
     int r = get_ports(change, &endpoints);
     if (r == 0)
         r = vec_reserve(&change->begun, endpoints);
     if (r == 0)
         r = vec_reserve(&change->ended, old);
     if (r == 0)
-        r = vec_reserve(&change->slots, NAT_SETS * wish->ports.count);
+        r = vec_reserve(&change->slots, NAT_SETS * desired->ports.count);
     if (r == 0)
         r = get_entries(change);
     for (int bank = 0; bank < NAT_BANKS && r == 0; bank++)
-        r = vec_reserve(&held->ranges[bank], wish->ranges.count);
+        r = vec_reserve(&installed->ranges[bank], desired->ranges.count);
     if (r == 0)
         r = nat_ids_reserve(&plane->ids, endpoints + old + (NAT_SETS + 1) * ports + 1);
     return r;

@@ -7,23 +7,23 @@
  */
 #pragma once
 
-#include "apply/nat/wish.h"
+#include "apply/nat/desired.h"
 
 struct nat_port_change {
-    struct nat_held_port *old; /* NULL: the id is new */
-    struct nat_held_port now;
+    struct nat_installed_port *old; /* NULL: the id is new */
+    struct nat_installed_port now;
 };
 
 struct nat_change {
     struct nat_plane *plane;
-    const struct nat_wish *wish;
-    struct nat_held *held;
+    const struct nat_desired *desired;
+    struct nat_installed *installed;
     bool created;  /* the Service is new */
     uint32_t bank; /* which is filled */
     int64_t now_ms;
-    VEC(struct nat_port_change) ports; /* as in the wish */
-    nat_held_ports ports_next;         /* room for them in `held` */
-    nat_entry_list entries;            /* of the wish, with port ids */
+    VEC(struct nat_port_change) ports; /* as in the desired */
+    nat_installed_ports ports_next;    /* room for them in `installed` */
+    nat_entry_list entries;            /* of the desired, with port ids */
     struct nat_frontend_value *taken;  /* by entry: what another Service had there */
     VEC(uint64_t) slots;               /* sets for which slots were taken */
     nat_id_list begun, ended;          /* endpoints */
@@ -31,7 +31,7 @@ struct nat_change {
 };
 
 int nat_change_begin(struct nat_change *change, struct nat_plane *plane,
-                     const struct nat_wish *wish, struct nat_held *held);
+                     const struct nat_desired *desired, struct nat_installed *installed);
 void nat_change_done(struct nat_change *change);
 #define AUTOCHANGE CLEANUP(nat_change_done)
 
@@ -44,8 +44,8 @@ void nat_bank_undo(struct nat_change *change);
 /* After the switch: ends what is gone, gives back what only the other bank used. */
 void nat_bank_settle(struct nat_change *change);
 /* Whether a port is as wished in the bank in force. */
-bool nat_bank_stands(const struct nat_plane *plane, const struct nat_held *held,
-                     const struct nat_held_port *port, const struct nat_wish_port *wish);
+bool nat_bank_stands(const struct nat_plane *plane, const struct nat_installed *installed,
+                     const struct nat_installed_port *port, const struct nat_desired_port *desired);
 
 /* ---- entries.c: "frontends" ---- */
 
@@ -53,26 +53,26 @@ bool nat_bank_stands(const struct nat_plane *plane, const struct nat_held *held,
 int nat_entries_put(struct nat_change *change);
 /* Removes what is not wished any more. */
 int nat_entries_drop(struct nat_change *change);
-bool nat_entries_stand(const struct nat_plane *plane, const struct nat_held *held,
-                       const struct nat_wish *wish);
-/* Asks the live map for what is held. Returns 1 if it differed, 0, -errno. */
-int nat_entries_refresh(struct nat_plane *plane, struct nat_held *held);
+bool nat_entries_stand(const struct nat_plane *plane, const struct nat_installed *installed,
+                       const struct nat_desired *desired);
+/* Asks the live map for what is installed. Returns 1 if it differed, 0, -errno. */
+int nat_entries_refresh(struct nat_plane *plane, struct nat_installed *installed);
 
 /* ---- ranges.c ---- */
 
-/* The bank's ranges become those of the wish. */
+/* The bank's ranges become those of the desired. */
 int nat_ranges_fill(struct nat_change *change);
 struct nat_range_key nat_range_key_of(const struct nat_range_key *range, uint32_t service,
                                       uint32_t bank);
 bool nat_range_is_there(const struct nat_plane *plane, const struct nat_range_key *range,
                         uint32_t service, uint32_t bank);
-/* Puts what is held and not in the live map. Returns 1 if there was such, 0, -errno. */
-int nat_ranges_refresh(struct nat_plane *plane, struct nat_held *held);
-int nat_ranges_remove(struct nat_plane *plane, struct nat_held *held);
-bool nat_ranges_stand(const nat_range_list *ranges, const struct nat_wish *wish);
+/* Puts what is installed and not in the live map. Returns 1 if there was such, 0, -errno. */
+int nat_ranges_refresh(struct nat_plane *plane, struct nat_installed *installed);
+int nat_ranges_remove(struct nat_plane *plane, struct nat_installed *installed);
+bool nat_ranges_stand(const nat_range_list *ranges, const struct nat_desired *desired);
 
 /* ---- rows.c ---- */
 
 /* Whether the arrays say what is wished, and memory that the hash tables do. */
-bool nat_row_stands(const struct nat_plane *plane, const struct nat_held *held,
-                    const struct nat_wish *wish);
+bool nat_row_stands(const struct nat_plane *plane, const struct nat_installed *installed,
+                    const struct nat_desired *desired);

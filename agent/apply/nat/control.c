@@ -165,8 +165,8 @@ int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, siz
     vec_clear(&plane->local);
     for (size_t i = 0; i < count; i++)
         plane->local.items[plane->local.count++] = addresses[i];
-    sorted_each(struct nat_held *, held, &plane->held) {
-        vec_each(const struct nat_held_port, port, &(*held)->ports) {
+    sorted_each(struct nat_installed *, installed, &plane->installed) {
+        vec_each(const struct nat_installed_port, port, &(*installed)->ports) {
             vec_each(const uint32_t, id, &port->endpoints)
                 mark_local(plane, *id);
         }

@@ -39,28 +39,28 @@ static int put(struct nat_change *change, const struct nat_entry *entry, bool fr
                struct nat_frontend_value *ret_taken)
 {
     struct nat_plane *plane = change->plane;
-    struct nat_frontend_value value = value_of(entry, change->held->id), is;
+    struct nat_frontend_value value = value_of(entry, change->installed->id), is;
     int r =
         nat_table_put(plane, NAT_MAP_FRONTENDS, &entry->key, &value, fresh ? BPF_NOEXIST : BPF_ANY);
     if (r != -EEXIST)
         return r;
     r = nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &is);
-    if (r == 0 && is.service != change->held->id) {
+    if (r == 0 && is.service != change->installed->id) {
         doubt(plane, is.service);
         *ret_taken = is;
     }
     return nat_table_put(plane, NAT_MAP_FRONTENDS, &entry->key, &value, BPF_ANY);
 }
 
-/* The held entry with the key of this one, looked for from `*at` on, in order. */
-static const struct nat_entry *find_held(const nat_entry_list *held, size_t *at,
-                                         const struct nat_entry *entry)
+/* The installed entry with the key of this one, looked for from `*at` on, in order. */
+static const struct nat_entry *find_installed(const nat_entry_list *installed, size_t *at,
+                                              const struct nat_entry *entry)
 {
-    while (*at < held->count && nat_entry_cmp(&held->items[*at], entry) < 0)
+    while (*at < installed->count && nat_entry_cmp(&installed->items[*at], entry) < 0)
         ++*at;
-    if (*at == held->count || nat_entry_cmp(&held->items[*at], entry) != 0)
+    if (*at == installed->count || nat_entry_cmp(&installed->items[*at], entry) != 0)
         return NULL;
-    return &held->items[*at];
+    return &installed->items[*at];
 }
 
 /* Removes an entry if the live map says that it is this service's. */
@@ -74,15 +74,15 @@ static int remove_entry(const struct nat_plane *plane, const struct nat_frontend
     return nat_table_remove(plane, NAT_MAP_FRONTENDS, key);
 }
 
-static int undo_entry(struct nat_change *change, size_t i, const struct nat_entry *held)
+static int undo_entry(struct nat_change *change, size_t i, const struct nat_entry *installed)
 {
     const struct nat_frontend_key *key = &change->entries.items[i].key;
     struct nat_frontend_value before = change->taken[i];
-    if (held)
-        before = value_of(held, change->held->id);
+    if (installed)
+        before = value_of(installed, change->installed->id);
     if (before.service)
         return nat_table_put(change->plane, NAT_MAP_FRONTENDS, key, &before, BPF_ANY);
-    return remove_entry(change->plane, key, change->held->id);
+    return remove_entry(change->plane, key, change->installed->id);
 }
 
 static void undo(struct nat_change *change, size_t count)
@@ -90,15 +90,15 @@ static void undo(struct nat_change *change, size_t count)
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         const struct nat_entry *entry = &change->entries.items[i];
-        const struct nat_entry *held = find_held(&change->held->entries, &at, entry);
-        if (!held || !equal(held, entry))
-            change->held->doubted |= undo_entry(change, i, held) < 0;
+        const struct nat_entry *installed = find_installed(&change->installed->entries, &at, entry);
+        if (!installed || !equal(installed, entry))
+            change->installed->doubted |= undo_entry(change, i, installed) < 0;
     }
 }
 
 static void resolve_ports(struct nat_change *change)
 {
-    vec_each(const struct nat_entry, entry, &change->wish->entries) {
+    vec_each(const struct nat_entry, entry, &change->desired->entries) {
         struct nat_entry *resolved = &change->entries.items[change->entries.count++];
         *resolved = *entry;
         if (entry->port)
@@ -114,10 +114,10 @@ int nat_entries_put(struct nat_change *change)
     for (size_t i = 0; i < change->entries.count; i++) {
         const struct nat_entry *entry = &change->entries.items[i];
         nat_filter_add_entry(change->plane, entry);
-        const struct nat_entry *held = find_held(&change->held->entries, &at, entry);
-        if (held && equal(held, entry))
+        const struct nat_entry *installed = find_installed(&change->installed->entries, &at, entry);
+        if (installed && equal(installed, entry))
             continue;
-        int r = put(change, entry, !held, &change->taken[i]);
+        int r = put(change, entry, !installed, &change->taken[i]);
         if (r < 0) {
             undo(change, i);
             return r;
@@ -129,10 +129,10 @@ int nat_entries_put(struct nat_change *change)
 int nat_entries_drop(struct nat_change *change)
 {
     size_t at = 0;
-    vec_each(const struct nat_entry, held, &change->held->entries) {
-        if (find_held(&change->entries, &at, held))
+    vec_each(const struct nat_entry, installed, &change->installed->entries) {
+        if (find_installed(&change->entries, &at, installed))
             continue;
-        int r = remove_entry(change->plane, &held->key, change->held->id);
+        int r = remove_entry(change->plane, &installed->key, change->installed->id);
         if (r < 0)
             return r;
         change->plane->filter_litter = true;
@@ -141,14 +141,15 @@ int nat_entries_drop(struct nat_change *change)
 }
 
 /* The ports of both are the same, in the same order. */
-bool nat_entries_stand(const struct nat_plane *plane, const struct nat_held *held,
-                       const struct nat_wish *wish)
+bool nat_entries_stand(const struct nat_plane *plane, const struct nat_installed *installed,
+                       const struct nat_desired *desired)
 {
-    if (held->entries.count != wish->entries.count)
+    if (installed->entries.count != desired->entries.count)
         return false;
-    for (size_t i = 0; i < wish->entries.count; i++) {
-        const struct nat_entry *wanted = &wish->entries.items[i], *is = &held->entries.items[i];
-        uint32_t port = wanted->port ? held->ports.items[wanted->port - 1].id : 0;
+    for (size_t i = 0; i < desired->entries.count; i++) {
+        const struct nat_entry *wanted = &desired->entries.items[i],
+                               *is = &installed->entries.items[i];
+        uint32_t port = wanted->port ? installed->ports.items[wanted->port - 1].id : 0;
         if (nat_entry_cmp(wanted, is) != 0 || is->kind != wanted->kind || is->port != port ||
             !nat_filter_has_entry(plane, is))
             return false;
@@ -156,16 +157,16 @@ bool nat_entries_stand(const struct nat_plane *plane, const struct nat_held *hel
     return true;
 }
 
-int nat_entries_refresh(struct nat_plane *plane, struct nat_held *held)
+int nat_entries_refresh(struct nat_plane *plane, struct nat_installed *installed)
 {
     size_t kept = 0;
     int result = 0;
-    for (size_t i = 0; i < held->entries.count; i++) {
-        struct nat_entry entry = held->entries.items[i];
+    for (size_t i = 0; i < installed->entries.count; i++) {
+        struct nat_entry entry = installed->entries.items[i];
         struct nat_frontend_value value;
         int r = nat_table_get(plane, NAT_MAP_FRONTENDS, &entry.key, &value);
-        bool ours =
-            r == 0 && value.service == held->id && value.check == nat_frontend_check(&entry.key);
+        bool ours = r == 0 && value.service == installed->id &&
+                    value.check == nat_frontend_check(&entry.key);
         if (ours && (value.port != entry.port || value.kind != entry.kind)) {
             entry.port = value.port;
             entry.kind = value.kind;
@@ -176,8 +177,8 @@ int nat_entries_refresh(struct nat_plane *plane, struct nat_held *held)
         else if (!ours)
             result = result < 0 ? result : 1;
         if (ours || (r < 0 && r != -ENOENT))
-            held->entries.items[kept++] = entry;
+            installed->entries.items[kept++] = entry;
     }
-    held->entries.count = kept;
+    installed->entries.count = kept;
     return result;
 }

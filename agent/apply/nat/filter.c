@@ -81,10 +81,10 @@ void nat_filter_refill(struct nat_plane *plane)
         nat_word_set(&plane->filter[idle * words + i], 0);
     plane->sweep.refilling = true;
     plane->filter_litter = false;
-    sorted_each(struct nat_held *, it, &plane->held) {
+    sorted_each(struct nat_installed *, it, &plane->installed) {
         vec_each(const struct nat_entry, entry, &(*it)->entries)
             add(plane, idle, nat_filter_hash(&entry->key.addr, port_of(entry)));
-        vec_each(const struct nat_held_port, port, &(*it)->ports) {
+        vec_each(const struct nat_installed_port, port, &(*it)->ports) {
             vec_each(const uint32_t, id, &port->endpoints) {
                 const struct nat_endpoint_value *value = &plane->endpoints[*id];
                 add(plane, idle, nat_filter_hash(&value->addr, value->port));

@@ -222,7 +222,7 @@ int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted,
     return changes + r;
 }
 
-bool nat_hooks_hold(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count)
+bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct standing key = { .place = place_of(&wanted[i]) };

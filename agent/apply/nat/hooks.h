@@ -28,7 +28,7 @@ int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted,
                    uint32_t *ret_repairs, struct faults *faults);
 
 /* True if each of the wanted ones holds our program now: asked of the kernel. */
-bool nat_hooks_hold(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count);
+bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count);
 
 /* "tcx" or "clsact", of what is in use; for status. */
 const char *nat_hooks_method(const struct nat_hooks *hooks);

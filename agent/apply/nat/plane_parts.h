@@ -63,29 +63,30 @@ int nat_entry_cmp(const void *a, const void *b);
 typedef VEC(uint32_t) nat_id_list;
 
 /* One port id of a Service, and the ids of its endpoints, in the order of their addresses. */
-struct nat_held_port {
+struct nat_installed_port {
     uint32_t id;
     uint64_t owner;          /* as in nat_port_value */
     uint64_t sets[NAT_SETS]; /* slots that are taken for it: those of the bank in force */
     nat_id_list endpoints;
 };
-typedef VEC(struct nat_held_port) nat_held_ports;
+typedef VEC(struct nat_installed_port) nat_installed_ports;
 
 typedef VEC(struct nat_range_key) nat_range_list; /* sorted; `owner` is zero */
 int nat_range_cmp(const void *a, const void *b);
 
 /* One Service that has entries in the maps. An allocation of its own. */
-struct nat_held {
+struct nat_installed {
     char *name; /* "namespace/name" */
     uint32_t id;
-    bool doubted; /* hash tables may differ from what is held here: ask them before relying on it */
+    bool doubted; /* hash tables may differ from what is installed here: ask them before relying on
+                     it */
     nat_entry_list entries;
-    nat_held_ports ports;
+    nat_installed_ports ports;
     nat_range_list ranges[NAT_BANKS];
 };
-int nat_held_cmp(const void *a, const void *b); /* of struct nat_held *const * */
-void nat_held_free(struct nat_held *held);
-DEFINE_CLEANUP(struct nat_held *, nat_held_free);
+int nat_installed_cmp(const void *a, const void *b); /* of struct nat_installed *const * */
+void nat_installed_free(struct nat_installed *installed);
+DEFINE_CLEANUP(struct nat_installed *, nat_installed_free);
 
 /* Where the sweep is; see sweep.c. */
 struct nat_sweep {
@@ -117,11 +118,11 @@ struct nat_plane {
     struct nat_counter *counters;
 
     struct nat_ids ids;
-    struct sorted held;      /* struct nat_held *, by name */
-    struct nat_held **by_id; /* by service id */
-    VEC(struct ip) local;    /* this node's own addresses, sorted */
-    nat_entry_list strays;   /* entries of no Service, which the next sweep removes */
-    bool filter_litter;      /* the filter has bits of what is gone */
+    struct sorted installed;      /* struct nat_installed *, by name */
+    struct nat_installed **by_id; /* by service id */
+    VEC(struct ip) local;         /* this node's own addresses, sorted */
+    nat_entry_list strays;        /* entries of no Service, which the next sweep removes */
+    bool filter_litter;           /* the filter has bits of what is gone */
     struct nat_sweep sweep;
 };
 
@@ -154,11 +155,11 @@ int nat_maps_finish(struct nat_plane *plane, struct faults *faults);
 int nat_maps_share(struct nat_plane *plane);
 void nat_maps_close(struct nat_plane *plane);
 
-/* ---- held.c ---- */
+/* ---- installed.c ---- */
 
 /* "namespace/name", as the maps have it. Returns 0 or -ENAMETOOLONG. */
 int nat_name_of(const char *namespace, const char *name, char buffer[static NAT_NAME_MAX]);
-struct nat_held *nat_held_find(const struct nat_plane *plane, const char *name);
+struct nat_installed *nat_installed_find(const struct nat_plane *plane, const char *name);
 
 /* ---- table.c: hash tables and tries, one entry ---- */
 

@@ -31,7 +31,7 @@ _Static_assert(sizeof(((struct nat_proof *)0)->why) >= FRONTEND_STRLEN + WHY_SIZ
 
 struct prover {
     struct nat_plane *plane;
-    const struct nat_stand *stand;
+    const struct probe_origins *origins;
     const struct nat_row *row;
     const struct nat_family *family;
     uint32_t service;   /* the id whose name is the row's; 0: not asked yet */
@@ -290,17 +290,17 @@ static bool address_behind(const struct prefix *prefix, struct ip *ret_ip)
 }
 
 /* Of a range, what is no pod: its first address, or the first one behind some pod network. */
-static bool find_stranger(const struct nat_stand *stand, const struct prefix *range,
+static bool find_stranger(const struct probe_origins *origins, const struct prefix *range,
                           struct ip *ret_ip)
 {
-    if (!in_any(stand->pod_nets, stand->pod_net_count, &range->ip)) {
+    if (!in_any(origins->pod_nets, origins->pod_net_count, &range->ip)) {
         *ret_ip = range->ip;
         return true;
     }
-    for (size_t i = 0; i < stand->pod_net_count; i++) {
+    for (size_t i = 0; i < origins->pod_net_count; i++) {
         struct ip ip;
-        if (address_behind(&stand->pod_nets[i], &ip) && prefix_contains(range, &ip) &&
-            !in_any(stand->pod_nets, stand->pod_net_count, &ip)) {
+        if (address_behind(&origins->pod_nets[i], &ip) && prefix_contains(range, &ip) &&
+            !in_any(origins->pod_nets, origins->pod_net_count, &ip)) {
             *ret_ip = ip;
             return true;
         }
@@ -309,10 +309,11 @@ static bool find_stranger(const struct nat_stand *stand, const struct prefix *ra
 }
 
 /* Two prefixes overlap if one has the other's first address, which then is in both. */
-static bool find_pod(const struct nat_stand *stand, const struct prefix *range, struct ip *ret_ip)
+static bool find_pod(const struct probe_origins *origins, const struct prefix *range,
+                     struct ip *ret_ip)
 {
-    for (size_t i = 0; i < stand->pod_net_count; i++) {
-        const struct prefix *net = &stand->pod_nets[i];
+    for (size_t i = 0; i < origins->pod_net_count; i++) {
+        const struct prefix *net = &origins->pod_nets[i];
         if (prefix_contains(range, &net->ip)) {
             *ret_ip = net->ip;
             return true;
@@ -328,16 +329,16 @@ static bool find_pod(const struct nat_stand *stand, const struct prefix *range, 
 static bool find_admitted(const struct prover *prover, const struct nat_frontend *frontend,
                           enum nat_source source, struct ip *ret_ip)
 {
-    const struct nat_stand *stand = prover->stand;
+    const struct probe_origins *origins = prover->origins;
 
     if (source == NAT_FROM_NODE && prover->family->admits_itself &&
-        !in_any(stand->pod_nets, stand->pod_net_count, &frontend->address)) {
+        !in_any(origins->pod_nets, origins->pod_net_count, &frontend->address)) {
         *ret_ip = frontend->address;
         return true;
     }
     vec_each(const struct prefix, range, &prover->family->source_ranges) {
-        if (source == NAT_FROM_POD ? find_pod(stand, range, ret_ip)
-                                   : find_stranger(stand, range, ret_ip))
+        if (source == NAT_FROM_POD ? find_pod(origins, range, ret_ip)
+                                   : find_stranger(origins, range, ret_ip))
             return true;
     }
     return false;
@@ -360,13 +361,13 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
                         enum nat_source source, bool *ret_forwards)
 {
     static const struct demand kept_out = { NAT_ACT_DROP, NAT_CAUSE_SOURCE_RANGE, NULL };
-    const struct nat_stand *stand = prover->stand;
+    const struct probe_origins *origins = prover->origins;
     const struct ip *from =
-        prover->family->family == IP_V6 ? &stand->of[source].v6 : &stand->of[source].v4;
+        prover->family->family == IP_V6 ? &origins->of[source].v6 : &origins->of[source].v4;
     struct nat_probe probe = {
-        .hook = stand->of[source].hook,
-        .ifindex = stand->of[source].ifindex,
-        .ingress_ifindex = stand->of[source].ingress_ifindex,
+        .hook = origins->of[source].hook,
+        .ifindex = origins->of[source].ifindex,
+        .ingress_ifindex = origins->of[source].ingress_ifindex,
         .source = *from,
         .destination = frontend->address,
         .source_port = PROBE_PORT,
@@ -374,7 +375,7 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
         .protocol = frontend->protocol,
     };
 
-    if (!stand->of[source].there || from->family == IP_NONE)
+    if (!origins->of[source].there || from->family == IP_NONE)
         return 1;
     if (!is_admitted(prover->family, frontend, from)) {
         struct nat_answer answer;
@@ -452,15 +453,15 @@ static int prove_address(struct prover *prover, const struct nat_frontend *front
     return node_ports_only ? 0 : vec_push(proofs, proof);
 }
 
-int nat_prove(struct nat_plane *plane, const struct nat_stand *stand, const struct nat_row *row,
-              nat_proof_list *proofs, struct faults *faults)
+int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
+              const struct nat_row *row, nat_proof_list *proofs, struct faults *faults)
 {
     for (uint32_t i = 0; i < row->family_count; i++) {
         const struct nat_family *family = &row->families[i];
         AUTOFREE bool *walked = calloc(family->ports.count * NAT_SET_COUNT + 1, sizeof(*walked));
         struct prover prover = {
             .plane = plane,
-            .stand = stand,
+            .origins = origins,
             .row = row,
             .family = family,
             .walked = walked,

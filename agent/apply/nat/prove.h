@@ -9,7 +9,7 @@
 #include "apply/nat/plane.h"
 
 /* Where packets of each origin are seen, and a source address that counts as such. */
-struct nat_stand {
+struct probe_origins {
     struct {
         bool there; /* no pod network configured, no uplink, ...: that origin is not proved */
         enum nat_hook hook;
@@ -26,5 +26,5 @@ struct nat_stand {
  * alone; what differs from the plan is a fault, too. An address that several Services share has a
  * proof of each. Returns 0 or -ENOMEM.
  */
-int nat_prove(struct nat_plane *plane, const struct nat_stand *stand, const struct nat_row *row,
-              nat_proof_list *proofs, struct faults *faults);
+int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
+              const struct nat_row *row, nat_proof_list *proofs, struct faults *faults);

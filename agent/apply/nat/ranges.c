@@ -34,16 +34,16 @@ static bool has(const struct nat_range_key *sorted, size_t count, const struct n
     return count && bsearch(range, sorted, count, sizeof(*sorted), nat_range_cmp);
 }
 
-/* Those that `keep` has not, if it is given, are removed. On failure the rest stays held. */
-static int remove_but(struct nat_plane *plane, struct nat_held *held, uint32_t bank,
+/* Those that `keep` has not, if it is given, are removed. On failure the rest stays installed. */
+static int remove_but(struct nat_plane *plane, struct nat_installed *installed, uint32_t bank,
                       const nat_range_list *keep)
 {
-    nat_range_list *ranges = &held->ranges[bank];
+    nat_range_list *ranges = &installed->ranges[bank];
     size_t kept = 0;
     int result = 0;
     for (size_t i = 0; i < ranges->count; i++) {
         struct nat_range_key range = ranges->items[i],
-                             key = nat_range_key_of(&range, held->id, bank);
+                             key = nat_range_key_of(&range, installed->id, bank);
         bool stays = keep && has(keep->items, keep->count, &range);
         int r = stays ? 0 : nat_table_remove(plane, NAT_MAP_RANGES, &key);
         if (stays || r < 0)
@@ -57,15 +57,15 @@ static int remove_but(struct nat_plane *plane, struct nat_held *held, uint32_t b
 int nat_ranges_fill(struct nat_change *change)
 {
     change->at = NAT_MAP_RANGES;
-    struct nat_held *held = change->held;
-    nat_range_list *ranges = &held->ranges[change->bank];
-    int r = remove_but(change->plane, held, change->bank, &change->wish->ranges);
+    struct nat_installed *installed = change->installed;
+    nat_range_list *ranges = &installed->ranges[change->bank];
+    int r = remove_but(change->plane, installed, change->bank, &change->desired->ranges);
     size_t before = ranges->count;
-    for (size_t i = 0; i < change->wish->ranges.count && r == 0; i++) {
-        const struct nat_range_key *range = &change->wish->ranges.items[i];
+    for (size_t i = 0; i < change->desired->ranges.count && r == 0; i++) {
+        const struct nat_range_key *range = &change->desired->ranges.items[i];
         if (has(ranges->items, before, range))
             continue;
-        r = put(change->plane, range, held->id, change->bank);
+        r = put(change->plane, range, installed->id, change->bank);
         if (r == 0)
             ranges->items[ranges->count++] = *range;
     }
@@ -81,14 +81,14 @@ bool nat_range_is_there(const struct nat_plane *plane, const struct nat_range_ke
     return nat_table_get(plane, NAT_MAP_RANGES, &key, &length) == 0 && length == range->prefixlen;
 }
 
-int nat_ranges_refresh(struct nat_plane *plane, struct nat_held *held)
+int nat_ranges_refresh(struct nat_plane *plane, struct nat_installed *installed)
 {
     int result = 0;
     for (uint32_t bank = 0; bank < NAT_BANKS; bank++) {
-        vec_each(const struct nat_range_key, range, &held->ranges[bank]) {
-            if (nat_range_is_there(plane, range, held->id, bank))
+        vec_each(const struct nat_range_key, range, &installed->ranges[bank]) {
+            if (nat_range_is_there(plane, range, installed->id, bank))
                 continue;
-            int r = put(plane, range, held->id, bank);
+            int r = put(plane, range, installed->id, bank);
             if (r < 0)
                 return r;
             result = 1;
@@ -97,19 +97,19 @@ int nat_ranges_refresh(struct nat_plane *plane, struct nat_held *held)
     return result;
 }
 
-int nat_ranges_remove(struct nat_plane *plane, struct nat_held *held)
+int nat_ranges_remove(struct nat_plane *plane, struct nat_installed *installed)
 {
-    int r = remove_but(plane, held, 0, NULL);
-    int second = remove_but(plane, held, 1, NULL);
+    int r = remove_but(plane, installed, 0, NULL);
+    int second = remove_but(plane, installed, 1, NULL);
     return r < 0 ? r : second;
 }
 
-bool nat_ranges_stand(const nat_range_list *ranges, const struct nat_wish *wish)
+bool nat_ranges_stand(const nat_range_list *ranges, const struct nat_desired *desired)
 {
-    if (ranges->count != wish->ranges.count)
+    if (ranges->count != desired->ranges.count)
         return false;
     for (size_t i = 0; i < ranges->count; i++) {
-        if (nat_range_cmp(&ranges->items[i], &wish->ranges.items[i]) != 0)
+        if (nat_range_cmp(&ranges->items[i], &desired->ranges.items[i]) != 0)
             return false;
     }
     return true;

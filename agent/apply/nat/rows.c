@@ -19,88 +19,88 @@
 
 #define FLAGS_MASK (0xffffffffull & ~NAT_SERVICE_BANK)
 
-bool nat_row_stands(const struct nat_plane *plane, const struct nat_held *held,
-                    const struct nat_wish *wish)
+bool nat_row_stands(const struct nat_plane *plane, const struct nat_installed *installed,
+                    const struct nat_desired *desired)
 {
-    if ((plane->services[held->id] & FLAGS_MASK) != (NAT_SERVICE_USED | wish->flags) ||
-        held->ports.count != wish->ports.count)
+    if ((plane->services[installed->id] & FLAGS_MASK) != (NAT_SERVICE_USED | desired->flags) ||
+        installed->ports.count != desired->ports.count)
         return false;
-    for (size_t i = 0; i < wish->ports.count; i++) {
-        const struct nat_held_port *port = &held->ports.items[i];
-        const struct nat_wish_port *wanted = &wish->ports.items[i];
-        if (port->owner != ((uint64_t)held->id << 32 | wanted->owner) ||
-            !nat_bank_stands(plane, held, port, wanted))
+    for (size_t i = 0; i < desired->ports.count; i++) {
+        const struct nat_installed_port *port = &installed->ports.items[i];
+        const struct nat_desired_port *wanted = &desired->ports.items[i];
+        if (port->owner != ((uint64_t)installed->id << 32 | wanted->owner) ||
+            !nat_bank_stands(plane, installed, port, wanted))
             return false;
     }
-    return nat_entries_stand(plane, held, wish) &&
-           nat_ranges_stand(&held->ranges[nat_service_bank(plane, held->id)], wish);
+    return nat_entries_stand(plane, installed, desired) &&
+           nat_ranges_stand(&installed->ranges[nat_service_bank(plane, installed->id)], desired);
 }
 
-/* Asks the hash tables for what is held. Returns 1 if something was other. */
-static int refresh(struct nat_plane *plane, struct nat_held *held)
+/* Asks the hash tables for what is installed. Returns 1 if something was other. */
+static int refresh(struct nat_plane *plane, struct nat_installed *installed)
 {
     char wanted[NAT_NAME_MAX] = "", is[NAT_NAME_MAX];
-    memcpy(wanted, held->name, strlen(held->name));
-    int named = nat_table_get(plane, NAT_MAP_NAMES, &held->id, is);
+    memcpy(wanted, installed->name, strlen(installed->name));
+    int named = nat_table_get(plane, NAT_MAP_NAMES, &installed->id, is);
     if (named < 0 || memcmp(wanted, is, sizeof(is)) != 0) {
-        int r = nat_table_put(plane, NAT_MAP_NAMES, &held->id, wanted, BPF_ANY);
+        int r = nat_table_put(plane, NAT_MAP_NAMES, &installed->id, wanted, BPF_ANY);
         if (r < 0)
             return r;
         named = 1;
     }
-    int ranges = nat_ranges_refresh(plane, held);
+    int ranges = nat_ranges_refresh(plane, installed);
     if (ranges < 0)
         return ranges;
-    int entries = nat_entries_refresh(plane, held);
+    int entries = nat_entries_refresh(plane, installed);
     if (entries < 0)
         return entries;
-    held->doubted = false;
+    installed->doubted = false;
     return named || ranges || entries;
 }
 
-static struct nat_held *held_new(const char *name)
+static struct nat_installed *installed_new(const char *name)
 {
-    struct nat_held *held = calloc(1, sizeof(*held));
-    if (!held)
+    struct nat_installed *installed = calloc(1, sizeof(*installed));
+    if (!installed)
         return NULL;
-    held->name = strdup(name);
-    if (held->name)
-        return held;
-    free(held);
+    installed->name = strdup(name);
+    if (installed->name)
+        return installed;
+    free(installed);
     return NULL;
 }
 
 static void leave(struct nat_change *change)
 {
     struct nat_plane *plane = change->plane;
-    struct nat_held *held = change->held;
-    sorted_remove(&plane->held, &held);
-    plane->by_id[held->id] = NULL;
-    nat_ids_rest(&plane->ids, NAT_ID_SERVICE, held->id, 1, change->now_ms);
-    nat_held_free(held);
-    change->held = NULL;
+    struct nat_installed *installed = change->installed;
+    sorted_remove(&plane->installed, &installed);
+    plane->by_id[installed->id] = NULL;
+    nat_ids_rest(&plane->ids, NAT_ID_SERVICE, installed->id, 1, change->now_ms);
+    nat_installed_free(installed);
+    change->installed = NULL;
 }
 
 /* A new Service gets an id, counters from nothing, and a name. On failure it is freed. */
 static int enter(struct nat_change *change)
 {
     struct nat_plane *plane = change->plane;
-    struct nat_held *held = change->held;
+    struct nat_installed *installed = change->installed;
     change->at = NAT_MAP_SERVICES;
-    int r = nat_ids_take(&plane->ids, NAT_ID_SERVICE, 1, change->now_ms, &held->id);
+    int r = nat_ids_take(&plane->ids, NAT_ID_SERVICE, 1, change->now_ms, &installed->id);
     if (r < 0) {
-        nat_held_free(held);
-        change->held = NULL;
+        nat_installed_free(installed);
+        change->installed = NULL;
         return r;
     }
-    plane->by_id[held->id] = held;
+    plane->by_id[installed->id] = installed;
     nat_word_set(&plane->services[0], plane->services[0] + (1ull << NAT_SERVICE_GENERATION_SHIFT));
-    memset(&plane->counters[held->id * NAT_COUNTER_STRIPES], 0,
+    memset(&plane->counters[installed->id * NAT_COUNTER_STRIPES], 0,
            NAT_COUNTER_STRIPES * sizeof(*plane->counters));
-    r = sorted_put(&plane->held, &held);
+    r = sorted_put(&plane->installed, &installed);
     change->at = NAT_MAP_NAMES;
     if (r == 0)
-        r = nat_table_put(plane, NAT_MAP_NAMES, &held->id, change->wish->name, BPF_ANY);
+        r = nat_table_put(plane, NAT_MAP_NAMES, &installed->id, change->desired->name, BPF_ANY);
     if (r < 0)
         leave(change);
     return r;
@@ -121,16 +121,16 @@ static int prepare(struct nat_change *change)
 
 static void switch_to(struct nat_change *change)
 {
-    __u64 *word = &change->plane->services[change->held->id];
+    __u64 *word = &change->plane->services[change->installed->id];
     uint64_t generation = change->created ? change->plane->services[0] : *word;
     generation &= ~0ull << NAT_SERVICE_GENERATION_SHIFT;
-    nat_word_set(word, generation | change->wish->flags | NAT_SERVICE_USED | change->bank);
+    nat_word_set(word, generation | change->desired->flags | NAT_SERVICE_USED | change->bank);
 }
 
 static void forget(struct nat_change *change)
 {
-    (void)nat_ranges_remove(change->plane, change->held);
-    (void)nat_table_remove(change->plane, NAT_MAP_NAMES, &change->held->id);
+    (void)nat_ranges_remove(change->plane, change->installed);
+    (void)nat_table_remove(change->plane, NAT_MAP_NAMES, &change->installed->id);
     leave(change);
 }
 
@@ -139,7 +139,7 @@ static int carry_out(struct nat_change *change)
     int r = change->created ? enter(change) : 0;
     if (r < 0)
         return r;
-    change->bank = change->created ? 0 : !nat_service_bank(change->plane, change->held->id);
+    change->bank = change->created ? 0 : !nat_service_bank(change->plane, change->installed->id);
     r = prepare(change);
     if (r < 0) {
         if (change->created)
@@ -149,20 +149,21 @@ static int carry_out(struct nat_change *change)
     switch_to(change);
     r = nat_entries_drop(change);
     nat_bank_settle(change);
-    nat_entry_list before = change->held->entries;
-    change->held->entries = change->entries;
+    nat_entry_list before = change->installed->entries;
+    change->installed->entries = change->entries;
     change->entries = before;
     return r;
 }
 
-static int apply(struct nat_plane *plane, const struct nat_wish *wish, struct nat_held *held,
-                 enum nat_map_index *ret_at)
+static int apply(struct nat_plane *plane, const struct nat_desired *desired,
+                 struct nat_installed *installed, enum nat_map_index *ret_at)
 {
-    CLEANUP(nat_held_freep) struct nat_held *fresh = held ? NULL : held_new(wish->name);
+    CLEANUP(nat_installed_freep)
+    struct nat_installed *fresh = installed ? NULL : installed_new(desired->name);
     AUTOCHANGE struct nat_change change = { 0 };
-    if (!held && !fresh)
+    if (!installed && !fresh)
         return -ENOMEM;
-    int r = nat_change_begin(&change, plane, wish, held ? held : fresh);
+    int r = nat_change_begin(&change, plane, desired, installed ? installed : fresh);
     if (r < 0)
         return r;
     change.created = TAKE_PTR(fresh) != NULL;
@@ -198,19 +199,19 @@ static void explain_sctp(const char *name, struct faults *faults)
 int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct faults *faults)
 {
     enum nat_map_index at = NAT_MAP_NAMES;
-    AUTOWISH struct nat_wish wish;
-    int r = nat_wish_make(row, &wish);
-    if (r == 0 && wish.sctp)
-        explain_sctp(wish.name, faults);
-    struct nat_held *held = r == 0 ? nat_held_find(plane, wish.name) : NULL;
-    int repaired = held && held->doubted ? refresh(plane, held) : 0;
+    AUTOWISH struct nat_desired desired;
+    int r = nat_desired_make(row, &desired);
+    if (r == 0 && desired.sctp)
+        explain_sctp(desired.name, faults);
+    struct nat_installed *installed = r == 0 ? nat_installed_find(plane, desired.name) : NULL;
+    int repaired = installed && installed->doubted ? refresh(plane, installed) : 0;
     r = repaired < 0 ? repaired : r;
-    if (r == 0 && held && nat_row_stands(plane, held, &wish))
+    if (r == 0 && installed && nat_row_stands(plane, installed, &desired))
         return repaired;
     if (r == 0)
-        r = apply(plane, &wish, held, &at);
+        r = apply(plane, &desired, installed, &at);
     if (r < 0) {
-        explain(wish.name, r, at, faults);
+        explain(desired.name, r, at, faults);
         return r;
     }
     return 1;
@@ -226,29 +227,29 @@ static void forget_refusals(struct nat_plane *plane, uint32_t service)
 
 int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char *name)
 {
-    struct nat_wish nothing = { 0 };
+    struct nat_desired nothing = { 0 };
     AUTOCHANGE struct nat_change change = { 0 };
-    struct nat_held *held = NULL;
+    struct nat_installed *installed = NULL;
     if (nat_name_of(namespace, name, nothing.name) == 0)
-        held = nat_held_find(plane, nothing.name);
-    if (!held)
+        installed = nat_installed_find(plane, nothing.name);
+    if (!installed)
         return 0;
-    int r = nat_change_begin(&change, plane, &nothing, held);
+    int r = nat_change_begin(&change, plane, &nothing, installed);
     if (r == 0)
         r = nat_entries_drop(&change);
     if (r < 0)
         return r;
-    nat_word_set(&plane->services[held->id], 0);
+    nat_word_set(&plane->services[installed->id], 0);
     nat_bank_settle(&change);
-    forget_refusals(plane, held->id);
+    forget_refusals(plane, installed->id);
     forget(&change);
     return 1;
 }
 
 void nat_plane_doubt(struct nat_plane *plane)
 {
-    sorted_each(struct nat_held *, held, &plane->held) {
-        (*held)->doubted = true;
+    sorted_each(struct nat_installed *, installed, &plane->installed) {
+        (*installed)->doubted = true;
     }
 }
 
@@ -256,10 +257,10 @@ int nat_plane_each_service(struct nat_plane *plane,
                            int (*each)(const char *namespace, const char *name, void *context),
                            void *context)
 {
-    for (size_t i = plane->held.count; i-- > 0;) {
+    for (size_t i = plane->installed.count; i-- > 0;) {
         char name[NAT_NAME_MAX];
-        struct nat_held *held = *(struct nat_held **)sorted_at(&plane->held, i);
-        memcpy(name, held->name, strlen(held->name) + 1);
+        struct nat_installed *installed = *(struct nat_installed **)sorted_at(&plane->installed, i);
+        memcpy(name, installed->name, strlen(installed->name) + 1);
         char *slash = strchr(name, '/');
         *slash = '\0';
         int r = each(name, slash + 1, context);

@@ -22,9 +22,9 @@ struct check {
     nat_difference_list *list;
     int error;
     const char *service; /* of which is spoken, or "" */
-    struct nat_held *held;
-    const struct nat_wish *wish;
-    nat_id_list ports; /* live ids, one for each port of the wish; 0: unknown */
+    struct nat_installed *installed;
+    const struct nat_desired *desired;
+    nat_id_list ports; /* live ids, one for each port of the desired; 0: unknown */
     /* Of all rows: */
     VEC(struct nat_frontend_key) entries;
     nat_range_list ranges;
@@ -43,13 +43,13 @@ PRINTF_LIKE(2, 3) static void differ(struct check *check, const char *format, ..
         free(difference.text);
         check->error = -ENOMEM;
     }
-    if (check->held)
-        check->held->doubted = true;
+    if (check->installed)
+        check->installed->doubted = true;
 }
 
 static void check_word(struct check *check)
 {
-    uint64_t word = check->plane->services[check->held->id], wanted = check->wish->flags;
+    uint64_t word = check->plane->services[check->installed->id], wanted = check->desired->flags;
     const uint64_t ranges =
         NAT_SERVICE_RANGES_V4 | NAT_SERVICE_RANGES_V6 | NAT_SERVICE_SELF_V4 | NAT_SERVICE_SELF_V6;
     if (!(word & NAT_SERVICE_USED))
@@ -62,7 +62,8 @@ static void check_word(struct check *check)
     if (affinity != wanted_affinity)
         differ(check, "affinity is %u s, not %u s", affinity, wanted_affinity);
     char name[NAT_NAME_MAX];
-    if (nat_plane_name(check->plane, check->held->id, name) < 0 || strcmp(name, check->service))
+    if (nat_plane_name(check->plane, check->installed->id, name) < 0 ||
+        strcmp(name, check->service))
         differ(check, "its name is missing");
 }
 
@@ -78,7 +79,7 @@ static void check_entry(struct check *check, const struct nat_entry *wanted)
         differ(check, "frontend %s is missing", key);
         return;
     }
-    if (value.service != check->held->id) {
+    if (value.service != check->installed->id) {
         differ(check, "frontend %s is another Service's", key);
         return;
     }
@@ -112,7 +113,7 @@ static void check_endpoint(struct check *check, uint32_t id, const struct nat_en
 {
     const struct nat_endpoint_value *value = &check->plane->endpoints[id];
     char where[NAT_KEY_STRLEN];
-    uint32_t bank = nat_service_bank(check->plane, check->held->id);
+    uint32_t bank = nat_service_bank(check->plane, check->installed->id);
     uint64_t member = 1ull << (NAT_ENDPOINT_MEMBER_SHIFT + set * NAT_BANKS + bank);
     (void)endpoint_str(wanted, where);
     if (!(value->state & member))
@@ -123,11 +124,12 @@ static void check_endpoint(struct check *check, uint32_t id, const struct nat_en
         differ(check, "endpoint %s is not in the filter", where);
 }
 
-static void check_set(struct check *check, const struct nat_wish_port *wanted, uint32_t port,
+static void check_set(struct check *check, const struct nat_desired_port *wanted, uint32_t port,
                       unsigned set)
 {
     const struct nat_port_value *value =
-        &check->plane->ports[port * NAT_BANKS + nat_service_bank(check->plane, check->held->id)];
+        &check->plane
+             ->ports[port * NAT_BANKS + nat_service_bank(check->plane, check->installed->id)];
     const nat_endpoint_list *list = &wanted->port->sets[set];
     uint32_t count;
     const __u64 *slots = nat_set_slots(check->plane, value->sets[set], &count);
@@ -153,7 +155,7 @@ static void check_set(struct check *check, const struct nat_wish_port *wanted, u
     }
 }
 
-static void check_port(struct check *check, const struct nat_wish_port *wanted, uint32_t port)
+static void check_port(struct check *check, const struct nat_desired_port *wanted, uint32_t port)
 {
     const char *protocol = protocol_name(wanted->port->protocol);
     if (port == 0 || port >= check->plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS) {
@@ -161,8 +163,9 @@ static void check_port(struct check *check, const struct nat_wish_port *wanted, 
         return;
     }
     const struct nat_port_value *value =
-        &check->plane->ports[port * NAT_BANKS + nat_service_bank(check->plane, check->held->id)];
-    if (value->owner != ((uint64_t)check->held->id << 32 | wanted->owner))
+        &check->plane
+             ->ports[port * NAT_BANKS + nat_service_bank(check->plane, check->installed->id)];
+    if (value->owner != ((uint64_t)check->installed->id << 32 | wanted->owner))
         differ(check, "port %u/%s carries another owner", wanted->port->port, protocol);
     if (value->outcomes != wanted->outcomes)
         differ(check, "port %u/%s has outcomes %#llx, not %#llx", wanted->port->port, protocol,
@@ -173,58 +176,59 @@ static void check_port(struct check *check, const struct nat_wish_port *wanted, 
 
 static void check_ranges(struct check *check)
 {
-    uint32_t bank = nat_service_bank(check->plane, check->held->id);
-    vec_each(const struct nat_range_key, range, &check->wish->ranges) {
-        if (!nat_range_is_there(check->plane, range, check->held->id, bank))
+    uint32_t bank = nat_service_bank(check->plane, check->installed->id);
+    vec_each(const struct nat_range_key, range, &check->desired->ranges) {
+        if (!nat_range_is_there(check->plane, range, check->installed->id, bank))
             differ(check, "a source range is missing");
-        struct nat_range_key key = nat_range_key_of(range, check->held->id, bank);
+        struct nat_range_key key = nat_range_key_of(range, check->installed->id, bank);
         if (vec_push(&check->ranges, key) < 0)
             check->error = -ENOMEM;
     }
 }
 
-static void check_wish(struct check *check)
+static void check_desired(struct check *check)
 {
     size_t before = check->list->count;
-    check->held = nat_held_find(check->plane, check->service);
-    if (check->wish->sctp)
+    check->installed = nat_installed_find(check->plane, check->service);
+    if (check->desired->sctp)
         differ(check, "SCTP is not translated by this version");
-    if (!check->held) {
+    if (!check->installed) {
         differ(check, "the Service is not in the maps");
         return;
     }
     check_word(check);
     vec_clear(&check->ports);
-    for (size_t i = 0; i < check->wish->ports.count && check->error == 0; i++)
+    for (size_t i = 0; i < check->desired->ports.count && check->error == 0; i++)
         check->error = vec_push(&check->ports, 0);
     if (check->error < 0)
         return;
-    vec_each(const struct nat_entry, entry, &check->wish->entries) {
+    vec_each(const struct nat_entry, entry, &check->desired->entries) {
         check_entry(check, entry);
         if (vec_push(&check->entries, entry->key) < 0)
             check->error = -ENOMEM;
     }
-    for (size_t i = 0; i < check->wish->ports.count; i++)
-        check_port(check, &check->wish->ports.items[i], check->ports.items[i]);
+    for (size_t i = 0; i < check->desired->ports.count; i++)
+        check_port(check, &check->desired->ports.items[i], check->ports.items[i]);
     check_ranges(check);
-    if (check->list->count == before && !nat_row_stands(check->plane, check->held, check->wish))
+    if (check->list->count == before &&
+        !nat_row_stands(check->plane, check->installed, check->desired))
         differ(check, "an endpoint outside of all sets is not as it was written");
 }
 
 static void check_row(struct check *check, const struct nat_row *row)
 {
-    AUTOWISH struct nat_wish wish;
-    int r = nat_wish_make(row, &wish);
+    AUTOWISH struct nat_desired desired;
+    int r = nat_desired_make(row, &desired);
     if (r < 0) {
         check->error = r;
         return;
     }
-    check->wish = &wish;
-    check->service = wish.name;
-    check_wish(check);
-    check->wish = NULL;
+    check->desired = &desired;
+    check->service = desired.name;
+    check_desired(check);
+    check->desired = NULL;
     check->service = "";
-    check->held = NULL;
+    check->installed = NULL;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -232,13 +236,13 @@ static int compare_keys(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct nat_frontend_key));
 }
 
-static void about(struct check *check, struct nat_held *held)
+static void about(struct check *check, struct nat_installed *installed)
 {
-    check->held = held;
-    check->service = held ? held->name : "";
+    check->installed = installed;
+    check->service = installed ? installed->name : "";
 }
 
-static struct nat_held *held_by_id(const struct nat_plane *plane, uint32_t id)
+static struct nat_installed *installed_by_id(const struct nat_plane *plane, uint32_t id)
 {
     return id < plane->maps[NAT_MAP_SERVICES].entries ? plane->by_id[id] : NULL;
 }
@@ -248,7 +252,7 @@ static void keep_stray(struct check *check, const struct nat_frontend_key *key,
                        const struct nat_frontend_value *value)
 {
     struct nat_entry entry = { .key = *key, .port = value->port, .kind = value->kind };
-    nat_entry_list *list = check->held ? &check->held->entries : &check->plane->strays;
+    nat_entry_list *list = check->installed ? &check->installed->entries : &check->plane->strays;
     vec_each(const struct nat_entry, it, list) {
         if (nat_entry_cmp(it, &entry) == 0)
             return;
@@ -273,7 +277,7 @@ static int look_for_entries(struct check *check)
             if (vec_find(&check->entries, &key, compare_keys))
                 continue;
             char text[NAT_KEY_STRLEN];
-            about(check, held_by_id(check->plane, value.service));
+            about(check, installed_by_id(check->plane, value.service));
             differ(check, "frontend %s is there, and nothing asks for it", nat_key_str(&key, text));
             keep_stray(check, &key, &value);
         }
@@ -291,20 +295,21 @@ static int look_for_ranges(struct check *check)
         for (uint32_t i = 0; i < walk.count; i++) {
             struct nat_range_key key;
             memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
-            struct nat_held *held = held_by_id(check->plane, ntohl(key.owner) >> 1);
-            bool idle = held && (ntohl(key.owner) & 1) != nat_service_bank(check->plane, held->id);
+            struct nat_installed *installed = installed_by_id(check->plane, ntohl(key.owner) >> 1);
+            bool idle = installed &&
+                        (ntohl(key.owner) & 1) != nat_service_bank(check->plane, installed->id);
             if (idle || vec_find(&check->ranges, &key, nat_range_cmp))
                 continue;
-            about(check, held);
+            about(check, installed);
             differ(check, "a source range is there, and nothing asks for it");
         }
     }
     return r;
 }
 
-static bool holds(const struct nat_held *held, uint32_t port, uint32_t endpoint)
+static bool holds(const struct nat_installed *installed, uint32_t port, uint32_t endpoint)
 {
-    vec_each(const struct nat_held_port, it, &held->ports) {
+    vec_each(const struct nat_installed_port, it, &installed->ports) {
         for (size_t i = 0; it->id == port && i < it->endpoints.count; i++) {
             if (it->endpoints.items[i] == endpoint)
                 return true;
@@ -322,27 +327,27 @@ static void look_for_endpoints(struct check *check)
             continue;
         bool inside = port < plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS;
         uint64_t owner = inside ? plane->ports[port * NAT_BANKS].owner : 0;
-        struct nat_held *held = held_by_id(plane, (uint32_t)(owner >> 32));
-        if (held && holds(held, port, id))
+        struct nat_installed *installed = installed_by_id(plane, (uint32_t)(owner >> 32));
+        if (installed && holds(installed, port, id))
             continue;
         struct nat_endpoint endpoint = nat_endpoint_of(plane, id);
         char where[NAT_KEY_STRLEN];
-        about(check, held);
+        about(check, installed);
         differ(check, "endpoint %s lives, and nothing asks for it", endpoint_str(&endpoint, where));
     }
 }
 
 static int look_for_services(struct check *check, const struct sorted *rows)
 {
-    sorted_each(struct nat_held *, held, &check->plane->held) {
+    sorted_each(struct nat_installed *, installed, &check->plane->installed) {
         char name[NAT_NAME_MAX];
-        memcpy(name, (*held)->name, strlen((*held)->name) + 1);
+        memcpy(name, (*installed)->name, strlen((*installed)->name) + 1);
         char *slash = strchr(name, '/');
         *slash = '\0';
         struct nat_row sought = { .namespace = name, .name = slash + 1 }, *key = &sought;
         if (sorted_find(rows, &key))
             continue;
-        about(check, *held);
+        about(check, *installed);
         differ(check, "the Service is in the maps, and nothing asks for it");
     }
     return check->error;
@@ -385,7 +390,7 @@ void nat_strays_remove(struct nat_plane *plane)
     vec_each(const struct nat_entry, entry, &plane->strays) {
         struct nat_frontend_value value;
         if (nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value) == 0 &&
-            !held_by_id(plane, value.service))
+            !installed_by_id(plane, value.service))
             (void)nat_table_remove(plane, NAT_MAP_FRONTENDS, &entry->key);
     }
     vec_clear(&plane->strays);

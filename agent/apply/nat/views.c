@@ -82,14 +82,15 @@ bool nat_plane_counters(struct nat_plane *plane, const char *namespace, const ch
                         struct nat_counter *ret_counter)
 {
     char full[NAT_NAME_MAX];
-    struct nat_held *held = NULL;
+    struct nat_installed *installed = NULL;
     if (nat_name_of(namespace, name, full) == 0)
-        held = nat_held_find(plane, full);
-    if (!held)
+        installed = nat_installed_find(plane, full);
+    if (!installed)
         return false;
     struct nat_counter sum = { 0 };
     for (uint32_t i = 0; i < NAT_COUNTER_STRIPES; i++) {
-        const struct nat_counter *stripe = &plane->counters[held->id * NAT_COUNTER_STRIPES + i];
+        const struct nat_counter *stripe =
+            &plane->counters[installed->id * NAT_COUNTER_STRIPES + i];
         sum.packets += stripe->packets;
         sum.bytes += stripe->bytes;
         sum.flows += stripe->flows;

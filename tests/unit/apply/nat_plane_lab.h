@@ -89,11 +89,12 @@ static inline void expect_write(struct nat_plane *plane, const struct nat_row *r
     assert_true(faults_none(&faults));
 }
 
-static inline const struct nat_held *held_of(const struct nat_plane *plane, const char *name)
+static inline const struct nat_installed *installed_of(const struct nat_plane *plane,
+                                                       const char *name)
 {
-    const struct nat_held *held = nat_held_find(plane, name);
-    assert_non_null(held);
-    return held;
+    const struct nat_installed *installed = nat_installed_find(plane, name);
+    assert_non_null(installed);
+    return installed;
 }
 
 /* `rows`: struct nat_row *, of which NULLs are left out. */
@@ -139,27 +140,27 @@ static inline void dump_port(struct nat_plane *plane, uint32_t service, uint32_t
 }
 
 /* What packets to one Service would find. */
-static inline void dump_service(struct nat_plane *plane, const struct nat_held *held,
+static inline void dump_service(struct nat_plane *plane, const struct nat_installed *installed,
                                 struct text *text)
 {
-    uint64_t word = plane->services[held->id];
-    text_addf(text, "%s %llx\n", held->name,
+    uint64_t word = plane->services[installed->id];
+    text_addf(text, "%s %llx\n", installed->name,
               (unsigned long long)(word & 0xffffffff & ~NAT_SERVICE_BANK));
-    vec_each(const struct nat_entry, entry, &held->entries) {
+    vec_each(const struct nat_entry, entry, &installed->entries) {
         char key[NAT_KEY_STRLEN];
         struct nat_frontend_value value;
         if (nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value) < 0 ||
-            value.service != held->id)
+            value.service != installed->id)
             continue;
         text_addf(text, "  %s kind %u", nat_key_str(&entry->key, key), value.kind);
-        dump_port(plane, held->id, value.port, text);
+        dump_port(plane, installed->id, value.port, text);
         text_add(text, "\n");
     }
-    uint32_t bank = nat_service_bank(plane, held->id);
-    vec_each(const struct nat_range_key, range, &held->ranges[bank]) {
+    uint32_t bank = nat_service_bank(plane, installed->id);
+    vec_each(const struct nat_range_key, range, &installed->ranges[bank]) {
         struct ip address = nat_addr_ip(&range->addr);
         char buffer[IP_STRLEN];
-        bool there = nat_range_is_there(plane, range, held->id, bank);
+        bool there = nat_range_is_there(plane, range, installed->id, bank);
         text_addf(text, "  range %s/%u%s\n", ip_str(&address, buffer), range->prefixlen,
                   there ? "" : " is missing");
     }
@@ -169,8 +170,8 @@ static inline void dump_service(struct nat_plane *plane, const struct nat_held *
 static inline char *plane_dump(struct nat_plane *plane)
 {
     AUTOTEXT struct text text = { 0 };
-    sorted_each(struct nat_held *, held, &plane->held)
-        dump_service(plane, *held, &text);
+    sorted_each(struct nat_installed *, installed, &plane->installed)
+        dump_service(plane, *installed, &text);
     text_add(&text, "");
     char *dump = text_take(&text);
     return dump ? dump : strdup("");
@@ -183,15 +184,17 @@ static inline void expect_dump(struct nat_plane *plane, const char *wanted)
 }
 
 /* The first port of a Service, in the bank in force. */
-static inline struct nat_port_value *port_of(struct nat_plane *plane, const struct nat_held *held)
+static inline struct nat_port_value *port_of(struct nat_plane *plane,
+                                             const struct nat_installed *installed)
 {
-    return &plane->ports[held->ports.items[0].id * NAT_BANKS + nat_service_bank(plane, held->id)];
+    return &plane->ports[installed->ports.items[0].id * NAT_BANKS +
+                         nat_service_bank(plane, installed->id)];
 }
 
-static inline struct nat_endpoint_value *endpoint_of(struct nat_plane *plane,
-                                                     const struct nat_held *held, size_t n)
+static inline struct nat_endpoint_value *
+endpoint_of(struct nat_plane *plane, const struct nat_installed *installed, size_t n)
 {
-    return &plane->endpoints[held->ports.items[0].endpoints.items[n]];
+    return &plane->endpoints[installed->ports.items[0].endpoints.items[n]];
 }
 
 /* All of them are told of d/web, or of no Service. */

@@ -81,13 +81,13 @@ static inline void world_drop(struct world *world, int name)
     world->before = TAKE_PTR(world->rows[name]);
 }
 
-/* Shared addresses are those of the rows `stand`. */
-static inline void world_own(struct world *world, struct nat_row *const *stand)
+/* Shared addresses are those of the rows that the plane holds. */
+static inline void world_own(struct world *world, struct nat_row *const *written)
 {
     memset(world->owners, 0, sizeof(world->owners));
     for (int name = 0; name < WORLD_NAMES; name++) {
-        for (uint32_t i = 0; stand[name] && i < stand[name]->family_count; i++) {
-            vec_each(const struct nat_frontend, it, &stand[name]->families[i].frontends) {
+        for (uint32_t i = 0; written[name] && i < written[name]->family_count; i++) {
+            vec_each(const struct nat_frontend, it, &written[name]->families[i].frontends) {
                 if (it->kind == NAT_LOAD_BALANCER || it->kind == NAT_EXTERNAL_IP)
                     world->owners[it->address.bytes[ip_size(&it->address) - 1] - 1] = name + 1;
             }

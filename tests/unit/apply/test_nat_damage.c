@@ -7,23 +7,24 @@
 
 #include "nat_plane_lab.h"
 
-static void take_entry(struct nat_plane *plane, const struct nat_held *held)
+static void take_entry(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    assert_int_equal(nat_table_remove(plane, NAT_MAP_FRONTENDS, &held->entries.items[1].key), 0);
+    assert_int_equal(nat_table_remove(plane, NAT_MAP_FRONTENDS, &installed->entries.items[1].key),
+                     0);
 }
 
-static void bend_entry(struct nat_plane *plane, const struct nat_held *held)
+static void bend_entry(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    const struct nat_frontend_key *key = &held->entries.items[0].key;
+    const struct nat_frontend_key *key = &installed->entries.items[0].key;
     struct nat_frontend_value value;
     assert_int_equal(nat_table_get(plane, NAT_MAP_FRONTENDS, key, &value), 0);
     value.kind = NAT_FRONTEND_FOREIGN;
     assert_int_equal(nat_table_put(plane, NAT_MAP_FRONTENDS, key, &value, BPF_ANY), 0);
 }
 
-static void uncheck_entry(struct nat_plane *plane, const struct nat_held *held)
+static void uncheck_entry(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    const struct nat_frontend_key *key = &held->entries.items[0].key;
+    const struct nat_frontend_key *key = &installed->entries.items[0].key;
     struct nat_frontend_value value;
     assert_int_equal(nat_table_get(plane, NAT_MAP_FRONTENDS, key, &value), 0);
     value.check ^= 1;
@@ -38,82 +39,83 @@ static void add_entry_of(struct nat_plane *plane, uint32_t service)
     assert_int_equal(nat_table_put(plane, NAT_MAP_FRONTENDS, &key, &value, BPF_ANY), 0);
 }
 
-static void add_entry(struct nat_plane *plane, const struct nat_held *held)
+static void add_entry(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    add_entry_of(plane, held->id);
+    add_entry_of(plane, installed->id);
 }
 
-static void take_name(struct nat_plane *plane, const struct nat_held *held)
+static void take_name(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    assert_int_equal(nat_table_remove(plane, NAT_MAP_NAMES, &held->id), 0);
+    assert_int_equal(nat_table_remove(plane, NAT_MAP_NAMES, &installed->id), 0);
 }
 
-static void take_range(struct nat_plane *plane, const struct nat_held *held)
+static void take_range(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    uint32_t bank = nat_service_bank(plane, held->id);
-    struct nat_range_key key = nat_range_key_of(&held->ranges[bank].items[0], held->id, bank);
+    uint32_t bank = nat_service_bank(plane, installed->id);
+    struct nat_range_key key =
+        nat_range_key_of(&installed->ranges[bank].items[0], installed->id, bank);
     assert_int_equal(nat_table_remove(plane, NAT_MAP_RANGES, &key), 0);
 }
 
-static void bend_word(struct nat_plane *plane, const struct nat_held *held)
+static void bend_word(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    plane->services[held->id] ^= NAT_SERVICE_SELF_V4;
+    plane->services[installed->id] ^= NAT_SERVICE_SELF_V4;
 }
 
-static void bend_affinity(struct nat_plane *plane, const struct nat_held *held)
+static void bend_affinity(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    plane->services[held->id] ^= 1 << NAT_SERVICE_AFFINITY_SHIFT;
+    plane->services[installed->id] ^= 1 << NAT_SERVICE_AFFINITY_SHIFT;
 }
 
-static void bend_outcome(struct nat_plane *plane, const struct nat_held *held)
+static void bend_outcome(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    port_of(plane, held)->outcomes ^= 8;
+    port_of(plane, installed)->outcomes ^= 8;
 }
 
-static void bend_owner(struct nat_plane *plane, const struct nat_held *held)
+static void bend_owner(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    port_of(plane, held)->owner ^= 1;
+    port_of(plane, installed)->owner ^= 1;
 }
 
-static void bend_set(struct nat_plane *plane, const struct nat_held *held)
+static void bend_set(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    port_of(plane, held)->sets[NAT_SET_CLUSTER] = ~0ull;
+    port_of(plane, installed)->sets[NAT_SET_CLUSTER] = ~0ull;
 }
 
-static void bend_slot(struct nat_plane *plane, const struct nat_held *held)
+static void bend_slot(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    plane->slots[port_of(plane, held)->sets[NAT_SET_CLUSTER] >> 32] ^= 1;
+    plane->slots[port_of(plane, installed)->sets[NAT_SET_CLUSTER] >> 32] ^= 1;
 }
 
-static void end_endpoint(struct nat_plane *plane, const struct nat_held *held)
+static void end_endpoint(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    endpoint_of(plane, held, 1)->state = 0;
+    endpoint_of(plane, installed, 1)->state = 0;
 }
 
-static void end_idle_endpoint(struct nat_plane *plane, const struct nat_held *held)
+static void end_idle_endpoint(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    endpoint_of(plane, held, 4)->state = 0; /* of 10.0.0.9 */
+    endpoint_of(plane, installed, 4)->state = 0; /* of 10.0.0.9 */
 }
 
-static void bend_member(struct nat_plane *plane, const struct nat_held *held)
+static void bend_member(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    uint32_t bank = nat_service_bank(plane, held->id);
-    endpoint_of(plane, held, 2)->state &= ~(1ull << (NAT_ENDPOINT_MEMBER_SHIFT + bank));
+    uint32_t bank = nat_service_bank(plane, installed->id);
+    endpoint_of(plane, installed, 2)->state &= ~(1ull << (NAT_ENDPOINT_MEMBER_SHIFT + bank));
 }
 
-static void bend_place(struct nat_plane *plane, const struct nat_held *held)
+static void bend_place(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    endpoint_of(plane, held, 0)->state ^= NAT_ENDPOINT_ON_NODE;
+    endpoint_of(plane, installed, 0)->state ^= NAT_ENDPOINT_ON_NODE;
 }
 
-static void bend_address(struct nat_plane *plane, const struct nat_held *held)
+static void bend_address(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    endpoint_of(plane, held, 0)->addr.bytes[15] ^= 0xf0;
+    endpoint_of(plane, installed, 0)->addr.bytes[15] ^= 0xf0;
 }
 
-static void empty_filter(struct nat_plane *plane, const struct nat_held *held)
+static void empty_filter(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    (void)held;
+    (void)installed;
     memset(plane->filter, 0, plane->maps[NAT_MAP_FILTER].entries * sizeof(*plane->filter));
 }
 
@@ -122,7 +124,7 @@ static void what_others_do_is_found_and_mended(void **state)
     (void)state;
     static const struct {
         const char *name;
-        void (*damage)(struct nat_plane *plane, const struct nat_held *held);
+        void (*damage)(struct nat_plane *plane, const struct nat_installed *installed);
     } damages[] = {
         { "take entry", take_entry },       { "bend entry", bend_entry },
         { "uncheck entry", uncheck_entry }, { "add entry", add_entry },
@@ -139,7 +141,7 @@ static void what_others_do_is_found_and_mended(void **state)
     expect_write(plane, row, 1);
     AUTOFREE char *dump = plane_dump(plane);
     for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
-        damages[i].damage(plane, held_of(plane, "d/web"));
+        damages[i].damage(plane, installed_of(plane, "d/web"));
         size_t differences = count_differences(plane, row);
         if (differences == 0)
             print_message("# not found: %s\n", damages[i].name);
@@ -157,7 +159,7 @@ static void doubt_finds_what_is_missing(void **state)
     AUTOROW struct nat_row *row = row_web();
     AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
     expect_write(plane, row, 1);
-    take_entry(plane, held_of(plane, "d/web"));
+    take_entry(plane, installed_of(plane, "d/web"));
     expect_write(plane, row, 0); /* it remembers */
     nat_plane_doubt(plane);
     expect_write(plane, row, 1);

@@ -100,7 +100,7 @@ static int sync_to(struct lab *lab, size_t count)
 
 static void assert_stands(struct lab *lab, size_t count)
 {
-    assert_true(nat_hooks_hold(lab->hooks, lab->wanted, count));
+    assert_true(nat_hooks_attached(lab->hooks, lab->wanted, count));
     assert_int_equal(sync_to(lab, count), 0);
     assert_int_equal(lab->repairs, 0);
     assert_true(faults_none(&lab->faults));
@@ -128,8 +128,8 @@ static void what_is_wanted_stands(void **state)
 {
     struct lab *lab = *state;
     assert_string_equal(nat_hooks_method(lab->hooks), lab->tcx ? "tcx" : "clsact");
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 1));
-    assert_true(nat_hooks_hold(lab->hooks, lab->wanted, 0));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 1));
+    assert_true(nat_hooks_attached(lab->hooks, lab->wanted, 0));
     assert_int_equal(sync_to(lab, 4), 4);
     assert_int_equal(lab->repairs, 0);
     assert_stands(lab, 4);
@@ -138,7 +138,7 @@ static void what_is_wanted_stands(void **state)
 
     assert_int_equal(sync_to(lab, 1), 3);
     assert_stands(lab, 1);
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 2));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 2));
     assert_int_equal(has_clsact("eth0"), !lab->tcx);
     assert_false(has_clsact("veth0"));
     assert_false(is_pinned(lab, &lab->wanted[3]));
@@ -155,13 +155,13 @@ static void a_restart_takes_over(void **state)
 
     /* Other programs are swapped in, in place. */
     open_with(lab, planes[1]);
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 4));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 4));
     assert_int_equal(sync_to(lab, 4), 4);
     assert_stands(lab, 4);
     open_with(lab, planes[0]);
     assert_int_equal(sync_to(lab, 2), 4); /* two swapped, two taken away */
     assert_stands(lab, 2);
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 3));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 3));
 }
 
 static void take_away(const struct lab *lab, const struct nat_attachment *of)
@@ -193,7 +193,7 @@ static void what_was_removed_comes_back(void **state)
     struct lab *lab = *state;
     assert_int_equal(sync_to(lab, 4), 4);
     take_away(lab, &lab->wanted[0]);
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 4));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 4));
     assert_int_equal(sync_to(lab, 4), 1);
     assert_int_equal(lab->repairs, 1);
     assert_stands(lab, 4);
@@ -218,7 +218,7 @@ static void an_interface_changes_its_role(void **state)
     assert_int_equal(sync_to(lab, 2), 2);
     lab->wanted[0].hook = NAT_HOOK_POD_IN;
     lab->wanted[1].hook = NAT_HOOK_POD_OUT;
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 2));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 2));
     assert_int_equal(sync_to(lab, 2), 2);
     assert_int_equal(lab->repairs, 0);
     assert_stands(lab, 2);
@@ -233,12 +233,12 @@ static void an_interface_goes_and_another_comes(void **state)
                                        "peer name pod7",
                                        lab->wanted[2].ifindex);
     run(again);
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 4));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 4));
     assert_int_equal(sync_to(lab, 4), 2);
     assert_stands(lab, 4);
 
     run("ip link del veth7");
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 4));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 4));
     assert_int_equal(sync_to(lab, 4), 0); /* it is gone: no fault */
     assert_true(faults_none(&lab->faults));
     assert_int_equal(sync_to(lab, 2), 0);
@@ -257,7 +257,7 @@ static void all_of_ours_can_be_removed(void **state)
     assert_int_equal(nat_hooks_remove_all(lab->folder), 0);
     assert_int_equal(sync_to(lab, 4), 4);
     assert_int_equal(nat_hooks_remove_all(lab->folder), 4);
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 1));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 1));
     assert_false(has_clsact("eth0") || has_clsact("veth0"));
     AUTOFREE char *links = text_format("%s/links", lab->folder);
     assert_int_not_equal(access(links, F_OK), 0);
@@ -272,9 +272,9 @@ static void without_pins_links_live_with_the_process(void **state)
     assert_int_equal(nat_hooks_open(planes[0], NULL, &hooks), 0);
     assert_string_equal(nat_hooks_method(hooks), "tcx");
     assert_int_equal(nat_hooks_sync(hooks, lab->wanted, 4, &lab->repairs, &lab->faults), 4);
-    assert_true(nat_hooks_hold(hooks, lab->wanted, 4));
+    assert_true(nat_hooks_attached(hooks, lab->wanted, 4));
     assert_int_equal(nat_hooks_sync(hooks, lab->wanted, 3, &lab->repairs, &lab->faults), 1);
-    assert_true(nat_hooks_hold(hooks, lab->wanted, 3));
+    assert_true(nat_hooks_attached(hooks, lab->wanted, 3));
     nat_hooks_close(hooks);
     while (programs_on(&lab->wanted[0]) > 0) /* the kernel frees links in its own time */
         ;
@@ -335,7 +335,7 @@ static void a_taken_place_is_a_fault(void **state)
     add_foreign(lab, "ingress", 33, 1);
     assert_int_equal(sync_to(lab, 4), 3);
     assert_fault(lab, "interface eth0", "its ingress: File exists (a filter of somebody else");
-    assert_false(nat_hooks_hold(lab->hooks, lab->wanted, 1));
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 1));
     run("tc filter show dev eth0 ingress | grep -q 'handle 0x1 foreign'");
     assert_int_equal(nat_hooks_remove_all(lab->folder), 3);
     run("tc filter show dev eth0 ingress | grep -q 'handle 0x1 foreign'");

@@ -106,7 +106,7 @@ static void questions(void **state)
     expect_write(plane, row, 1);
     struct sorted rows = SORTED(struct nat_row *, nat_row_cmp);
     assert_int_equal(sorted_put(&rows, &row), 0);
-    const struct nat_held *held = nat_held_find(plane, "d/web");
+    const struct nat_installed *installed = nat_installed_find(plane, "d/web");
     struct ip address = ip("10.0.0.1");
     int failures = 0;
     for (int n = 0; n < 40; n++) {
@@ -117,8 +117,9 @@ static void questions(void **state)
         assert_true((r == 0 && !missed) || (r == -ENOMEM && missed));
         assert_int_equal(list.count, 0);
         failures += r < 0;
-        r = with_memory(n, nat_plane_set_endpoints(plane, held->id, held->ports.items[0].id,
-                                                   NAT_SET_CLUSTER, &endpoints));
+        r = with_memory(n,
+                        nat_plane_set_endpoints(plane, installed->id, installed->ports.items[0].id,
+                                                NAT_SET_CLUSTER, &endpoints));
         assert_true((r == 0 && !missed) || (r == -ENOMEM && missed));
         assert_int_equal(endpoints.count, r == 0 ? 3 : 0);
         r = with_memory(n, nat_plane_refusals(plane, &refusals));

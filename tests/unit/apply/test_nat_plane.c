@@ -40,8 +40,8 @@ static void what_is_pinned_is_found_again(void **state)
     AUTOROW struct nat_row *row = row_web();
     CLEANUP(nat_plane_closep) struct nat_plane *plane = plane_open(&lab_roomy, true);
     expect_write(plane, row, 1);
-    const struct nat_held *held = held_of(plane, "d/web");
-    uint32_t id = held->id, first = held->ports.items[0].endpoints.items[0];
+    const struct nat_installed *installed = installed_of(plane, "d/web");
+    uint32_t id = installed->id, first = installed->ports.items[0].endpoints.items[0];
     uint64_t slot = nat_slot_of(plane, first), word = plane->services[id];
     plane->counters[id * NAT_COUNTER_STRIPES + 3].packets = 7;
     assert_int_not_equal(nat_plane_twin(plane, NAT_HOOK_POD_IN),
@@ -53,10 +53,10 @@ static void what_is_pinned_is_found_again(void **state)
     plane = plane_open(&lab_roomy, true);
     expect_verified(plane, &row, 1);
     expect_write(plane, row, 0);
-    held = held_of(plane, "d/web");
-    assert_int_equal(held->id, id);
+    installed = installed_of(plane, "d/web");
+    assert_int_equal(installed->id, id);
     assert_int_equal(plane->services[id], word);
-    assert_int_equal(nat_slot_of(plane, held->ports.items[0].endpoints.items[0]), slot);
+    assert_int_equal(nat_slot_of(plane, installed->ports.items[0].endpoints.items[0]), slot);
     struct nat_counter counter;
     assert_true(nat_plane_counters(plane, "d", "web", &counter));
     assert_int_equal(counter.packets, 7);
@@ -213,8 +213,8 @@ static void no_privilege(void **state)
 
 static uint64_t slot_of(struct nat_plane *plane, const char *address)
 {
-    const struct nat_held *held = held_of(plane, "d/web");
-    vec_each(const uint32_t, id, &held->ports.items[0].endpoints) {
+    const struct nat_installed *installed = installed_of(plane, "d/web");
+    vec_each(const uint32_t, id, &installed->ports.items[0].endpoints) {
         struct nat_endpoint endpoint = nat_endpoint_of(plane, *id);
         struct ip wanted = ip(address);
         if (ip_equal(&endpoint.ip, &wanted))
@@ -262,12 +262,12 @@ static void sets_that_stay_keep_their_slots(void **state)
     AUTOROW struct nat_row *row = row_web();
     AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
     expect_write(plane, row, 1);
-    const struct nat_held *held = held_of(plane, "d/web");
-    struct nat_port_value before = *port_of(plane, held);
+    const struct nat_installed *installed = installed_of(plane, "d/web");
+    struct nat_port_value before = *port_of(plane, installed);
     uint32_t used = plane->ids.spaces[NAT_ID_SLOT].used;
     row_endpoint(&row->families[0], 0, "10.0.0.5", 8080, 1);
     expect_write(plane, row, 1);
-    struct nat_port_value *after = port_of(plane, held);
+    struct nat_port_value *after = port_of(plane, installed);
     assert_int_not_equal(after->sets[NAT_SET_CLUSTER], before.sets[NAT_SET_CLUSTER]);
     assert_int_equal(after->sets[NAT_SET_LOCAL], before.sets[NAT_SET_LOCAL]);
     /* What the old bank points to is as it was, for who is reading it. */
@@ -275,7 +275,8 @@ static void sets_that_stay_keep_their_slots(void **state)
     const __u64 *slots = nat_set_slots(plane, before.sets[NAT_SET_CLUSTER], &count);
     assert_int_equal(count, 4);
     for (uint32_t i = 0; i < count; i++)
-        assert_true(nat_endpoint_lives(plane, (uint32_t)(slots[i] >> 32), held->ports.items[0].id));
+        assert_true(
+            nat_endpoint_lives(plane, (uint32_t)(slots[i] >> 32), installed->ports.items[0].id));
     assert_int_equal(plane->ids.spaces[NAT_ID_SLOT].used, used + 8);
 }
 
@@ -287,12 +288,12 @@ static void endpoints_on_this_node(void **state)
     struct ip local[] = { ip("10.0.0.2"), ip("10.0.0.77") };
     assert_int_equal(nat_plane_set_local(plane, local, 1), 0);
     expect_write(plane, row, 1);
-    const struct nat_held *held = held_of(plane, "d/web");
-    assert_true(endpoint_of(plane, held, 1)->state & NAT_ENDPOINT_ON_NODE);
-    assert_false(endpoint_of(plane, held, 0)->state & NAT_ENDPOINT_ON_NODE);
+    const struct nat_installed *installed = installed_of(plane, "d/web");
+    assert_true(endpoint_of(plane, installed, 1)->state & NAT_ENDPOINT_ON_NODE);
+    assert_false(endpoint_of(plane, installed, 0)->state & NAT_ENDPOINT_ON_NODE);
     expect_verified(plane, &row, 1);
     assert_int_equal(nat_plane_set_local(plane, &local[1], 1), 0);
-    assert_false(endpoint_of(plane, held, 1)->state & NAT_ENDPOINT_ON_NODE);
+    assert_false(endpoint_of(plane, installed, 1)->state & NAT_ENDPOINT_ON_NODE);
     expect_write(plane, row, 0);
     expect_verified(plane, &row, 1);
 }
@@ -312,7 +313,7 @@ static void sctp_and_long_names(void **state)
         assert_string_equal(faults.list.items[0].place, "Service d/web");
         assert_string_equal(faults.list.items[0].message, "SCTP is not translated by this version");
     }
-    assert_int_equal(held_of(plane, "d/web")->ports.count, 1);
+    assert_int_equal(installed_of(plane, "d/web")->ports.count, 1);
     assert_int_equal(count_differences(plane, row), 1);
 
     AUTOFREE char *name = calloc(1, NAT_NAME_MAX + 1);

@@ -66,7 +66,7 @@ static void row_free(struct nat_row *row)
 struct lab {
     struct nat_row *row;
     struct nat_plane plane;
-    struct nat_stand stand;
+    struct probe_origins origins;
     nat_proof_list proofs;
     struct faults faults;
 };
@@ -82,14 +82,14 @@ static int setup(void **state)
     lab->plane.error.source = NAT_SOURCE_COUNT;
     lab->plane.pod_nets[0] = prefix("10.244.0.0/16");
     lab->plane.pod_nets[1] = prefix("fd44::/16");
-    lab->stand.pod_nets = lab->plane.pod_nets;
-    lab->stand.pod_net_count = 2;
+    lab->origins.pod_nets = lab->plane.pod_nets;
+    lab->origins.pod_net_count = 2;
     for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++) {
-        lab->stand.of[i].there = true;
-        lab->stand.of[i].hook = hooks[i];
-        lab->stand.of[i].ifindex = 10 + hooks[i];
-        lab->stand.of[i].ingress_ifindex = i == NAT_FROM_NODE ? 0 : 10 + hooks[i];
-        lab->stand.of[i].v4 = ip(sources[i]);
+        lab->origins.of[i].there = true;
+        lab->origins.of[i].hook = hooks[i];
+        lab->origins.of[i].ifindex = 10 + hooks[i];
+        lab->origins.of[i].ingress_ifindex = i == NAT_FROM_NODE ? 0 : 10 + hooks[i];
+        lab->origins.of[i].v4 = ip(sources[i]);
     }
     *state = lab;
     return 0;
@@ -111,7 +111,7 @@ static int prove(struct lab *lab)
     faults_done(&lab->faults);
     lab->faults = (struct faults){ 0 };
     lab->plane.runs = 0;
-    return nat_prove(&lab->plane, &lab->stand, lab->row, &lab->proofs, &lab->faults);
+    return nat_prove(&lab->plane, &lab->origins, lab->row, &lab->proofs, &lab->faults);
 }
 
 static void expect_proof(struct lab *lab, size_t index, const char *address, const char *why)
@@ -290,7 +290,7 @@ static void test_a_sender_may_be_the_endpoint(void **state)
 {
     struct lab *lab = *state;
 
-    lab->stand.of[NAT_FROM_POD].v4 = ip("10.244.1.6");
+    lab->origins.of[NAT_FROM_POD].v4 = ip("10.244.1.6");
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
     lab->plane.error = (struct error){ NAT_FROM_POD, 1, 0, NULL, bend_masquerade };
@@ -302,10 +302,10 @@ static void test_only_what_is_there_is_asked(void **state)
 {
     struct lab *lab = *state;
 
-    lab->stand.of[NAT_FROM_OUTSIDE].there = false;
+    lab->origins.of[NAT_FROM_OUTSIDE].there = false;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
-    lab->stand.of[NAT_FROM_POD].v4 = (struct ip){ 0 };
+    lab->origins.of[NAT_FROM_POD].v4 = (struct ip){ 0 };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "nothing from outside or a pod is forwarded here");
     assert_int_equal(lab->plane.runs, 3 + 2);
@@ -403,7 +403,7 @@ static void test_a_stranger_behind_the_pods(void **state)
     assert_int_equal(lab->plane.runs, 1 + 1 + 2 + 1);
     lab->plane.pod_nets[0] = prefix("0.0.0.0/0"); /* there is nothing behind it */
     lab->plane.pod_nets[1] = prefix("255.0.0.0/8");
-    lab->stand.of[NAT_FROM_OUTSIDE].there = lab->stand.of[NAT_FROM_NODE].there = false;
+    lab->origins.of[NAT_FROM_OUTSIDE].there = lab->origins.of[NAT_FROM_NODE].there = false;
     assert_int_equal(prove(lab), 0);
     assert_int_equal(lab->plane.runs, 1 + 2);
 }

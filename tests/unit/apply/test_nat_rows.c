@@ -146,21 +146,21 @@ static bool try_row(struct nat_plane *plane, const struct nat_row *row, unsigned
 static void fill_up(const struct nat_plane_options *tight, unsigned *refused)
 {
     AUTOWORLD struct world world = { .seed = 7 };
-    struct nat_row *stand[WORLD_NAMES] = { NULL };
+    struct nat_row *written[WORLD_NAMES] = { NULL };
     AUTOPLANE struct nat_plane *plane = plane_open(tight, false);
     for (int step = 0; step < 300; step++) {
         int name = world_step(&world);
         if (!world.rows[name])
             write_name(plane, &world, name);
         if (!world.rows[name] || try_row(plane, world.rows[name], refused)) {
-            nat_row_free(stand[name]);
-            stand[name] = TAKE_PTR(world.rows[name]);
+            nat_row_free(written[name]);
+            written[name] = TAKE_PTR(world.rows[name]);
         }
-        world_own(&world, stand);
+        world_own(&world, written);
     }
-    expect_verified(plane, stand, WORLD_NAMES);
+    expect_verified(plane, written, WORLD_NAMES);
     for (int name = 0; name < WORLD_NAMES; name++)
-        nat_row_free(stand[name]);
+        nat_row_free(written[name]);
 }
 
 /* Too small for their rows: what does not fit is refused, and what stood stands. */

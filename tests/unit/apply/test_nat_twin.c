@@ -14,9 +14,9 @@ static struct nat_probe probe_from(const struct nat_lab *lab, enum nat_source so
                                    const char *from, const char *to, uint16_t port)
 {
     return (struct nat_probe){
-        .hook = lab->stand.of[source].hook,
-        .ifindex = lab->stand.of[source].ifindex,
-        .ingress_ifindex = lab->stand.of[source].ingress_ifindex,
+        .hook = lab->origins.of[source].hook,
+        .ifindex = lab->origins.of[source].ifindex,
+        .ingress_ifindex = lab->origins.of[source].ingress_ifindex,
         .source = lab_ip(from),
         .destination = lab_ip(to),
         .source_port = 5000,
@@ -126,7 +126,7 @@ static void prove(struct nat_lab *lab, enum lab_row row, nat_proof_list *proofs,
     vec_clear(proofs);
     faults_done(faults);
     *faults = (struct faults){ 0 };
-    assert_int_equal(nat_prove(lab->plane, &lab->stand, lab->rows[row], proofs, faults), 0);
+    assert_int_equal(nat_prove(lab->plane, &lab->origins, lab->rows[row], proofs, faults), 0);
 }
 
 static void expect_all(struct nat_lab *lab, enum lab_row row, size_t count, bool served,

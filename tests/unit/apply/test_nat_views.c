@@ -156,8 +156,8 @@ static void names_and_sets(void **state)
     row_endpoint(&row->families[0], 0, "fd00::3", 8080, 2);
     AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
     expect_write(plane, row, 1);
-    const struct nat_held *held = nat_held_find(plane, "d/web");
-    uint32_t service = held->id, port = held->ports.items[0].id;
+    const struct nat_installed *installed = nat_installed_find(plane, "d/web");
+    uint32_t service = installed->id, port = installed->ports.items[0].id;
     char name[NAT_NAME_MAX];
     assert_int_equal(nat_plane_name(plane, service, name), 0);
     assert_string_equal(name, "d/web");
@@ -219,7 +219,7 @@ static void counters_and_refusals(void **state)
     struct nat_counter counter;
     assert_false(nat_plane_counters(plane, "d", "web", &counter));
     expect_write(plane, row, 1);
-    uint32_t service = nat_held_find(plane, "d/web")->id;
+    uint32_t service = nat_installed_find(plane, "d/web")->id;
     for (uint32_t i = 0; i < NAT_COUNTER_STRIPES; i++)
         plane->counters[service * NAT_COUNTER_STRIPES + i] = (struct nat_counter){ 1, 10, 100, i };
     assert_true(nat_plane_counters(plane, "d", "web", &counter));
@@ -256,7 +256,7 @@ static void counters_and_refusals(void **state)
     assert_int_equal(count_refusals(plane), 1);
     plane_wake(plane);
     expect_write(plane, row, 1);
-    assert_int_equal(nat_held_find(plane, "d/web")->id, service);
+    assert_int_equal(nat_installed_find(plane, "d/web")->id, service);
     assert_true(nat_plane_counters(plane, "d", "web", &counter));
     assert_int_equal(counter.flows, 0);
 }

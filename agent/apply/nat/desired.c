@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From a row to entries, ports and ranges.
+ *
+ * A port that no frontend leads to has no place in the maps. Nor has SCTP, which this version does
+ * not translate; the address of such a Service is known all the same. Outcomes are a matter of
+ * port, kind of frontend and source, so that all frontends of one kind and port say the same.
+ */
+#include "apply/nat/desired.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+_Static_assert(NAT_CLUSTER_IP == (int)NAT_FRONTEND_CLUSTER_IP, "kinds are the same");
+_Static_assert(NAT_LOAD_BALANCER == (int)NAT_FRONTEND_LOAD_BALANCER, "kinds are the same");
+_Static_assert(NAT_EXTERNAL_IP == (int)NAT_FRONTEND_EXTERNAL_IP, "kinds are the same");
+_Static_assert(NAT_NODE_PORT == (int)NAT_FRONTEND_NODE_PORT, "kinds are the same");
+_Static_assert(NAT_FROM_OUTSIDE == (int)NAT_ORIGIN_OUTSIDE, "sources are the same");
+_Static_assert(NAT_FROM_POD == (int)NAT_ORIGIN_POD, "sources are the same");
+_Static_assert(NAT_FROM_NODE == (int)NAT_ORIGIN_NODE, "sources are the same");
+_Static_assert(NAT_CLUSTER_SET == (int)NAT_SET_CLUSTER, "sets are the same");
+_Static_assert(NAT_LOCAL_SET == (int)NAT_SET_LOCAL, "sets are the same");
+
+void nat_desired_done(struct nat_desired *desired)
+{
+    vec_done(&desired->ports);
+    vec_done(&desired->entries);
+    vec_done(&desired->ranges);
+}
+
+static uint64_t outcome_bits(const struct nat_outcome *outcome)
+{
+    uint64_t bits = outcome->verdict; /* forward 0, reject 1, drop 2: as NAT_OUTCOME_ACT */
+    if (outcome->set == NAT_LOCAL_SET)
+        bits |= NAT_OUTCOME_LOCAL;
+    if (outcome->masquerade)
+        bits |= NAT_OUTCOME_MASQ;
+    return bits;
+}
+
+static uint64_t outcomes_of(const struct nat_family *family, uint32_t port_index)
+{
+    uint64_t outcomes = NAT_OUTCOMES_NONE;
+    vec_each(const struct nat_frontend, frontend, &family->frontends) {
+        if (frontend->port_index != port_index)
+            continue;
+        for (int source = 0; source < NAT_SOURCE_COUNT; source++) {
+            uint32_t shift = nat_outcome_shift(frontend->kind, (uint32_t)source);
+            outcomes &= ~(0xfull << shift);
+            outcomes |= outcome_bits(&frontend->from[source]) << shift;
+        }
+    }
+    return outcomes;
+}
+
+static size_t count_all(const struct nat_port *port)
+{
+    return port->sets[0].count + port->sets[1].count + port->serving.count;
+}
+
+/* The place of a port in the desired, plus 1; 0: it has none. */
+static uint32_t port_place(const struct nat_desired *desired, const struct nat_port *port)
+{
+    for (size_t i = 0; i < desired->ports.count; i++) {
+        if (desired->ports.items[i].port == port)
+            return (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+static int add_port(struct nat_desired *desired, const struct nat_family *family, uint32_t index)
+{
+    const struct nat_port *port = &family->ports.items[index];
+    if (port_place(desired, port))
+        return 0;
+    struct nat_desired_port item = {
+        .port = port,
+        .owner =
+            (uint64_t)family->family << 24 | (uint64_t)(port->protocol & 0xff) << 16 | port->port,
+        .outcomes = outcomes_of(family, index),
+        .room = count_all(port),
+    };
+    return vec_push(&desired->ports, item);
+}
+
+/* Ports that have the same number, which no API server lets pass, stay as they are in the row. */
+static int compare_ports(const void *a, const void *b)
+{
+    const struct nat_desired_port *left = a, *right = b;
+    int r = CMP(left->owner, right->owner);
+    return r ? r : CMP(left->port, right->port);
+}
+
+static int add_ports(struct nat_desired *desired, const struct nat_row *row)
+{
+    for (uint32_t i = 0; i < row->family_count; i++) {
+        vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
+            bool sctp = frontend->protocol == PROTOCOL_SCTP;
+            desired->sctp |= sctp;
+            int r = sctp ? 0 : add_port(desired, &row->families[i], frontend->port_index);
+            if (r < 0)
+                return r;
+        }
+    }
+    vec_sort(&desired->ports, compare_ports);
+    return 0;
+}
+
+static int add_address(struct nat_desired *desired, const struct ip *ip,
+                       enum nat_frontend_kind kind)
+{
+    struct nat_entry entry = { .key.addr = nat_addr_of(ip), .kind = (uint8_t)kind };
+    return vec_push(&desired->entries, entry);
+}
+
+static int add_frontend(struct nat_desired *desired, const struct nat_family *family,
+                        const struct nat_frontend *frontend)
+{
+    if (frontend->protocol == PROTOCOL_SCTP)
+        return 0;
+    struct nat_entry entry = {
+        .key = { .addr = nat_addr_of(&frontend->address),
+                 .port = htons(frontend->port),
+                 .protocol = (uint8_t)frontend->protocol },
+        .port = port_place(desired, &family->ports.items[frontend->port_index]),
+        .kind = (uint8_t)frontend->kind,
+    };
+    return vec_push(&desired->entries, entry);
+}
+
+static int add_range(struct nat_desired *desired, const struct prefix *range)
+{
+    struct nat_range_key key = { .addr = nat_addr_of(&range->ip) };
+    key.prefixlen = 32 + (range->ip.family == IP_V4 ? 96u : 0u) + range->length;
+    return vec_push(&desired->ranges, key);
+}
+
+static int add_family(struct nat_desired *desired, const struct nat_family *family)
+{
+    bool four = family->family == IP_V4;
+    if (family->source_ranges.count) {
+        desired->flags |= four ? NAT_SERVICE_RANGES_V4 : NAT_SERVICE_RANGES_V6;
+        if (family->admits_itself)
+            desired->flags |= four ? NAT_SERVICE_SELF_V4 : NAT_SERVICE_SELF_V6;
+    }
+    int r = 0;
+    for (size_t i = 0; i < family->source_ranges.count && r == 0; i++)
+        r = add_range(desired, &family->source_ranges.items[i]);
+    for (size_t i = 0; i < family->cluster_ips.count && r == 0; i++)
+        r = add_address(desired, &family->cluster_ips.items[i], NAT_FRONTEND_REFUSED);
+    for (size_t i = 0; i < family->frontends.count && r == 0; i++)
+        r = add_frontend(desired, family, &family->frontends.items[i]);
+    return r;
+}
+
+static void sort_out(struct nat_desired *desired)
+{
+    vec_sort(&desired->entries, nat_entry_cmp);
+    vec_drop_equal(&desired->entries, nat_entry_cmp);
+    vec_sort(&desired->ranges, nat_range_cmp);
+    vec_drop_equal(&desired->ranges, nat_range_cmp);
+}
+
+int nat_desired_make(const struct nat_row *row, struct nat_desired *desired)
+{
+    *desired = (struct nat_desired){ 0 };
+    int r = nat_name_of(row->namespace, row->name, desired->name);
+    desired->flags = (uint64_t)MIN(row->affinity_seconds, 0xffffffu) << NAT_SERVICE_AFFINITY_SHIFT;
+    if (r == 0)
+        r = add_ports(desired, row);
+    for (uint32_t i = 0; i < row->family_count && r == 0; i++)
+        r = add_family(desired, &row->families[i]);
+    for (size_t i = 0; i < row->foreign.count && r == 0; i++)
+        r = add_address(desired, &row->foreign.items[i], NAT_FRONTEND_FOREIGN);
+    sort_out(desired);
+    return r;
+}
+
+struct nat_union nat_union_of(const struct nat_port *port)
+{
+    return (struct nat_union){ .lists = { &port->sets[0], &port->sets[1], &port->serving } };
+}
+
+bool nat_union_next(struct nat_union *all, struct nat_endpoint *ret_endpoint, unsigned *ret_sets)
+{
+    const struct nat_endpoint *least = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(all->lists); i++) {
+        if (all->at[i] == all->lists[i]->count)
+            continue;
+        const struct nat_endpoint *endpoint = &all->lists[i]->items[all->at[i]];
+        if (!least || nat_endpoint_cmp(endpoint, least) < 0)
+            least = endpoint;
+    }
+    if (!least)
+        return false;
+
+    struct nat_endpoint chosen = *least;
+    *ret_sets = 0;
+    for (unsigned i = 0; i < ARRAY_SIZE(all->lists); i++) {
+        while (all->at[i] < all->lists[i]->count &&
+               nat_endpoint_cmp(&all->lists[i]->items[all->at[i]], &chosen) == 0) {
+            *ret_sets |= 1u << i;
+            all->at[i]++;
+        }
+    }
+    *ret_endpoint = chosen;
+    return true;
+}

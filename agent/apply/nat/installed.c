@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is remembered of each Service, and the order of its lists. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/nat/plane_parts.h"
+
+int nat_entry_cmp(const void *a, const void *b)
+{
+    const struct nat_entry *left = a, *right = b;
+    return memcmp(&left->key, &right->key, sizeof(left->key));
+}
+
+int nat_range_cmp(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct nat_range_key));
+}
+
+int nat_installed_cmp(const void *a, const void *b)
+{
+    const struct nat_installed *const *left = a, *const *right = b;
+    return strcmp((*left)->name, (*right)->name);
+}
+
+void nat_installed_free(struct nat_installed *installed)
+{
+    if (!installed)
+        return;
+    vec_each(struct nat_installed_port, port, &installed->ports)
+        vec_done(&port->endpoints);
+    vec_done(&installed->ports);
+    vec_done(&installed->entries);
+    for (int bank = 0; bank < NAT_BANKS; bank++)
+        vec_done(&installed->ranges[bank]);
+    free(installed->name);
+    free(installed);
+}
+
+struct nat_installed *nat_installed_find(const struct nat_plane *plane, const char *name)
+{
+    struct nat_installed sought = { .name = (char *)name }, *key = &sought;
+    struct nat_installed **found = sorted_find(&plane->installed, &key);
+    return found ? *found : NULL;
+}
+
+int nat_name_of(const char *namespace, const char *name, char buffer[static NAT_NAME_MAX])
+{
+    int length = snprintf(buffer, NAT_NAME_MAX, "%s/%s", namespace, name);
+    return length < NAT_NAME_MAX ? 0 : -ENAMETOOLONG;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the data plane is told of interfaces, addresses and networks; see nat_node.h.
+ *
+ * Called whenever links or addresses change, on reload, and in every pass over everything. Each
+ * part is told by difference: the planners say what should be, and only what is new is written.
+ * Pods come and go all the time, so a pod's interface alone asks for no proof but of what was not
+ * proved; svc0, the networks, this node's addresses and the hooks as a whole do.
+ */
+#include "engine/nat/nat_node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/nat/host.h"
+#include "apply/nat/svc0.h"
+#include "base/clock.h"
+#include "base/macro.h"
+#include "base/text.h"
+
+int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins)
+{
+    *node = (struct nat_node){ .plane = plane, .moved = true };
+    return nat_hooks_open(plane, pins, &node->hooks);
+}
+
+void nat_node_done(struct nat_node *node)
+{
+    nat_hooks_close(node->hooks);
+    vec_done(&node->wanted);
+    vec_done(&node->interfaces);
+    vec_done(&node->local);
+    nat_settings_done(&node->settings);
+    *node = (struct nat_node){ 0 };
+}
+
+static void report(struct status *status, const char *group, const struct faults *faults)
+{
+    (void)fault_book_replace(status->faults, "services", group, faults, clock_wall_ms());
+}
+
+static int follow_settings(struct nat_node *node, const struct route_facts *facts,
+                           struct status *status)
+{
+    struct nat_settings fresh = { 0 }, *now = &node->settings;
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = plan_nat_settings(facts, &fresh, &faults);
+    if (r == 0)
+        r = nat_plane_set(node->plane, &fresh, &faults);
+    if (r < 0) {
+        nat_settings_done(&fresh);
+        return r;
+    }
+    node->moved |=
+        !prefixes_equal(fresh.pod_nets, fresh.pod_net_count, now->pod_nets, now->pod_net_count) ||
+        !prefixes_equal(fresh.service_nets, fresh.service_net_count, now->service_nets,
+                        now->service_net_count);
+    nat_settings_done(now);
+    *now = fresh;
+    report(status, "networks", &faults);
+    return 0;
+}
+
+static int follow_svc0(struct nat_node *node, const struct route_facts *facts,
+                       struct kernel *kernel, struct faults *faults)
+{
+    struct svc0 found = { 0 };
+    uint32_t mtu = plan_svc0_mtu(kernel_links(kernel), facts->config);
+    int r = svc0_ensure(mtu, &found, faults);
+    if (r < 0)
+        return r;
+    r = kernel_read(kernel); /* so that the mirror knows of it, too */
+    if (r == 0)
+        r = nat_plane_set_svc0(node->plane, found.ifindex, found.mac);
+    if (r == 0)
+        r = kernel_default_sources(kernel, &node->defaults);
+    if (r < 0)
+        return r;
+    struct nat_way way = plan_nat_way(facts, found.ifindex, &node->defaults);
+    node->moved |= way.ifindex != node->way.ifindex || !ip_equal(&way.v4, &node->way.v4) ||
+                   !ip_equal(&way.v6, &node->way.v6);
+    node->way = way;
+    return 0;
+}
+
+/* Endpoints on this node's own addresses are delivered here. */
+static int follow_local(struct nat_node *node, struct kernel *kernel)
+{
+    ip_list fresh = { 0 };
+    int r = 0;
+    sorted_each(const struct prefix, prefix, kernel_local_prefixes(kernel)) {
+        bool host = prefix->length == ip_bits(&prefix->ip);
+        bool again = fresh.count && ip_equal(&fresh.items[fresh.count - 1], &prefix->ip);
+        if (r == 0 && host && !again)
+            r = vec_push(&fresh, prefix->ip);
+    }
+    bool same = fresh.count == node->local.count;
+    for (size_t i = 0; same && i < fresh.count; i++)
+        same = ip_equal(&fresh.items[i], &node->local.items[i]);
+    if (r == 0)
+        r = nat_plane_set_local(node->plane, fresh.items, fresh.count);
+    if (r < 0) {
+        vec_done(&fresh);
+        return r;
+    }
+    node->moved |= !same;
+    vec_done(&node->local);
+    node->local = fresh;
+    return 0;
+}
+
+/* Both lists are in order of interfaces. Entry 0 is for those that have none. */
+static int follow_interfaces(struct nat_node *node, struct kernel *kernel)
+{
+    nat_interface_list fresh = { 0 };
+    int r = plan_nat_interfaces(kernel_links(kernel), kernel_link_addresses(kernel),
+                                &node->defaults, &node->way, &fresh);
+    if (r == 0)
+        r = nat_plane_set_interface(node->plane, 0, &node->way.v4, &node->way.v6);
+    size_t old = 0;
+    for (size_t i = 0; r == 0 && i <= fresh.count; i++) {
+        uint32_t next = i < fresh.count ? fresh.items[i].ifindex : UINT32_MAX;
+        for (;
+             r == 0 && old < node->interfaces.count && node->interfaces.items[old].ifindex <= next;
+             old++) {
+            if (node->interfaces.items[old].ifindex < next)
+                r = nat_plane_remove_interface(node->plane, node->interfaces.items[old].ifindex);
+        }
+        if (r == 0 && i < fresh.count)
+            r = nat_plane_set_interface(node->plane, next, &fresh.items[i].v4, &fresh.items[i].v6);
+    }
+    vec_done(&node->interfaces);
+    node->interfaces = fresh;
+    return r;
+}
+
+static int attachment_name_cmp(const void *a, const void *b)
+{
+    const struct nat_attachment *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+/* For people: which hooks of an interface attached our program. */
+static int tell_interfaces(struct nat_node *node, struct nat_status *status)
+{
+    nat_attachment_list by_name = { 0 };
+    int r = vec_reserve(&by_name, node->wanted.count);
+    status->interfaces.count = 0;
+    for (size_t i = 0; r == 0 && i < node->wanted.count; i++)
+        by_name.items[by_name.count++] = node->wanted.items[i];
+    vec_sort(&by_name, attachment_name_cmp);
+    vec_each(const struct nat_attachment, it, &by_name) {
+        size_t count = status->interfaces.count;
+        if (r == 0 && (count == 0 || strcmp(status->interfaces.items[count - 1].name, it->name))) {
+            struct nat_interface_status fresh = { 0 };
+            memcpy(fresh.name, it->name, sizeof(fresh.name));
+            r = vec_push(&status->interfaces, fresh);
+        }
+        if (r < 0)
+            break;
+        struct nat_interface_status *last = &status->interfaces.items[status->interfaces.count - 1];
+        last->wanted |= (uint8_t)(1u << it->hook);
+        if (node->attached || nat_hooks_attached(node->hooks, it, 1))
+            last->attached |= (uint8_t)(1u << it->hook);
+    }
+    vec_done(&by_name);
+    return r;
+}
+
+static int follow_hooks(struct nat_node *node, const struct route_facts *facts,
+                        struct kernel *kernel, struct status *status)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    nat_attachment_list wanted = { 0 };
+    uint32_t repairs = 0;
+    int r = plan_nat_hooks(kernel_links(kernel), facts->config, &wanted, &faults);
+    if (r == 0)
+        r = nat_hooks_sync(node->hooks, wanted.items, wanted.count, &repairs, &faults);
+    if (r >= 0)
+        r = nat_plane_settle(node->plane);
+    if (r < 0) {
+        vec_done(&wanted);
+        return r;
+    }
+    status->nat.repairs += repairs;
+    status->nat.method = nat_hooks_method(node->hooks);
+    vec_done(&node->wanted);
+    node->wanted = wanted;
+    bool attached = nat_node_is_attached(node);
+    node->trouble = !faults_none(&faults) || !attached;
+    node->moved |= attached != node->attached;
+    node->attached = attached;
+    report(status, "hooks", &faults);
+    return tell_interfaces(node, &status->nat);
+}
+
+bool nat_node_is_attached(struct nat_node *node)
+{
+    return nat_hooks_attached(node->hooks, node->wanted.items, node->wanted.count);
+}
+
+static uint32_t first_with(const struct nat_node *node, enum nat_hook hook)
+{
+    vec_each(const struct nat_attachment, attachment, &node->wanted) {
+        if (attachment->hook == hook)
+            return attachment->ifindex;
+    }
+    return 0;
+}
+
+/* The last address of the first network of a family: seldom a pod's own. */
+static struct ip pod_source(const struct nat_settings *settings, uint8_t family)
+{
+    for (size_t i = 0; i < settings->pod_net_count; i++) {
+        struct ip ip = settings->pod_nets[i].ip;
+        if (ip.family != family)
+            continue;
+        for (unsigned bit = settings->pod_nets[i].length; bit < ip_bits(&ip); bit++)
+            ip.bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+        return ip;
+    }
+    return (struct ip){ 0 };
+}
+
+static bool is_pod(const struct nat_settings *settings, const struct ip *ip)
+{
+    for (size_t i = 0; i < settings->pod_net_count; i++) {
+        if (prefix_contains(&settings->pod_nets[i], ip))
+            return true;
+    }
+    return false;
+}
+
+/* A node's address that lies among those of pods counts as a pod's: then none stands for the node.
+ */
+static struct ip own_source(const struct nat_settings *settings, const struct ip *ip)
+{
+    return is_pod(settings, ip) ? (struct ip){ 0 } : *ip;
+}
+
+/* Addresses for documentation (RFC 5737, RFC 3849): nobody's, so from outside. */
+static struct ip outside_source(const struct nat_settings *settings, uint8_t family)
+{
+    static const char *const candidates[] = { "192.0.2.1", "198.51.100.1", "203.0.113.1",
+                                              "2001:db8::1", "2001:db8:ffff::1" };
+    struct ip ip;
+    for (size_t i = 0; i < ARRAY_SIZE(candidates); i++) {
+        if (ip_parse(candidates[i], &ip) == 0 && ip.family == family && !is_pod(settings, &ip))
+            return ip;
+    }
+    return (struct ip){ 0 };
+}
+
+/* Where the proof lets packets come from. */
+static void find_origins(struct nat_node *node)
+{
+    const struct nat_settings *settings = &node->settings;
+    uint32_t uplink = first_with(node, NAT_HOOK_UPLINK_IN);
+    uint32_t pod = first_with(node, NAT_HOOK_POD_IN);
+    node->origins = (struct probe_origins){
+        .of = {
+            [NAT_FROM_OUTSIDE] = {
+                .there = uplink != 0,
+                .hook = NAT_HOOK_UPLINK_IN,
+                .ifindex = uplink,
+                .ingress_ifindex = uplink,
+                .v4 = outside_source(settings, IP_V4),
+                .v6 = outside_source(settings, IP_V6),
+            },
+            [NAT_FROM_POD] = {
+                .there = pod != 0 && settings->pod_net_count > 0,
+                .hook = NAT_HOOK_POD_IN,
+                .ifindex = pod,
+                .ingress_ifindex = pod,
+                .v4 = pod_source(settings, IP_V4),
+                .v6 = pod_source(settings, IP_V6),
+            },
+            [NAT_FROM_NODE] = {
+                .there = node->way.ifindex != 0,
+                .hook = NAT_HOOK_SVC_OUT,
+                .ifindex = node->way.ifindex,
+                .v4 = own_source(settings, &node->way.v4),
+                .v6 = own_source(settings, &node->way.v6),
+            },
+        },
+        .pod_nets = settings->pod_nets,
+        .pod_net_count = settings->pod_net_count,
+    };
+}
+
+int nat_node_follow(struct nat_node *node, const struct route_facts *facts, struct kernel *kernel,
+                    struct status *status)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = follow_settings(node, facts, status);
+    if (r == 0)
+        r = follow_svc0(node, facts, kernel, &faults);
+    if (r == 0)
+        r = follow_local(node, kernel);
+    if (r == 0)
+        r = follow_interfaces(node, kernel);
+    if (r == 0)
+        r = follow_hooks(node, facts, kernel, status);
+    if (r == 0)
+        find_origins(node);
+    if (r == 0)
+        nat_host_check(node->way.v4.family != IP_NONE, node->way.v6.family != IP_NONE, &faults);
+    report(status, "svc0", &faults);
+    return r;
+}
+
+int nat_node_verify(struct nat_node *node, nat_difference_list *list)
+{
+    vec_each(const struct nat_attachment, it, &node->wanted) {
+        if (nat_hooks_attached(node->hooks, it, 1))
+            continue;
+        struct nat_difference difference = {
+            .service = strdup(""),
+            .text = text_format("%s lacks our program at %s", it->name, nat_hook_name(it->hook)),
+        };
+        if (!difference.service || !difference.text || vec_push(list, difference) < 0) {
+            free(difference.service);
+            free(difference.text);
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What service NAT knows of this node: svc0, the interfaces that carry the programs, the
+ * addresses that masqueraded packets leave with, the networks of pods and Services. Follows what
+ * the kernel's mirror says of links and addresses.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "apply/kernel.h"
+#include "apply/nat/hooks.h"
+#include "apply/nat/plane.h"
+#include "apply/nat/prove.h"
+#include "plan/nat.h"
+#include "plan/nat_hooks.h"
+#include "status/status.h"
+
+struct nat_node {
+    struct nat_plane *plane; /* borrowed */
+    struct nat_hooks *hooks;
+    nat_attachment_list wanted; /* sorted */
+    nat_interface_list interfaces;
+    ip_list local; /* this node's addresses */
+    struct nat_settings settings;
+    struct nat_way way; /* ifindex 0: svc0 is not there */
+    struct probe_origins origins;
+    struct default_sources defaults;
+    bool attached; /* each hook holds our program */
+    bool trouble;  /* something was refused: worth another try soon */
+    bool moved;    /* so that every proof is to be made anew; the engine takes it back */
+};
+
+/* Finds what an earlier agent attached. Returns 0 or -errno. */
+int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins);
+void nat_node_done(struct nat_node *node);
+
+/*
+ * Makes everything as `facts` and the kernel's mirror say. What can't be is a fault. Returns 0 or
+ * -errno when it could not be tried to the end.
+ */
+int nat_node_follow(struct nat_node *node, const struct route_facts *facts, struct kernel *kernel,
+                    struct status *status);
+
+/* Adds the hooks that do not attached our program. Returns 0 or -ENOMEM. */
+int nat_node_verify(struct nat_node *node, nat_difference_list *list);
+
+/* Asks the kernel whether each hook holds our program. */
+bool nat_node_is_attached(struct nat_node *node);

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `agentctl trace`: the story of one packet, from where it comes in to where it goes.
+ *
+ *   1. Where does it come in? As told, or where the kernel's route to its source leads: this node
+ *      itself ("host"), a pod's interface; everybody else is taken to come in by the first uplink.
+ *   2. Which program sees it? The one on that interface; else the kernel's route decides: svc0, lo.
+ *   3. What does the program say? The twin is asked about a new flow; then, if a source port was
+ *      given, about the flow that exists.
+ *
+ * trace_way.c has the first two. Nothing is computed from objects or from the plan, but for the
+ * name of a port: the maps know its number only. What the stack would do with a packet that passes
+ * is asked of the kernel as well, since an address that is guarded passes at an uplink and is
+ * refused behind it.
+ */
+#include "engine/nat/trace.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "engine/nat/story.h"
+
+enum {
+    ANY_PORT = 50000, /* where the question names none */
+    ENDPOINTS_TOLD = 8,
+};
+
+void story_tell(struct story *story, const char *title, const char *format, ...)
+{
+    AUTOTEXT struct text text = { 0 };
+    struct trace_step step = { .title = title };
+    va_list args;
+
+    va_start(args, format);
+    text_vaddf(&text, format, args);
+    va_end(args);
+    step.text = text_take(&text);
+    if (step.text && vec_push(&story->trace->steps, step) == 0)
+        return;
+    free(step.text);
+    story->failed = true;
+}
+
+static const char *interface_name(uint32_t ifindex, char buffer[static IF_NAMESIZE])
+{
+    const char *name = if_indextoname(ifindex, buffer);
+    return name ? name : "an interface that is gone";
+}
+
+static const char *place_str(const struct nat_endpoint *place, char buffer[static 64])
+{
+    char address[IP_STRLEN];
+    (void)snprintf(buffer, 64, place->ip.family == IP_V6 ? "[%s]:%u" : "%s:%u",
+                   ip_str(&place->ip, address), place->port);
+    return buffer;
+}
+
+/* ---- what the program says ---- */
+
+/* The name that the plan has for a port; NULL if the port or its Service is unnamed or gone. */
+static const char *port_name(const struct sorted *rows, const char *service, uint8_t family,
+                             enum protocol protocol, uint16_t number)
+{
+    char words[NAT_NAME_MAX];
+    (void)snprintf(words, sizeof(words), "%s", service);
+    char *slash = strchr(words, '/');
+    if (!slash)
+        return NULL;
+    *slash = '\0';
+    struct nat_row key = { .namespace = words, .name = slash + 1 };
+    const struct nat_row *wanted = &key;
+    struct nat_row *const *row = sorted_find(rows, &wanted);
+    for (uint32_t i = 0; row && i < (*row)->family_count; i++) {
+        if ((*row)->families[i].family != family)
+            continue;
+        vec_each(const struct nat_port, port, &(*row)->families[i].ports) {
+            if (port->protocol == protocol && port->port == number && *port->name)
+                return port->name;
+        }
+    }
+    return NULL;
+}
+
+/* "namespace/name:port", by the port's name, or its number where it has none. */
+static void name_service(struct story *story, const struct nat_answer *answer)
+{
+    struct nat_plane *plane = story->tracer->plane;
+    char *service = story->trace->service;
+    const size_t size = sizeof(story->trace->service);
+    char name[NAT_NAME_MAX] = "";
+    uint8_t family = 0;
+    enum protocol protocol = 0;
+    uint16_t number = 0;
+
+    if (nat_plane_name(plane, answer->service, name) < 0 || !*name ||
+        !nat_plane_port(plane, answer->port, &family, &protocol, &number))
+        return;
+    const char *port = port_name(story->tracer->rows, name, family, protocol, number);
+    if (port)
+        (void)snprintf(service, size, "%s:%s", name, port);
+    else
+        (void)snprintf(service, size, "%s:%u", name, number);
+    story_tell(story, "service", "%s has this address, port and protocol", service);
+}
+
+/*
+ * What the rule says of the source: the program's answer, but for an endpoint that is the sender,
+ * who is masqueraded in any case. So another one is asked for, if the set has one.
+ */
+static int settle_masquerade(struct story *story, const struct nat_answer *picked)
+{
+    const struct ip *source = &story->probe.source;
+    struct nat_answer answer = *picked;
+    bool is_member = false;
+
+    vec_each(const struct nat_endpoint, endpoint, &story->trace->endpoints)
+        is_member |= ip_equal(&endpoint->ip, source);
+    for (uint32_t slot = 1; ip_equal(&answer.endpoint_value.ip, source) && slot <= picked->count;
+         slot++) {
+        struct nat_probe probe = story->probe;
+        probe.pick = slot;
+        int r = nat_plane_probe(story->tracer->plane, &probe, &answer);
+        if (r < 0)
+            return r;
+    }
+    if (answer.masquerade == NAT_MASQUERADE_YES)
+        story->trace->masquerade = TRACE_MASQUERADE_YES;
+    else
+        story->trace->masquerade = is_member ? TRACE_MASQUERADE_HAIRPIN : TRACE_MASQUERADE_NO;
+    return 0;
+}
+
+static void tell_endpoints(struct story *story, const struct nat_answer *answer)
+{
+    const nat_endpoint_list *endpoints = &story->trace->endpoints;
+    AUTOTEXT struct text list = { 0 };
+    char place[64];
+
+    for (size_t i = 0; i < endpoints->count && i < ENDPOINTS_TOLD; i++)
+        text_addf(&list, "%s%s", i ? ", " : "", place_str(&endpoints->items[i], place));
+    if (endpoints->count > ENDPOINTS_TOLD)
+        text_addf(&list, " and %zu more", endpoints->count - ENDPOINTS_TOLD);
+    story_tell(story, "endpoints", "one of the %s set of %zu: %s",
+               answer->set == NAT_SET_LOCAL ? "local" : "cluster", endpoints->count,
+               text_str(&list));
+    const char *way = answer->route == 0 ? "the kernel has a way there"
+                      : answer->route == NAT_ROUTE_NO_SOURCE
+                          ? "but this node has no address to masquerade with: it is lost"
+                          : "but the kernel has no way there: it is lost";
+    story_tell(story, "picked", "%s, this time; %s", place_str(&answer->endpoint_value, place),
+               way);
+}
+
+static void tell_masquerade(struct story *story)
+{
+    char address[IP_STRLEN];
+
+    (void)ip_str(&story->question->source, address);
+    switch (story->trace->masquerade) {
+    case TRACE_MASQUERADE_YES:
+        story_tell(story, "source", "masqueraded: %s becomes an address of this node", address);
+        return;
+    case TRACE_MASQUERADE_HAIRPIN:
+        story_tell(story, "source", "%s, but masqueraded on the way back to itself (hairpin)",
+                   address);
+        return;
+    case TRACE_MASQUERADE_NO:
+        story_tell(story, "source", "%s, as it came", address);
+        return;
+    case TRACE_MASQUERADE_NONE:
+        return;
+    }
+}
+
+/*
+ * An answer to the node itself comes in where its packet went out; only lo's own never left it. The
+ * kernel drops there what it takes for a lie: what is for 127.0.0.1, without route_localnet, or
+ * from an address of its own, without accept_local; or for ::1 at svc0.
+ */
+static int tell_refused_answer(struct story *story, const struct ip *endpoint)
+{
+    struct route_query query = { .destination = *endpoint };
+    char name[IF_NAMESIZE], service[IP_STRLEN], address[IP_STRLEN];
+    struct route_found found;
+
+    int r = route_lookup(story->tracer->socket, &query, &found);
+    if (r < 0 || (found.type == RTN_LOCAL && story->probe.hook == NAT_HOOK_LO_OUT))
+        return r;
+    query = (struct route_query){
+        .destination = story->question->source,
+        .source = story->question->destination,
+        .ifindex = story->probe.ifindex,
+    };
+    r = route_lookup(story->tracer->socket, &query, &found);
+    if (r == 0 && (found.type == RTN_BLACKHOLE || found.type == RTN_UNREACHABLE))
+        story_tell(story, "answer",
+                   "comes in by %s, where the kernel drops what is from %s for %s: it is lost",
+                   interface_name(query.ifindex, name), ip_str(&query.source, service),
+                   ip_str(&query.destination, address));
+    return r;
+}
+
+static int follow_forward(struct story *story, const struct nat_answer *answer)
+{
+    struct trace *trace = story->trace;
+
+    trace->picked = answer->endpoint_value;
+    int r = nat_plane_set_endpoints(story->tracer->plane, answer->service, answer->port,
+                                    answer->set, &trace->endpoints);
+    if (r < 0)
+        return r;
+    vec_sort(&trace->endpoints, nat_endpoint_cmp);
+    r = settle_masquerade(story, answer);
+    if (r < 0)
+        return r;
+    tell_endpoints(story, answer);
+    tell_masquerade(story);
+    return answer->route == 0 && story->ifindex == 0
+               ? tell_refused_answer(story, &answer->endpoint_value.ip)
+               : 0;
+}
+
+/* What passes is the stack's, whose answer is the end of the story; behind svc0 there is none. */
+static int follow_pass(struct story *story)
+{
+    static const char *const types[] = {
+        [RTN_UNICAST] = "routes it on",
+        [RTN_LOCAL] = "delivers it on this node",
+        [RTN_BLACKHOLE] = "drops it",
+        [RTN_UNREACHABLE] = "refuses it: unreachable",
+        [RTN_PROHIBIT] = "refuses it: prohibited",
+    };
+    char name[IF_NAMESIZE];
+
+    if (story->trace->hook && story->probe.hook == NAT_HOOK_SVC_OUT)
+        return 0;
+    if (story->trace->hook && story->ifindex) {
+        int r = story_route(story);
+        if (r < 0)
+            return r;
+    }
+    const uint8_t type = story->route.type;
+    if (type == RTN_UNICAST)
+        story_tell(story, "then", "the kernel routes it on, out of %s%s",
+                   interface_name(story->route.ifindex, name),
+                   story->tracer->svc0_ifindex &&
+                           story->route.ifindex == story->tracer->svc0_ifindex
+                       ? ", where what no Service has is refused"
+                       : "");
+    else
+        story_tell(story, "then", "the kernel %s",
+                   type < ARRAY_SIZE(types) && types[type] ? types[type] : "routes it");
+    return 0;
+}
+
+static void tell_verdict(struct story *story)
+{
+    static const char *const ends[] = {
+        [NAT_ACT_PASS] = "",
+        [NAT_ACT_FORWARD] = "",
+        [NAT_ACT_REJECT] = ", which the sender is told (ICMP port unreachable)",
+        [NAT_ACT_DROP] = ", silently",
+    };
+    const struct trace *trace = story->trace;
+
+    if (trace->cause == NAT_CAUSE_NONE)
+        story_tell(story, "verdict", "%s%s", nat_act_name(trace->act),
+                   trace->act == NAT_ACT_PASS ? ": it concerns no Service" : "");
+    else
+        story_tell(story, "verdict", "%s%s: %s", nat_act_name(trace->act), ends[trace->act],
+                   nat_cause_text(trace->cause));
+}
+
+static int ask_new_flow(struct story *story)
+{
+    struct nat_answer answer = { .act = NAT_ACT_PASS };
+
+    if (story->trace->hook) {
+        int r = nat_plane_probe(story->tracer->plane, &story->probe, &answer);
+        if (r < 0)
+            return r;
+    }
+    story->trace->act = answer.act;
+    story->trace->cause = answer.cause;
+    name_service(story, &answer);
+    tell_verdict(story);
+    if (answer.act == NAT_ACT_FORWARD)
+        return follow_forward(story, &answer);
+    return answer.act == NAT_ACT_PASS ? follow_pass(story) : 0;
+}
+
+/* ---- the flow that exists ---- */
+
+/*
+ * Whether packets of a forward half follow it. The twin answers for the first packet of a
+ * connection; an established TCP connection goes on even where such a one would begin anew.
+ */
+static bool is_followed(const struct story *story, const struct nat_found_flow *found)
+{
+    struct nat_probe probe = story->probe;
+    struct nat_answer answer;
+
+    if (found->half != NAT_HALF_FORWARD)
+        return !found->stale || probe.protocol == PROTOCOL_TCP;
+    if (found->established && probe.protocol == PROTOCOL_TCP)
+        return true;
+    probe.see_flows = true;
+    /* Of a flow that exists, the twin names the endpoint and no set. */
+    return nat_plane_probe(story->tracer->plane, &probe, &answer) == 0 &&
+           answer.act == NAT_ACT_FORWARD && answer.count == 0;
+}
+
+static void ask_flow(struct story *story)
+{
+    struct trace_flow *flow = &story->trace->flow;
+    struct nat_found_flow found;
+    char source[64], destination[64];
+
+    if (!story->trace->hook || story->question->source_port == 0 ||
+        !nat_plane_find_flow(story->tracer->plane, &story->probe, &found) ||
+        !is_followed(story, &found))
+        return;
+    *flow = (struct trace_flow){
+        .found = true,
+        .half = found.half,
+        .established = found.established,
+        .masqueraded = found.masqueraded,
+        .source = found.source,
+        .destination = found.destination,
+        .idle_s = found.idle_s,
+    };
+    if (found.half == NAT_HALF_DIRECT)
+        story_tell(story, "flow", "a direct one: its packets go on as they are");
+    else
+        story_tell(story, "flow", "%s one: its packets go on as %s -> %s",
+                   found.established ? "an established" : "a half-open",
+                   place_str(&found.source, source), place_str(&found.destination, destination));
+}
+
+int trace_packet(const struct tracer *tracer, const struct trace_question *question,
+                 struct trace *ret_trace)
+{
+    CLEANUP(trace_done) struct trace trace = { 0 };
+    struct story story = {
+        .tracer = tracer,
+        .question = question,
+        .trace = &trace,
+        .probe = {
+            .source = question->source,
+            .destination = question->destination,
+            .source_port = question->source_port ? question->source_port : ANY_PORT,
+            .destination_port = question->destination_port,
+            .protocol = question->protocol,
+        },
+    };
+
+    if (!tracer->plane)
+        return -EOPNOTSUPP;
+    int r = story_enter(&story);
+    if (r == 0)
+        r = story_find_program(&story);
+    if (r == 0)
+        r = ask_new_flow(&story);
+    if (r < 0)
+        return r;
+    ask_flow(&story);
+    if (story.failed)
+        return -ENOMEM;
+    *ret_trace = trace;
+    trace = (struct trace){ 0 };
+    return 0;
+}

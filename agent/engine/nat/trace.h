@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens to one packet, asked of the live maps, the hooks, and the kernel's routes. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "apply/nat/hooks.h"
+#include "apply/nat/plane.h"
+#include "apply/netlink/nl.h"
+#include "base/sorted.h"
+#include "plan/trace.h"
+
+/* All borrowed. */
+struct tracer {
+    struct nat_plane *plane;                  /* NULL: service NAT is off */
+    struct nl_socket *socket;                 /* for requests */
+    const struct nat_attachment *attachments; /* where programs stand, sorted */
+    size_t attachment_count;
+    uint32_t svc0_ifindex;
+    const struct sorted *rows; /* struct nat_row *: what is planned, for the names of ports */
+};
+
+/* As a trace_function; `ret_trace` is the caller's to free. */
+int trace_packet(const struct tracer *tracer, const struct trace_question *question,
+                 struct trace *ret_trace);

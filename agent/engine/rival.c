@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Counts repairs per minute; see rival.h. */
+#include "engine/rival.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+enum { TOLERATED = 20 }; /* repairing passes a minute: an operator's hand stays below this */
+
+void rival_note(struct rival *rival, uint32_t writer, int64_t now_ms)
+{
+    if (now_ms - rival->window_ms > MINUTE_MS)
+        *rival = (struct rival){ .window_ms = now_ms };
+    rival->repairs++;
+    if (writer)
+        rival->writer = writer;
+}
+
+bool rival_present(const struct rival *rival, int64_t now_ms)
+{
+    return rival->repairs > TOLERATED && now_ms - rival->window_ms <= 2 * MINUTE_MS;
+}
+
+void rival_fault(const struct rival *rival, struct faults *faults)
+{
+    char path[64];
+    AUTOFREE char *name = NULL;
+    size_t size;
+    snprintf(path, sizeof(path), "/proc/%u/comm", rival->writer);
+    if (rival->writer && file_read(path, 64, &name, &size) == 0)
+        name[strcspn(name, "\n")] = '\0';
+    faults_add(faults, "foreign writer",
+               "stop it from touching protocols 30-63, or move routes.table",
+               "something undoes our routes again and again: netlink port %u (%s); "
+               "repairs are made once a second meanwhile",
+               rival->writer, name ? name : "gone");
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The pass over the routes; see route_engine.h.
+ *
+ * Order on the kernel's side is make-before-break: rules come before the routes behind them and go
+ * after these; guards are written before the address is announced, and the announcement goes before
+ * its guard. Deletions of the export table come before
+ * its additions only as far as slots order them: two slots never depend on each other.
+ */
+#include "engine/routes/route_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/routes/announcement.h"
+#include "engine/routes/route_rows.h"
+
+enum { BATCH = 1024 }; /* operations between two looks at the notification socket */
+
+void route_engine_init(struct route_engine *engine, const struct config *config,
+                       struct store *store, struct kernel *kernel, struct status *status)
+{
+    *engine = (struct route_engine){
+        .config = config,
+        .store = store,
+        .kernel = kernel,
+        .status = status,
+        .holds = SORTED(struct hold, hold_cmp),
+    };
+    route_plan_init(&engine->plan);
+    troubles_init(&engine->troubles, status->faults);
+    inheritance_init(&engine->inheritance);
+}
+
+void route_engine_done(struct route_engine *engine)
+{
+    route_plan_done(&engine->plan);
+    sorted_done(&engine->holds);
+    troubles_done(&engine->troubles);
+    inheritance_done(&engine->inheritance);
+}
+
+/* What is wanted and what is there in the slots of the work, both sorted. */
+static int collect_slots(const struct route_engine *engine, route_list *slots, route_list *want,
+                         route_list *have)
+{
+    const struct sorted *mirror = kernel_routes(engine->kernel);
+    vec_sort(slots, route_slot_cmp);
+    for (size_t i = 0; i < slots->count; i++) {
+        const struct route *slot = &slots->items[i];
+        if (i && route_slot_cmp(slot, &slots->items[i - 1]) == 0)
+            continue;
+        struct route wanted;
+        struct route first = { .table = slot->table,
+                               .prefix = slot->prefix,
+                               .metric = slot->metric };
+        if (plan_wanted_route(engine->config, &engine->plan, slot, &wanted) &&
+            vec_push(want, wanted) < 0)
+            return -ENOMEM;
+        for (size_t at = sorted_lower_bound(mirror, &first); at < mirror->count; at++) {
+            const struct route *route = sorted_at(mirror, at);
+            if (route_slot_cmp(route, slot) != 0)
+                break;
+            if (vec_push(have, *route) < 0)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int diff_work(const struct route_engine *engine, struct route_work *work,
+                     struct route_diff *ret_diff)
+{
+    const struct sorted *mirror = kernel_routes(engine->kernel);
+    uint32_t table = engine->config->routes.table;
+    route_list want = {}, have = {};
+    int r;
+    if (work->all) {
+        r = plan_route_list(engine->config, &engine->plan, &want);
+        if (r == 0)
+            r = diff_routes(want.items, want.count, (const struct route *)mirror->items,
+                            mirror->count, table, work->may_remove, ret_diff);
+    } else {
+        r = collect_slots(engine, &work->slots, &want, &have);
+        if (r == 0)
+            r = diff_routes(want.items, want.count, have.items, have.count, table, work->may_remove,
+                            ret_diff);
+    }
+    vec_done(&want);
+    vec_done(&have);
+    return r;
+}
+
+/* 0: guards come; 1: the export table; 2: guards go. */
+static int op_stage(const struct route_op *op, uint32_t export_table)
+{
+    if (op->route.table == export_table)
+        return 1;
+    return op->kind == OP_DELETE ? 2 : 0;
+}
+
+/* An operation in a slot that somebody else touched. `drift` is sorted. */
+static bool is_repair(const struct route_work *work, const struct route_op *op)
+{
+    return vec_find(&work->drift, &op->route, route_slot_cmp);
+}
+
+static void count_op(struct route_engine *engine, struct route_work *work,
+                     const struct route_op *op)
+{
+    struct route_status *status = &engine->status->routes;
+    status->added += op->kind == OP_ADD;
+    status->replaced += op->kind == OP_REPLACE;
+    status->deleted += op->kind == OP_DELETE;
+    if (is_repair(work, op))
+        status->repairs++;
+    else if (op->route.table == engine->config->routes.table)
+        announcement_log(&engine->plan, op, &work->announcements);
+}
+
+static int apply_batch(struct route_engine *engine, struct route_work *work,
+                       const struct route_op *ops, size_t count)
+{
+    static struct op_result results[BATCH];
+    int r = kernel_apply_routes(engine->kernel, ops, count, results);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        if (results[i].error)
+            troubles_refused(&engine->troubles, &ops[i], results[i].error, results[i].text);
+        else
+            count_op(engine, work, &ops[i]);
+    }
+    int read = kernel_read(engine->kernel);
+    return r < 0 ? r : read;
+}
+
+static int apply_routes(struct route_engine *engine, struct route_work *work,
+                        const struct route_diff *diff)
+{
+    AUTOFREE struct route_op *batch = calloc(BATCH, sizeof(*batch));
+    if (!batch)
+        return -ENOMEM;
+    size_t filled = 0;
+    int r = 0;
+    for (int stage = 0; stage <= 2; stage++) {
+        vec_each(const struct route_op, op, &diff->ops) {
+            if (op_stage(op, engine->config->routes.table) != stage)
+                continue;
+            batch[filled++] = *op;
+            if (filled < BATCH)
+                continue;
+            r = apply_batch(engine, work, batch, filled);
+            if (r < 0)
+                return r;
+            filled = 0;
+        }
+    }
+    return filled ? apply_batch(engine, work, batch, filled) : 0;
+}
+
+/* Rules are few: they are always compared whole. Returns the number of operations, or -errno. */
+static int apply_rules(struct route_engine *engine, const struct route_work *work, bool may_remove)
+{
+    const struct sorted *have = kernel_rules(engine->kernel);
+    rule_list want = {};
+    rule_op_list ops = {};
+    int r = plan_rule_list(&engine->plan, &want);
+    if (r == 0)
+        r = diff_rules(want.items, want.count, (const struct rule *)have->items, have->count,
+                       may_remove, &ops);
+    AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
+    if (r == 0 && !results)
+        r = -ENOMEM;
+    if (r == 0 && ops.count)
+        r = kernel_apply_rules(engine->kernel, ops.items, ops.count, results);
+
+    AUTOFAULTS struct faults faults = { 0 };
+    for (size_t i = 0; r == 0 && i < ops.count; i++) {
+        char rule[ROUTE_STRLEN];
+        if (results[i].error)
+            faults_add(&faults, "ip rule", NULL, "the kernel refuses to %s %s: %s (%s)",
+                       ops.items[i].kind == OP_ADD ? "add" : "delete",
+                       rule_str(&ops.items[i].rule, rule), strerror(-results[i].error),
+                       results[i].text);
+    }
+    sorted_each(const struct rule, rule, have) {
+        char text[ROUTE_STRLEN];
+        if (rule->table == engine->config->routes.table)
+            faults_add(&faults, "ip rule", "delete that rule: this table is for BIRD only",
+                       "\"%s\" routes by the export table, whose blackholes drop traffic",
+                       rule_str(rule, text));
+    }
+    int count = (int)ops.count;
+    if (r == 0 && work->rules)
+        engine->status->routes.repairs += ops.count;
+    if (r == 0 && fault_book_replace(engine->status->faults, "routes", "ip rule", &faults,
+                                     clock_wall_ms()) < 0)
+        r = -ENOMEM;
+    if (r == 0 && count)
+        r = kernel_read(engine->kernel);
+    vec_done(&want);
+    vec_done(&ops);
+    return r < 0 ? r : count;
+}
+
+static void report_blocked(struct route_engine *engine, const struct route_diff *diff)
+{
+    const struct sorted *mirror = kernel_routes(engine->kernel);
+    vec_each(const struct route, wanted, &diff->blocked) {
+        struct route first = { .table = wanted->table,
+                               .prefix = wanted->prefix,
+                               .metric = wanted->metric };
+        size_t at = sorted_lower_bound(mirror, &first);
+        if (at < mirror->count)
+            troubles_blocked(&engine->troubles, wanted, sorted_at(mirror, at));
+    }
+}
+
+int route_engine_pass(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    int r = route_rows_replan(engine, work, now_ms);
+
+    struct route_diff diff = { 0 };
+    if (r == 0)
+        r = diff_work(engine, work, &diff);
+    if (r == 0)
+        r = inheritance_hold_back(&engine->inheritance, &engine->plan, engine->status,
+                                  work->all && work->may_remove, &diff);
+    if (r < 0) {
+        route_diff_done(&diff);
+        return r;
+    }
+
+    if (work->all)
+        troubles_examine_all(&engine->troubles);
+    else
+        troubles_examine(&engine->troubles, work->slots.items, work->slots.count);
+    report_blocked(engine, &diff);
+    vec_sort(&work->drift, route_slot_cmp);
+    int ops = (int)diff.ops.count;
+    int come = apply_rules(engine, work, false), gone = 0;
+    r = come < 0 ? come : apply_routes(engine, work, &diff);
+    announcement_finish(work->announcements);
+    if (r == 0) {
+        troubles_settle(&engine->troubles);
+        bool may_remove = work->may_remove && engine->inheritance.slots.count == 0;
+        gone = apply_rules(engine, work, may_remove);
+    }
+    route_diff_done(&diff);
+    if (r < 0 || gone < 0)
+        return r < 0 ? r : gone;
+    return ops + come + gone;
+}
+
+void route_work_done(struct route_work *work)
+{
+    vec_done(&work->addresses);
+    vec_done(&work->drift);
+    vec_done(&work->slots);
+}
+
+void route_engine_count(struct route_engine *engine)
+{
+    struct route_status *status = &engine->status->routes;
+    status->installed = status->foreign = 0;
+    sorted_each(const struct route, route, kernel_routes(engine->kernel)) {
+        bool ours = route_is_ours(route, engine->config->routes.table);
+        status->installed += ours;
+        status->foreign += !ours;
+    }
+    status->refused = (uint32_t)troubles_count(&engine->troubles, true);
+    status->blocked = (uint32_t)troubles_count(&engine->troubles, false);
+}

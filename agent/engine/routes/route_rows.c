@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The first half of a pass: rows are planned again and put in place, their slots join the work,
+ * and hold-down follows each announcement and withdrawal.
+ *
+ * A pass over everything is the same as one over every address that a row or a service names.
+ */
+#include "engine/routes/route_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+
+static struct route_facts engine_facts(const struct route_engine *engine, int64_t now_ms)
+{
+    return (struct route_facts){
+        .store = engine->store,
+        .config = engine->config,
+        .proofs = engine->config->services.enabled ? engine->proofs : NULL,
+        .holds = &engine->holds,
+        .local_prefixes = kernel_local_prefixes(engine->kernel),
+        .nat_way = engine->nat_way,
+        .standing = engine->standing,
+        .now_ms = now_ms,
+    };
+}
+
+/* For a pass over everything: the addresses of all rows and all services. */
+static int all_addresses(const struct route_engine *engine, ip_list *addresses)
+{
+    vec_done(addresses);
+    int r = store_addresses(engine->store, addresses);
+    for (size_t i = 0; r == 0 && i < engine->plan.addresses.count; i++) {
+        const struct address_row *row =
+            *(struct address_row **)sorted_at(&engine->plan.addresses, i);
+        r = vec_push(addresses, row->address);
+    }
+    return r;
+}
+
+static int add_slots(route_list *slots, const struct route *routes, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (vec_push(slots, routes[i]) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_address_slots(const struct route_engine *engine, const struct address_row *row,
+                             route_list *slots)
+{
+    struct route routes[2];
+    return row ? add_slots(slots, routes,
+                           address_routes(engine->config, &engine->plan, row, routes))
+               : 0;
+}
+
+static int add_block_slots(const struct route_engine *engine, const struct sorted *rows,
+                           route_list *slots)
+{
+    struct route routes[2];
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < rows->count; i++)
+        r = add_slots(slots, routes, block_routes(engine->config, sorted_at(rows, i), routes));
+    return r;
+}
+
+static bool is_announced(const struct address_row *row)
+{
+    return row && row->reason == REASON_ANNOUNCED;
+}
+
+/* Keeps the hold-down of an address in step with its announcement. */
+static int note_transition(struct route_engine *engine, const struct ip *address,
+                           const struct address_row *old, const struct address_row *new,
+                           int64_t now_ms)
+{
+    bool after = is_announced(new);
+    if (is_announced(old) == after)
+        return 0;
+
+    struct hold fresh = { .address = *address };
+    struct hold *hold = sorted_find(&engine->holds, &fresh);
+    if (after && hold)
+        hold_announce(hold, now_ms);
+    if (after || engine->standing != STANDING_SERVING) /* what is asked for is no flapping */
+        return 0;
+    if (hold) {
+        hold_withdraw(hold, engine->config, now_ms);
+        return 0;
+    }
+    hold_withdraw(&fresh, engine->config, now_ms);
+    return sorted_put(&engine->holds, &fresh);
+}
+
+static char *address_group(const struct ip *address)
+{
+    char text[IP_STRLEN];
+    return text_format("address %s", ip_str(address, text));
+}
+
+/* What a pass makes of the rows it plans again; the arrays run parallel to work->addresses. */
+struct replan {
+    struct address_row **fresh, **stale; /* NULL: no such row */
+    struct sorted_change *changes;
+    size_t planned, changed;
+};
+
+static void replan_done(struct replan *replan)
+{
+    free(replan->fresh);
+    free(replan->stale);
+    free(replan->changes);
+}
+
+static int replan_address(struct route_engine *engine, const struct route_facts *facts,
+                          struct route_work *work, struct replan *replan)
+{
+    size_t at = replan->planned++;
+    const struct ip *address = &work->addresses.items[at];
+    struct address_row key = { .address = *address }, *key_ptr = &key;
+    struct address_row **old = sorted_find(&engine->plan.addresses, &key_ptr);
+    replan->stale[at] = old ? *old : NULL;
+
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = plan_address(facts, address, &replan->fresh[at], &faults);
+    if (r < 0)
+        return r;
+    AUTOFREE char *group = address_group(address);
+    if (!group ||
+        fault_book_replace(engine->status->faults, "services", group, &faults, clock_wall_ms()) < 0)
+        return -ENOMEM;
+    if (replan->fresh[at])
+        replan->changes[replan->changed++] = (struct sorted_change){ &replan->fresh[at], false };
+    else if (replan->stale[at])
+        replan->changes[replan->changed++] = (struct sorted_change){ &replan->stale[at], true };
+    if (work->all)
+        return 0;
+    r = add_address_slots(engine, replan->stale[at], &work->slots);
+    return r < 0 ? r : add_address_slots(engine, replan->fresh[at], &work->slots);
+}
+
+/* Takes a row into the counts (by 1) or out of them (by -1). */
+static void count_row(struct route_status *status, const struct address_row *row, int by)
+{
+    if (!row)
+        return;
+    bool guard_route = row->guarded || row->lead.ifindex;
+    status->wanted += (uint32_t)((is_announced(row) + guard_route) * by);
+    *(is_announced(row) ? &status->announced : &status->withheld) += (uint32_t)by;
+    status->held += (uint32_t)((row->reason == REASON_HELD_DOWN) * by);
+}
+
+/* The new rows are in place: hold-down and the counts follow, and the old rows go. */
+static void finish_replan(struct route_engine *engine, const struct route_work *work,
+                          struct replan *replan, int64_t now_ms)
+{
+    for (size_t i = 0; i < replan->planned; i++) {
+        const struct ip *address = &work->addresses.items[i];
+        const struct address_row *old = replan->stale[i], *new = replan->fresh[i];
+        if (note_transition(engine, address, old, new, now_ms) < 0)
+            log_warning("no memory for an address's hold-down");
+        count_row(&engine->status->routes, old, -1);
+        count_row(&engine->status->routes, new, 1);
+        engine->plan.foreign -= old ? old->foreign : 0;
+        engine->plan.foreign += new ? new->foreign : 0;
+        address_row_free(replan->stale[i]);
+    }
+}
+
+/* Plans the addresses again and puts the new rows in place; their slots join the work. */
+static int replan_addresses(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    ip_list_unite(&work->addresses);
+    size_t count = work->addresses.count;
+    CLEANUP(replan_done)
+    struct replan replan = {
+        .fresh = calloc(count + 1, sizeof(*replan.fresh)),
+        .stale = calloc(count + 1, sizeof(*replan.stale)),
+        .changes = calloc(count + 1, sizeof(*replan.changes)),
+    };
+    if (!replan.fresh || !replan.stale || !replan.changes)
+        return -ENOMEM;
+
+    struct route_facts facts = engine_facts(engine, now_ms);
+    int r = 0;
+    while (r == 0 && replan.planned < count)
+        r = replan_address(engine, &facts, work, &replan);
+    if (r == 0)
+        r = sorted_merge(&engine->plan.addresses, replan.changes, replan.changed);
+    if (r == 0) {
+        finish_replan(engine, work, &replan, now_ms);
+        return 0;
+    }
+    for (size_t i = 0; i < replan.planned; i++)
+        address_row_free(replan.fresh[i]);
+    return r;
+}
+
+static int replan_blocks(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    struct route_facts facts = engine_facts(engine, now_ms);
+    struct sorted rows;
+    int r = plan_blocks(&facts, &rows);
+    if (r < 0)
+        return r;
+    if (!work->all) {
+        r = add_block_slots(engine, &engine->plan.blocks, &work->slots);
+        if (r == 0)
+            r = add_block_slots(engine, &rows, &work->slots);
+    }
+    struct sorted old = r == 0 ? engine->plan.blocks : rows;
+    if (r == 0) {
+        engine->plan.blocks = rows;
+        engine->status->routes.blocks = (uint32_t)rows.count;
+        engine->status->routes.wanted += 2 * (uint32_t)(rows.count - old.count);
+    }
+    sorted_done(&old);
+    return r;
+}
+
+/* Networks change with everything only: by the configuration, the way, or this node's addresses. */
+static int replan_nets(struct route_engine *engine, int64_t now_ms)
+{
+    struct route_facts facts = engine_facts(engine, now_ms);
+    AUTOFAULTS struct faults faults = { 0 };
+    struct sorted rows;
+    int r = plan_nets(&facts, &rows, &faults);
+    if (r < 0)
+        return r;
+    struct sorted old = engine->plan.nets;
+    engine->plan.nets = rows;
+    engine->status->routes.wanted += (uint32_t)(rows.count - old.count);
+    sorted_done(&old);
+    r = fault_book_replace(engine->status->faults, "services", "serviceCIDRs", &faults,
+                           clock_wall_ms());
+    return r < 0 ? r : 0;
+}
+
+static bool has_other_rules(const struct route_engine *engine)
+{
+    sorted_each(const struct rule, rule, kernel_rules(engine->kernel)) {
+        if (!rule_is_ours(rule))
+            return true;
+    }
+    return false;
+}
+
+/* When it changes, all that is led stands elsewhere. */
+static void choose_lead(struct route_engine *engine, struct route_work *work)
+{
+    bool by_rule = engine->plan.foreign || has_other_rules(engine);
+    work->all |= by_rule != engine->plan.led_by_rule;
+    engine->plan.led_by_rule = by_rule;
+}
+
+int route_rows_replan(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    int r = work->all ? all_addresses(engine, &work->addresses) : 0;
+    if (r == 0)
+        r = replan_addresses(engine, work, now_ms);
+    if (r == 0)
+        choose_lead(engine, work);
+    if (r == 0 && (work->all || work->blocks))
+        r = replan_blocks(engine, work, now_ms);
+    if (r == 0 && work->all)
+        r = replan_nets(engine, now_ms);
+    if (r == 0 && !work->all)
+        r = add_slots(&work->slots, work->drift.items, (int)work->drift.count);
+    return r;
+}
+
+int64_t route_engine_next_hold(const struct route_engine *engine, int64_t now_ms)
+{
+    int64_t next = INT64_MAX;
+    sorted_each(const struct hold, hold, &engine->holds) {
+        if (hold->announced_ms == 0 && hold->until_ms > now_ms)
+            next = MIN(next, hold->until_ms);
+    }
+    return next;
+}
+
+int route_engine_due_holds(struct route_engine *engine, int64_t now_ms, ip_list *addresses)
+{
+    struct sorted kept = SORTED(struct hold, hold_cmp);
+    int r = 0;
+    sorted_each(const struct hold, hold, &engine->holds) {
+        if (hold->announced_ms == 0 && hold->until_ms <= now_ms && r == 0)
+            r = vec_push(addresses, hold->address);
+        if (r == 0 && !hold_is_idle(hold, engine->config, now_ms))
+            r = sorted_put(&kept, hold);
+    }
+    struct sorted old = r == 0 ? engine->holds : kept;
+    if (r == 0)
+        engine->holds = kept;
+    sorted_done(&old);
+    return r;
+}

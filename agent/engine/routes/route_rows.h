@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans the dirty rows of a pass again. Internal to the route engine. */
+#pragma once
+
+#include "engine/routes/route_engine.h"
+
+/*
+ * Brings engine->plan up to date with what work names, and fills work->slots with the slots to be
+ * compared (not for a pass over everything). Returns 0, or -ENOMEM with rows of before in place.
+ */
+int route_rows_replan(struct route_engine *engine, struct route_work *work, int64_t now_ms);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Wanted routes that do not stand, as faults; see troubles.h. */
+#include "engine/routes/troubles.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+struct trouble {
+    struct route slot;
+    bool refused;  /* by the kernel, worth another try; else blocked by a foreign route */
+    bool examined; /* looked at in this pass, and not raised again so far */
+};
+
+static int trouble_cmp(const void *a, const void *b)
+{
+    return route_slot_cmp(&((const struct trouble *)a)->slot, &((const struct trouble *)b)->slot);
+}
+
+void troubles_init(struct troubles *troubles, struct fault_book *faults)
+{
+    *troubles = (struct troubles){
+        .slots = SORTED(struct trouble, trouble_cmp),
+        .faults = faults,
+    };
+}
+
+void troubles_done(struct troubles *troubles)
+{
+    sorted_done(&troubles->slots);
+}
+
+/* The group of a slot's faults: "10.0.0.1/32 table 119". */
+static char *slot_group(const struct route *slot)
+{
+    char prefix[PREFIX_STRLEN];
+    return text_format("%s table %u", prefix_str(&slot->prefix, prefix), slot->table);
+}
+
+static void raise(struct troubles *troubles, const struct route *slot, bool refused,
+                  const struct faults *faults)
+{
+    struct trouble trouble = { .slot = *slot, .refused = refused };
+    AUTOFREE char *group = slot_group(slot);
+    if (!group || sorted_put(&troubles->slots, &trouble) < 0)
+        return;
+    (void)fault_book_replace(troubles->faults, "routes", group, faults, clock_wall_ms());
+}
+
+void troubles_examine(struct troubles *troubles, const struct route *slots, size_t count)
+{
+    for (size_t i = 0; i < count && troubles->slots.count; i++) {
+        struct trouble *trouble =
+            sorted_find(&troubles->slots, &(struct trouble){ .slot = slots[i] });
+        if (trouble)
+            trouble->examined = true;
+    }
+}
+
+void troubles_examine_all(struct troubles *troubles)
+{
+    for (size_t i = 0; i < troubles->slots.count; i++)
+        ((struct trouble *)sorted_at(&troubles->slots, i))->examined = true;
+}
+
+static const char *refusal_remedy(int error)
+{
+    return error == -EPERM ? "agentd needs CAP_NET_ADMIN in this network namespace" : NULL;
+}
+
+void troubles_refused(struct troubles *troubles, const struct route_op *op, int error,
+                      const char *text)
+{
+    static const char *const verbs[] = {
+        [OP_ADD] = "add",
+        [OP_REPLACE] = "change",
+        [OP_DELETE] = "delete",
+    };
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOFREE char *place = slot_group(&op->route);
+    char route[ROUTE_STRLEN];
+    faults_add(&faults, place ? place : "a route", refusal_remedy(error),
+               "the kernel refuses to %s %s: %s%s%s%s", verbs[op->kind],
+               route_str(&op->route, route), strerror(-error), *text ? " (" : "", text,
+               *text ? ")" : "");
+    raise(troubles, &op->route, true, &faults);
+}
+
+void troubles_blocked(struct troubles *troubles, const struct route *wanted,
+                      const struct route *foreign)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOFREE char *place = slot_group(wanted);
+    char want[ROUTE_STRLEN], have[ROUTE_STRLEN];
+    faults_add(&faults, place ? place : "a route",
+               "find out who wrote it, and delete it or give that program another table",
+               "%s is kept out by a foreign route: %s", route_str(wanted, want),
+               route_str(foreign, have));
+    raise(troubles, wanted, false, &faults);
+}
+
+void troubles_settle(struct troubles *troubles)
+{
+    for (size_t i = troubles->slots.count; i > 0; i--) {
+        struct trouble *trouble = sorted_at(&troubles->slots, i - 1);
+        if (!trouble->examined)
+            continue;
+        AUTOFREE char *group = slot_group(&trouble->slot);
+        if (!group)
+            continue; /* stays examined: the next pass settles it */
+        (void)fault_book_replace(troubles->faults, "routes", group, NULL, clock_wall_ms());
+        sorted_remove(&troubles->slots, &(struct trouble){ .slot = trouble->slot });
+    }
+}
+
+size_t troubles_count(const struct troubles *troubles, bool refused)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < troubles->slots.count; i++)
+        count += ((struct trouble *)sorted_at(&troubles->slots, i))->refused == refused;
+    return count;
+}
+
+bool troubles_next_refused(const struct troubles *troubles, size_t *index, struct route *ret_slot)
+{
+    while (*index < troubles->slots.count) {
+        const struct trouble *trouble = sorted_at(&troubles->slots, (*index)++);
+        if (!trouble->refused)
+            continue;
+        *ret_slot = trouble->slot;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The health of the service proxy; see health.h for the contract.
+ *
+ * agent.c makes it and tells it of rows, node and passes; the loop calls for requests and retries.
+ * Owned are the server of /healthz and its socket; the health ports are apply's.
+ *
+ * Late is who does not get done what was queued, not who has nothing to do. Times are taken from
+ * the monotonic clock; wall time is only shown. As with kube-proxy, an answer of 200 says
+ * "lastUpdated" is now, and "healthy" in the body of /healthz does not heed the node.
+ *
+ * A Node object that never was there says nothing against this node. One that was and is gone does:
+ * kube-proxy would have ended.
+ */
+#include "health/health.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "health/health_ports.h"
+#include "loop/backoff.h"
+#include "loop/http.h"
+#include "loop/tcp.h"
+#include "loop/timer.h"
+#include "model/node.h"
+
+enum { FAMILIES = 2, LATE_MS = 2 * 30 * 1000, TIME_STRLEN = CLOCK_STRLEN + 4 };
+
+static const struct http_limits limits = { .connections = 64, .silence_s = 10, .memory = 8192 };
+
+struct family_health {
+    bool known;   /* something was applied */
+    bool pending; /* something is queued, since: */
+    int64_t queued_mono_ms;
+    int64_t applied_wall_ms; /* 0: never */
+    bool broken;
+};
+
+struct health {
+    sd_event *event;
+    struct status *status;
+    struct family_health families[FAMILIES]; /* IPv4 first */
+    bool node_seen, node_eligible;
+    /* With NAT on; else NULL and -1. */
+    char *endpoint;
+    struct http_server *server;
+    int socket;
+    struct timer *retry;
+    struct backoff backoff;
+    struct health_ports *ports;
+};
+
+static struct family_health *family_of(struct health *health, uint8_t family)
+{
+    return &health->families[family == IP_V6];
+}
+
+static bool is_well(const struct family_health *family, int64_t now_mono_ms)
+{
+    bool late = family->known && family->pending && now_mono_ms - family->queued_mono_ms >= LATE_MS;
+    return !late && !family->broken;
+}
+
+bool health_is_healthy(const struct health *health)
+{
+    int64_t now_mono_ms = clock_mono_ms();
+    for (int i = 0; i < FAMILIES; i++) {
+        if (!is_well(&health->families[i], now_mono_ms))
+            return false;
+    }
+    return true;
+}
+
+/* As Go writes a time: fractions without zeros at their end; 0 is its zero time. */
+static const char *go_time(int64_t wall_ms, char buffer[static TIME_STRLEN])
+{
+    char whole[CLOCK_STRLEN];
+    int fraction = (int)(wall_ms % 1000), digits = 3;
+    if (wall_ms == 0)
+        return strcpy(buffer, "0001-01-01T00:00:00Z");
+    (void)clock_rfc3339(wall_ms, whole);
+    if (fraction == 0)
+        return strcpy(buffer, whole);
+    for (; fraction % 10 == 0; digits--)
+        fraction /= 10;
+    whole[strlen(whole) - 1] = '\0'; /* the Z */
+    (void)snprintf(buffer, TIME_STRLEN, "%s.%0*dZ", whole, digits, fraction);
+    return buffer;
+}
+
+static const char *word(bool value)
+{
+    return value ? "true" : "false";
+}
+
+static void add_families(const struct health *health, struct text *out)
+{
+    static const char *const names[FAMILIES] = { "IPv4", "IPv6" };
+    int64_t now_mono_ms = clock_mono_ms();
+    char time[TIME_STRLEN];
+    bool first = true;
+    for (int i = 0; i < FAMILIES; i++) {
+        const struct family_health *family = &health->families[i];
+        if (!family->known && !family->broken)
+            continue;
+        text_addf(out, "%s\"%s\":{\"lastUpdated\":\"%s\",\"healthy\":%s}",
+                  first ? ",\"status\":{" : ",", names[i], go_time(family->applied_wall_ms, time),
+                  word(is_well(family, now_mono_ms)));
+        first = false;
+    }
+    if (!first)
+        text_add_char(out, '}');
+}
+
+/* `node` is NULL where the node does not matter. */
+static char *health_body(const struct health *health, bool ok, const bool *node)
+{
+    AUTOTEXT struct text out = { 0 };
+    char updated[TIME_STRLEN], current[TIME_STRLEN];
+    int64_t now_wall_ms = clock_wall_ms();
+    int64_t last_wall_ms =
+        MAX(health->families[0].applied_wall_ms, health->families[1].applied_wall_ms);
+    text_addf(&out, "{\"lastUpdated\":\"%s\",\"currentTime\":\"%s\"",
+              go_time(ok ? now_wall_ms : last_wall_ms, updated), go_time(now_wall_ms, current));
+    if (node)
+        text_addf(&out, ",\"nodeEligible\":%s", word(*node));
+    text_addf(&out, ",\"healthy\":%s", word(health_is_healthy(health)));
+    add_families(health, &out);
+    text_add_char(&out, '}');
+    return text_take(&out);
+}
+
+static void say(struct http_reply *reply, unsigned status, const char *type, char *body)
+{
+    if (!body)
+        return; /* no memory: hang up */
+    reply->status = status;
+    reply->content_type = type;
+    reply->body = body;
+    reply->size = strlen(body);
+    reply->headers[0] = (struct http_header){ "X-Content-Type-Options", "nosniff" };
+}
+
+static void say_health(const struct health *health, const bool *node, struct health_answers *count,
+                       struct http_reply *reply)
+{
+    bool ok = health_is_healthy(health) && (!node || *node);
+    say(reply, ok ? 200 : 503, "application/json", health_body(health, ok, node));
+    if (ok)
+        count->ok++;
+    else
+        count->unavailable++;
+}
+
+static void on_request(const struct http_request *request, struct http_reply *reply, void *context)
+{
+    const struct health *health = context;
+    struct health_status *status = &health->status->health;
+    if (strcmp(request->path, "/healthz") == 0)
+        say_health(health, &health->node_eligible, &status->healthz, reply);
+    else if (strcmp(request->path, "/livez") == 0)
+        say_health(health, NULL, &status->livez, reply);
+    else
+        say(reply, 404, "text/plain; charset=utf-8", strdup("404 page not found\n"));
+}
+
+/* 0.0.0.0 means what it means to Go: every address, of both families. */
+static int listen_at(const char *endpoint, int *ret_fd)
+{
+    struct ip ip;
+    uint16_t port;
+    int r = tcp_endpoint_parse(endpoint, &ip, &port);
+    if (r < 0)
+        return r;
+    const struct ip any = { .family = ip.family };
+    if (ip_equal(&ip, &any))
+        ip.family = IP_NONE;
+    return tcp_listen(&ip, port, TCP_ADDRESS_PRESENT, ret_fd);
+}
+
+static void tell_endpoint(struct health *health, int error)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (error < 0)
+        faults_add(&faults, "services.healthz",
+                   error == -EADDRINUSE ? "stop kube-proxy, or name another address" : NULL,
+                   "can't serve /healthz and /livez on %s: %s", health->endpoint, strerror(-error));
+    (void)fault_book_replace(health->status->faults, "services", "healthz", &faults,
+                             clock_wall_ms());
+}
+
+static void open_endpoint(void *context)
+{
+    struct health *health = context;
+    AUTOCLOSE int fd = -1;
+    int r = listen_at(health->endpoint, &fd);
+    if (r == 0)
+        r = http_server_add(health->server, fd);
+    if (r == 0)
+        health->socket = TAKE_FD(fd);
+    else
+        timer_arm(health->retry, backoff_next(&health->backoff));
+    tell_endpoint(health, r);
+}
+
+static void tell_ports(void *context)
+{
+    struct health *health = context;
+    AUTOFAULTS struct faults faults = { 0 };
+    if (health->ports)
+        health_ports_faults(health->ports, health->status->node, &faults);
+    (void)fault_book_replace(health->status->faults, "services", "health ports", &faults,
+                             clock_wall_ms());
+}
+
+static bool ports_healthy(void *context)
+{
+    return health_is_healthy(context);
+}
+
+/* Every health port is a descriptor, and the usual soft limit of 1024 is for select(), not us. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void close_endpoint(struct health *health)
+{
+    http_server_free(TAKE_PTR(health->server));
+    closep(&health->socket);
+    health->socket = -1;
+    timer_free(TAKE_PTR(health->retry));
+    free(TAKE_PTR(health->endpoint));
+}
+
+static void switch_off(struct health *health)
+{
+    bool was_on = health->ports != NULL || health->endpoint;
+    close_endpoint(health);
+    health_ports_free(TAKE_PTR(health->ports));
+    memset(health->families, 0, sizeof(health->families));
+    if (!was_on)
+        return;
+    tell_endpoint(health, 0);
+    tell_ports(health);
+}
+
+static int serve_endpoint(struct health *health, const char *endpoint)
+{
+    if (health->endpoint && strcmp(health->endpoint, endpoint) == 0)
+        return 0;
+    close_endpoint(health);
+    health->endpoint = strdup(endpoint);
+    if (!health->endpoint)
+        return -ENOMEM;
+    health->backoff = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = MINUTE_MS };
+    int r = http_server_new(health->event, &limits, on_request, health, &health->server);
+    if (r == 0)
+        r = timer_new(health->event, 0, open_endpoint, health, &health->retry);
+    if (r == 0)
+        open_endpoint(health);
+    return r;
+}
+
+static int serve_ports(struct health *health)
+{
+    const struct health_ports_options options = {
+        .event = health->event,
+        .healthy = ports_healthy,
+        .tried = tell_ports,
+        .context = health,
+        .retry_initial_ms = SECOND_MS,
+        .retry_max_ms = MINUTE_MS,
+    };
+    if (health->ports)
+        return 0;
+    raise_descriptors();
+    return health_ports_new(&options, &health->ports);
+}
+
+int health_new(const struct health_options *options, struct health **ret_health)
+{
+    CLEANUP(health_freep) struct health *health = calloc(1, sizeof(*health));
+    if (!health)
+        return -ENOMEM;
+    health->event = options->event;
+    health->status = options->status;
+    health->socket = -1;
+    health->node_eligible = true;
+    int r = health_configure(health, options->config);
+    if (r < 0)
+        return r;
+    *ret_health = TAKE_PTR(health);
+    return 0;
+}
+
+void health_free(struct health *health)
+{
+    if (!health)
+        return;
+    close_endpoint(health);
+    health_ports_free(health->ports);
+    free(health);
+}
+
+int health_configure(struct health *health, const struct config *config)
+{
+    int r = 0;
+    if (config->services.enabled)
+        r = serve_ports(health);
+    if (config->services.enabled && r == 0)
+        r = serve_endpoint(health, config->services.healthz);
+    if (!config->services.enabled || r < 0)
+        switch_off(health);
+    return r;
+}
+
+int health_set_node(struct health *health, const struct route_facts *facts)
+{
+    const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    health->node_seen |= object != NULL;
+    health->node_eligible =
+        object ? !object->deleting && !to_node(object)->to_be_deleted : !health->node_seen;
+    if (!health->ports)
+        return 0;
+    ip_list addresses = { 0 };
+    int r = nat_health_addresses(facts, &addresses);
+    if (r == 0)
+        r = health_ports_listen_on(health->ports, addresses.items, addresses.count);
+    vec_done(&addresses);
+    return r;
+}
+
+int health_set_rows(struct health *health, const struct sorted *rows)
+{
+    nat_health_list list = { 0 };
+    if (!health->ports)
+        return 0;
+    int r = nat_health_of_rows(rows, &list);
+    if (r == 0)
+        r = health_ports_want_all(health->ports, &list);
+    vec_done(&list);
+    return r;
+}
+
+int health_set_row(struct health *health, const struct nat_row *row)
+{
+    struct nat_health_port port;
+    if (!health->ports)
+        return 0;
+    if (nat_health_of_row(row, &port))
+        return health_ports_want(health->ports, &port);
+    health_ports_drop(health->ports, row->namespace, row->name);
+    return 0;
+}
+
+void health_drop_row(struct health *health, const char *namespace, const char *name)
+{
+    if (health->ports)
+        health_ports_drop(health->ports, namespace, name);
+}
+
+void health_sync(struct health *health)
+{
+    if (!health->ports)
+        return;
+    health_ports_sync(health->ports);
+    tell_ports(health);
+}
+
+void health_queued(struct health *health, uint8_t family)
+{
+    struct family_health *state = family_of(health, family);
+    if (state->pending)
+        return;
+    state->pending = true;
+    state->queued_mono_ms = clock_mono_ms();
+}
+
+void health_applied(struct health *health, uint8_t family)
+{
+    struct family_health *state = family_of(health, family);
+    state->pending = false;
+    state->known = true;
+    state->applied_wall_ms = clock_wall_ms();
+}
+
+void health_set_works(struct health *health, uint8_t family, bool works)
+{
+    family_of(health, family)->broken = !works;
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The route engine on a real kernel, in a network namespace of its own: after every random edit of
+ * the objects, the tables that incremental passes have left equal a plan made from nothing, and a
+ * pass over everything finds nothing to do. Foreign routes and drift included.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmocka_all.h"
+#include "engine/routes/route_engine.h"
+#include "format/reader.h"
+#include "model/object.h"
+
+enum { SERVICES = 6, ADDRESSES = 5, BLOCKS = 4, ROUNDS = 600 };
+
+struct fixture {
+    struct config *config;
+    struct store *store;
+    struct kernel *kernel;
+    struct status status;
+    struct route_engine engine;
+    int64_t now_ms;
+    bool other_rule; /* somebody's */
+};
+
+static void put(struct fixture *fixture, const char *yaml)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    struct object *object = NULL;
+    assert_int_equal(
+        document_parse(yaml, strlen(yaml), "test.yaml", READER_YAML, &document, &faults), 1);
+    int r = object_decode(document, &object, NULL, &faults, &faults);
+    if (r != 1)
+        fail_msg("%s\n%s", faults.list.count ? faults.list.items[0].message : "?", yaml);
+    assert_true(store_put(fixture->store, "test.yaml", object) >= 0);
+}
+
+static void put_service(struct fixture *fixture, int id)
+{
+    AUTOTEXT struct text yaml = { 0 };
+    static const char *const policies[] = { "Local", "Cluster" };
+    text_addf(&yaml,
+              "apiVersion: v1\nkind: Service\n"
+              "metadata:\n  name: s%d\n  namespace: d\n"
+              "  creationTimestamp: \"2026-11-20T07:00:%02dZ\"\n",
+              id, rand() % 60);
+    if (rand() % 4 == 0)
+        text_addf(&yaml, "  annotations:\n    fingerpost.io/route-class: \"%d\"\n", rand() % 30);
+    text_addf(&yaml,
+              "spec:\n  type: LoadBalancer\n  clusterIPs: [10.96.0.%d]\n"
+              "  externalTrafficPolicy: %s\n"
+              "  ports:\n  - {name: a, port: %d, protocol: TCP}\n",
+              id + 1, policies[rand() % 2], 80 + rand() % 3);
+    text_add(&yaml, "status:\n  loadBalancer:\n    ingress:\n");
+    for (int i = 0; i <= rand() % 3; i++) {
+        int address = rand() % ADDRESSES;
+        if (rand() % 2)
+            text_addf(&yaml, "    - ip: 198.51.100.%d\n", address);
+        else
+            text_addf(&yaml, "    - ip: 2001:db8:100::%d\n", address + 1);
+    }
+    put(fixture, text_str(&yaml));
+}
+
+static void put_slice(struct fixture *fixture, int id)
+{
+    AUTOTEXT struct text yaml = { 0 };
+    bool v6 = rand() % 2;
+    text_addf(&yaml,
+              "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: %s\n"
+              "metadata:\n  name: s%d-%s\n  namespace: d\n"
+              "  labels:\n    kubernetes.io/service-name: s%d\n"
+              "ports:\n- {name: a, port: 8080, protocol: TCP}\nendpoints:\n",
+              v6 ? "IPv6" : "IPv4", id, v6 ? "six" : "four", id);
+    for (int i = 0; i <= rand() % 3; i++) {
+        bool ready = rand() % 3 == 0, terminating = rand() % 3 == 0;
+        text_addf(&yaml,
+                  "- addresses: [\"%s%d\"]\n  nodeName: n%d\n"
+                  "  conditions: {ready: %s, serving: %s, terminating: %s}\n",
+                  v6 ? "fd00::" : "10.244.0.", i + 1, rand() % 2 + 1, ready ? "true" : "false",
+                  ready || rand() % 2 ? "true" : "false", terminating ? "true" : "false");
+    }
+    put(fixture, text_str(&yaml));
+}
+
+static void put_block(struct fixture *fixture, int id)
+{
+    AUTOTEXT struct text yaml = { 0 };
+    text_addf(&yaml,
+              "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nindex: %d\nipv4: %s\n"
+              "metadata:\n  name: b-%d\n  labels:\n    coil.cybozu.com/node: n%d\n"
+              "    coil.cybozu.com/pool: b\n",
+              id, rand() % 4 ? "10.224.0.0/27" : "198.51.100.1/32", id, rand() % 2 + 1);
+    put(fixture, text_str(&yaml));
+}
+
+static void put_node(struct fixture *fixture)
+{
+    AUTOTEXT struct text yaml = { 0 };
+    text_addf(&yaml,
+              "apiVersion: v1\nkind: Node\nmetadata:\n  name: n%d\n  labels: {%s: \"\"}\n"
+              "status:\n  addresses: [{type: InternalIP, address: 198.51.100.%d}]\n",
+              rand() % 2 + 1,
+              rand() % 3 ? "a" : "node.kubernetes.io/exclude-from-external-load-balancers",
+              rand() % ADDRESSES);
+    put(fixture, text_str(&yaml));
+}
+
+static void take(struct fixture *fixture, enum kind kind, const char *namespace, const char *format,
+                 int id)
+{
+    char name[32];
+    snprintf(name, sizeof(name), format, id);
+    assert_true(store_remove(fixture->store, "test.yaml", kind, namespace, name) >= 0);
+}
+
+static void random_edit(struct fixture *fixture)
+{
+    int id = rand() % SERVICES;
+    switch (rand() % 12) {
+    case 0 ... 3:
+        put_slice(fixture, id);
+        break;
+    case 4 ... 6:
+        put_service(fixture, id);
+        break;
+    case 7:
+        take(fixture, KIND_SERVICE, "d", "s%d", id);
+        break;
+    case 8:
+        take(fixture, KIND_ENDPOINT_SLICE, "d", rand() % 2 ? "s%d-four" : "s%d-six", id);
+        break;
+    case 9:
+        put_block(fixture, rand() % BLOCKS);
+        break;
+    case 10:
+        take(fixture, KIND_ADDRESS_BLOCK, "", "b-%d", rand() % BLOCKS);
+        break;
+    case 11:
+        put_node(fixture);
+        break;
+    }
+}
+
+/* What reconcile.c does with the store's changes. */
+static int incremental_pass(struct fixture *fixture, struct route_work *work)
+{
+    struct route_facts facts = { .store = fixture->store, .config = fixture->config };
+    change_list changes = {};
+    work->may_remove = true;
+    assert_int_equal(store_changes(fixture->store, &changes), 0);
+    vec_each(const struct change, change, &changes) {
+        const struct object *any = change->after ? change->after : change->before;
+        assert_int_equal(plan_affected_addresses(&facts, change, &work->addresses, &work->all), 0);
+        work->blocks |= any->kind == KIND_ADDRESS_BLOCK;
+    }
+    vec_done(&changes);
+    assert_int_equal(route_engine_due_holds(&fixture->engine, fixture->now_ms, &work->addresses),
+                     0);
+    int r = route_engine_pass(&fixture->engine, work, fixture->now_ms);
+    store_changes_done(fixture->store);
+    kernel_events_done(fixture->kernel);
+    route_work_done(work);
+    return r;
+}
+
+/* The counts, kept by adding and subtracting, against a walk over the rows. */
+static void counts_equal(const struct route_status *status, const struct route_plan *plan)
+{
+    uint32_t announced = 0, held = 0, guarded = 0;
+    sorted_each(struct address_row *, row, &plan->addresses) {
+        announced += (*row)->reason == REASON_ANNOUNCED;
+        held += (*row)->reason == REASON_HELD_DOWN;
+        guarded += (*row)->guarded || (*row)->lead.ifindex;
+    }
+    assert_int_equal(status->announced, announced);
+    assert_int_equal(status->withheld, plan->addresses.count - announced);
+    assert_int_equal(status->held, held);
+    assert_int_equal(status->blocks, plan->blocks.count);
+    assert_int_equal(status->wanted,
+                     announced + guarded + 2 * plan->blocks.count + plan->nets.count);
+}
+
+static void kernel_equals_a_fresh_plan(struct fixture *fixture)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct route_facts facts = {
+        .store = fixture->store,
+        .config = fixture->config,
+        .holds = &fixture->engine.holds,
+        .local_prefixes = kernel_local_prefixes(fixture->kernel),
+        .nat_way = fixture->engine.nat_way,
+        .other_rules = fixture->other_rule,
+        .now_ms = fixture->now_ms,
+    };
+    struct route_plan plan;
+    route_list want = {};
+    assert_int_equal(plan_routes(&facts, &plan, &faults), 0);
+    assert_int_equal(plan_route_list(fixture->config, &plan, &want), 0);
+
+    assert_int_equal(kernel_resync(fixture->kernel), 0);
+    const struct sorted *have = kernel_routes(fixture->kernel);
+    struct route_diff diff;
+    assert_int_equal(diff_routes(want.items, want.count, (const struct route *)have->items,
+                                 have->count, 119, true, &diff),
+                     0);
+    vec_each(const struct route_op, op, &diff.ops) {
+        char text[ROUTE_STRLEN];
+        print_error("op %d: table %u %s\n", op->kind, op->route.table, route_str(&op->route, text));
+    }
+    assert_int_equal(diff.ops.count, 0);
+    assert_int_equal(diff.blocked.count, 0);
+    counts_equal(&fixture->status.routes, &plan);
+
+    rule_list rules = {};
+    rule_op_list rule_ops = {};
+    const struct sorted *have_rules = kernel_rules(fixture->kernel);
+    assert_int_equal(plan_rule_list(&plan, &rules), 0);
+    assert_int_equal(diff_rules(rules.items, rules.count, (const struct rule *)have_rules->items,
+                                have_rules->count, true, &rule_ops),
+                     0);
+    assert_int_equal(rule_ops.count, 0);
+    vec_done(&rules);
+    vec_done(&rule_ops);
+    route_diff_done(&diff);
+    vec_done(&want);
+    route_plan_done(&plan);
+}
+
+/* NAT goes on, off, or sends from another address: each time all is planned again. */
+static bool change_way(struct fixture *fixture)
+{
+    static const struct nat_way ways[2] = {
+        { 7, { IP_V4, { 10, 7, 0, 1 } }, { IP_V6, { 0xfd, 7, [15] = 1 } } },
+        { 7, { IP_V4, { 10, 7, 0, 2 } }, { .family = IP_NONE } },
+    };
+    static const struct nat_way *const choices[] = { NULL, &ways[0], &ways[1] };
+    const struct nat_way *before = fixture->engine.nat_way;
+    if (rand() % 16 == 0)
+        fixture->engine.nat_way = choices[rand() % 3];
+    return fixture->engine.nat_way != before;
+}
+
+/* Somebody's rule comes or goes: what is led to svc0 changes its table. */
+static void change_rules(struct fixture *fixture)
+{
+    if (rand() % 16 != 0)
+        return;
+    fixture->other_rule = !fixture->other_rule;
+    assert_int_equal(system(fixture->other_rule ? "ip rule add pref 5 from 10.0.0.5 lookup 99"
+                                                : "ip rule del pref 5"),
+                     0);
+    assert_int_equal(kernel_read(fixture->kernel), 0);
+}
+
+static void random_edits_equal_a_fresh_start(void **state)
+{
+    struct fixture *fixture = *state;
+    prefix_list *nets = &fixture->config->services.service_cidrs;
+    assert_int_equal(vec_push(nets, (struct prefix){ { IP_V4, { 10, 96 } }, 30 }), 0);
+    assert_int_equal(vec_push(nets, (struct prefix){ { IP_V4, { 10, 7 } }, 16 }), 0); /* a fault */
+    srand(11);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i <= rand() % 4; i++)
+            random_edit(fixture);
+        fixture->now_ms += rand() % 3000;
+        change_rules(fixture);
+        struct route_work work = { .all = change_way(fixture) };
+        assert_true(incremental_pass(fixture, &work) >= 0);
+        kernel_equals_a_fresh_plan(fixture);
+    }
+    assert_true(fixture->status.routes.added > 100);
+    assert_true(fixture->status.routes.replaced > 10);
+    assert_true(fixture->status.routes.deleted > 100);
+    assert_int_equal(troubles_count(&fixture->engine.troubles, true), 0);
+}
+
+static void nothing_goes_before_the_source_has_synced(void **state)
+{
+    struct fixture *fixture = *state;
+    struct route_work work = { .all = true, .may_remove = true };
+    srand(3);
+    put_block(fixture, 0);
+    put(fixture, "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nindex: 9\n"
+                 "ipv4: 10.225.0.0/27\nmetadata:\n  name: x-9\n"
+                 "  labels: {coil.cybozu.com/node: n1, coil.cybozu.com/pool: x}\n");
+    assert_true(incremental_pass(fixture, &work) >= 0);
+    size_t before = kernel_routes(fixture->kernel)->count;
+
+    take(fixture, KIND_ADDRESS_BLOCK, "", "x-%d", 9);
+    work = (struct route_work){ .all = true };
+    change_list changes = {};
+    assert_int_equal(store_changes(fixture->store, &changes), 0);
+    vec_done(&changes);
+    assert_int_equal(route_engine_pass(&fixture->engine, &work, fixture->now_ms), 0);
+    store_changes_done(fixture->store);
+    route_work_done(&work);
+    assert_int_equal(kernel_routes(fixture->kernel)->count, before);
+
+    work = (struct route_work){ .all = true, .may_remove = true };
+    assert_true(incremental_pass(fixture, &work) > 0);
+    kernel_equals_a_fresh_plan(fixture);
+}
+
+static int set_up(void **state)
+{
+    if (unshare(CLONE_NEWNET) < 0 ||
+        system("ip link set lo up && ip link add svc0 index 7 type veth peer name svc0p && "
+               "ip link set svc0p up && ip link set svc0 up && ip addr add 10.7.0.1/24 dev svc0 "
+               "&& ip addr add 10.7.0.2/24 dev svc0 && ip -6 addr add fd07::1/64 dev svc0 nodad"))
+        return -1;
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    if (!fixture || config_default("/nowhere", &fixture->config) < 0)
+        return -1;
+    free(fixture->config->node);
+    fixture->config->node = strdup("n1");
+    fixture->store = store_new();
+    fixture->status.faults = fault_book_new();
+    fixture->now_ms = 1000000;
+    if (!fixture->store || !fixture->status.faults || kernel_open(119, &fixture->kernel) < 0)
+        return -1;
+    route_engine_init(&fixture->engine, fixture->config, fixture->store, fixture->kernel,
+                      &fixture->status);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    route_engine_done(&fixture->engine);
+    kernel_close(fixture->kernel);
+    store_free(fixture->store);
+    fault_book_free(fixture->status.faults);
+    config_free(fixture->config);
+    free(fixture);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(random_edits_equal_a_fresh_start, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_goes_before_the_source_has_synced, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Routes that do not stand, and rivals: one fault for each slot while it holds, and a name for whom
+ * repairs are made against.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cmocka_all.h"
+#include "engine/rival.h"
+#include "engine/routes/troubles.h"
+
+static struct route route_to(const char *prefix, uint8_t protocol)
+{
+    struct route route = { .table = 119, .protocol = protocol, .type = RTN_BLACKHOLE };
+    assert_int_equal(prefix_parse(prefix, &route.prefix), 0);
+    return route;
+}
+
+static int setup(void **state)
+{
+    static struct troubles troubles;
+    troubles_init(&troubles, fault_book_new());
+    assert_non_null(troubles.faults);
+    *state = &troubles;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct troubles *troubles = *state;
+    fault_book_free(troubles->faults);
+    troubles_done(troubles);
+    return 0;
+}
+
+static void refuse(struct troubles *troubles, const char *prefix, int error, const char *text)
+{
+    struct route_op op = { OP_ADD, route_to(prefix, 31) };
+    troubles_refused(troubles, &op, error, text);
+}
+
+static void a_refusal_is_told_in_the_kernels_words(void **state)
+{
+    struct troubles *troubles = *state;
+    refuse(troubles, "10.0.0.1/32", -EPERM, "");
+    refuse(troubles, "10.0.0.2/32", -EINVAL, "Invalid table");
+    struct route_op remove = { OP_DELETE, route_to("10.0.0.3/32", 31) };
+    troubles_refused(troubles, &remove, -EBUSY, "");
+
+    assert_int_equal(fault_book_count(troubles->faults), 3);
+    const struct held_fault *first = fault_book_at(troubles->faults, 0);
+    assert_string_equal(first->subsystem, "routes");
+    assert_string_equal(first->place, "10.0.0.1/32 table 119");
+    assert_string_equal(first->message, "the kernel refuses to add blackhole 10.0.0.1/32 proto 31: "
+                                        "Operation not permitted");
+    assert_non_null(strstr(first->remedy, "CAP_NET_ADMIN"));
+    const struct held_fault *second = fault_book_at(troubles->faults, 1);
+    assert_non_null(strstr(second->message, "Invalid argument (Invalid table)"));
+    assert_null(second->remedy);
+    assert_non_null(strstr(fault_book_at(troubles->faults, 2)->message, "refuses to delete"));
+}
+
+static void a_foreign_route_is_named(void **state)
+{
+    struct troubles *troubles = *state;
+    struct route wanted = route_to("10.0.0.1/32", 31), foreign = route_to("10.0.0.1/32", 4);
+    troubles_blocked(troubles, &wanted, &foreign);
+    assert_int_equal(fault_book_count(troubles->faults), 1);
+    assert_string_equal(fault_book_at(troubles->faults, 0)->message,
+                        "blackhole 10.0.0.1/32 proto 31 is kept out by a foreign route: "
+                        "blackhole 10.0.0.1/32 proto static");
+    assert_int_equal(troubles_count(troubles, false), 1);
+    assert_int_equal(troubles_count(troubles, true), 0);
+
+    /* It went, and now the kernel refuses: still one fault for the slot. */
+    refuse(troubles, "10.0.0.1/32", -ENOBUFS, "");
+    assert_int_equal(fault_book_count(troubles->faults), 1);
+    assert_int_equal(troubles_count(troubles, false), 0);
+    assert_int_equal(troubles_count(troubles, true), 1);
+}
+
+static void a_pass_settles_what_it_looked_at(void **state)
+{
+    struct troubles *troubles = *state;
+    refuse(troubles, "10.0.0.1/32", -EPERM, "");
+    refuse(troubles, "10.0.0.2/32", -EPERM, "");
+    refuse(troubles, "10.0.0.3/32", -EPERM, "");
+    troubles_settle(troubles); /* a pass that looked at none */
+    assert_int_equal(fault_book_count(troubles->faults), 3);
+
+    struct route slots[] = { route_to("10.0.0.1/32", 0), route_to("10.0.0.2/32", 0),
+                             route_to("10.0.0.9/32", 0) };
+    troubles_examine(troubles, slots, ARRAY_SIZE(slots));
+    refuse(troubles, "10.0.0.2/32", -EPERM, "");
+    troubles_settle(troubles);
+    assert_int_equal(fault_book_count(troubles->faults), 2);
+    assert_string_equal(fault_book_at(troubles->faults, 0)->place, "10.0.0.2/32 table 119");
+
+    troubles_examine_all(troubles);
+    troubles_settle(troubles);
+    assert_int_equal(fault_book_count(troubles->faults), 0);
+    assert_int_equal(troubles_count(troubles, true), 0);
+    troubles_examine(troubles, slots, ARRAY_SIZE(slots));
+    troubles_settle(troubles);
+}
+
+/* The same slot in another table, or with another metric, is another one. */
+static void slots_are_apart(void **state)
+{
+    struct troubles *troubles = *state;
+    struct route_op ops[] = { { OP_ADD, route_to("10.0.0.1/32", 31) },
+                              { OP_ADD, route_to("10.0.0.1/32", 33) } };
+    ops[1].route.table = 120;
+    troubles_refused(troubles, &ops[0], -EPERM, "");
+    troubles_refused(troubles, &ops[1], -EPERM, "");
+    assert_int_equal(fault_book_count(troubles->faults), 2);
+    troubles_examine(troubles, &ops[1].route, 1);
+    troubles_settle(troubles);
+    assert_int_equal(fault_book_count(troubles->faults), 1);
+    assert_string_equal(fault_book_at(troubles->faults, 0)->place, "10.0.0.1/32 table 119");
+}
+
+static void the_refused_are_walked(void **state)
+{
+    struct troubles *troubles = *state;
+    struct route wanted = route_to("10.0.0.2/32", 31), foreign = route_to("10.0.0.2/32", 4);
+    refuse(troubles, "10.0.0.3/32", -EPERM, "");
+    troubles_blocked(troubles, &wanted, &foreign);
+    refuse(troubles, "10.0.0.1/32", -EPERM, "");
+    AUTOTEXT struct text seen = { 0 };
+    char buffer[PREFIX_STRLEN];
+    size_t index = 0;
+    for (struct route slot; troubles_next_refused(troubles, &index, &slot);)
+        text_addf(&seen, "%s ", prefix_str(&slot.prefix, buffer));
+    assert_string_equal(text_str(&seen), "10.0.0.1/32 10.0.0.3/32 ");
+}
+
+enum { OFTEN = 20 }; /* repairs a minute that are no fight yet */
+
+static void note_often(struct rival *rival, int count, int64_t now_ms)
+{
+    for (int i = 0; i < count; i++)
+        rival_note(rival, 4711, now_ms);
+}
+
+static void a_hand_is_no_rival(void **state)
+{
+    (void)state;
+    struct rival rival = { 0 };
+    int64_t now_ms = 10 * MINUTE_MS;
+    assert_false(rival_present(&rival, now_ms));
+    note_often(&rival, OFTEN, now_ms);
+    assert_false(rival_present(&rival, now_ms));
+    /* As many again, but in another minute. */
+    note_often(&rival, OFTEN, now_ms + MINUTE_MS + 1);
+    assert_false(rival_present(&rival, now_ms + MINUTE_MS + 1));
+}
+
+static void a_fight_is_seen_and_forgotten(void **state)
+{
+    (void)state;
+    struct rival rival = { 0 };
+    int64_t now_ms = 10 * MINUTE_MS;
+    note_often(&rival, OFTEN + 1, now_ms);
+    assert_true(rival_present(&rival, now_ms));
+    assert_true(rival_present(&rival, now_ms + 2 * MINUTE_MS));
+    assert_false(rival_present(&rival, now_ms + 2 * MINUTE_MS + 1));
+    rival_note(&rival, 0, now_ms); /* the kernel did not say who */
+    assert_int_equal(rival.writer, 4711);
+    rival_note(&rival, 4712, now_ms + MINUTE_MS + 1);
+    assert_int_equal(rival.repairs, 1);
+    assert_int_equal(rival.writer, 4712);
+}
+
+static void a_rival_has_a_name(void **state)
+{
+    (void)state;
+    AUTOFAULTS struct faults faults = { 0 };
+    rival_fault(&(struct rival){ .writer = (uint32_t)getpid() }, &faults);
+    rival_fault(&(struct rival){ .writer = UINT32_MAX }, &faults);
+    rival_fault(&(struct rival){ 0 }, &faults);
+    AUTOFREE char *name = text_format("netlink port %d (test_engine_tro)", (int)getpid());
+    assert_int_equal(faults.list.count, 3);
+    assert_non_null(strstr(faults.list.items[0].message, name));
+    assert_non_null(strstr(faults.list.items[1].message, "(gone)"));
+    assert_non_null(strstr(faults.list.items[2].message, "netlink port 0 (gone)"));
+    assert_non_null(faults.list.items[0].remedy);
+}
+
+#define WITH_TROUBLES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_TROUBLES(a_refusal_is_told_in_the_kernels_words),
+        WITH_TROUBLES(a_foreign_route_is_named),
+        WITH_TROUBLES(a_pass_settles_what_it_looked_at),
+        WITH_TROUBLES(slots_are_apart),
+        WITH_TROUBLES(the_refused_are_walked),
+        cmocka_unit_test(a_hand_is_no_rival),
+        cmocka_unit_test(a_fight_is_seen_and_forgotten),
+        cmocka_unit_test(a_rival_has_a_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
