@@ -2,12 +2,26 @@
 /*
  * Ownership that a reader can check from one function body.
  *
- * Every owning local carries CLEANUP(x_freep) and an initial value; every escape goes through
- * TAKE_PTR or TAKE_FD. `goto` for cleaning up is therefore never needed.
+ * Every owning local carries a cleanup attribute and an initial value; every escape goes through a
+ * TAKE_ macro. A function therefore returns where it fails; `goto` for cleaning up, and a chain of
+ * `if (r == 0)` that carries a failure down to the last line, are never needed.
+ *
+ *     local                                declared as                      escapes by
+ *     a pointer from malloc()              AUTOFREE char *name = NULL       TAKE_PTR
+ *     an object that x_free() ends         CLEANUP(x_freep) struct x *x     TAKE_PTR
+ *     a descriptor                         AUTOCLOSE int fd = -1            TAKE_FD
+ *     a vector of plain values             AUTOVEC ip_list ips = { 0 }      TAKE_STRUCT, vec_move()
+ *     a sorted array                       AUTOSORTED struct sorted rows    TAKE_STRUCT
+ *     any other value that x_done() ends   CLEANUP(x_done) struct x x       TAKE_STRUCT
+ *
+ * x_freep() comes from DEFINE_CLEANUP beside the type. A value needs no such helper: x_done() takes
+ * the value's address, which is what the attribute passes. It follows that each x_done() must bear
+ * a value of zero bytes, for that is what TAKE_STRUCT leaves behind.
  */
 #pragma once
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CLEANUP(func) __attribute__((cleanup(func)))
@@ -35,6 +49,17 @@
         int taken_ = (fd); \
         (fd) = -1;         \
         taken_;            \
+    })
+
+/*
+ * The struct's value; the variable becomes zero bytes, so its cleanup does nothing. What it held
+ * before is the taker's: `*ret_ips = TAKE_STRUCT(ips)` frees nothing that stood in *ret_ips.
+ */
+#define TAKE_STRUCT(value)                  \
+    ({                                      \
+        __typeof__(value) taken_ = (value); \
+        memset(&(value), 0, sizeof(value)); \
+        taken_;                             \
     })
 
 static inline void freep(void *ptr)

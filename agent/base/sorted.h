@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/cleanup.h"
+
 typedef int (*compare_fn)(const void *a, const void *b);
 
 struct sorted {
@@ -57,5 +59,10 @@ int sorted_merge(struct sorted *table, struct sorted_change *changes, size_t cou
 int sorted_put(struct sorted *table, const void *item);
 void sorted_remove(struct sorted *table, const void *key);
 
+/* Takes all items out and keeps the memory. */
 void sorted_clear(struct sorted *table);
+/* Frees the memory; the table is empty and usable afterwards. */
 void sorted_done(struct sorted *table);
+
+/* For a local; without it the table is a member, and its owner calls sorted_done(). */
+#define AUTOSORTED CLEANUP(sorted_done)

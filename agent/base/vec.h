@@ -2,18 +2,25 @@
 /*
  * A growable array of any type, as three public members: items, count, capacity.
  *
- *     VEC(struct route) routes = {};
+ *     AUTOVEC VEC(struct route) routes = { 0 };
  *     r = vec_push(&routes, route);
+ *     if (r < 0)
+ *         return r;
  *     vec_each(struct route, it, &routes) ...
- *     vec_done(&routes);
  *
- * Items are plain values; who puts owning pointers in frees them before vec_done().
+ * AUTOVEC frees a local array when its scope ends; vec_done() frees one that is a struct's member.
+ * Both free the items only. A list whose items own something has a destructor of its own, which
+ * frees them and calls vec_done(); its locals carry CLEANUP(that destructor). See base/cleanup.h.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
+
+/* `items` is the first member of every vector: vec_donep() relies on it. */
 #define VEC(type)               \
     struct {                    \
         type *items;            \
@@ -49,6 +56,30 @@ size_t vec_drop_equal_raw(void *items, size_t count, size_t size,
         free((vec)->items);                 \
         (vec)->items = NULL;                \
         (vec)->count = (vec)->capacity = 0; \
+    })
+
+/* The cleanup handler of every VEC(type). */
+static inline void vec_donep(void *vec)
+{
+    void *items;
+    memcpy(&items, vec, sizeof(items));
+    free(items);
+}
+
+#define AUTOVEC CLEANUP(vec_donep)
+
+/*
+ * Frees what `to` has and gives it what `from` has, which is empty afterwards. The two may be of
+ * different VEC() types with the same items; of one type, TAKE_STRUCT(from) is a value as well.
+ */
+#define vec_move(to, from)                    \
+    ({                                        \
+        free((to)->items);                    \
+        (to)->items = (from)->items;          \
+        (to)->count = (from)->count;          \
+        (to)->capacity = (from)->capacity;    \
+        (from)->items = NULL;                 \
+        (from)->count = (from)->capacity = 0; \
     })
 
 #define vec_each(type, it, vec)                                                        \
