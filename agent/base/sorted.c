@@ -157,3 +157,11 @@ void sorted_done(struct sorted *table)
     table->items = NULL;
     table->count = table->capacity = 0;
 }
+
+void sorted_move(struct sorted *to, struct sorted *from)
+{
+    sorted_done(to);
+    *to = *from;
+    from->items = NULL;
+    from->count = from->capacity = 0;
+}

@@ -64,5 +64,8 @@ void sorted_clear(struct sorted *table);
 /* Frees the memory; the table is empty and usable afterwards. */
 void sorted_done(struct sorted *table);
 
+/* Frees what `to` has and gives it what `from` has, which is empty and usable afterwards. */
+void sorted_move(struct sorted *to, struct sorted *from);
+
 /* For a local; without it the table is a member, and its owner calls sorted_done(). */
 #define AUTOSORTED CLEANUP(sorted_done)

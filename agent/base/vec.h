@@ -47,6 +47,20 @@ size_t vec_drop_equal_raw(void *items, size_t count, size_t size,
         push_r_;                                          \
     })
 
+/*
+ * Appends copies of all that another array of the same items holds. Returns 0, or -ENOMEM with
+ * nothing appended.
+ */
+#define vec_append(vec, more)                                  \
+    ({                                                         \
+        int append_r_ = vec_reserve(vec, (more)->count);       \
+        if (append_r_ == 0 && (more)->count)                   \
+            memcpy((vec)->items + (vec)->count, (more)->items, \
+                   (more)->count * sizeof(*(more)->items));    \
+        (vec)->count += append_r_ == 0 ? (more)->count : 0;    \
+        append_r_;                                             \
+    })
+
 /* Empties the array and keeps its memory. */
 #define vec_clear(vec) ((vec)->count = 0)
 

@@ -137,6 +137,26 @@ static void a_sorted_array_is_freed_or_handed_over(void **state)
     assert_int_equal(*(int *)sorted_find(&table, &(int){ 9 }), 9);
 }
 
+static void vectors_append_and_sorted_arrays_move(void **state)
+{
+    (void)state;
+    AUTOVEC ip_list few = { 0 }, many = { 0 };
+    assert_int_equal(vec_append(&many, &few), 0); /* nothing to nothing */
+    assert_int_equal(vec_push(&few, (struct ip){ IP_V4, { 192, 0, 2, 1 } }), 0);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(vec_append(&many, &few), 0);
+    assert_int_equal(many.count, 20);
+    assert_int_equal(many.items[19].bytes[3], 1);
+
+    AUTOSORTED struct sorted from = { 0 }, to = { 0 };
+    assert_int_equal(sort_numbers(0, &from), 0);
+    assert_int_equal(sort_numbers(0, &to), 0);
+    sorted_move(&to, &from);
+    assert_int_equal(to.count, 9);
+    assert_int_equal(from.count, 0);
+    assert_int_equal(sorted_put(&from, &(int){ 3 }), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +164,7 @@ int main(void)
         cmocka_unit_test(a_vector_of_no_named_type_moves),
         cmocka_unit_test(a_list_that_owns_its_items_frees_them_once),
         cmocka_unit_test(a_sorted_array_is_freed_or_handed_over),
+        cmocka_unit_test(vectors_append_and_sorted_arrays_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
