@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent from the inside: shared by the files that wire it together, and by nobody else. */
+/*
+ * The parts that the agent is made of, and what they share. For agentd/ alone.
+ *
+ * A part is a row in the table of agent.c: how it is opened, told of another configuration, told
+ * that a pass is over, asked how it is, and closed. Parts do not call each other; they meet in the
+ * store, the status, the board and the schedule. An operation that a part does not need is NULL.
+ *
+ * The configuration may be replaced at any time. Whoever keeps a pointer into it takes the new one
+ * in `configure`; the old one is freed as soon as every part has been told.
+ */
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -7,12 +16,13 @@
 #include "agentd/agent.h"
 #include "agentd/bgp.h"
 #include "agentd/copy_keeper.h"
-#include "agentd/nat_service.h"
 #include "agentd/notify.h"
 #include "agentd/standing.h"
 #include "api/api.h"
 #include "apply/kernel.h"
-#include "engine/reconcile.h"
+#include "engine/engines.h"
+#include "engine/schedule.h"
+#include "health/health.h"
 #include "loop/http.h"
 #include "source/kube.h"
 #include "source/manifest.h"
@@ -22,38 +32,78 @@ struct agent {
     sd_event *event;
     char *config_path;
     struct config *config;
-    int lock;
     struct store *store;
     struct status status;
-    struct kernel *kernel;
-    struct route_engine engine;
-    struct nat_service *nat;
-    struct reconciler *reconciler;
-    struct standing_keeper *standing;
-    struct bgp *bgp;
-    struct api_state api_state;
+    struct notifier *notifier;
+    bool ready; /* READY=1 was sent */
+
+    int lock;              /* part_lock; -1: not held */
+    struct kernel *kernel; /* part_kernel */
+    struct board board;    /* part_engines, and whom board.h names */
+    struct engines *engines;
+    struct schedule *schedule; /* part_schedule */
+
+    struct health *health; /* part_services */
+    struct nat_live live;
+
+    struct standing_keeper *standing; /* part_standing */
+    struct bgp *bgp;                  /* part_bird */
+
+    struct api_state api_state; /* part_api */
     struct api api;
     struct http_server *socket, *tcp;
-    struct manifest_source *manifests; /* one of the two sources */
+
+    struct manifest_source *manifests; /* part_source: one of the two sources */
     struct kube_source *kube;
     struct copy_keeper *copy; /* with kube, as the next two */
     char *copy_path, *kubeconfig_text;
-    struct notifier *notifier;
     bool settled; /* kube: it has synced, or the wait for it is over */
-    bool ready;
 };
 
-/* The API: the socket in paths.run or the manager's, and api.listen. Returns 0 or -errno. */
-int agent_open_api(struct agent *agent);
-void agent_close_api(struct agent *agent);
-/* What the API borrows of NAT, which a pass may have brought up. */
-void agent_refresh_api(struct agent *agent);
+struct part {
+    const char *name;
+    /* Says in the log why it can't. Returns 0 or -errno: then the agent does not start. */
+    int (*open)(struct agent *agent);
+    /* agent->config is another one. */
+    void (*configure)(struct agent *agent);
+    /* SIGHUP, even where the new configuration was refused: files that it names may be others. */
+    void (*reload)(struct agent *agent);
+    /* A pass is complete. */
+    void (*passed)(struct agent *agent);
+    /* Adds to the line for the service manager how it is: "2/2 peers"; nothing if there is nothing.
+     */
+    void (*health)(const struct agent *agent, struct text *text);
+    /* Also after an open that failed, or never came. */
+    void (*close)(struct agent *agent);
+};
 
-/* The source of objects. Returns 0 or -errno. */
-int agent_open_source(struct agent *agent);
-void agent_close_source(struct agent *agent);
-/* The generation up to which the source's events are in the store. */
-uint64_t agent_loaded_generation(const struct agent *agent);
-/* Looks for what the source may have missed; after a reload, for another kubeconfig, too. */
-void agent_doubt_source(struct agent *agent);
-void agent_reload_source(struct agent *agent);
+extern const struct part part_lock;     /* one agent at a time on a state folder */
+extern const struct part part_kernel;   /* the mirror of the kernel's tables */
+extern const struct part part_engines;  /* routes, service NAT */
+extern const struct part part_services; /* health ports; what the API asks of the live maps */
+extern const struct part part_schedule; /* the passes */
+extern const struct part part_standing; /* drain, withdraw, a node that was removed */
+extern const struct part part_bird;     /* what BIRD makes of our routes */
+extern const struct part part_api;      /* the socket and the TCP port */
+extern const struct part part_source;   /* where objects come from */
+
+/* ---- agent.c ---- */
+
+/* STATUS= for the service manager and, once the first complete pass is done, READY=1. */
+void agent_notify(struct agent *agent);
+/* A pass is complete: every part is told. The context is the agent. */
+void agent_passed(void *context);
+
+/* ---- part_source.c ---- */
+
+/* The generation up to which the source's events are in the store. The context is the agent. */
+uint64_t source_loaded_generation(void *context);
+/* Looks for what the source may have missed; likewise. */
+void source_doubt(void *context);
+
+/* ---- part_services.c ---- */
+
+/* The source has seen something that is not applied yet. */
+void services_queued(struct agent *agent);
+/* What happens to one packet: a trace_function whose context is the agent. */
+int services_trace(void *context, const struct trace_question *question, struct trace *ret_trace);

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "agentd/activation.h"
-#include "agentd/agent_parts.h"
+#include "agentd/part.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "engine/nat/nat_engine.h"
+#include "engine/routes/route_engine.h"
 
 static int on_drain(void *context)
 {
@@ -29,12 +31,6 @@ static int on_withdraw(void *context)
     return standing_withdraw(((struct agent *)context)->standing);
 }
 
-static int on_trace(void *context, const struct trace_question *question, struct trace *ret_trace)
-{
-    const struct agent *agent = context;
-    return nat_service_trace(agent->nat, question, ret_trace);
-}
-
 static const struct api_action actions[] = {
     { "/v1/drain", on_drain },
     { "/v1/undrain", on_undrain },
@@ -45,8 +41,7 @@ static const struct api_action actions[] = {
 static void on_api(const struct http_request *request, struct http_reply *reply, void *context)
 {
     struct agent *agent = context;
-    route_engine_count(&agent->engine);
-    nat_engine_count(nat_service_engine(agent->nat));
+    engines_count(agent->engines);
     api_handle(request, reply, &agent->api);
 }
 
@@ -54,8 +49,7 @@ static void on_public_api(const struct http_request *request, struct http_reply 
                           void *context)
 {
     struct agent *agent = context;
-    route_engine_count(&agent->engine);
-    nat_engine_count(nat_service_engine(agent->nat));
+    engines_count(agent->engines);
     api_handle_public(request, reply, &agent->api_state);
 }
 
@@ -85,24 +79,34 @@ static int open_socket(struct agent *agent)
     return r;
 }
 
-int agent_open_api(struct agent *agent)
+/* What the documents are made of. All of it lives as long as the parts that it belongs to. */
+static void borrow_state(struct agent *agent)
 {
+    struct engine *nat = engines_find(agent->engines, &nat_engine_ops);
+    bool serves = nat_engine_plane(nat) != NULL;
     agent->api_state = (struct api_state){
         .status = &agent->status,
         .config = agent->config,
         .store = agent->store,
-        .plan = &agent->engine.plan,
+        .plan = route_engine_plan(engines_find(agent->engines, &route_engine_ops)),
         .installed = kernel_routes(agent->kernel),
         .rules = kernel_rules(agent->kernel),
         .links = kernel_links(agent->kernel),
+        .nat = serves ? nat_engine_rows(nat) : NULL,
+        .live = serves ? &agent->live : NULL,
     };
     agent->api = (struct api){
         .state = &agent->api_state,
         .actions = actions,
         .action_count = ARRAY_SIZE(actions),
-        .trace = on_trace,
+        .trace = services_trace,
         .action_context = agent,
     };
+}
+
+static int open_api(struct agent *agent)
+{
+    borrow_state(agent);
     int r = open_socket(agent);
     if (r < 0)
         return r;
@@ -112,14 +116,20 @@ int agent_open_api(struct agent *agent)
     return r;
 }
 
-void agent_close_api(struct agent *agent)
+static void configure_api(struct agent *agent)
+{
+    agent->api_state.config = agent->config;
+}
+
+static void close_api(struct agent *agent)
 {
     http_server_free(agent->tcp);
     http_server_free(agent->socket);
 }
 
-void agent_refresh_api(struct agent *agent)
-{
-    agent->api_state.live = nat_service_live(agent->nat);
-    agent->api_state.nat = agent->api_state.live ? &nat_service_engine(agent->nat)->rows : NULL;
-}
+const struct part part_api = {
+    .name = "api",
+    .open = open_api,
+    .configure = configure_api,
+    .close = close_api,
+};

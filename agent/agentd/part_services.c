@@ -1,103 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Service NAT beside its passes; see nat_service.h.
- *
- * The sweep over the flows has its own timer, since flows come and go without the agent; the same
- * timer reads the kernel's limits on ICMP errors again and asks whether the hooks hold our
- * programs, of whose change nobody tells. Without flows it fires every five seconds.
+ * Service NAT for those outside: the health ports that follow its rows, and what the API may ask of
+ * the live maps. The engine itself is one of part_engines.
  */
-#include "agentd/nat_service.h"
-
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "agentd/part.h"
 #include "base/log.h"
-#include "base/macro.h"
-#include "engine/nat/trace.h"
-#include "health/health.h"
-#include "loop/timer.h"
+#include "engine/nat/nat_engine.h"
 
-struct nat_service {
-    struct nat_engine engine;
-    struct health *health;
-    struct timer *sweep_timer;
-    struct nat_live live;
-    struct nl_socket *socket; /* for the questions of a trace */
-    int64_t limits_read_ms;
-    void (*lost)(void *context);
-    void *lost_context;
-};
-
-enum { LIMITS_MS = 5000 };
+static struct engine *nat_of(const struct agent *agent)
+{
+    return engines_find(agent->engines, &nat_engine_ops);
+}
 
 static void on_row(const char *namespace, const char *name, const struct nat_row *row,
                    void *context)
 {
-    struct nat_service *service = context;
+    struct agent *agent = context;
     if (!row)
-        health_drop_row(service->health, namespace, name);
-    else if (health_set_row(service->health, row) < 0)
+        health_drop_row(agent->health, namespace, name);
+    else if (health_set_row(agent->health, row) < 0)
         log_error("no memory for the health port of Service %s/%s", namespace, name);
-}
-
-/* Counting walks the hash tables: it is done after a round of the sweep, not for who asks. */
-static void count_maps(struct nat_service *service)
-{
-    struct nat_status *status = &service->engine.status->nat;
-    status->map_count = nat_plane_maps(service->engine.plane, status->maps);
-    for (size_t i = 0; i < status->map_count; i++) {
-        if (strcmp(status->maps[i].name, "flows_new") == 0)
-            status->half_open = status->maps[i].entries / 2;
-    }
-}
-
-static void on_sweep(void *context)
-{
-    struct nat_service *service = context;
-    struct nat_plane *plane = service->engine.plane;
-    struct nat_status *status = &service->engine.status->nat;
-    int64_t now_ms = clock_mono_ms(), next_ms = LIMITS_MS;
-    if (!plane)
-        return;
-    if (now_ms - service->limits_read_ms >= LIMITS_MS) {
-        service->limits_read_ms = now_ms;
-        (void)nat_plane_read_limits(plane);
-        if (service->engine.node.attached && !nat_node_is_attached(&service->engine.node))
-            service->lost(service->lost_context);
-    }
-    int ended = nat_plane_sweep(plane, now_ms, &next_ms);
-    if (ended < 0)
-        log_error("sweeping the flows: %s", strerror(-ended));
-    else
-        status->ended += (uint64_t)ended;
-    status->established = nat_plane_established(plane);
-    if (next_ms >= SECOND_MS) /* a round is over */
-        count_maps(service);
-    status->last_sweep_wall_ms = clock_wall_ms();
-    status->last_sweep_us = clock_mono_us() - now_ms * 1000;
-    timer_arm(service->sweep_timer, MIN(next_ms, LIMITS_MS));
 }
 
 static bool live_counters(void *context, const char *namespace, const char *name,
                           struct nat_counter *ret_counter)
 {
-    struct nat_service *service = context;
-    return nat_plane_counters(service->engine.plane, namespace, name, ret_counter);
+    struct engine *nat = context;
+    return nat_plane_counters(nat_engine_plane(nat), namespace, name, ret_counter);
 }
 
 static int live_refusals(void *context, nat_refusal_list *ret_list)
 {
-    struct nat_service *service = context;
-    int r = nat_plane_refusals(service->engine.plane, ret_list);
-    return r < 0 ? r : nat_tally_add(&service->engine.status->nat.refused, ret_list);
+    return nat_engine_refusals(context, ret_list);
 }
 
 static const char *live_service_name(void *context, uint32_t id, char buffer[static NAT_NAME_MAX])
 {
-    struct nat_service *service = context;
-    if (nat_plane_name(service->engine.plane, id, buffer) < 0)
+    struct engine *nat = context;
+    if (nat_plane_name(nat_engine_plane(nat), id, buffer) < 0)
         buffer[0] = '\0';
     return buffer;
 }
@@ -106,41 +48,48 @@ static int live_each_flow(void *context, size_t limit,
                           int (*each)(const struct nat_flow_view *flow, void *each_context),
                           void *each_context)
 {
-    struct nat_service *service = context;
-    return nat_plane_each_flow(service->engine.plane, limit, each, each_context);
+    struct engine *nat = context;
+    return nat_plane_each_flow(nat_engine_plane(nat), limit, each, each_context);
 }
 
 static size_t live_maps(void *context, struct nat_map_use use[static NAT_MAP_COUNT])
 {
-    struct nat_service *service = context;
-    return nat_plane_maps(service->engine.plane, use);
+    struct engine *nat = context;
+    return nat_plane_maps(nat_engine_plane(nat), use);
 }
 
 static int live_verify(void *context, nat_difference_list *ret_list)
 {
-    struct nat_service *service = context;
-    return nat_engine_verify(&service->engine, ret_list);
+    struct engine *nat = context;
+    return nat_engine_verify(nat, ret_list);
 }
 
 static bool live_proof(void *context, const struct ip *address, struct nat_proof *ret_proof)
 {
-    struct nat_service *service = context;
-    return nat_proofs_find(&service->engine.proofs, address, ret_proof);
+    struct engine *nat = context;
+    return nat_engine_proof(nat, address, ret_proof);
 }
 
-int nat_service_new(const struct nat_service_options *options, struct nat_service **ret_service)
+int services_trace(void *context, const struct trace_question *question, struct trace *ret_trace)
 {
-    CLEANUP(nat_service_freep) struct nat_service *service = calloc(1, sizeof(*service));
-    if (!service)
-        return -ENOMEM;
-    nat_engine_init(&service->engine, options->config, options->store, options->kernel,
-                    options->status);
-    service->lost = options->lost;
-    service->lost_context = options->context;
-    service->engine.on_row = on_row;
-    service->engine.on_row_context = service;
-    service->live = (struct nat_live){
-        .context = service,
+    return nat_engine_trace(nat_of(context), question, ret_trace);
+}
+
+static int open_services(struct agent *agent)
+{
+    const struct health_options options = {
+        .event = agent->event,
+        .config = agent->config,
+        .status = &agent->status,
+    };
+    int r = health_new(&options, &agent->health);
+    if (r < 0) {
+        log_error("cannot serve health ports: %s", strerror(-r));
+        return r;
+    }
+    nat_engine_listen(nat_of(agent), on_row, agent);
+    agent->live = (struct nat_live){
+        .context = nat_of(agent),
         .counters = live_counters,
         .refusals = live_refusals,
         .service_name = live_service_name,
@@ -149,95 +98,54 @@ int nat_service_new(const struct nat_service_options *options, struct nat_servic
         .verify = live_verify,
         .proof = live_proof,
     };
-    const struct health_options health = {
-        .event = options->event,
-        .config = options->config,
-        .status = options->status,
-    };
-    int r = health_new(&health, &service->health);
-    if (r == 0)
-        r = timer_new(options->event, SD_EVENT_PRIORITY_IDLE, on_sweep, service,
-                      &service->sweep_timer);
-    if (r == 0)
-        r = nl_open(&service->socket);
-    if (r < 0)
-        return r;
-    nat_engine_open(&service->engine);
-    if (service->engine.plane)
-        timer_arm(service->sweep_timer, 0);
-    *ret_service = TAKE_PTR(service);
     return 0;
 }
 
-void nat_service_free(struct nat_service *service)
+static void configure_services(struct agent *agent)
 {
-    if (!service)
-        return;
-    timer_free(service->sweep_timer);
-    health_free(service->health);
-    nl_close(service->socket);
-    nat_status_done(&service->engine.status->nat);
-    nat_engine_done(&service->engine);
-    free(service);
-}
-
-struct nat_engine *nat_service_engine(struct nat_service *service)
-{
-    return &service->engine;
-}
-
-void nat_service_configure(struct nat_service *service, const struct config *config)
-{
-    service->engine.config = config;
-    if (health_configure(service->health, config) < 0 ||
-        health_set_rows(service->health, &service->engine.rows) < 0)
+    agent->status.nat.enabled = agent->config->services.enabled;
+    if (health_configure(agent->health, agent->config) < 0 ||
+        health_set_rows(agent->health, nat_engine_rows(nat_of(agent))) < 0)
         log_error("no memory for the health endpoints");
 }
 
-static void each_family(struct nat_service *service,
-                        void (*tell)(struct health *health, uint8_t family))
+static void each_family(struct agent *agent, void (*tell)(struct health *health, uint8_t family))
 {
-    tell(service->health, IP_V4);
-    tell(service->health, IP_V6);
+    tell(agent->health, IP_V4);
+    tell(agent->health, IP_V6);
 }
 
-void nat_service_queued(struct nat_service *service)
+void services_queued(struct agent *agent)
 {
-    each_family(service, health_queued);
+    each_family(agent, health_queued);
 }
 
-void nat_service_passed(struct nat_service *service)
+static void follow_pass(struct agent *agent)
 {
-    struct nat_engine *engine = &service->engine;
-    const struct route_facts facts = nat_engine_facts(engine);
-    bool works = engine->plane && engine->node.attached;
-    if (!status_is_known(engine->status))
+    const struct route_facts facts = nat_engine_facts(nat_of(agent));
+    bool works = nat_engine_works(nat_of(agent));
+    if (!status_is_known(&agent->status))
         return;
-    if (engine->status->nat.complete)
-        each_family(service, health_applied);
-    if (health_set_node(service->health, &facts) < 0)
+    if (agent->status.nat.complete)
+        each_family(agent, health_applied);
+    if (health_set_node(agent->health, &facts) < 0)
         log_error("no memory for the health endpoints");
-    health_set_works(service->health, IP_V4, works);
-    health_set_works(service->health, IP_V6, works);
-    health_sync(service->health);
+    health_set_works(agent->health, IP_V4, works);
+    health_set_works(agent->health, IP_V6, works);
+    health_sync(agent->health);
 }
 
-const struct nat_live *nat_service_live(struct nat_service *service)
+static void close_services(struct agent *agent)
 {
-    return service->engine.plane ? &service->live : NULL;
+    if (agent->engines)
+        nat_engine_listen(nat_of(agent), NULL, NULL);
+    health_free(agent->health);
 }
 
-int nat_service_trace(void *context, const struct trace_question *question, struct trace *ret_trace)
-{
-    struct nat_service *service = context;
-    const struct nat_node *node = &service->engine.node;
-    const struct tracer tracer = {
-        .plane = service->engine.plane,
-        .socket = service->socket,
-        .attachments = node->wanted.items,
-        .attachment_count = node->wanted.count,
-        .svc0_ifindex = node->way.ifindex,
-        .rows = &service->engine.rows,
-    };
-    return trace_packet(&tracer, question, ret_trace);
-}
+const struct part part_services = {
+    .name = "services",
+    .open = open_services,
+    .configure = configure_services,
+    .passed = follow_pass,
+    .close = close_services,
+};

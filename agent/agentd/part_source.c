@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/agent_parts.h"
+#include "agentd/part.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -24,17 +24,17 @@ enum { KUBECONFIG_MAX = 1 << 20 };
 static void on_changed(void *context)
 {
     struct agent *agent = context;
-    nat_service_queued(agent->nat);
+    services_queued(agent);
     if (agent->copy)
         copy_keeper_source_changed(agent->copy);
-    reconciler_schedule(agent->reconciler, false);
+    schedule_pass(agent->schedule, false);
 }
 
 static void on_settled(void *context)
 {
     struct agent *agent = context;
     agent->settled = true;
-    reconciler_release(agent->reconciler);
+    schedule_resume(agent->schedule);
 }
 
 static int open_manifests(struct agent *agent)
@@ -130,17 +130,17 @@ static int open_kubernetes(struct agent *agent)
     if (r < 0)
         log_error("cannot ask the Kubernetes API: %s", strerror(-r));
     else
-        reconciler_hold(agent->reconciler);
+        schedule_pause(agent->schedule);
     return r;
 }
 
-int agent_open_source(struct agent *agent)
+static int open_source(struct agent *agent)
 {
     return agent->config->source.manifests ? open_manifests(agent) : open_kubernetes(agent);
 }
 
 /* The copy first: it writes down what the source has said. */
-void agent_close_source(struct agent *agent)
+static void close_source(struct agent *agent)
 {
     copy_keeper_free(agent->copy);
     kube_source_free(agent->kube);
@@ -149,14 +149,17 @@ void agent_close_source(struct agent *agent)
     free(agent->kubeconfig_text);
 }
 
-uint64_t agent_loaded_generation(const struct agent *agent)
+uint64_t source_loaded_generation(void *context)
 {
+    const struct agent *agent = context;
     return agent->kube ? kube_source_loaded_generation(agent->kube)
                        : manifest_source_loaded_generation(agent->manifests);
 }
 
-void agent_doubt_source(struct agent *agent)
+/* What inotify cannot tell of: a change behind a link that leads out of the folder. */
+void source_doubt(void *context)
 {
+    struct agent *agent = context;
     if (agent->manifests)
         manifest_source_rescan(agent->manifests);
 }
@@ -209,9 +212,31 @@ static void reload_kubeconfig(struct agent *agent)
                              clock_wall_ms());
 }
 
-void agent_reload_source(struct agent *agent)
+static void reload_source(struct agent *agent)
 {
-    agent_doubt_source(agent);
+    source_doubt(agent);
     if (agent->kube && agent->config->source.kubeconfig)
         reload_kubeconfig(agent);
 }
+
+/* From whom it is known what is wanted. */
+static void tell_source(const struct agent *agent, struct text *text)
+{
+    const struct status *status = &agent->status;
+    if (status->source.synced)
+        return;
+    if (status->copy.in_force)
+        text_add(text, "from the copy on disk");
+    else
+        text_add(text, status->copy.path ? "waiting for the Kubernetes API"
+                                         : "waiting for the manifests");
+}
+
+/* What the sources need of the configuration cannot change while the agent runs (reload.c). */
+const struct part part_source = {
+    .name = "source",
+    .open = open_source,
+    .reload = reload_source,
+    .health = tell_source,
+    .close = close_source,
+};

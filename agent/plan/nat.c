@@ -70,8 +70,6 @@ void nat_row_free(struct nat_row *row)
     free(row);
 }
 
-DEFINE_CLEANUP(struct nat_row *, nat_row_free);
-
 static struct nat_row *row_new(const struct service *service)
 {
     CLEANUP(nat_row_freep) struct nat_row *row = calloc(1, sizeof(*row));

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/ip.h"
 #include "base/protocol.h"
 #include "base/sorted.h"
@@ -126,6 +127,7 @@ struct nat_row {
 };
 
 void nat_row_free(struct nat_row *row);
+DEFINE_CLEANUP(struct nat_row *, nat_row_free);
 int nat_row_cmp(const void *a, const void *b); /* of struct nat_row *const *: namespace, name */
 
 /* What holds for all Services; part of the control map. Lists are sorted, nothing is in two. */

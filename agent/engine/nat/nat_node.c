@@ -40,24 +40,27 @@ static void report(struct status *status, const char *group, const struct faults
     (void)fault_book_replace(status->faults, "services", group, faults, clock_wall_ms());
 }
 
+static bool same_networks(const struct nat_settings *a, const struct nat_settings *b)
+{
+    return prefixes_equal(a->pod_nets, a->pod_net_count, b->pod_nets, b->pod_net_count) &&
+           prefixes_equal(a->service_nets, a->service_net_count, b->service_nets,
+                          b->service_net_count);
+}
+
 static int follow_settings(struct nat_node *node, const struct route_facts *facts,
                            struct status *status)
 {
-    struct nat_settings fresh = { 0 }, *now = &node->settings;
+    CLEANUP(nat_settings_done) struct nat_settings fresh = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
     int r = plan_nat_settings(facts, &fresh, &faults);
-    if (r == 0)
-        r = nat_plane_set(node->plane, &fresh, &faults);
-    if (r < 0) {
-        nat_settings_done(&fresh);
+    if (r < 0)
         return r;
-    }
-    node->moved |=
-        !prefixes_equal(fresh.pod_nets, fresh.pod_net_count, now->pod_nets, now->pod_net_count) ||
-        !prefixes_equal(fresh.service_nets, fresh.service_net_count, now->service_nets,
-                        now->service_net_count);
-    nat_settings_done(now);
-    *now = fresh;
+    r = nat_plane_set(node->plane, &fresh, &faults);
+    if (r < 0)
+        return r;
+    node->moved |= !same_networks(&fresh, &node->settings);
+    nat_settings_done(&node->settings);
+    node->settings = TAKE_STRUCT(fresh);
     report(status, "networks", &faults);
     return 0;
 }
@@ -84,55 +87,80 @@ static int follow_svc0(struct nat_node *node, const struct route_facts *facts,
     return 0;
 }
 
-/* Endpoints on this node's own addresses are delivered here. */
-static int follow_local(struct nat_node *node, struct kernel *kernel)
+/* Sorted by prefix, so an address that stands on several interfaces follows itself. */
+static int list_own_addresses(const struct sorted *prefixes, ip_list *ret_list)
 {
-    ip_list fresh = { 0 };
-    int r = 0;
-    sorted_each(const struct prefix, prefix, kernel_local_prefixes(kernel)) {
+    sorted_each(const struct prefix, prefix, prefixes) {
+        const struct ip *last = ret_list->count ? &ret_list->items[ret_list->count - 1] : NULL;
         bool host = prefix->length == ip_bits(&prefix->ip);
-        bool again = fresh.count && ip_equal(&fresh.items[fresh.count - 1], &prefix->ip);
-        if (r == 0 && host && !again)
-            r = vec_push(&fresh, prefix->ip);
+        if (!host || (last && ip_equal(last, &prefix->ip)))
+            continue;
+        int r = vec_push(ret_list, prefix->ip);
+        if (r < 0)
+            return r;
     }
-    bool same = fresh.count == node->local.count;
-    for (size_t i = 0; same && i < fresh.count; i++)
-        same = ip_equal(&fresh.items[i], &node->local.items[i]);
-    if (r == 0)
-        r = nat_plane_set_local(node->plane, fresh.items, fresh.count);
-    if (r < 0) {
-        vec_done(&fresh);
-        return r;
-    }
-    node->moved |= !same;
-    vec_done(&node->local);
-    node->local = fresh;
     return 0;
 }
 
-/* Both lists are in order of interfaces. Entry 0 is for those that have none. */
+/* Endpoints on this node's own addresses are delivered here. */
+static int follow_local(struct nat_node *node, struct kernel *kernel)
+{
+    AUTOVEC ip_list fresh = { 0 };
+    int r = list_own_addresses(kernel_local_prefixes(kernel), &fresh);
+    if (r == 0)
+        r = nat_plane_set_local(node->plane, fresh.items, fresh.count);
+    if (r < 0)
+        return r;
+    bool same = fresh.count == node->local.count;
+    for (size_t i = 0; same && i < fresh.count; i++)
+        same = ip_equal(&fresh.items[i], &node->local.items[i]);
+    node->moved |= !same;
+    vec_move(&node->local, &fresh);
+    return 0;
+}
+
+static int set_interfaces(struct nat_node *node, const nat_interface_list *fresh)
+{
+    vec_each(const struct nat_interface, it, fresh) {
+        int r = nat_plane_set_interface(node->plane, it->ifindex, &it->v4, &it->v6);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Removes those that are gone. Both lists are in order of interfaces. */
+static int remove_interfaces(struct nat_node *node, const nat_interface_list *fresh)
+{
+    size_t at = 0;
+    vec_each(const struct nat_interface, it, &node->interfaces) {
+        while (at < fresh->count && fresh->items[at].ifindex < it->ifindex)
+            at++;
+        if (at < fresh->count && fresh->items[at].ifindex == it->ifindex)
+            continue;
+        int r = nat_plane_remove_interface(node->plane, it->ifindex);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The addresses of each interface; entry 0 is for those that have none. */
 static int follow_interfaces(struct nat_node *node, struct kernel *kernel)
 {
-    nat_interface_list fresh = { 0 };
+    AUTOVEC nat_interface_list fresh = { 0 };
     int r = plan_nat_interfaces(kernel_links(kernel), kernel_link_addresses(kernel),
                                 &node->defaults, &node->way, &fresh);
     if (r == 0)
         r = nat_plane_set_interface(node->plane, 0, &node->way.v4, &node->way.v6);
-    size_t old = 0;
-    for (size_t i = 0; r == 0 && i <= fresh.count; i++) {
-        uint32_t next = i < fresh.count ? fresh.items[i].ifindex : UINT32_MAX;
-        for (;
-             r == 0 && old < node->interfaces.count && node->interfaces.items[old].ifindex <= next;
-             old++) {
-            if (node->interfaces.items[old].ifindex < next)
-                r = nat_plane_remove_interface(node->plane, node->interfaces.items[old].ifindex);
-        }
-        if (r == 0 && i < fresh.count)
-            r = nat_plane_set_interface(node->plane, next, &fresh.items[i].v4, &fresh.items[i].v6);
-    }
-    vec_done(&node->interfaces);
-    node->interfaces = fresh;
-    return r;
+    if (r == 0)
+        r = remove_interfaces(node, &fresh);
+    if (r == 0)
+        r = set_interfaces(node, &fresh);
+    if (r < 0)
+        return r;
+    vec_move(&node->interfaces, &fresh);
+    return 0;
 }
 
 static int attachment_name_cmp(const void *a, const void *b)
@@ -141,52 +169,53 @@ static int attachment_name_cmp(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* For people: which hooks of an interface attached our program. */
+/* The status of an interface, which is the last one, or comes behind it. NULL: no memory. */
+static struct nat_interface_status *status_of(struct nat_status *status, const char name[static 16])
+{
+    size_t count = status->interfaces.count;
+    if (count && strcmp(status->interfaces.items[count - 1].name, name) == 0)
+        return &status->interfaces.items[count - 1];
+    struct nat_interface_status fresh = { 0 };
+    memcpy(fresh.name, name, sizeof(fresh.name));
+    return vec_push(&status->interfaces, fresh) < 0 ? NULL : &status->interfaces.items[count];
+}
+
+/* For people: which hooks of an interface carry our program. */
 static int tell_interfaces(struct nat_node *node, struct nat_status *status)
 {
-    nat_attachment_list by_name = { 0 };
-    int r = vec_reserve(&by_name, node->wanted.count);
-    status->interfaces.count = 0;
-    for (size_t i = 0; r == 0 && i < node->wanted.count; i++)
-        by_name.items[by_name.count++] = node->wanted.items[i];
+    AUTOVEC nat_attachment_list by_name = { 0 };
+    int r = vec_append(&by_name, &node->wanted);
+    if (r < 0)
+        return r;
     vec_sort(&by_name, attachment_name_cmp);
+    status->interfaces.count = 0;
     vec_each(const struct nat_attachment, it, &by_name) {
-        size_t count = status->interfaces.count;
-        if (r == 0 && (count == 0 || strcmp(status->interfaces.items[count - 1].name, it->name))) {
-            struct nat_interface_status fresh = { 0 };
-            memcpy(fresh.name, it->name, sizeof(fresh.name));
-            r = vec_push(&status->interfaces, fresh);
-        }
-        if (r < 0)
-            break;
-        struct nat_interface_status *last = &status->interfaces.items[status->interfaces.count - 1];
-        last->wanted |= (uint8_t)(1u << it->hook);
+        struct nat_interface_status *interface = status_of(status, it->name);
+        if (!interface)
+            return -ENOMEM;
+        interface->wanted |= (uint8_t)(1u << it->hook);
         if (node->attached || nat_hooks_attached(node->hooks, it, 1))
-            last->attached |= (uint8_t)(1u << it->hook);
+            interface->attached |= (uint8_t)(1u << it->hook);
     }
-    vec_done(&by_name);
-    return r;
+    return 0;
 }
 
 static int follow_hooks(struct nat_node *node, const struct route_facts *facts,
                         struct kernel *kernel, struct status *status)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    nat_attachment_list wanted = { 0 };
+    AUTOVEC nat_attachment_list wanted = { 0 };
     uint32_t repairs = 0;
     int r = plan_nat_hooks(kernel_links(kernel), facts->config, &wanted, &faults);
     if (r == 0)
         r = nat_hooks_sync(node->hooks, wanted.items, wanted.count, &repairs, &faults);
     if (r >= 0)
         r = nat_plane_settle(node->plane);
-    if (r < 0) {
-        vec_done(&wanted);
+    if (r < 0)
         return r;
-    }
     status->nat.repairs += repairs;
     status->nat.method = nat_hooks_method(node->hooks);
-    vec_done(&node->wanted);
-    node->wanted = wanted;
+    vec_move(&node->wanted, &wanted);
     bool attached = nat_node_is_attached(node);
     node->trouble = !faults_none(&faults) || !attached;
     node->moved |= attached != node->attached;

@@ -1,36 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the halves of NAT's part of a pass share. Internal to the engine. */
+/*
+ * The NAT engine from the inside: what it keeps between rounds. For engine/nat/ alone.
+ *
+ * A turn is a Service whose row is not what it was. A leaver is a Service that is gone but stays in
+ * the maps until its routes have left the network. A row is due when its proof is to be made by
+ * one of the next slices (nat_proving.h).
+ */
 #pragma once
 
-#include "engine/nat/nat_engine.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Replaces the faults of one sort ("maps", "proof") of a Service. */
-void nat_engine_report_row(struct nat_engine *engine, const char *what, const struct nat_row *row,
-                           const struct faults *faults);
+#include "apply/nat/plane.h"
+#include "apply/netlink/nl.h"
+#include "engine/engine.h"
+#include "engine/nat/nat_engine.h"
+#include "engine/nat/nat_node.h"
+#include "engine/nat/nat_proofs.h"
+#include "engine/nat/nat_triggers.h"
+#include "engine/nat/nat_upkeep.h"
+#include "loop/backoff.h"
+#include "plan/nat.h"
+
+struct nat_turn {
+    struct nat_row *before, *after; /* NULL: there was, is none */
+};
+
+struct nat_leaver {
+    struct nat_row *row;
+    int64_t due_ms; /* monotonic */
+};
+
+/* What the rounds were from the one that wrote until the last proof of what it wrote. */
+struct nat_proving {
+    int64_t began_us;     /* monotonic; 0: nothing is being proved */
+    bool all, everything; /* over everything: by the round; or also since this node changed */
+    bool writes;          /* there was something to write, or to compare */
+};
+
+/* What is dirty, and so looked at by this round. */
+struct nat_work {
+    bool all;          /* everything */
+    bool node;         /* interfaces, addresses or networks changed */
+    bool retry;        /* prove again what was not proved */
+    nat_key_list keys; /* Services to plan again; borrowed from objects */
+};
+
+struct nat_engine {
+    struct engine engine;
+    const struct config *config;
+    struct store *store;
+    struct kernel *kernel;
+    struct status *status;
+    struct board *board;
+    struct nat_plane *plane;  /* NULL: NAT is off, or cannot be had */
+    struct nl_socket *socket; /* for the questions of a trace */
+    struct nat_node node;
+    ip_list node_ports; /* the addresses they are served on, IPv4 first */
+    struct sorted rows; /* struct nat_row *: as planned */
+    struct nat_proofs proofs;
+    VEC(struct nat_turn) turns;     /* planned, and not written yet */
+    VEC(struct nat_leaver) leavers; /* their rows are not in `rows` any more */
+    struct sorted unproved;         /* struct nat_row *, borrowed from `rows`: proved again later */
+    struct sorted due;              /* likewise: to be proved by the next slices */
+    struct nat_work work;           /* of the round that is being collected */
+    struct nat_proving proving;
+    struct nat_triggers triggers; /* of Services that are not programmed yet */
+    struct nat_upkeep upkeep;
+    bool node_doubted; /* a hook was found without our program, of which the kernel tells nobody */
+    bool complete;     /* a pass over everything has been written */
+    bool synced;       /* one of what a synced source says, not its copy */
+    struct backoff retry; /* of what could not be proved */
+    int64_t retry_ms;     /* when it is proved again, monotonic; INT64_MAX: all is proved */
+    nat_row_listener told;
+    void *told_context;
+};
+
+/* An engine without maps. `setup->event` is not used. */
+void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup);
+void nat_state_done(struct nat_engine *engine);
+
+/* What the planner is to know of this node. */
+struct route_facts nat_state_facts(const struct nat_engine *engine);
 
 /* The row of a Service as planned, or NULL. */
-struct nat_row *nat_engine_row(const struct nat_engine *engine, const char *namespace,
-                               const char *name);
+struct nat_row *nat_state_row(const struct nat_engine *engine, const char *namespace,
+                              const char *name);
 
-/* Forgets what was planned and not written. */
-void nat_engine_drop_turns(struct nat_engine *engine);
-
-/* ---- nat_proving.c ---- */
-
-/* A pass is about to write; `all`: everything. It opens a round, or joins the one that is open. */
-void nat_engine_begin_round(struct nat_engine *engine, bool all);
-/*
- * A slice of the proofs: of the turns, then of what is due. Adds to the changes. Returns 0 or
- * -ENOMEM.
- */
-int nat_engine_prove(struct nat_engine *engine, service_proof_list *changes);
-/* Nothing is left to prove, and what was proved counts. */
-void nat_engine_end_round(struct nat_engine *engine);
-
-/* Takes every proof back: some hook does not hold our program. Returns 0 or -ENOMEM. */
-int nat_engine_disprove(struct nat_engine *engine, ip_list *changed);
-/* Takes back those of the addresses that a Service has no more. Returns 0 or -ENOMEM. */
-int nat_engine_disprove_lost(const struct nat_row *old, const struct nat_row *new,
-                             service_proof_list *changes);
-/* The row is about to be freed. */
-void nat_engine_forget_row(struct nat_engine *engine, const struct nat_row *row);
+/* Replaces the faults of a group of subsystem "services"; of one sort of a Service. */
+void nat_state_report(struct nat_engine *engine, const char *group, const struct faults *faults);
+void nat_state_report_row(struct nat_engine *engine, const char *sort, const struct nat_row *row,
+                          const struct faults *faults);

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The second half of NAT's part of a pass: turns are carried out, who is gone leaves, what was
- * written is proved (nat_proving.c). See nat_engine.h.
+ * The writing half of NAT's part of a pass; see nat_turns.h.
  *
- * Rows take their new place before anything is written, so that a pass which fails half-way leaves
- * rows that a pass over everything compares with the live maps.
+ * Turns are carried out, Services that are gone leave, what was written is proved. Writing is by
+ * difference: an unchanged Service costs a comparison with the live maps in a pass over everything,
+ * and nothing otherwise. Rows take their new place before anything is written, so that a pass which
+ * fails half-way leaves rows that a pass over everything compares with the live maps.
+ *
+ * Nothing that the maps hold and no object names is removed while a manifest has been broken ever
+ * since the start: that file may be what names it. And while the copy on disk stands in for a
+ * source that has not synced, NAT only adds: a Service that an earlier agent has left in the maps
+ * stays as it is there, since the maps may be newer than the copy; what is proved of it tells
+ * whether both say the same.
  */
+#include "engine/nat/nat_turns.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/nat/nat_engine_parts.h"
+#include "engine/nat/nat_proving.h"
 #include "plan/nat_change.h"
 
 /* From the deletion of the route to the refusal: packets under way are still served. */
@@ -46,7 +55,7 @@ static int write_row(struct nat_engine *engine, const struct nat_row *row)
 {
     AUTOFAULTS struct faults faults = { 0 };
     int r = nat_plane_write(engine->plane, row, &faults);
-    nat_engine_report_row(engine, "maps", row, &faults);
+    nat_state_report_row(engine, "maps", row, &faults);
     if (r > 0)
         engine->status->nat.writes++;
     return r == -ENOMEM ? r : 0; /* a full map is a fault of that Service, the others go on */
@@ -56,33 +65,36 @@ static int remove_row(struct nat_engine *engine, const struct nat_row *row)
 {
     static const struct faults none = { 0 };
     int r = nat_plane_remove(engine->plane, row->namespace, row->name);
-    nat_engine_report_row(engine, "maps", row, &none);
-    nat_engine_report_row(engine, "proof", row, &none);
+    nat_state_report_row(engine, "maps", row, &none);
+    nat_state_report_row(engine, "proof", row, &none);
     return r < 0 ? r : 0;
+}
+
+static bool is_announced(const struct nat_engine *engine, const ip_list *addresses)
+{
+    vec_each(const struct ip, address, addresses) {
+        const struct proof key = { .address = *address };
+        const struct proof *proof = sorted_find(&engine->proofs.of_addresses, &key);
+        if (proof && proof->proved)
+            return true;
+    }
+    return false;
 }
 
 /* The Service is gone: at once where nobody outside was sent here, else when the network knows. */
 static int leave(struct nat_engine *engine, struct nat_row *row, int64_t now_ms,
                  service_proof_list *changes)
 {
-    ip_list addresses = { 0 }, losses = { 0 };
+    AUTOVEC ip_list addresses = { 0 }, losses = { 0 };
     int r = nat_row_addresses(row, &addresses);
     if (r == 0)
         r = nat_row_losses(row, NULL, &losses);
     if (r == 0)
         r = nat_proofs_change(changes, row, &addresses, NULL);
-    bool announced = false;
-    vec_each(const struct ip, address, &losses) {
-        const struct proof key = { .address = *address };
-        const struct proof *proof = sorted_find(&engine->proofs.of_addresses, &key);
-        announced |= proof && proof->proved;
-    }
-    vec_done(&addresses);
-    vec_done(&losses);
     if (r < 0)
         return r;
-    const struct nat_leaver leaver = { row, announced ? now_ms + LEAVE_MS : now_ms };
-    return vec_push(&engine->leavers, leaver);
+    int64_t due_ms = is_announced(engine, &losses) ? now_ms + LEAVE_MS : now_ms;
+    return vec_push(&engine->leavers, (struct nat_leaver){ row, due_ms });
 }
 
 static int end_leavers(struct nat_engine *engine, int64_t now_ms)
@@ -101,7 +113,7 @@ static int end_leavers(struct nat_engine *engine, int64_t now_ms)
     return 0;
 }
 
-/* Rows take their new place; the old ones are kept by the turns until all is done. */
+/* Rows take their new place; the ones of before are kept by the turns until all is done. */
 static int place_rows(struct nat_engine *engine)
 {
     size_t count = engine->turns.count;
@@ -110,38 +122,43 @@ static int place_rows(struct nat_engine *engine)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         const struct nat_turn *turn = &engine->turns.items[i];
-        changes[i] = (struct sorted_change){ .item = turn->new ? &turn->new : &turn->old,
-                                             .remove = !turn->new };
+        changes[i] = (struct sorted_change){ .item = turn->after ? &turn->after : &turn->before,
+                                             .remove = !turn->after };
     }
     int r = sorted_merge(&engine->rows, changes, count);
+    if (r < 0)
+        return r;
     vec_each(struct nat_turn, turn, &engine->turns) {
-        if (r == 0 && turn->old)
-            nat_engine_forget_row(engine, turn->old);
+        if (turn->before)
+            nat_proving_forget_row(engine, turn->before);
     }
-    return r;
+    return 0;
+}
+
+static int enter(struct nat_engine *engine, const struct nat_turn *turn,
+                 service_proof_list *changes)
+{
+    struct nat_leaver *leaver = leaver_of(engine, turn->after);
+    if (leaver)
+        forget_leaver(engine, leaver);
+    int r =
+        turn->before || !is_left_alone(engine, turn->after) ? write_row(engine, turn->after) : 0;
+    if (r < 0 || !turn->before)
+        return r;
+    return nat_proving_drop_lost(turn->before, turn->after, changes);
 }
 
 static int carry_out(struct nat_engine *engine, struct nat_turn *turn, int64_t now_ms,
                      service_proof_list *changes)
 {
-    struct nat_row *old = turn->old, *new = turn->new;
-    const struct nat_row *any = new ? new : old;
-    int r = 0;
-    if (engine->on_row)
-        engine->on_row(any->namespace, any->name, new, engine->on_row_context);
-    if (new) {
-        struct nat_leaver *leaver = leaver_of(engine, new);
-        if (leaver)
-            forget_leaver(engine, leaver);
-        if (old || !is_left_alone(engine, new))
-            r = write_row(engine, new);
-        if (r == 0 && old)
-            r = nat_engine_disprove_lost(old, new, changes);
-    } else {
-        r = leave(engine, old, now_ms, changes);
-        if (r == 0)
-            turn->old = NULL; /* the leaver's now */
-    }
+    const struct nat_row *any = turn->after ? turn->after : turn->before;
+    if (engine->told)
+        engine->told(any->namespace, any->name, turn->after, engine->told_context);
+    if (turn->after)
+        return enter(engine, turn, changes);
+    int r = leave(engine, turn->before, now_ms, changes);
+    if (r == 0)
+        turn->before = NULL; /* the leaver's now */
     return r;
 }
 
@@ -154,7 +171,7 @@ static int note_stranger(const char *namespace, const char *name, void *context)
 {
     struct strangers *strangers = context;
     struct nat_row key = { .namespace = (char *)namespace, .name = (char *)name };
-    if (nat_engine_row(strangers->engine, namespace, name) || leaver_of(strangers->engine, &key))
+    if (nat_state_row(strangers->engine, namespace, name) || leaver_of(strangers->engine, &key))
         return 0;
     struct nat_row *row = calloc(1, sizeof(*row));
     if (row) {
@@ -185,114 +202,107 @@ static int dismiss_strangers(struct nat_engine *engine, int64_t now_ms)
     return r;
 }
 
+/* A row that did not turn, against the live maps; what differs there is a foreign hand's doing. */
+static int go_over_row(struct nat_engine *engine, const struct nat_row *row)
+{
+    uint64_t writes = engine->status->nat.writes;
+    int r = is_left_alone(engine, row) ? 0 : write_row(engine, row);
+    if (r < 0)
+        return r;
+    engine->status->nat.repairs += engine->status->nat.writes - writes;
+    return sorted_put(&engine->due, &row);
+}
+
 /* Of a pass over everything: what did not turn is compared with the live maps, too. */
 static int go_over_rest(struct nat_engine *engine, int64_t now_ms)
 {
-    size_t turn = 0;
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < engine->rows.count; i++) {
-        const struct nat_row *row = *(struct nat_row **)sorted_at(&engine->rows, i);
-        while (turn < engine->turns.count && !engine->turns.items[turn].new)
-            turn++;
-        if (turn < engine->turns.count && engine->turns.items[turn].new == row) {
-            turn++; /* both are in order of names */
+    size_t at = 0; /* both are in order of names */
+    sorted_each(struct nat_row *, row, &engine->rows) {
+        while (at < engine->turns.count && !engine->turns.items[at].after)
+            at++;
+        if (at < engine->turns.count && engine->turns.items[at].after == *row) {
+            at++;
             continue;
         }
-        uint64_t writes = engine->status->nat.writes;
-        if (!is_left_alone(engine, row))
-            r = write_row(engine, row);
-        if (r == 0)
-            r = sorted_put(&engine->due, &row);
-        engine->status->nat.repairs += engine->status->nat.writes - writes;
+        int r = go_over_row(engine, *row);
+        if (r < 0)
+            return r;
     }
-    return r < 0 ? r : dismiss_strangers(engine, now_ms);
+    return dismiss_strangers(engine, now_ms);
 }
 
 static int prove_again(struct nat_engine *engine)
 {
-    int r = 0;
     sorted_each(struct nat_row *, row, &engine->unproved) {
-        if (r == 0)
-            r = sorted_put(&engine->due, row);
+        int r = sorted_put(&engine->due, row);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
-void nat_engine_count(struct nat_engine *engine)
+/* Nothing is lost from here on: rows that were not written are found by a pass over all. */
+static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_list *changes)
 {
-    struct nat_status *status = &engine->status->nat;
-    status->services = status->frontends = status->endpoints = 0;
-    for (size_t i = 0; i < engine->rows.count; i++) {
-        const struct nat_row *row = *(struct nat_row **)sorted_at(&engine->rows, i);
-        status->services += row->family_count > 0;
-        for (uint32_t j = 0; j < row->family_count; j++) {
-            status->frontends += (uint32_t)row->families[j].frontends.count;
-            vec_each(const struct nat_port, port, &row->families[j].ports) {
-                status->endpoints += (uint32_t)port->serving.count;
-            }
-        }
+    const struct nat_work *work = &engine->work;
+    vec_each(struct nat_turn, turn, &engine->turns) {
+        int r = carry_out(engine, turn, now_ms, changes);
+        if (r < 0)
+            return r;
     }
-    nat_proofs_count(&engine->proofs, &status->proved, &status->unproved);
+    int r = end_leavers(engine, now_ms);
+    if (r < 0)
+        return r;
+    if (work->all)
+        nat_plane_doubt(engine->plane);
+    if (work->all || engine->node.moved)
+        return go_over_rest(engine, now_ms);
+    return work->retry || work->node ? prove_again(engine) : 0;
+}
+
+static int write_and_prove(struct nat_engine *engine, struct round *round)
+{
+    CLEANUP(service_proofs_done) service_proof_list changes = { 0 };
+    if (engine->node.moved && !engine->node.attached) {
+        int r = nat_proving_doubt(engine, &round->touched);
+        if (r < 0)
+            return r;
+    }
+    int r = write_turns(engine, round->now_ms, &changes);
+    if (r == 0)
+        r = nat_proving_slice(engine, &changes);
+    return r < 0 ? r : nat_proofs_commit(&engine->proofs, &changes, &round->touched);
 }
 
 /* What was is freed; what is stands in `rows`. */
 static void end_turns(struct nat_engine *engine)
 {
-    vec_each(struct nat_turn, turn, &engine->turns) {
-        nat_row_free(turn->old);
-    }
+    vec_each(struct nat_turn, turn, &engine->turns)
+        nat_row_free(turn->before);
     vec_done(&engine->turns);
 }
 
-/* Nothing is lost from here on: rows that were not written are found by a pass over all. */
-static int write_turns(struct nat_engine *engine, const struct nat_work *work, int64_t now_ms,
-                       service_proof_list *changes)
+static void note_written(struct nat_engine *engine)
 {
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < engine->turns.count; i++)
-        r = carry_out(engine, &engine->turns.items[i], now_ms, changes);
-    if (r == 0)
-        r = end_leavers(engine, now_ms);
-    if (work->all)
-        nat_plane_doubt(engine->plane);
-    if (r == 0 && (work->all || engine->node.moved))
-        r = go_over_rest(engine, now_ms);
-    else if (r == 0 && (work->retry || work->node))
-        r = prove_again(engine);
-    return r;
+    struct nat_status *status = &engine->status->nat;
+    engine->node.moved = false;
+    engine->synced |= engine->work.all && engine->status->source.synced;
+    engine->complete |= engine->work.all;
+    status->complete = engine->complete;
+    status->service_pending = status->endpoint_pending = 0;
+    if (!nat_proving_goes_on(engine))
+        nat_proving_end(engine);
 }
 
-int nat_engine_write(struct nat_engine *engine, const struct nat_work *work, int64_t now_ms,
-                     ip_list *changed)
+int nat_turns_write(struct nat_engine *engine, struct round *round)
 {
-    service_proof_list changes = { 0 };
-    struct nat_status *status = &engine->status->nat;
-    if (!engine->plane || !status_is_known(engine->status))
-        return 0;
-    nat_engine_begin_round(engine, work->all);
+    nat_proving_begin(engine);
     int r = place_rows(engine);
-    if (r < 0) {
-        nat_engine_drop_turns(engine);
+    if (r < 0)
         return r;
-    }
-    if (engine->node.moved && !engine->node.attached)
-        r = nat_engine_disprove(engine, changed);
-    if (r == 0)
-        r = write_turns(engine, work, now_ms, &changes);
-    if (r == 0)
-        r = nat_engine_prove(engine, &changes);
-    if (r == 0)
-        r = nat_proofs_commit(&engine->proofs, &changes, changed);
-    service_proofs_done(&changes);
+    r = write_and_prove(engine, round);
     end_turns(engine);
-    if (r == 0) {
-        engine->node.moved = false;
-        engine->synced |= work->all && engine->status->source.synced;
-        engine->complete |= work->all;
-        status->complete = engine->complete;
-        status->service_pending = status->endpoint_pending = 0;
-        if (!nat_engine_is_proving(engine))
-            nat_engine_end_round(engine);
-    }
+    if (r == 0)
+        note_written(engine);
     return r;
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pass over the routes; see route_engine.h.
+ * The pass over the routes; see route_pass.h.
  *
  * Order on the kernel's side is make-before-break: rules come before the routes behind them and go
  * after these; guards are written before the address is announced, and the announcement goes before
- * its guard. Deletions of the export table come before
- * its additions only as far as slots order them: two slots never depend on each other.
+ * its guard. Within the export table no order is needed: two slots never depend on each other.
  */
-#include "engine/routes/route_engine.h"
+#include "engine/routes/route_pass.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,29 +18,6 @@
 #include "engine/routes/route_rows.h"
 
 enum { BATCH = 1024 }; /* operations between two looks at the notification socket */
-
-void route_engine_init(struct route_engine *engine, const struct config *config,
-                       struct store *store, struct kernel *kernel, struct status *status)
-{
-    *engine = (struct route_engine){
-        .config = config,
-        .store = store,
-        .kernel = kernel,
-        .status = status,
-        .holds = SORTED(struct hold, hold_cmp),
-    };
-    route_plan_init(&engine->plan);
-    troubles_init(&engine->troubles, status->faults);
-    inheritance_init(&engine->inheritance);
-}
-
-void route_engine_done(struct route_engine *engine)
-{
-    route_plan_done(&engine->plan);
-    sorted_done(&engine->holds);
-    troubles_done(&engine->troubles);
-    inheritance_done(&engine->inheritance);
-}
 
 /* What is wanted and what is there in the slots of the work, both sorted. */
 static int collect_slots(const struct route_engine *engine, route_list *slots, route_list *want,
@@ -76,22 +52,17 @@ static int diff_work(const struct route_engine *engine, struct route_work *work,
 {
     const struct sorted *mirror = kernel_routes(engine->kernel);
     uint32_t table = engine->config->routes.table;
-    route_list want = {}, have = {};
-    int r;
+    AUTOVEC route_list want = {}, have = {};
     if (work->all) {
-        r = plan_route_list(engine->config, &engine->plan, &want);
-        if (r == 0)
-            r = diff_routes(want.items, want.count, (const struct route *)mirror->items,
-                            mirror->count, table, work->may_remove, ret_diff);
-    } else {
-        r = collect_slots(engine, &work->slots, &want, &have);
-        if (r == 0)
-            r = diff_routes(want.items, want.count, have.items, have.count, table, work->may_remove,
-                            ret_diff);
+        int r = plan_route_list(engine->config, &engine->plan, &want);
+        return r < 0 ? r
+                     : diff_routes(want.items, want.count, (const struct route *)mirror->items,
+                                   mirror->count, table, work->may_remove, ret_diff);
     }
-    vec_done(&want);
-    vec_done(&have);
-    return r;
+    int r = collect_slots(engine, &work->slots, &want, &have);
+    return r < 0 ? r
+                 : diff_routes(want.items, want.count, have.items, have.count, table,
+                               work->may_remove, ret_diff);
 }
 
 /* 0: guards come; 1: the export table; 2: guards go. */
@@ -121,17 +92,24 @@ static void count_op(struct route_engine *engine, struct route_work *work,
         announcement_log(&engine->plan, op, &work->announcements);
 }
 
-static int apply_batch(struct route_engine *engine, struct route_work *work,
-                       const struct route_op *ops, size_t count)
+/* Operations on their way to the kernel, and what became of them. */
+struct batch {
+    size_t count;
+    struct route_op ops[BATCH];
+    struct op_result results[BATCH];
+};
+
+static int apply_batch(struct route_engine *engine, struct route_work *work, struct batch *batch)
 {
-    static struct op_result results[BATCH];
-    int r = kernel_apply_routes(engine->kernel, ops, count, results);
-    for (size_t i = 0; r == 0 && i < count; i++) {
-        if (results[i].error)
-            troubles_refused(&engine->troubles, &ops[i], results[i].error, results[i].text);
+    int r = kernel_apply_routes(engine->kernel, batch->ops, batch->count, batch->results);
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        const struct op_result *result = &batch->results[i];
+        if (result->error)
+            troubles_refused(&engine->troubles, &batch->ops[i], result->error, result->text);
         else
-            count_op(engine, work, &ops[i]);
+            count_op(engine, work, &batch->ops[i]);
     }
+    batch->count = 0;
     int read = kernel_read(engine->kernel);
     return r < 0 ? r : read;
 }
@@ -139,70 +117,76 @@ static int apply_batch(struct route_engine *engine, struct route_work *work,
 static int apply_routes(struct route_engine *engine, struct route_work *work,
                         const struct route_diff *diff)
 {
-    AUTOFREE struct route_op *batch = calloc(BATCH, sizeof(*batch));
+    if (diff->ops.count == 0)
+        return 0;
+    AUTOFREE struct batch *batch = malloc(sizeof(*batch));
     if (!batch)
         return -ENOMEM;
-    size_t filled = 0;
-    int r = 0;
+    batch->count = 0;
     for (int stage = 0; stage <= 2; stage++) {
         vec_each(const struct route_op, op, &diff->ops) {
             if (op_stage(op, engine->config->routes.table) != stage)
                 continue;
-            batch[filled++] = *op;
-            if (filled < BATCH)
-                continue;
-            r = apply_batch(engine, work, batch, filled);
+            batch->ops[batch->count++] = *op;
+            int r = batch->count == BATCH ? apply_batch(engine, work, batch) : 0;
             if (r < 0)
                 return r;
-            filled = 0;
         }
     }
-    return filled ? apply_batch(engine, work, batch, filled) : 0;
+    return batch->count ? apply_batch(engine, work, batch) : 0;
 }
 
-/* Rules are few: they are always compared whole. Returns the number of operations, or -errno. */
-static int apply_rules(struct route_engine *engine, const struct route_work *work, bool may_remove)
+/* What was refused, and rules of others that the export table must not have. 0 or -ENOMEM. */
+static int report_rules(struct route_engine *engine, const rule_op_list *ops,
+                        const struct op_result *results)
 {
-    const struct sorted *have = kernel_rules(engine->kernel);
-    rule_list want = {};
-    rule_op_list ops = {};
-    int r = plan_rule_list(&engine->plan, &want);
-    if (r == 0)
-        r = diff_rules(want.items, want.count, (const struct rule *)have->items, have->count,
-                       may_remove, &ops);
-    AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
-    if (r == 0 && !results)
-        r = -ENOMEM;
-    if (r == 0 && ops.count)
-        r = kernel_apply_rules(engine->kernel, ops.items, ops.count, results);
-
     AUTOFAULTS struct faults faults = { 0 };
-    for (size_t i = 0; r == 0 && i < ops.count; i++) {
+    for (size_t i = 0; i < ops->count; i++) {
         char rule[ROUTE_STRLEN];
         if (results[i].error)
             faults_add(&faults, "ip rule", NULL, "the kernel refuses to %s %s: %s (%s)",
-                       ops.items[i].kind == OP_ADD ? "add" : "delete",
-                       rule_str(&ops.items[i].rule, rule), strerror(-results[i].error),
+                       ops->items[i].kind == OP_ADD ? "add" : "delete",
+                       rule_str(&ops->items[i].rule, rule), strerror(-results[i].error),
                        results[i].text);
     }
-    sorted_each(const struct rule, rule, have) {
+    sorted_each(const struct rule, rule, kernel_rules(engine->kernel)) {
         char text[ROUTE_STRLEN];
         if (rule->table == engine->config->routes.table)
             faults_add(&faults, "ip rule", "delete that rule: this table is for BIRD only",
                        "\"%s\" routes by the export table, whose blackholes drop traffic",
                        rule_str(rule, text));
     }
-    int count = (int)ops.count;
-    if (r == 0 && work->rules)
+    int r =
+        fault_book_replace(engine->status->faults, "routes", "ip rule", &faults, clock_wall_ms());
+    return r < 0 ? r : 0;
+}
+
+/* Rules are few: they are always compared whole. Returns the number of operations, or -errno. */
+static int apply_rules(struct route_engine *engine, const struct route_work *work, bool may_remove)
+{
+    const struct sorted *have = kernel_rules(engine->kernel);
+    AUTOVEC rule_list want = {};
+    AUTOVEC rule_op_list ops = {};
+    int r = plan_rule_list(&engine->plan, &want);
+    if (r < 0)
+        return r;
+    r = diff_rules(want.items, want.count, (const struct rule *)have->items, have->count,
+                   may_remove, &ops);
+    if (r < 0)
+        return r;
+    AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
+    if (!results)
+        return -ENOMEM;
+    r = ops.count ? kernel_apply_rules(engine->kernel, ops.items, ops.count, results) : 0;
+    if (r < 0)
+        return r;
+    r = report_rules(engine, &ops, results);
+    if (r < 0)
+        return r;
+    if (work->rules)
         engine->status->routes.repairs += ops.count;
-    if (r == 0 && fault_book_replace(engine->status->faults, "routes", "ip rule", &faults,
-                                     clock_wall_ms()) < 0)
-        r = -ENOMEM;
-    if (r == 0 && count)
-        r = kernel_read(engine->kernel);
-    vec_done(&want);
-    vec_done(&ops);
-    return r < 0 ? r : count;
+    r = ops.count ? kernel_read(engine->kernel) : 0;
+    return r < 0 ? r : (int)ops.count;
 }
 
 static void report_blocked(struct route_engine *engine, const struct route_diff *diff)
@@ -218,58 +202,44 @@ static void report_blocked(struct route_engine *engine, const struct route_diff 
     }
 }
 
-int route_engine_pass(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+/* The difference that this pass carries out. */
+static int find_difference(struct route_engine *engine, struct route_work *work,
+                           struct route_diff *ret_diff)
 {
-    int r = route_rows_replan(engine, work, now_ms);
+    int r = diff_work(engine, work, ret_diff);
+    return r < 0 ? r
+                 : inheritance_hold_back(&engine->inheritance, &engine->plan, engine->status,
+                                         work->all && work->may_remove, ret_diff);
+}
 
-    struct route_diff diff = { 0 };
-    if (r == 0)
-        r = diff_work(engine, work, &diff);
-    if (r == 0)
-        r = inheritance_hold_back(&engine->inheritance, &engine->plan, engine->status,
-                                  work->all && work->may_remove, &diff);
-    if (r < 0) {
-        route_diff_done(&diff);
-        return r;
-    }
-
+static void begin_troubles(struct route_engine *engine, const struct route_work *work,
+                           const struct route_diff *diff)
+{
     if (work->all)
         troubles_examine_all(&engine->troubles);
     else
         troubles_examine(&engine->troubles, work->slots.items, work->slots.count);
-    report_blocked(engine, &diff);
+    report_blocked(engine, diff);
+}
+
+int route_pass(struct route_engine *engine, struct route_work *work, int64_t now_ms)
+{
+    CLEANUP(route_diff_done) struct route_diff diff = { 0 };
+    int r = route_rows_replan(engine, work, now_ms);
+    if (r < 0)
+        return r;
+    r = find_difference(engine, work, &diff);
+    if (r < 0)
+        return r;
+    begin_troubles(engine, work, &diff);
     vec_sort(&work->drift, route_slot_cmp);
-    int ops = (int)diff.ops.count;
-    int come = apply_rules(engine, work, false), gone = 0;
+    int come = apply_rules(engine, work, false);
     r = come < 0 ? come : apply_routes(engine, work, &diff);
     announcement_finish(work->announcements);
-    if (r == 0) {
-        troubles_settle(&engine->troubles);
-        bool may_remove = work->may_remove && engine->inheritance.slots.count == 0;
-        gone = apply_rules(engine, work, may_remove);
-    }
-    route_diff_done(&diff);
-    if (r < 0 || gone < 0)
-        return r < 0 ? r : gone;
-    return ops + come + gone;
-}
-
-void route_work_done(struct route_work *work)
-{
-    vec_done(&work->addresses);
-    vec_done(&work->drift);
-    vec_done(&work->slots);
-}
-
-void route_engine_count(struct route_engine *engine)
-{
-    struct route_status *status = &engine->status->routes;
-    status->installed = status->foreign = 0;
-    sorted_each(const struct route, route, kernel_routes(engine->kernel)) {
-        bool ours = route_is_ours(route, engine->config->routes.table);
-        status->installed += ours;
-        status->foreign += !ours;
-    }
-    status->refused = (uint32_t)troubles_count(&engine->troubles, true);
-    status->blocked = (uint32_t)troubles_count(&engine->troubles, false);
+    if (r < 0)
+        return r;
+    troubles_settle(&engine->troubles);
+    bool may_remove = work->may_remove && engine->inheritance.slots.count == 0;
+    int gone = apply_rules(engine, work, may_remove);
+    return gone < 0 ? gone : (int)diff.ops.count + come + gone;
 }

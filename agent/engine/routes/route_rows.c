@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The first half of a pass: rows are planned again and put in place, their slots join the work,
- * and hold-down follows each announcement and withdrawal.
+ * and hold-down (route_holds.h) follows each announcement and withdrawal.
  *
  * A pass over everything is the same as one over every address that a row or a service names.
  */
@@ -13,17 +13,19 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "engine/routes/route_holds.h"
 
 static struct route_facts engine_facts(const struct route_engine *engine, int64_t now_ms)
 {
+    const struct board *board = engine->board;
     return (struct route_facts){
         .store = engine->store,
         .config = engine->config,
-        .proofs = engine->config->services.enabled ? engine->proofs : NULL,
+        .proofs = engine->config->services.enabled ? board->proofs : NULL,
         .holds = &engine->holds,
         .local_prefixes = kernel_local_prefixes(engine->kernel),
-        .nat_way = engine->nat_way,
-        .standing = engine->standing,
+        .nat_way = board->way.ifindex ? &board->way : NULL,
+        .standing = board->standing,
         .now_ms = now_ms,
     };
 }
@@ -33,12 +35,14 @@ static int all_addresses(const struct route_engine *engine, ip_list *addresses)
 {
     vec_done(addresses);
     int r = store_addresses(engine->store, addresses);
-    for (size_t i = 0; r == 0 && i < engine->plan.addresses.count; i++) {
-        const struct address_row *row =
-            *(struct address_row **)sorted_at(&engine->plan.addresses, i);
-        r = vec_push(addresses, row->address);
+    if (r < 0)
+        return r;
+    sorted_each(struct address_row *, row, &engine->plan.addresses) {
+        r = vec_push(addresses, (*row)->address);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static int add_slots(route_list *slots, const struct route *routes, int count)
@@ -63,38 +67,17 @@ static int add_block_slots(const struct route_engine *engine, const struct sorte
                            route_list *slots)
 {
     struct route routes[2];
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < rows->count; i++)
-        r = add_slots(slots, routes, block_routes(engine->config, sorted_at(rows, i), routes));
-    return r;
+    sorted_each(const struct block_row, row, rows) {
+        int r = add_slots(slots, routes, block_routes(engine->config, row, routes));
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static bool is_announced(const struct address_row *row)
 {
     return row && row->reason == REASON_ANNOUNCED;
-}
-
-/* Keeps the hold-down of an address in step with its announcement. */
-static int note_transition(struct route_engine *engine, const struct ip *address,
-                           const struct address_row *old, const struct address_row *new,
-                           int64_t now_ms)
-{
-    bool after = is_announced(new);
-    if (is_announced(old) == after)
-        return 0;
-
-    struct hold fresh = { .address = *address };
-    struct hold *hold = sorted_find(&engine->holds, &fresh);
-    if (after && hold)
-        hold_announce(hold, now_ms);
-    if (after || engine->standing != STANDING_SERVING) /* what is asked for is no flapping */
-        return 0;
-    if (hold) {
-        hold_withdraw(hold, engine->config, now_ms);
-        return 0;
-    }
-    hold_withdraw(&fresh, engine->config, now_ms);
-    return sorted_put(&engine->holds, &fresh);
 }
 
 static char *address_group(const struct ip *address)
@@ -103,15 +86,21 @@ static char *address_group(const struct ip *address)
     return text_format("address %s", ip_str(address, text));
 }
 
-/* What a pass makes of the rows it plans again; the arrays run parallel to work->addresses. */
+/*
+ * What a pass makes of the rows it plans again; the arrays run parallel to work->addresses. Until
+ * the new rows are in place they belong to this; the old ones do from then on.
+ */
 struct replan {
     struct address_row **fresh, **stale; /* NULL: no such row */
     struct sorted_change *changes;
     size_t planned, changed;
+    bool placed;
 };
 
 static void replan_done(struct replan *replan)
 {
+    for (size_t i = 0; i < replan->planned; i++)
+        address_row_free(replan->placed ? replan->stale[i] : replan->fresh[i]);
     free(replan->fresh);
     free(replan->stale);
     free(replan->changes);
@@ -155,20 +144,18 @@ static void count_row(struct route_status *status, const struct address_row *row
     status->held += (uint32_t)((row->reason == REASON_HELD_DOWN) * by);
 }
 
-/* The new rows are in place: hold-down and the counts follow, and the old rows go. */
-static void finish_replan(struct route_engine *engine, const struct route_work *work,
-                          struct replan *replan, int64_t now_ms)
+/* The new rows are in place: hold-down and the counts follow. */
+static void follow_rows(struct route_engine *engine, const struct route_work *work,
+                        const struct replan *replan, int64_t now_ms)
 {
     for (size_t i = 0; i < replan->planned; i++) {
-        const struct ip *address = &work->addresses.items[i];
-        const struct address_row *old = replan->stale[i], *new = replan->fresh[i];
-        if (note_transition(engine, address, old, new, now_ms) < 0)
+        const struct address_row *before = replan->stale[i], *after = replan->fresh[i];
+        if (route_holds_follow(engine, &work->addresses.items[i], before, after, now_ms) < 0)
             log_warning("no memory for an address's hold-down");
-        count_row(&engine->status->routes, old, -1);
-        count_row(&engine->status->routes, new, 1);
-        engine->plan.foreign -= old ? old->foreign : 0;
-        engine->plan.foreign += new ? new->foreign : 0;
-        address_row_free(replan->stale[i]);
+        count_row(&engine->status->routes, before, -1);
+        count_row(&engine->status->routes, after, 1);
+        engine->plan.foreign -= before ? before->foreign : 0;
+        engine->plan.foreign += after ? after->foreign : 0;
     }
 }
 
@@ -187,40 +174,35 @@ static int replan_addresses(struct route_engine *engine, struct route_work *work
         return -ENOMEM;
 
     struct route_facts facts = engine_facts(engine, now_ms);
-    int r = 0;
-    while (r == 0 && replan.planned < count)
-        r = replan_address(engine, &facts, work, &replan);
-    if (r == 0)
-        r = sorted_merge(&engine->plan.addresses, replan.changes, replan.changed);
-    if (r == 0) {
-        finish_replan(engine, work, &replan, now_ms);
-        return 0;
+    while (replan.planned < count) {
+        int r = replan_address(engine, &facts, work, &replan);
+        if (r < 0)
+            return r;
     }
-    for (size_t i = 0; i < replan.planned; i++)
-        address_row_free(replan.fresh[i]);
-    return r;
+    int r = sorted_merge(&engine->plan.addresses, replan.changes, replan.changed);
+    if (r < 0)
+        return r;
+    replan.placed = true;
+    follow_rows(engine, work, &replan, now_ms);
+    return 0;
 }
 
 static int replan_blocks(struct route_engine *engine, struct route_work *work, int64_t now_ms)
 {
     struct route_facts facts = engine_facts(engine, now_ms);
-    struct sorted rows;
+    struct route_status *status = &engine->status->routes;
+    AUTOSORTED struct sorted rows = { 0 };
     int r = plan_blocks(&facts, &rows);
+    if (r == 0 && !work->all)
+        r = add_block_slots(engine, &engine->plan.blocks, &work->slots);
+    if (r == 0 && !work->all)
+        r = add_block_slots(engine, &rows, &work->slots);
     if (r < 0)
         return r;
-    if (!work->all) {
-        r = add_block_slots(engine, &engine->plan.blocks, &work->slots);
-        if (r == 0)
-            r = add_block_slots(engine, &rows, &work->slots);
-    }
-    struct sorted old = r == 0 ? engine->plan.blocks : rows;
-    if (r == 0) {
-        engine->plan.blocks = rows;
-        engine->status->routes.blocks = (uint32_t)rows.count;
-        engine->status->routes.wanted += 2 * (uint32_t)(rows.count - old.count);
-    }
-    sorted_done(&old);
-    return r;
+    status->blocks = (uint32_t)rows.count;
+    status->wanted += 2 * (uint32_t)(rows.count - engine->plan.blocks.count);
+    sorted_move(&engine->plan.blocks, &rows);
+    return 0;
 }
 
 /* Networks change with everything only: by the configuration, the way, or this node's addresses. */
@@ -228,14 +210,12 @@ static int replan_nets(struct route_engine *engine, int64_t now_ms)
 {
     struct route_facts facts = engine_facts(engine, now_ms);
     AUTOFAULTS struct faults faults = { 0 };
-    struct sorted rows;
+    AUTOSORTED struct sorted rows = { 0 };
     int r = plan_nets(&facts, &rows, &faults);
     if (r < 0)
         return r;
-    struct sorted old = engine->plan.nets;
-    engine->plan.nets = rows;
-    engine->status->routes.wanted += (uint32_t)(rows.count - old.count);
-    sorted_done(&old);
+    engine->status->routes.wanted += (uint32_t)(rows.count - engine->plan.nets.count);
+    sorted_move(&engine->plan.nets, &rows);
     r = fault_book_replace(engine->status->faults, "services", "serviceCIDRs", &faults,
                            clock_wall_ms());
     return r < 0 ? r : 0;
@@ -261,42 +241,15 @@ static void choose_lead(struct route_engine *engine, struct route_work *work)
 int route_rows_replan(struct route_engine *engine, struct route_work *work, int64_t now_ms)
 {
     int r = work->all ? all_addresses(engine, &work->addresses) : 0;
-    if (r == 0)
-        r = replan_addresses(engine, work, now_ms);
-    if (r == 0)
-        choose_lead(engine, work);
-    if (r == 0 && (work->all || work->blocks))
+    if (r < 0)
+        return r;
+    r = replan_addresses(engine, work, now_ms);
+    if (r < 0)
+        return r;
+    choose_lead(engine, work);
+    if (work->all || work->blocks)
         r = replan_blocks(engine, work, now_ms);
-    if (r == 0 && work->all)
-        r = replan_nets(engine, now_ms);
-    if (r == 0 && !work->all)
-        r = add_slots(&work->slots, work->drift.items, (int)work->drift.count);
-    return r;
-}
-
-int64_t route_engine_next_hold(const struct route_engine *engine, int64_t now_ms)
-{
-    int64_t next = INT64_MAX;
-    sorted_each(const struct hold, hold, &engine->holds) {
-        if (hold->announced_ms == 0 && hold->until_ms > now_ms)
-            next = MIN(next, hold->until_ms);
-    }
-    return next;
-}
-
-int route_engine_due_holds(struct route_engine *engine, int64_t now_ms, ip_list *addresses)
-{
-    struct sorted kept = SORTED(struct hold, hold_cmp);
-    int r = 0;
-    sorted_each(const struct hold, hold, &engine->holds) {
-        if (hold->announced_ms == 0 && hold->until_ms <= now_ms && r == 0)
-            r = vec_push(addresses, hold->address);
-        if (r == 0 && !hold_is_idle(hold, engine->config, now_ms))
-            r = sorted_put(&kept, hold);
-    }
-    struct sorted old = r == 0 ? engine->holds : kept;
-    if (r == 0)
-        engine->holds = kept;
-    sorted_done(&old);
-    return r;
+    if (r < 0)
+        return r;
+    return work->all ? replan_nets(engine, now_ms) : vec_append(&work->slots, &work->drift);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans the dirty rows of a pass again. Internal to the route engine. */
+/* Plans the dirty rows of a pass over the routes again. */
 #pragma once
 
-#include "engine/routes/route_engine.h"
+#include "engine/routes/route_state.h"
 
 /*
  * Brings engine->plan up to date with what work names, and fills work->slots with the slots to be

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "engine/nat/nat_engine_parts.h"
+#include "engine/nat/nat_proving.h"
 
 enum { ROWS = 100, START_US = 1000000 };
 
@@ -92,12 +92,19 @@ static unsigned slice(struct nat_engine *engine)
     const unsigned before = proofs;
     service_proof_list changes = { 0 };
     ip_list changed = { 0 };
-    assert_int_equal(nat_engine_prove(engine, &changes), 0);
+    assert_int_equal(nat_proving_slice(engine, &changes), 0);
     assert_int_equal(nat_proofs_commit(&engine->proofs, &changes, &changed), 0);
     service_proofs_done(&changes);
     vec_done(&changed);
     vec_done(&engine->turns);
     return proofs - before;
+}
+
+/* A pass is about to write; `all`: everything. */
+static void begin(struct nat_engine *engine, bool all)
+{
+    engine->work.all = all;
+    nat_proving_begin(engine);
 }
 
 static bool is_proved(const struct nat_engine *engine, unsigned number)
@@ -113,7 +120,8 @@ static int setup(void **state)
 {
     static struct nat_engine engine;
     status = (struct status){ .faults = fault_book_new() };
-    nat_engine_init(&engine, NULL, NULL, NULL, &status);
+    const struct engine_setup setup = { .status = &status };
+    nat_state_init(&engine, &setup);
     engine.node.attached = true;
     proofs = 0;
     mended = false;
@@ -123,7 +131,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    nat_engine_done(*state);
+    nat_state_done(*state);
     fault_book_free(status.faults);
     return 0;
 }
@@ -136,7 +144,7 @@ static void many_take_several_slices(void **state)
     shares = slice(engine);
     assert_in_range(shares, 2, ROWS / 4);
     assert_int_equal(engine->due.count, ROWS - shares);
-    for (; nat_engine_is_proving(engine); slices++)
+    for (; nat_proving_goes_on(engine); slices++)
         assert_in_range(slice(engine), 1, shares);
     assert_in_range(slices, 5, ROWS);
     assert_int_equal(proofs, ROWS); /* each once */
@@ -160,7 +168,7 @@ static void what_was_just_written_comes_first(void **state)
     assert_true(strncmp(last, "fresh-", 6) == 0);
     assert_true(is_proved(engine, 200) && !is_proved(engine, 219) && !is_proved(engine, 0));
     assert_int_equal(engine->due.count, ROWS + 20 - proved);
-    while (nat_engine_is_proving(engine))
+    while (nat_proving_goes_on(engine))
         (void)slice(engine);
     assert_true(is_proved(engine, 219) && is_proved(engine, 0));
     assert_int_equal(proofs, ROWS + 20);
@@ -183,9 +191,9 @@ static void proofs_hold_until_their_turn_comes(void **state)
             add_many(engine);
         else
             all_are_due(engine);
-        nat_engine_begin_round(engine, true);
+        begin(engine, true);
         (void)slice(engine);
-        while (nat_engine_is_proving(engine)) {
+        while (nat_proving_goes_on(engine)) {
             assert_true(is_proved(engine, 250) && is_proved(engine, 0));
             (void)slice(engine);
         }
@@ -200,7 +208,7 @@ static void a_proof_that_fails_is_a_fault(void **state)
     add_due(engine, "bad", 1);
     add_due(engine, "good", 2);
     (void)slice(engine);
-    assert_false(nat_engine_is_proving(engine));
+    assert_false(nat_proving_goes_on(engine));
     assert_true(!is_proved(engine, 1) && is_proved(engine, 2));
     assert_int_equal(fault_book_count(status.faults), 1);
     assert_int_equal(engine->unproved.count, 1);
@@ -223,7 +231,7 @@ static void a_lost_hook_takes_all_back_at_once(void **state)
     add_due(engine, "two", 2);
     (void)slice(engine);
     engine->node.attached = false;
-    assert_int_equal(nat_engine_disprove(engine, &changed), 0);
+    assert_int_equal(nat_proving_doubt(engine, &changed), 0);
     assert_int_equal(changed.count, 2);
     assert_true(!is_proved(engine, 1) && !is_proved(engine, 2));
     vec_done(&changed);
@@ -238,7 +246,7 @@ static void an_address_that_is_lost_is_taken_back(void **state)
     const struct nat_frontend kept = { .address = address(3), .kind = NAT_EXTERNAL_IP };
     assert_int_equal(vec_push(&old->families[0].frontends, kept), 0);
     assert_int_equal(vec_push(&new->families[0].frontends, kept), 0);
-    assert_int_equal(nat_engine_disprove_lost(old, new, &changes), 0);
+    assert_int_equal(nat_proving_drop_lost(old, new, &changes), 0);
     assert_int_equal(changes.count, 1);
     const struct ip lost = address(1);
     assert_true(changes.items[0].gone && ip_equal(&changes.items[0].address, &lost));
@@ -278,9 +286,9 @@ static void programming_ends_with_the_proof(void **state)
     add_trigger(engine, "bad");
     add_trigger(engine, "good");
     add_trigger(engine, "headless");
-    nat_engine_begin_round(engine, true);
+    begin(engine, true);
     (void)slice(engine);
-    nat_engine_end_round(engine);
+    nat_proving_end(engine);
     assert_int_equal(samples(), 1);
     assert_int_equal(engine->triggers.services.count, 1);
     const struct nat_trigger *waits = sorted_at(&engine->triggers.services, 0);
@@ -291,19 +299,19 @@ static void a_round_is_counted_once(void **state)
 {
     struct nat_engine *engine = *state;
     add_many(engine);
-    nat_engine_begin_round(engine, true);
+    begin(engine, true);
     const int64_t began_us = now_us;
-    while (nat_engine_is_proving(engine)) {
+    while (nat_proving_goes_on(engine)) {
         (void)slice(engine);
-        nat_engine_begin_round(engine, false); /* another pass joins */
+        begin(engine, false); /* another pass joins */
     }
-    nat_engine_end_round(engine);
+    nat_proving_end(engine);
     assert_int_equal(status.nat.full_passes, 1);
     assert_int_equal(status.nat.passes, 1);
     assert_true(status.nat.last_full_pass_us >= now_us - began_us - 1000);
 
-    nat_engine_begin_round(engine, false);
-    nat_engine_end_round(engine);
+    begin(engine, false);
+    nat_proving_end(engine);
     assert_int_equal(status.nat.passes, 1); /* there was nothing to do */
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The route engine on a real kernel, in a network namespace of its own: after every random edit of
- * the objects, the tables that incremental passes have left equal a plan made from nothing, and a
- * pass over everything finds nothing to do. Foreign routes and drift included.
+ * The route engine on a real kernel, in a network namespace of its own, led by the pass as in the
+ * daemon: after every random edit of the objects, the tables that incremental passes have left
+ * equal a plan made from nothing, and a pass over everything finds nothing to do. Foreign routes
+ * and drift included.
  */
 #include <errno.h>
 #include <sched.h>
@@ -12,7 +13,9 @@
 
 #include "base/text.h"
 #include "cmocka_all.h"
+#include "engine/pass.h"
 #include "engine/routes/route_engine.h"
+#include "engine/routes/route_state.h"
 #include "format/reader.h"
 #include "model/object.h"
 
@@ -23,7 +26,9 @@ struct fixture {
     struct store *store;
     struct kernel *kernel;
     struct status status;
-    struct route_engine engine;
+    struct board board;
+    struct engines *engines;
+    struct route_engine *routes; /* of these engines the only one */
     int64_t now_ms;
     bool other_rule; /* somebody's */
 };
@@ -148,26 +153,16 @@ static void random_edit(struct fixture *fixture)
     }
 }
 
-/* What reconcile.c does with the store's changes. */
-static int incremental_pass(struct fixture *fixture, struct route_work *work)
+/* One pass, as the schedule has it; returns the number of operations that the kernel was asked for.
+ */
+static uint32_t pass(struct fixture *fixture, struct round round)
 {
-    struct route_facts facts = { .store = fixture->store, .config = fixture->config };
-    change_list changes = {};
-    work->may_remove = true;
-    assert_int_equal(store_changes(fixture->store, &changes), 0);
-    vec_each(const struct change, change, &changes) {
-        const struct object *any = change->after ? change->after : change->before;
-        assert_int_equal(plan_affected_addresses(&facts, change, &work->addresses, &work->all), 0);
-        work->blocks |= any->kind == KIND_ADDRESS_BLOCK;
-    }
-    vec_done(&changes);
-    assert_int_equal(route_engine_due_holds(&fixture->engine, fixture->now_ms, &work->addresses),
+    uint32_t writer;
+    round.now_ms = fixture->now_ms;
+    assert_int_equal(pass_run(fixture->engines, fixture->store, fixture->kernel, &round, &writer),
                      0);
-    int r = route_engine_pass(&fixture->engine, work, fixture->now_ms);
-    store_changes_done(fixture->store);
-    kernel_events_done(fixture->kernel);
-    route_work_done(work);
-    return r;
+    round_done(&round);
+    return round.changes;
 }
 
 /* The counts, kept by adding and subtracting, against a walk over the rows. */
@@ -193,9 +188,9 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
     struct route_facts facts = {
         .store = fixture->store,
         .config = fixture->config,
-        .holds = &fixture->engine.holds,
+        .holds = &fixture->routes->holds,
         .local_prefixes = kernel_local_prefixes(fixture->kernel),
-        .nat_way = fixture->engine.nat_way,
+        .nat_way = fixture->board.way.ifindex ? &fixture->board.way : NULL,
         .other_rules = fixture->other_rule,
         .now_ms = fixture->now_ms,
     };
@@ -236,15 +231,15 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
 /* NAT goes on, off, or sends from another address: each time all is planned again. */
 static bool change_way(struct fixture *fixture)
 {
-    static const struct nat_way ways[2] = {
+    static const struct nat_way ways[] = {
+        { 0 },
         { 7, { IP_V4, { 10, 7, 0, 1 } }, { IP_V6, { 0xfd, 7, [15] = 1 } } },
         { 7, { IP_V4, { 10, 7, 0, 2 } }, { .family = IP_NONE } },
     };
-    static const struct nat_way *const choices[] = { NULL, &ways[0], &ways[1] };
-    const struct nat_way *before = fixture->engine.nat_way;
-    if (rand() % 16 == 0)
-        fixture->engine.nat_way = choices[rand() % 3];
-    return fixture->engine.nat_way != before;
+    if (rand() % 16 != 0)
+        return false;
+    fixture->board.way = ways[rand() % 3];
+    return true;
 }
 
 /* Somebody's rule comes or goes: what is led to svc0 changes its table. */
@@ -271,41 +266,67 @@ static void random_edits_equal_a_fresh_start(void **state)
             random_edit(fixture);
         fixture->now_ms += rand() % 3000;
         change_rules(fixture);
-        struct route_work work = { .all = change_way(fixture) };
-        assert_true(incremental_pass(fixture, &work) >= 0);
+        (void)pass(fixture, (struct round){ .may_remove = true, .way_moved = change_way(fixture) });
         kernel_equals_a_fresh_plan(fixture);
     }
     assert_true(fixture->status.routes.added > 100);
     assert_true(fixture->status.routes.replaced > 10);
     assert_true(fixture->status.routes.deleted > 100);
-    assert_int_equal(troubles_count(&fixture->engine.troubles, true), 0);
+    assert_int_equal(troubles_count(&fixture->routes->troubles, true), 0);
 }
 
 static void nothing_goes_before_the_source_has_synced(void **state)
 {
     struct fixture *fixture = *state;
-    struct route_work work = { .all = true, .may_remove = true };
     srand(3);
     put_block(fixture, 0);
     put(fixture, "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nindex: 9\n"
                  "ipv4: 10.225.0.0/27\nmetadata:\n  name: x-9\n"
                  "  labels: {coil.cybozu.com/node: n1, coil.cybozu.com/pool: x}\n");
-    assert_true(incremental_pass(fixture, &work) >= 0);
+    (void)pass(fixture, (struct round){ .all = true, .may_remove = true });
     size_t before = kernel_routes(fixture->kernel)->count;
 
     take(fixture, KIND_ADDRESS_BLOCK, "", "x-%d", 9);
-    work = (struct route_work){ .all = true };
-    change_list changes = {};
-    assert_int_equal(store_changes(fixture->store, &changes), 0);
-    vec_done(&changes);
-    assert_int_equal(route_engine_pass(&fixture->engine, &work, fixture->now_ms), 0);
-    store_changes_done(fixture->store);
-    route_work_done(&work);
+    assert_int_equal(pass(fixture, (struct round){ .all = true }), 0);
     assert_int_equal(kernel_routes(fixture->kernel)->count, before);
 
-    work = (struct route_work){ .all = true, .may_remove = true };
-    assert_true(incremental_pass(fixture, &work) > 0);
+    assert_true(pass(fixture, (struct round){ .all = true, .may_remove = true }) > 0);
     kernel_equals_a_fresh_plan(fixture);
+}
+
+/* A round loses the addresses that an engine ahead of this one is about to stop serving. */
+static int lose(struct engine *engine, struct round *round)
+{
+    (void)engine;
+    return vec_push(&round->losses, (struct ip){ IP_V4, { 198, 51, 100, 1 } });
+}
+
+static const struct sorted nothing_proved = SORTED(struct proof, proof_cmp);
+
+static void what_loses_service_goes_before_anything_is_written(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct engine_ops losing = { .name = "losing", .plan = lose };
+    struct engine loser = { &losing };
+    put(fixture, "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: d}\n"
+                 "spec:\n  type: LoadBalancer\n  clusterIPs: [10.96.0.1]\n"
+                 "  ports: [{name: a, port: 80, protocol: TCP}]\n"
+                 "status: {loadBalancer: {ingress: [{ip: 198.51.100.1}]}}\n");
+    put(fixture, "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: IPv4\n"
+                 "metadata: {name: s-1, namespace: d, labels: {kubernetes.io/service-name: s}}\n"
+                 "ports: [{name: a, port: 80, protocol: TCP}]\n"
+                 "endpoints: [{addresses: [10.244.0.1]}]\n");
+    (void)pass(fixture, (struct round){ .all = true, .may_remove = true });
+    assert_int_equal(fixture->status.routes.announced, 1);
+
+    /* Nothing is dirty, and yet the address is judged again, by what is proved now. */
+    fixture->config->services.enabled = true;
+    fixture->board.proofs = &nothing_proved;
+    assert_int_equal(vec_push(&fixture->engines->list, &loser), 0);
+    (void)pass(fixture, (struct round){ .may_remove = true });
+    fixture->engines->list.count--;
+    assert_int_equal(fixture->status.routes.announced, 0);
+    assert_int_equal(fixture->status.routes.deleted, 1);
 }
 
 static int set_up(void **state)
@@ -325,8 +346,17 @@ static int set_up(void **state)
     fixture->now_ms = 1000000;
     if (!fixture->store || !fixture->status.faults || kernel_open(119, &fixture->kernel) < 0)
         return -1;
-    route_engine_init(&fixture->engine, fixture->config, fixture->store, fixture->kernel,
-                      &fixture->status);
+    static const struct engine_ops *const table[] = { &route_engine_ops, NULL };
+    const struct engine_setup setup = {
+        .config = fixture->config,
+        .store = fixture->store,
+        .kernel = fixture->kernel,
+        .status = &fixture->status,
+        .board = &fixture->board,
+    };
+    if (engines_open(&setup, table, &fixture->engines) < 0)
+        return -1;
+    fixture->routes = (struct route_engine *)engines_find(fixture->engines, &route_engine_ops);
     *state = fixture;
     return 0;
 }
@@ -334,7 +364,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    route_engine_done(&fixture->engine);
+    engines_close(fixture->engines);
     kernel_close(fixture->kernel);
     store_free(fixture->store);
     fault_book_free(fixture->status.faults);
@@ -348,6 +378,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(random_edits_equal_a_fresh_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_goes_before_the_source_has_synced, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_loses_service_goes_before_anything_is_written, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

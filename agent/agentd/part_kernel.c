@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The lock on the state folder, and the kernel: the parts that come first, since nothing may be
+ * read or written by two agents of one folder.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "agentd/part.h"
+#include "base/lock.h"
+#include "base/log.h"
+
+static int take_lock(struct agent *agent)
+{
+    const char *state = agent->config->paths.state;
+    pid_t holder = 0;
+    agent->lock = lock_take(state, &holder);
+    if (agent->lock >= 0)
+        return 0;
+    if (agent->lock == -EBUSY)
+        log_error("another agentd (process %d) runs on %s: stop it first, or give this one its own "
+                  "paths.state",
+                  (int)holder, state);
+    else
+        log_error("cannot lock %s: %s", state, strerror(-agent->lock));
+    return agent->lock;
+}
+
+static void release_lock(struct agent *agent)
+{
+    closep(&agent->lock);
+}
+
+/* paths.state cannot change while the agent runs (reload.c). */
+const struct part part_lock = { .name = "lock", .open = take_lock, .close = release_lock };
+
+static int open_kernel(struct agent *agent)
+{
+    int r = kernel_open(agent->config->routes.table, &agent->kernel);
+    if (r < 0)
+        log_error("cannot read the kernel's routing tables: %s", strerror(-r));
+    return r;
+}
+
+static void close_kernel(struct agent *agent)
+{
+    kernel_close(agent->kernel);
+}
+
+/* routes.table cannot change either. */
+const struct part part_kernel = { .name = "kernel", .open = open_kernel, .close = close_kernel };

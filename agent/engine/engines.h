@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engines of this program: opened together, configured together, asked together. */
+#pragma once
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "engine/engine.h"
+
+struct engines {
+    VEC(struct engine *) list; /* in the order of the table */
+};
+
+/*
+ * Opens every engine of a table that ends with NULL; of this program's own, in engines.c, where
+ * `table` is NULL. Returns 0, or -errno with all that were opened closed again.
+ */
+int engines_open(const struct engine_setup *setup, const struct engine_ops *const *table,
+                 struct engines **ret_engines);
+void engines_close(struct engines *engines);
+DEFINE_CLEANUP(struct engines *, engines_close);
+
+/* The engine of these operations, or NULL. */
+struct engine *engines_find(const struct engines *engines, const struct engine_ops *ops);
+
+void engines_configure(struct engines *engines, const struct config *config);
+void engines_count(struct engines *engines);
+
+/* The earliest next_ms of all; INT64_MAX: none. */
+int64_t engines_next_ms(const struct engines *engines, int64_t now_ms);
+/* The progress of the one that is furthest from done. */
+enum progress engines_progress(const struct engines *engines);

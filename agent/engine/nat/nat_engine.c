@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The engine of service NAT; see nat_engine.h.
+ *
+ * In `plan` it first takes in what interfaces, addresses and networks have become, then plans the
+ * dirty Services: that tells which addresses lose service, so that the route engine withdraws them
+ * in between. In `write` the maps change, and what was written is proved, a slice at a time: while
+ * proofs are left the engine asks for another round at once. What could not be proved may be soon
+ * (a route to a pod that is just being made): it is proved again after 0.1 s, doubling to 30 s.
+ *
+ * An address that an earlier agent announced counts as proved until something else is known of it,
+ * so that a restart withdraws nothing.
+ */
+#include "engine/nat/nat_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/nat/svc0.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "engine/nat/nat_planning.h"
+#include "engine/nat/nat_proving.h"
+#include "engine/nat/nat_state.h"
+#include "engine/nat/nat_turns.h"
+#include "engine/nat/trace.h"
+
+static struct nat_engine *to_nat(struct engine *engine)
+{
+    return (struct nat_engine *)engine;
+}
+
+/* Addresses that an earlier agent announced stay proved until something else is known. */
+static int inherit(struct nat_engine *nat)
+{
+    CLEANUP(service_proofs_done) service_proof_list changes = { 0 };
+    AUTOVEC ip_list changed = { 0 };
+    sorted_each(const struct route, route, kernel_routes(nat->kernel)) {
+        bool service = route->protocol == ROUTE_PROTOCOL_SERVICE ||
+                       route->protocol == ROUTE_PROTOCOL_DRAINING ||
+                       (route->protocol >= ROUTE_PROTOCOL_CLASS_FIRST &&
+                        route->protocol <= ROUTE_PROTOCOL_CLASS_LAST);
+        if (!service || route->table != nat->config->routes.table)
+            continue;
+        int r = nat_proofs_inherit(&changes, &route->prefix.ip);
+        if (r < 0)
+            return r;
+    }
+    return nat_proofs_commit(&nat->proofs, &changes, &changed);
+}
+
+static void take_down(const struct nat_engine *nat)
+{
+    const char *pins = nat->config->paths.bpf;
+    int hooks = nat_hooks_remove_all(pins);
+    int maps = nat_plane_unpin(pins), pair = svc0_remove();
+    if (hooks > 0 || maps > 0 || pair > 0)
+        log_notice("services.enabled is false: service NAT of an earlier agent is taken down");
+}
+
+/* The maps, the programs, and what stands of them already. Returns 0 or -errno. */
+static int open_plane(struct nat_engine *nat, struct faults *faults)
+{
+    const struct config *config = nat->config;
+    const struct nat_plane_options options = {
+        .pins = config->paths.bpf,
+        .max_flows = config->services.max_flows,
+        .max_services = config->services.max_services,
+        .max_endpoints = config->services.max_endpoints,
+    };
+    CLEANUP(nat_plane_closep) struct nat_plane *plane = NULL;
+    int r = nat_plane_open(&options, &plane, faults);
+    if (r < 0)
+        return r;
+    r = nat_node_open(&nat->node, plane, config->paths.bpf);
+    if (r == 0)
+        r = inherit(nat);
+    if (r < 0) {
+        nat_node_done(&nat->node);
+        return r;
+    }
+    nat->plane = TAKE_PTR(plane);
+    return 0;
+}
+
+/* Without maps the engine does nothing, routes go on, and a fault says why. */
+static void try_plane(struct nat_engine *nat)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (!nat->config->services.enabled) {
+        take_down(nat);
+        return;
+    }
+    int r = open_plane(nat, &faults);
+    if (r < 0 && faults_none(&faults))
+        faults_add(&faults, "services.enabled", "restart the agent when the cause is gone",
+                   "service NAT cannot be had: %s", strerror(-r));
+    nat_state_report(nat, "nat", &faults);
+}
+
+static void close_nat(struct engine *engine)
+{
+    struct nat_engine *nat = to_nat(engine);
+    nat_upkeep_done(&nat->upkeep);
+    nat->board->proofs = NULL;
+    nat_state_done(nat);
+    free(nat);
+}
+
+static int open_nat(const struct engine_setup *setup, struct engine **ret_engine)
+{
+    struct nat_engine *nat = calloc(1, sizeof(*nat));
+    if (!nat)
+        return -ENOMEM;
+    nat_state_init(nat, setup);
+    nat->board->proofs = &nat->proofs.of_addresses;
+    try_plane(nat);
+    int r = nl_open(&nat->socket);
+    if (r == 0)
+        r = nat_upkeep_start(nat, setup);
+    if (r < 0) {
+        close_nat(&nat->engine);
+        return r;
+    }
+    *ret_engine = &nat->engine;
+    return 0;
+}
+
+static void configure(struct engine *engine, const struct config *config)
+{
+    to_nat(engine)->config = config;
+}
+
+/* For the metrics: what waits to be applied. */
+static void count_change(struct nat_status *status, const struct change *change)
+{
+    const struct object *any = change->after ? change->after : change->before;
+    bool service = any->kind == KIND_SERVICE, slice = any->kind == KIND_ENDPOINT_SLICE;
+    status->service_changes += service;
+    status->endpoint_changes += slice;
+    status->service_pending += service;
+    status->endpoint_pending += slice;
+    if (service || slice)
+        status->last_queued_wall_ms = clock_wall_ms();
+}
+
+static int note(struct engine *engine, const struct change *change, struct round *round)
+{
+    struct nat_engine *nat = to_nat(engine);
+    const struct route_facts facts = { .store = nat->store, .config = nat->config };
+    (void)round;
+    count_change(&nat->status->nat, change);
+    if (!nat->plane)
+        return 0;
+    int r = plan_nat_affected(&facts, change, &nat->work.keys, &nat->work.all, &nat->work.node);
+    return r < 0 ? r : nat_triggers_saw(&nat->triggers, change);
+}
+
+static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
+{
+    (void)round;
+    to_nat(engine)->work.node |= events->resynced || events->addresses || events->links;
+    return 0;
+}
+
+/* Where node ports are served now; true in `ret_moved` if that is elsewhere than it was. */
+static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
+{
+    const struct route_facts facts = nat_state_facts(nat);
+    AUTOVEC ip_list fresh = { 0 };
+    int r = nat_node_port_addresses(&facts, IP_V4, &fresh);
+    if (r == 0)
+        r = nat_node_port_addresses(&facts, IP_V6, &fresh);
+    if (r < 0)
+        return r;
+    bool same = fresh.count == nat->node_ports.count;
+    for (size_t i = 0; same && i < fresh.count; i++)
+        same = ip_equal(&fresh.items[i], &nat->node_ports.items[i]);
+    *ret_moved = !same;
+    vec_move(&nat->node_ports, &fresh);
+    return 0;
+}
+
+/* Takes in what interfaces and networks have become: svc0, hooks, addresses. */
+static int observe_node(struct nat_engine *nat, struct round *round)
+{
+    const struct route_facts facts = nat_state_facts(nat);
+    const struct nat_way before = nat->board->way, *now = &nat->node.way;
+    bool ports_moved = false;
+    int r = nat->plane ? nat_node_follow(&nat->node, &facts, nat->kernel, nat->status) : 0;
+    if (r < 0)
+        return r;
+    nat->board->way = *now;
+    nat->board->defaults = nat->node.defaults;
+    round->way_moved |= before.ifindex != now->ifindex || !ip_equal(&before.v4, &now->v4) ||
+                        !ip_equal(&before.v6, &now->v6);
+    r = follow_node_ports(nat, &ports_moved);
+    nat->work.all |= round->way_moved || ports_moved;
+    return r;
+}
+
+/* Before the first pass over everything that a synced source, or else its copy, allows. */
+static bool is_new(const struct nat_engine *nat)
+{
+    const struct status *status = nat->status;
+    if (!nat->plane || nat->synced)
+        return false;
+    return status->source.synced || (status->copy.in_force && !nat->complete);
+}
+
+/* What this round is about, of what was collected for it. */
+static void settle_work(struct nat_engine *nat, const struct round *round)
+{
+    struct nat_work *work = &nat->work;
+    work->all |= round->all || is_new(nat);
+    work->retry = round->now_ms >= nat->retry_ms;
+    /* This node's own object says which address is its own. */
+    work->node |= work->all || nat->node_doubted || (work->retry && nat->node.trouble);
+    nat->node_doubted = false;
+    if (work->retry)
+        nat->retry_ms = INT64_MAX;
+}
+
+static int plan(struct engine *engine, struct round *round)
+{
+    struct nat_engine *nat = to_nat(engine);
+    settle_work(nat, round);
+    int r = nat->work.node ? observe_node(nat, round) : 0;
+    if (r < 0 || !nat->plane || !status_is_known(nat->status))
+        return r;
+    return nat_turns_plan(nat, round);
+}
+
+static int write_nat(struct engine *engine, struct round *round)
+{
+    struct nat_engine *nat = to_nat(engine);
+    if (!nat->plane || !status_is_known(nat->status))
+        return 0;
+    return nat_turns_write(nat, round);
+}
+
+/* When what is not proved shall be tried again. A retry that is due already keeps its time. */
+static void plan_retry(struct nat_engine *nat, int64_t now_ms)
+{
+    if (nat->unproved.count == 0 && !nat->node.trouble) {
+        backoff_reset(&nat->retry);
+        nat->retry_ms = INT64_MAX;
+    } else if (nat->retry_ms == INT64_MAX) {
+        nat->retry_ms = now_ms + backoff_next(&nat->retry);
+    }
+}
+
+static void publish(struct engine *engine, struct round *round)
+{
+    struct nat_engine *nat = to_nat(engine);
+    nat_turns_drop(nat);
+    vec_done(&nat->work.keys);
+    nat->work = (struct nat_work){ 0 };
+    if (round->error == 0 && !nat_proving_goes_on(nat))
+        plan_retry(nat, round->now_ms);
+}
+
+static int64_t next_ms(const struct engine *engine, int64_t now_ms)
+{
+    const struct nat_engine *nat = (const struct nat_engine *)engine;
+    (void)now_ms;
+    int64_t next = nat->retry_ms;
+    vec_each(const struct nat_leaver, leaver, &nat->leavers)
+        next = MIN(next, leaver->due_ms);
+    return next;
+}
+
+static enum progress progress(const struct engine *engine)
+{
+    const struct nat_engine *nat = (const struct nat_engine *)engine;
+    if (nat_proving_goes_on(nat))
+        return PROGRESS_AT_ONCE;
+    return nat->leavers.count ? PROGRESS_LATER : PROGRESS_DONE;
+}
+
+static void count(struct engine *engine)
+{
+    const struct nat_engine *nat = to_nat(engine);
+    struct nat_status *status = &nat->status->nat;
+    status->services = status->frontends = status->endpoints = 0;
+    sorted_each(struct nat_row *, row, &nat->rows) {
+        status->services += (*row)->family_count > 0;
+        for (uint32_t i = 0; i < (*row)->family_count; i++) {
+            status->frontends += (uint32_t)(*row)->families[i].frontends.count;
+            vec_each(const struct nat_port, port, &(*row)->families[i].ports)
+                status->endpoints += (uint32_t)port->serving.count;
+        }
+    }
+    nat_proofs_count(&nat->proofs, &status->proved, &status->unproved);
+}
+
+const struct engine_ops nat_engine_ops = {
+    .name = "nat",
+    .open = open_nat,
+    .close = close_nat,
+    .configure = configure,
+    .note = note,
+    .hear = hear,
+    .plan = plan,
+    .write = write_nat,
+    .publish = publish,
+    .next_ms = next_ms,
+    .progress = progress,
+    .count = count,
+};
+
+/* ---- for the rest of the program ---- */
+
+void nat_engine_listen(struct engine *engine, nat_row_listener told, void *context)
+{
+    to_nat(engine)->told = told;
+    to_nat(engine)->told_context = context;
+}
+
+struct nat_plane *nat_engine_plane(struct engine *engine)
+{
+    return to_nat(engine)->plane;
+}
+
+const struct sorted *nat_engine_rows(const struct engine *engine)
+{
+    return &((const struct nat_engine *)engine)->rows;
+}
+
+struct route_facts nat_engine_facts(const struct engine *engine)
+{
+    return nat_state_facts((const struct nat_engine *)engine);
+}
+
+bool nat_engine_works(const struct engine *engine)
+{
+    const struct nat_engine *nat = (const struct nat_engine *)engine;
+    return nat->plane && nat->node.attached;
+}
+
+bool nat_engine_proof(const struct engine *engine, const struct ip *address,
+                      struct nat_proof *ret_proof)
+{
+    return nat_proofs_find(&((const struct nat_engine *)engine)->proofs, address, ret_proof);
+}
+
+int nat_engine_refusals(struct engine *engine, nat_refusal_list *ret_list)
+{
+    struct nat_engine *nat = to_nat(engine);
+    int r = nat_plane_refusals(nat->plane, ret_list);
+    return r < 0 ? r : nat_tally_add(&nat->status->nat.refused, ret_list);
+}
+
+int nat_engine_verify(struct engine *engine, nat_difference_list *list)
+{
+    struct nat_engine *nat = to_nat(engine);
+    AUTOSORTED struct sorted rows = SORTED(struct nat_row *, nat_row_cmp);
+    sorted_each(struct nat_row *, row, &nat->rows) {
+        int r = sorted_put(&rows, row);
+        if (r < 0)
+            return r;
+    }
+    vec_each(const struct nat_leaver, leaver, &nat->leavers) {
+        int r = sorted_put(&rows, &leaver->row);
+        if (r < 0)
+            return r;
+    }
+    int r = nat_plane_verify(nat->plane, &rows, list);
+    return r < 0 ? r : nat_node_verify(&nat->node, list);
+}
+
+int nat_engine_trace(struct engine *engine, const struct trace_question *question,
+                     struct trace *ret_trace)
+{
+    const struct nat_engine *nat = to_nat(engine);
+    const struct tracer tracer = {
+        .plane = nat->plane,
+        .socket = nat->socket,
+        .attachments = nat->node.wanted.items,
+        .attachment_count = nat->node.wanted.count,
+        .svc0_ifindex = nat->node.way.ifindex,
+        .rows = &nat->rows,
+    };
+    return trace_packet(&tracer, question, ret_trace);
+}

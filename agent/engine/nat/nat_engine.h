@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine of service NAT: plans the Services that are dirty, writes what changed into the live
+ * maps, and proves it. With services.enabled false it only takes down what an earlier agent left.
+ *
+ * The functions below are for the rest of the program: health, the API, `agentctl trace`. Each
+ * takes the engine of nat_engine_ops.
+ */
+#pragma once
+
+#include "apply/nat/plane.h"
+#include "base/sorted.h"
+#include "engine/engine.h"
+#include "plan/nat_table.h"
+#include "plan/routes.h"
+#include "plan/trace.h"
+
+extern const struct engine_ops nat_engine_ops;
+
+/* Tells of each row that comes or changes; of one that goes, with NULL. `told` may be NULL. */
+typedef void (*nat_row_listener)(const char *namespace, const char *name, const struct nat_row *row,
+                                 void *context);
+void nat_engine_listen(struct engine *engine, nat_row_listener told, void *context);
+
+/* The live maps; NULL: NAT is off, or cannot be had. Borrowed. */
+struct nat_plane *nat_engine_plane(struct engine *engine);
+/* struct nat_row *: every Service as planned. Borrowed. */
+const struct sorted *nat_engine_rows(const struct engine *engine);
+/* What the planner is told of this node. Borrowed, until the kernel is read again. */
+struct route_facts nat_engine_facts(const struct engine *engine);
+/* Whether the maps are there and each hook carries our program. */
+bool nat_engine_works(const struct engine *engine);
+
+/* What the last proof of an address found. False: it was not proved yet, or never is. */
+bool nat_engine_proof(const struct engine *engine, const struct ip *address,
+                      struct nat_proof *ret_proof);
+/* What was refused, read from the maps; the totals in status follow. Returns 0 or -errno. */
+int nat_engine_refusals(struct engine *engine, nat_refusal_list *ret_list);
+/* Where maps and hooks differ from what the objects ask for. Returns 0 or -errno. */
+int nat_engine_verify(struct engine *engine, nat_difference_list *list);
+/* What happens to one packet; as trace_function of api/trace.h. */
+int nat_engine_trace(struct engine *engine, const struct trace_question *question,
+                     struct trace *ret_trace);

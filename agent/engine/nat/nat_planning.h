@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans the dirty Services, and keeps what they turn into until it is written. */
+#pragma once
+
+#include "engine/nat/nat_state.h"
+
+/*
+ * Plans what engine->work names into engine->turns. Adds the addresses that lose service, and
+ * every address of a Service that changed, to the round. Returns 0, or -ENOMEM with no turns.
+ */
+int nat_turns_plan(struct nat_engine *engine, struct round *round);
+
+/* Forgets what was planned and not written. */
+void nat_turns_drop(struct nat_engine *engine);

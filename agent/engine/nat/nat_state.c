@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the NAT engine keeps between rounds, made and freed; see nat_state.h. */
+#include "engine/nat/nat_state.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/nat/nat_planning.h"
+
+void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup)
+{
+    *engine = (struct nat_engine){
+        .engine = { &nat_engine_ops },
+        .config = setup->config,
+        .store = setup->store,
+        .kernel = setup->kernel,
+        .status = setup->status,
+        .board = setup->board,
+        .rows = SORTED(struct nat_row *, nat_row_cmp),
+        .unproved = SORTED(struct nat_row *, nat_row_cmp),
+        .due = SORTED(struct nat_row *, nat_row_cmp),
+        .retry = { .initial_ms = 100, .max_ms = 30 * SECOND_MS },
+        .retry_ms = INT64_MAX,
+    };
+    nat_proofs_init(&engine->proofs);
+    nat_triggers_init(&engine->triggers);
+}
+
+void nat_state_done(struct nat_engine *engine)
+{
+    nat_turns_drop(engine);
+    vec_each(struct nat_leaver, leaver, &engine->leavers)
+        nat_row_free(leaver->row);
+    vec_done(&engine->leavers);
+    vec_done(&engine->work.keys);
+    vec_done(&engine->node_ports);
+    sorted_done(&engine->unproved);
+    sorted_done(&engine->due);
+    nat_rows_done(&engine->rows);
+    nat_proofs_done(&engine->proofs);
+    nat_triggers_done(&engine->triggers);
+    nat_node_done(&engine->node);
+    nat_plane_close(engine->plane);
+    nl_close(engine->socket);
+}
+
+struct route_facts nat_state_facts(const struct nat_engine *engine)
+{
+    const struct default_sources *defaults = &engine->board->defaults;
+    return (struct route_facts){
+        .store = engine->store,
+        .config = engine->config,
+        .local_prefixes = kernel_local_prefixes(engine->kernel),
+        .link_addresses = kernel_link_addresses(engine->kernel),
+        .default_source = { defaults->v4, defaults->v6 },
+    };
+}
+
+struct nat_row *nat_state_row(const struct nat_engine *engine, const char *namespace,
+                              const char *name)
+{
+    struct nat_row key = { .namespace = (char *)namespace, .name = (char *)name }, *at = &key;
+    struct nat_row **found = sorted_find(&engine->rows, &at);
+    return found ? *found : NULL;
+}
+
+void nat_state_report(struct nat_engine *engine, const char *group, const struct faults *faults)
+{
+    (void)fault_book_replace(engine->status->faults, "services", group, faults, clock_wall_ms());
+}
+
+void nat_state_report_row(struct nat_engine *engine, const char *sort, const struct nat_row *row,
+                          const struct faults *faults)
+{
+    AUTOFREE char *group = text_format("%s %s/%s", sort, row->namespace, row->name);
+    if (group)
+        nat_state_report(engine, group, faults);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The upkeep of service NAT; see nat_upkeep.h.
+ *
+ * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, and
+ * asks whether the hooks carry our programs: the kernel tells nobody when a filter is replaced or
+ * a TCX link is detached. Without flows it fires every five seconds.
+ */
+#include "engine/nat/nat_upkeep.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "engine/nat/nat_state.h"
+
+enum { LIMITS_MS = 5000 };
+
+/* Counting walks the hash tables: it is done after a round of the sweep, not for who asks. */
+static void count_maps(struct nat_engine *engine)
+{
+    struct nat_status *status = &engine->status->nat;
+    status->map_count = nat_plane_maps(engine->plane, status->maps);
+    for (size_t i = 0; i < status->map_count; i++) {
+        if (strcmp(status->maps[i].name, "flows_new") == 0)
+            status->half_open = status->maps[i].entries / 2;
+    }
+}
+
+static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
+{
+    struct nat_upkeep *upkeep = &engine->upkeep;
+    if (now_ms - upkeep->limits_read_ms < LIMITS_MS)
+        return;
+    upkeep->limits_read_ms = now_ms;
+    (void)nat_plane_read_limits(engine->plane);
+    if (engine->node.attached && !nat_node_is_attached(&engine->node)) {
+        engine->node_doubted = true;
+        upkeep->wake(upkeep->context);
+    }
+}
+
+static void on_sweep(void *context)
+{
+    struct nat_engine *engine = context;
+    struct nat_status *status = &engine->status->nat;
+    int64_t now_ms = clock_mono_ms(), next_ms = LIMITS_MS;
+    ask_kernel(engine, now_ms);
+    int ended = nat_plane_sweep(engine->plane, now_ms, &next_ms);
+    if (ended < 0)
+        log_error("sweeping the flows: %s", strerror(-ended));
+    else
+        status->ended += (uint64_t)ended;
+    status->established = nat_plane_established(engine->plane);
+    if (next_ms >= SECOND_MS) /* a round is over */
+        count_maps(engine);
+    status->last_sweep_wall_ms = clock_wall_ms();
+    status->last_sweep_us = clock_mono_us() - now_ms * 1000;
+    timer_arm(engine->upkeep.timer, MIN(next_ms, LIMITS_MS));
+}
+
+int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup)
+{
+    struct nat_upkeep *upkeep = &engine->upkeep;
+    upkeep->wake = setup->wake;
+    upkeep->context = setup->context;
+    if (!engine->plane)
+        return 0;
+    int r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_sweep, engine, &upkeep->timer);
+    if (r == 0)
+        timer_arm(upkeep->timer, 0);
+    return r;
+}
+
+void nat_upkeep_done(struct nat_upkeep *upkeep)
+{
+    timer_free(upkeep->timer);
+    upkeep->timer = NULL;
+}

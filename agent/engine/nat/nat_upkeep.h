@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What service NAT needs beside its rounds: the sweep over the flows, which come and go without
+ * the agent, and the questions that nobody answers unasked.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "loop/timer.h"
+
+struct nat_engine;
+
+struct nat_upkeep {
+    struct timer *timer;
+    int64_t limits_read_ms; /* monotonic */
+    void (*wake)(void *context);
+    void *context;
+};
+
+/* Starts the sweep, if there are maps. Returns 0 or -errno. */
+int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup);
+void nat_upkeep_done(struct nat_upkeep *upkeep);

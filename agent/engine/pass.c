@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The stages of a pass; see engine.h for what each means.
+ *
+ * The order between planes loses no packet: every engine withdraws what is about to lose service
+ * before any engine writes, and engines write in the order of the table, so that what is announced
+ * last was proved before. Events are taken over before anything is written: what others do in the
+ * kernel while a pass runs is collected anew and asks for a pass of its own. The store's changes
+ * are forgotten at the end, also of a pass that failed: the one that follows is over everything.
+ */
+#include "engine/pass.h"
+
+#include "base/vec.h"
+
+/* Each engine that has the operation. */
+#define each_engine(it, engines, op)                \
+    vec_each(struct engine *, it, &(engines)->list) \
+        if ((*it)->ops->op)
+
+void round_done(struct round *round)
+{
+    vec_done(&round->losses);
+    vec_done(&round->touched);
+}
+
+static int note(struct engines *engines, const struct change *change, struct round *round)
+{
+    each_engine(engine, engines, note)
+    {
+        int r = (*engine)->ops->note(*engine, change, round);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int take_changes(struct engines *engines, struct store *store, struct round *round)
+{
+    AUTOVEC change_list changes = { 0 };
+    int r = store_changes(store, &changes);
+    if (r < 0)
+        return r;
+    vec_each(const struct change, change, &changes) {
+        r = note(engines, change, round);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int hear(struct engines *engines, struct kernel *kernel, struct round *round,
+                uint32_t *ret_writer)
+{
+    int r = kernel_read(kernel);
+    if (r < 0)
+        return r;
+    const struct kernel_events *events = kernel_events(kernel);
+    *ret_writer = events->writer;
+    each_engine(engine, engines, hear)
+    {
+        r = (*engine)->ops->hear(*engine, events, round);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int plan(struct engines *engines, struct round *round)
+{
+    each_engine(engine, engines, plan)
+    {
+        int r = (*engine)->ops->plan(*engine, round);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int withdraw(struct engines *engines, struct round *round)
+{
+    each_engine(engine, engines, withdraw)
+    {
+        int r = (*engine)->ops->withdraw(*engine, round);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int write_all(struct engines *engines, struct round *round)
+{
+    each_engine(engine, engines, write)
+    {
+        int r = (*engine)->ops->write(*engine, round);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int act(struct engines *engines, struct round *round)
+{
+    int r = plan(engines, round);
+    if (r == 0)
+        r = withdraw(engines, round);
+    return r < 0 ? r : write_all(engines, round);
+}
+
+int pass_run(struct engines *engines, struct store *store, struct kernel *kernel,
+             struct round *round, uint32_t *ret_writer)
+{
+    *ret_writer = 0;
+    int r = take_changes(engines, store, round);
+    if (r == 0)
+        r = hear(engines, kernel, round, ret_writer);
+    if (r == 0) {
+        kernel_events_done(kernel);
+        r = act(engines, round);
+    }
+    round->error = r;
+    each_engine(engine, engines, publish)(*engine)->ops->publish(*engine, round);
+    store_changes_done(store);
+    return r;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The engine of the routes; see route_engine.h.
+ *
+ * What an address's routes shall be depends on what NAT has proved, and NAT proves what it has
+ * written. So this engine plans nothing in the stage of that name: in `withdraw` it plans the
+ * addresses that are about to lose service, and takes them out of the network before NAT's maps
+ * refuse their packets; in `write`, after NAT, it plans everything that is dirty.
+ *
+ * A slot that the kernel refused is compared again after 1 s, doubling to 60 s.
+ */
+#include "engine/routes/route_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "engine/routes/route_holds.h"
+#include "engine/routes/route_pass.h"
+#include "engine/routes/route_state.h"
+
+static struct route_engine *to_routes(struct engine *engine)
+{
+    return (struct route_engine *)engine;
+}
+
+static int open_routes(const struct engine_setup *setup, struct engine **ret_engine)
+{
+    struct route_engine *routes = calloc(1, sizeof(*routes));
+    if (!routes)
+        return -ENOMEM;
+    *routes = (struct route_engine){
+        .engine = { &route_engine_ops },
+        .config = setup->config,
+        .store = setup->store,
+        .kernel = setup->kernel,
+        .status = setup->status,
+        .board = setup->board,
+        .holds = SORTED(struct hold, hold_cmp),
+        .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
+        .retry_ms = INT64_MAX,
+    };
+    route_plan_init(&routes->plan);
+    troubles_init(&routes->troubles, setup->status->faults);
+    inheritance_init(&routes->inheritance);
+    *ret_engine = &routes->engine;
+    return 0;
+}
+
+static void close_routes(struct engine *engine)
+{
+    struct route_engine *routes = to_routes(engine);
+    route_plan_done(&routes->plan);
+    sorted_done(&routes->holds);
+    troubles_done(&routes->troubles);
+    inheritance_done(&routes->inheritance);
+    route_work_done(&routes->work);
+    free(routes);
+}
+
+static void configure(struct engine *engine, const struct config *config)
+{
+    to_routes(engine)->config = config;
+}
+
+/* Blocks of other nodes are the most of them, and none of our business. */
+static bool is_own_block(const struct route_facts *facts, const struct object *object)
+{
+    struct block_row rows[2];
+    return object && object->kind == KIND_ADDRESS_BLOCK &&
+           plan_block(facts, to_address_block(object), rows) > 0;
+}
+
+static int note(struct engine *engine, const struct change *change, struct round *round)
+{
+    struct route_engine *routes = to_routes(engine);
+    struct route_work *work = &routes->work;
+    const struct route_facts facts = { .store = routes->store, .config = routes->config };
+    work->blocks |= is_own_block(&facts, change->before) || is_own_block(&facts, change->after);
+    int r = plan_affected_addresses(&facts, change, &work->addresses, &work->all);
+    round->expected |= work->blocks || work->addresses.count > 0;
+    return r;
+}
+
+/* With the retry due, the refused slots are compared again. */
+static int take_refused(struct route_engine *routes, int64_t now_ms)
+{
+    struct route slot;
+    size_t index = 0;
+    if (now_ms < routes->retry_ms)
+        return 0;
+    routes->retry_ms = INT64_MAX;
+    while (troubles_next_refused(&routes->troubles, &index, &slot)) {
+        int r = vec_push(&routes->work.slots, slot);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
+{
+    struct route_engine *routes = to_routes(engine);
+    struct route_work *work = &routes->work;
+    /* What waited for a broken manifest concerns every engine: nobody's objects were all known. */
+    round->all |= inheritance_is_over(&routes->inheritance, routes->status);
+    work->all |= events->resynced || events->addresses;
+    work->rules |= events->rules;
+    vec_each(const struct route, route, &events->routes) {
+        int r = vec_push(&work->drift, *route);
+        if (r < 0)
+            return r;
+    }
+    int r = route_holds_take_due(routes, round->now_ms, &work->addresses);
+    if (r < 0)
+        return r;
+    round->expected |= work->drift.count > 0 || work->addresses.count > 0;
+    return take_refused(routes, round->now_ms);
+}
+
+/* Carries out a pass over `work`, and adds what it did to the round. */
+static int run(struct route_engine *routes, struct route_work *work, struct round *round)
+{
+    uint64_t repairs = routes->status->routes.repairs;
+    int r = route_pass(routes, work, round->now_ms);
+    round->repairs += (uint32_t)(routes->status->routes.repairs - repairs);
+    if (r < 0)
+        return r;
+    round->changes += (uint32_t)r;
+    return 0;
+}
+
+static int withdraw(struct engine *engine, struct round *round)
+{
+    if (round->losses.count == 0)
+        return 0;
+    CLEANUP(route_work_done) struct route_work work = { .may_remove = true };
+    int r = vec_append(&work.addresses, &round->losses);
+    return r < 0 ? r : run(to_routes(engine), &work, round);
+}
+
+static int write_routes(struct engine *engine, struct round *round)
+{
+    struct route_engine *routes = to_routes(engine);
+    struct route_work *work = &routes->work;
+    work->all |= round->all || round->way_moved;
+    work->may_remove = round->may_remove;
+    round->full |= work->all;
+    int r = vec_append(&work->addresses, &round->touched);
+    return r < 0 ? r : run(routes, work, round);
+}
+
+static void publish(struct engine *engine, struct round *round)
+{
+    struct route_engine *routes = to_routes(engine);
+    route_work_done(&routes->work);
+    routes->work = (struct route_work){ 0 };
+    if (round->error < 0)
+        return;
+    if (troubles_count(&routes->troubles, true) == 0) {
+        backoff_reset(&routes->retry);
+        routes->retry_ms = INT64_MAX;
+    } else if (routes->retry_ms == INT64_MAX) {
+        routes->retry_ms = round->now_ms + backoff_next(&routes->retry);
+    }
+}
+
+static int64_t next_ms(const struct engine *engine, int64_t now_ms)
+{
+    const struct route_engine *routes = (const struct route_engine *)engine;
+    return MIN(route_holds_next(routes, now_ms), routes->retry_ms);
+}
+
+static void count(struct engine *engine)
+{
+    struct route_engine *routes = to_routes(engine);
+    struct route_status *status = &routes->status->routes;
+    status->installed = status->foreign = 0;
+    sorted_each(const struct route, route, kernel_routes(routes->kernel)) {
+        bool ours = route_is_ours(route, routes->config->routes.table);
+        status->installed += ours;
+        status->foreign += !ours;
+    }
+    status->refused = (uint32_t)troubles_count(&routes->troubles, true);
+    status->blocked = (uint32_t)troubles_count(&routes->troubles, false);
+}
+
+const struct route_plan *route_engine_plan(const struct engine *engine)
+{
+    return &((const struct route_engine *)engine)->plan;
+}
+
+void route_work_done(struct route_work *work)
+{
+    vec_done(&work->addresses);
+    vec_done(&work->drift);
+    vec_done(&work->slots);
+}
+
+const struct engine_ops route_engine_ops = {
+    .name = "routes",
+    .open = open_routes,
+    .close = close_routes,
+    .configure = configure,
+    .note = note,
+    .hear = hear,
+    .withdraw = withdraw,
+    .write = write_routes,
+    .publish = publish,
+    .next_ms = next_ms,
+    .count = count,
+};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which addresses may not come back yet; see route_holds.h. What a hold-down is, and how long it
+ * takes, is decided in plan/hold.c: this file keeps the states of all addresses, and tells when
+ * the next one ends. Drain and withdraw are asked for and no flapping: they hold nothing down.
+ */
+#include "engine/routes/route_holds.h"
+
+#include "base/macro.h"
+
+static bool is_announced(const struct address_row *row)
+{
+    return row && row->reason == REASON_ANNOUNCED;
+}
+
+static int hold_down(struct route_engine *engine, const struct ip *address, int64_t now_ms)
+{
+    struct hold fresh = { .address = *address };
+    struct hold *hold = sorted_find(&engine->holds, &fresh);
+    hold_withdraw(hold ? hold : &fresh, engine->config, now_ms);
+    return hold ? 0 : sorted_put(&engine->holds, &fresh);
+}
+
+int route_holds_follow(struct route_engine *engine, const struct ip *address,
+                       const struct address_row *before, const struct address_row *after,
+                       int64_t now_ms)
+{
+    if (is_announced(before) == is_announced(after))
+        return 0;
+    if (is_announced(after)) {
+        const struct hold key = { .address = *address };
+        struct hold *hold = sorted_find(&engine->holds, &key);
+        if (hold)
+            hold_announce(hold, now_ms);
+        return 0;
+    }
+    return engine->board->standing == STANDING_SERVING ? hold_down(engine, address, now_ms) : 0;
+}
+
+int64_t route_holds_next(const struct route_engine *engine, int64_t now_ms)
+{
+    int64_t next = INT64_MAX;
+    sorted_each(const struct hold, hold, &engine->holds) {
+        if (hold->announced_ms == 0 && hold->until_ms > now_ms)
+            next = MIN(next, hold->until_ms);
+    }
+    return next;
+}
+
+int route_holds_take_due(struct route_engine *engine, int64_t now_ms, ip_list *addresses)
+{
+    AUTOSORTED struct sorted kept = SORTED(struct hold, hold_cmp);
+    sorted_each(const struct hold, hold, &engine->holds) {
+        int r = 0;
+        if (hold->announced_ms == 0 && hold->until_ms <= now_ms)
+            r = vec_push(addresses, hold->address);
+        if (r == 0 && !hold_is_idle(hold, engine->config, now_ms))
+            r = sorted_put(&kept, hold);
+        if (r < 0)
+            return r;
+    }
+    sorted_move(&engine->holds, &kept);
+    return 0;
+}

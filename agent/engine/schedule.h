@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a pass is due, and of what: the store's changes, what others did in the kernel, what an
+ * engine waits for, the retry after a failure, and the periodic doubt.
+ */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "apply/kernel.h"
+#include "base/cleanup.h"
+#include "engine/engines.h"
+#include "status/status.h"
+#include "store/store.h"
+
+/* Passes come after all inputs. */
+enum { PASS_PRIORITY = SD_EVENT_PRIORITY_NORMAL + 10 };
+
+struct schedule;
+
+/* All borrowed. */
+struct schedule_options {
+    sd_event *event;
+    struct engines *engines;
+    struct store *store;
+    struct kernel *kernel;
+    struct status *status;
+    /* The generation up to which the source's events are in the store; see source/manifest.h. */
+    uint64_t (*loaded_generation)(void *context);
+    /* Called before the periodic pass over everything: sources compare what they have, too. */
+    void (*doubt)(void *context);
+    /* Called after each complete pass. */
+    void (*passed)(void *context);
+    void *context;
+};
+
+/* Returns 0 or -errno. */
+int schedule_new(const struct schedule_options *options, struct schedule **ret_schedule);
+void schedule_free(struct schedule *schedule);
+DEFINE_CLEANUP(struct schedule *, schedule_free);
+
+/* A pass soon, after all pending input was taken in; over everything with `all`. */
+void schedule_pass(struct schedule *schedule, bool all);
+
+/* No pass runs from here on, until one over everything by schedule_resume(). */
+void schedule_pause(struct schedule *schedule);
+void schedule_resume(struct schedule *schedule);
