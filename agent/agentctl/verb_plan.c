@@ -63,11 +63,12 @@ static int plan_objects(const struct config *config, const struct store *store,
 {
     AUTOFAULTS struct faults unused = { 0 };
     const struct default_sources no_defaults = { 0 };
-    struct route_facts facts = { .store = store, .config = config };
+    struct node_facts facts = { .store = store, .config = config };
     const struct nat_way way = plan_nat_way(&facts, 1, &no_defaults);
     if (config->services.enabled)
         facts.nat_way = &way;
-    int r = plan_routes(&facts, plan, faults);
+    const struct route_inputs inputs = { .node = &facts };
+    int r = plan_routes(&inputs, plan, faults);
     return r < 0 ? r : plan_nat(&facts, nat, config->services.enabled ? faults : &unused);
 }
 

@@ -122,7 +122,7 @@ void services_queued(struct agent *agent)
 
 static void follow_pass(struct agent *agent)
 {
-    const struct route_facts facts = nat_engine_facts(nat_of(agent));
+    const struct node_facts facts = nat_engine_facts(nat_of(agent));
     bool works = nat_engine_works(nat_of(agent));
     if (!status_is_known(&agent->status))
         return;

@@ -325,7 +325,7 @@ int health_configure(struct health *health, const struct config *config)
     return r;
 }
 
-int health_set_node(struct health *health, const struct route_facts *facts)
+int health_set_node(struct health *health, const struct node_facts *facts)
 {
     const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
     health->node_seen |= object != NULL;

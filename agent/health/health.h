@@ -42,7 +42,7 @@ int health_configure(struct health *health, const struct config *config);
  * This node's object, or its absence, and what is configured: whether this node is about to go, and
  * where ports are served. After a change of any of these. Returns 0 or -ENOMEM.
  */
-int health_set_node(struct health *health, const struct route_facts *facts);
+int health_set_node(struct health *health, const struct node_facts *facts);
 
 /* The rows: all of them (struct nat_row *, sorted), or one that changed. Return 0 or -ENOMEM. */
 int health_set_rows(struct health *health, const struct sorted *rows);

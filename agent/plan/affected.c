@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "model/node.h"
 #include "plan/routes.h"
 
@@ -20,7 +21,7 @@ static int push_service(const struct object *object, ip_list *addresses)
     return 0;
 }
 
-static int push_slice(const struct route_facts *facts, const struct object *object,
+static int push_slice(const struct node_facts *facts, const struct object *object,
                       ip_list *addresses)
 {
     if (!object)
@@ -41,7 +42,7 @@ static int push_node(const struct object *object, ip_list *addresses)
 }
 
 /* This node's eligibility decides over every address. */
-static bool node_eligibility_changed(const struct route_facts *facts, const struct change *change)
+static bool node_eligibility_changed(const struct node_facts *facts, const struct change *change)
 {
     static const struct node absent = { 0 };
     const struct object *any = change->after ? change->after : change->before;
@@ -53,7 +54,7 @@ static bool node_eligibility_changed(const struct route_facts *facts, const stru
            before->network_unavailable != after->network_unavailable;
 }
 
-int plan_affected_addresses(const struct route_facts *facts, const struct change *change,
+int plan_affected_addresses(const struct node_facts *facts, const struct change *change,
                             ip_list *addresses, bool *ret_all)
 {
     const struct object *any = change->after ? change->after : change->before;
@@ -83,4 +84,15 @@ int plan_affected_addresses(const struct route_facts *facts, const struct change
         break;
     }
     return r < 0 ? r : second;
+}
+
+bool plan_affected_blocks(const struct node_facts *facts, const struct change *change)
+{
+    const struct object *versions[] = { change->before, change->after };
+    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+        if (versions[i] && versions[i]->kind == KIND_ADDRESS_BLOCK &&
+            strcmp(to_address_block(versions[i])->node, facts->config->node) == 0)
+            return true;
+    }
+    return false;
 }

@@ -69,7 +69,7 @@ enum address_reason claim_service(const struct config *config, const struct serv
  * Whether a proxy serves this address for this service at all, by the service's own fields and the
  * configured ranges: a reason below REASON_PORTS_TAKEN, or REASON_ANNOUNCED if nothing is against.
  */
-static enum address_reason claim_served(const struct route_facts *facts,
+static enum address_reason claim_served(const struct node_facts *facts,
                                         const struct service *service,
                                         const struct service_address *address)
 {
@@ -103,7 +103,7 @@ static enum address_reason claim_served(const struct route_facts *facts,
     return REASON_WRONG_TYPE;
 }
 
-int claim_candidates(const struct route_facts *facts, const struct ip *ip, candidate_list *list)
+int claim_candidates(const struct node_facts *facts, const struct ip *ip, candidate_list *list)
 {
     size_t count;
     const struct service *const *services = store_services_at(facts->store, ip, &count);
@@ -134,7 +134,7 @@ bool claim_has_cluster_ip(const struct service *service, uint8_t family)
     return false;
 }
 
-int claim_nat_candidates(const struct route_facts *facts, const struct ip *ip, candidate_list *list)
+int claim_nat_candidates(const struct node_facts *facts, const struct ip *ip, candidate_list *list)
 {
     int r = claim_candidates(facts, ip, list);
     vec_each(struct candidate, candidate, list) {
@@ -159,7 +159,7 @@ static bool has_cluster_ip(const struct config *config, const struct service *se
     return false;
 }
 
-const struct service *claim_cluster_ip_owner(const struct route_facts *facts, const struct ip *ip)
+const struct service *claim_cluster_ip_owner(const struct node_facts *facts, const struct ip *ip)
 {
     size_t count;
     const struct service *const *services = store_services_at(facts->store, ip, &count);
@@ -210,19 +210,20 @@ static bool is_advertised(const struct config *config, enum address_origin origi
     return config->services.advertise & bits[origin];
 }
 
-enum address_reason claim_announceable(const struct route_facts *facts,
+enum address_reason claim_announceable(const struct route_inputs *inputs,
                                        const struct service *service,
                                        const struct service_address *address)
 {
+    const struct node_facts *facts = inputs->node;
     if (address->origin == ADDRESS_LOAD_BALANCER && !is_our_class(facts->config, service))
         return REASON_OTHER_CLASS;
     if (!is_advertised(facts->config, address->origin))
         return REASON_NOT_ADVERTISED;
     if (!service->announce)
         return REASON_OPTED_OUT;
-    if (facts->standing == STANDING_GONE)
+    if (inputs->standing == STANDING_GONE)
         return REASON_NODE_GONE;
-    if (facts->standing == STANDING_WITHDRAWN)
+    if (inputs->standing == STANDING_WITHDRAWN)
         return REASON_WITHDRAWN;
 
     const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
@@ -244,7 +245,7 @@ static int note_usable(void *context, const struct backend *backend)
     return 0;
 }
 
-int claim_port_endpoints(const struct route_facts *facts, const struct service *service,
+int claim_port_endpoints(const struct node_facts *facts, const struct service *service,
                          const struct service_port *port, uint8_t family,
                          struct port_endpoints *ret_usable)
 {

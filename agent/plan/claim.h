@@ -20,14 +20,13 @@ typedef VEC(struct candidate) candidate_list;
  * there at all: a reason below REASON_PORTS_TAKEN, or REASON_ANNOUNCED if nothing is against.
  * The caller ends with vec_done(), after -ENOMEM too.
  */
-int claim_candidates(const struct route_facts *facts, const struct ip *ip, candidate_list *list);
+int claim_candidates(const struct node_facts *facts, const struct ip *ip, candidate_list *list);
 
 /*
  * The same as NAT has it: without a ClusterIP of the address's family a service is served nowhere
  * in that family (REASON_HEADLESS), and takes nothing from others.
  */
-int claim_nat_candidates(const struct route_facts *facts, const struct ip *ip,
-                         candidate_list *list);
+int claim_nat_candidates(const struct node_facts *facts, const struct ip *ip, candidate_list *list);
 
 bool claim_has_cluster_ip(const struct service *service, uint8_t family);
 
@@ -35,7 +34,7 @@ bool claim_has_cluster_ip(const struct service *service, uint8_t family);
  * Whose ClusterIP an address is as a whole, by age, whichever proxy serves it; NULL: nobody's. What
  * other services have there, external addresses or single ports, does not count.
  */
-const struct service *claim_cluster_ip_owner(const struct route_facts *facts, const struct ip *ip);
+const struct service *claim_cluster_ip_owner(const struct node_facts *facts, const struct ip *ip);
 
 /*
  * The first service before `until` that is served here and has the port, or NULL. A service never
@@ -53,7 +52,7 @@ enum address_reason claim_service(const struct config *config, const struct serv
 bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip);
 
 /* Whether this node may announce it: REASON_OTHER_CLASS to NETWORK_UNAVAILABLE, or ANNOUNCED. */
-enum address_reason claim_announceable(const struct route_facts *facts,
+enum address_reason claim_announceable(const struct route_inputs *inputs,
                                        const struct service *service,
                                        const struct service_address *address);
 
@@ -66,6 +65,6 @@ struct port_endpoints {
  * Usable: ready, or, where none is ready, serving while terminating; judged separately for the
  * cluster and for this node, as kube-proxy does. Returns 0 or -ENOMEM.
  */
-int claim_port_endpoints(const struct route_facts *facts, const struct service *service,
+int claim_port_endpoints(const struct node_facts *facts, const struct service *service,
                          const struct service_port *port, uint8_t family,
                          struct port_endpoints *ret_usable);

@@ -24,7 +24,7 @@ static bool slice_counts(const struct endpoint_slice *slice, uint8_t family)
     return !slice->headless_label && slice->family == family;
 }
 
-static int each_of_slice(const struct route_facts *facts, const struct endpoint_slice *slice,
+static int each_of_slice(const struct node_facts *facts, const struct endpoint_slice *slice,
                          uint16_t port, backend_fn each, void *context)
 {
     int r = 0;
@@ -45,7 +45,7 @@ static int keep(void *context, const struct backend *backend)
     return vec_push((backend_list *)context, *backend);
 }
 
-static int gather(const struct route_facts *facts, const struct service *service,
+static int gather(const struct node_facts *facts, const struct service *service,
                   const struct service_port *port, uint8_t family, backend_list *list)
 {
     size_t count;
@@ -93,7 +93,7 @@ static bool can_do_the_same(const backend_list *list)
     return true;
 }
 
-int endpoints_each(const struct route_facts *facts, const struct service *service,
+int endpoints_each(const struct node_facts *facts, const struct service *service,
                    const struct service_port *port, uint8_t family, backend_fn each, void *context)
 {
     backend_list list = { 0 };
@@ -121,7 +121,7 @@ static bool has_any_port(const struct endpoint_slice *slice)
     return false;
 }
 
-int endpoints_each_of_any(const struct route_facts *facts, const struct service *service,
+int endpoints_each_of_any(const struct node_facts *facts, const struct service *service,
                           uint8_t family, backend_fn each, void *context)
 {
     size_t count;

@@ -25,9 +25,9 @@ typedef int (*backend_fn)(void *context, const struct backend *backend);
  * The endpoints of a service port; of copies of one, all that can do as much as the best of them.
  * Returns what `each` does, or -ENOMEM.
  */
-int endpoints_each(const struct route_facts *facts, const struct service *service,
+int endpoints_each(const struct node_facts *facts, const struct service *service,
                    const struct service_port *port, uint8_t family, backend_fn each, void *context);
 
 /* Every endpoint of the service that has any port at all; `port` is then 0. Copies stay apart. */
-int endpoints_each_of_any(const struct route_facts *facts, const struct service *service,
+int endpoints_each_of_any(const struct node_facts *facts, const struct service *service,
                           uint8_t family, backend_fn each, void *context);

@@ -100,7 +100,7 @@ static int add_ports(const struct service *service, struct nat_family *family)
     return 0;
 }
 
-static int add_sets(const struct route_facts *facts, const struct service *service,
+static int add_sets(const struct node_facts *facts, const struct service *service,
                     struct nat_family *family)
 {
     int r = 0;
@@ -148,7 +148,7 @@ static void unite_ranges(struct nat_family *family)
  * The node's address inside the ranges lets the load balancer's own address in: where that is an
  * address of the node, the kernel chooses it as the source of the node's own packets to it.
  */
-static int add_source_ranges(const struct route_facts *facts, const struct service *service,
+static int add_source_ranges(const struct node_facts *facts, const struct service *service,
                              struct nat_family *family, struct faults *faults)
 {
     const struct ip *primary = nat_primary(facts, family->family);
@@ -173,7 +173,7 @@ static bool has_content(const struct nat_family *family)
     return family->frontends.count || family->cluster_ips.count;
 }
 
-static int fill_family(const struct route_facts *facts, const struct service *service,
+static int fill_family(const struct node_facts *facts, const struct service *service,
                        bool count_local, struct nat_family *family, struct faults *faults)
 {
     int r = add_ports(service, family);
@@ -193,7 +193,7 @@ static int fill_family(const struct route_facts *facts, const struct service *se
     return r;
 }
 
-static int fill_families(const struct route_facts *facts, const struct service *service,
+static int fill_families(const struct node_facts *facts, const struct service *service,
                          struct nat_row *row, struct faults *faults)
 {
     static const uint8_t families[] = { IP_V4, IP_V6 };
@@ -219,7 +219,7 @@ static int fill_families(const struct route_facts *facts, const struct service *
     return 0;
 }
 
-int plan_nat_service(const struct route_facts *facts, const struct service *service,
+int plan_nat_service(const struct node_facts *facts, const struct service *service,
                      struct nat_row **ret_row, struct faults *faults)
 {
     enum address_reason reason = claim_service(facts->config, service);
@@ -246,7 +246,7 @@ void nat_rows_done(struct sorted *rows)
     sorted_done(rows);
 }
 
-int plan_nat(const struct route_facts *facts, struct sorted *ret_rows, struct faults *faults)
+int plan_nat(const struct node_facts *facts, struct sorted *ret_rows, struct faults *faults)
 {
     struct sorted rows = SORTED(struct nat_row *, nat_row_cmp);
     object_list services = { 0 };

@@ -20,11 +20,11 @@
  * addresses is plan_address()'s to tell. Of the facts store, config, default_source and
  * link_addresses are read. Returns 0 or -ENOMEM.
  */
-int plan_nat_service(const struct route_facts *facts, const struct service *service,
+int plan_nat_service(const struct node_facts *facts, const struct service *service,
                      struct nat_row **ret_row, struct faults *faults);
 
 /* The rows of all Services, from nothing: struct nat_row *, sorted. Returns 0 or -ENOMEM. */
-int plan_nat(const struct route_facts *facts, struct sorted *ret_rows, struct faults *faults);
+int plan_nat(const struct node_facts *facts, struct sorted *ret_rows, struct faults *faults);
 void nat_rows_done(struct sorted *rows);
 
 /*
@@ -32,7 +32,7 @@ void nat_rows_done(struct sorted *rows);
  * or else what lies in the address pools and blocks of the store. Networks beyond NAT_MAX_* are
  * left out and a fault. Of the facts only store and config are read. Returns 0 or -ENOMEM.
  */
-int plan_nat_settings(const struct route_facts *facts, struct nat_settings *ret_settings,
+int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_settings,
                       struct faults *faults);
 void nat_settings_done(struct nat_settings *settings);
 
@@ -40,7 +40,7 @@ void nat_settings_done(struct nat_settings *settings);
  * Appends the addresses of a family on which node ports are served; the list is then sorted. When
  * they change, every Service is to be planned again. Returns 0 or -ENOMEM.
  */
-int nat_node_port_addresses(const struct route_facts *facts, uint8_t family, ip_list *list);
+int nat_node_port_addresses(const struct node_facts *facts, uint8_t family, ip_list *list);
 
 struct port_range {
     uint16_t first, last;
@@ -62,7 +62,7 @@ void nat_port_overlaps(const struct config *config, const struct nat_kernel_port
  * for every address of one, else the addresses of this node that serve node ports, sorted. Nothing
  * if they are not known. Returns 0 or -ENOMEM.
  */
-int nat_health_addresses(const struct route_facts *facts, ip_list *ret_list);
+int nat_health_addresses(const struct node_facts *facts, ip_list *ret_list);
 
 /* A Service by name; borrowed from an object. */
 struct nat_key {
@@ -77,5 +77,5 @@ typedef VEC(struct nat_key) nat_key_list;
  * `*ret_settings` if the settings may be others. Appends to `keys`, duplicates possible; valid
  * until store_changes_done(). Returns 0 or -ENOMEM.
  */
-int plan_nat_affected(const struct route_facts *facts, const struct change *change,
+int plan_nat_affected(const struct node_facts *facts, const struct change *change,
                       nat_key_list *keys, bool *ret_all, bool *ret_settings);

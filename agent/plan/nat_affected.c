@@ -29,7 +29,7 @@ static int push_services(const struct service *const *services, size_t count, na
     return 0;
 }
 
-static int push_on_node_port(const struct route_facts *facts, enum protocol protocol,
+static int push_on_node_port(const struct node_facts *facts, enum protocol protocol,
                              uint16_t node_port, nat_key_list *keys)
 {
     size_t count = 0;
@@ -38,7 +38,7 @@ static int push_on_node_port(const struct route_facts *facts, enum protocol prot
     return push_services(services, count, keys);
 }
 
-static int push_service(const struct route_facts *facts, const struct object *object,
+static int push_service(const struct node_facts *facts, const struct object *object,
                         nat_key_list *keys)
 {
     if (!object)
@@ -69,7 +69,7 @@ static int push_slice(const struct object *object, nat_key_list *keys)
                     (struct nat_key){ object->namespace, to_endpoint_slice(object)->service });
 }
 
-static bool this_node_changed(const struct route_facts *facts, const struct change *change)
+static bool this_node_changed(const struct node_facts *facts, const struct change *change)
 {
     static const struct node absent = { .zone = "" };
     const struct object *any = change->after ? change->after : change->before;
@@ -98,7 +98,7 @@ static bool block_nets_changed(const struct change *change)
            prefix_cmp(&before->ipv6, &after->ipv6) != 0;
 }
 
-int plan_nat_affected(const struct route_facts *facts, const struct change *change,
+int plan_nat_affected(const struct node_facts *facts, const struct change *change,
                       nat_key_list *keys, bool *ret_all, bool *ret_settings)
 {
     const struct object *any = change->after ? change->after : change->before;

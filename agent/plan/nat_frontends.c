@@ -16,13 +16,13 @@
 #include "plan/link_table.h"
 #include "plan/nat_parts.h"
 
-const struct node *nat_this_node(const struct route_facts *facts)
+const struct node *nat_this_node(const struct node_facts *facts)
 {
     const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
     return object ? to_node(object) : NULL;
 }
 
-const struct ip *nat_primary(const struct route_facts *facts, uint8_t family)
+const struct ip *nat_primary(const struct node_facts *facts, uint8_t family)
 {
     const struct node *node = nat_this_node(facts);
     if (node) {
@@ -34,7 +34,7 @@ const struct ip *nat_primary(const struct route_facts *facts, uint8_t family)
     return source->family == IP_NONE ? NULL : source;
 }
 
-static int push_if_wanted(const struct route_facts *facts, const struct ip *ip,
+static int push_if_wanted(const struct node_facts *facts, const struct ip *ip,
                           const struct ip *primary, bool all, ip_list *list)
 {
     const struct config *config = facts->config;
@@ -44,7 +44,7 @@ static int push_if_wanted(const struct route_facts *facts, const struct ip *ip,
     return vec_push(list, *ip);
 }
 
-static int push_link_addresses(const struct route_facts *facts, uint8_t family,
+static int push_link_addresses(const struct node_facts *facts, uint8_t family,
                                const struct ip *primary, bool all, ip_list *list)
 {
     int r = 0;
@@ -61,7 +61,7 @@ static int push_link_addresses(const struct route_facts *facts, uint8_t family,
  * the primary one was asked for by name. The node's addresses are those that its object names and
  * those of its interfaces, where these are known; loopback addresses are among neither.
  */
-int nat_node_port_addresses(const struct route_facts *facts, uint8_t family, ip_list *list)
+int nat_node_port_addresses(const struct node_facts *facts, uint8_t family, ip_list *list)
 {
     const struct config *config = facts->config;
     const struct node *node = nat_this_node(facts);
@@ -84,7 +84,7 @@ int nat_node_port_addresses(const struct route_facts *facts, uint8_t family, ip_
     return r;
 }
 
-int nat_cluster_ips(const struct route_facts *facts, const struct service *service, uint8_t family,
+int nat_cluster_ips(const struct node_facts *facts, const struct service *service, uint8_t family,
                     ip_list *list)
 {
     for (uint32_t i = 0; i < service->address_count; i++) {
@@ -122,7 +122,7 @@ static enum nat_kind kind_of_origin(enum address_origin origin)
     return kinds[origin];
 }
 
-static int add_address(const struct route_facts *facts, const struct service_address *address,
+static int add_address(const struct node_facts *facts, const struct service_address *address,
                        struct nat_family *family)
 {
     candidate_list list = { 0 };
@@ -148,7 +148,7 @@ static bool has_node_ports(const struct service *service)
 }
 
 /* The older Service with the same node port, or NULL. */
-static const struct service *node_port_owner(const struct route_facts *facts,
+static const struct service *node_port_owner(const struct node_facts *facts,
                                              const struct service *service, uint8_t family,
                                              const struct nat_port *port)
 {
@@ -176,7 +176,7 @@ static void node_port_fault(struct faults *faults, const struct service *loser,
                owner->object.name);
 }
 
-static int add_node_ports(const struct route_facts *facts, const struct service *service,
+static int add_node_ports(const struct node_facts *facts, const struct service *service,
                           const struct ip *address, struct nat_family *family,
                           struct faults *faults)
 {
@@ -200,7 +200,7 @@ static int add_node_ports(const struct route_facts *facts, const struct service 
     return r;
 }
 
-static int add_all_node_ports(const struct route_facts *facts, const struct service *service,
+static int add_all_node_ports(const struct node_facts *facts, const struct service *service,
                               struct nat_family *family, struct faults *faults)
 {
     ip_list addresses = { 0 };
@@ -228,7 +228,7 @@ static void unite(struct nat_family *family)
     vec_drop_equal(&family->frontends, nat_frontend_cmp);
 }
 
-int nat_frontends(const struct route_facts *facts, const struct service *service,
+int nat_frontends(const struct node_facts *facts, const struct service *service,
                   struct nat_family *family, struct faults *faults)
 {
     int r = 0;

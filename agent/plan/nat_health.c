@@ -83,7 +83,7 @@ static bool is_everywhere(const struct config *config, uint8_t family)
     return !mentioned;
 }
 
-static int add_family(const struct route_facts *facts, uint8_t family, bool everywhere,
+static int add_family(const struct node_facts *facts, uint8_t family, bool everywhere,
                       ip_list *list)
 {
     if (everywhere)
@@ -98,7 +98,7 @@ static int add_family(const struct route_facts *facts, uint8_t family, bool ever
     return r;
 }
 
-int nat_health_addresses(const struct route_facts *facts, ip_list *ret_list)
+int nat_health_addresses(const struct node_facts *facts, ip_list *ret_list)
 {
     bool all_v4 = is_everywhere(facts->config, IP_V4), all_v6 = is_everywhere(facts->config, IP_V6);
     ip_list list = { 0 };

@@ -28,7 +28,7 @@ uint32_t plan_svc0_mtu(const struct sorted *links, const struct config *config);
  * primary address of the Node object, if it is one of this node's; else from the default route's.
  * Of the facts store, config and local_prefixes are read; without the latter any is this node's.
  */
-struct nat_way plan_nat_way(const struct route_facts *facts, uint32_t ifindex,
+struct nat_way plan_nat_way(const struct node_facts *facts, uint32_t ifindex,
                             const struct default_sources *defaults);
 
 /* The source addresses of what leaves an interface masqueraded. */

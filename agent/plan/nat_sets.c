@@ -125,7 +125,7 @@ static int fill_serving(const backend_list *list, nat_endpoint_list *serving)
     return 0;
 }
 
-int nat_port_sets(const struct route_facts *facts, const struct service *service,
+int nat_port_sets(const struct node_facts *facts, const struct service *service,
                   const struct service_port *port, uint8_t family, struct nat_port *ret_port)
 {
     const struct node *node = nat_this_node(facts);
@@ -152,7 +152,7 @@ static int keep_local_ready(void *context, const struct backend *backend)
                     (struct nat_endpoint){ backend->endpoint->ip, 0 });
 }
 
-int nat_local_ready(const struct route_facts *facts, const struct service *service, uint8_t family,
+int nat_local_ready(const struct node_facts *facts, const struct service *service, uint8_t family,
                     uint32_t *ret_count)
 {
     nat_endpoint_list found = { 0 };

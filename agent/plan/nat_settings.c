@@ -100,7 +100,7 @@ static void limit(prefix_list *nets, size_t most, const char *place, const char 
     nets->count = most;
 }
 
-int plan_nat_settings(const struct route_facts *facts, struct nat_settings *ret_settings,
+int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_settings,
                       struct faults *faults)
 {
     const struct config *config = facts->config;

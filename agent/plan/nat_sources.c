@@ -18,14 +18,14 @@ static bool is_local(const struct sorted *local_prefixes, const struct ip *ip)
     return !local_prefixes || sorted_find(local_prefixes, &host);
 }
 
-static struct ip node_source(const struct route_facts *facts, uint8_t family,
+static struct ip node_source(const struct node_facts *facts, uint8_t family,
                              const struct ip *otherwise)
 {
     const struct ip *primary = nat_primary(facts, family);
     return primary && is_local(facts->local_prefixes, primary) ? *primary : *otherwise;
 }
 
-struct nat_way plan_nat_way(const struct route_facts *facts, uint32_t ifindex,
+struct nat_way plan_nat_way(const struct node_facts *facts, uint32_t ifindex,
                             const struct default_sources *defaults)
 {
     return (struct nat_way){

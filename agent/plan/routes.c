@@ -89,7 +89,7 @@ static void port_taken_fault(struct faults *faults, const struct candidate *lose
 }
 
 /* Counts a candidate's own ports and those with endpoints, and says what follows for it. */
-static int judge_ports(const struct route_facts *facts, const candidate_list *list,
+static int judge_ports(const struct route_inputs *inputs, const candidate_list *list,
                        struct candidate *candidate, struct faults *faults)
 {
     const struct service *service = candidate->service;
@@ -105,7 +105,8 @@ static int judge_ports(const struct route_facts *facts, const candidate_list *li
             continue;
         }
         struct port_endpoints usable;
-        int r = claim_port_endpoints(facts, service, port, candidate->address->ip.family, &usable);
+        int r = claim_port_endpoints(inputs->node, service, port, candidate->address->ip.family,
+                                     &usable);
         if (r < 0)
             return r;
         candidate->ports++;
@@ -114,7 +115,7 @@ static int judge_ports(const struct route_facts *facts, const candidate_list *li
         else
             elsewhere |= usable.anywhere;
     }
-    candidate->reason = candidate->ports ? claim_announceable(facts, service, candidate->address)
+    candidate->reason = candidate->ports ? claim_announceable(inputs, service, candidate->address)
                                          : REASON_PORTS_TAKEN;
     if (candidate->reason == REASON_ANNOUNCED && candidate->forwarding == 0)
         candidate->reason = elsewhere ? REASON_NO_LOCAL_ENDPOINTS : REASON_NO_ENDPOINTS;
@@ -132,7 +133,7 @@ static void in_service_cidr_fault(struct faults *faults, const struct candidate 
 }
 
 /* The node's own addresses and networks, and every Node's addresses, are never guarded. */
-static bool is_real_address(const struct route_facts *facts, const struct ip *ip)
+static bool is_real_address(const struct node_facts *facts, const struct ip *ip)
 {
     if (facts->local_prefixes) {
         for (size_t i = 0; i < facts->local_prefixes->count; i++) {
@@ -143,20 +144,20 @@ static bool is_real_address(const struct route_facts *facts, const struct ip *ip
     return store_is_node_address(facts->store, ip);
 }
 
-static bool is_proved(const struct route_facts *facts, const struct ip *ip)
+static bool is_proved(const struct route_inputs *inputs, const struct ip *ip)
 {
-    if (!facts->proofs)
+    if (!inputs->proofs)
         return true;
-    const struct proof *proof = sorted_find(facts->proofs, &(struct proof){ .address = *ip });
+    const struct proof *proof = sorted_find(inputs->proofs, &(struct proof){ .address = *ip });
     return proof && proof->proved;
 }
 
-static const struct hold *active_hold(const struct route_facts *facts, const struct ip *ip)
+static const struct hold *active_hold(const struct route_inputs *inputs, const struct ip *ip)
 {
-    if (!facts->holds)
+    if (!inputs->holds)
         return NULL;
-    const struct hold *hold = sorted_find(facts->holds, &(struct hold){ .address = *ip });
-    return hold && hold->announced_ms == 0 && hold->until_ms > facts->now_ms ? hold : NULL;
+    const struct hold *hold = sorted_find(inputs->holds, &(struct hold){ .address = *ip });
+    return hold && hold->announced_ms == 0 && hold->until_ms > inputs->now_ms ? hold : NULL;
 }
 
 /* One allocation: the row, its claims, then their strings. */
@@ -190,9 +191,9 @@ static struct address_row *row_new(const struct ip *ip, const candidate_list *li
 }
 
 /* The protocol number of the oldest service that the address is announced for. */
-static uint8_t announced_protocol(const struct route_facts *facts, const candidate_list *list)
+static uint8_t announced_protocol(const struct route_inputs *inputs, const candidate_list *list)
 {
-    if (facts->standing == STANDING_DRAINING)
+    if (inputs->standing == STANDING_DRAINING)
         return ROUTE_PROTOCOL_DRAINING;
     vec_each(const struct candidate, candidate, list) {
         int class = candidate->service->route_class;
@@ -220,7 +221,7 @@ static struct lead lead_of(const struct nat_way *way, uint8_t family)
 }
 
 /* A network of this node that a prefix overlaps, or NULL. */
-static const struct prefix *overlapped(const struct route_facts *facts, const struct prefix *prefix)
+static const struct prefix *overlapped(const struct node_facts *facts, const struct prefix *prefix)
 {
     for (size_t i = 0; facts->local_prefixes && i < facts->local_prefixes->count; i++) {
         const struct prefix *local = sorted_at(facts->local_prefixes, i);
@@ -231,7 +232,7 @@ static const struct prefix *overlapped(const struct route_facts *facts, const st
 }
 
 /* A ClusterIP needs no route of its own where plan_nets() has one for its network. */
-static bool has_net(const struct route_facts *facts, const struct ip *ip)
+static bool has_net(const struct node_facts *facts, const struct ip *ip)
 {
     vec_each(const struct prefix, net, &facts->config->services.service_cidrs) {
         if (prefix_contains(net, ip) && !overlapped(facts, net))
@@ -241,7 +242,7 @@ static bool has_net(const struct route_facts *facts, const struct ip *ip)
 }
 
 /* What the kernel is asked for beside the announcement. */
-static void guard_row(const struct route_facts *facts, bool may_announce, struct address_row *row)
+static void guard_row(const struct node_facts *facts, bool may_announce, struct address_row *row)
 {
     bool served = row->reason >= REASON_PORTS_TAKEN; /* by one of the services at least */
     const struct service *owner = claim_cluster_ip_owner(facts, &row->address);
@@ -254,9 +255,10 @@ static void guard_row(const struct route_facts *facts, bool may_announce, struct
         row->lead = lead_of(facts->nat_way, row->address.family);
 }
 
-int plan_address(const struct route_facts *facts, const struct ip *address,
+int plan_address(const struct route_inputs *inputs, const struct ip *address,
                  struct address_row **ret_row, struct faults *faults)
 {
+    const struct node_facts *facts = inputs->node;
     candidate_list list = {};
     int r = facts->config->services.enabled ? claim_nat_candidates(facts, address, &list)
                                             : claim_candidates(facts, address, &list);
@@ -266,11 +268,11 @@ int plan_address(const struct route_facts *facts, const struct ip *address,
         if (candidate->reason == REASON_IN_SERVICE_CIDR)
             in_service_cidr_fault(faults, candidate);
         if (r == 0 && candidate->reason == REASON_ANNOUNCED)
-            r = judge_ports(facts, &list, candidate, faults);
+            r = judge_ports(inputs, &list, candidate, faults);
         may_announce |= candidate->reason >= REASON_NO_ENDPOINTS;
     }
-    const struct hold *hold = active_hold(facts, address);
-    if (!is_proved(facts, address))
+    const struct hold *hold = active_hold(inputs, address);
+    if (!is_proved(inputs, address))
         overrule(&list, REASON_NOT_PROVED);
     else if (hold)
         overrule(&list, REASON_HELD_DOWN);
@@ -281,7 +283,7 @@ int plan_address(const struct route_facts *facts, const struct ip *address,
         r = row ? 0 : -ENOMEM;
     }
     if (row) {
-        row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(facts, &list) : 0;
+        row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(inputs, &list) : 0;
         guard_row(facts, may_announce, row);
         row->held_until_ms = row->reason == REASON_HELD_DOWN ? hold->until_ms : 0;
     }
@@ -314,10 +316,11 @@ int block_row_cmp(const void *a, const void *b)
     return r ? r : strcmp(first->block, second->block);
 }
 
-int plan_block(const struct route_facts *facts, const struct address_block *block,
+int plan_block(const struct route_inputs *inputs, const struct address_block *block,
                struct block_row ret_rows[static 2])
 {
-    if (!block || strcmp(block->node, facts->config->node) != 0 || facts->standing == STANDING_GONE)
+    if (!block || strcmp(block->node, inputs->node->config->node) != 0 ||
+        inputs->standing == STANDING_GONE)
         return 0;
 
     int count = 0;
@@ -333,15 +336,15 @@ int plan_block(const struct route_facts *facts, const struct address_block *bloc
     return count;
 }
 
-static int plan_all_addresses(const struct route_facts *facts, struct sorted *rows,
+static int plan_all_addresses(const struct route_inputs *inputs, struct sorted *rows,
                               struct faults *faults)
 {
     ip_list addresses = {};
-    int r = store_addresses(facts->store, &addresses);
+    int r = store_addresses(inputs->node->store, &addresses);
     vec_each(const struct ip, address, &addresses) {
         struct address_row *row = NULL;
         if (r == 0)
-            r = plan_address(facts, address, &row, faults);
+            r = plan_address(inputs, address, &row, faults);
         if (row) {
             r = sorted_put(rows, &row);
             if (r < 0)
@@ -354,14 +357,14 @@ static int plan_all_addresses(const struct route_facts *facts, struct sorted *ro
     return r;
 }
 
-int plan_blocks(const struct route_facts *facts, struct sorted *ret_rows)
+int plan_blocks(const struct route_inputs *inputs, struct sorted *ret_rows)
 {
     struct sorted rows = SORTED(struct block_row, block_row_cmp);
     object_list blocks = {};
-    int r = store_list(facts->store, KIND_ADDRESS_BLOCK, &blocks);
+    int r = store_list(inputs->node->store, KIND_ADDRESS_BLOCK, &blocks);
     vec_each(const struct object *, block, &blocks) {
         struct block_row found[2];
-        int count = r == 0 ? plan_block(facts, to_address_block(*block), found) : 0;
+        int count = r == 0 ? plan_block(inputs, to_address_block(*block), found) : 0;
         for (int i = 0; r == 0 && i < count; i++)
             r = sorted_put(&rows, &found[i]);
     }
@@ -378,7 +381,7 @@ static int net_row_cmp(const void *a, const void *b)
     return prefix_cmp(&((const struct net_row *)a)->prefix, &((const struct net_row *)b)->prefix);
 }
 
-int plan_nets(const struct route_facts *facts, struct sorted *ret_rows, struct faults *faults)
+int plan_nets(const struct node_facts *facts, struct sorted *ret_rows, struct faults *faults)
 {
     struct sorted rows = SORTED(struct net_row, net_row_cmp);
     int r = 0;
@@ -421,22 +424,28 @@ void route_plan_done(struct route_plan *plan)
     sorted_done(&plan->nets);
 }
 
-int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan, struct faults *faults)
+bool plan_lead(const struct node_facts *facts, const struct route_plan *plan)
+{
+    return facts->other_rules || plan->foreign;
+}
+
+int plan_routes(const struct route_inputs *inputs, struct route_plan *ret_plan,
+                struct faults *faults)
 {
     struct route_plan plan;
     route_plan_init(&plan);
-    int r = plan_all_addresses(facts, &plan.addresses, faults);
+    int r = plan_all_addresses(inputs, &plan.addresses, faults);
     if (r == 0)
-        r = plan_blocks(facts, &plan.blocks);
+        r = plan_blocks(inputs, &plan.blocks);
     if (r == 0)
-        r = plan_nets(facts, &plan.nets, faults);
+        r = plan_nets(inputs->node, &plan.nets, faults);
     if (r < 0) {
         route_plan_done(&plan);
         return r;
     }
     sorted_each(struct address_row *const, row, &plan.addresses)
         plan.foreign += (*row)->foreign;
-    plan.led_by_rule = facts->other_rules || plan.foreign;
+    plan.led_by_rule = plan_lead(inputs->node, &plan);
     *ret_plan = plan;
     return 0;
 }

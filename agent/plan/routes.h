@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "model/address_block.h"
 #include "model/service.h"
+#include "plan/facts.h"
 #include "plan/route_table.h"
 #include "store/store.h"
 
@@ -126,28 +127,15 @@ enum standing {
 };
 
 /*
- * How this node's own packets to service addresses go while NAT is on: to svc0, where a program
- * takes them, with the node's address as their source.
+ * What a route plan depends on beside the facts about this node: what the daemon remembers and was
+ * told. All borrowed. Of all of it only `node` must be given.
  */
-struct nat_way {
-    uint32_t ifindex; /* svc0's */
-    struct ip v4, v6; /* IP_NONE: none of that family, the kernel chooses */
-};
-
-/* Everything a route plan depends on. All borrowed, none changed. */
-struct route_facts {
-    const struct store *store;
-    const struct config *config;
-    const struct sorted *proofs;         /* struct proof; NULL: NAT is not ours to prove */
-    const struct sorted *holds;          /* struct hold; NULL: none */
-    const struct sorted *local_prefixes; /* struct prefix: addresses and on-link networks */
-    const struct sorted *link_addresses; /* struct link_address: of this node; NULL: not known */
-    const struct nat_way *nat_way;       /* NULL: NAT is off, or svc0 is not there */
-    bool other_rules;                    /* the kernel has ip rules beside its own three and ours */
+struct route_inputs {
+    const struct node_facts *node;
+    const struct sorted *proofs; /* struct proof; NULL: NAT is not ours to prove */
+    const struct sorted *holds;  /* struct hold; NULL: none */
     enum standing standing;
     int64_t now_ms; /* monotonic */
-    /* This node's source address towards the default route: IPv4, IPv6; IP_NONE: none, unknown. */
-    struct ip default_source[2];
 };
 
 /* The plan: sorted tables of rows. Owned by whoever calls plan_routes(). */
@@ -159,6 +147,7 @@ struct route_plan {
     /*
      * What is led to svc0 stands in the guard table behind our rule, not in main: because there
      * are other rules already, which might pass main by, or addresses that are left out (foreign).
+     * plan_lead() decides.
      */
     bool led_by_rule;
 };
@@ -170,32 +159,41 @@ void route_plan_done(struct route_plan *plan);
  * The row of one address; `*ret_row` is NULL if no service names it. Faults (two services claim
  * one port, ...) go to `faults`. Returns 0 or -ENOMEM.
  */
-int plan_address(const struct route_facts *facts, const struct ip *address,
+int plan_address(const struct route_inputs *inputs, const struct ip *address,
                  struct address_row **ret_row, struct faults *faults);
 
 /* The rows (0 to 2) of a block object; NULL gives 0. Returns their number. */
-int plan_block(const struct route_facts *facts, const struct address_block *block,
+int plan_block(const struct route_inputs *inputs, const struct address_block *block,
                struct block_row ret_rows[static 2]);
 
 /* The rows of all blocks of this node, from nothing. Returns 0 or -ENOMEM. */
-int plan_blocks(const struct route_facts *facts, struct sorted *ret_rows);
+int plan_blocks(const struct route_inputs *inputs, struct sorted *ret_rows);
 
 /*
  * The rows of services.serviceCIDRs, none while NAT is off. One that overlaps a network of this
  * node is a fault: it would lead the node's neighbours away. Returns 0 or -ENOMEM.
  */
-int plan_nets(const struct route_facts *facts, struct sorted *ret_rows, struct faults *faults);
+int plan_nets(const struct node_facts *facts, struct sorted *ret_rows, struct faults *faults);
+
+/*
+ * Where what is led to svc0 stands, for route_plan.led_by_rule: true if in the guard table. Of the
+ * plan `foreign` is read. When the answer changes, every route that leads to svc0 changes too.
+ */
+bool plan_lead(const struct node_facts *facts, const struct route_plan *plan);
 
 /* The whole plan from nothing. Returns 0 or -ENOMEM. */
-int plan_routes(const struct route_facts *facts, struct route_plan *ret_plan,
+int plan_routes(const struct route_inputs *inputs, struct route_plan *ret_plan,
                 struct faults *faults);
 
 /*
  * The addresses whose rows a change of an object can alter; `ret_all` becomes true if it can be
  * any (this node's own Node object). Appends to `addresses`, duplicates possible.
  */
-int plan_affected_addresses(const struct route_facts *facts, const struct change *change,
+int plan_affected_addresses(const struct node_facts *facts, const struct change *change,
                             ip_list *addresses, bool *ret_all);
+
+/* True if the change is one of a block that is, or was, this node's. */
+bool plan_affected_blocks(const struct node_facts *facts, const struct change *change);
 
 /* The routes a row asks for, in order of route_cmp(); at most two. Return their number. */
 int address_routes(const struct config *config, const struct route_plan *plan,

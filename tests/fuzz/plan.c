@@ -96,17 +96,18 @@ static void check_routes(const struct config *config, const struct route_plan *p
 }
 
 /* The plan from nothing, as text. */
-static void plan_anew(const struct route_facts *facts, struct text *out)
+static void plan_anew(const struct node_facts *facts, struct text *out)
 {
+    const struct route_inputs inputs = { .node = facts };
     AUTOFAULTS struct faults faults = { 0 };
     struct route_plan plan;
-    MUST(plan_routes(facts, &plan, &faults) == 0);
+    MUST(plan_routes(&inputs, &plan, &faults) == 0);
     show_plan(&plan, out);
     check_routes(facts->config, &plan);
     route_plan_done(&plan);
 }
 
-static void plan_again(const struct route_facts *facts, const struct ip *address,
+static void plan_again(const struct route_inputs *inputs, const struct ip *address,
                        struct route_plan *plan)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -117,15 +118,16 @@ static void plan_again(const struct route_facts *facts, const struct ip *address
         sorted_remove(&plan->addresses, &row);
         address_row_free(gone);
     }
-    MUST(plan_address(facts, address, &row, &faults) == 0);
+    MUST(plan_address(inputs, address, &row, &faults) == 0);
     if (row)
         MUST(sorted_put(&plan->addresses, &row) == 0);
 }
 
 /* Works the store's changes into the plan. */
-static void follow(const struct route_facts *facts, struct store *store, struct route_plan *plan,
+static void follow(const struct node_facts *facts, struct store *store, struct route_plan *plan,
                    struct nat_kept *nat)
 {
+    const struct route_inputs inputs = { .node = facts };
     change_list changes;
     ip_list addresses = { 0 };
     bool all = false;
@@ -137,16 +139,16 @@ static void follow(const struct route_facts *facts, struct store *store, struct 
         MUST(store_addresses(store, &addresses) == 0);
     }
     vec_each(const struct ip, address, &addresses)
-        plan_again(facts, address, plan);
+        plan_again(&inputs, address, plan);
     nat_kept_follow(nat, facts, &changes);
     sorted_done(&plan->blocks);
-    MUST(plan_blocks(facts, &plan->blocks) == 0);
+    MUST(plan_blocks(&inputs, &plan->blocks) == 0);
     store_changes_done(store);
     vec_done(&changes);
     vec_done(&addresses);
 }
 
-static void step(const struct route_facts *facts, struct store *store, struct route_plan *plan,
+static void step(const struct node_facts *facts, struct store *store, struct route_plan *plan,
                  struct nat_kept *nat)
 {
     follow(facts, store, plan, nat);
@@ -173,7 +175,7 @@ static void plan_backwards(const uint8_t *bytes, size_t size, struct text *out,
     CLEANUP(store_freep) struct store *store = store_new();
     for (size_t i = read_objects(bytes, size, objects); i > 0; i--)
         MUST(store_put(store, origin(i - 1), objects[i - 1]) >= 0);
-    const struct route_facts facts = { .store = store, .config = the_config() };
+    const struct node_facts facts = { .store = store, .config = the_config() };
     struct nat_kept nat;
     plan_anew(&facts, out);
     nat_kept_begin(&nat, &facts);
@@ -190,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     } keys[OBJECTS_MAX];
     size_t count = read_objects(bytes, size, objects);
     CLEANUP(store_freep) struct store *store = store_new();
-    const struct route_facts facts = { .store = store, .config = the_config() };
+    const struct node_facts facts = { .store = store, .config = the_config() };
     struct route_plan plan;
     struct nat_kept nat;
     route_plan_init(&plan);

@@ -52,7 +52,7 @@ static void check_change(const struct nat_row *old, const struct nat_row *new)
     vec_done(&addresses);
 }
 
-static void plan_again(struct sorted *rows, const struct route_facts *facts,
+static void plan_again(struct sorted *rows, const struct node_facts *facts,
                        const struct nat_key *key)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -72,14 +72,14 @@ static void plan_again(struct sorted *rows, const struct route_facts *facts,
     nat_row_free(old);
 }
 
-static void set_again(struct nat_kept *kept, const struct route_facts *facts)
+static void set_again(struct nat_kept *kept, const struct node_facts *facts)
 {
     AUTOFAULTS struct faults faults = { 0 };
     nat_settings_done(&kept->settings);
     MUST(plan_nat_settings(facts, &kept->settings, &faults) == 0);
 }
 
-void nat_kept_follow(struct nat_kept *kept, const struct route_facts *facts,
+void nat_kept_follow(struct nat_kept *kept, const struct node_facts *facts,
                      const change_list *changes)
 {
     nat_key_list keys = { 0 };
@@ -209,7 +209,7 @@ void nat_kept_compare(const struct nat_kept *left, const struct nat_kept *right)
               right->settings.service_nets, right->settings.service_net_count);
 }
 
-void nat_kept_check(const struct nat_kept *kept, const struct route_facts *facts,
+void nat_kept_check(const struct nat_kept *kept, const struct node_facts *facts,
                     const struct route_plan *plan)
 {
     struct nat_kept anew;
@@ -220,7 +220,7 @@ void nat_kept_check(const struct nat_kept *kept, const struct route_facts *facts
     nat_kept_done(&anew);
 }
 
-void nat_kept_begin(struct nat_kept *kept, const struct route_facts *facts)
+void nat_kept_begin(struct nat_kept *kept, const struct node_facts *facts)
 {
     AUTOFAULTS struct faults faults = { 0 };
     *kept = (struct nat_kept){ 0 };

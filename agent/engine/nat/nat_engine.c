@@ -149,7 +149,7 @@ static void count_change(struct nat_status *status, const struct change *change)
 static int note(struct engine *engine, const struct change *change, struct round *round)
 {
     struct nat_engine *nat = to_nat(engine);
-    const struct route_facts facts = { .store = nat->store, .config = nat->config };
+    const struct node_facts facts = nat_state_facts(nat);
     (void)round;
     count_change(&nat->status->nat, change);
     if (!nat->plane)
@@ -168,7 +168,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 /* Where node ports are served now; true in `ret_moved` if that is elsewhere than it was. */
 static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
 {
-    const struct route_facts facts = nat_state_facts(nat);
+    const struct node_facts facts = nat_state_facts(nat);
     AUTOVEC ip_list fresh = { 0 };
     int r = nat_node_port_addresses(&facts, IP_V4, &fresh);
     if (r == 0)
@@ -186,7 +186,7 @@ static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
 /* Takes in what interfaces and networks have become: svc0, hooks, addresses. */
 static int observe_node(struct nat_engine *nat, struct round *round)
 {
-    const struct route_facts facts = nat_state_facts(nat);
+    const struct node_facts facts = nat_state_facts(nat);
     const struct nat_way before = nat->board->way, *now = &nat->node.way;
     bool ports_moved = false;
     int r = nat->plane ? nat_node_follow(&nat->node, &facts, nat->kernel, nat->status) : 0;
@@ -329,7 +329,7 @@ const struct sorted *nat_engine_rows(const struct engine *engine)
     return &((const struct nat_engine *)engine)->rows;
 }
 
-struct route_facts nat_engine_facts(const struct engine *engine)
+struct node_facts nat_engine_facts(const struct engine *engine)
 {
     return nat_state_facts((const struct nat_engine *)engine);
 }

@@ -11,8 +11,8 @@
 #include "apply/nat/plane.h"
 #include "base/sorted.h"
 #include "engine/engine.h"
+#include "plan/facts.h"
 #include "plan/nat_table.h"
-#include "plan/routes.h"
 #include "plan/trace.h"
 
 extern const struct engine_ops nat_engine_ops;
@@ -27,7 +27,7 @@ struct nat_plane *nat_engine_plane(struct engine *engine);
 /* struct nat_row *: every Service as planned. Borrowed. */
 const struct sorted *nat_engine_rows(const struct engine *engine);
 /* What the planner is told of this node. Borrowed, until the kernel is read again. */
-struct route_facts nat_engine_facts(const struct engine *engine);
+struct node_facts nat_engine_facts(const struct engine *engine);
 /* Whether the maps are there and each hook carries our program. */
 bool nat_engine_works(const struct engine *engine);
 

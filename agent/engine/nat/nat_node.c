@@ -47,7 +47,7 @@ static bool same_networks(const struct nat_settings *a, const struct nat_setting
                           b->service_net_count);
 }
 
-static int follow_settings(struct nat_node *node, const struct route_facts *facts,
+static int follow_settings(struct nat_node *node, const struct node_facts *facts,
                            struct status *status)
 {
     CLEANUP(nat_settings_done) struct nat_settings fresh = { 0 };
@@ -65,8 +65,8 @@ static int follow_settings(struct nat_node *node, const struct route_facts *fact
     return 0;
 }
 
-static int follow_svc0(struct nat_node *node, const struct route_facts *facts,
-                       struct kernel *kernel, struct faults *faults)
+static int follow_svc0(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
+                       struct faults *faults)
 {
     struct svc0 found = { 0 };
     uint32_t mtu = plan_svc0_mtu(kernel_links(kernel), facts->config);
@@ -200,7 +200,7 @@ static int tell_interfaces(struct nat_node *node, struct nat_status *status)
     return 0;
 }
 
-static int follow_hooks(struct nat_node *node, const struct route_facts *facts,
+static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
                         struct kernel *kernel, struct status *status)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -318,7 +318,7 @@ static void find_origins(struct nat_node *node)
     };
 }
 
-int nat_node_follow(struct nat_node *node, const struct route_facts *facts, struct kernel *kernel,
+int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
                     struct status *status)
 {
     AUTOFAULTS struct faults faults = { 0 };

@@ -40,7 +40,7 @@ void nat_node_done(struct nat_node *node);
  * Makes everything as `facts` and the kernel's mirror say. What can't be is a fault. Returns 0 or
  * -errno when it could not be tried to the end.
  */
-int nat_node_follow(struct nat_node *node, const struct route_facts *facts, struct kernel *kernel,
+int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
                     struct status *status);
 
 /* Adds the hooks that do not attached our program. Returns 0 or -ENOMEM. */

@@ -52,7 +52,7 @@ static int add_turn(struct nat_engine *engine, struct nat_row *before, struct na
     return 0;
 }
 
-static int plan_one(struct nat_engine *engine, const struct route_facts *facts,
+static int plan_one(struct nat_engine *engine, const struct node_facts *facts,
                     const struct nat_key *key, struct round *round)
 {
     const struct object *object = store_get(engine->store, KIND_SERVICE, key->namespace, key->name);
@@ -109,7 +109,7 @@ static int add_inherited(const struct nat_engine *engine, struct round *round)
 
 static int plan_keys(struct nat_engine *engine, struct round *round)
 {
-    const struct route_facts facts = nat_state_facts(engine);
+    const struct node_facts facts = nat_state_facts(engine);
     nat_key_list *keys = &engine->work.keys;
     int r = engine->work.all ? add_all_keys(engine, keys) : 0;
     if (r < 0)

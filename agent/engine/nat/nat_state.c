@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "engine/facts.h"
 #include "engine/nat/nat_planning.h"
 
 void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup)
@@ -43,16 +44,10 @@ void nat_state_done(struct nat_engine *engine)
     nl_close(engine->socket);
 }
 
-struct route_facts nat_state_facts(const struct nat_engine *engine)
+struct node_facts nat_state_facts(const struct nat_engine *engine)
 {
-    const struct default_sources *defaults = &engine->board->defaults;
-    return (struct route_facts){
-        .store = engine->store,
-        .config = engine->config,
-        .local_prefixes = kernel_local_prefixes(engine->kernel),
-        .link_addresses = kernel_link_addresses(engine->kernel),
-        .default_source = { defaults->v4, defaults->v6 },
-    };
+    return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->way,
+                         &engine->board->defaults);
 }
 
 struct nat_row *nat_state_row(const struct nat_engine *engine, const char *namespace,

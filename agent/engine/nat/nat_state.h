@@ -81,7 +81,7 @@ void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup)
 void nat_state_done(struct nat_engine *engine);
 
 /* What the planner is to know of this node. */
-struct route_facts nat_state_facts(const struct nat_engine *engine);
+struct node_facts nat_state_facts(const struct nat_engine *engine);
 
 /* The row of a Service as planned, or NULL. */
 struct nat_row *nat_state_row(const struct nat_engine *engine, const char *namespace,

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "engine/facts.h"
 #include "engine/routes/route_holds.h"
 #include "engine/routes/route_pass.h"
 #include "engine/routes/route_state.h"
@@ -64,20 +65,12 @@ static void configure(struct engine *engine, const struct config *config)
     to_routes(engine)->config = config;
 }
 
-/* Blocks of other nodes are the most of them, and none of our business. */
-static bool is_own_block(const struct route_facts *facts, const struct object *object)
-{
-    struct block_row rows[2];
-    return object && object->kind == KIND_ADDRESS_BLOCK &&
-           plan_block(facts, to_address_block(object), rows) > 0;
-}
-
 static int note(struct engine *engine, const struct change *change, struct round *round)
 {
     struct route_engine *routes = to_routes(engine);
     struct route_work *work = &routes->work;
-    const struct route_facts facts = { .store = routes->store, .config = routes->config };
-    work->blocks |= is_own_block(&facts, change->before) || is_own_block(&facts, change->after);
+    const struct node_facts facts = route_facts_now(routes);
+    work->blocks |= plan_affected_blocks(&facts, change);
     int r = plan_affected_addresses(&facts, change, &work->addresses, &work->all);
     round->expected |= work->blocks || work->addresses.count > 0;
     return r;
@@ -189,6 +182,12 @@ static void count(struct engine *engine)
 const struct route_plan *route_engine_plan(const struct engine *engine)
 {
     return &((const struct route_engine *)engine)->plan;
+}
+
+struct node_facts route_facts_now(const struct route_engine *engine)
+{
+    return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->way,
+                         &engine->board->defaults);
 }
 
 void route_work_done(struct route_work *work)

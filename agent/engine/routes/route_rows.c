@@ -15,17 +15,14 @@
 #include "base/text.h"
 #include "engine/routes/route_holds.h"
 
-static struct route_facts engine_facts(const struct route_engine *engine, int64_t now_ms)
+static struct route_inputs inputs_of(const struct route_engine *engine,
+                                     const struct node_facts *facts, int64_t now_ms)
 {
-    const struct board *board = engine->board;
-    return (struct route_facts){
-        .store = engine->store,
-        .config = engine->config,
-        .proofs = engine->config->services.enabled ? board->proofs : NULL,
+    return (struct route_inputs){
+        .node = facts,
+        .proofs = engine->config->services.enabled ? engine->board->proofs : NULL,
         .holds = &engine->holds,
-        .local_prefixes = kernel_local_prefixes(engine->kernel),
-        .nat_way = board->way.ifindex ? &board->way : NULL,
-        .standing = board->standing,
+        .standing = engine->board->standing,
         .now_ms = now_ms,
     };
 }
@@ -106,7 +103,7 @@ static void replan_done(struct replan *replan)
     free(replan->changes);
 }
 
-static int replan_address(struct route_engine *engine, const struct route_facts *facts,
+static int replan_address(struct route_engine *engine, const struct route_inputs *inputs,
                           struct route_work *work, struct replan *replan)
 {
     size_t at = replan->planned++;
@@ -116,7 +113,7 @@ static int replan_address(struct route_engine *engine, const struct route_facts 
     replan->stale[at] = old ? *old : NULL;
 
     AUTOFAULTS struct faults faults = { 0 };
-    int r = plan_address(facts, address, &replan->fresh[at], &faults);
+    int r = plan_address(inputs, address, &replan->fresh[at], &faults);
     if (r < 0)
         return r;
     AUTOFREE char *group = address_group(address);
@@ -173,9 +170,10 @@ static int replan_addresses(struct route_engine *engine, struct route_work *work
     if (!replan.fresh || !replan.stale || !replan.changes)
         return -ENOMEM;
 
-    struct route_facts facts = engine_facts(engine, now_ms);
+    const struct node_facts facts = route_facts_now(engine);
+    const struct route_inputs inputs = inputs_of(engine, &facts, now_ms);
     while (replan.planned < count) {
-        int r = replan_address(engine, &facts, work, &replan);
+        int r = replan_address(engine, &inputs, work, &replan);
         if (r < 0)
             return r;
     }
@@ -189,10 +187,11 @@ static int replan_addresses(struct route_engine *engine, struct route_work *work
 
 static int replan_blocks(struct route_engine *engine, struct route_work *work, int64_t now_ms)
 {
-    struct route_facts facts = engine_facts(engine, now_ms);
+    const struct node_facts facts = route_facts_now(engine);
+    const struct route_inputs inputs = inputs_of(engine, &facts, now_ms);
     struct route_status *status = &engine->status->routes;
     AUTOSORTED struct sorted rows = { 0 };
-    int r = plan_blocks(&facts, &rows);
+    int r = plan_blocks(&inputs, &rows);
     if (r == 0 && !work->all)
         r = add_block_slots(engine, &engine->plan.blocks, &work->slots);
     if (r == 0 && !work->all)
@@ -206,9 +205,9 @@ static int replan_blocks(struct route_engine *engine, struct route_work *work, i
 }
 
 /* Networks change with everything only: by the configuration, the way, or this node's addresses. */
-static int replan_nets(struct route_engine *engine, int64_t now_ms)
+static int replan_nets(struct route_engine *engine)
 {
-    struct route_facts facts = engine_facts(engine, now_ms);
+    const struct node_facts facts = route_facts_now(engine);
     AUTOFAULTS struct faults faults = { 0 };
     AUTOSORTED struct sorted rows = { 0 };
     int r = plan_nets(&facts, &rows, &faults);
@@ -221,19 +220,11 @@ static int replan_nets(struct route_engine *engine, int64_t now_ms)
     return r < 0 ? r : 0;
 }
 
-static bool has_other_rules(const struct route_engine *engine)
-{
-    sorted_each(const struct rule, rule, kernel_rules(engine->kernel)) {
-        if (!rule_is_ours(rule))
-            return true;
-    }
-    return false;
-}
-
 /* When it changes, all that is led stands elsewhere. */
-static void choose_lead(struct route_engine *engine, struct route_work *work)
+static void follow_lead(struct route_engine *engine, struct route_work *work)
 {
-    bool by_rule = engine->plan.foreign || has_other_rules(engine);
+    const struct node_facts facts = route_facts_now(engine);
+    bool by_rule = plan_lead(&facts, &engine->plan);
     work->all |= by_rule != engine->plan.led_by_rule;
     engine->plan.led_by_rule = by_rule;
 }
@@ -246,10 +237,10 @@ int route_rows_replan(struct route_engine *engine, struct route_work *work, int6
     r = replan_addresses(engine, work, now_ms);
     if (r < 0)
         return r;
-    choose_lead(engine, work);
+    follow_lead(engine, work);
     if (work->all || work->blocks)
         r = replan_blocks(engine, work, now_ms);
     if (r < 0)
         return r;
-    return work->all ? replan_nets(engine, now_ms) : vec_append(&work->slots, &work->drift);
+    return work->all ? replan_nets(engine) : vec_append(&work->slots, &work->drift);
 }

@@ -40,3 +40,6 @@ struct route_engine {
     struct backoff retry;   /* of slots that the kernel refused */
     int64_t retry_ms;       /* when these are tried again, monotonic; INT64_MAX: none is */
 };
+
+/* What the planner is to know of this node, as it is now. Borrowed until the kernel is read. */
+struct node_facts route_facts_now(const struct route_engine *engine);

@@ -131,10 +131,9 @@ static void plan(struct made_nat *nat)
 {
     struct made_state *state = nat->state;
     AUTOFAULTS struct faults faults = { 0 };
-    const struct route_facts facts = {
+    const struct node_facts facts = {
         .store = state->store,
         .config = state->config,
-        .now_ms = NOW_MS,
     };
     struct prefix services;
 

@@ -185,18 +185,16 @@ static void counts_equal(const struct route_status *status, const struct route_p
 static void kernel_equals_a_fresh_plan(struct fixture *fixture)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    struct route_facts facts = {
-        .store = fixture->store,
-        .config = fixture->config,
+    const struct node_facts facts = route_facts_now(fixture->routes);
+    const struct route_inputs inputs = {
+        .node = &facts,
         .holds = &fixture->routes->holds,
-        .local_prefixes = kernel_local_prefixes(fixture->kernel),
-        .nat_way = fixture->board.way.ifindex ? &fixture->board.way : NULL,
-        .other_rules = fixture->other_rule,
         .now_ms = fixture->now_ms,
     };
+    assert_int_equal(facts.other_rules, fixture->other_rule);
     struct route_plan plan;
     route_list want = {};
-    assert_int_equal(plan_routes(&facts, &plan, &faults), 0);
+    assert_int_equal(plan_routes(&inputs, &plan, &faults), 0);
     assert_int_equal(plan_route_list(fixture->config, &plan, &want), 0);
 
     assert_int_equal(kernel_resync(fixture->kernel), 0);
@@ -212,6 +210,7 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
     assert_int_equal(diff.ops.count, 0);
     assert_int_equal(diff.blocked.count, 0);
     counts_equal(&fixture->status.routes, &plan);
+    assert_int_equal(plan.led_by_rule, fixture->routes->plan.led_by_rule);
 
     rule_list rules = {};
     rule_op_list rule_ops = {};

@@ -16,7 +16,8 @@
 struct planning {
     struct store *store;
     struct config *config;
-    struct route_facts facts;
+    struct node_facts facts;
+    struct route_inputs inputs; /* of these facts */
     struct faults faults;
 };
 
@@ -27,10 +28,11 @@ static inline void planning_begin(struct planning *planning)
     assert_int_equal(config_default("/m", &planning->config), 0);
     free(planning->config->node);
     planning->config->node = strdup("node-1");
-    planning->facts = (struct route_facts){
+    planning->facts = (struct node_facts){
         .store = planning->store,
         .config = planning->config,
     };
+    planning->inputs = (struct route_inputs){ .node = &planning->facts };
 }
 
 static inline void planning_done(struct planning *planning)
@@ -96,7 +98,7 @@ static inline struct address_row *row_of(struct planning *planning, const char *
     struct ip ip;
     struct address_row *row = NULL;
     assert_int_equal(ip_parse(text, &ip), 0);
-    assert_int_equal(plan_address(&planning->facts, &ip, &row, &planning->faults), 0);
+    assert_int_equal(plan_address(&planning->inputs, &ip, &row, &planning->faults), 0);
     return row;
 }
 

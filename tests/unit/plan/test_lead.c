@@ -38,7 +38,7 @@ static char *guards(struct planning *planning)
     route_list routes;
     rule_list rules;
     char line[ROUTE_STRLEN];
-    assert_int_equal(plan_routes(&planning->facts, &plan, &faults), 0);
+    assert_int_equal(plan_routes(&planning->inputs, &plan, &faults), 0);
     assert_int_equal(plan_route_list(planning->config, &plan, &routes), 0);
     assert_int_equal(plan_rule_list(&plan, &rules), 0);
     vec_each(const struct route, route, &routes) {
@@ -104,6 +104,22 @@ static void other_rules_are_preceded(void **state)
                              "1990: from all lookup 120 proto 33 (IPv6)\n");
 }
 
+/* One question with two causes: rules that somebody has, addresses that somebody else serves. */
+static void the_lead_follows_rules_and_foreign_addresses(void **state)
+{
+    (void)state;
+    static const struct {
+        bool other_rules;
+        size_t foreign;
+        bool by_rule;
+    } cases[] = { { false, 0, false }, { true, 0, true }, { false, 1, true }, { true, 2, true } };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct node_facts facts = { .other_rules = cases[i].other_rules };
+        const struct route_plan plan = { .foreign = cases[i].foreign };
+        assert_int_equal(plan_lead(&facts, &plan), cases[i].by_rule);
+    }
+}
+
 /* What another proxy serves is left to the tables behind ours; main would be the last. */
 static void an_address_of_another_proxy_is_left_out(void **state)
 {
@@ -162,7 +178,7 @@ static void drained_addresses_stay_led(void **state)
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     put_typed(&planning, "web", "LoadBalancer", "10.96.0.1", "", "{ip: " VIP "}");
     assert_guards(&planning, NET LED);
-    planning.facts.standing = STANDING_WITHDRAWN;
+    planning.inputs.standing = STANDING_WITHDRAWN;
     assert_guards(&planning, NET LED);
 }
 
@@ -236,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guarded_addresses_lead_to_svc0),
         cmocka_unit_test(other_rules_are_preceded),
+        cmocka_unit_test(the_lead_follows_rules_and_foreign_addresses),
         cmocka_unit_test(an_address_of_another_proxy_is_left_out),
         cmocka_unit_test(what_others_announce_is_led_too),
         cmocka_unit_test(drained_addresses_stay_led),

@@ -29,7 +29,7 @@ static void fill(struct planning *planning)
 
 static int plan_all(struct planning *planning, struct route_plan *plan, struct faults *faults)
 {
-    return plan_routes(&planning->facts, plan, faults);
+    return plan_routes(&planning->inputs, plan, faults);
 }
 
 static void whole_plans(void **state)
@@ -75,7 +75,7 @@ static void single_addresses(void **state)
     for (int n = 0;; n++) {
         AUTOFAULTS struct faults faults = { 0 };
         struct address_row *row = NULL;
-        int r = with_heap(n, plan_address(&planning.facts, &ip, &row, &faults));
+        int r = with_heap(n, plan_address(&planning.inputs, &ip, &row, &faults));
         assert_true(r == 0 || r == -ENOMEM);
         assert_int_equal(r == 0, row != NULL);
         if (row) {
@@ -139,7 +139,7 @@ static void lists(void **state)
 
     struct sorted blocks = SORTED(struct block_row, block_row_cmp);
     for (int n = 0;; n++) {
-        int r = with_heap(n, plan_blocks(&planning.facts, &blocks));
+        int r = with_heap(n, plan_blocks(&planning.inputs, &blocks));
         assert_int_equal(r, heap_missed ? -ENOMEM : 0);
         assert_int_equal(blocks.count, r == 0 ? 2 : 0);
         if (!heap_missed)

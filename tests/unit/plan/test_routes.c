@@ -30,7 +30,7 @@ static void proof_is_needed_where_it_can_be_had(void **state)
     AUTOPLANNING struct planning planning;
     begin_with_web(&planning);
     struct sorted proofs = SORTED(struct proof, proof_cmp);
-    planning.facts.proofs = &proofs;
+    planning.inputs.proofs = &proofs;
     assert_string_equal(reason_of(&planning, VIP), "not-proved");
     struct proof proof = { .address = ip_of(VIP) };
     assert_int_equal(sorted_put(&proofs, &proof), 0);
@@ -71,7 +71,7 @@ static void nat_needs_a_cluster_ip(void **state)
                                 { ip_of("2001:db8::1"), cases[i].proved } };
         assert_int_equal(sorted_put(&proofs, &both[0]), 0);
         assert_int_equal(sorted_put(&proofs, &both[1]), 0);
-        planning.facts.proofs = cases[i].enabled ? &proofs : NULL;
+        planning.inputs.proofs = cases[i].enabled ? &proofs : NULL;
         assert_string_equal(reason_of(&planning, VIP), cases[i].four);
         assert_string_equal(reason_of(&planning, "2001:db8::1"), cases[i].six);
         sorted_done(&proofs);
@@ -100,7 +100,7 @@ static void an_address_that_is_not_proved_stays_guarded(void **state)
     AUTOPLANNING struct planning planning;
     begin_with_web(&planning);
     const struct sorted proofs = SORTED(struct proof, proof_cmp);
-    planning.facts.proofs = &proofs;
+    planning.inputs.proofs = &proofs;
     struct address_row *row = row_of(&planning, VIP);
     assert_true(row->guarded);
     assert_int_equal(row->protocol, 0);
@@ -119,17 +119,17 @@ static void hold_down_ends(void **state)
     struct sorted holds = SORTED(struct hold, hold_cmp);
     struct hold hold = { .address = ip_of(VIP), .until_ms = 2000, .delay_ms = 1000 };
     assert_int_equal(sorted_put(&holds, &hold), 0);
-    planning.facts.holds = &holds;
-    planning.facts.now_ms = 1999;
+    planning.inputs.holds = &holds;
+    planning.inputs.now_ms = 1999;
     struct address_row *row = row_of(&planning, VIP);
     assert_int_equal(row->reason, REASON_HELD_DOWN);
     assert_int_equal(row->held_until_ms, 2000);
     address_row_free(row);
     assert_string_equal(reason_of(&planning, "2001:db8::1"), "announced");
 
-    planning.facts.now_ms = 2000;
+    planning.inputs.now_ms = 2000;
     assert_string_equal(reason_of(&planning, VIP), "announced");
-    planning.facts.now_ms = 1999;
+    planning.inputs.now_ms = 1999;
     hold.announced_ms = 1500;
     assert_int_equal(sorted_put(&holds, &hold), 0);
     assert_string_equal(reason_of(&planning, VIP), "announced");
@@ -156,7 +156,7 @@ static void the_nodes_standing(void **state)
         put(&planning, "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nmetadata: {name: b1,\n"
                        "  labels: {coil.cybozu.com/node: node-1, coil.cybozu.com/pool: p}}\n"
                        "index: 0\nipv4: 10.224.0.0/27\nipv6: fd00::/123\n");
-        planning.facts.standing = cases[i].standing;
+        planning.inputs.standing = cases[i].standing;
         struct address_row *row = row_of(&planning, VIP);
         assert_string_equal(address_reason_name(row->reason), cases[i].reason);
         assert_string_not_equal(address_reason_text(row->reason), "");
@@ -164,7 +164,7 @@ static void the_nodes_standing(void **state)
             assert_int_equal(row->protocol, cases[i].protocol);
         address_row_free(row);
         struct sorted blocks = SORTED(struct block_row, block_row_cmp);
-        assert_int_equal(plan_blocks(&planning.facts, &blocks), 0);
+        assert_int_equal(plan_blocks(&planning.inputs, &blocks), 0);
         assert_int_equal(blocks.count, cases[i].blocks);
         sorted_done(&blocks);
     }
@@ -176,7 +176,7 @@ static void blocks_of_this_node_only(void **state)
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
     struct block_row rows[2];
-    assert_int_equal(plan_block(&planning.facts, NULL, rows), 0);
+    assert_int_equal(plan_block(&planning.inputs, NULL, rows), 0);
     put(&planning, "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nmetadata: {name: b1,\n"
                    "  labels: {coil.cybozu.com/node: node-2, coil.cybozu.com/pool: p}}\n"
                    "index: 0\nipv4: 10.224.0.0/27\n");
@@ -184,7 +184,7 @@ static void blocks_of_this_node_only(void **state)
                    "  labels: {coil.cybozu.com/node: node-1, coil.cybozu.com/pool: p,\n"
                    "    coil.cybozu.com/reserved: \"true\"}}\nindex: 0\nipv6: fd00::/123\n");
     struct sorted blocks = SORTED(struct block_row, block_row_cmp);
-    assert_int_equal(plan_blocks(&planning.facts, &blocks), 0);
+    assert_int_equal(plan_blocks(&planning.inputs, &blocks), 0);
     assert_int_equal(blocks.count, 1);
     const struct block_row *row = sorted_at(&blocks, 0);
     assert_string_equal(row->block, "b2");
@@ -280,7 +280,7 @@ static void one_route_to_a_slot(void **state)
         put(&planning, yaml);
     }
     struct route_plan plan;
-    assert_int_equal(plan_routes(&planning.facts, &plan, &planning.faults), 0);
+    assert_int_equal(plan_routes(&planning.inputs, &plan, &planning.faults), 0);
     route_list routes;
     assert_int_equal(plan_route_list(planning.config, &plan, &routes), 0);
     assert_int_equal(routes.count, 5); /* the block and its guard; both addresses' 119 and 120 */
@@ -321,7 +321,7 @@ static void rules_by_family(void **state)
         planning_begin(&planning);
         put_service(&planning, "web", "", "clusterIP: 10.96.0.1", cases[i].ingress);
         struct route_plan plan;
-        assert_int_equal(plan_routes(&planning.facts, &plan, &planning.faults), 0);
+        assert_int_equal(plan_routes(&planning.inputs, &plan, &planning.faults), 0);
         rule_list rules;
         assert_int_equal(plan_rule_list(&plan, &rules), 0);
         assert_int_equal(rules.count, cases[i].rules);
@@ -332,21 +332,26 @@ static void rules_by_family(void **state)
     }
 }
 
-/* The addresses that the changes since the last call touch, as text; "all" where any may be. */
+/* The addresses that the changes since the last call touch, as text; "all" where any may be,
+ * "blocks" for blocks. */
 static char *affected(struct planning *planning)
 {
     struct text out = { 0 };
     change_list changes;
     ip_list addresses = { 0 };
-    bool all = false;
+    bool all = false, blocks = false;
     char buffer[IP_STRLEN];
     assert_int_equal(store_changes(planning->store, &changes), 0);
-    vec_each(struct change, change, &changes)
+    vec_each(struct change, change, &changes) {
         assert_int_equal(plan_affected_addresses(&planning->facts, change, &addresses, &all), 0);
+        blocks |= plan_affected_blocks(&planning->facts, change);
+    }
     vec_each(struct ip, ip, &addresses)
         text_addf(&out, "%s%s", out.length ? " " : "", ip_str(ip, buffer));
     if (all)
         text_addf(&out, "%sall", out.length ? " " : "");
+    if (blocks)
+        text_addf(&out, "%sblocks", out.length ? " " : "");
     text_add(&out, "");
     store_changes_done(planning->store);
     vec_done(&changes);
@@ -415,6 +420,27 @@ static void this_nodes_object_touches_all(void **state)
     assert_affected(&planning, "192.0.2.3");
 }
 
+#define BLOCK(node)                                                                       \
+    "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nindex: 0\nipv4: 10.224.0.0/27\n" \
+    "metadata: {name: b, labels: {coil.cybozu.com/node: " node ", coil.cybozu.com/pool: p}}\n"
+
+static void this_nodes_blocks_touch_blocks(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put(&planning, BLOCK("node-2"));
+    assert_affected(&planning, ""); /* most of them are other nodes' */
+    put(&planning, BLOCK("node-1"));
+    assert_affected(&planning, "blocks");
+    put(&planning, BLOCK("node-2"));
+    assert_affected(&planning, "blocks"); /* it was ours */
+    put(&planning, BLOCK("node-1"));
+    assert_affected(&planning, "blocks");
+    take_out(&planning, KIND_ADDRESS_BLOCK, "", "b");
+    assert_affected(&planning, "blocks");
+}
+
 static void other_kinds_touch_none(void **state)
 {
     (void)state;
@@ -423,9 +449,6 @@ static void other_kinds_touch_none(void **state)
     put(&planning, "apiVersion: v1\nkind: Namespace\nmetadata: {name: d}\n");
     put(&planning, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: d}\n"
                    "spec: {nodeName: node-1}\nstatus: {podIPs: [{ip: 10.0.0.1}]}\n");
-    put(&planning, "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nmetadata: {name: b1,\n"
-                   "  labels: {coil.cybozu.com/node: node-1, coil.cybozu.com/pool: p}}\n"
-                   "index: 0\nipv4: 10.224.0.0/27\n");
     put(&planning, "apiVersion: coil.cybozu.com/v2\nkind: AddressPool\nmetadata: {name: p}\n"
                    "spec: {blockSizeBits: 5, subnets: [{ipv4: 10.224.0.0/16}]}\n");
     put(&planning, "apiVersion: coil.cybozu.com/v2\nkind: Egress\n"
@@ -450,6 +473,7 @@ int main(void)
         cmocka_unit_test(rules_by_family),
         cmocka_unit_test(changes_touch_their_addresses),
         cmocka_unit_test(this_nodes_object_touches_all),
+        cmocka_unit_test(this_nodes_blocks_touch_blocks),
         cmocka_unit_test(other_kinds_touch_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Makes the facts about this node; see facts.h.
+ *
+ * Routes and NAT are planned from the same facts: an address that one planner takes for this node's
+ * is this node's for the other. Called once per pass, and by whoever plans beside a pass.
+ */
+#include "engine/facts.h"
+
+#include "plan/route_table.h"
+
+/* The mirror leaves out the kernel's own three rules. */
+static bool has_other_rules(const struct kernel *kernel)
+{
+    sorted_each(const struct rule, rule, kernel_rules(kernel)) {
+        if (!rule_is_ours(rule))
+            return true;
+    }
+    return false;
+}
+
+struct node_facts node_facts_of(const struct config *config, const struct store *store,
+                                const struct kernel *kernel, const struct nat_way *way,
+                                const struct default_sources *defaults)
+{
+    return (struct node_facts){
+        .store = store,
+        .config = config,
+        .local_prefixes = kernel_local_prefixes(kernel),
+        .link_addresses = kernel_link_addresses(kernel),
+        .nat_way = way->ifindex ? way : NULL,
+        .other_rules = has_other_rules(kernel),
+        .default_source = { defaults->v4, defaults->v6 },
+    };
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What planners know of this node: its configuration, the objects, and what the kernel's mirror
+ * shows. Every planner reads the same facts; what only one of them depends on is its own input
+ * (struct route_inputs).
+ *
+ * The daemon makes the facts in engine/facts.c, once for all its engines. `agentctl plan` and tests
+ * have store and config only, and leave out the rest.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/sorted.h"
+#include "config/config.h"
+#include "store/store.h"
+
+/*
+ * How this node's own packets to service addresses go while NAT is on: to svc0, where a program
+ * takes them, with the node's address as their source.
+ */
+struct nat_way {
+    uint32_t ifindex; /* svc0's */
+    struct ip v4, v6; /* IP_NONE: none of that family, the kernel chooses */
+};
+
+/* All borrowed; no planner changes any of it. */
+struct node_facts {
+    const struct store *store;
+    const struct config *config;
+    const struct sorted *local_prefixes; /* struct prefix: addresses and on-link networks */
+    const struct sorted *link_addresses; /* struct link_address: of this node; NULL: not known */
+    const struct nat_way *nat_way;       /* NULL: NAT is off, or svc0 is not there */
+    bool other_rules;                    /* the kernel has ip rules beside its own three and ours */
+    /* This node's source address towards the default route: IPv4, IPv6; IP_NONE: none, unknown. */
+    struct ip default_source[2];
+};
