@@ -96,11 +96,12 @@ static void write_kernel_routes(struct json *json, const struct api_state *state
 static void write_kernel(struct json *json, const struct api_state *state, const struct ip *address,
                          const struct block_row *block)
 {
-    const uint32_t tables[] = { state->config->routes.table, ROUTE_TABLE_GUARD, ROUTE_TABLE_MAIN };
+    uint32_t tables[OURS_TABLES];
     const struct prefix host = ip_host_prefix(address);
 
+    ours_tables(state->config->routes.table, tables);
     json_begin_array(json, "kernel");
-    for (size_t i = 0; state->installed && i < ARRAY_SIZE(tables); i++) {
+    for (size_t i = 0; state->installed && i < OURS_TABLES; i++) {
         if (block && prefix_cmp(&block->prefix, &host) != 0)
             write_kernel_routes(json, state, tables[i], &block->prefix);
         write_kernel_routes(json, state, tables[i], &host);

@@ -15,12 +15,11 @@
 
 #include "api/metric.h"
 #include "api/view_parts.h"
+#include "base/ours.h"
 #include "model/object.h"
 
-enum { TABLES = 3 };
-
 struct table_counts {
-    uint64_t wanted[TABLES], installed[TABLES];
+    uint64_t wanted[OURS_TABLES], installed[OURS_TABLES];
 };
 
 static size_t table_index(const struct api_state *state, uint32_t table)
@@ -56,19 +55,19 @@ static void count_tables(const struct api_state *state, struct table_counts *cou
 
 static void write_tables(const struct api_state *state, struct text *out)
 {
-    const uint32_t tables[TABLES] = { state->config->routes.table, ROUTE_TABLE_GUARD,
-                                      ROUTE_TABLE_MAIN };
+    uint32_t tables[OURS_TABLES];
     struct table_counts counts = { 0 };
     char name[16];
 
+    ours_tables(state->config->routes.table, tables);
     count_tables(state, &counts);
     metric(out, "fingerpost_desired_entries", "gauge", "Routes wanted in a kernel table.");
-    for (size_t i = 0; i < TABLES; i++)
+    for (size_t i = 0; i < OURS_TABLES; i++)
         metric_sample(out, "fingerpost_desired_entries", "table", table_name(tables[i], name),
                       counts.wanted[i]);
     metric(out, "fingerpost_installed_entries", "gauge",
            "Routes of the agent's own in a kernel table.");
-    for (size_t i = 0; i < TABLES; i++)
+    for (size_t i = 0; i < OURS_TABLES; i++)
         metric_sample(out, "fingerpost_installed_entries", "table", table_name(tables[i], name),
                       counts.installed[i]);
 }

@@ -22,8 +22,7 @@ static bool in_scope(const struct route *route, uint32_t export_table, enum clea
 {
     if (!route_is_ours(route, export_table))
         return false;
-    return scope == CLEANUP_ALL ||
-           (route->table == export_table && route->protocol != ROUTE_PROTOCOL_BLOCK);
+    return scope == CLEANUP_ALL || ours_is_service(route->protocol);
 }
 
 /* Appends the deletions of one side: the export table's, or those of all others. */

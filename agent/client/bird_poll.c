@@ -18,9 +18,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/ours.h"
 
-/* Routes of the kernel that carry one of our protocol numbers; see docs/architecture.md. */
-#define OURS "where source = RTS_INHERIT && krt_source ~ [30..32, 34..63]"
+/* Routes of the kernel that carry one of our protocol numbers, as ours_exported_set() has them. */
+#define OURS "where source = RTS_INHERIT && krt_source ~ %s"
 
 void bird_facts_clear(struct bird_facts *facts)
 {
@@ -180,19 +181,22 @@ static size_t items_of(const struct bird_poll *poll)
 
 static void command_of_item(const struct bird_poll *poll, struct text *command)
 {
+    char set[OURS_SETLEN];
+    ours_exported_set(set);
     if (poll->step == BIRD_LEARNED) {
         const struct bird_protocol *kernel = &poll->kernels.items[poll->index];
         if (strcmp(kernel->state, "up") == 0 && bird_name_usable(kernel->name))
-            text_addf(command, "show route protocol '%s' " OURS " count\n", kernel->name);
+            text_addf(command, "show route protocol '%s' " OURS " count\n", kernel->name, set);
         return;
     }
     const struct bird_session *session = &poll->facts.sessions.items[poll->index];
     if (!exports(session) || !bird_name_usable(session->protocol.name))
         return;
     if (poll->step == BIRD_FILTERED)
-        text_addf(command, "show route noexport '%s' " OURS " count\n", session->protocol.name);
+        text_addf(command, "show route noexport '%s' " OURS " count\n", session->protocol.name,
+                  set);
     else if (session->filtered > 0 && session->filtered <= BIRD_LISTED_MAX)
-        text_addf(command, "show route noexport '%s' " OURS "\n", session->protocol.name);
+        text_addf(command, "show route noexport '%s' " OURS "\n", session->protocol.name, set);
 }
 
 /* Stays empty if there is nothing to ask. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ours.h"
 #include "config/parse.h"
 #include "format/reader.h"
 
@@ -184,7 +185,7 @@ static int set_default_strings(struct config *config)
     config->api.listen = strdup("127.0.0.1:9394");
     config->paths.run = strdup("/run/fingerpost");
     config->paths.state = strdup("/var/lib/fingerpost");
-    config->paths.bpf = strdup("/sys/fs/bpf/fingerpost");
+    config->paths.bpf = strdup(OURS_PINS);
     char *veth = strdup("veth*");
     if (!veth || vec_push(&config->services.pod_interfaces, veth) < 0) {
         free(veth);
@@ -205,7 +206,7 @@ static int config_new(struct config **ret_config)
         return -ENOMEM;
     config->source.start_wait_ms = 10 * SECOND_MS;
     config->source.max_file_bytes = UINT64_C(256) << 20;
-    config->routes.table = 119;
+    config->routes.table = ROUTE_TABLE_EXPORT;
     config->routes.hold_initial_ms = 1 * SECOND_MS;
     config->routes.hold_max_ms = 60 * SECOND_MS;
     config->routes.drain_shutdown_ms = 10 * SECOND_MS;

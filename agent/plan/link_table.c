@@ -37,7 +37,7 @@ const struct link *link_named(const struct sorted *links, const char *name)
 bool link_is_svc0(const struct link *link)
 {
     return strcmp(link->name, SVC0_NAME) == 0 && strcmp(link->kind, "veth") == 0 &&
-           strcmp(link->alias, SVC0_ALIAS) == 0;
+           ours_is_alias(link->alias);
 }
 
 int link_address_cmp(const void *a, const void *b)

@@ -9,12 +9,8 @@
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "base/ours.h"
 #include "base/sorted.h"
-
-/* The pair that takes the node's own packets to service addresses, and the mark of what we made. */
-#define SVC0_NAME      "svc0"
-#define SVC0_PEER_NAME "svc0p"
-#define SVC0_ALIAS     "fingerpost"
 
 struct link {
     uint32_t ifindex;

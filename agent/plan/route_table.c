@@ -64,25 +64,14 @@ int rule_cmp(const void *a, const void *b)
     return r ? r : CMP(left->other, right->other);
 }
 
-/* A table in which nobody else has any business. */
-static bool table_is_ours(uint32_t table, uint32_t export_table)
-{
-    return table == export_table || table == ROUTE_TABLE_GUARD;
-}
-
 bool route_is_ours(const struct route *route, uint32_t export_table)
 {
-    uint8_t protocol = route->protocol;
-    if (route->table == export_table)
-        return (protocol >= ROUTE_PROTOCOL_BLOCK && protocol <= ROUTE_PROTOCOL_DRAINING) ||
-               (protocol >= ROUTE_PROTOCOL_CLASS_FIRST && protocol <= ROUTE_PROTOCOL_CLASS_LAST);
-    return protocol == ROUTE_PROTOCOL_GUARD &&
-           (route->table == ROUTE_TABLE_GUARD || route->table == ROUTE_TABLE_MAIN);
+    return ours_is_route(route->table, route->protocol, export_table);
 }
 
 bool rule_is_ours(const struct rule *rule)
 {
-    return rule->protocol == ROUTE_PROTOCOL_GUARD && !rule->other;
+    return ours_is_rule(rule->protocol) && !rule->other;
 }
 
 bool rule_is_standard(const struct rule *rule)
@@ -227,7 +216,7 @@ static int list_foreign(const struct slot *slot, uint32_t export_table, struct r
 {
     for (size_t i = 0; i < slot->have_count; i++) {
         const struct route *route = &slot->have[i];
-        if (route_is_ours(route, export_table) || !table_is_ours(route->table, export_table))
+        if (route_is_ours(route, export_table) || !ours_is_table(route->table, export_table))
             continue;
         if (vec_push(&diff->foreign, *route) < 0)
             return -ENOMEM;

@@ -5,7 +5,7 @@
  *
  * Identity. The kernel keeps one of our routes per slot: table, prefix and metric. The metric is
  * constant, so a change of meaning (the protocol number) is a replacement in place.
- * Ownership. The protocol number tells: see route_is_ours(). What is not ours is foreign: it is
+ * Ownership. The protocol number tells: see base/ours.h. What is not ours is foreign: it is
  * listed, and nothing is ever done to it, nor over it.
  */
 #pragma once
@@ -14,25 +14,9 @@
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "base/ours.h"
 #include "base/sorted.h"
 #include "base/vec.h"
-
-/* rtm_protocol of what we write; BIRD sees it as krt_source. */
-enum route_protocol {
-    ROUTE_PROTOCOL_BLOCK = 30,
-    ROUTE_PROTOCOL_SERVICE = 31,
-    ROUTE_PROTOCOL_DRAINING = 32,
-    ROUTE_PROTOCOL_GUARD = 33,       /* routes and rules */
-    ROUTE_PROTOCOL_CLASS_FIRST = 34, /* 34 + route class */
-    ROUTE_PROTOCOL_CLASS_LAST = 63,
-};
-
-enum {
-    ROUTE_TABLE_EXPORT = 119, /* default of routes.table */
-    ROUTE_TABLE_GUARD = 120,
-    ROUTE_TABLE_MAIN = 254,
-    RULE_PRIORITY_GUARD = 1990,
-};
 
 /* What the kernel gives a route without a metric: 0 for IPv4, 1024 for IPv6. */
 #define ROUTE_METRIC_V4       UINT32_C(0)
@@ -68,7 +52,7 @@ int route_cmp(const void *a, const void *b);
 int route_slot_cmp(const void *a, const void *b);
 int rule_cmp(const void *a, const void *b);
 
-/* True if the table and protocol number say that we wrote it; `export` is routes.table. */
+/* True if base/ours.h says that we wrote it; `export_table` is routes.table. */
 bool route_is_ours(const struct route *route, uint32_t export_table);
 bool rule_is_ours(const struct rule *rule);
 /* True of the three rules that every network namespace begins with: local, main, default. */

@@ -19,10 +19,7 @@
 
 #include "apply/nat/attach.h"
 #include "base/macro.h"
-
-enum { PRIORITY = 33, HANDLE = 1 };
-
-static const char our_name[] = "fingerpost";
+#include "base/ours.h"
 
 static struct tcmsg qdisc_of(uint32_t ifindex)
 {
@@ -38,9 +35,9 @@ static struct tcmsg filter_of(const struct nat_place *place)
     uint32_t minor = place->direction == NAT_INGRESS ? TC_H_MIN_INGRESS : TC_H_MIN_EGRESS;
     return (struct tcmsg){
         .tcm_ifindex = (int)place->ifindex,
-        .tcm_handle = HANDLE,
+        .tcm_handle = OURS_TC_HANDLE,
         .tcm_parent = TC_H_MAKE(TC_H_CLSACT, minor),
-        .tcm_info = TC_H_MAKE((uint32_t)PRIORITY << 16, htons(ETH_P_ALL)),
+        .tcm_info = TC_H_MAKE((uint32_t)OURS_TC_PRIORITY << 16, htons(ETH_P_ALL)),
     };
 }
 
@@ -103,13 +100,13 @@ static int on_filter(const struct nlmsghdr *row, void *context)
     const struct tcmsg *fixed = mnl_nlmsg_get_payload(row);
     if (mnl_nlmsg_get_payload_len(row) < sizeof(*fixed))
         return 0;
-    bool our_priority = TC_H_MAJ(fixed->tcm_info) >> 16 == PRIORITY;
+    bool our_priority = TC_H_MAJ(fixed->tcm_info) >> 16 == OURS_TC_PRIORITY;
     if (our_priority && fixed->tcm_handle == 0 && is_kind(row, "bpf"))
         return 0; /* the head of a list of filters */
-    const char *name = find_option(row, TCA_BPF_NAME, sizeof(our_name));
+    const char *name = find_option(row, TCA_BPF_NAME, sizeof(OURS_NAME));
     const uint32_t *id = find_option(row, TCA_BPF_ID, sizeof(*id));
-    bool our_place = our_priority && fixed->tcm_handle == HANDLE;
-    if (our_place && id && name && strncmp(name, our_name, sizeof(our_name)) == 0) {
+    bool our_place = our_priority && fixed->tcm_handle == OURS_TC_HANDLE;
+    if (our_place && id && name && strncmp(name, OURS_NAME, sizeof(OURS_NAME)) == 0) {
         filters->program_id = *id;
     } else {
         filters->foreign = true;
@@ -224,8 +221,8 @@ int clsact_attach(struct nl_socket *socket, const struct nat_place *place, int p
     if (r == 0)
         r = list_filters(socket, place, &filters);
     if (r == 0 && filters.taken) {
-        snprintf(text, 96, "a filter of somebody else has priority %d, handle %d", PRIORITY,
-                 HANDLE);
+        snprintf(text, 96, "a filter of somebody else has priority %d, handle %d", OURS_TC_PRIORITY,
+                 OURS_TC_HANDLE);
         r = -EEXIST;
     }
     if (r < 0)
@@ -236,7 +233,7 @@ int clsact_attach(struct nl_socket *socket, const struct nat_place *place, int p
     nl_put_string(&request, TCA_KIND, "bpf");
     struct nlattr *options = nl_begin_nest(&request, TCA_OPTIONS, NULL, 0);
     nl_put_u32(&request, TCA_BPF_FD, (uint32_t)program);
-    nl_put_string(&request, TCA_BPF_NAME, our_name);
+    nl_put_string(&request, TCA_BPF_NAME, OURS_NAME);
     nl_put_u32(&request, TCA_BPF_FLAGS, TCA_BPF_FLAG_ACT_DIRECT);
     nl_end_nest(&request, options);
     return send_one(socket, &request, text);

@@ -100,7 +100,7 @@ static bool is_ours(const struct end *end, const uint8_t mac[6])
     if (strcmp(end->link.kind, "veth") != 0)
         return false;
     if (end->link.alias[0])
-        return strcmp(end->link.alias, SVC0_ALIAS) == 0;
+        return ours_is_alias(end->link.alias);
     return memcmp(end->link.mac, mac, 6) == 0;
 }
 
@@ -144,7 +144,7 @@ static int remove_pair(struct nl_socket *socket, uint32_t ifindex, struct nl_res
 static bool is_finished(const struct end *end, const uint8_t mac[6], uint32_t mtu)
 {
     return end->link.up && !end->arp && !end->generates && end->link.mtu == mtu &&
-           memcmp(end->link.mac, mac, 6) == 0 && strcmp(end->link.alias, SVC0_ALIAS) == 0;
+           memcmp(end->link.mac, mac, 6) == 0 && ours_is_alias(end->link.alias);
 }
 
 static int set_up(struct nl_socket *socket, const struct end *end, struct nl_result *result)
@@ -171,7 +171,7 @@ static int finish_end(struct nl_socket *socket, const struct end *end, const uin
     };
     struct nl_request request;
     nl_begin(&request, RTM_NEWLINK, 0, &fixed, sizeof(fixed));
-    nl_put_string(&request, IFLA_IFALIAS, SVC0_ALIAS);
+    nl_put_string(&request, IFLA_IFALIAS, OURS_NAME);
     nl_put_u32(&request, IFLA_MTU, mtu);
     nl_put_bytes(&request, IFLA_ADDRESS, mac, 6);
     if (end->generates) {

@@ -3,7 +3,7 @@
  * svc0: the veth pair by which packets to service addresses meet the NAT program: those of the node
  * itself, and forwarded ones that no other hook took. Nothing ever leaves by its peer.
  *
- * The pair outlives the agent. Ours is told by its alias (plan/link_table.h); an interface of that
+ * The pair outlives the agent. Ours is told by its alias (base/ours.h); an interface of that
  * name without it is foreign, and stays.
  */
 #pragma once

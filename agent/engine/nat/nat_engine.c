@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "base/ours.h"
 #include "engine/nat/nat_planning.h"
 #include "engine/nat/nat_proving.h"
 #include "engine/nat/nat_state.h"
@@ -38,11 +39,7 @@ static int inherit(struct nat_engine *nat)
     CLEANUP(service_proofs_done) service_proof_list changes = { 0 };
     AUTOVEC ip_list changed = { 0 };
     sorted_each(const struct route, route, kernel_routes(nat->kernel)) {
-        bool service = route->protocol == ROUTE_PROTOCOL_SERVICE ||
-                       route->protocol == ROUTE_PROTOCOL_DRAINING ||
-                       (route->protocol >= ROUTE_PROTOCOL_CLASS_FIRST &&
-                        route->protocol <= ROUTE_PROTOCOL_CLASS_LAST);
-        if (!service || route->table != nat->config->routes.table)
+        if (!ours_is_service(route->protocol) || route->table != nat->config->routes.table)
             continue;
         int r = nat_proofs_inherit(&changes, &route->prefix.ip);
         if (r < 0)
