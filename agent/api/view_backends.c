@@ -197,8 +197,8 @@ static bool is_in(const nat_endpoint_list *set, const struct nat_endpoint *endpo
 static void write_sets(struct json *json, const struct backend *backend)
 {
     const struct nat_port *port = backend->port;
-    const bool cluster = is_in(&port->sets[NAT_CLUSTER_SET], &backend->at);
-    const bool local = is_in(&port->sets[NAT_LOCAL_SET], &backend->at);
+    const bool cluster = is_in(&port->sets[NAT_SET_CLUSTER], &backend->at);
+    const bool local = is_in(&port->sets[NAT_SET_LOCAL], &backend->at);
 
     json_begin_array(json, "sets");
     if (cluster)

@@ -66,7 +66,7 @@ static bool in_service_nets(const struct config *config, const struct ip *addres
 }
 
 static bool family_has_kind(const struct nat_family *family, const struct ip *address,
-                            enum nat_kind kind)
+                            enum nat_frontend_kind kind)
 {
     const struct nat_frontend *end = family->frontends.items + family->frontends.count;
     const struct nat_frontend *frontend = first_at(family, address);
@@ -77,7 +77,8 @@ static bool family_has_kind(const struct nat_family *family, const struct ip *ad
     return false;
 }
 
-static bool has_kind(const struct sorted *rows, const struct ip *address, enum nat_kind kind)
+static bool has_kind(const struct sorted *rows, const struct ip *address,
+                     enum nat_frontend_kind kind)
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct nat_row *row = nat_row_at(rows, i);
@@ -93,7 +94,7 @@ const char *nat_knows_address(const struct api_state *state, const struct ip *ad
 {
     if (!state->nat)
         return NULL;
-    if (has_kind(state->nat, address, NAT_NODE_PORT)) {
+    if (has_kind(state->nat, address, NAT_FRONTEND_NODE_PORT)) {
         *ret_text = "an address of this node, with node ports; its network announces it";
         return "node-port";
     }
@@ -111,7 +112,7 @@ static void write_other_ports(struct json *json, const struct api_state *state,
     enum nat_act act = NAT_ACT_PASS;
     enum nat_cause cause = NAT_CAUSE_NONE;
 
-    if (has_kind(state->nat, address, NAT_CLUSTER_IP)) {
+    if (has_kind(state->nat, address, NAT_FRONTEND_CLUSTER_IP)) {
         act = NAT_ACT_REJECT;
         cause = NAT_CAUSE_UNDEFINED_PORT;
     } else if (is_foreign(state->nat, address)) {

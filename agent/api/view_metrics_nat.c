@@ -153,11 +153,12 @@ static void write_services(const struct api_state *state, struct text *out)
 
 static bool port_is_dropped(const struct nat_family *family, size_t port_index, bool internal)
 {
-    const enum nat_source source = internal ? NAT_FROM_POD : NAT_FROM_OUTSIDE;
+    const enum nat_origin origin = internal ? NAT_ORIGIN_POD : NAT_ORIGIN_OUTSIDE;
 
     vec_each(const struct nat_frontend, frontend, &family->frontends) {
-        if (frontend->port_index == port_index && (frontend->kind == NAT_CLUSTER_IP) == internal &&
-            frontend->from[source].reason == NAT_NO_LOCAL_ENDPOINTS)
+        if (frontend->port_index == port_index &&
+            (frontend->kind == NAT_FRONTEND_CLUSTER_IP) == internal &&
+            frontend->from[origin].cause == NAT_CAUSE_NO_LOCAL)
             return true;
     }
     return false;

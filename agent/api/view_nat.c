@@ -28,10 +28,10 @@ static void write_outcome(struct json *json, const char *key, const struct nat_p
                           const struct nat_outcome *outcome)
 {
     json_begin_object(json, key);
-    json_string(json, "verdict", nat_verdict_name(outcome->verdict));
-    json_string(json, "reason", nat_reason_name(outcome->reason));
+    json_string(json, "verdict", nat_act_name(outcome->act));
+    json_string(json, "reason", nat_cause_name(outcome->cause));
     json_begin_array(json, "endpoints");
-    if (outcome->verdict == NAT_FORWARD) {
+    if (outcome->act == NAT_ACT_FORWARD) {
         vec_each(const struct nat_endpoint, endpoint, &port->sets[outcome->set])
             write_socket(json, NULL, &endpoint->ip, endpoint->port);
     }
@@ -53,7 +53,7 @@ static void write_source_ranges(struct json *json, const struct nat_family *fami
     const struct prefix self = ip_host_prefix(&frontend->address);
     bool wants_self = family->admits_itself;
 
-    if (frontend->kind != NAT_LOAD_BALANCER || family->source_ranges.count == 0) {
+    if (frontend->kind != NAT_FRONTEND_LOAD_BALANCER || family->source_ranges.count == 0) {
         json_null(json, "sourceRanges");
         return;
     }
@@ -81,12 +81,12 @@ void write_frontend_members(struct json *json, const struct nat_family *family,
     json_string(json, "address", ip_str(&frontend->address, address));
     json_int(json, "port", frontend->port);
     json_string(json, "protocol", protocol_name(frontend->protocol));
-    json_string(json, "kind", nat_kind_name(frontend->kind));
+    json_string(json, "kind", nat_frontend_kind_name(frontend->kind));
     json_string(json, "portName", port->name);
     write_source_ranges(json, family, frontend);
     json_begin_object(json, "from");
-    for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++)
-        write_outcome(json, nat_source_name(source), port, &frontend->from[source]);
+    for (enum nat_origin origin = 0; origin < NAT_ORIGINS; origin++)
+        write_outcome(json, nat_origin_name(origin), port, &frontend->from[origin]);
     json_end_object(json);
 }
 

@@ -56,7 +56,7 @@ static void write_address(struct json *json, const struct route_plan *plan,
 /* What the frontends of one port of a Service come to. */
 struct port_summary {
     unsigned outcomes, forwarded, dropped;
-    size_t sets[NAT_SET_COUNT]; /* endpoints, of both families */
+    size_t sets[NAT_SETS]; /* endpoints, of both families */
 };
 
 static void summarize_frontends(const struct nat_family *family, size_t port_index,
@@ -65,10 +65,10 @@ static void summarize_frontends(const struct nat_family *family, size_t port_ind
     vec_each(const struct nat_frontend, frontend, &family->frontends) {
         if (frontend->port_index != port_index)
             continue;
-        for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++) {
+        for (enum nat_origin origin = 0; origin < NAT_ORIGINS; origin++) {
             summary->outcomes++;
-            summary->forwarded += frontend->from[source].verdict == NAT_FORWARD;
-            summary->dropped += frontend->from[source].verdict == NAT_DROP;
+            summary->forwarded += frontend->from[origin].act == NAT_ACT_FORWARD;
+            summary->dropped += frontend->from[origin].act == NAT_ACT_DROP;
         }
     }
 }
@@ -85,7 +85,7 @@ static struct port_summary summarize(const struct nat_row *row, const struct ser
                 strcmp(own->name, port->name) != 0)
                 continue;
             summarize_frontends(family, i, &summary);
-            for (enum nat_set set = 0; set < NAT_SET_COUNT; set++)
+            for (enum nat_set_kind set = 0; set < NAT_SETS; set++)
                 summary.sets[set] += own->sets[set].count;
         }
     }
@@ -98,7 +98,7 @@ static const char *verdict_word(const struct port_summary *summary)
         return NULL;
     if (summary->forwarded > 0)
         return summary->forwarded == summary->outcomes ? "forward" : "partly";
-    return nat_verdict_name(summary->dropped > 0 ? NAT_DROP : NAT_REJECT);
+    return nat_act_name(summary->dropped > 0 ? NAT_ACT_DROP : NAT_ACT_REJECT);
 }
 
 static void write_port(struct json *json, const struct service_port *port,
@@ -116,8 +116,8 @@ static void write_port(struct json *json, const struct service_port *port,
         json_null(json, "nodePort");
     json_string(json, "verdict", verdict_word(&summary));
     if (row && row->family_count > 0) {
-        json_int(json, "endpoints", (int64_t)summary.sets[NAT_CLUSTER_SET]);
-        json_int(json, "localEndpoints", (int64_t)summary.sets[NAT_LOCAL_SET]);
+        json_int(json, "endpoints", (int64_t)summary.sets[NAT_SET_CLUSTER]);
+        json_int(json, "localEndpoints", (int64_t)summary.sets[NAT_SET_LOCAL]);
     } else {
         json_null(json, "endpoints");
         json_null(json, "localEndpoints");

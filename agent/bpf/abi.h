@@ -38,7 +38,7 @@ enum {
     NAT_NAME_MAX = 320, /* "namespace/name" with its final zero */
 };
 
-/* What becomes of a packet. */
+/* What becomes of a packet; of a new flow, in the planner's rows. */
 enum nat_act {
     NAT_ACT_PASS,    /* none of ours: goes on as it came */
     NAT_ACT_FORWARD, /* to an endpoint, or back from one */
@@ -67,7 +67,10 @@ enum nat_cause {
     NAT_CAUSE_COUNT,
 };
 
-/* As enum nat_kind in plan/nat_table.h. Of several on one address the planner picks. */
+/*
+ * Of several kinds on one address and port of one Service, the first counts: load balancers come
+ * before external IPs, so that their source ranges hold.
+ */
 enum nat_frontend_kind {
     NAT_FRONTEND_CLUSTER_IP,
     NAT_FRONTEND_LOAD_BALANCER,
@@ -79,9 +82,14 @@ enum nat_frontend_kind {
     NAT_FRONTEND_FOREIGN,                      /* a ClusterIP of another proxy: pass */
 };
 
-/* As enum nat_source in plan/nat_table.h: pods by address first, then this node, then the rest. */
+/* Who sends: pods by address first, then this node itself, then the rest. */
 enum nat_origin { NAT_ORIGIN_OUTSIDE, NAT_ORIGIN_POD, NAT_ORIGIN_NODE, NAT_ORIGINS };
 
+/*
+ * The endpoints that a new flow may go to. Cluster: ready and near enough by the hints, else all
+ * that serve while terminating. Local: ready on this node, else those here that serve while
+ * terminating.
+ */
 enum nat_set_kind { NAT_SET_CLUSTER, NAT_SET_LOCAL, NAT_SETS };
 
 enum { NAT_BANKS = 2 };
@@ -205,7 +213,7 @@ struct nat_port_value {
     __u64 owner;          /* service << 32 | family (4, 6) << 24 | protocol << 16 | port (host) */
 };
 
-#define NAT_OUTCOME_ACT   0x3u /* 0 FORWARD, 1 REJECT (no endpoints), 2 DROP (none local) */
+#define NAT_OUTCOME_ACT   0x3u /* enum nat_act, counted from NAT_ACT_FORWARD */
 #define NAT_OUTCOME_LOCAL 0x4u /* from the local set, else the cluster set */
 #define NAT_OUTCOME_MASQ  0x8u
 

@@ -217,11 +217,11 @@ SUBPROGRAM int choose_endpoint(const struct packet *packet, __u64 word, __u32 ki
     __u64 set = verdict->set == NAT_SET_LOCAL
                     ? *(const volatile __u64 *)&port->sets[NAT_SET_LOCAL]
                     : *(const volatile __u64 *)&port->sets[NAT_SET_CLUSTER];
-    if ((outcome & NAT_OUTCOME_ACT) == 1) {
+    if ((outcome & NAT_OUTCOME_ACT) == NAT_ACT_REJECT - NAT_ACT_FORWARD) {
         refuse(verdict, NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS);
         return 0;
     }
-    if ((outcome & NAT_OUTCOME_ACT) == 2) {
+    if ((outcome & NAT_OUTCOME_ACT) == NAT_ACT_DROP - NAT_ACT_FORWARD) {
         refuse(verdict, NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL);
         return 0;
     }

@@ -48,7 +48,7 @@ static void family_done(struct nat_family *family)
 {
     vec_each(struct nat_port, port, &family->ports) {
         free(port->name);
-        for (size_t set = 0; set < NAT_SET_COUNT; set++)
+        for (size_t set = 0; set < NAT_SETS; set++)
             vec_done(&port->sets[set]);
         vec_done(&port->serving);
     }
@@ -115,8 +115,8 @@ static void add_outcomes(const struct config *config, const struct service *serv
 {
     vec_each(struct nat_frontend, frontend, &family->frontends) {
         const struct nat_port *port = &family->ports.items[frontend->port_index];
-        for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++)
-            frontend->from[source] = nat_outcome(config, service, port, frontend->kind, source);
+        for (enum nat_origin origin = 0; origin < NAT_ORIGINS; origin++)
+            frontend->from[origin] = nat_outcome(config, service, port, frontend->kind, origin);
     }
 }
 
@@ -129,7 +129,7 @@ static void open_fault(struct faults *faults, const struct service *service, uin
                family, family);
 }
 
-static bool has_kind(const struct nat_family *family, enum nat_kind kind)
+static bool has_kind(const struct nat_family *family, enum nat_frontend_kind kind)
 {
     vec_each(const struct nat_frontend, frontend, &family->frontends) {
         if (frontend->kind == kind)
@@ -152,7 +152,7 @@ static int add_source_ranges(const struct node_facts *facts, const struct servic
                              struct nat_family *family, struct faults *faults)
 {
     const struct ip *primary = nat_primary(facts, family->family);
-    if (service->source_range_count == 0 || !has_kind(family, NAT_LOAD_BALANCER))
+    if (service->source_range_count == 0 || !has_kind(family, NAT_FRONTEND_LOAD_BALANCER))
         return 0;
     for (uint32_t i = 0; i < service->source_range_count; i++) {
         const struct prefix *range = &service->source_ranges[i];

@@ -27,9 +27,9 @@ static int reach_cmp(const void *a, const void *b)
     return ip_cmp(&((const struct reach *)a)->address, &((const struct reach *)b)->address);
 }
 
-static bool forwards(const struct nat_frontend *frontend, enum nat_source source)
+static bool forwards(const struct nat_frontend *frontend, enum nat_origin origin)
 {
-    return frontend->from[source].verdict == NAT_FORWARD;
+    return frontend->from[origin].act == NAT_ACT_FORWARD;
 }
 
 /* Frontends are sorted, IPv4 first: so is the list. */
@@ -38,15 +38,15 @@ static int list_reach(const struct nat_row *row, reach_list *list)
     for (uint32_t i = 0; row && i < row->family_count; i++) {
         vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
             struct reach *last = list->count ? &list->items[list->count - 1] : NULL;
-            if (frontend->kind == NAT_NODE_PORT)
+            if (frontend->kind == NAT_FRONTEND_NODE_PORT)
                 continue;
             if (!last || !ip_equal(&last->address, &frontend->address)) {
                 if (vec_push(list, (struct reach){ .address = frontend->address }) < 0)
                     return -ENOMEM;
                 last = &list->items[list->count - 1];
             }
-            last->outside |= forwards(frontend, NAT_FROM_OUTSIDE);
-            last->pods |= forwards(frontend, NAT_FROM_POD);
+            last->outside |= forwards(frontend, NAT_ORIGIN_OUTSIDE);
+            last->pods |= forwards(frontend, NAT_ORIGIN_POD);
         }
     }
     return 0;
@@ -81,7 +81,7 @@ int nat_row_addresses(const struct nat_row *row, ip_list *list)
     for (uint32_t i = 0; row && i < row->family_count; i++) {
         const struct nat_family *family = &row->families[i];
         vec_each(const struct nat_frontend, frontend, &family->frontends) {
-            if (r == 0 && frontend->kind != NAT_NODE_PORT)
+            if (r == 0 && frontend->kind != NAT_FRONTEND_NODE_PORT)
                 r = vec_push(list, frontend->address);
         }
         vec_each(const struct ip, ip, &family->cluster_ips) {
@@ -113,7 +113,7 @@ static bool same_endpoints(const nat_endpoint_list *a, const nat_endpoint_list *
 
 static bool same_port(const struct nat_port *a, const struct nat_port *b)
 {
-    for (size_t set = 0; set < NAT_SET_COUNT; set++) {
+    for (size_t set = 0; set < NAT_SETS; set++) {
         if (!same_endpoints(&a->sets[set], &b->sets[set]))
             return false;
     }
@@ -123,10 +123,10 @@ static bool same_port(const struct nat_port *a, const struct nat_port *b)
 
 static bool same_frontend(const struct nat_frontend *a, const struct nat_frontend *b)
 {
-    for (size_t source = 0; source < NAT_SOURCE_COUNT; source++) {
-        const struct nat_outcome *left = &a->from[source], *right = &b->from[source];
-        if (left->verdict != right->verdict || left->reason != right->reason ||
-            left->set != right->set || left->masquerade != right->masquerade)
+    for (enum nat_origin origin = 0; origin < NAT_ORIGINS; origin++) {
+        const struct nat_outcome *left = &a->from[origin], *right = &b->from[origin];
+        if (left->act != right->act || left->cause != right->cause || left->set != right->set ||
+            left->masquerade != right->masquerade)
             return false;
     }
     return nat_frontend_cmp(a, b) == 0 && a->kind == b->kind && a->port_index == b->port_index;

@@ -100,7 +100,7 @@ int nat_cluster_ips(const struct node_facts *facts, const struct service *servic
 }
 
 static int push_frontend(struct nat_family *family, const struct ip *address, uint32_t index,
-                         uint16_t port, enum nat_kind kind)
+                         uint16_t port, enum nat_frontend_kind kind)
 {
     const struct nat_frontend frontend = {
         .address = *address,
@@ -112,12 +112,12 @@ static int push_frontend(struct nat_family *family, const struct ip *address, ui
     return vec_push(&family->frontends, frontend);
 }
 
-static enum nat_kind kind_of_origin(enum address_origin origin)
+static enum nat_frontend_kind kind_of_origin(enum address_origin origin)
 {
-    static const enum nat_kind kinds[] = {
-        [ADDRESS_CLUSTER] = NAT_CLUSTER_IP,
-        [ADDRESS_EXTERNAL] = NAT_EXTERNAL_IP,
-        [ADDRESS_LOAD_BALANCER] = NAT_LOAD_BALANCER,
+    static const enum nat_frontend_kind kinds[] = {
+        [ADDRESS_CLUSTER] = NAT_FRONTEND_CLUSTER_IP,
+        [ADDRESS_EXTERNAL] = NAT_FRONTEND_EXTERNAL_IP,
+        [ADDRESS_LOAD_BALANCER] = NAT_FRONTEND_LOAD_BALANCER,
     };
     return kinds[origin];
 }
@@ -192,7 +192,7 @@ static int add_node_ports(const struct node_facts *facts, const struct service *
         if (!owner)
             owner = node_port_owner(facts, service, family->family, port);
         if (!owner)
-            r = push_frontend(family, address, i, port->node_port, NAT_NODE_PORT);
+            r = push_frontend(family, address, i, port->node_port, NAT_FRONTEND_NODE_PORT);
         else if (owner != service)
             node_port_fault(faults, service, address, port, owner);
     }

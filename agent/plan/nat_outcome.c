@@ -19,50 +19,26 @@
 #include "base/macro.h"
 #include "plan/nat_parts.h"
 
-const char *nat_kind_name(enum nat_kind kind)
-{
-    static const char *const names[] = { "clusterIP", "loadBalancer", "externalIP", "nodePort" };
-    return names[kind];
-}
-
-const char *nat_source_name(enum nat_source source)
-{
-    static const char *const names[] = { "outside", "pod", "node" };
-    return names[source];
-}
-
-const char *nat_verdict_name(enum nat_verdict verdict)
-{
-    static const char *const names[] = { "forward", "reject", "drop" };
-    return names[verdict];
-}
-
-const char *nat_reason_name(enum nat_reason reason)
-{
-    static const char *const names[] = { "none", "no-endpoints", "no-local-endpoints" };
-    return names[reason];
-}
-
 /* The cluster set is empty only if there is nothing usable anywhere. */
-static struct nat_outcome send(const struct nat_port *port, enum nat_set set, bool masquerade)
+static struct nat_outcome send(const struct nat_port *port, enum nat_set_kind set, bool masquerade)
 {
     if (port->sets[set].count)
-        return (struct nat_outcome){ .set = set, .masquerade = masquerade };
-    if (port->sets[NAT_CLUSTER_SET].count)
-        return (struct nat_outcome){ NAT_DROP, NAT_NO_LOCAL_ENDPOINTS, set, false };
-    return (struct nat_outcome){ NAT_REJECT, NAT_NO_ENDPOINTS, set, false };
+        return (struct nat_outcome){ NAT_ACT_FORWARD, NAT_CAUSE_NONE, set, masquerade };
+    if (port->sets[NAT_SET_CLUSTER].count)
+        return (struct nat_outcome){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, set, false };
+    return (struct nat_outcome){ NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS, set, false };
 }
 
 struct nat_outcome nat_outcome(const struct config *config, const struct service *service,
-                               const struct nat_port *port, enum nat_kind kind,
-                               enum nat_source source)
+                               const struct nat_port *port, enum nat_frontend_kind kind,
+                               enum nat_origin origin)
 {
-    if (kind == NAT_CLUSTER_IP) {
-        return send(port, service->internal_local ? NAT_LOCAL_SET : NAT_CLUSTER_SET,
-                    source != NAT_FROM_POD || config->services.masquerade_all);
+    if (kind == NAT_FRONTEND_CLUSTER_IP) {
+        return send(port, service->internal_local ? NAT_SET_LOCAL : NAT_SET_CLUSTER,
+                    origin != NAT_ORIGIN_POD || config->services.masquerade_all);
     }
     if (!service->external_local)
-        return send(port, NAT_CLUSTER_SET, true);
-    return send(port, source == NAT_FROM_OUTSIDE ? NAT_LOCAL_SET : NAT_CLUSTER_SET,
-                source == NAT_FROM_NODE);
+        return send(port, NAT_SET_CLUSTER, true);
+    return send(port, origin == NAT_ORIGIN_OUTSIDE ? NAT_SET_LOCAL : NAT_SET_CLUSTER,
+                origin == NAT_ORIGIN_NODE);
 }

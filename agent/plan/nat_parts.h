@@ -29,5 +29,5 @@ int nat_local_ready(const struct node_facts *facts, const struct service *servic
                     uint32_t *ret_count);
 
 struct nat_outcome nat_outcome(const struct config *config, const struct service *service,
-                               const struct nat_port *port, enum nat_kind kind,
-                               enum nat_source source);
+                               const struct nat_port *port, enum nat_frontend_kind kind,
+                               enum nat_origin origin);

@@ -44,7 +44,7 @@ static const struct nat_frontend *node_port_in(const struct sorted *rows,
         for (uint32_t i = 0; i < (*row)->family_count; i++) {
             vec_each(const struct nat_frontend, frontend, &(*row)->families[i].frontends) {
                 const struct port_range one = { frontend->port, frontend->port };
-                if (frontend->kind != NAT_NODE_PORT || !range_has(range, frontend->port) ||
+                if (frontend->kind != NAT_FRONTEND_NODE_PORT || !range_has(range, frontend->port) ||
                     (kernel && !first_free(kernel, &one)))
                     continue;
                 *ret_row = *row;

@@ -135,9 +135,9 @@ int nat_port_sets(const struct node_facts *facts, const struct service *service,
     int r = endpoints_each(facts, service, port, family, keep, &list);
     if (r == 0)
         r = fill_set(&list, false, nearness_of(&list, &here), &here,
-                     &ret_port->sets[NAT_CLUSTER_SET]);
+                     &ret_port->sets[NAT_SET_CLUSTER]);
     if (r == 0)
-        r = fill_set(&list, true, ANYWHERE, &here, &ret_port->sets[NAT_LOCAL_SET]);
+        r = fill_set(&list, true, ANYWHERE, &here, &ret_port->sets[NAT_SET_LOCAL]);
     if (r == 0)
         r = fill_serving(&list, &ret_port->serving);
     vec_done(&list);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Service NAT as plain values: what the planner wants, the maps hold, the views print.
+ * Service NAT as plain values: what the planner wants, the maps hold, the views print. The words
+ * (kinds, origins, acts, causes, sets) are bpf/abi.h's.
  *
  * A row holds plain values in a defined order, whatever order the objects came in. What is judged
  * per packet is not in here: whether a source is in the source ranges (asked first, of the original
@@ -19,41 +20,6 @@
 #include "base/vec.h"
 #include "bpf/abi.h"
 
-/* Of several kinds on one address and port of one Service, the first counts. */
-enum nat_kind {
-    NAT_CLUSTER_IP,
-    NAT_LOAD_BALANCER, /* before external IPs, so that its source ranges hold */
-    NAT_EXTERNAL_IP,
-    NAT_NODE_PORT,
-};
-
-enum nat_source {
-    NAT_FROM_OUTSIDE,
-    NAT_FROM_POD,
-    NAT_FROM_NODE, /* this node itself */
-    NAT_SOURCE_COUNT,
-};
-
-enum nat_verdict {
-    NAT_FORWARD,
-    NAT_REJECT, /* no usable endpoint anywhere */
-    NAT_DROP,   /* only elsewhere, under policy Local: the sender may have better luck elsewhere */
-};
-
-enum nat_reason { NAT_REASON_NONE, NAT_NO_ENDPOINTS, NAT_NO_LOCAL_ENDPOINTS };
-
-enum nat_set {
-    NAT_CLUSTER_SET, /* ready and near enough by the hints; else all that serve while terminating */
-    NAT_LOCAL_SET,   /* ready on this node; else those here that serve while terminating */
-    NAT_SET_COUNT,
-};
-
-/* "clusterIP", "outside", "forward", "no-local-endpoints": stable words, part of the API. */
-const char *nat_kind_name(enum nat_kind kind);
-const char *nat_source_name(enum nat_source source);
-const char *nat_verdict_name(enum nat_verdict verdict);
-const char *nat_reason_name(enum nat_reason reason);
-
 struct nat_endpoint {
     struct ip ip;
     uint16_t port;
@@ -68,26 +34,26 @@ struct nat_port {
     char *name; /* "" if it has none */
     enum protocol protocol;
     uint16_t port, node_port;
-    nat_endpoint_list sets[NAT_SET_COUNT];
+    nat_endpoint_list sets[NAT_SETS];
     /* All that serve, in a set or not: UDP flows to them go on, those to others end. */
     nat_endpoint_list serving;
 };
 
 /* What happens to a new flow from one kind of source. */
 struct nat_outcome {
-    enum nat_verdict verdict;
-    enum nat_reason reason;
-    enum nat_set set; /* where a forwarded flow goes */
-    bool masquerade;  /* its source becomes the node's address */
+    enum nat_act act; /* FORWARD, REJECT or DROP: PASS is for the program alone to say */
+    enum nat_cause cause;
+    enum nat_set_kind set; /* where a forwarded flow goes */
+    bool masquerade;       /* its source becomes the node's address */
 };
 
 struct nat_frontend {
     struct ip address;
     enum protocol protocol;
     uint16_t port; /* as in the packet: a node port's own number */
-    enum nat_kind kind;
+    enum nat_frontend_kind kind;
     uint32_t port_index; /* of nat_family.ports */
-    struct nat_outcome from[NAT_SOURCE_COUNT];
+    struct nat_outcome from[NAT_ORIGINS];
 };
 
 /* Order by address, protocol, port: no two frontends of the node have the same. */

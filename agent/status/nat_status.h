@@ -69,6 +69,10 @@ typedef VEC(struct nat_proof) nat_proof_list;
 /* "no-endpoints": stable words, part of the API. And a sentence for people. */
 const char *nat_cause_name(enum nat_cause cause);
 const char *nat_cause_text(enum nat_cause cause);
+/* "clusterIP", "loadBalancer", "externalIP", "nodePort". */
+const char *nat_frontend_kind_name(enum nat_frontend_kind kind);
+/* "outside", "pod", "node". */
+const char *nat_origin_name(enum nat_origin origin);
 /* "pass", "forward", "reject", "drop". */
 const char *nat_act_name(enum nat_act act);
 /* "uplink-in", "svc-out". */

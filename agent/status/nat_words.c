@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The words for what the NAT program decides (bpf/abi.h). They stand in JSON documents, in labels
- * of metrics and in faults: added to, never changed.
+ * The words for what the NAT planner and program decide (bpf/abi.h). They stand in JSON documents,
+ * in labels of metrics and in faults: added to, never changed.
  */
 #include "status/nat_status.h"
 
@@ -40,6 +40,29 @@ const char *nat_cause_text(enum nat_cause cause)
 {
     return cause < NAT_CAUSE_COUNT ? causes[cause].text
                                    : "a reason that this version does not know";
+}
+
+const char *nat_frontend_kind_name(enum nat_frontend_kind kind)
+{
+    static const char *const names[] = {
+        [NAT_FRONTEND_CLUSTER_IP] = "clusterIP",
+        [NAT_FRONTEND_LOAD_BALANCER] = "loadBalancer",
+        [NAT_FRONTEND_EXTERNAL_IP] = "externalIP",
+        [NAT_FRONTEND_NODE_PORT] = "nodePort",
+    };
+    _Static_assert(ARRAY_SIZE(names) == NAT_FRONTEND_KINDS, "every kind has its word");
+    return kind < NAT_FRONTEND_KINDS ? names[kind] : "unknown";
+}
+
+const char *nat_origin_name(enum nat_origin origin)
+{
+    static const char *const names[] = {
+        [NAT_ORIGIN_OUTSIDE] = "outside",
+        [NAT_ORIGIN_POD] = "pod",
+        [NAT_ORIGIN_NODE] = "node",
+    };
+    _Static_assert(ARRAY_SIZE(names) == NAT_ORIGINS, "every origin has its word");
+    return origin < NAT_ORIGINS ? names[origin] : "unknown";
 }
 
 const char *nat_act_name(enum nat_act act)

@@ -21,12 +21,12 @@ static bool has_ip(const ip_list *list, const struct ip *ip)
     return false;
 }
 
-static bool row_forwards(const struct nat_row *row, const struct ip *ip, enum nat_source source)
+static bool row_forwards(const struct nat_row *row, const struct ip *ip, enum nat_origin origin)
 {
     for (uint32_t i = 0; row && i < row->family_count; i++) {
         vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
-            if (frontend->kind != NAT_NODE_PORT && ip_equal(&frontend->address, ip) &&
-                frontend->from[source].verdict == NAT_FORWARD)
+            if (frontend->kind != NAT_FRONTEND_NODE_PORT && ip_equal(&frontend->address, ip) &&
+                frontend->from[origin].act == NAT_ACT_FORWARD)
                 return true;
         }
     }
@@ -40,8 +40,8 @@ static void check_change(const struct nat_row *old, const struct nat_row *new)
     MUST(nat_row_losses(old, new, &losses) == 0 && nat_row_addresses(old, &addresses) == 0);
     vec_each(const struct ip, ip, &addresses) {
         bool lost = false;
-        for (enum nat_source source = NAT_FROM_OUTSIDE; source <= NAT_FROM_POD; source++)
-            lost |= row_forwards(old, ip, source) && !row_forwards(new, ip, source);
+        for (enum nat_origin origin = NAT_ORIGIN_OUTSIDE; origin <= NAT_ORIGIN_POD; origin++)
+            lost |= row_forwards(old, ip, origin) && !row_forwards(new, ip, origin);
         MUST(has_ip(&losses, ip) == lost);
     }
     vec_each(const struct ip, ip, &losses)
@@ -107,7 +107,7 @@ static int frontend_cmp(const void *a, const void *b)
 
 static void check_sets(const struct nat_port *port)
 {
-    for (size_t set = 0; set < NAT_SET_COUNT; set++) {
+    for (size_t set = 0; set < NAT_SETS; set++) {
         vec_each(const struct nat_endpoint, endpoint, &port->sets[set]) {
             MUST(endpoint == port->sets[set].items || nat_endpoint_cmp(endpoint - 1, endpoint) < 0);
             MUST(bsearch(endpoint, port->serving.items, port->serving.count, sizeof(*endpoint),
@@ -122,10 +122,10 @@ static void check_frontend(const struct nat_family *family, const struct nat_fro
 {
     MUST(frontend->port_index < family->ports.count);
     const struct nat_port *port = &family->ports.items[frontend->port_index];
-    for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++) {
-        const struct nat_outcome *outcome = &frontend->from[source];
-        MUST((outcome->verdict == NAT_FORWARD) == (port->sets[outcome->set].count > 0));
-        MUST((outcome->verdict == NAT_REJECT) == (port->sets[NAT_CLUSTER_SET].count == 0));
+    for (enum nat_origin origin = 0; origin < NAT_ORIGINS; origin++) {
+        const struct nat_outcome *outcome = &frontend->from[origin];
+        MUST((outcome->act == NAT_ACT_FORWARD) == (port->sets[outcome->set].count > 0));
+        MUST((outcome->act == NAT_ACT_REJECT) == (port->sets[NAT_SET_CLUSTER].count == 0));
     }
     MUST(frontend->address.family == family->family && frontend->protocol == port->protocol);
 }
@@ -169,7 +169,7 @@ static bool is_cluster_ip(const struct sorted *rows, const struct ip *ip)
     sorted_each(struct nat_row *const, row, rows) {
         for (uint32_t i = 0; i < (*row)->family_count; i++) {
             vec_each(const struct nat_frontend, frontend, &(*row)->families[i].frontends) {
-                if (frontend->kind == NAT_CLUSTER_IP && ip_equal(&frontend->address, ip))
+                if (frontend->kind == NAT_FRONTEND_CLUSTER_IP && ip_equal(&frontend->address, ip))
                     return true;
             }
         }
@@ -184,7 +184,7 @@ static void check_routes(const struct sorted *rows, const struct route_plan *pla
         bool forwards =
             (*address)->reason != REASON_ANNOUNCED || is_cluster_ip(rows, &(*address)->address);
         sorted_each(struct nat_row *const, row, rows)
-            forwards |= row_forwards(*row, &(*address)->address, NAT_FROM_OUTSIDE);
+            forwards |= row_forwards(*row, &(*address)->address, NAT_ORIGIN_OUTSIDE);
         MUST(forwards);
     }
 }

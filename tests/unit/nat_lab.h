@@ -96,8 +96,8 @@ static inline void lab_port(struct nat_family *family, const char *name, enum pr
             continue;
         }
         if (here)
-            lab_endpoint(&port.sets[NAT_LOCAL_SET], word);
-        lab_endpoint(&port.sets[NAT_CLUSTER_SET], word);
+            lab_endpoint(&port.sets[NAT_SET_LOCAL], word);
+        lab_endpoint(&port.sets[NAT_SET_CLUSTER], word);
         lab_endpoint(&port.serving, word);
     }
     assert_int_equal(vec_push(&family->ports, port), 0);
@@ -105,7 +105,7 @@ static inline void lab_port(struct nat_family *family, const char *name, enum pr
 
 /* Of the first port, in sorted order; policy Local holds outside where `local`. */
 static inline void lab_frontend(struct nat_family *family, const char *address, uint16_t number,
-                                enum nat_kind kind, bool local)
+                                enum nat_frontend_kind kind, bool local)
 {
     const struct nat_port *port = &family->ports.items[0];
     struct nat_frontend frontend = {
@@ -115,19 +115,20 @@ static inline void lab_frontend(struct nat_family *family, const char *address, 
         .kind = kind,
     };
 
-    for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++) {
+    for (enum nat_origin i = 0; i < NAT_ORIGINS; i++) {
         struct nat_outcome *outcome = &frontend.from[i];
-        outcome->set = local && i == NAT_FROM_OUTSIDE ? NAT_LOCAL_SET : NAT_CLUSTER_SET;
-        outcome->masquerade = i == NAT_FROM_NODE || (!local && i == NAT_FROM_OUTSIDE);
+        outcome->act = NAT_ACT_FORWARD;
+        outcome->set = local && i == NAT_ORIGIN_OUTSIDE ? NAT_SET_LOCAL : NAT_SET_CLUSTER;
+        outcome->masquerade = i == NAT_ORIGIN_NODE || (!local && i == NAT_ORIGIN_OUTSIDE);
         if (port->sets[outcome->set].count > 0)
             continue;
         outcome->masquerade = false;
-        outcome->verdict = port->sets[NAT_CLUSTER_SET].count ? NAT_DROP : NAT_REJECT;
-        outcome->reason =
-            port->sets[NAT_CLUSTER_SET].count ? NAT_NO_LOCAL_ENDPOINTS : NAT_NO_ENDPOINTS;
+        outcome->act = port->sets[NAT_SET_CLUSTER].count ? NAT_ACT_DROP : NAT_ACT_REJECT;
+        outcome->cause =
+            port->sets[NAT_SET_CLUSTER].count ? NAT_CAUSE_NO_LOCAL : NAT_CAUSE_NO_ENDPOINTS;
     }
     assert_int_equal(vec_push(&family->frontends, frontend), 0);
-    if (kind == NAT_CLUSTER_IP)
+    if (kind == NAT_FRONTEND_CLUSTER_IP)
         assert_int_equal(vec_push(&family->cluster_ips, frontend.address), 0);
 }
 
@@ -137,8 +138,8 @@ static inline void lab_row_free(struct nat_row *row)
         struct nat_family *family = &row->families[i];
         vec_each(struct nat_port, port, &family->ports) {
             free(port->name);
-            vec_done(&port->sets[NAT_CLUSTER_SET]);
-            vec_done(&port->sets[NAT_LOCAL_SET]);
+            vec_done(&port->sets[NAT_SET_CLUSTER]);
+            vec_done(&port->sets[NAT_SET_LOCAL]);
             vec_done(&port->serving);
         }
         vec_done(&family->ports);
@@ -157,36 +158,36 @@ static inline void lab_rows(struct nat_lab *lab)
     struct nat_row *web = lab->rows[ROW_WEB] = lab_row("web");
     struct nat_family *family = lab_family(web, IP_V4);
     lab_port(family, "http", PROTOCOL_TCP, 80, "10.244.0.5 | 10.244.1.5 10.244.1.6");
-    lab_frontend(family, "10.0.0.1", 80, NAT_LOAD_BALANCER, true);
-    lab_frontend(family, "10.96.0.10", 80, NAT_CLUSTER_IP, false);
-    lab_frontend(family, "192.0.2.1", 30080, NAT_NODE_PORT, true);
+    lab_frontend(family, "10.0.0.1", 80, NAT_FRONTEND_LOAD_BALANCER, true);
+    lab_frontend(family, "10.96.0.10", 80, NAT_FRONTEND_CLUSTER_IP, false);
+    lab_frontend(family, "192.0.2.1", 30080, NAT_FRONTEND_NODE_PORT, true);
     family = lab_family(web, IP_V6);
     lab_port(family, "http", PROTOCOL_TCP, 80, "fd44::5 | fd44:0:0:1::5 fd44:0:0:1::6");
-    lab_frontend(family, "2001:db8::1", 30080, NAT_NODE_PORT, true);
-    lab_frontend(family, "fd00::1", 80, NAT_LOAD_BALANCER, true);
-    lab_frontend(family, "fd96::10", 80, NAT_CLUSTER_IP, false);
+    lab_frontend(family, "2001:db8::1", 30080, NAT_FRONTEND_NODE_PORT, true);
+    lab_frontend(family, "fd00::1", 80, NAT_FRONTEND_LOAD_BALANCER, true);
+    lab_frontend(family, "fd96::10", 80, NAT_FRONTEND_CLUSTER_IP, false);
 
     family = lab_family(lab->rows[ROW_ONE] = lab_row("one"), IP_V4);
     lab_port(family, "", PROTOCOL_UDP, 53, "10.244.0.5 |");
-    lab_frontend(family, "10.96.0.20", 53, NAT_CLUSTER_IP, false);
+    lab_frontend(family, "10.96.0.20", 53, NAT_FRONTEND_CLUSTER_IP, false);
 
     struct nat_row *away = lab->rows[ROW_AWAY] = lab_row("away");
     family = lab_family(away, IP_V4);
     lab_port(family, "http", PROTOCOL_TCP, 80, "10.244.1.7");
-    lab_frontend(family, "10.0.0.3", 80, NAT_LOAD_BALANCER, true);
-    family->frontends.items[0].from[NAT_FROM_POD].verdict = NAT_FORWARD;
+    lab_frontend(family, "10.0.0.3", 80, NAT_FRONTEND_LOAD_BALANCER, true);
+    family->frontends.items[0].from[NAT_ORIGIN_POD].act = NAT_ACT_FORWARD;
     lab_port(family, "none", PROTOCOL_TCP, 81, "");
     struct nat_frontend idle = {
         .address = lab_ip("10.96.0.30"), .protocol = PROTOCOL_TCP, .port = 81, .port_index = 1
     };
-    for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++)
-        idle.from[i] = (struct nat_outcome){ NAT_REJECT, NAT_NO_ENDPOINTS, 0, false };
+    for (enum nat_origin i = 0; i < NAT_ORIGINS; i++)
+        idle.from[i] = (struct nat_outcome){ NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS, 0, false };
     assert_int_equal(vec_push(&family->frontends, idle), 0);
     assert_int_equal(vec_push(&family->cluster_ips, idle.address), 0);
 
     family = lab_family(lab->rows[ROW_FENCED] = lab_row("fenced"), IP_V4);
     lab_port(family, "http", PROTOCOL_TCP, 80, "10.244.0.5 | 10.244.1.5");
-    lab_frontend(family, "10.0.0.4", 80, NAT_LOAD_BALANCER, false);
+    lab_frontend(family, "10.0.0.4", 80, NAT_FRONTEND_LOAD_BALANCER, false);
     assert_int_equal(vec_push(&family->source_ranges, lab_prefix("10.244.7.0/24")), 0);
     assert_int_equal(vec_push(&family->source_ranges, lab_prefix("203.0.113.0/24")), 0);
     family->admits_itself = true;
@@ -230,17 +231,17 @@ static inline void lab_stand(struct nat_lab *lab)
         const char *name, *v4, *v6;
         enum nat_hook hook;
     } places[] = {
-        [NAT_FROM_OUTSIDE] = { "u0", "198.51.100.9", "2001:db8:9::9", NAT_HOOK_UPLINK_IN },
-        [NAT_FROM_POD] = { "pod0", "10.244.0.200", "fd44::200", NAT_HOOK_POD_IN },
-        [NAT_FROM_NODE] = { "svc0", "192.0.2.1", "2001:db8::1", NAT_HOOK_SVC_OUT },
+        [NAT_ORIGIN_OUTSIDE] = { "u0", "198.51.100.9", "2001:db8:9::9", NAT_HOOK_UPLINK_IN },
+        [NAT_ORIGIN_POD] = { "pod0", "10.244.0.200", "fd44::200", NAT_HOOK_POD_IN },
+        [NAT_ORIGIN_NODE] = { "svc0", "192.0.2.1", "2001:db8::1", NAT_HOOK_SVC_OUT },
     };
 
-    for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++) {
+    for (enum nat_origin i = 0; i < NAT_ORIGINS; i++) {
         const uint32_t ifindex = if_nametoindex(places[i].name);
         lab->origins.of[i].there = true;
         lab->origins.of[i].hook = places[i].hook;
         lab->origins.of[i].ifindex = ifindex;
-        lab->origins.of[i].ingress_ifindex = i == NAT_FROM_NODE ? 0 : ifindex;
+        lab->origins.of[i].ingress_ifindex = i == NAT_ORIGIN_NODE ? 0 : ifindex;
         lab->origins.of[i].v4 = lab_ip(places[i].v4);
         lab->origins.of[i].v6 = lab_ip(places[i].v6);
     }

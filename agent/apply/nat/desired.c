@@ -15,16 +15,6 @@
 
 #include "base/macro.h"
 
-_Static_assert(NAT_CLUSTER_IP == (int)NAT_FRONTEND_CLUSTER_IP, "kinds are the same");
-_Static_assert(NAT_LOAD_BALANCER == (int)NAT_FRONTEND_LOAD_BALANCER, "kinds are the same");
-_Static_assert(NAT_EXTERNAL_IP == (int)NAT_FRONTEND_EXTERNAL_IP, "kinds are the same");
-_Static_assert(NAT_NODE_PORT == (int)NAT_FRONTEND_NODE_PORT, "kinds are the same");
-_Static_assert(NAT_FROM_OUTSIDE == (int)NAT_ORIGIN_OUTSIDE, "sources are the same");
-_Static_assert(NAT_FROM_POD == (int)NAT_ORIGIN_POD, "sources are the same");
-_Static_assert(NAT_FROM_NODE == (int)NAT_ORIGIN_NODE, "sources are the same");
-_Static_assert(NAT_CLUSTER_SET == (int)NAT_SET_CLUSTER, "sets are the same");
-_Static_assert(NAT_LOCAL_SET == (int)NAT_SET_LOCAL, "sets are the same");
-
 void nat_desired_done(struct nat_desired *desired)
 {
     vec_done(&desired->ports);
@@ -34,8 +24,8 @@ void nat_desired_done(struct nat_desired *desired)
 
 static uint64_t outcome_bits(const struct nat_outcome *outcome)
 {
-    uint64_t bits = outcome->verdict; /* forward 0, reject 1, drop 2: as NAT_OUTCOME_ACT */
-    if (outcome->set == NAT_LOCAL_SET)
+    uint64_t bits = outcome->act - NAT_ACT_FORWARD; /* NAT_OUTCOME_ACT */
+    if (outcome->set == NAT_SET_LOCAL)
         bits |= NAT_OUTCOME_LOCAL;
     if (outcome->masquerade)
         bits |= NAT_OUTCOME_MASQ;
@@ -48,10 +38,10 @@ static uint64_t outcomes_of(const struct nat_family *family, uint32_t port_index
     vec_each(const struct nat_frontend, frontend, &family->frontends) {
         if (frontend->port_index != port_index)
             continue;
-        for (int source = 0; source < NAT_SOURCE_COUNT; source++) {
-            uint32_t shift = nat_outcome_shift(frontend->kind, (uint32_t)source);
+        for (enum nat_origin origin = 0; origin < NAT_ORIGINS; origin++) {
+            uint32_t shift = nat_outcome_shift(frontend->kind, origin);
             outcomes &= ~(0xfull << shift);
-            outcomes |= outcome_bits(&frontend->from[source]) << shift;
+            outcomes |= outcome_bits(&frontend->from[origin]) << shift;
         }
     }
     return outcomes;

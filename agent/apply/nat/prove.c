@@ -35,7 +35,7 @@ struct prover {
     const struct nat_row *row;
     const struct nat_family *family;
     uint32_t service;   /* the id whose name is the row's; 0: not asked yet */
-    bool *walked;       /* by port_index * NAT_SET_COUNT + set: every slot is good */
+    bool *walked;       /* by port_index * NAT_SETS + set: every slot is good */
     char why[WHY_SIZE]; /* what differs */
     const char *remedy;
 };
@@ -93,15 +93,8 @@ struct demand {
 
 static struct demand demand_of(const struct nat_outcome *outcome)
 {
-    switch (outcome->verdict) {
-    case NAT_REJECT:
-        return (struct demand){ NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS, NULL };
-    case NAT_DROP:
-        return (struct demand){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NULL };
-    case NAT_FORWARD:
-        break;
-    }
-    return (struct demand){ NAT_ACT_FORWARD, NAT_CAUSE_NONE, outcome };
+    bool forwards = outcome->act == NAT_ACT_FORWARD;
+    return (struct demand){ outcome->act, outcome->cause, forwards ? outcome : NULL };
 }
 
 static int check_service(struct prover *prover, uint32_t service)
@@ -157,10 +150,10 @@ static int check_forward(struct prover *prover, const struct nat_port *port,
         r = check_masquerade(prover, outcome, probe, answer);
     if (r <= 0)
         return r;
-    if ((int)answer->set != (int)outcome->set || answer->count != set->count)
+    if (answer->set != outcome->set || answer->count != set->count)
         return differs(prover, look_closer, "%u endpoints of the %s set instead of %zu of the %s",
                        answer->count, answer->set == NAT_SET_LOCAL ? "local" : "cluster",
-                       set->count, outcome->set == NAT_LOCAL_SET ? "local" : "cluster");
+                       set->count, outcome->set == NAT_SET_LOCAL ? "local" : "cluster");
     const char *where = endpoint_str(&answer->endpoint_value, text);
     const struct nat_endpoint *planned = vec_find(set, &answer->endpoint_value, nat_endpoint_cmp);
     if (!planned)
@@ -237,7 +230,7 @@ static int prove_outcome(struct prover *prover, const struct nat_frontend *front
 {
     const struct nat_port *port = &prover->family->ports.items[frontend->port_index];
     const struct demand demand = demand_of(outcome);
-    bool *walked = &prover->walked[frontend->port_index * NAT_SET_COUNT + outcome->set];
+    bool *walked = &prover->walked[frontend->port_index * NAT_SETS + outcome->set];
     struct nat_answer answer;
     size_t index = 0;
 
@@ -267,7 +260,7 @@ static bool in_any(const struct prefix *prefixes, size_t count, const struct ip 
 static bool is_admitted(const struct nat_family *family, const struct nat_frontend *frontend,
                         const struct ip *source)
 {
-    return frontend->kind != NAT_LOAD_BALANCER || family->source_ranges.count == 0 ||
+    return frontend->kind != NAT_FRONTEND_LOAD_BALANCER || family->source_ranges.count == 0 ||
            in_any(family->source_ranges.items, family->source_ranges.count, source) ||
            (family->admits_itself && ip_equal(source, &frontend->address));
 }
@@ -327,18 +320,18 @@ static bool find_pod(const struct probe_origins *origins, const struct prefix *r
 }
 
 static bool find_admitted(const struct prover *prover, const struct nat_frontend *frontend,
-                          enum nat_source source, struct ip *ret_ip)
+                          enum nat_origin origin, struct ip *ret_ip)
 {
     const struct probe_origins *origins = prover->origins;
 
-    if (source == NAT_FROM_NODE && prover->family->admits_itself &&
+    if (origin == NAT_ORIGIN_NODE && prover->family->admits_itself &&
         !in_any(origins->pod_nets, origins->pod_net_count, &frontend->address)) {
         *ret_ip = frontend->address;
         return true;
     }
     vec_each(const struct prefix, range, &prover->family->source_ranges) {
-        if (source == NAT_FROM_POD ? find_pod(origins, range, ret_ip)
-                                   : find_stranger(origins, range, ret_ip))
+        if (origin == NAT_ORIGIN_POD ? find_pod(origins, range, ret_ip)
+                                     : find_stranger(origins, range, ret_ip))
             return true;
     }
     return false;
@@ -358,16 +351,16 @@ static const char *frontend_str(const struct nat_frontend *frontend,
 
 /* `ret_forwards` becomes true if a flow from there is forwarded. */
 static int prove_source(struct prover *prover, const struct nat_frontend *frontend,
-                        enum nat_source source, bool *ret_forwards)
+                        enum nat_origin origin, bool *ret_forwards)
 {
     static const struct demand kept_out = { NAT_ACT_DROP, NAT_CAUSE_SOURCE_RANGE, NULL };
     const struct probe_origins *origins = prover->origins;
     const struct ip *from =
-        prover->family->family == IP_V6 ? &origins->of[source].v6 : &origins->of[source].v4;
+        prover->family->family == IP_V6 ? &origins->of[origin].v6 : &origins->of[origin].v4;
     struct nat_probe probe = {
-        .hook = origins->of[source].hook,
-        .ifindex = origins->of[source].ifindex,
-        .ingress_ifindex = origins->of[source].ingress_ifindex,
+        .hook = origins->of[origin].hook,
+        .ifindex = origins->of[origin].ifindex,
+        .ingress_ifindex = origins->of[origin].ingress_ifindex,
         .source = *from,
         .destination = frontend->address,
         .source_port = PROBE_PORT,
@@ -375,16 +368,16 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
         .protocol = frontend->protocol,
     };
 
-    if (!origins->of[source].there || from->family == IP_NONE)
+    if (!origins->of[origin].there || from->family == IP_NONE)
         return 1;
     if (!is_admitted(prover->family, frontend, from)) {
         struct nat_answer answer;
         int r = ask(prover, &probe, &kept_out, &answer);
-        if (r <= 0 || !find_admitted(prover, frontend, source, &probe.source))
+        if (r <= 0 || !find_admitted(prover, frontend, origin, &probe.source))
             return r;
     }
-    int r = prove_outcome(prover, frontend, &frontend->from[source], &probe);
-    *ret_forwards |= r > 0 && frontend->from[source].verdict == NAT_FORWARD;
+    int r = prove_outcome(prover, frontend, &frontend->from[origin], &probe);
+    *ret_forwards |= r > 0 && frontend->from[origin].act == NAT_ACT_FORWARD;
     return r;
 }
 
@@ -392,18 +385,18 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
 static int prove_frontend(struct prover *prover, const struct nat_frontend *frontend,
                           struct faults *faults, bool *ret_forwards)
 {
-    bool forwards[NAT_SOURCE_COUNT] = { 0 };
+    bool forwards[NAT_ORIGINS] = { 0 };
     char name[FRONTEND_STRLEN], why[WHY_SIZE];
     int r = 1;
 
     if (frontend->protocol == PROTOCOL_SCTP)
         r = differs(prover, NULL, "this version does not translate SCTP");
-    for (enum nat_source source = 0; r > 0 && source < NAT_SOURCE_COUNT; source++) {
-        r = prove_source(prover, frontend, source, &forwards[source]);
+    for (enum nat_origin origin = 0; r > 0 && origin < NAT_ORIGINS; origin++) {
+        r = prove_source(prover, frontend, origin, &forwards[origin]);
         if (r != 0)
             continue;
         memcpy(why, prover->why, sizeof(why));
-        (void)differs(prover, prover->remedy, "from %s: %.100s", nat_source_name(source), why);
+        (void)differs(prover, prover->remedy, "from %s: %.100s", nat_origin_name(origin), why);
     }
     if (r < 0)
         return r;
@@ -415,7 +408,7 @@ static int prove_frontend(struct prover *prover, const struct nat_frontend *fron
         faults_add(faults, place, prover->remedy, "%s: %s", frontend_str(frontend, name),
                    prover->why);
     }
-    *ret_forwards |= forwards[NAT_FROM_OUTSIDE] || forwards[NAT_FROM_POD];
+    *ret_forwards |= forwards[NAT_ORIGIN_OUTSIDE] || forwards[NAT_ORIGIN_POD];
     return r;
 }
 
@@ -431,7 +424,7 @@ static int prove_address(struct prover *prover, const struct nat_frontend *front
     char name[FRONTEND_STRLEN];
 
     for (; it < end && ip_equal(&it->address, &frontend->address); it++) {
-        const bool node_port = it->kind == NAT_NODE_PORT;
+        const bool node_port = it->kind == NAT_FRONTEND_NODE_PORT;
         bool does = false;
         int r = prove_frontend(prover, it, faults, &does);
         if (r < 0)
@@ -458,7 +451,7 @@ int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
 {
     for (uint32_t i = 0; i < row->family_count; i++) {
         const struct nat_family *family = &row->families[i];
-        AUTOFREE bool *walked = calloc(family->ports.count * NAT_SET_COUNT + 1, sizeof(*walked));
+        AUTOFREE bool *walked = calloc(family->ports.count * NAT_SETS + 1, sizeof(*walked));
         struct prover prover = {
             .plane = plane,
             .origins = origins,

@@ -15,7 +15,7 @@ struct probe_origins {
         enum nat_hook hook;
         uint32_t ifindex, ingress_ifindex;
         struct ip v4, v6; /* IP_NONE: none of that family */
-    } of[NAT_SOURCE_COUNT];
+    } of[NAT_ORIGINS];
     /* Sources in these are pods, as in nat_settings; borrowed. */
     const struct prefix *pod_nets;
     size_t pod_net_count;

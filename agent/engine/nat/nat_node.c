@@ -289,7 +289,7 @@ static void find_origins(struct nat_node *node)
     uint32_t pod = first_with(node, NAT_HOOK_POD_IN);
     node->origins = (struct probe_origins){
         .of = {
-            [NAT_FROM_OUTSIDE] = {
+            [NAT_ORIGIN_OUTSIDE] = {
                 .there = uplink != 0,
                 .hook = NAT_HOOK_UPLINK_IN,
                 .ifindex = uplink,
@@ -297,7 +297,7 @@ static void find_origins(struct nat_node *node)
                 .v4 = outside_source(settings, IP_V4),
                 .v6 = outside_source(settings, IP_V6),
             },
-            [NAT_FROM_POD] = {
+            [NAT_ORIGIN_POD] = {
                 .there = pod != 0 && settings->pod_net_count > 0,
                 .hook = NAT_HOOK_POD_IN,
                 .ifindex = pod,
@@ -305,7 +305,7 @@ static void find_origins(struct nat_node *node)
                 .v4 = pod_source(settings, IP_V4),
                 .v6 = pod_source(settings, IP_V6),
             },
-            [NAT_FROM_NODE] = {
+            [NAT_ORIGIN_NODE] = {
                 .there = node->way.ifindex != 0,
                 .hook = NAT_HOOK_SVC_OUT,
                 .ifindex = node->way.ifindex,

@@ -280,9 +280,9 @@ static void test_a_port_that_is_served_in_part(void **state)
 
     assert_string_equal(web->name, "web");
     vec_each(struct nat_frontend, frontend, &web->families[0].frontends) {
-        if (frontend->kind != NAT_CLUSTER_IP)
-            frontend->from[NAT_FROM_OUTSIDE] =
-                (struct nat_outcome){ NAT_DROP, NAT_NO_LOCAL_ENDPOINTS, NAT_LOCAL_SET, false };
+        if (frontend->kind != NAT_FRONTEND_CLUSTER_IP)
+            frontend->from[NAT_ORIGIN_OUTSIDE] =
+                (struct nat_outcome){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NAT_SET_LOCAL, false };
     }
     view_services(&nat->state->api, &out);
     assert_part(&out, "{\"name\":\"http\"", ",\"endpoints\"",

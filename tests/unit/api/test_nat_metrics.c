@@ -156,9 +156,9 @@ static void test_external_policy_local(void **state)
     AUTOTEXT struct text out = { 0 };
 
     vec_each(struct nat_frontend, frontend, &web->families[0].frontends) {
-        if (frontend->kind != NAT_CLUSTER_IP && frontend->protocol == PROTOCOL_TCP)
-            frontend->from[NAT_FROM_OUTSIDE] =
-                (struct nat_outcome){ NAT_DROP, NAT_NO_LOCAL_ENDPOINTS, NAT_LOCAL_SET, false };
+        if (frontend->kind != NAT_FRONTEND_CLUSTER_IP && frontend->protocol == PROTOCOL_TCP)
+            frontend->from[NAT_ORIGIN_OUTSIDE] =
+                (struct nat_outcome){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NAT_SET_LOCAL, false };
     }
     scrape(nat, &out);
     assert_line(&out, "kubeproxy_sync_proxy_rules_no_local_endpoints_total"

@@ -402,14 +402,14 @@ static void test_plan_of_nat(void **state)
     assert_int_equal(prefix_parse("10.0.0.0/8", &ranges[0]), 0);
     assert_int_equal(prefix_parse("203.0.113.0/24", &ranges[1]), 0);
     struct nat_port ports[] = {
-        { .name = (char *)"http", .sets[NAT_CLUSTER_SET] = { &near, 1, 1 } },
-        { .name = (char *)"", .sets[NAT_CLUSTER_SET] = { &far, 1, 1 } },
+        { .name = (char *)"http", .sets[NAT_SET_CLUSTER] = { &near, 1, 1 } },
+        { .name = (char *)"", .sets[NAT_SET_CLUSTER] = { &far, 1, 1 } },
     };
-    const struct nat_outcome forward = { .set = NAT_CLUSTER_SET, .masquerade = true };
-    const struct nat_outcome drop = { NAT_DROP, NAT_NO_LOCAL_ENDPOINTS, NAT_LOCAL_SET, false };
+    const struct nat_outcome forward = { NAT_ACT_FORWARD, NAT_CAUSE_NONE, NAT_SET_CLUSTER, true };
+    const struct nat_outcome drop = { NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NAT_SET_LOCAL, false };
     struct nat_frontend frontends[] = {
-        { vip, PROTOCOL_TCP, 80, NAT_LOAD_BALANCER, 0, { drop, forward, forward } },
-        { six, PROTOCOL_UDP, 53, NAT_CLUSTER_IP, 0, { forward, forward, forward } },
+        { vip, PROTOCOL_TCP, 80, NAT_FRONTEND_LOAD_BALANCER, 0, { drop, forward, forward } },
+        { six, PROTOCOL_UDP, 53, NAT_FRONTEND_CLUSTER_IP, 0, { forward, forward, forward } },
     };
     struct nat_row row = {
         .namespace = (char *)"default",

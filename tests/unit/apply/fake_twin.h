@@ -14,9 +14,9 @@
 
 enum { SERVICE = 7, FIRST_PORT = 20 };
 
-/* What the twin does wrong; only answers to this kind of source, with this slot (0: any). */
+/* What the twin does wrong; only answers to this kind of origin, with this slot (0: any). */
 struct error {
-    enum nat_source source;
+    enum nat_origin origin;
     uint32_t slot;
     int failure;
     const char *name;
@@ -44,14 +44,14 @@ static inline struct prefix prefix(const char *text)
     return prefix;
 }
 
-static inline enum nat_source source_of(const struct nat_plane *plane,
+static inline enum nat_origin source_of(const struct nat_plane *plane,
                                         const struct nat_probe *probe)
 {
     for (size_t i = 0; i < ARRAY_SIZE(plane->pod_nets); i++) {
         if (prefix_contains(&plane->pod_nets[i], &probe->source))
-            return NAT_FROM_POD;
+            return NAT_ORIGIN_POD;
     }
-    return probe->hook == NAT_HOOK_SVC_OUT ? NAT_FROM_NODE : NAT_FROM_OUTSIDE;
+    return probe->hook == NAT_HOOK_SVC_OUT ? NAT_ORIGIN_NODE : NAT_ORIGIN_OUTSIDE;
 }
 
 static inline const struct nat_frontend *frontend_of(const struct nat_row *row,
@@ -73,7 +73,7 @@ static inline const struct nat_frontend *frontend_of(const struct nat_row *row,
 static inline bool admitted(const struct nat_family *family, const struct nat_frontend *frontend,
                             const struct ip *source)
 {
-    bool found = family->source_ranges.count == 0 || frontend->kind != NAT_LOAD_BALANCER;
+    bool found = family->source_ranges.count == 0 || frontend->kind != NAT_FRONTEND_LOAD_BALANCER;
     vec_each(const struct prefix, range, &family->source_ranges)
         found |= prefix_contains(range, source);
     return found || (family->admits_itself && ip_equal(source, &frontend->address));
@@ -89,7 +89,7 @@ static inline void answer_forward(const struct nat_family *family,
     answer->endpoint_value = set->items[set->count - probe->pick]; /* slots have no order */
     answer->endpoint = probe->pick;
     answer->count = (uint32_t)set->count;
-    answer->set = (enum nat_set_kind)outcome->set;
+    answer->set = outcome->set;
     if (ip_equal(&answer->endpoint_value.ip, &probe->source))
         answer->masquerade = NAT_MASQUERADE_HAIRPIN;
     else if (outcome->masquerade)
@@ -100,8 +100,8 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
                     struct nat_answer *ret_answer)
 {
     const struct error *error = &plane->error;
-    const enum nat_source source = source_of(plane, probe);
-    const bool errs = error->source == source && (!error->slot || error->slot == probe->pick);
+    const enum nat_origin origin = source_of(plane, probe);
+    const bool errs = error->origin == origin && (!error->slot || error->slot == probe->pick);
     const struct nat_family *family = NULL;
     const struct nat_frontend *frontend = frontend_of(plane->row, probe, &family);
     struct nat_answer answer = { 0 };
@@ -113,16 +113,16 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
     assert_int_equal(probe->ingress_ifindex, probe->hook == NAT_HOOK_SVC_OUT ? 0 : probe->ifindex);
     if (errs && error->failure)
         return error->failure;
-    const struct nat_outcome *outcome = &frontend->from[source];
+    const struct nat_outcome *outcome = &frontend->from[origin];
     answer.service = SERVICE;
     answer.port = FIRST_PORT + frontend->port_index;
     if (!admitted(family, frontend, &probe->source)) {
         answer.act = NAT_ACT_DROP;
         answer.cause = NAT_CAUSE_SOURCE_RANGE;
-    } else if (outcome->verdict == NAT_REJECT) {
+    } else if (outcome->act == NAT_ACT_REJECT) {
         answer.act = NAT_ACT_REJECT;
         answer.cause = NAT_CAUSE_NO_ENDPOINTS;
-    } else if (outcome->verdict == NAT_DROP) {
+    } else if (outcome->act == NAT_ACT_DROP) {
         answer.act = NAT_ACT_DROP;
         answer.cause = NAT_CAUSE_NO_LOCAL;
     } else {

@@ -44,7 +44,8 @@ static inline void draw_shared(struct world *world, struct nat_family *family, u
     world->owners[i] = name + 1;
     (void)snprintf(address, sizeof(address),
                    family->family == IP_V4 ? "192.0.2.%u" : "2001:db8::%u", i + 1);
-    row_frontend(family, port, draw(world, 2) ? NAT_LOAD_BALANCER : NAT_EXTERNAL_IP, address,
+    row_frontend(family, port,
+                 draw(world, 2) ? NAT_FRONTEND_LOAD_BALANCER : NAT_FRONTEND_EXTERNAL_IP, address,
                  family->ports.items[port].port);
 }
 
@@ -58,9 +59,10 @@ static inline void draw_family(struct world *world, struct nat_family *family, i
         (void)row_port(family, draw(world, 3) ? PROTOCOL_TCP : PROTOCOL_UDP, (uint16_t)(80 + port));
         draw_endpoints(world, family, port, name);
         if (draw(world, 8))
-            row_frontend(family, port, NAT_CLUSTER_IP, address, (uint16_t)(80 + port));
+            row_frontend(family, port, NAT_FRONTEND_CLUSTER_IP, address, (uint16_t)(80 + port));
         if (draw(world, 2))
-            row_frontend(family, port, NAT_NODE_PORT, four ? "192.0.2.100" : "2001:db8::100",
+            row_frontend(family, port, NAT_FRONTEND_NODE_PORT,
+                         four ? "192.0.2.100" : "2001:db8::100",
                          (uint16_t)(30000 + name * 10 + (int)port));
         draw_shared(world, family, port, name);
     }
@@ -88,7 +90,7 @@ static inline void world_own(struct world *world, struct nat_row *const *written
     for (int name = 0; name < WORLD_NAMES; name++) {
         for (uint32_t i = 0; written[name] && i < written[name]->family_count; i++) {
             vec_each(const struct nat_frontend, it, &written[name]->families[i].frontends) {
-                if (it->kind == NAT_LOAD_BALANCER || it->kind == NAT_EXTERNAL_IP)
+                if (it->kind == NAT_FRONTEND_LOAD_BALANCER || it->kind == NAT_FRONTEND_EXTERNAL_IP)
                     world->owners[it->address.bytes[ip_size(&it->address) - 1] - 1] = name + 1;
             }
         }

@@ -65,14 +65,14 @@ static inline void row_endpoint(struct nat_family *family, uint32_t port, const 
     struct nat_endpoint endpoint = { ip(address), number };
     struct nat_port *it = &family->ports.items[port];
     list_add(&it->serving, &endpoint);
-    for (unsigned set = 0; set < NAT_SET_COUNT; set++) {
+    for (unsigned set = 0; set < NAT_SETS; set++) {
         if (sets >> set & 1)
             list_add(&it->sets[set], &endpoint);
     }
 }
 
-static inline void row_frontend(struct nat_family *family, uint32_t port, enum nat_kind kind,
-                                const char *address, uint16_t number)
+static inline void row_frontend(struct nat_family *family, uint32_t port,
+                                enum nat_frontend_kind kind, const char *address, uint16_t number)
 {
     const struct nat_port *it = &family->ports.items[port];
     struct nat_frontend frontend = {
@@ -82,19 +82,22 @@ static inline void row_frontend(struct nat_family *family, uint32_t port, enum n
         .kind = kind,
         .port_index = port,
     };
-    for (int source = 0; source < NAT_SOURCE_COUNT; source++) {
-        bool local = kind != NAT_CLUSTER_IP && source == NAT_FROM_OUTSIDE;
+    for (int source = 0; source < NAT_ORIGINS; source++) {
+        bool local = kind != NAT_FRONTEND_CLUSTER_IP && source == NAT_ORIGIN_OUTSIDE;
         struct nat_outcome *outcome = &frontend.from[source];
-        outcome->set = local ? NAT_LOCAL_SET : NAT_CLUSTER_SET;
-        outcome->masquerade = !local && source != NAT_FROM_POD;
+        outcome->act = NAT_ACT_FORWARD;
+        outcome->set = local ? NAT_SET_LOCAL : NAT_SET_CLUSTER;
+        outcome->masquerade = !local && source != NAT_ORIGIN_POD;
         if (it->sets[outcome->set].count == 0) {
-            outcome->verdict = local && it->sets[NAT_CLUSTER_SET].count ? NAT_DROP : NAT_REJECT;
+            bool elsewhere = local && it->sets[NAT_SET_CLUSTER].count;
+            outcome->act = elsewhere ? NAT_ACT_DROP : NAT_ACT_REJECT;
+            outcome->cause = elsewhere ? NAT_CAUSE_NO_LOCAL : NAT_CAUSE_NO_ENDPOINTS;
             outcome->masquerade = false;
         }
     }
     assert_int_equal(vec_push(&family->frontends, frontend), 0);
     vec_sort(&family->frontends, nat_frontend_cmp);
-    if (kind == NAT_CLUSTER_IP) {
+    if (kind == NAT_FRONTEND_CLUSTER_IP) {
         struct ip address_ip = ip(address);
         vec_each(const struct ip, known, &family->cluster_ips) {
             if (ip_equal(known, &address_ip))
@@ -120,7 +123,7 @@ static inline struct nat_row *row_simple(const char *name, const char *address,
     uint32_t port = row_port(family, PROTOCOL_TCP, 80);
     for (; *endpoints; endpoints++)
         row_endpoint(family, port, *endpoints, 8080, 1);
-    row_frontend(family, port, NAT_CLUSTER_IP, address, 80);
+    row_frontend(family, port, NAT_FRONTEND_CLUSTER_IP, address, 80);
     return row;
 }
 #define ENDPOINTS(...) ((const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
@@ -133,8 +136,8 @@ static inline struct nat_row *row_web(void)
     struct nat_family *family = &row->families[0];
     row_endpoint(family, 0, "10.0.0.9", 8080, 0);
     row_endpoint(family, 0, "10.0.0.4", 8080, 3);
-    row_frontend(family, 0, NAT_LOAD_BALANCER, "192.0.2.1", 80);
-    row_frontend(family, 0, NAT_NODE_PORT, "192.0.2.100", 30080);
+    row_frontend(family, 0, NAT_FRONTEND_LOAD_BALANCER, "192.0.2.1", 80);
+    row_frontend(family, 0, NAT_FRONTEND_NODE_PORT, "192.0.2.100", 30080);
     row_range(family, "10.0.0.0/8");
     row_range(family, "198.51.100.0/24");
     family->admits_itself = true;

@@ -401,7 +401,7 @@ static void litter_goes_with_a_sweep(void **state)
     AUTOROW struct nat_row *web = row_simple("web", "10.96.0.1", ENDPOINTS("10.0.0.1"));
     AUTOROW struct nat_row *dns = row_simple("dns", "10.96.0.2", ENDPOINTS("10.0.0.2"));
     AUTOROW struct nat_row *late = row_simple("late", "10.96.0.3", ENDPOINTS("10.0.0.3"));
-    row_frontend(&dns->families[0], 0, NAT_NODE_PORT, "192.0.2.100", 30053);
+    row_frontend(&dns->families[0], 0, NAT_FRONTEND_NODE_PORT, "192.0.2.100", 30053);
     struct nat_row *rows[] = { NULL, NULL, late };
     AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
     int64_t now_ms = NOW_S * SECOND_MS, next_ms;

@@ -22,13 +22,13 @@ static struct nat_row *make_row(bool more)
 {
     struct nat_row *row = row_simple("web", "10.96.0.1", ENDPOINTS("10.0.0.1", "10.0.0.2"));
     struct nat_family *family = &row->families[0];
-    row_frontend(family, 0, NAT_LOAD_BALANCER, "192.0.2.1", 80);
+    row_frontend(family, 0, NAT_FRONTEND_LOAD_BALANCER, "192.0.2.1", 80);
     row_range(family, "10.0.0.0/8");
     if (more) {
         uint32_t port = row_port(family, PROTOCOL_UDP, 53);
         row_endpoint(family, port, "10.0.0.3", 53, 3);
         row_endpoint(family, 0, "10.0.0.3", 8080, 3);
-        row_frontend(family, port, NAT_CLUSTER_IP, "10.96.0.1", 53);
+        row_frontend(family, port, NAT_FRONTEND_CLUSTER_IP, "10.96.0.1", 53);
     }
     return row;
 }

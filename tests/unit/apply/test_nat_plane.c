@@ -306,7 +306,7 @@ static void sctp_and_long_names(void **state)
     AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
     uint32_t port = row_port(&row->families[0], PROTOCOL_SCTP, 5000);
     row_endpoint(&row->families[0], port, "10.0.0.1", 5000, 1);
-    row_frontend(&row->families[0], port, NAT_CLUSTER_IP, "10.96.0.1", 5000);
+    row_frontend(&row->families[0], port, NAT_FRONTEND_CLUSTER_IP, "10.96.0.1", 5000);
     for (int i = 1; i >= 0; i--) {
         assert_int_equal(nat_plane_write(plane, row, &faults), i);
         assert_int_equal(faults.list.count, 2 - i);

@@ -15,7 +15,7 @@ static void add_endpoint(nat_endpoint_list *set, const char *address)
 }
 
 static void add_frontend(struct nat_row *row, const char *address, uint16_t port,
-                         enum nat_kind kind, enum nat_set outside)
+                         enum nat_frontend_kind kind, enum nat_set_kind outside)
 {
     struct nat_frontend frontend = {
         .address = ip(address),
@@ -23,8 +23,11 @@ static void add_frontend(struct nat_row *row, const char *address, uint16_t port
         .port = port,
         .kind = kind,
     };
-    frontend.from[NAT_FROM_OUTSIDE] = (struct nat_outcome){ .set = outside };
-    frontend.from[NAT_FROM_NODE] = (struct nat_outcome){ .masquerade = true };
+    frontend.from[NAT_ORIGIN_OUTSIDE] =
+        (struct nat_outcome){ .act = NAT_ACT_FORWARD, .set = outside };
+    frontend.from[NAT_ORIGIN_POD] = (struct nat_outcome){ .act = NAT_ACT_FORWARD };
+    frontend.from[NAT_ORIGIN_NODE] =
+        (struct nat_outcome){ .act = NAT_ACT_FORWARD, .masquerade = true };
     assert_int_equal(vec_push(&row->families[0].frontends, frontend), 0);
 }
 
@@ -38,14 +41,14 @@ static struct nat_row *row_new(void)
     row->name = strdup("web");
     row->family_count = 1;
     row->families[0].family = IP_V4;
-    add_endpoint(&port.sets[NAT_CLUSTER_SET], "10.244.0.5");
-    add_endpoint(&port.sets[NAT_CLUSTER_SET], "10.244.1.5");
-    add_endpoint(&port.sets[NAT_CLUSTER_SET], "10.244.1.6");
-    add_endpoint(&port.sets[NAT_LOCAL_SET], "10.244.0.5");
+    add_endpoint(&port.sets[NAT_SET_CLUSTER], "10.244.0.5");
+    add_endpoint(&port.sets[NAT_SET_CLUSTER], "10.244.1.5");
+    add_endpoint(&port.sets[NAT_SET_CLUSTER], "10.244.1.6");
+    add_endpoint(&port.sets[NAT_SET_LOCAL], "10.244.0.5");
     assert_int_equal(vec_push(&row->families[0].ports, port), 0);
-    add_frontend(row, "10.0.0.1", 80, NAT_LOAD_BALANCER, NAT_LOCAL_SET);
-    add_frontend(row, "10.96.0.10", 80, NAT_CLUSTER_IP, NAT_CLUSTER_SET);
-    add_frontend(row, "192.0.2.1", 30080, NAT_NODE_PORT, NAT_LOCAL_SET);
+    add_frontend(row, "10.0.0.1", 80, NAT_FRONTEND_LOAD_BALANCER, NAT_SET_LOCAL);
+    add_frontend(row, "10.96.0.10", 80, NAT_FRONTEND_CLUSTER_IP, NAT_SET_CLUSTER);
+    add_frontend(row, "192.0.2.1", 30080, NAT_FRONTEND_NODE_PORT, NAT_SET_LOCAL);
     return row;
 }
 
@@ -53,8 +56,8 @@ static void row_free(struct nat_row *row)
 {
     struct nat_port *port = &row->families[0].ports.items[0];
     free(port->name);
-    vec_done(&port->sets[NAT_CLUSTER_SET]);
-    vec_done(&port->sets[NAT_LOCAL_SET]);
+    vec_done(&port->sets[NAT_SET_CLUSTER]);
+    vec_done(&port->sets[NAT_SET_LOCAL]);
     vec_done(&row->families[0].ports);
     vec_done(&row->families[0].frontends);
     vec_done(&row->families[0].source_ranges);
@@ -79,16 +82,16 @@ static int setup(void **state)
 
     lab->row = row_new();
     lab->plane.row = lab->row;
-    lab->plane.error.source = NAT_SOURCE_COUNT;
+    lab->plane.error.origin = NAT_ORIGINS;
     lab->plane.pod_nets[0] = prefix("10.244.0.0/16");
     lab->plane.pod_nets[1] = prefix("fd44::/16");
     lab->origins.pod_nets = lab->plane.pod_nets;
     lab->origins.pod_net_count = 2;
-    for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++) {
+    for (enum nat_origin i = 0; i < NAT_ORIGINS; i++) {
         lab->origins.of[i].there = true;
         lab->origins.of[i].hook = hooks[i];
         lab->origins.of[i].ifindex = 10 + hooks[i];
-        lab->origins.of[i].ingress_ifindex = i == NAT_FROM_NODE ? 0 : 10 + hooks[i];
+        lab->origins.of[i].ingress_ifindex = i == NAT_ORIGIN_NODE ? 0 : 10 + hooks[i];
         lab->origins.of[i].v4 = ip(sources[i]);
     }
     *state = lab;
@@ -153,16 +156,17 @@ static void test_refusals_are_proved_too(void **state)
     struct lab *lab = *state;
     struct nat_frontend *frontends = lab->row->families[0].frontends.items;
 
-    frontends[0].from[NAT_FROM_OUTSIDE] =
-        (struct nat_outcome){ NAT_DROP, NAT_NO_LOCAL_ENDPOINTS, NAT_LOCAL_SET, false };
-    for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++)
-        frontends[1].from[i] = (struct nat_outcome){ NAT_REJECT, NAT_NO_ENDPOINTS, 0, false };
+    frontends[0].from[NAT_ORIGIN_OUTSIDE] =
+        (struct nat_outcome){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NAT_SET_LOCAL, false };
+    for (enum nat_origin i = 0; i < NAT_ORIGINS; i++)
+        frontends[1].from[i] =
+            (struct nat_outcome){ NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS, 0, false };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", ""); /* for pods */
     expect_proof(lab, 1, "10.96.0.10", "nothing from outside or a pod is forwarded here");
     assert_true(faults_none(&lab->faults));
 
-    frontends[0].from[NAT_FROM_POD] = frontends[0].from[NAT_FROM_OUTSIDE];
+    frontends[0].from[NAT_ORIGIN_POD] = frontends[0].from[NAT_ORIGIN_OUTSIDE];
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "nothing from outside or a pod is forwarded here");
     assert_true(faults_none(&lab->faults));
@@ -228,32 +232,32 @@ static void test_every_difference_is_found(void **state)
         struct error error;
         const char *why; /* of 10.96.0.10 */
     } cases[] = {
-        { { NAT_FROM_POD, 0, 0, NULL, bend_act }, "from pod: pass instead of forward" },
-        { { NAT_FROM_NODE, 0, 0, NULL, bend_cause },
+        { { NAT_ORIGIN_POD, 0, 0, NULL, bend_act }, "from pod: pass instead of forward" },
+        { { NAT_ORIGIN_NODE, 0, 0, NULL, bend_cause },
           "from node: reject (no-endpoints) instead of forward" },
-        { { NAT_FROM_OUTSIDE, 3, 0, NULL, bend_route },
+        { { NAT_ORIGIN_OUTSIDE, 3, 0, NULL, bend_route },
           "from outside: slot 3: no way to 10.244.0.5:8080: an unreachable route" },
-        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_no_route },
+        { { NAT_ORIGIN_OUTSIDE, 2, 0, NULL, bend_no_route },
           "from outside: slot 2: no way to 10.244.1.5:8080: no route, or one to this node itself" },
-        { { NAT_FROM_NODE, 0, 0, NULL, bend_masquerade }, "from node: not masqueraded" },
-        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_masquerade }, "from outside: masqueraded" },
-        { { NAT_FROM_POD, 0, 0, NULL, bend_set },
+        { { NAT_ORIGIN_NODE, 0, 0, NULL, bend_masquerade }, "from node: not masqueraded" },
+        { { NAT_ORIGIN_OUTSIDE, 2, 0, NULL, bend_masquerade }, "from outside: masqueraded" },
+        { { NAT_ORIGIN_POD, 0, 0, NULL, bend_set },
           "from pod: 3 endpoints of the local set instead of 3 of the cluster" },
-        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_count },
+        { { NAT_ORIGIN_OUTSIDE, 2, 0, NULL, bend_count },
           "from outside: 2 endpoints of the cluster set instead of 3 of the cluster" },
-        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_endpoint },
+        { { NAT_ORIGIN_OUTSIDE, 2, 0, NULL, bend_endpoint },
           "from outside: slot 2: 10.244.1.5:8081 is no endpoint of it" },
-        { { NAT_FROM_OUTSIDE, 2, 0, NULL, bend_to_first },
+        { { NAT_ORIGIN_OUTSIDE, 2, 0, NULL, bend_to_first },
           "from outside: slot 2: 10.244.1.6:8080 a second time" },
-        { { NAT_FROM_POD, 0, 0, NULL, bend_port }, "from pod: answered as port 0/unknown" },
-        { { NAT_FROM_OUTSIDE, 0, -ENODEV, NULL, NULL },
+        { { NAT_ORIGIN_POD, 0, 0, NULL, bend_port }, "from pod: answered as port 0/unknown" },
+        { { NAT_ORIGIN_OUTSIDE, 0, -ENODEV, NULL, NULL },
           "from outside: the twin cannot be run: No such device" },
-        { { NAT_SOURCE_COUNT, 0, 0, "other", NULL }, "from outside: answered as default/other" },
+        { { NAT_ORIGINS, 0, 0, "other", NULL }, "from outside: answered as default/other" },
     };
 
     /* A set of its own, so that each of its slots is asked for this frontend. */
-    lab->row->families[0].frontends.items[0].from[NAT_FROM_POD].set = NAT_LOCAL_SET;
-    lab->row->families[0].frontends.items[0].from[NAT_FROM_NODE].set = NAT_LOCAL_SET;
+    lab->row->families[0].frontends.items[0].from[NAT_ORIGIN_POD].set = NAT_SET_LOCAL;
+    lab->row->families[0].frontends.items[0].from[NAT_ORIGIN_NODE].set = NAT_SET_LOCAL;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         AUTOFREE char *why = text_format("10.96.0.10:80/TCP %s", cases[i].why);
         AUTOFREE char *message = text_format("10.96.0.10:80/TCP: %s", cases[i].why);
@@ -268,7 +272,7 @@ static void test_memory_is_no_verdict(void **state)
 {
     struct lab *lab = *state;
 
-    lab->plane.error = (struct error){ NAT_FROM_POD, 0, -ENOMEM, NULL, NULL };
+    lab->plane.error = (struct error){ NAT_ORIGIN_POD, 0, -ENOMEM, NULL, NULL };
     assert_int_equal(prove(lab), -ENOMEM);
 }
 
@@ -278,8 +282,8 @@ static void test_a_bad_slot_is_bad_for_all(void **state)
     struct lab *lab = *state;
     struct nat_frontend *frontends = lab->row->families[0].frontends.items;
 
-    frontends[0].from[NAT_FROM_OUTSIDE].set = NAT_CLUSTER_SET;
-    lab->plane.error = (struct error){ NAT_FROM_OUTSIDE, 3, 0, NULL, bend_route };
+    frontends[0].from[NAT_ORIGIN_OUTSIDE].set = NAT_SET_CLUSTER;
+    lab->plane.error = (struct error){ NAT_ORIGIN_OUTSIDE, 3, 0, NULL, bend_route };
     assert_int_equal(prove(lab), 0);
     assert_false(lab->proofs.items[0].served);
     assert_false(lab->proofs.items[1].served);
@@ -290,10 +294,10 @@ static void test_a_sender_may_be_the_endpoint(void **state)
 {
     struct lab *lab = *state;
 
-    lab->origins.of[NAT_FROM_POD].v4 = ip("10.244.1.6");
+    lab->origins.of[NAT_ORIGIN_POD].v4 = ip("10.244.1.6");
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
-    lab->plane.error = (struct error){ NAT_FROM_POD, 1, 0, NULL, bend_masquerade };
+    lab->plane.error = (struct error){ NAT_ORIGIN_POD, 1, 0, NULL, bend_masquerade };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "10.0.0.1:80/TCP from pod: not masqueraded");
 }
@@ -302,10 +306,10 @@ static void test_only_what_is_there_is_asked(void **state)
 {
     struct lab *lab = *state;
 
-    lab->origins.of[NAT_FROM_OUTSIDE].there = false;
+    lab->origins.of[NAT_ORIGIN_OUTSIDE].there = false;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
-    lab->origins.of[NAT_FROM_POD].v4 = (struct ip){ 0 };
+    lab->origins.of[NAT_ORIGIN_POD].v4 = (struct ip){ 0 };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "nothing from outside or a pod is forwarded here");
     assert_int_equal(lab->plane.runs, 3 + 2);
@@ -315,7 +319,7 @@ static void test_sctp_is_not_served(void **state)
 {
     struct lab *lab = *state;
 
-    add_frontend(lab->row, "10.96.0.10", 5060, NAT_CLUSTER_IP, NAT_CLUSTER_SET);
+    add_frontend(lab->row, "10.96.0.10", 5060, NAT_FRONTEND_CLUSTER_IP, NAT_SET_CLUSTER);
     struct nat_frontend *frontends = lab->row->families[0].frontends.items;
     frontends[3].protocol = PROTOCOL_SCTP;
     struct nat_frontend node_port = frontends[2];
@@ -356,13 +360,13 @@ static void test_source_ranges(void **state)
     assert_int_equal(lab->plane.runs, 3 * 3 + 2 + 3);
 
     /* The twin lets nobody in whom it should: only those inside the range can tell. */
-    lab->plane.error = (struct error){ NAT_FROM_POD, 1, 0, NULL, bend_cause };
+    lab->plane.error = (struct error){ NAT_ORIGIN_POD, 1, 0, NULL, bend_cause };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1",
                  "10.0.0.1:80/TCP from pod: reject (no-endpoints) instead of forward");
 
     /* The twin does not look at the ranges. */
-    lab->plane.error = (struct error){ NAT_FROM_OUTSIDE, 0, 0, NULL, bend_act };
+    lab->plane.error = (struct error){ NAT_ORIGIN_OUTSIDE, 0, 0, NULL, bend_act };
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1",
                  "10.0.0.1:80/TCP from outside: pass instead of drop (source-range)");
@@ -403,7 +407,7 @@ static void test_a_stranger_behind_the_pods(void **state)
     assert_int_equal(lab->plane.runs, 1 + 1 + 2 + 1);
     lab->plane.pod_nets[0] = prefix("0.0.0.0/0"); /* there is nothing behind it */
     lab->plane.pod_nets[1] = prefix("255.0.0.0/8");
-    lab->origins.of[NAT_FROM_OUTSIDE].there = lab->origins.of[NAT_FROM_NODE].there = false;
+    lab->origins.of[NAT_ORIGIN_OUTSIDE].there = lab->origins.of[NAT_ORIGIN_NODE].there = false;
     assert_int_equal(prove(lab), 0);
     assert_int_equal(lab->plane.runs, 1 + 2);
 }

@@ -10,13 +10,13 @@
 #include "apply/nat/plane_parts.h"
 #include "nat_lab.h"
 
-static struct nat_probe probe_from(const struct nat_lab *lab, enum nat_source source,
+static struct nat_probe probe_from(const struct nat_lab *lab, enum nat_origin origin,
                                    const char *from, const char *to, uint16_t port)
 {
     return (struct nat_probe){
-        .hook = lab->origins.of[source].hook,
-        .ifindex = lab->origins.of[source].ifindex,
-        .ingress_ifindex = lab->origins.of[source].ingress_ifindex,
+        .hook = lab->origins.of[origin].hook,
+        .ifindex = lab->origins.of[origin].ifindex,
+        .ingress_ifindex = lab->origins.of[origin].ingress_ifindex,
         .source = lab_ip(from),
         .destination = lab_ip(to),
         .source_port = 5000,
@@ -45,7 +45,7 @@ static void test_answers(void **state)
 {
     struct nat_lab *lab = *state;
     struct nat_answer answer =
-        ask(lab, probe_from(lab, NAT_FROM_OUTSIDE, "198.51.100.9", "10.96.0.10", 80));
+        ask(lab, probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.96.0.10", 80));
     char name[NAT_NAME_MAX];
 
     assert_int_equal(answer.act, NAT_ACT_FORWARD);
@@ -58,7 +58,7 @@ static void test_answers(void **state)
     assert_string_equal(name, "default/web");
 
     /* The pod is the endpoint itself, or another. */
-    struct nat_probe probe = probe_from(lab, NAT_FROM_POD, "10.244.0.5", "10.96.0.10", 80);
+    struct nat_probe probe = probe_from(lab, NAT_ORIGIN_POD, "10.244.0.5", "10.96.0.10", 80);
     unsigned hairpins = 0;
     for (probe.pick = 1; probe.pick <= 3; probe.pick++) {
         answer = ask(lab, probe);
@@ -68,7 +68,7 @@ static void test_answers(void **state)
     }
     assert_int_equal(hairpins, 1);
 
-    answer = ask(lab, probe_from(lab, NAT_FROM_OUTSIDE, "2001:db8:9::9", "fd00::1", 80));
+    answer = ask(lab, probe_from(lab, NAT_ORIGIN_OUTSIDE, "2001:db8:9::9", "fd00::1", 80));
     const struct ip here = lab_ip("fd44::5");
     assert_int_equal(answer.set, NAT_SET_LOCAL);
     assert_int_equal(answer.count, 1);
@@ -85,7 +85,7 @@ static void test_no_twin_of_exits(void **state)
         assert_true(nat_plane_program(lab->plane, hook) >= 0);
         assert_int_equal(nat_plane_twin(lab->plane, hook) < 0, exit);
     }
-    struct nat_probe probe = probe_from(lab, NAT_FROM_POD, "10.244.0.5", "10.96.0.10", 80);
+    struct nat_probe probe = probe_from(lab, NAT_ORIGIN_POD, "10.244.0.5", "10.96.0.10", 80);
     struct nat_answer answer;
     probe.hook = NAT_HOOK_POD_OUT;
     assert_true(nat_plane_probe(lab->plane, &probe, &answer) < 0);
@@ -95,24 +95,24 @@ static void test_refusals(void **state)
 {
     struct nat_lab *lab = *state;
 
-    expect_refusal(lab, probe_from(lab, NAT_FROM_OUTSIDE, "198.51.100.9", "10.96.0.30", 81),
+    expect_refusal(lab, probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.96.0.30", 81),
                    NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS);
-    expect_refusal(lab, probe_from(lab, NAT_FROM_OUTSIDE, "198.51.100.9", "10.0.0.3", 80),
+    expect_refusal(lab, probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.0.0.3", 80),
                    NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL);
-    expect_refusal(lab, probe_from(lab, NAT_FROM_POD, "10.244.0.5", "10.0.0.4", 80), NAT_ACT_DROP,
+    expect_refusal(lab, probe_from(lab, NAT_ORIGIN_POD, "10.244.0.5", "10.0.0.4", 80), NAT_ACT_DROP,
                    NAT_CAUSE_SOURCE_RANGE);
-    expect_refusal(lab, probe_from(lab, NAT_FROM_NODE, "192.0.2.1", "10.96.0.10", 81),
+    expect_refusal(lab, probe_from(lab, NAT_ORIGIN_NODE, "192.0.2.1", "10.96.0.10", 81),
                    NAT_ACT_REJECT, NAT_CAUSE_UNDEFINED_PORT);
-    expect_refusal(lab, probe_from(lab, NAT_FROM_NODE, "192.0.2.1", "10.96.0.77", 80), NAT_ACT_DROP,
-                   NAT_CAUSE_UNALLOCATED);
-    expect_refusal(lab, probe_from(lab, NAT_FROM_NODE, "192.0.2.1", "10.0.0.1", 81), NAT_ACT_REJECT,
-                   NAT_CAUSE_UNMAPPED_PORT);
-    expect_refusal(lab, probe_from(lab, NAT_FROM_OUTSIDE, "198.51.100.9", "10.0.0.1", 81),
+    expect_refusal(lab, probe_from(lab, NAT_ORIGIN_NODE, "192.0.2.1", "10.96.0.77", 80),
+                   NAT_ACT_DROP, NAT_CAUSE_UNALLOCATED);
+    expect_refusal(lab, probe_from(lab, NAT_ORIGIN_NODE, "192.0.2.1", "10.0.0.1", 81),
+                   NAT_ACT_REJECT, NAT_CAUSE_UNMAPPED_PORT);
+    expect_refusal(lab, probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.0.0.1", 81),
                    NAT_ACT_PASS, NAT_CAUSE_NONE);
-    expect_refusal(lab, probe_from(lab, NAT_FROM_OUTSIDE, "198.51.100.9", "10.96.0.99", 80),
+    expect_refusal(lab, probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.96.0.99", 80),
                    NAT_ACT_PASS, NAT_CAUSE_OTHER_PROXY);
 
-    struct nat_probe probe = probe_from(lab, NAT_FROM_OUTSIDE, "198.51.100.9", "10.0.0.1", 80);
+    struct nat_probe probe = probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.0.0.1", 80);
     struct nat_answer answer;
     probe.ifindex = 999;
     assert_int_equal(nat_plane_probe(lab->plane, &probe, &answer), -ENODEV);
@@ -210,7 +210,7 @@ static void test_broken_slots_are_found(void **state)
 {
     struct nat_lab *lab = *state;
     struct nat_plane *plane = lab->plane;
-    struct nat_probe probe = probe_from(lab, NAT_FROM_OUTSIDE, "198.51.100.9", "10.96.0.20", 53);
+    struct nat_probe probe = probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.96.0.20", 53);
     probe.protocol = PROTOCOL_UDP;
     struct nat_answer answer = ask(lab, probe);
     assert_int_equal(answer.act, NAT_ACT_FORWARD);
@@ -255,7 +255,7 @@ static void test_an_open_fence_is_found(void **state)
 {
     struct nat_lab *lab = *state;
     struct nat_answer answer =
-        ask(lab, probe_from(lab, NAT_FROM_OUTSIDE, "203.0.113.9", "10.0.0.4", 80));
+        ask(lab, probe_from(lab, NAT_ORIGIN_OUTSIDE, "203.0.113.9", "10.0.0.4", 80));
 
     assert_int_equal(answer.act, NAT_ACT_FORWARD);
     lab->plane->services[answer.service] &= ~NAT_SERVICE_RANGES_V4;
@@ -268,7 +268,7 @@ static void test_an_open_fence_is_found(void **state)
 static void test_a_flow_is_found(void **state)
 {
     struct nat_lab *lab = *state;
-    struct nat_probe probe = probe_from(lab, NAT_FROM_OUTSIDE, "198.51.100.9", "10.0.0.1", 80);
+    struct nat_probe probe = probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.0.0.1", 80);
     struct nat_answer answer = ask(lab, probe);
     const struct ip *endpoint = &answer.endpoint_value.ip;
     struct nat_tuple key = {

@@ -49,7 +49,8 @@ static struct ip address(unsigned number)
 static struct nat_row *row_of(const char *name, unsigned number)
 {
     struct nat_row *row = calloc(1, sizeof(*row));
-    const struct nat_frontend frontend = { .address = address(number), .kind = NAT_LOAD_BALANCER };
+    const struct nat_frontend frontend = { .address = address(number),
+                                           .kind = NAT_FRONTEND_LOAD_BALANCER };
     row->namespace = strdup("shop");
     row->name = strdup(name);
     row->family_count = 1;
@@ -243,7 +244,7 @@ static void an_address_that_is_lost_is_taken_back(void **state)
     service_proof_list changes = { 0 };
     ip_list changed = { 0 };
     struct nat_row *old = row_of("web", 1), *new = row_of("web", 2);
-    const struct nat_frontend kept = { .address = address(3), .kind = NAT_EXTERNAL_IP };
+    const struct nat_frontend kept = { .address = address(3), .kind = NAT_FRONTEND_EXTERNAL_IP };
     assert_int_equal(vec_push(&old->families[0].frontends, kept), 0);
     assert_int_equal(vec_push(&new->families[0].frontends, kept), 0);
     assert_int_equal(nat_proving_drop_lost(old, new, &changes), 0);

@@ -255,7 +255,7 @@ static void show(struct nat_lab *lab, const char *source, const char *destinatio
                  enum protocol protocol)
 {
     struct nat_packet packet = { .protocol = protocol };
-    struct __sk_buff context = { .ifindex = lab->origins.of[NAT_FROM_OUTSIDE].ifindex };
+    struct __sk_buff context = { .ifindex = lab->origins.of[NAT_ORIGIN_OUTSIDE].ifindex };
     uint8_t data[NAT_PACKET_MAX], out[256];
 
     context.ingress_ifindex = context.ifindex;
@@ -271,12 +271,13 @@ static void show(struct nat_lab *lab, const char *source, const char *destinatio
 static void no_endpoints(struct nat_family *family)
 {
     struct nat_port *port = &family->ports.items[0];
-    vec_clear(&port->sets[NAT_CLUSTER_SET]);
-    vec_clear(&port->sets[NAT_LOCAL_SET]);
+    vec_clear(&port->sets[NAT_SET_CLUSTER]);
+    vec_clear(&port->sets[NAT_SET_LOCAL]);
     vec_clear(&port->serving);
     vec_each(struct nat_frontend, frontend, &family->frontends) {
-        for (enum nat_source i = 0; i < NAT_SOURCE_COUNT; i++)
-            frontend->from[i] = (struct nat_outcome){ NAT_REJECT, NAT_NO_ENDPOINTS, 0, false };
+        for (enum nat_origin i = 0; i < NAT_ORIGINS; i++)
+            frontend->from[i] =
+                (struct nat_outcome){ NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS, 0, false };
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "plan/nat.h"
 #include "planning.h"
+#include "status/nat_status.h"
 
 #define CLUSTER_IP "10.96.0.1"
 
@@ -73,9 +74,9 @@ static inline void assert_sets(struct planning *planning, const char *expected)
     assert_non_null(row);
     const struct nat_port *port = &row->families[0].ports.items[0];
     text_add(&out, "cluster");
-    add_set(&out, &port->sets[NAT_CLUSTER_SET]);
+    add_set(&out, &port->sets[NAT_SET_CLUSTER]);
     text_add(&out, ", local");
-    add_set(&out, &port->sets[NAT_LOCAL_SET]);
+    add_set(&out, &port->sets[NAT_SET_LOCAL]);
     assert_string_equal(text_str(&out), expected);
 }
 
@@ -90,7 +91,7 @@ static inline void assert_frontends(struct planning *planning, const char *name,
         vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
             text_addf(&out, "%s%s:%u/%s %s", out.length ? ", " : "",
                       ip_str(&frontend->address, buffer), frontend->port,
-                      protocol_name(frontend->protocol), nat_kind_name(frontend->kind));
+                      protocol_name(frontend->protocol), nat_frontend_kind_name(frontend->kind));
         }
     }
     assert_string_equal(text_str(&out), expected);

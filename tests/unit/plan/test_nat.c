@@ -12,7 +12,8 @@ static void begin(struct planning *planning)
              "{type: InternalIP, address: 192.0.2.1}, {type: InternalIP, address: 192.0.2.2}");
 }
 
-static const struct nat_frontend *frontend_of(const struct nat_row *row, enum nat_kind kind)
+static const struct nat_frontend *frontend_of(const struct nat_row *row,
+                                              enum nat_frontend_kind kind)
 {
     for (uint32_t i = 0; i < row->family_count; i++) {
         vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
@@ -20,28 +21,31 @@ static const struct nat_frontend *frontend_of(const struct nat_row *row, enum na
                 return frontend;
         }
     }
-    fail_msg("no %s", nat_kind_name(kind));
+    fail_msg("no %s", nat_frontend_kind_name(kind));
     return NULL;
 }
 
 /* "local", "cluster+" (masqueraded), "drop", "reject": outside, pod and node. */
-static void assert_outcomes(const struct nat_row *row, enum nat_kind kind, const char *expected)
+static void assert_outcomes(const struct nat_row *row, enum nat_frontend_kind kind,
+                            const char *expected)
 {
     const struct nat_frontend *frontend = frontend_of(row, kind);
     AUTOTEXT struct text out = { 0 };
-    for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++) {
-        const struct nat_outcome *outcome = &frontend->from[source];
+    for (enum nat_origin origin = 0; origin < NAT_ORIGINS; origin++) {
+        const struct nat_outcome *outcome = &frontend->from[origin];
         static const char *const sets[] = { "cluster", "local" };
-        static const enum nat_reason reasons[] = { NAT_REASON_NONE, NAT_NO_ENDPOINTS,
-                                                   NAT_NO_LOCAL_ENDPOINTS };
-        assert_int_equal(outcome->reason, reasons[outcome->verdict]);
-        text_addf(&out, "%s%s%s", source ? " " : "",
-                  outcome->verdict == NAT_FORWARD ? sets[outcome->set]
-                                                  : nat_verdict_name(outcome->verdict),
+        static const enum nat_cause causes[] = {
+            [NAT_ACT_FORWARD] = NAT_CAUSE_NONE,
+            [NAT_ACT_REJECT] = NAT_CAUSE_NO_ENDPOINTS,
+            [NAT_ACT_DROP] = NAT_CAUSE_NO_LOCAL,
+        };
+        assert_int_equal(outcome->cause, causes[outcome->act]);
+        text_addf(&out, "%s%s%s", origin ? " " : "",
+                  outcome->act == NAT_ACT_FORWARD ? sets[outcome->set] : nat_act_name(outcome->act),
                   outcome->masquerade ? "+" : "");
     }
     if (strcmp(text_str(&out), expected) != 0)
-        fail_msg("%s: %s, expected %s", nat_kind_name(kind), text_str(&out), expected);
+        fail_msg("%s: %s, expected %s", nat_frontend_kind_name(kind), text_str(&out), expected);
 }
 
 enum where { HERE_TOO, ELSEWHERE, NOWHERE };
@@ -90,10 +94,10 @@ static void policies_and_short_circuits(void **state)
         if (cases[i].where == HERE_TOO)
             put_slice(&planning, "web-2", "{addresses: [10.0.0.1], nodeName: node-1}");
         AUTONAT struct nat_row *row = nat_of(&planning, "web");
-        assert_outcomes(row, NAT_CLUSTER_IP, cases[i].cluster);
-        assert_outcomes(row, NAT_LOAD_BALANCER, cases[i].external);
-        assert_outcomes(row, NAT_EXTERNAL_IP, cases[i].external);
-        assert_outcomes(row, NAT_NODE_PORT, cases[i].external);
+        assert_outcomes(row, NAT_FRONTEND_CLUSTER_IP, cases[i].cluster);
+        assert_outcomes(row, NAT_FRONTEND_LOAD_BALANCER, cases[i].external);
+        assert_outcomes(row, NAT_FRONTEND_EXTERNAL_IP, cases[i].external);
+        assert_outcomes(row, NAT_FRONTEND_NODE_PORT, cases[i].external);
     }
 }
 
@@ -108,7 +112,7 @@ static void unreachable_services_have_no_external_policy(void **state)
     put_slice(&planning, "web-1", "{addresses: [10.0.0.2], nodeName: node-2}");
     assert_frontends(&planning, "web", "10.96.0.1:80/TCP clusterIP");
     AUTONAT struct nat_row *row = nat_of(&planning, "web");
-    assert_outcomes(row, NAT_CLUSTER_IP, "cluster+ cluster cluster+");
+    assert_outcomes(row, NAT_FRONTEND_CLUSTER_IP, "cluster+ cluster cluster+");
 }
 
 static void add_ranges(struct text *out, const struct nat_family *family)

@@ -162,15 +162,15 @@ static void show_family(struct text *out, const struct nat_family *family)
     vec_each(const struct nat_frontend, frontend, &family->frontends) {
         const struct nat_port *port = &family->ports.items[frontend->port_index];
         text_addf(out, "  %s %u %u %s %s:", ip_str(&frontend->address, buffer), frontend->protocol,
-                  frontend->port, nat_kind_name(frontend->kind), port->name);
-        for (enum nat_source source = 0; source < NAT_SOURCE_COUNT; source++) {
-            const struct nat_outcome *outcome = &frontend->from[source];
-            text_addf(out, " %s %s %d %d", nat_source_name(source),
-                      nat_verdict_name(outcome->verdict), outcome->set, outcome->masquerade);
+                  frontend->port, nat_frontend_kind_name(frontend->kind), port->name);
+        for (enum nat_origin origin = 0; origin < NAT_ORIGINS; origin++) {
+            const struct nat_outcome *outcome = &frontend->from[origin];
+            text_addf(out, " %s %s %d %d", nat_origin_name(origin), nat_act_name(outcome->act),
+                      outcome->set, outcome->masquerade);
         }
-        add_set(out, &port->sets[NAT_CLUSTER_SET]);
+        add_set(out, &port->sets[NAT_SET_CLUSTER]);
         text_add(out, " |");
-        add_set(out, &port->sets[NAT_LOCAL_SET]);
+        add_set(out, &port->sets[NAT_SET_LOCAL]);
         text_add(out, " |");
         add_set(out, &port->serving);
         text_add(out, "\n");

@@ -175,10 +175,10 @@ static void what_only_others_change_counts_too(void **state)
     other->families[0].local_ready++;
     assert_false(nat_row_equal(one, other));
     other->families[0].local_ready--;
-    other->families[0].frontends.items[0].from[NAT_FROM_NODE].masquerade ^= true;
+    other->families[0].frontends.items[0].from[NAT_ORIGIN_NODE].masquerade ^= true;
     assert_false(nat_row_equal(one, other));
-    other->families[0].frontends.items[0].from[NAT_FROM_NODE].masquerade ^= true;
-    other->families[0].frontends.items[0].kind = NAT_EXTERNAL_IP;
+    other->families[0].frontends.items[0].from[NAT_ORIGIN_NODE].masquerade ^= true;
+    other->families[0].frontends.items[0].kind = NAT_FRONTEND_EXTERNAL_IP;
     assert_false(nat_row_equal(one, other));
     other->families[0].frontends.items[0].kind = one->families[0].frontends.items[0].kind;
     assert_true(nat_row_equal(one, other));

@@ -109,7 +109,7 @@ static void assert_node_port_addresses(struct planning *planning, const char *fo
         AUTOTEXT struct text out = { 0 };
         char buffer[IP_STRLEN];
         vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
-            if (frontend->kind == NAT_NODE_PORT)
+            if (frontend->kind == NAT_FRONTEND_NODE_PORT)
                 text_addf(&out, "%s%s", out.length ? " " : "", ip_str(&frontend->address, buffer));
         }
         assert_string_equal(text_str(&out), i == 0 ? four : six);
@@ -189,7 +189,7 @@ static void the_default_source_stands_in_for_a_primary_address(void **state)
         put_served(&planning, "web", "NodePort", "10.96.0.1, \"fd00:96::1\"", PORT, "");
         AUTONAT struct nat_row *row = nat_of(&planning, "web");
         vec_each(const struct nat_frontend, frontend, &row->families[0].frontends) {
-            if (frontend->kind == NAT_NODE_PORT)
+            if (frontend->kind == NAT_FRONTEND_NODE_PORT)
                 assert_int_equal(vec_push(&found, frontend->address), 0);
         }
         assert_int_equal(row->families[1].frontends.count, 1);

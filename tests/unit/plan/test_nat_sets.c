@@ -186,9 +186,9 @@ static void families_stay_apart(void **state)
     AUTONAT struct nat_row *row = nat_of(&planning, "web");
     assert_int_equal(row->family_count, 2);
     assert_int_equal(row->families[0].family, IP_V4);
-    assert_int_equal(row->families[0].frontends.items[0].from[NAT_FROM_POD].verdict, NAT_REJECT);
+    assert_int_equal(row->families[0].frontends.items[0].from[NAT_ORIGIN_POD].act, NAT_ACT_REJECT);
     assert_int_equal(row->families[1].family, IP_V6);
-    assert_int_equal(row->families[1].frontends.items[0].from[NAT_FROM_POD].verdict, NAT_FORWARD);
+    assert_int_equal(row->families[1].frontends.items[0].from[NAT_ORIGIN_POD].act, NAT_ACT_FORWARD);
 }
 
 /* Flows that have no end of their own stay with whoever serves, chosen for new ones or not. */

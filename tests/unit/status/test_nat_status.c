@@ -23,6 +23,8 @@ static void test_every_word_is_another(void **state)
             assert_string_not_equal(nat_hook_name(a), nat_hook_name(b));
     assert_string_equal(nat_cause_name(NAT_CAUSE_NO_LOCAL), "no-local-endpoints");
     assert_string_equal(nat_act_name(NAT_ACT_REJECT), "reject");
+    assert_string_equal(nat_frontend_kind_name(NAT_FRONTEND_LOAD_BALANCER), "loadBalancer");
+    assert_string_equal(nat_origin_name(NAT_ORIGIN_OUTSIDE), "outside");
     assert_string_equal(nat_hook_name(NAT_HOOK_LO_OUT), "lo-out");
 }
 
@@ -32,6 +34,8 @@ static void test_words_for_what_is_not_known(void **state)
     (void)state;
     assert_string_equal(nat_cause_name(NAT_CAUSE_COUNT), "unknown");
     assert_string_equal(nat_act_name((enum nat_act)4), "unknown");
+    assert_string_equal(nat_frontend_kind_name(NAT_FRONTEND_REFUSED), "unknown");
+    assert_string_equal(nat_origin_name(NAT_ORIGINS), "unknown");
     assert_string_equal(nat_hook_name(NAT_HOOKS), "unknown");
 }
 
