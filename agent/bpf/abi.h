@@ -391,6 +391,33 @@ enum nat_hook {
     NAT_HOOKS,
 };
 
+/*
+ * All maps, in the order of this file and of maps.h: the end of NAT_MAP_*, and the map's name in
+ * the program and below the pins. The agent numbers, opens, pins and counts them by this list.
+ */
+#define NAT_MAPS(MAP)           \
+    MAP(CONTROL, control)       \
+    MAP(FILTER, filter)         \
+    MAP(FRONTENDS, frontends)   \
+    MAP(SERVICES, services)     \
+    MAP(PORTS, ports)           \
+    MAP(SLOTS, slots)           \
+    MAP(ENDPOINTS, endpoints)   \
+    MAP(RANGES, ranges)         \
+    MAP(FLOWS, flows)           \
+    MAP(FLOWS_NEW, flows_new)   \
+    MAP(AFFINITY, affinity)     \
+    MAP(COUNTERS, counters)     \
+    MAP(REFUSALS, refusals)     \
+    MAP(LIMITS, limits)         \
+    MAP(INTERFACES, interfaces) \
+    MAP(FRAGMENTS, fragments)   \
+    MAP(NAMES, names)
+
+#define NAT_MAP_INDEX(NAME, name) NAT_MAP_##NAME,
+enum nat_map_index { NAT_MAPS(NAT_MAP_INDEX) NAT_MAP_COUNT };
+#undef NAT_MAP_INDEX
+
 _Static_assert(sizeof(struct nat_tuple) == 40, "keys have no holes");
 _Static_assert(sizeof(struct nat_frontend_key) == 24, "keys have no holes");
 _Static_assert(sizeof(struct nat_port_value) == 32, "values have no holes");

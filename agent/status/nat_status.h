@@ -55,7 +55,6 @@ struct nat_map_use {
     const char *name;
     uint64_t entries, capacity, bytes; /* bytes: what the kernel charges for it */
 };
-enum { NAT_MAP_COUNT = 17 };
 
 /* What was found of one address. */
 struct nat_proof {

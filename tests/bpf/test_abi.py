@@ -3,6 +3,7 @@
 
 import ctypes
 import random
+import re
 import subprocess
 
 import abi
@@ -78,3 +79,11 @@ def test_checks_and_hashes(program):
         [program], input="\n".join(given), capture_output=True, text=True, check=True
     ).stdout
     assert [line for line in said.splitlines() if line.startswith("check")] == expected
+
+
+def test_every_map_is_in_the_list():
+    """NAT_MAPS in abi.h names the maps of maps.h, in their order."""
+    folder = REPOSITORY / "agent/bpf"
+    made = re.findall(r"^} (\w+) SEC\(\".maps\"\);", (folder / "maps.h").read_text(), re.MULTILINE)
+    listed = re.findall(r"^    MAP\((\w+), (\w+)\)", (folder / "abi.h").read_text(), re.MULTILINE)
+    assert made and listed == [(name.upper(), name) for name in made]

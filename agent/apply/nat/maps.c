@@ -27,17 +27,9 @@
 #include "base/file.h"
 #include "base/macro.h"
 
-static const char *const names[NAT_MAP_COUNT] = {
-    [NAT_MAP_CONTROL] = "control",       [NAT_MAP_FILTER] = "filter",
-    [NAT_MAP_FRONTENDS] = "frontends",   [NAT_MAP_SERVICES] = "services",
-    [NAT_MAP_PORTS] = "ports",           [NAT_MAP_SLOTS] = "slots",
-    [NAT_MAP_ENDPOINTS] = "endpoints",   [NAT_MAP_RANGES] = "ranges",
-    [NAT_MAP_FLOWS] = "flows",           [NAT_MAP_FLOWS_NEW] = "flows_new",
-    [NAT_MAP_AFFINITY] = "affinity",     [NAT_MAP_COUNTERS] = "counters",
-    [NAT_MAP_REFUSALS] = "refusals",     [NAT_MAP_LIMITS] = "limits",
-    [NAT_MAP_INTERFACES] = "interfaces", [NAT_MAP_FRAGMENTS] = "fragments",
-    [NAT_MAP_NAMES] = "names",
-};
+#define NAT_MAP_NAME(NAME, name) [NAT_MAP_##NAME] = #name,
+static const char *const names[] = { NAT_MAPS(NAT_MAP_NAME) };
+#undef NAT_MAP_NAME
 
 const char *nat_map_name(enum nat_map_index map)
 {

@@ -20,27 +20,6 @@
 
 struct nat_programs; /* of bpf/nat.skel.h */
 
-/* In the order of bpf/maps.h. */
-enum nat_map_index {
-    NAT_MAP_CONTROL,
-    NAT_MAP_FILTER,
-    NAT_MAP_FRONTENDS,
-    NAT_MAP_SERVICES,
-    NAT_MAP_PORTS,
-    NAT_MAP_SLOTS,
-    NAT_MAP_ENDPOINTS,
-    NAT_MAP_RANGES,
-    NAT_MAP_FLOWS,
-    NAT_MAP_FLOWS_NEW,
-    NAT_MAP_AFFINITY,
-    NAT_MAP_COUNTERS,
-    NAT_MAP_REFUSALS,
-    NAT_MAP_LIMITS,
-    NAT_MAP_INTERFACES,
-    NAT_MAP_FRAGMENTS,
-    NAT_MAP_NAMES,
-};
-
 struct nat_map {
     int fd; /* the live program's */
     uint32_t type, flags, key_size, value_size, entries;
