@@ -315,12 +315,14 @@ void health_free(struct health *health)
 
 int health_configure(struct health *health, const struct config *config)
 {
-    int r = 0;
-    if (config->services.enabled)
-        r = serve_ports(health);
-    if (config->services.enabled && r == 0)
+    if (!config->services.enabled) {
+        switch_off(health);
+        return 0;
+    }
+    int r = serve_ports(health);
+    if (r == 0)
         r = serve_endpoint(health, config->services.healthz);
-    if (!config->services.enabled || r < 0)
+    if (r < 0)
         switch_off(health);
     return r;
 }
@@ -333,24 +335,20 @@ int health_set_node(struct health *health, const struct node_facts *facts)
         object ? !object->deleting && !to_node(object)->to_be_deleted : !health->node_seen;
     if (!health->ports)
         return 0;
-    ip_list addresses = { 0 };
+    AUTOVEC ip_list addresses = { 0 };
     int r = nat_health_addresses(facts, &addresses);
-    if (r == 0)
-        r = health_ports_listen_on(health->ports, addresses.items, addresses.count);
-    vec_done(&addresses);
-    return r;
+    if (r < 0)
+        return r;
+    return health_ports_listen_on(health->ports, addresses.items, addresses.count);
 }
 
 int health_set_rows(struct health *health, const struct sorted *rows)
 {
-    nat_health_list list = { 0 };
+    AUTOVEC nat_health_list list = { 0 };
     if (!health->ports)
         return 0;
     int r = nat_health_of_rows(rows, &list);
-    if (r == 0)
-        r = health_ports_want_all(health->ports, &list);
-    vec_done(&list);
-    return r;
+    return r < 0 ? r : health_ports_want_all(health->ports, &list);
 }
 
 int health_set_row(struct health *health, const struct nat_row *row)

@@ -163,13 +163,15 @@ static int open_socket(struct health_ports *ports, struct served *served, const 
 {
     AUTOCLOSE int fd = -1;
     int r = listen_within_limits(ip, served->wanted.port, &fd);
-    if (r == 0)
-        r = http_server_add(ports->server, fd);
-    if (r == 0)
-        r = vec_push(&served->sockets, fd);
-    if (r == 0)
-        (void)TAKE_FD(fd);
-    return r;
+    if (r < 0)
+        return r;
+    r = vec_reserve(&served->sockets, 1);
+    if (r < 0)
+        return r;
+    r = http_server_add(ports->server, fd);
+    if (r < 0)
+        return r;
+    return vec_push(&served->sockets, TAKE_FD(fd));
 }
 
 static void close_port(struct health_ports *ports, struct served *served)
@@ -362,17 +364,17 @@ int health_ports_want_all(struct health_ports *ports, const nat_health_list *wan
     sorted_each(struct served *, served, &ports->services) {
         (*served)->current = false;
     }
-    int r = 0;
     vec_each(const struct nat_health_port, port, wanted) {
-        if (r == 0)
-            r = health_ports_want(ports, port);
+        int r = health_ports_want(ports, port);
+        if (r < 0)
+            return r;
     }
-    for (size_t i = ports->services.count; r == 0 && i-- > 0;) {
+    for (size_t i = ports->services.count; i-- > 0;) {
         struct served *served = *(struct served **)sorted_at(&ports->services, i);
         if (!served->current)
             drop(ports, served);
     }
-    return r;
+    return 0;
 }
 
 void health_ports_sync(struct health_ports *ports)

@@ -22,10 +22,7 @@ static void count_maps(struct nat_engine *engine)
 {
     struct nat_status *status = &engine->status->nat;
     status->map_count = nat_plane_maps(engine->plane, status->maps);
-    for (size_t i = 0; i < status->map_count; i++) {
-        if (strcmp(status->maps[i].name, "flows_new") == 0)
-            status->half_open = status->maps[i].entries / 2;
-    }
+    status->half_open = status->maps[NAT_MAP_FLOWS_NEW].entries / 2;
 }
 
 static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
