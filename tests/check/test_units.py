@@ -108,7 +108,7 @@ def test_files_for_sysusers_and_tmpfiles_are_valid(tmp_path):
 
 def test_the_folder_for_pins_is_the_same_everywhere():
     """By default of paths.bpf; made by tmpfiles, and writable for the service."""
-    default = re.search(r'paths\.bpf = strdup\("(.*)"\)', (AGENT / "config/config.c").read_text())[1]
+    default = re.search(r'OURS_PINS +"(.*)"', (AGENT / "base/ours.h").read_text())[1]
     assert f"\nd- {default} 0700 " in (DEPLOY / "tmpfiles.d/fingerpost.conf").read_text()
     assert f"\nReadWritePaths=-{default}\n" in (DEPLOY / "systemd/agentd.service").read_text()
 

@@ -26,6 +26,13 @@ static struct route_engine *to_routes(struct engine *engine)
     return (struct route_engine *)engine;
 }
 
+static void work_done(struct route_work *work)
+{
+    vec_done(&work->addresses);
+    vec_done(&work->drift);
+    vec_done(&work->slots);
+}
+
 static int open_routes(const struct engine_setup *setup, struct engine **ret_engine)
 {
     struct route_engine *routes = calloc(1, sizeof(*routes));
@@ -56,7 +63,7 @@ static void close_routes(struct engine *engine)
     sorted_done(&routes->holds);
     troubles_done(&routes->troubles);
     inheritance_done(&routes->inheritance);
-    route_work_done(&routes->work);
+    work_done(&routes->work);
     free(routes);
 }
 
@@ -128,7 +135,7 @@ static int withdraw(struct engine *engine, struct round *round)
 {
     if (round->losses.count == 0)
         return 0;
-    CLEANUP(route_work_done) struct route_work work = { .may_remove = true };
+    CLEANUP(work_done) struct route_work work = { .may_remove = true };
     int r = vec_append(&work.addresses, &round->losses);
     return r < 0 ? r : run(to_routes(engine), &work, round);
 }
@@ -147,7 +154,7 @@ static int write_routes(struct engine *engine, struct round *round)
 static void publish(struct engine *engine, struct round *round)
 {
     struct route_engine *routes = to_routes(engine);
-    route_work_done(&routes->work);
+    work_done(&routes->work);
     routes->work = (struct route_work){ 0 };
     if (round->error < 0)
         return;
@@ -188,13 +195,6 @@ struct node_facts route_facts_now(const struct route_engine *engine)
 {
     return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->way,
                          &engine->board->defaults);
-}
-
-void route_work_done(struct route_work *work)
-{
-    vec_done(&work->addresses);
-    vec_done(&work->drift);
-    vec_done(&work->slots);
 }
 
 const struct engine_ops route_engine_ops = {

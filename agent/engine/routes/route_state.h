@@ -23,8 +23,6 @@ struct route_work {
     bool may_remove;        /* the source has synced: what it does not say shall not stand */
 };
 
-void route_work_done(struct route_work *work);
-
 struct route_engine {
     struct engine engine;
     const struct config *config;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../store/copies.h"
-#include "agentd/copy_keeper.h"
+#include "source/copy_keeper.h"
 #include "status/fault_book.h"
 
 enum { NEVER_MS = 3600 * 1000, PATIENCE_US = 20 * 1000 * 1000 };

@@ -5,19 +5,19 @@
  * One timer leads through the states: it ends the wait at the start, begins a copy, and ends it
  * after the disk has had a moment. The slices in between come behind everything else in the loop.
  */
-#include "agentd/copy_keeper.h"
+#include "source/copy_keeper.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/copy_head.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "loop/backoff.h"
 #include "loop/deferred.h"
 #include "loop/timer.h"
+#include "source/copy_head.h"
 
 enum {
     SLICE_US = 5000,

@@ -3,7 +3,7 @@
  * The age of a copy; see copy_head.h. A kind that can't be followed is as old as its failure,
  * however new the copy is.
  */
-#include "agentd/copy_head.h"
+#include "source/copy_head.h"
 
 #include <stdio.h>
 #include <string.h>
