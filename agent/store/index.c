@@ -215,14 +215,6 @@ void index_commit(struct index *index, const struct object *before, const struct
     tidy(index, before);
 }
 
-int index_update(struct index *index, const struct object *before, const struct object *after)
-{
-    int r = index_prepare(index, before, after);
-    if (r == 0)
-        index_commit(index, before, after);
-    return r;
-}
-
 const void *const *index_find(const struct index *index, const struct index_key *key,
                               size_t *ret_count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which objects carry a key: services by address or node port, slices by service. Private to
- * store/.
+ * Which objects carry a key: the Services of an address, the slices of a Service. Private to
+ * store/; which indexes there are says index_table.h.
  *
  * An object can have any number of keys; the objects of one key form a group, sorted. An index
  * borrows its objects and has to be told of every change of what counts.
@@ -22,24 +22,23 @@ struct index_key {
     unsigned char bytes[INDEX_KEY_MAX];
 };
 
+/* The object's key number i, of size 0 if there is none at i; false if there are no more. */
+typedef bool (*index_key_fn)(const struct object *object, size_t i, struct index_key *ret_key);
+typedef int (*index_order_fn)(const struct object *a, const struct object *b);
+
 struct index {
     struct map groups;
-    /* The object's key number i, of size 0 if there is none at i; false if there are no more. */
-    bool (*key)(const struct object *object, size_t i, struct index_key *ret_key);
-    int (*order)(const struct object *a, const struct object *b); /* within a group */
-    const uint8_t *seed;                                          /* 16 bytes, borrowed */
+    index_key_fn key;
+    index_order_fn order; /* within a group */
+    const uint8_t *seed;  /* 16 bytes, borrowed */
 };
 
 /*
- * `after` takes the place of `before`; NULL: there is none. In time proportional to their keys.
- * Returns 0, or -ENOMEM with the index unchanged. Can't fail where `after` is NULL.
- */
-int index_update(struct index *index, const struct object *before, const struct object *after);
-
-/*
- * The same in two steps, where several indexes must follow one object: all that can fail, which
- * leaves the groups as they are, then the rest. A preparation that is not wanted any more is
- * abandoned; one that failed has cleaned up after itself.
+ * `after` takes the place of `before`; NULL: there is none. In time proportional to their keys, in
+ * two steps, since several indexes must follow one object: index_prepare() is all that can fail and
+ * leaves the groups as they are, index_commit() is the rest. A preparation that is not wanted any
+ * more is abandoned; one that failed has cleaned up after itself. index_prepare() returns 0 or
+ * -ENOMEM, and can't fail where `after` is NULL.
  */
 int index_prepare(struct index *index, const struct object *before, const struct object *after);
 void index_commit(struct index *index, const struct object *before, const struct object *after);

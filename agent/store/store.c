@@ -2,8 +2,8 @@
 /*
  * The store: what is known now, and what has changed.
  *
- * Each key has an entry (entry.h); the indexes (index.h) hold what counts. A key whose content
- * came back to what it was when changes were last taken is not dirty any more.
+ * Each key has an entry (entry.h); the indexes (index_table.h) hold what counts. A key whose
+ * content came back to what it was when changes were last taken is not dirty any more.
  *
  * Every operation prepares what needs memory, then does what can't fail: a put that returns -ENOMEM
  * has changed nothing. Nothing a caller sees depends on the order of puts or on the random hash
@@ -18,9 +18,8 @@
 
 #include "base/macro.h"
 #include "base/text.h"
-#include "model/node.h"
 #include "store/entry.h"
-#include "store/index.h"
+#include "store/index_table.h"
 #include "store/map.h"
 
 LIST_HEAD(entry_list, entry);
@@ -29,7 +28,7 @@ struct store {
     uint8_t seed[16];
     struct map entries[KIND_COUNT];
     size_t counts[KIND_COUNT]; /* keys that have an object */
-    struct index services_at, services_on, slices_of, nodes_at;
+    struct index_table indexes;
     struct entry_list dirty;
     size_t dirty_count;
     size_t conflicts; /* keys with several origins */
@@ -43,101 +42,6 @@ static void entry_retire(struct store *store, struct entry *entry, enum kind kin
         return;
     map_remove(&store->entries[kind], &entry->node);
     free(entry);
-}
-
-static struct index_key ip_key(const struct ip *ip)
-{
-    struct index_key key = { .size = sizeof(*ip) };
-    memcpy(key.bytes, ip, sizeof(*ip));
-    return key;
-}
-_Static_assert(sizeof(struct ip) == 17, "a key must have no padding");
-
-static bool service_key(const struct object *object, size_t i, struct index_key *ret_key)
-{
-    const struct service *service = to_service(object);
-    if (i >= service->address_count)
-        return false;
-    *ret_key = ip_key(&service->addresses[i].ip);
-    return true;
-}
-
-static struct index_key node_port_key(enum protocol protocol, uint16_t node_port)
-{
-    return (struct index_key){
-        .size = 3,
-        .bytes = { (uint8_t)protocol, (uint8_t)(node_port >> 8), (uint8_t)node_port },
-    };
-}
-
-static bool service_node_port_key(const struct object *object, size_t i, struct index_key *ret_key)
-{
-    const struct service *service = to_service(object);
-    if (i >= service->port_count)
-        return false;
-    const struct service_port *port = &service->ports[i];
-    if (port->node_port)
-        *ret_key = node_port_key(port->protocol, port->node_port);
-    else
-        ret_key->size = 0;
-    return true;
-}
-
-static bool node_key(const struct object *object, size_t i, struct index_key *ret_key)
-{
-    const struct node *node = to_node(object);
-    if (i >= node->address_count)
-        return false;
-    *ret_key = ip_key(&node->addresses[i]);
-    return true;
-}
-
-/* "namespace NUL name"; false if that is longer than any Service's name can be. */
-static bool join_names(const char *namespace, const char *name, struct index_key *ret_key)
-{
-    size_t first = strnlen(namespace, INDEX_KEY_MAX) + 1, second = strnlen(name, INDEX_KEY_MAX);
-    if (second == 0 || first + second > INDEX_KEY_MAX)
-        return false;
-    memcpy(ret_key->bytes, namespace, first);
-    memcpy(ret_key->bytes + first, name, second);
-    ret_key->size = first + second;
-    return true;
-}
-
-static bool slice_key(const struct object *object, size_t i, struct index_key *ret_key)
-{
-    return i == 0 && join_names(object->namespace, to_endpoint_slice(object)->service, ret_key);
-}
-
-/* Both indexes of a service, or neither. */
-static int reindex_service(struct store *store, const struct object *before,
-                           const struct object *after)
-{
-    int r = index_prepare(&store->services_at, before, after);
-    if (r < 0)
-        return r;
-    r = index_prepare(&store->services_on, before, after);
-    if (r < 0) {
-        index_abandon(&store->services_at, after);
-        return r;
-    }
-    index_commit(&store->services_at, before, after);
-    index_commit(&store->services_on, before, after);
-    return 0;
-}
-
-static int reindex(struct store *store, enum kind kind, const struct object *before,
-                   const struct object *after)
-{
-    if (before == after)
-        return 0;
-    if (kind == KIND_SERVICE)
-        return reindex_service(store, before, after);
-    if (kind == KIND_ENDPOINT_SLICE)
-        return index_update(&store->slices_of, before, after);
-    if (kind == KIND_NODE)
-        return index_update(&store->nodes_at, before, after);
-    return 0;
 }
 
 static bool same(const struct object *a, const struct object *b)
@@ -185,15 +89,7 @@ struct store *store_new(void)
         free(store);
         return NULL;
     }
-    store->services_at =
-        (struct index){ .key = service_key, .order = object_precedence_cmp, .seed = store->seed };
-    store->services_on = (struct index){ .key = service_node_port_key,
-                                         .order = object_precedence_cmp,
-                                         .seed = store->seed };
-    store->slices_of =
-        (struct index){ .key = slice_key, .order = object_key_cmp, .seed = store->seed };
-    store->nodes_at =
-        (struct index){ .key = node_key, .order = object_key_cmp, .seed = store->seed };
+    store->indexes = index_table_new(store->seed);
     LIST_INIT(&store->dirty);
     return store;
 }
@@ -202,10 +98,7 @@ void store_free(struct store *store)
 {
     if (!store)
         return;
-    index_done(&store->services_at);
-    index_done(&store->services_on);
-    index_done(&store->slices_of);
-    index_done(&store->nodes_at);
+    index_table_done(&store->indexes);
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         size_t cursor = 0;
         for (struct entry *entry; (entry = to_entry(map_next(&store->entries[kind], &cursor)));)
@@ -221,7 +114,7 @@ static int replace(struct store *store, struct entry *entry, struct held *held,
 {
     struct object *before = entry_winner(entry), *replaced = held->object;
     if (held == entry->held) {
-        int r = reindex(store, object->kind, before, object);
+        int r = index_table_update(&store->indexes, object->kind, before, object);
         if (r < 0)
             return r;
     }
@@ -240,7 +133,7 @@ static int insert(struct store *store, struct entry *entry, struct held **place,
     if (!held)
         return -ENOMEM;
     if (place == &entry->held) {
-        int r = reindex(store, object->kind, before, object);
+        int r = index_table_update(&store->indexes, object->kind, before, object);
         if (r < 0)
             return r;
     }
@@ -295,7 +188,8 @@ int store_remove(struct store *store, const char *origin, enum kind kind, const 
     struct held *held = *place;
     struct object *before = entry_winner(entry);
     if (held == entry->held) {
-        int r = reindex(store, kind, before, held->next ? held->next->object : NULL);
+        const struct object *heir = held->next ? held->next->object : NULL;
+        int r = index_table_update(&store->indexes, kind, before, heir);
         if (r < 0)
             return r;
     }
@@ -351,15 +245,17 @@ int store_list(const struct store *store, enum kind kind, object_list *ret_list)
 const struct service *const *store_services_at(const struct store *store, const struct ip *ip,
                                                size_t *ret_count)
 {
-    struct index_key key = ip_key(ip);
-    return (const struct service *const *)index_find(&store->services_at, &key, ret_count);
+    struct index_key key = index_key_of_ip(ip);
+    return (const struct service *const *)index_find(&store->indexes.list[SERVICES_AT], &key,
+                                                     ret_count);
 }
 
 const struct service *const *store_services_on(const struct store *store, enum protocol protocol,
                                                uint16_t node_port, size_t *ret_count)
 {
-    struct index_key key = node_port_key(protocol, node_port);
-    return (const struct service *const *)index_find(&store->services_on, &key, ret_count);
+    struct index_key key = index_key_of_node_port(protocol, node_port);
+    return (const struct service *const *)index_find(&store->indexes.list[SERVICES_ON], &key,
+                                                     ret_count);
 }
 
 const struct endpoint_slice *const *store_slices_of(const struct store *store,
@@ -368,27 +264,29 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
 {
     struct index_key key;
     *ret_count = 0;
-    if (!join_names(namespace, service, &key))
+    if (!index_key_of_names(namespace, service, &key))
         return NULL;
-    return (const struct endpoint_slice *const *)index_find(&store->slices_of, &key, ret_count);
+    return (const struct endpoint_slice *const *)index_find(&store->indexes.list[SLICES_OF], &key,
+                                                            ret_count);
 }
 
 bool store_is_node_address(const struct store *store, const struct ip *ip)
 {
     size_t count;
-    struct index_key key = ip_key(ip);
-    (void)index_find(&store->nodes_at, &key, &count);
+    struct index_key key = index_key_of_ip(ip);
+    (void)index_find(&store->indexes.list[NODES_AT], &key, &count);
     return count > 0;
 }
 
 int store_addresses(const struct store *store, ip_list *ret_list)
 {
     ip_list list = { 0 };
-    int r = vec_reserve(&list, store->services_at.groups.count);
+    const struct index *index = &store->indexes.list[SERVICES_AT];
+    int r = vec_reserve(&list, index->groups.count);
     if (r < 0)
         return r;
     size_t cursor = 0;
-    for (const void *key; (key = index_next(&store->services_at, &cursor));)
+    for (const void *key; (key = index_next(index, &cursor));)
         memcpy(&list.items[list.count++], key, sizeof(struct ip));
     vec_sort(&list, ip_item_cmp);
     *ret_list = list;
