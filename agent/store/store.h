@@ -92,8 +92,13 @@ typedef VEC(struct change) change_list;
 /*
  * The changes since the last store_changes_done(): keys whose content differs from what it was
  * then. Nothing may be put in or taken out between taking the changes and store_changes_done(),
- * which forgets them and frees what only `before` kept. Returns 0 or -ENOMEM; after a failure here
- * or in what is made of the changes, leave out store_changes_done() and ask again later.
+ * which forgets them and frees what only `before` kept. Returns 0 or -ENOMEM.
+ *
+ * After a failure, here or in what is made of the changes, two ways are safe. The caller leaves out
+ * store_changes_done(), and gets the same changes again, together with what has come since. Or it
+ * forgets them all the same, and its next look goes over everything by store_list() and
+ * store_addresses(): what counts is in the store with or without its change. The daemon takes the
+ * second way, since a failed pass may have done a part of its work.
  */
 int store_changes(struct store *store, change_list *ret_list);
 void store_changes_done(struct store *store);

@@ -175,6 +175,72 @@ static void readers_lose_nothing(void **state)
     assert_string_equal(after, before);
 }
 
+/* A store with a change of each sort that nobody has looked at: new, different, gone. */
+static struct store *changed_store(void)
+{
+    struct store *store = store_new();
+    store_put(store, "b", make_service("different", 1, "10.0.0.1"));
+    store_put(store, "b", make_service("gone", 2, "10.0.0.2"));
+    store_changes_done(store);
+    store_put(store, "b", make_service("different", 1, "10.0.0.3"));
+    store_put(store, "b", make_service("new", 3, "10.0.0.4"));
+    store_remove(store, "b", KIND_SERVICE, "n", "gone");
+    return store;
+}
+
+/* Fails for want of memory, as a pass may. */
+static void fail_to_read(struct store *store)
+{
+    change_list changes;
+    allocations_left = 0;
+    int r = store_changes(store, &changes);
+    allocations_left = -1;
+    assert_int_equal(r, -ENOMEM);
+}
+
+static void changes_that_could_not_be_read_come_again(void **state)
+{
+    (void)state;
+    CLEANUP(store_freep) struct store *store = changed_store();
+    fail_to_read(store);
+    store_put(store, "b", make_service("newer", 4, "10.0.0.5"));
+    AUTOVEC change_list changes = { 0 };
+    assert_int_equal(store_changes(store, &changes), 0);
+    assert_int_equal(changes.count, 4);
+    assert_string_equal(changes.items[0].before->name, "different");
+    assert_null(changes.items[1].after);
+    assert_string_equal(changes.items[1].before->name, "gone");
+    assert_string_equal(changes.items[2].after->name, "new");
+    assert_string_equal(changes.items[3].after->name, "newer");
+}
+
+/* A pass that failed forgets the changes, and the next one goes over everything. */
+static void changes_may_be_forgotten_unread(void **state)
+{
+    (void)state;
+    CLEANUP(store_freep) struct store *store = changed_store();
+    fail_to_read(store);
+    store_changes_done(store);
+
+    AUTOVEC object_list services = { 0 };
+    assert_int_equal(store_list(store, KIND_SERVICE, &services), 0);
+    assert_int_equal(services.count, 2);
+    assert_string_equal(services.items[0]->name, "different");
+    assert_string_equal(services.items[1]->name, "new");
+    AUTOVEC ip_list known = { 0 };
+    assert_int_equal(store_addresses(store, &known), 0);
+    assert_int_equal(known.count, 2);
+    struct ip third = address_of("10.0.0.3"), fourth = address_of("10.0.0.4");
+    assert_true(ip_equal(&known.items[0], &third) && ip_equal(&known.items[1], &fourth));
+
+    /* What comes later is told against what was forgotten, not against what was read last. */
+    store_put(store, "b", make_service("different", 1, "10.0.0.1"));
+    AUTOVEC change_list changes = { 0 };
+    assert_int_equal(store_changes(store, &changes), 0);
+    assert_int_equal(changes.count, 1);
+    assert_true(ip_equal(&to_service(changes.items[0].before)->addresses[0].ip, &third));
+}
+
 static void a_store_needs_memory(void **state)
 {
     (void)state;
@@ -190,6 +256,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_or_not_at_all),
         cmocka_unit_test(readers_lose_nothing),
+        cmocka_unit_test(changes_that_could_not_be_read_come_again),
+        cmocka_unit_test(changes_may_be_forgotten_unread),
         cmocka_unit_test(a_store_needs_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
