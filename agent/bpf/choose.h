@@ -42,7 +42,7 @@ ALWAYS_INLINE const struct nat_frontend_value *frontend_find(const struct nat_ad
 ALWAYS_INLINE __u64 service_word(__u32 id)
 {
     const __u64 *word = bpf_map_lookup_elem(&services, &id);
-    return word ? *(const volatile __u64 *)word : 0;
+    return word ? READ_ONCE(*word) : 0;
 }
 
 ALWAYS_INLINE struct nat_endpoint_value *endpoint_at(__u32 id)
@@ -53,7 +53,7 @@ ALWAYS_INLINE struct nat_endpoint_value *endpoint_at(__u32 id)
 ALWAYS_INLINE int endpoint_lives(__u32 id, __u32 generation)
 {
     const struct nat_endpoint_value *endpoint = endpoint_at(id);
-    return endpoint && (__u32) * (const volatile __u64 *)&endpoint->state == generation;
+    return endpoint && (__u32)READ_ONCE(endpoint->state) == generation;
 }
 
 /* loadBalancerSourceRanges, of the family and bank. */
@@ -80,7 +80,7 @@ ALWAYS_INLINE int take_endpoint(__u32 id, __u32 generation, struct verdict *verd
     const struct nat_endpoint_value *endpoint = endpoint_at(id);
     if (!endpoint || generation == 0)
         return 0;
-    __u64 state = *(const volatile __u64 *)&endpoint->state;
+    __u64 state = READ_ONCE(endpoint->state);
     if ((__u32)state != generation)
         return 0;
     verdict->endpoint = id;
@@ -129,8 +129,8 @@ ALWAYS_INLINE union affinity_age affinity_age_now(const struct nat_affinity_key 
 ALWAYS_INLINE void affinity_read(const struct nat_affinity_value *entry,
                                  union affinity_choice *ret_choice, union affinity_age *ret_age)
 {
-    ret_age->word = *(const volatile __u64 *)&entry->age;
-    ret_choice->word = *(const volatile __u64 *)&entry->choice;
+    ret_age->word = READ_ONCE(entry->age);
+    ret_choice->word = READ_ONCE(entry->choice);
 }
 
 /* The endpoint that the client had last, if it is in the set still and not for too long. */
@@ -141,8 +141,7 @@ ALWAYS_INLINE int take_remembered(union affinity_choice choice, union affinity_a
         return 0;
     const struct nat_endpoint_value *endpoint = endpoint_at(choice.endpoint);
     __u64 member = 1ull << (NAT_ENDPOINT_MEMBER_SHIFT + verdict->set * 2 + (verdict->bank & 1));
-    if (!endpoint || endpoint->owner != verdict->port ||
-        !(*(const volatile __u64 *)&endpoint->state & member))
+    if (!endpoint || endpoint->owner != verdict->port || !(READ_ONCE(endpoint->state) & member))
         return 0;
     return take_endpoint(choice.endpoint, choice.generation, verdict);
 }
@@ -176,7 +175,7 @@ ALWAYS_INLINE int take_any(__u64 set, __u32 pick, struct verdict *verdict)
     for (int i = 0; i < 4; i++) {
         __u32 index = first + (at + i) % count;
         const __u64 *slot = bpf_map_lookup_elem(&slots, &index);
-        __u64 word = slot ? *(const volatile __u64 *)slot : 0;
+        __u64 word = slot ? READ_ONCE(*slot) : 0;
         if (take_endpoint(word >> 32, (__u32)word, verdict))
             return 1;
         if (pick)
@@ -211,12 +210,10 @@ SUBPROGRAM int choose_endpoint(const struct packet *packet, __u64 word, __u32 ki
     const struct nat_port_value *port = bpf_map_lookup_elem(&ports, &index);
     if (!port)
         return 0;
-    __u32 outcome =
-        *(const volatile __u64 *)&port->outcomes >> nat_outcome_shift(kind, verdict->origin) & 0xf;
+    __u32 outcome = READ_ONCE(port->outcomes) >> nat_outcome_shift(kind, verdict->origin) & 0xf;
     verdict->set = outcome & NAT_OUTCOME_LOCAL ? NAT_SET_LOCAL : NAT_SET_CLUSTER;
-    __u64 set = verdict->set == NAT_SET_LOCAL
-                    ? *(const volatile __u64 *)&port->sets[NAT_SET_LOCAL]
-                    : *(const volatile __u64 *)&port->sets[NAT_SET_CLUSTER];
+    __u64 set = verdict->set == NAT_SET_LOCAL ? READ_ONCE(port->sets[NAT_SET_LOCAL])
+                                              : READ_ONCE(port->sets[NAT_SET_CLUSTER]);
     if ((outcome & NAT_OUTCOME_ACT) == NAT_ACT_REJECT - NAT_ACT_FORWARD) {
         refuse(verdict, NAT_ACT_REJECT, NAT_CAUSE_NO_ENDPOINTS);
         return 0;
@@ -327,7 +324,7 @@ SUBPROGRAM int remember(const struct packet *packet, struct verdict *verdict)
         if (take_remembered(choice, age, now, verdict)) {
             see_hairpin(packet, verdict);
             if (affinity_swap(&found->age, age.word, now.word) &&
-                *(volatile __u64 *)&found->choice == choice.word)
+                READ_ONCE(found->choice) == choice.word)
                 return 0;
             continue;
         }

@@ -16,7 +16,7 @@ ALWAYS_INLINE void counter_add(__u64 *counter, __u64 number)
     if (stripes_are_shared)
         __sync_fetch_and_add(counter, number);
     else
-        *(volatile __u64 *)counter += number;
+        WRITE_ONCE(*counter, READ_ONCE(*counter) + number);
 }
 
 ALWAYS_INLINE struct nat_counter *counter_of(__u32 service)

@@ -193,7 +193,7 @@ SUBPROGRAM int flow_yield(const struct nat_tuple *reply, int degree)
     if (!flow || flow->half != NAT_HALF_REPLY)
         return 0;
     __u64 *word = (__u64 *)&flow->seen_s;
-    union flow_age age = { .word = *(volatile __u64 *)word };
+    union flow_age age = { .word = READ_ONCE(*word) };
     const struct nat_flow *mate = flow_find_mate(reply, &flow->to, &mate_key, &mate_established);
     if (age.check != nat_tuple_check(reply) || !flow_may_yield(flow, mate, degree))
         return 0;

@@ -11,6 +11,13 @@
 
 #include "bpf/abi.h"
 
+/*
+ * A word that the agent or another CPU may write meanwhile, read or written once as a whole: the
+ * compiler neither tears it nor asks again. What belongs together in the maps is in one such word.
+ */
+#define READ_ONCE(word)         (*(const volatile __typeof__(word) *)&(word))
+#define WRITE_ONCE(word, value) (*(volatile __typeof__(word) *)&(word) = (value))
+
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);

@@ -267,13 +267,13 @@ static __always_inline int may_answer(const struct nat_control *control,
     if (!interval)
         return 1;
     word = bpf_map_lookup_elem(&limits, source);
-    if (word && now - *(volatile __s64 *)word < credit)
-        credit = now - *(volatile __s64 *)word;
+    if (word && now - READ_ONCE(*word) < credit)
+        credit = now - READ_ONCE(*word);
     if (credit < interval)
         return 0;
     empty = now - credit + interval;
     if (word)
-        *(volatile __s64 *)word = empty;
+        WRITE_ONCE(*word, empty);
     else
         bpf_map_update_elem(&limits, source, &empty, BPF_ANY);
     return 1;
