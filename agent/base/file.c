@@ -76,6 +76,17 @@ int file_replace(const char *temporary, const char *path)
     return rename(temporary, path) < 0 || fsync(parent) < 0 ? -errno : 0;
 }
 
+static int write_and_replace(int fd, const char *temporary, const char *path, const char *content,
+                             size_t size)
+{
+    int r = file_write(fd, content, size);
+    if (r < 0)
+        return r;
+    if (fsync(fd) < 0)
+        return -errno;
+    return file_replace(temporary, path);
+}
+
 int file_write_atomic(const char *path, const char *content, size_t size)
 {
     AUTOFREE char *temporary = text_format("%s.new", path);
@@ -84,11 +95,7 @@ int file_write_atomic(const char *path, const char *content, size_t size)
     AUTOCLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
         return -errno;
-    int r = file_write(fd, content, size);
-    if (r == 0 && fsync(fd) < 0)
-        r = -errno;
-    if (r == 0)
-        r = file_replace(temporary, path);
+    int r = write_and_replace(fd, temporary, path, content, size);
     if (r < 0)
         (void)unlink(temporary);
     return r;

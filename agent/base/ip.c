@@ -40,9 +40,10 @@ int ip_parse(const char *string, struct ip *ret_ip)
     struct ip ip = { .family = IP_V4 };
     if (!strchr(string, ':')) {
         int r = parse_v4(string, ip.bytes);
-        if (r == 0)
-            *ret_ip = ip;
-        return r;
+        if (r < 0)
+            return r;
+        *ret_ip = ip;
+        return 0;
     }
     if (inet_pton(AF_INET6, string, ip.bytes) != 1)
         return -EINVAL;

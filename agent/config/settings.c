@@ -218,7 +218,7 @@ static int add_setting(const struct walk *walk, const struct config_key *key, co
         setting.line = node->key_line;
     if (!setting.key || !setting.value || vec_push(&walk->settings->list, setting) < 0)
         return -ENOMEM;
-    setting = (struct setting){ 0 };
+    (void)TAKE_STRUCT(setting); /* the list's now */
     return 0;
 }
 
@@ -226,18 +226,16 @@ static int add_setting(const struct walk *walk, const struct config_key *key, co
 static int walk_keys(const struct walk *walk, const struct config_key *keys, const char *prefix,
                      const struct doc *section)
 {
-    int r = 0;
-
-    for (; keys->name && r == 0; keys++) {
+    for (; keys->name; keys++) {
         AUTOFREE char *path = text_format("%s%s%s", prefix, *prefix ? "." : "", keys->name);
         if (!path)
             return -ENOMEM;
-        if (keys->keys)
-            r = walk_keys(walk, keys->keys, path, doc_get(section, keys->name));
-        else
-            r = add_setting(walk, keys, path, section);
+        int r = keys->keys ? walk_keys(walk, keys->keys, path, doc_get(section, keys->name))
+                           : add_setting(walk, keys, path, section);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 int settings_load(const char *path, struct settings *ret_settings, struct faults *errors)
@@ -253,8 +251,7 @@ int settings_load(const char *path, struct settings *ret_settings, struct faults
     r = walk_keys(&walk, config_keys, "", document ? document->root : NULL);
     if (r < 0)
         return r;
-    *ret_settings = settings;
-    settings = (struct settings){ 0 };
+    *ret_settings = TAKE_STRUCT(settings);
     return 0;
 }
 

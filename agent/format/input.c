@@ -137,10 +137,12 @@ int input_read(struct input *input, char *buffer, size_t size, size_t *ret_size,
     input->total += count;
 
     int r = first ? check_mark(input, buffer, &count, faults) : 0;
-    if (r == 0)
-        r = check_bytes(input, buffer, count, faults);
-    if (r == 0 && n == 0)
-        r = check_end(input, faults);
+    if (r < 0)
+        return r;
+    r = check_bytes(input, buffer, count, faults);
+    if (r < 0)
+        return r;
+    r = n == 0 ? check_end(input, faults) : 0;
     if (r < 0)
         return r;
     if (too_long)

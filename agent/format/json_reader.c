@@ -76,18 +76,26 @@ static int use(const struct json_reader *reader, const struct json_part *part,
     return r < 0 ? r : given;
 }
 
+/* Returns 1 and a document, 0 at the end, or an error. */
+static int next_document(struct json_reader *reader, struct document **ret_document,
+                         struct faults *faults)
+{
+    while (!reader->ended) {
+        struct json_part part;
+        int r = json_splitter_next(reader->splitter, &part, faults);
+        if (r < 0)
+            return r;
+        r = r > 0 ? use(reader, &part, ret_document, faults) : push_more(reader, faults);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
 int json_reader_next(struct json_reader *reader, struct document **ret_document,
                      struct faults *faults)
 {
-    int r = 0;
-    while (r == 0 && !reader->ended) {
-        struct json_part part;
-        r = json_splitter_next(reader->splitter, &part, faults);
-        if (r > 0)
-            r = use(reader, &part, ret_document, faults);
-        else if (r == 0)
-            r = push_more(reader, faults);
-    }
+    int r = next_document(reader, ret_document, faults);
     if (r < 0)
         reader->ended = true;
     return r == -EMSGSIZE ? -EBADMSG : r;

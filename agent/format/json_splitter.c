@@ -385,14 +385,21 @@ static int finish(struct json_splitter *splitter, struct json_part *ret_part, st
                        top->origin.start.line);
 }
 
+static int next_part(struct json_splitter *splitter, struct json_part *ret_part,
+                     struct faults *faults)
+{
+    while (splitter->left > 0) {
+        int r = advance(splitter, ret_part, faults);
+        if (r != 0)
+            return r;
+    }
+    return splitter->ended ? finish(splitter, ret_part, faults) : 0;
+}
+
 int json_splitter_next(struct json_splitter *splitter, struct json_part *ret_part,
                        struct faults *faults)
 {
-    int r = 0;
-    while (r == 0 && splitter->left > 0)
-        r = advance(splitter, ret_part, faults);
-    if (r == 0 && splitter->ended)
-        r = finish(splitter, ret_part, faults);
+    int r = next_part(splitter, ret_part, faults);
     if (r < 0 && r != -EMSGSIZE)
         splitter->state = BROKEN;
     return r;

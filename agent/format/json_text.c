@@ -123,23 +123,22 @@ static int scan_token(struct json_scan *scan, const char *text, size_t *offset, 
 int json_scan(const char *text, struct json_scan *ret_scan, size_t *ret_offset,
               const char **ret_what)
 {
-    struct json_scan scan = { 0 };
+    AUTOSCAN struct json_scan scan = { 0 };
     const char *what = NULL;
     uint32_t current = 0; /* the innermost open object, plus 1 */
     size_t offset = 0;
-    int r = 0;
-    while (r == 0 && text[offset] && !what)
-        r = scan_token(&scan, text, &offset, &current, &what);
-    if (r == 0 && !what) {
-        *ret_scan = scan;
-        return 0;
+    while (text[offset]) {
+        int r = scan_token(&scan, text, &offset, &current, &what);
+        if (r < 0)
+            return r;
+        if (what) {
+            *ret_offset = offset;
+            *ret_what = what;
+            return -EBADMSG;
+        }
     }
-    json_scan_done(&scan);
-    if (r < 0)
-        return r;
-    *ret_offset = offset;
-    *ret_what = what;
-    return -EBADMSG;
+    *ret_scan = TAKE_STRUCT(scan);
+    return 0;
 }
 
 void json_scan_done(struct json_scan *scan)

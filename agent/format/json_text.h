@@ -32,6 +32,7 @@ struct json_scan {
 int json_scan(const char *text, struct json_scan *ret_scan, size_t *ret_offset,
               const char **ret_what);
 void json_scan_done(struct json_scan *scan);
+#define AUTOSCAN CLEANUP(json_scan_done)
 
 /* The offset after white space. */
 size_t json_skip_space(const char *text, size_t offset);

@@ -29,8 +29,6 @@ static void json_object_putp(struct json_object **object)
     (void)json_object_put(*object);
 }
 
-#define AUTOSCAN CLEANUP(json_scan_done)
-
 enum { ARENA_MAX = 256 * 1024 }; /* to begin with; a tree is some times its text */
 
 struct conversion {
@@ -254,8 +252,9 @@ int json_value_parse(const char *text, size_t length, const struct json_origin *
     r = json_scan(text, &scan, &offset, &what);
     if (r == -EBADMSG)
         return place_fault(origin_place(origin, text, offset), origin->file, faults, "%s", what);
-    if (r == 0)
-        r = new_document(text, length, origin, &document);
+    if (r < 0)
+        return r;
+    r = new_document(text, length, origin, &document);
     if (r < 0)
         return r;
 

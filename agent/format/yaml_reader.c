@@ -171,13 +171,22 @@ static int next_event(struct yaml_reader *reader, struct document **ret_document
     return 0;
 }
 
+/* Returns 1 and a document, 0 at the end, or an error. */
+static int next_document(struct yaml_reader *reader, struct document **ret_document)
+{
+    while (reader->state != ENDED) {
+        int r = next_event(reader, ret_document);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
 int yaml_reader_next(struct yaml_reader *reader, struct document **ret_document,
                      struct faults *faults)
 {
-    int r = 0;
     reader->faults = faults;
-    while (r == 0 && reader->state != ENDED)
-        r = next_event(reader, ret_document);
+    int r = next_document(reader, ret_document);
     reader->faults = NULL;
     if (r < 0)
         reader->state = ENDED;

@@ -54,8 +54,9 @@ static int group_cmp(const struct held_fault *a, const struct held_fault *b)
 static int fault_cmp(const struct held_fault *a, const struct held_fault *b)
 {
     int r = group_cmp(a, b);
-    if (r == 0)
-        r = strcmp(a->place, b->place);
+    if (r != 0)
+        return r;
+    r = strcmp(a->place, b->place);
     return r != 0 ? r : strcmp(a->message, b->message);
 }
 
@@ -105,9 +106,10 @@ static int entries_add(struct entries *entries, const struct held_fault *fault)
     if (!entry)
         return -ENOMEM;
     int r = vec_push(&entries->list, entry);
-    if (r == 0)
-        (void)TAKE_PTR(entry);
-    return r;
+    if (r < 0)
+        return r;
+    (void)TAKE_PTR(entry);
+    return 0;
 }
 
 static void drop_twins(struct entries *entries)
@@ -237,10 +239,12 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
 
     CLEANUP(entries_done) struct entries old = { 0 }, new = { 0 };
     int r = faults ? build(&shared, faults, &new) : 0;
-    if (r == 0)
-        r = vec_reserve(&old.list, old_count);
-    if (r == 0)
-        r = vec_reserve(&book->held.list, new.list.count);
+    if (r < 0)
+        return r;
+    r = vec_reserve(&old.list, old_count);
+    if (r < 0)
+        return r;
+    r = vec_reserve(&book->held.list, new.list.count);
     if (r < 0)
         return r;
 

@@ -235,11 +235,13 @@ int copy_load(const char *path, const struct copy_owner *owner, const char *orig
     if (!splitter)
         return -ENOMEM;
     int r = read_file(&reader, fd, splitter);
-    if (r == 0 && !reader.complete)
-        r = refuse_damaged(&reader, "no end");
-    if (r == 0)
-        r = put_all(&reader, origin, store);
-    if (r > 0)
-        *ret_head = head;
+    if (r < 0)
+        return r;
+    if (!reader.complete)
+        return refuse_damaged(&reader, "no end");
+    r = put_all(&reader, origin, store);
+    if (r < 0)
+        return r;
+    *ret_head = head;
     return r;
 }

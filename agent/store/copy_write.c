@@ -86,7 +86,7 @@ static void add_tail(struct copy_writer *writer)
 
 static int note_keys(struct copy_writer *writer)
 {
-    object_list list = { 0 };
+    AUTOVEC object_list list = { 0 };
     text_truncate(&writer->keys, 0);
     writer->next = 0;
     int r = store_list(writer->store, writer->kind, &list);
@@ -96,7 +96,6 @@ static int note_keys(struct copy_writer *writer)
         text_add_bytes(&writer->keys, (*object)->namespace, strlen((*object)->namespace) + 1);
         text_add_bytes(&writer->keys, (*object)->name, strlen((*object)->name) + 1);
     }
-    vec_done(&list);
     return text_error(&writer->keys);
 }
 
@@ -171,12 +170,14 @@ int copy_begin(const char *path, const struct copy_owner *owner, const struct co
 
 int copy_write(struct copy_writer *writer, int64_t until_us)
 {
-    int r = 0;
-    do {
-        if (!writer->complete)
-            r = step(writer);
-    } while (r == 0 && !writer->complete && clock_mono_us() < until_us);
-    return r < 0 ? r : writer->complete;
+    while (!writer->complete) {
+        int r = step(writer);
+        if (r < 0)
+            return r;
+        if (clock_mono_us() >= until_us)
+            break;
+    }
+    return writer->complete;
 }
 
 int copy_commit(struct copy_writer *writer)

@@ -365,7 +365,7 @@ static int conflict_cmp(const void *a, const void *b)
 
 void store_conflicts(const struct store *store, struct faults *faults)
 {
-    VEC(const struct entry *) list = { 0 };
+    AUTOVEC VEC(const struct entry *) list = { 0 };
     if (store->conflicts == 0)
         return;
     if (vec_reserve(&list, store->conflicts) < 0) {
@@ -382,5 +382,4 @@ void store_conflicts(const struct store *store, struct faults *faults)
     vec_sort(&list, conflict_cmp);
     for (size_t i = 0; i < list.count; i++)
         add_conflict(list.items[i], faults);
-    vec_done(&list);
 }
