@@ -37,23 +37,19 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     return text_error(body) < 0 ? 0 : length;
 }
 
-static CURLcode set_options(CURL *curl, const char *socket, const char *url, int64_t timeout_ms,
-                            struct text *body)
+static CURLcode set_options(CURL *curl, const char *socket, const char *url, bool post,
+                            int64_t timeout_ms, struct text *body)
 {
-    CURLcode r = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(curl, CURLOPT_URL, url);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
-    return r;
+    CURLcode r;
+    if ((r = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket)) != CURLE_OK ||
+        (r = curl_easy_setopt(curl, CURLOPT_URL, url)) != CURLE_OK ||
+        (r = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http")) != CURLE_OK ||
+        (r = curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L)) != CURLE_OK ||
+        (r = curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms)) != CURLE_OK ||
+        (r = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body)) != CURLE_OK ||
+        (r = curl_easy_setopt(curl, CURLOPT_WRITEDATA, body)) != CURLE_OK)
+        return r;
+    return post ? curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, "") : CURLE_OK;
 }
 
 static int error_of(CURL *curl, CURLcode code, const struct text *body)
@@ -100,9 +96,7 @@ static int request(const char *socket, const char *path, bool post, int64_t time
         return -ENOMEM;
 
     AUTOTEXT struct text body = { 0 };
-    CURLcode code = set_options(curl, socket, url, timeout_ms, &body);
-    if (code == CURLE_OK && post)
-        code = curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, "");
+    CURLcode code = set_options(curl, socket, url, post, timeout_ms, &body);
     int r = code == CURLE_OK ? ask(curl, &body) : error_of(curl, code, &body);
     if (r < 0)
         return r;

@@ -235,12 +235,18 @@ static int open_socket(const char *path, int *ret_fd)
     return 0;
 }
 
+static int connect_to_bird(struct bird_client *client)
+{
+    int r = open_socket(client->path, &client->fd);
+    if (r < 0)
+        return r;
+    return sd_event_add_io(client->options.event, &client->io, client->fd, EPOLLIN, on_io, client);
+}
+
 static void on_connect_time(void *context)
 {
     struct bird_client *client = context;
-    int r = open_socket(client->path, &client->fd);
-    if (r == 0)
-        r = sd_event_add_io(client->options.event, &client->io, client->fd, EPOLLIN, on_io, client);
+    int r = connect_to_bird(client);
     if (r < 0) {
         fail_connect(client, r);
         return;
@@ -296,10 +302,12 @@ int bird_client_new(const struct bird_options *options, struct bird_client **ret
         return -ENOMEM;
 
     int r = add_timer(client, on_deadline, &client->deadline);
-    if (r == 0)
-        r = add_timer(client, on_poll_time, &client->poll_timer);
-    if (r == 0)
-        r = add_timer(client, on_connect_time, &client->connect_timer);
+    if (r < 0)
+        return r;
+    r = add_timer(client, on_poll_time, &client->poll_timer);
+    if (r < 0)
+        return r;
+    r = add_timer(client, on_connect_time, &client->connect_timer);
     if (r < 0)
         return r;
     timer_arm(client->connect_timer, 0);

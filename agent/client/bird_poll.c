@@ -64,20 +64,23 @@ static int add_session(struct bird_poll *poll, const struct bird_protocol *proto
 
 static int on_protocols(struct bird_poll *poll, const struct bird_reply *reply)
 {
-    bird_protocol_list list = { 0 };
+    AUTOVEC bird_protocol_list list = { 0 };
     int r = bird_parse_protocols(reply, poll->server.now_ms, &list);
     vec_clear(&poll->kernels);
+    poll->facts.learned[BIRD_IPV4] = poll->facts.learned[BIRD_IPV6] = 0;
+    if (r < 0)
+        return r;
     vec_each(const struct bird_protocol, protocol, &list) {
-        if (r < 0 || protocol->listens)
+        if (protocol->listens)
             continue;
         if (strcmp(protocol->kind, "Kernel") == 0)
             r = vec_push(&poll->kernels, *protocol);
         else
             r = add_session(poll, protocol);
+        if (r < 0)
+            return r;
     }
-    vec_done(&list);
-    poll->facts.learned[BIRD_IPV4] = poll->facts.learned[BIRD_IPV6] = 0;
-    return r;
+    return 0;
 }
 
 static int on_bfd(struct bird_poll *poll, const struct bird_reply *reply)
@@ -242,9 +245,10 @@ int bird_poll_take(struct bird_poll *poll, const struct bird_reply *reply, int64
         return -EPROTO;
     poll->wall_ms = wall_ms;
     int r = on_reply[poll->step](poll, reply);
-    if (r == 0)
-        move_on(poll);
-    return r;
+    if (r < 0)
+        return r;
+    move_on(poll);
+    return 0;
 }
 
 const char *bird_poll_question(const struct bird_poll *poll)

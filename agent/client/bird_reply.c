@@ -62,9 +62,10 @@ static int take_line(struct bird_reply *reply, char *line, size_t length)
     if (code < 0)
         return code;
     int r = add_line(reply, (unsigned)code, line + 5, length - 5);
-    if (r == 0)
-        reply->complete = line[4] == ' ';
-    return r;
+    if (r < 0)
+        return r;
+    reply->complete = line[4] == ' ';
+    return 0;
 }
 
 int bird_reply_feed(struct bird_reply *reply, const char *bytes, size_t size, size_t *ret_used)

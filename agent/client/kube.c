@@ -83,16 +83,12 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
 static int set_callbacks(struct kube_request *request)
 {
     CURL *easy = request->transfer.easy;
-    CURLcode r = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, request->error);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(easy, CURLOPT_HEADERDATA, request);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);
-    return r == CURLE_OK ? 0 : -ENOMEM;
+    bool set = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, request->error) == CURLE_OK &&
+               curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
+               curl_easy_setopt(easy, CURLOPT_HEADERDATA, request) == CURLE_OK &&
+               curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
+               curl_easy_setopt(easy, CURLOPT_WRITEDATA, request) == CURLE_OK;
+    return set ? 0 : -ENOMEM;
 }
 
 int kube_client_new(sd_event *event, struct kube_config *config, struct kube_client **ret_client)
@@ -137,10 +133,12 @@ int kube_client_get(struct kube_client *client, const char *path,
     request->client = client;
     request->transfer = (struct curl_transfer){ .easy = curl_easy_init(), .done = on_done };
     int r = request->transfer.easy ? set_callbacks(request) : -ENOMEM;
-    if (r == 0)
-        r = kube_setup(request->transfer.easy, client->config, path, &request->lists, error);
-    if (r == 0)
-        r = curl_loop_start(client->loop, &request->transfer);
+    if (r < 0)
+        return r;
+    r = kube_setup(request->transfer.easy, client->config, path, &request->lists, error);
+    if (r < 0)
+        return r;
+    r = curl_loop_start(client->loop, &request->transfer);
     if (r < 0)
         return r;
     *ret_request = TAKE_PTR(request);

@@ -48,16 +48,14 @@ static CURLcode end_answer(CURL *easy, void *ssl, void *context)
 
 static CURLcode carry_out(CURL *easy, const char *name, struct trial *trial, char *error)
 {
-    CURLcode r = curl_easy_setopt(easy, CURLOPT_ABSTRACT_UNIX_SOCKET, name);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(easy, CURLOPT_PROXY, "");
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, end_answer);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, trial);
-    if (r == CURLE_OK)
-        r = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error);
-    return r == CURLE_OK ? curl_easy_perform(easy) : r;
+    CURLcode r;
+    if ((r = curl_easy_setopt(easy, CURLOPT_ABSTRACT_UNIX_SOCKET, name)) != CURLE_OK ||
+        (r = curl_easy_setopt(easy, CURLOPT_PROXY, "")) != CURLE_OK ||
+        (r = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, end_answer)) != CURLE_OK ||
+        (r = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, trial)) != CURLE_OK ||
+        (r = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error)) != CURLE_OK)
+        return r;
+    return curl_easy_perform(easy);
 }
 
 /* `error` must outlive the handle. */

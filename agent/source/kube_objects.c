@@ -240,26 +240,32 @@ static void forget_old(struct kube_objects *objects)
 static int remove_others(struct kube_objects *objects, const struct key_set *named)
 {
     CLEANUP(key_set_done) struct key_set gone = { 0 };
-    object_list list = { 0 };
+    AUTOVEC object_list list = { 0 };
     int r = store_list(objects->store, objects->kind, &list);
+    if (r < 0)
+        return r;
     vec_each(const struct object *, it, &list) {
-        if (r == 0 && !key_set_has(named, (*it)->namespace, (*it)->name))
-            r = key_set_add(&gone, (*it)->namespace, (*it)->name);
+        if (key_set_has(named, (*it)->namespace, (*it)->name))
+            continue;
+        r = key_set_add(&gone, (*it)->namespace, (*it)->name);
+        if (r < 0)
+            return r;
     }
-    vec_done(&list);
     vec_each(const struct object_name, name, &gone.names) {
-        if (r == 0)
-            r = kube_objects_remove(objects, name);
+        r = kube_objects_remove(objects, name);
+        if (r < 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 int kube_objects_end_list(struct kube_objects *objects, const struct key_set *named)
 {
     int r = named ? remove_others(objects, named) : 0;
-    if (r == 0)
-        forget_old(objects);
-    return r;
+    if (r < 0)
+        return r;
+    forget_old(objects);
+    return 0;
 }
 
 void kube_objects_faults(const struct kube_objects *objects, struct faults *faults)

@@ -145,17 +145,23 @@ static int take_over(struct loader *loader, struct file *file, struct manifest_f
     return 0;
 }
 
+/* Begins to read a file, or goes on. Returns as manifest_file_read(). */
+static int read_on(struct loader *loader, const struct file *file, int64_t until_us)
+{
+    if (!loader->reading) {
+        int r = manifest_file_open(loader->directory, file->name, loader->options.max_file_bytes,
+                                   &loader->reading);
+        if (r < 0)
+            return r;
+    }
+    return manifest_file_read(loader->reading, until_us);
+}
+
 static void read_first(struct loader *loader, struct file *file, int64_t until_us)
 {
-    int r = 0;
-    if (!loader->reading)
-        r = manifest_file_open(loader->directory, file->name, loader->options.max_file_bytes,
-                               &loader->reading);
-    if (r == 0) {
-        r = manifest_file_read(loader->reading, until_us);
-        if (r == 0)
-            return;
-    }
+    int r = read_on(loader, file, until_us);
+    if (r == 0)
+        return; /* its time is over, and the file is not */
 
     struct manifest_file *read = TAKE_PTR(loader->reading);
     if (r == 1)

@@ -15,19 +15,27 @@ enum {
     READ_ATTEMPTS = 10, /* for a file that keeps changing */
 };
 
-/* Reads one file whole. Returns as manifest_file_read(), or -ENOENT. */
+static int read_once(const char *directory, const char *name, uint64_t max_bytes,
+                     struct manifest_file **ret_file)
+{
+    CLEANUP(manifest_file_freep) struct manifest_file *file = NULL;
+    int r = manifest_file_open(directory, name, max_bytes, &file);
+    if (r < 0)
+        return r;
+    r = manifest_file_read(file, INT64_MAX);
+    if (r < 0)
+        return r;
+    *ret_file = TAKE_PTR(file);
+    return r;
+}
+
+/* Reads one file whole. Returns 1; -ESTALE: it kept changing; else as manifest_file_open(). */
 static int read_whole(const char *directory, const char *name, uint64_t max_bytes,
                       struct manifest_file **ret_file)
 {
     int r = -ESTALE;
-    for (int attempt = 0; attempt < READ_ATTEMPTS && r == -ESTALE; attempt++) {
-        CLEANUP(manifest_file_freep) struct manifest_file *file = NULL;
-        r = manifest_file_open(directory, name, max_bytes, &file);
-        if (r == 0)
-            r = manifest_file_read(file, INT64_MAX);
-        if (r == 1)
-            *ret_file = TAKE_PTR(file);
-    }
+    for (int attempt = 0; attempt < READ_ATTEMPTS && r == -ESTALE; attempt++)
+        r = read_once(directory, name, max_bytes, ret_file);
     return r;
 }
 

@@ -327,13 +327,16 @@ int reflector_start(struct reflector *reflector, sd_event *event, struct store *
 
     const int64_t priority = SD_EVENT_PRIORITY_NORMAL;
     int r = timer_new(event, priority, on_patience_over, reflector, &reflector->patience);
-    if (r == 0)
-        r = timer_new(event, priority, on_steady, reflector, &reflector->steady_timer);
-    if (r == 0)
-        r = timer_new(event, priority, on_retry, reflector, &reflector->retry);
-    if (r == 0)
-        timer_arm(reflector->retry, 0);
-    return r;
+    if (r < 0)
+        return r;
+    r = timer_new(event, priority, on_steady, reflector, &reflector->steady_timer);
+    if (r < 0)
+        return r;
+    r = timer_new(event, priority, on_retry, reflector, &reflector->retry);
+    if (r < 0)
+        return r;
+    timer_arm(reflector->retry, 0);
+    return 0;
 }
 
 void reflector_hurry(struct reflector *reflector)

@@ -64,12 +64,11 @@ static int take_part(struct reflector *reflector, bool whole, const struct json_
 /* Takes what the splitter has cut. Returns 0 or -1. */
 static int read_parts(struct reflector *reflector)
 {
-    int r;
-    do {
+    for (;;) {
         struct json_part part;
         AUTOFAULTS struct faults why = { 0 };
         bool watch = reflector->task == TASK_WATCH;
-        r = json_splitter_next(reflector->splitter, &part, &why);
+        int r = json_splitter_next(reflector->splitter, &part, &why);
         if (r == 0)
             return 0;
         if (r == -ENOMEM)
@@ -80,8 +79,9 @@ static int read_parts(struct reflector *reflector)
         timer_arm(reflector->patience,
                   watch ? reflector->timing->silence_ms : reflector->timing->answer_ms);
         r = take_part(reflector, r > 0, &part, &why);
-    } while (r == 0);
-    return r;
+        if (r < 0)
+            return r;
+    }
 }
 
 int reflector_read(struct reflector *reflector, const char *bytes, size_t size)
