@@ -133,9 +133,11 @@ int answer_fetch(const struct ctl *ctl, const char *path, struct answer *ret)
     char kind[32];
 
     int r = agent_get(ctl->socket, path, ctl->timeout_ms, &status, &ret->body);
-    if (r == 0 && status != 200)
+    if (r < 0)
+        return answer_failed(ctl, r, status, ret);
+    if (status != 200)
         r = answer_check(status, ret);
-    else if (r == 0 && !*answer_word(ret, "kind", kind, sizeof(kind)))
+    else if (!*answer_word(ret, "kind", kind, sizeof(kind)))
         r = -EPROTO;
     return r < 0 ? answer_failed(ctl, r, status, ret) : EXIT_OK;
 }
@@ -194,8 +196,9 @@ int answer_post(const struct ctl *ctl, const char *path, struct answer *ret)
     long status = 0;
 
     int r = agent_post(ctl->socket, path, ctl->timeout_ms, &status, &ret->body);
-    if (r == 0)
-        r = answer_check(status, ret);
+    if (r < 0)
+        return answer_failed(ctl, r, status, ret);
+    r = answer_check(status, ret);
     return r < 0 ? answer_failed(ctl, r, status, ret) : EXIT_OK;
 }
 

@@ -41,13 +41,11 @@ static int settings(const struct ctl *ctl, struct config **ret_config, struct fa
 {
     int r = ctl->config ? config_load(ctl->config, ret_config, faults)
                         : config_default(ctl->folder, ret_config);
-    if (r == 0 && ctl->node) {
-        free((*ret_config)->node);
-        (*ret_config)->node = strdup(ctl->node);
-        if (!(*ret_config)->node)
-            return -ENOMEM;
-    }
-    return r;
+    if (r < 0 || !ctl->node)
+        return r;
+    free((*ret_config)->node);
+    (*ret_config)->node = strdup(ctl->node);
+    return (*ret_config)->node ? 0 : -ENOMEM;
 }
 
 /* The interface by whose name routes to svc0 are printed. */
@@ -79,7 +77,7 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
     CLEANUP(store_freep) struct store *store = store_new();
     CLEANUP(route_plan_done) struct route_plan plan;
     CLEANUP(nat_rows_done) struct sorted nat = { 0 };
-    CLEANUP(sorted_done) struct sorted links = { 0 };
+    AUTOSORTED struct sorted links = { 0 };
     AUTOTEXT struct text out = { 0 };
 
     route_plan_init(&plan);
@@ -170,9 +168,17 @@ static int print_plan(const struct ctl *ctl, char *document, int status)
     return print_text(&out, status);
 }
 
-int verb_plan(const struct ctl *ctl, char **args)
+static int plan(const struct ctl *ctl, struct faults *faults, char **ret_document)
 {
     CLEANUP(config_freep) struct config *config = NULL;
+    int r = settings(ctl, &config, faults);
+    if (r < 0)
+        return r;
+    return plan_folder(ctl, config, faults, ret_document);
+}
+
+int verb_plan(const struct ctl *ctl, char **args)
+{
     AUTOFAULTS struct faults faults = { 0 };
     char *document = NULL;
 
@@ -181,9 +187,7 @@ int verb_plan(const struct ctl *ctl, char **args)
         fprintf(stderr, "agentctl: plan wants a folder of manifests: -f DIR\n");
         return EXIT_USAGE;
     }
-    int r = settings(ctl, &config, &faults);
-    if (r == 0)
-        r = plan_folder(ctl, config, &faults, &document);
+    int r = plan(ctl, &faults, &document);
     print_faults(&faults);
     if (r < 0) {
         if (faults_none(&faults))

@@ -15,17 +15,13 @@
 #include "base/macro.h"
 #include "plan/link_table.h"
 
-static void refusal_list_done(nat_refusal_list *list)
-{
-    vec_done(list);
-}
-
 static int latest_first(const void *left, const void *right)
 {
     const struct named_refusal *a = left, *b = right;
     int r = CMP(b->refusal.last_mono_ms, a->refusal.last_mono_ms);
-    if (r == 0)
-        r = strcmp(a->service, b->service);
+    if (r != 0)
+        return r;
+    r = strcmp(a->service, b->service);
     return r ? r : CMP(a->refusal.cause, b->refusal.cause);
 }
 
@@ -38,14 +34,15 @@ static int by_service(const void *left, const void *right)
 
 int refusal_set_load(const struct api_state *state, refusal_set *ret_set)
 {
-    CLEANUP(refusal_list_done) nat_refusal_list list = { 0 };
+    AUTOVEC nat_refusal_list list = { 0 };
     CLEANUP(refusal_set_done) refusal_set set = { 0 };
     const struct nat_live *live = state->live;
     char name[NAT_NAME_MAX];
 
     int r = live ? live->refusals(live->context, &list) : 0;
-    if (r == 0 && list.count > 0)
-        r = vec_reserve(&set, list.count);
+    if (r < 0)
+        return r;
+    r = vec_reserve(&set, list.count);
     if (r < 0)
         return r;
     vec_each(const struct nat_refusal, refusal, &list) {
@@ -59,8 +56,7 @@ int refusal_set_load(const struct api_state *state, refusal_set *ret_set)
         set.items[set.count++] = item;
     }
     vec_sort(&set, by_service);
-    *ret_set = set;
-    set = (refusal_set){ 0 };
+    *ret_set = TAKE_STRUCT(set);
     return 0;
 }
 

@@ -30,20 +30,17 @@ struct backend {
 /* Sorted by backend_cmp(). */
 typedef VEC(struct backend) backend_list;
 
-static void backend_list_done(backend_list *list)
-{
-    vec_done(list);
-}
-
 /* Ports are in the order in which the row's family has them. */
 static int backend_cmp(const void *left, const void *right)
 {
     const struct backend *a = left, *b = right;
     int r = nat_row_cmp(&a->row, &b->row);
-    if (r == 0)
-        r = CMP(a->family, b->family);
-    if (r == 0)
-        r = CMP(a->port, b->port);
+    if (r != 0)
+        return r;
+    r = CMP(a->family, b->family);
+    if (r != 0)
+        return r;
+    r = CMP(a->port, b->port);
     return r ? r : nat_endpoint_cmp(&a->at, &b->at);
 }
 
@@ -234,17 +231,28 @@ static void write_backend(struct json *json, const struct backend *backend, cons
     json_end_object(json);
 }
 
+/* Those of one row, or of all; NULL. */
+static int list_backends(const struct api_state *state, const struct nat_row *only,
+                         backend_list *list)
+{
+    if (only)
+        return add_row(list, state->store, only);
+    for (size_t i = 0; i < state->nat->count; i++) {
+        int r = add_row(list, state->store, nat_row_at(state->nat, i));
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 bool view_backends(const struct api_state *state, const char *service, struct text *out)
 {
-    CLEANUP(backend_list_done) backend_list list = { 0 };
+    AUTOVEC backend_list list = { 0 };
     const struct nat_row *only = service ? find_nat_row_of(state->nat, service) : NULL;
-    int r = only ? add_row(&list, state->store, only) : 0;
 
     if (service && !only)
         return false;
-    for (size_t i = 0; !service && r == 0 && i < state->nat->count; i++)
-        r = add_row(&list, state->store, nat_row_at(state->nat, i));
-    if (r < 0)
+    if (list_backends(state, only, &list) < 0)
         out->failed = true;
     const bool counted = count_flows(state, &list);
     struct json json = view_begin(out, "BackendList");

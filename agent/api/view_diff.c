@@ -18,11 +18,6 @@
 
 #include "api/view_parts.h"
 
-static void rule_op_list_done(rule_op_list *list)
-{
-    vec_done(list);
-}
-
 struct differences {
     struct route_diff routes;
     rule_op_list rules;
@@ -31,26 +26,27 @@ struct differences {
 static void differences_done(struct differences *differences)
 {
     route_diff_done(&differences->routes);
-    rule_op_list_done(&differences->rules);
+    vec_done(&differences->rules);
 }
 
 static int compare(const struct api_state *state, struct differences *ret)
 {
-    CLEANUP(route_list_done) route_list routes = { 0 };
-    CLEANUP(rule_list_done) rule_list rules = { 0 };
+    AUTOVEC route_list routes = { 0 };
+    AUTOVEC rule_list rules = { 0 };
     const bool may_remove = state->status->source.synced;
 
     int r = plan_route_list(state->config, state->plan, &routes);
-    if (r == 0)
-        r = plan_rule_list(state->plan, &rules);
-    if (r == 0)
-        r = diff_routes(routes.items, routes.count, (const struct route *)state->installed->items,
-                        state->installed->count, state->config->routes.table, may_remove,
-                        &ret->routes);
-    if (r == 0)
-        r = diff_rules(rules.items, rules.count, (const struct rule *)state->rules->items,
-                       state->rules->count, may_remove, &ret->rules);
-    return r;
+    if (r < 0)
+        return r;
+    r = plan_rule_list(state->plan, &rules);
+    if (r < 0)
+        return r;
+    r = diff_routes(routes.items, routes.count, (const struct route *)state->installed->items,
+                    state->installed->count, state->config->routes.table, may_remove, &ret->routes);
+    if (r < 0)
+        return r;
+    return diff_rules(rules.items, rules.count, (const struct rule *)state->rules->items,
+                      state->rules->count, may_remove, &ret->rules);
 }
 
 static const char *op_name(enum op_kind kind)

@@ -107,11 +107,6 @@ struct service_count {
 
 typedef VEC(struct service_count) service_counts;
 
-static void service_counts_done(service_counts *counts)
-{
-    vec_done(counts);
-}
-
 static int count_services(const struct api_state *state, service_counts *counts)
 {
     for (size_t i = 0; i < state->nat->count; i++) {
@@ -128,7 +123,7 @@ static int count_services(const struct api_state *state, service_counts *counts)
 /* The samples of a family stand together, so the counters are read first. */
 static void write_services(const struct api_state *state, struct text *out)
 {
-    CLEANUP(service_counts_done) service_counts counts = { 0 };
+    AUTOVEC service_counts counts = { 0 };
 
     if (count_services(state, &counts) < 0)
         out->failed = true;

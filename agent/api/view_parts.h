@@ -88,10 +88,6 @@ static inline const struct nat_row *nat_row_at(const struct sorted *rows, size_t
     return *(struct nat_row *const *)sorted_at(rows, index);
 }
 
-/* For CLEANUP(). */
-void route_list_done(route_list *list);
-void rule_list_done(rule_list *list);
-
 /* "announced" or "withheld". */
 static inline const char *reason_state(enum address_reason reason)
 {

@@ -11,16 +11,6 @@
 #include "api/view_parts.h"
 #include "plan/link_table.h"
 
-void route_list_done(route_list *list)
-{
-    vec_done(list);
-}
-
-void rule_list_done(rule_list *list)
-{
-    vec_done(list);
-}
-
 const char *route_entry(const struct api_state *state, const struct route *route,
                         char buffer[static ROUTE_STRLEN])
 {
@@ -68,8 +58,8 @@ static void write_faults(struct json *json, const struct faults *faults)
 
 void view_plan(const struct api_state *state, const struct faults *faults, struct text *out)
 {
-    CLEANUP(route_list_done) route_list routes = { 0 };
-    CLEANUP(rule_list_done) rule_list rules = { 0 };
+    AUTOVEC route_list routes = { 0 };
+    AUTOVEC rule_list rules = { 0 };
 
     if (plan_route_list(state->config, state->plan, &routes) < 0 ||
         plan_rule_list(state->plan, &rules) < 0) {

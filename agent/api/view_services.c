@@ -14,11 +14,6 @@
 #include "api/refusals.h"
 #include "model/service.h"
 
-static void object_list_done(object_list *list)
-{
-    vec_done(list);
-}
-
 static const struct claim *find_claim(const struct address_row *row, const struct service *service,
                                       enum address_origin origin)
 {
@@ -171,7 +166,7 @@ static void write_service(struct json *json, const struct api_state *state,
 
 void view_services(const struct api_state *state, struct text *out)
 {
-    CLEANUP(object_list_done) object_list services = { 0 };
+    AUTOVEC object_list services = { 0 };
     CLEANUP(refusal_set_done) refusal_set refusals = { 0 };
 
     if (store_list(state->store, KIND_SERVICE, &services) < 0 ||

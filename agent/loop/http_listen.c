@@ -113,8 +113,9 @@ int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler,
     uint16_t port;
     AUTOCLOSE int fd = -1;
     int r = tcp_endpoint_parse(endpoint, &ip, &port);
-    if (r == 0)
-        r = tcp_listen(ip_equal(&ip, &any_v6) ? &anywhere : &ip, port, TCP_ADDRESS_PRESENT, &fd);
+    if (r < 0)
+        return r;
+    r = tcp_listen(ip_equal(&ip, &any_v6) ? &anywhere : &ip, port, TCP_ADDRESS_PRESENT, &fd);
     if (r < 0)
         return r;
     CLEANUP(http_server_freep) struct http_server *server = NULL;
