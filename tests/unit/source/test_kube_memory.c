@@ -32,24 +32,28 @@ static int read_list(struct reflector *reflector)
     free(TAKE_PTR(reflector->continuation)); /* as after every failure */
     list_begin(reflector);
     int r = read_one(reflector, JSON_ITEM, SERVICE("web", "2", "10.0.0.1"));
-    if (r == 0)
-        r = read_one(reflector, JSON_ITEM,
-                     "{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\"},\"spec\":5}");
-    if (r == 0)
-        r = read_one(reflector, JSON_ITEM, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"d\"}");
-    if (r == 0)
-        r = read_one(reflector, JSON_FRAME,
-                     "{\"items\":[],\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"x\"}}");
-    return r == 0 ? list_end(reflector) : r;
+    if (r < 0)
+        return r;
+    r = read_one(reflector, JSON_ITEM,
+                 "{\"metadata\":{\"name\":\"bad\",\"namespace\":\"d\"},\"spec\":5}");
+    if (r < 0)
+        return r;
+    r = read_one(reflector, JSON_ITEM, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"d\"}");
+    if (r < 0)
+        return r;
+    r = read_one(reflector, JSON_FRAME,
+                 "{\"items\":[],\"metadata\":{\"resourceVersion\":\"9\",\"continue\":\"x\"}}");
+    return r < 0 ? r : list_end(reflector);
 }
 
 static int read_watch(struct reflector *reflector)
 {
     int r = read_one(reflector, JSON_WHOLE,
                      "{\"type\":\"DELETED\",\"object\":" SERVICE("old", "20", "10.0.0.9") "}");
-    return r == 0 ? read_one(reflector, JSON_WHOLE,
-                             "{\"type\":\"ADDED\",\"object\":" SERVICE("web", "21", "10.0.0.1") "}")
-                  : r;
+    if (r < 0)
+        return r;
+    return read_one(reflector, JSON_WHOLE,
+                    "{\"type\":\"ADDED\",\"object\":" SERVICE("web", "21", "10.0.0.1") "}");
 }
 
 /* Does it once with so many allocations, and again with all; returns true if they were enough. */

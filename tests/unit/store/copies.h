@@ -65,8 +65,9 @@ static inline int copy_whole(const struct copies *copies, const struct copy_head
 {
     CLEANUP(copy_writer_freep) struct copy_writer *writer = NULL;
     int r = copy_begin(copies->path, &copy_of_n1, head, copies->store, &writer);
-    while (r == 0)
-        r = copy_write(writer, INT64_MAX);
+    if (r < 0)
+        return r;
+    r = copy_write(writer, INT64_MAX);
     return r < 0 ? r : copy_commit(writer);
 }
 
@@ -76,13 +77,12 @@ static inline char *describe_store(const struct store *store)
     struct text text = { 0 };
     text_add(&text, "");
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        object_list list = { 0 };
+        AUTOVEC object_list list = { 0 };
         assert_int_equal(store_list(store, kind, &list), 0);
         vec_each(const struct object *, object, &list) {
             object_encode(*object, &text);
             text_add_char(&text, '\n');
         }
-        vec_done(&list);
     }
     return text_take(&text);
 }
