@@ -300,6 +300,7 @@ int bird_client_new(const struct bird_options *options, struct bird_client **ret
     client->path = strdup(options->socket);
     if (!client->path)
         return -ENOMEM;
+    client->options.socket = client->path; /* a reload frees the caller's */
 
     int r = add_timer(client, on_deadline, &client->deadline);
     if (r < 0)

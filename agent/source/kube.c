@@ -26,7 +26,8 @@ struct kube_source {
     struct deferred *report;
     struct reflector reflectors[KUBE_KINDS_MAX];
     size_t count;
-    char *server; /* for status */
+    char *server;            /* for status */
+    char *node, *proxy_name; /* to which `options` points: the caller's go with a reload */
 };
 
 static void tell(const struct kube_source *source, const char *group, const struct faults *faults)
@@ -148,6 +149,16 @@ static int start_reflectors(struct kube_source *source, sd_event *event,
     return 0;
 }
 
+/* Makes what the options say the source's own. */
+static int own_strings(struct kube_source *source)
+{
+    struct kube_source_options *options = &source->options;
+    options->node = source->node = strdup(options->node);
+    options->proxy_name = source->proxy_name = strdup(options->proxy_name);
+    source->server = strdup(kube_client_config(source->client)->server);
+    return source->node && source->proxy_name && source->server ? 0 : -ENOMEM;
+}
+
 int kube_source_start_timed(sd_event *event, const struct kube_source_options *options,
                             const struct kube_timing *timing, struct kube_source **ret_source)
 {
@@ -160,9 +171,10 @@ int kube_source_start_timed(sd_event *event, const struct kube_source_options *o
     int r = kube_client_new(event, options->config, &source->client);
     if (r < 0)
         return r;
-    source->server = strdup(options->config->server);
-    if (!source->server)
-        return -ENOMEM;
+    source->options.config = NULL; /* the client's now */
+    r = own_strings(source);
+    if (r < 0)
+        return r;
     r = deferred_new(event, SD_EVENT_PRIORITY_NORMAL, report, source, &source->report);
     if (r < 0)
         return r;
@@ -202,5 +214,7 @@ void kube_source_free(struct kube_source *source)
     if (source->options.status->path == source->server)
         source->options.status->path = NULL;
     free(source->server);
+    free(source->node);
+    free(source->proxy_name);
     free(source);
 }

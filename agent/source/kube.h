@@ -29,9 +29,9 @@ struct kube_source;
 
 struct kube_source_options {
     struct kube_config *config;     /* taken over, even on failure */
-    const char *node;               /* whose pods and blocks are asked for; copied, as all here */
+    const char *node;               /* whose pods and blocks are asked for; copied */
     const char *proxy_name;         /* value of service.kubernetes.io/service-proxy-name that is
-                                     * ours, beside Services without that label; "": none */
+                                     * ours, beside Services without that label; "": none; copied */
     struct store *store;            /* gets the objects */
     struct source_status *status;   /* kept up to date, `kube` included */
     struct fault_book *faults;      /* subsystem "kubernetes", group = kind, "" for the API */

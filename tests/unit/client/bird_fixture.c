@@ -81,11 +81,14 @@ static void on_changed(void *context)
     fixture->changes++;
 }
 
+/* The options and the path are gone after the start, as after a reload of the daemon. */
 void start_client_at(struct fixture *fixture, const struct bird_timing *timing, const char *path)
 {
+    AUTOFREE char *lent = strdup(path);
+    assert_non_null(lent);
     struct bird_options options = {
         .event = fixture->event,
-        .socket = path,
+        .socket = lent,
         .timing = timing,
         .changed = on_changed,
         .context = fixture,

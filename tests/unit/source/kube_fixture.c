@@ -80,15 +80,26 @@ int kube_teardown_fixture(void **state)
     return 0;
 }
 
+/* A string on the heap: what reads it after the start reads freed memory. */
+static char *lent(const char *string)
+{
+    char *copy = strdup(string);
+    assert_non_null(copy);
+    return copy;
+}
+
+/* The options and all that they name are gone after the start, as after a reload of the daemon. */
 void start_source_for(struct fixture *fx, const char *proxy_name)
 {
     struct kube_config *config = calloc(1, sizeof(*config));
     assert_non_null(config);
     config->server = strdup(fx->api.url);
+    AUTOFREE char *node = lent("node-1");
+    AUTOFREE char *lent_name = lent(proxy_name);
     struct kube_source_options options = {
         .config = config,
-        .node = "node-1",
-        .proxy_name = proxy_name,
+        .node = node,
+        .proxy_name = lent_name,
         .store = fx->store,
         .status = &fx->status,
         .faults = fx->faults,
