@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/document.h"
+#include "api/view.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "plan/link_table.h"

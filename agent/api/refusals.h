@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NAT refused, by name of Service; for several documents. Only view_*.c include this. */
+/* What NAT refused, by name of Service; for several documents. */
 #pragma once
 
-#include "api/view_parts.h"
+#include "api/view.h"
+#include "format/json.h"
 
 struct named_refusal {
     struct nat_refusal refusal;

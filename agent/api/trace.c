@@ -11,7 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "api/view_parts.h"
+#include "api/document.h"
+#include "status/nat_status.h"
 
 int trace_question_read(const struct http_request *request, struct trace_question *ret_question,
                         const char **ret_error)

@@ -8,10 +8,13 @@
  * with what the best of them says, as in the planner. Flows are counted in one walk over the flow
  * tables, which is left out where it would be a long one.
  */
+#include "api/view.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "api/view_parts.h"
+#include "api/document.h"
+#include "api/view_nat.h"
 #include "base/macro.h"
 #include "model/endpoint_slice.h"
 

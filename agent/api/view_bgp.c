@@ -5,9 +5,10 @@
  * All is as of the last poll of BIRD's control socket. While BIRD is not asked or does not answer
  * there are no peers; that they are unknown then, and not gone, both documents tell.
  */
-#include "api/view.h"
+#include "api/view_bgp.h"
 
-#include "api/view_parts.h"
+#include "api/document.h"
+#include "api/view.h"
 
 static void count_or_null(struct json *json, const char *key, int64_t count)
 {

@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/view_parts.h"
+#include "api/document.h"
+#include "api/view_nat_status.h"
+#include "api/view_routes.h"
 
 struct differences {
     struct route_diff routes;

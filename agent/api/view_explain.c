@@ -14,7 +14,10 @@
 
 #include <string.h>
 
-#include "api/view_parts.h"
+#include "api/document.h"
+#include "api/view_bgp.h"
+#include "api/view_explain_nat.h"
+#include "api/view_routes.h"
 #include "model/endpoint_slice.h"
 
 /* A node has few blocks; that they may not nest is nowhere promised, so each is looked at. */

@@ -8,9 +8,14 @@
  * ours refuses, another proxy's passes, what else is in the service networks is dropped; the rest
  * goes on to the routes, where the guard's device svc0 refuses.
  */
+#include "api/view_explain_nat.h"
+
 #include <string.h>
 
 #include "api/refusals.h"
+#include "api/view.h"
+#include "api/view_nat.h"
+#include "api/view_routes.h"
 #include "base/macro.h"
 
 static bool matches(const struct nat_frontend *frontend, const struct explain_query *query)

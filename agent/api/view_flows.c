@@ -6,10 +6,13 @@
  * One walk is bounded, because it holds up the event loop: "truncated" tells that there may be
  * more. A Service's id is turned into its name once for each run of flows of the same Service.
  */
+#include "api/view.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "api/view_parts.h"
+#include "api/document.h"
+#include "api/view_nat.h"
 
 enum { FLOWS_LOOKED_AT = 131072 };
 

@@ -8,13 +8,14 @@
  * Almost everything is a counter kept by its subsystem. The entries per table are counted here,
  * in one walk over plan and mirror: it writes nothing and costs about what comparing does.
  */
-#include "api/view.h"
+#include "api/view_metrics.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "api/metric.h"
-#include "api/view_parts.h"
+#include "api/view.h"
+#include "api/view_routes.h"
 #include "base/ours.h"
 #include "model/object.h"
 

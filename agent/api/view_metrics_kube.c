@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Metrics of the Kubernetes source, kind by kind, and of the copy on disk. */
+#include "api/view.h"
+
 #include "api/metric.h"
-#include "api/view_parts.h"
+#include "api/view_metrics.h"
 #include "base/clock.h"
 
 static uint64_t synced(const struct kube_kind_status *kind)

@@ -9,11 +9,15 @@
  * A Service's numbers are read from the maps at each scrape, four series a Service. Map fill is
  * what was counted last, since counting walks.
  */
+#include "api/view.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 #include "api/metric.h"
 #include "api/refusals.h"
+#include "api/view_metrics.h"
+#include "api/view_nat.h"
 #include "base/clock.h"
 
 static void write_maps(const struct nat_status *nat, struct text *out)

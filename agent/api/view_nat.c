@@ -5,24 +5,13 @@
  * so that nobody has to look anything up; who reads by machine wants just that. An Explanation
  * shows the frontends of one address in the same way.
  */
+#include "api/view_nat.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "api/view_parts.h"
-
-void write_socket(struct json *json, const char *key, const struct ip *ip, uint16_t port)
-{
-    const char *format = ip->family == IP_V6 ? "[%s]:%u" : "%s:%u";
-    char address[IP_STRLEN];
-    json_stringf(json, key, format, ip_str(ip, address), port);
-}
-
-void write_protocol(struct json *json, const char *key, uint8_t number)
-{
-    if (number == PROTOCOL_TCP || number == PROTOCOL_UDP || number == PROTOCOL_SCTP)
-        json_string(json, key, protocol_name((enum protocol)number));
-    else
-        json_stringf(json, key, "%u", number);
-}
+#include "api/document.h"
+#include "status/nat_status.h"
 
 static void write_outcome(struct json *json, const char *key, const struct nat_port *port,
                           const struct nat_outcome *outcome)

@@ -5,10 +5,14 @@
  * Status is asked each second by who watches it, so its map fill is what was counted last; MapList
  * counts now. How much of a map is in use is a number between 0 and 1.
  */
+#include "api/view_nat_status.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "api/document.h"
 #include "api/refusals.h"
+#include "api/view.h"
 #include "base/macro.h"
 
 enum { LATEST_REFUSALS = 16 };

@@ -8,16 +8,9 @@
  */
 #include "api/view.h"
 
-#include "api/view_parts.h"
-#include "plan/link_table.h"
-
-const char *route_entry(const struct api_state *state, const struct route *route,
-                        char buffer[static ROUTE_STRLEN])
-{
-    const struct link *link =
-        state->links && route->ifindex ? link_find(state->links, route->ifindex) : NULL;
-    return link ? route_str_via(route, link->name, buffer) : route_str(route, buffer);
-}
+#include "api/document.h"
+#include "api/view_nat.h"
+#include "api/view_routes.h"
 
 static void write_routes(struct json *json, const struct api_state *state, const route_list *routes)
 {

@@ -9,10 +9,12 @@
  *
  * Blocks come first, then addresses, each in the order of the plan.
  */
-#include "api/view.h"
+#include "api/view_routes.h"
 
-#include "api/view_parts.h"
+#include "api/document.h"
+#include "api/view.h"
 #include "base/clock.h"
+#include "plan/link_table.h"
 
 /* `protocol` 0: any of ours. A slot is a few entries wide at most: ours and foreign ones. */
 static bool export_route_stands(const struct api_state *state, const struct prefix *prefix,
@@ -163,4 +165,12 @@ void view_blocks(const struct api_state *state, struct text *out)
         write_block(&json, NULL, state, block_row_at(state->plan, i));
     json_end_array(&json);
     view_end(&json);
+}
+
+const char *route_entry(const struct api_state *state, const struct route *route,
+                        char buffer[static ROUTE_STRLEN])
+{
+    const struct link *link =
+        state->links && route->ifindex ? link_find(state->links, route->ifindex) : NULL;
+    return link ? route_str_via(route, link->name, buffer) : route_str(route, buffer);
 }

@@ -11,7 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/document.h"
 #include "api/refusals.h"
+#include "api/view_nat.h"
+#include "api/view_routes.h"
 #include "model/service.h"
 
 static const struct claim *find_claim(const struct address_row *row, const struct service *service,

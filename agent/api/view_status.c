@@ -18,48 +18,11 @@
 
 #include <string.h>
 
-#include "api/view_parts.h"
+#include "api/document.h"
+#include "api/view_bgp.h"
+#include "api/view_nat_status.h"
 #include "base/clock.h"
 #include "model/object.h"
-
-struct json view_begin(struct text *out, const char *kind)
-{
-    struct json json = { .out = out };
-    json_begin_object(&json, NULL);
-    json_string(&json, "apiVersion", "v1");
-    json_string(&json, "kind", kind);
-    return json;
-}
-
-void view_end(struct json *json)
-{
-    json_end_object(json);
-}
-
-void write_reading_place(struct json *json, const struct object *object)
-{
-    bool read_from_file = object && *object->file;
-    const char *source = read_from_file ? "manifests" : "kubernetes";
-    json_string(json, "source", object ? source : NULL);
-    json_string(json, "file", read_from_file ? object->file : NULL);
-    if (read_from_file)
-        json_int(json, "line", object->line);
-    else
-        json_null(json, "line");
-}
-
-void write_fault(struct json *json, const char *subsystem, const char *group,
-                 const struct fault *fault, int64_t since_wall_ms)
-{
-    json_begin_object(json, NULL);
-    json_string(json, "subsystem", subsystem);
-    json_string(json, "group", group);
-    json_string(json, "place", fault->place);
-    json_string(json, "message", fault->message);
-    json_string(json, "remedy", fault->remedy);
-    json_time(json, "since", since_wall_ms);
-    json_end_object(json);
-}
 
 /* "faults" or "items": all faults that hold now. */
 static void write_held_faults(struct json *json, const char *key, const struct fault_book *book)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BIRD's BGP sessions, as Status and Explanation show them. */
+#pragma once
+
+#include "base/ip.h"
+#include "format/json.h"
+#include "status/bird_status.h"
+
+/* "bgp" of a Status. */
+void write_bgp(struct json *json, const struct bird_status *bird);
+/* "peers" of an Explanation: to whom a prefix goes; `stands`: it is in the kernel for BIRD. */
+void write_peer_exports(struct json *json, const struct bird_status *bird,
+                        const struct prefix *prefix, bool stands);
