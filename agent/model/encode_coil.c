@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Coil's AddressPools, AddressBlocks and Egresses as JSON; see encode.c. */
+#include "model/encode_coil.h"
+
 #include "model/address_block.h"
 #include "model/egress.h"
-#include "model/encode_parts.h"
+#include "model/encode_member.h"
 
 void encode_pool_rest(const struct object *object, struct json *json)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Nodes, Namespaces and Pods as JSON; see encode.c. */
-#include "model/encode_parts.h"
+#include "model/encode_node.h"
+
+#include "model/encode_member.h"
 #include "model/node.h"
 #include "model/pod.h"
 

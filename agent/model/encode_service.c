@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Services and EndpointSlices as JSON; see encode.c. */
-#include "model/encode_parts.h"
+#include "model/encode_service.h"
+
+#include "model/encode_member.h"
 #include "model/endpoint_slice.h"
 #include "model/service.h"
 
