@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "client/kube_parts.h"
+#include "client/kube_failure.h"
+#include "client/kube_setup.h"
 #include "loop/curl.h"
 
 struct kube_client {

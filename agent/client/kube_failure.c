@@ -10,10 +10,10 @@
  * Of a connection that is closed behind the handshake, libcurl 7.88 mostly says that it asked in
  * vain for the peer's address, or what OpenSSL thinks of writing again.
  */
+#include "client/kube_failure.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "client/kube_parts.h"
 
 static bool has(const char *text, const char *words)
 {

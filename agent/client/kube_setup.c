@@ -12,6 +12,8 @@
  * A name for the server other than the URL's has no option in libcurl. The URL gets that name, and
  * CURLOPT_CONNECT_TO leads it to the real host, whose name goes into the Host header.
  */
+#include "client/kube_setup.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,7 +25,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "client/kube_parts.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 10000,

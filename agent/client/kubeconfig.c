@@ -17,7 +17,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
-#include "client/kube_parts.h"
+#include "client/kubeconfig_check.h"
 #include "format/quote.h"
 #include "format/reader.h"
 

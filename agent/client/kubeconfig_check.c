@@ -4,11 +4,11 @@
  * called by kubeconfig.c. Kubernetes' own clients take more: a server without a scheme, say, means
  * http to them.
  */
+#include "client/kubeconfig_check.h"
+
 #include <string.h>
 
 #include <curl/curl.h>
-
-#include "client/kube_parts.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -15,7 +15,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "client/kube_parts.h"
+#include "client/kube_failure.h"
+#include "client/kube_setup.h"
 
 DEFINE_CLEANUP(CURL *, curl_easy_cleanup);
 

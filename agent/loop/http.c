@@ -21,7 +21,7 @@
  * queued. Bodies are counted and dropped: no endpoint takes one. The count lives in the state
  * pointer itself, so a request needs no memory of ours.
  */
-#include "loop/http_parts.h"
+#include "loop/http_server.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "loop/tcp.h"
@@ -39,7 +40,7 @@ enum {
     TIMER_ACCURACY_US = 1000,
 };
 
-const struct http_limits http_api_limits = {
+static const struct http_limits api_limits = {
     .connections = 64,
     .silence_s = 30,
     .memory = 32 * 1024,
@@ -245,7 +246,7 @@ int http_server_make(http_handler handler, void *context, struct http_server **r
     struct http_server *server = calloc(1, sizeof(*server));
     if (!server)
         return -ENOMEM;
-    server->limits = http_api_limits;
+    server->limits = api_limits;
     server->handler = handler;
     server->context = context;
     *ret_server = server;
@@ -257,16 +258,26 @@ const char *http_query(const struct http_request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+/* The file may be another agent's by now, if somebody removed ours: then it stays. */
+static void unlink_path(const struct http_server *server)
+{
+    struct stat st;
+    if (server->path && lstat(server->path, &st) == 0 && st.st_dev == server->device &&
+        st.st_ino == server->inode)
+        (void)unlink(server->path);
+}
+
 void http_server_free(struct http_server *server)
 {
     if (!server)
         return;
     sd_event_source_disable_unref(server->timer);
     sd_event_source_disable_unref(server->io);
-    http_unlink(server);
+    unlink_path(server);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
-    http_sharing_free(server->sharing);
+    if (server->sharing)
+        server->sharing_free(server->sharing);
     free(server->path);
     free(server);
 }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "loop/http_parts.h"
+#include "loop/http_server.h"
 #include "loop/tcp.h"
 
 enum { BACKLOG = 64 };
@@ -64,15 +64,6 @@ static int own_path(struct http_server *server, const char *path)
     server->device = st.st_dev;
     server->inode = st.st_ino;
     return 0;
-}
-
-/* The file may be another agent's by now, if somebody removed ours: then it stays. */
-void http_unlink(const struct http_server *server)
-{
-    struct stat st;
-    if (server->path && lstat(server->path, &st) == 0 && st.st_dev == server->device &&
-        st.st_ino == server->inode)
-        (void)unlink(server->path);
 }
 
 int http_listen_unix(sd_event *event, const char *path, gid_t gid, http_handler handler,

@@ -19,7 +19,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-#include "loop/http_parts.h"
+#include "loop/http_server.h"
 #include "loop/timer.h"
 
 enum { EVENTS = 16, ACCEPTS = 16, PAUSE_MS = 100 };
@@ -36,10 +36,8 @@ struct http_sharing {
     TAILQ_HEAD(, guest) guests; /* the oldest first */
 };
 
-void http_sharing_free(struct http_sharing *sharing)
+static void sharing_free(struct http_sharing *sharing)
 {
-    if (!sharing)
-        return;
     sd_event_source_disable_unref(sharing->io);
     timer_free(sharing->pause);
     closep(&sharing->sockets);
@@ -129,6 +127,7 @@ static int sharing_new(sd_event *event, struct http_server *server)
     if (!sharing)
         return -ENOMEM;
     server->sharing = sharing;
+    server->sharing_free = sharing_free;
     TAILQ_INIT(&sharing->guests);
     sharing->sockets = epoll_create1(EPOLL_CLOEXEC);
     if (sharing->sockets < 0)

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "loop/deferred.h"
-#include "source/kube_parts.h"
+#include "source/reflector.h"
 
 struct kube_source {
     struct kube_source_options options;

@@ -47,6 +47,12 @@ struct kube_source_options {
 int kube_source_start(sd_event *event, const struct kube_source_options *options,
                       struct kube_source **ret_source);
 
+struct kube_timing;
+
+/* The same with other times than kube_timing_default, which must outlive the source; for tests. */
+int kube_source_start_timed(sd_event *event, const struct kube_source_options *options,
+                            const struct kube_timing *timing, struct kube_source **ret_source);
+
 /* As manifest_source_loaded_generation(): the generation up to which all seen is in the store. */
 uint64_t kube_source_loaded_generation(const struct kube_source *source);
 

@@ -6,7 +6,8 @@
 
 #include "fake_api.h"
 #include "run_until.h"
-#include "source/kube_parts.h"
+#include "source/kube.h"
+#include "source/reflector.h"
 #include "store/store.h"
 
 struct fixture {

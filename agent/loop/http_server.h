@@ -21,10 +21,8 @@ struct http_server {
     ino_t inode;
     struct http_limits limits;
     struct http_sharing *sharing; /* NULL: one socket, which is the daemon's */
+    void (*sharing_free)(struct http_sharing *sharing);
 };
-
-/* Of the agent's own API. */
-extern const struct http_limits http_api_limits;
 
 /* A server that does nothing yet. Returns 0 or -ENOMEM. */
 int http_server_make(http_handler handler, void *context, struct http_server **ret_server);
@@ -40,8 +38,3 @@ int http_server_start(sd_event *event, int listen_fd, const struct MHD_OptionIte
 void http_server_run(struct http_server *server);
 
 unsigned http_server_connections(const struct http_server *server);
-
-/* Unlinks the file of a unix socket, if it is still the server's. */
-void http_unlink(const struct http_server *server);
-
-void http_sharing_free(struct http_sharing *sharing);

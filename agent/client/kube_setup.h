@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the API's client share. Internal to client/. */
+/* From a kubeconfig to the options of one request; see kube_setup.c. Internal to client/. */
 #pragma once
-
-#include <stdbool.h>
 
 #include <curl/curl.h>
 
@@ -22,16 +20,3 @@ int kube_setup(CURL *easy, const struct kube_config *config, const char *path,
                struct kube_lists *lists, char error[static KUBE_ERROR_LEN]);
 
 void kube_lists_done(struct kube_lists *lists);
-
-/*
- * Writes why a request failed, of which libcurl says `error`, naming the file or value that is at
- * fault. Returns what to do about it, or NULL.
- */
-const char *kube_failure_read(CURLcode code, const char *error, const struct kube_config *config,
-                              char why[static KUBE_ERROR_LEN]);
-
-/*
- * Checks what was read from a kubeconfig, and takes slashes off the end of the server. False: it
- * can't be used, and why was added to `errors`, with this place.
- */
-bool kube_config_check(struct kube_config *config, const char *place, struct faults *errors);
