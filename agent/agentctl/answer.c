@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentctl/field.h"
 #include "agentctl/output.h"
 #include "client/agent.h"
 #include "format/json_text.h"
@@ -218,51 +219,4 @@ void answer_done(struct answer *answer)
     free(answer->body);
     document_free(answer->document);
     *answer = (struct answer){ 0 };
-}
-
-const char *field(const struct doc *map, const char *key)
-{
-    const struct doc *node = doc_get(map, key);
-    return node && node->type == DOC_SCALAR ? node->text : "-";
-}
-
-int64_t field_int(const struct doc *map, const char *key)
-{
-    return strtoll(field(map, key), NULL, 10);
-}
-
-bool field_is(const struct doc *map, const char *key, const char *value)
-{
-    return strcmp(field(map, key), value) == 0;
-}
-
-/* The document's times have whole seconds: less than one is no finer than that. */
-const char *field_ago(const struct doc *map, const char *key, char buffer[static CLOCK_STRLEN])
-{
-    int64_t wall_ms;
-
-    if (clock_parse_rfc3339(field(map, key), &wall_ms) < 0)
-        return NULL;
-    int64_t age_ms = clock_wall_ms() - wall_ms;
-    return age_ms < SECOND_MS ? "0s" : clock_ago(age_ms, buffer);
-}
-
-void add_source(struct text *out, const char *before, const struct doc *object)
-{
-    if (field_is(object, "source", "kubernetes")) {
-        text_addf(out, "%sKubernetes", before);
-    } else if (doc_get(object, "file")) {
-        text_add(out, before);
-        add_clean(out, field(object, "file"));
-        text_addf(out, ":%s", field(object, "line"));
-    }
-}
-
-void add_age(struct text *out, const struct doc *map, const char *key, const char *before)
-{
-    char buffer[CLOCK_STRLEN];
-    const char *ago = field_ago(map, key, buffer);
-
-    if (ago)
-        text_addf(out, "%s%s ago", before, ago);
 }

@@ -54,21 +54,3 @@ int answer_of(char *body, struct answer *ret);
 void answer_done(struct answer *answer);
 
 #define AUTOANSWER CLEANUP(answer_done)
-
-/* The member as text; "-" if it is missing or null. Borrowed. */
-const char *field(const struct doc *map, const char *key);
-int64_t field_int(const struct doc *map, const char *key); /* 0 if missing */
-bool field_is(const struct doc *map, const char *key, const char *value);
-static inline bool field_true(const struct doc *map, const char *key)
-{
-    return field_is(map, key, "true");
-}
-
-/* Where an object comes from: BEFORE "web.yaml:12", or "Kubernetes"; nothing if it is gone. */
-void add_source(struct text *out, const char *before, const struct doc *object);
-
-/* "BEFORE 4m ago"; nothing if the time is missing. */
-void add_age(struct text *out, const struct doc *map, const char *key, const char *before);
-
-/* How long ago a time in the document is, for people: "4m"; NULL if it is missing. */
-const char *field_ago(const struct doc *map, const char *key, char buffer[static CLOCK_STRLEN]);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/options.h"
 #include "agentctl/output.h"
 #include "base/text.h"

@@ -255,34 +255,29 @@ void options_settle(struct ctl *ctl)
 }
 
 /* The forms of output that the verb has; all of them in the summary. */
-static const char *help_of(const struct option_row *row, const struct verb *verb)
+static const char *help_of(const struct option_row *row, unsigned options)
 {
-    const unsigned options = verb ? verb_options(verb) : OPTION_NAMES;
-
     if (row->id != ID_OUTPUT || options & OPTION_NAMES)
         return row->help;
     return options & OPTION_WIDE ? "wide, or json" : "json";
 }
 
-static void print_option(FILE *stream, const struct option_row *row, const struct verb *verb)
+static void print_option(FILE *stream, const struct option_row *row, unsigned options)
 {
     char left[40];
 
     (void)snprintf(left, sizeof(left), "%c%c --%s%s%s", row->id < 256 ? '-' : ' ',
                    row->id < 256 ? row->id : ' ', row->name, row->argument ? "=" : "",
                    row->argument ? row->argument : "");
-    fprintf(stream, "  %-22s %s\n", left, help_of(row, verb));
+    fprintf(stream, "  %-22s %s\n", left, help_of(row, options));
 }
 
-void options_help(FILE *stream, const struct verb *verb)
+void options_help(FILE *stream, unsigned options)
 {
-    const unsigned usual = OPTION_COLUMNS | OPTION_WATCH;
-    const unsigned wanted = verb ? verb_options(verb) : usual;
-
     for (size_t i = 0; i < option_row_count; i++)
-        if (option_rows[i].verbs & wanted & ~usual)
-            print_option(stream, &option_rows[i], verb);
+        if (option_rows[i].verbs & options & ~OPTIONS_USUAL)
+            print_option(stream, &option_rows[i], options);
     for (size_t i = 0; i < option_row_count; i++)
-        if (option_rows[i].verbs == OPTION_COMMON || option_rows[i].verbs & wanted & usual)
-            print_option(stream, &option_rows[i], verb);
+        if (option_rows[i].verbs == OPTION_COMMON || option_rows[i].verbs & options & OPTIONS_USUAL)
+            print_option(stream, &option_rows[i], options);
 }

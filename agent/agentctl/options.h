@@ -35,5 +35,8 @@ const char *option_name(unsigned options);
 /* Decides ctl->color and ctl->mid from options, environment and terminal. */
 void options_settle(struct ctl *ctl);
 
-/* The options of a verb, its own ones first; NULL: those that most verbs have. */
-void options_help(FILE *stream, const struct verb *verb);
+/* What most verbs have, for the summary. */
+enum { OPTIONS_USUAL = OPTION_COLUMNS | OPTION_WATCH | OPTION_NAMES };
+
+/* Prints the options of these bits, those of few verbs first, and the common ones. */
+void options_help(FILE *stream, unsigned options);

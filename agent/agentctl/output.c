@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "base/cleanup.h"
 
 enum { MAX_COLUMNS = 24 };
@@ -279,6 +280,26 @@ void add_fault(struct text *out, const struct doc *fault, const char *indent)
         add_clean(out, field(fault, "remedy"));
         text_add_char(out, '\n');
     }
+}
+
+void add_source(struct text *out, const char *before, const struct doc *object)
+{
+    if (field_is(object, "source", "kubernetes")) {
+        text_addf(out, "%sKubernetes", before);
+    } else if (doc_get(object, "file")) {
+        text_add(out, before);
+        add_clean(out, field(object, "file"));
+        text_addf(out, ":%s", field(object, "line"));
+    }
+}
+
+void add_age(struct text *out, const struct doc *map, const char *key, const char *before)
+{
+    char buffer[CLOCK_STRLEN];
+    const char *ago = field_ago(map, key, buffer);
+
+    if (ago)
+        text_addf(out, "%s%s ago", before, ago);
 }
 
 int print_text(struct text *out, int status)

@@ -49,6 +49,12 @@ void add_bytes(struct text *out, int64_t bytes);
 /* An item of a FaultList in two lines: what is wrong and for how long, and what to do. */
 void add_fault(struct text *out, const struct doc *fault, const char *indent);
 
+/* Where an object comes from: BEFORE "web.yaml:12", or "Kubernetes"; nothing if it is gone. */
+void add_source(struct text *out, const char *before, const struct doc *object);
+
+/* "BEFORE 4m ago"; nothing if the time is missing. */
+void add_age(struct text *out, const struct doc *map, const char *key, const char *before);
+
 /* Writes the text to standard output. Returns `status`, or EXIT_FAILED if that was impossible. */
 int print_text(struct text *out, int status);
 /* Prints a document as it is. */

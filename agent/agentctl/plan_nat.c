@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/output.h"
 
 enum { SOURCES = 3 };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/output.h"
 
 enum { FULL_PERCENT = 80 }; /* of a map: time to raise services.maps */

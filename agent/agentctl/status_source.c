@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/output.h"
 
 static const struct doc *source_named(const struct doc *status, const char *name)

@@ -6,6 +6,7 @@
  * it.
  */
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/tables.h"
 
 const struct column diff_columns[] = {

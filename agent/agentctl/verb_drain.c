@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/output.h"
 
 enum { POLL_MS = 100 };

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/tables.h"
 
 const struct column route_columns[] = {

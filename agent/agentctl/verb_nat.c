@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/tables.h"
 
 const struct column backend_columns[] = {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/output.h"
 #include "agentctl/status_nat.h"
 #include "agentctl/status_source.h"

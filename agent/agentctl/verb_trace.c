@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/field.h"
 #include "agentctl/output.h"
 #include "base/ip.h"
 #include "base/protocol.h"

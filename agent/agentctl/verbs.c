@@ -91,7 +91,7 @@ static int help_verb(char **words)
         return verb_unknown(verb ? words[used] : words[0]);
     printf("Usage: agentctl [OPTIONS] %s%s%s\n\n%s\n\n", verb->name, *verb->args ? " " : "",
            verb->args, verb->help);
-    options_help(stdout, verb);
+    options_help(stdout, verb_options(verb));
     return EXIT_OK;
 }
 
@@ -112,7 +112,7 @@ static int verb_help(const struct ctl *ctl, char **args)
         group = verb->group;
     }
     printf("\n");
-    options_help(stdout, NULL);
+    options_help(stdout, OPTIONS_USUAL);
     printf("\nExit status: 0 good, 1 degraded, different or invalid, 2 failed, 3 no agent,\n"
            "4 no such object, 64 usage, 77 no permission. More: man agentctl\n"
            "Example: agentctl routes --json | jq '.items[] | select(.state == \"withheld\")'\n");

@@ -9,6 +9,7 @@
  * for as well; one that restarts meanwhile begins again at generation 0, and so does the wait.
  */
 #include "agentctl/wait.h"
+#include "agentctl/field.h"
 
 #include <errno.h>
 #include <inttypes.h>

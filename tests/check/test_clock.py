@@ -22,7 +22,7 @@ DECISIONS = {
     # The difference between BIRD's local time and ours, anew with each poll.
     "client/bird.c": ["int r = bird_poll_take(&client->poll, &client->reply, clock_wall_ms());"],
     # "41s ago", on the screen.
-    "agentctl/answer.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],
+    "agentctl/field.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],
 }
 
 
