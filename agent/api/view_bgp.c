@@ -86,17 +86,17 @@ void write_peer_exports(struct json *json, const struct bird_status *bird,
 {
     json_begin_array(json, "peers");
     vec_each(const struct bgp_peer, peer, &bird->peers) {
-        enum peer_export export = peer_export_of(bird, peer, prefix);
+        enum peer_export exported = peer_export_of(bird, peer, prefix);
         json_begin_object(json, NULL);
         json_string(json, "name", peer->name);
         json_string(json, "address", peer->address);
-        if (stands && export == PEER_UNKNOWN)
+        if (stands && exported == PEER_UNKNOWN)
             json_null(json, "exported");
         else
-            json_bool(json, "exported", stands && export == PEER_EXPORTED);
-        json_string(json, "reason", stands ? peer_export_name(export) : "not-installed");
+            json_bool(json, "exported", stands && exported == PEER_EXPORTED);
+        json_string(json, "reason", stands ? peer_export_name(exported) : "not-installed");
         json_string(json, "reasonText",
-                    stands ? peer_export_text(export) : "no route stands in BIRD's table");
+                    stands ? peer_export_text(exported) : "no route stands in BIRD's table");
         json_end_object(json);
     }
     json_end_array(json);

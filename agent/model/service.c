@@ -259,10 +259,10 @@ static int decode_route_class(struct decoder *decoder)
     if (!text)
         return -1;
     char *end;
-    long class = strtol(text, &end, 10);
+    long number = strtol(text, &end, 10);
     bool digits = *text >= '0' && *text <= '9' && *end == '\0';
-    if (digits && class <= ROUTE_CLASS_MAX)
-        return (int)class;
+    if (digits && number <= ROUTE_CLASS_MAX)
+        return (int)number;
     decode_warning(decoder, node, "not a number from 0 to %d; read as no class", ROUTE_CLASS_MAX);
     return -1;
 }

@@ -25,16 +25,16 @@ enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp
     return PEER_EXPORTED;
 }
 
-const char *peer_export_name(enum peer_export export)
+const char *peer_export_name(enum peer_export exported)
 {
     static const char *const names[] = {
         [PEER_EXPORTED] = "exported", [PEER_DOWN] = "session-down", [PEER_NOT_MEANT] = "not-meant",
         [PEER_FILTERED] = "filtered", [PEER_UNKNOWN] = "unknown",
     };
-    return names[export];
+    return names[exported];
 }
 
-const char *peer_export_text(enum peer_export export)
+const char *peer_export_text(enum peer_export exported)
 {
     static const char *const texts[] = {
         [PEER_EXPORTED] = "exported",
@@ -43,7 +43,7 @@ const char *peer_export_text(enum peer_export export)
         [PEER_FILTERED] = "BIRD's filters keep it back",
         [PEER_UNKNOWN] = "not known: BIRD has not said, or has not learned all routes",
     };
-    return texts[export];
+    return texts[exported];
 }
 
 size_t bird_established(const struct bird_status *bird)

@@ -56,8 +56,8 @@ enum peer_export {
 enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp_peer *peer,
                                 const struct prefix *prefix);
 /* "exported", "session-down", "not-meant", "filtered", "unknown"; and in words. */
-const char *peer_export_name(enum peer_export export);
-const char *peer_export_text(enum peer_export export);
+const char *peer_export_name(enum peer_export exported);
+const char *peer_export_text(enum peer_export exported);
 
 /* How many peers are established, and what is announced to all of them together. */
 size_t bird_established(const struct bird_status *bird);

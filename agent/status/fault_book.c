@@ -167,13 +167,13 @@ static size_t group_bound(const struct entries *held, const struct held_fault *g
 }
 
 /* Finds the twins in both stretches; the new ones have held since the old ones do. */
-static void match(struct entries *old, struct entries *new)
+static void match(struct entries *old, struct entries *fresh)
 {
     for (size_t i = 0; i < old->list.count; i++)
         old->list.items[i]->stays = false;
 
-    for (size_t i = 0, at = 0; i < new->list.count; i++) {
-        struct entry *entry = new->list.items[i];
+    for (size_t i = 0, at = 0; i < fresh->list.count; i++) {
+        struct entry *entry = fresh->list.items[i];
         while (at < old->list.count && fault_cmp(&old->list.items[at]->fault, &entry->fault) < 0)
             at++;
         if (at == old->list.count || fault_cmp(&old->list.items[at]->fault, &entry->fault) != 0)
@@ -183,16 +183,17 @@ static void match(struct entries *old, struct entries *new)
     }
 }
 
-/* Puts `new` where `old_count` entries stand from `first` on; room is reserved. */
-static void splice(struct entries *held, size_t first, size_t old_count, const struct entries *new)
+/* Puts `fresh` where `old_count` entries stand from `first` on; room is reserved. */
+static void splice(struct entries *held, size_t first, size_t old_count,
+                   const struct entries *fresh)
 {
     struct entry **at = held->list.items + first;
     size_t tail = held->list.count - first - old_count;
     if (tail)
-        memmove(at + new->list.count, at + old_count, tail * sizeof(*at));
-    if (new->list.count)
-        memcpy(at, new->list.items, new->list.count * sizeof(*at));
-    held->list.count = first + new->list.count + tail;
+        memmove(at + fresh->list.count, at + old_count, tail * sizeof(*at));
+    if (fresh->list.count)
+        memcpy(at, fresh->list.items, fresh->list.count * sizeof(*at));
+    held->list.count = first + fresh->list.count + tail;
 }
 
 /* Tells the watcher of the entries that have no twin; returns their number. */
@@ -237,25 +238,25 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
     size_t first = group_bound(&book->held, &shared, false);
     size_t old_count = group_bound(&book->held, &shared, true) - first;
 
-    CLEANUP(entries_done) struct entries old = { 0 }, new = { 0 };
-    int r = faults ? build(&shared, faults, &new) : 0;
+    CLEANUP(entries_done) struct entries old = { 0 }, fresh = { 0 };
+    int r = faults ? build(&shared, faults, &fresh) : 0;
     if (r < 0)
         return r;
     r = vec_reserve(&old.list, old_count);
     if (r < 0)
         return r;
-    r = vec_reserve(&book->held.list, new.list.count);
+    r = vec_reserve(&book->held.list, fresh.list.count);
     if (r < 0)
         return r;
 
     for (size_t i = 0; i < old_count; i++)
         old.list.items[old.list.count++] = book->held.list.items[first + i];
-    match(&old, &new);
-    splice(&book->held, first, old_count, &new);
+    match(&old, &fresh);
+    splice(&book->held, first, old_count, &fresh);
 
     (void)report(book, FAULT_CLEARED, &old);
-    int raised = report(book, FAULT_RAISED, &new);
-    vec_done(&new.list); /* its entries are the book's now */
+    int raised = report(book, FAULT_RAISED, &fresh);
+    vec_done(&fresh.list); /* its entries are the book's now */
     return raised;
 }
 
