@@ -64,7 +64,7 @@ static void tell_health(const struct agent *agent, struct text *text)
     }
 }
 
-void agent_notify(struct agent *agent)
+static void notify(struct agent *agent)
 {
     AUTOTEXT struct text text = { 0 };
     tell_health(agent, &text);
@@ -78,26 +78,27 @@ void agent_notify(struct agent *agent)
     notifier_send(agent->notifier, "READY=1");
 }
 
-void agent_passed(void *context)
+static void on_passed(void *context)
 {
     struct agent *agent = context;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
         if (parts[i]->passed)
             parts[i]->passed(agent);
     }
-    agent_notify(agent);
+    notify(agent);
 }
 
 /* Every part is told of the new configuration before the old one goes. */
 static void take_config(struct agent *agent, struct config *fresh)
 {
-    CLEANUP(config_freep) struct config *old = agent->config;
+    struct config *old = agent->config;
     agent->config = fresh;
     agent->status.node = fresh->node;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
         if (parts[i]->configure)
             parts[i]->configure(agent);
     }
+    config_free(old);
 }
 
 static void send_reloading(struct agent *agent)
@@ -160,6 +161,8 @@ static struct agent *make_agent(const char *config_path, struct config *config)
         return NULL;
     }
     agent->lock = -1;
+    agent->passed = on_passed;
+    agent->told = notify;
     agent->config = config;
     agent->config_path = strdup(config_path);
     agent->store = store_new();

@@ -36,6 +36,9 @@ struct agent {
     struct status status;
     struct notifier *notifier;
     bool ready; /* READY=1 was sent */
+    /* What parts tell of: a pass is complete; something that people are told is another. */
+    void (*passed)(void *agent);
+    void (*told)(struct agent *agent);
 
     int lock;              /* part_lock; -1: not held */
     struct kernel *kernel; /* part_kernel */
@@ -86,13 +89,6 @@ extern const struct part part_standing; /* drain, withdraw, a node that was remo
 extern const struct part part_bird;     /* what BIRD makes of our routes */
 extern const struct part part_api;      /* the socket and the TCP port */
 extern const struct part part_source;   /* where objects come from */
-
-/* ---- agent.c ---- */
-
-/* STATUS= for the service manager and, once the first complete pass is done, READY=1. */
-void agent_notify(struct agent *agent);
-/* A pass is complete: every part is told. The context is the agent. */
-void agent_passed(void *context);
 
 /* ---- part_source.c ---- */
 

@@ -11,7 +11,8 @@
 
 static void on_bird_changed(void *context)
 {
-    agent_notify(context);
+    struct agent *agent = context;
+    agent->told(agent);
 }
 
 static void watch_bird(struct agent *agent)

@@ -64,7 +64,7 @@ static int open_schedule(struct agent *agent)
         .status = &agent->status,
         .loaded_generation = source_loaded_generation,
         .doubt = source_doubt,
-        .passed = agent_passed,
+        .passed = agent->passed,
         .context = agent,
     };
     int r = schedule_new(&options, &agent->schedule);

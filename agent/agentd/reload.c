@@ -10,21 +10,21 @@
 #include "base/event.h"
 
 static void must_not_change(struct faults *faults, const char *path, const char *key,
-                            const char *old, const char *new)
+                            const char *old, const char *fresh)
 {
-    if (strcmp(old, new) == 0)
+    if (strcmp(old, fresh) == 0)
         return;
     faults_add(faults, path, "restart agentd, or put the old value back",
-               "%s cannot change while agentd runs (%s -> %s)", key, old, new);
+               "%s cannot change while agentd runs (%s -> %s)", key, old, fresh);
 }
 
 static void number_must_not_change(struct faults *faults, const char *path, const char *key,
-                                   uint64_t old, uint64_t new)
+                                   uint64_t old, uint64_t fresh)
 {
-    char old_text[24], new_text[24];
+    char old_text[24], fresh_text[24];
     snprintf(old_text, sizeof(old_text), "%" PRIu64, old);
-    snprintf(new_text, sizeof(new_text), "%" PRIu64, new);
-    must_not_change(faults, path, key, old_text, new_text);
+    snprintf(fresh_text, sizeof(fresh_text), "%" PRIu64, fresh);
+    must_not_change(faults, path, key, old_text, fresh_text);
 }
 
 /* The source in words; the configuration has exactly one. */
@@ -36,31 +36,31 @@ static const char *source_of(const struct config *config)
 }
 
 /* What is opened once at the start: files, sockets, tables, maps, and what the API is asked for. */
-static void check_fixed_keys(const char *path, const struct config *old, const struct config *new,
+static void check_fixed_keys(const char *path, const struct config *old, const struct config *fresh,
                              struct faults *faults)
 {
     must_not_change(faults, path, old->source.manifests ? "source.manifests" : "source.kubernetes",
-                    source_of(old), source_of(new));
+                    source_of(old), source_of(fresh));
     if (old->source.kubernetes) {
-        must_not_change(faults, path, "node", old->node, new->node);
+        must_not_change(faults, path, "node", old->node, fresh->node);
         must_not_change(faults, path, "services.proxyName", old->services.proxy_name,
-                        new->services.proxy_name);
+                        fresh->services.proxy_name);
     }
     number_must_not_change(faults, path, "source.maxFileSize", old->source.max_file_bytes,
-                           new->source.max_file_bytes);
-    number_must_not_change(faults, path, "routes.table", old->routes.table, new->routes.table);
+                           fresh->source.max_file_bytes);
+    number_must_not_change(faults, path, "routes.table", old->routes.table, fresh->routes.table);
     must_not_change(faults, path, "services.enabled", old->services.enabled ? "true" : "false",
-                    new->services.enabled ? "true" : "false");
+                    fresh->services.enabled ? "true" : "false");
     number_must_not_change(faults, path, "services.maps.flows", old->services.max_flows,
-                           new->services.max_flows);
+                           fresh->services.max_flows);
     number_must_not_change(faults, path, "services.maps.services", old->services.max_services,
-                           new->services.max_services);
+                           fresh->services.max_services);
     number_must_not_change(faults, path, "services.maps.endpoints", old->services.max_endpoints,
-                           new->services.max_endpoints);
-    must_not_change(faults, path, "api.listen", old->api.listen, new->api.listen);
-    must_not_change(faults, path, "paths.run", old->paths.run, new->paths.run);
-    must_not_change(faults, path, "paths.state", old->paths.state, new->paths.state);
-    must_not_change(faults, path, "paths.bpf", old->paths.bpf, new->paths.bpf);
+                           fresh->services.max_endpoints);
+    must_not_change(faults, path, "api.listen", old->api.listen, fresh->api.listen);
+    must_not_change(faults, path, "paths.run", old->paths.run, fresh->paths.run);
+    must_not_change(faults, path, "paths.state", old->paths.state, fresh->paths.state);
+    must_not_change(faults, path, "paths.bpf", old->paths.bpf, fresh->paths.bpf);
 }
 
 struct config *reload_config(const char *path, const struct config *current, struct status *status)

@@ -106,11 +106,6 @@ def circles_of_the_rooms():
 
 # Circles that stand. An entry goes with its circle; none is ever added.
 KNOWN = {
-    "agentd/agent.h agentd/part.h": "agentd",
-    "engine/nat/nat_engine.h engine/nat/nat_planning.h engine/nat/nat_proving.h"
-    " engine/nat/nat_state.h engine/nat/nat_turns.h": "engine",
-    "engine/routes/route_engine.h engine/routes/route_pass.h engine/routes/route_rows.h": "engine",
-    "engine/nat/story.h engine/nat/trace.h": "engine",
     "plan/nat.h plan/nat_parts.h": "plan",
 }
 
@@ -139,23 +134,3 @@ def test_a_file_belongs_to_the_header_of_its_functions():
     assert noun_of("x/f.c", {"f", "g", "h"}, declared) == "x/f.h"
     assert noun_of("x/page.c", {"g", "h", "own"}, declared) == "x/g.h"
     assert noun_of("x/main.c", {"main"}, declared) == "x/main.h"
-
-
-MOST_PARTS = 10
-
-
-def wide_parts(headers):
-    """Headers of parts that declare more functions than one noun has."""
-    counts = defaultdict(int)
-    for header in declarations(headers).values():
-        counts[Path(header).relative_to(AGENT).as_posix()] += 1
-    return {header: count for header, count in counts.items() if count > MOST_PARTS}
-
-
-# Likewise: it only shrinks.
-KNOWN_WIDE = {"apply/nat/plane_parts.h"}
-
-
-def test_parts_are_narrow():
-    headers = list(AGENT.rglob("*_parts.h"))
-    assert set(wide_parts(headers) if headers else ()) == KNOWN_WIDE

@@ -112,6 +112,7 @@ static int open_nat(const struct engine_setup *setup, struct engine **ret_engine
     if (!nat)
         return -ENOMEM;
     nat_state_init(nat, setup);
+    nat->engine.ops = &nat_engine_ops;
     nat->board->proofs = &nat->proofs.of_addresses;
     try_plane(nat);
     int r = nl_open(&nat->socket);
@@ -252,7 +253,7 @@ static void plan_retry(struct nat_engine *nat, int64_t now_ms)
 static void publish(struct engine *engine, struct round *round)
 {
     struct nat_engine *nat = to_nat(engine);
-    nat_turns_drop(nat);
+    nat_state_drop_turns(nat);
     vec_done(&nat->work.keys);
     nat->work = (struct nat_work){ 0 };
     if (round->error == 0 && !nat_proving_goes_on(nat))
@@ -310,7 +311,10 @@ const struct engine_ops nat_engine_ops = {
 
 /* ---- for the rest of the program ---- */
 
-void nat_engine_listen(struct engine *engine, nat_row_listener told, void *context)
+void nat_engine_listen(struct engine *engine,
+                       void (*told)(const char *namespace, const char *name,
+                                    const struct nat_row *row, void *context),
+                       void *context)
 {
     to_nat(engine)->told = told;
     to_nat(engine)->told_context = context;

@@ -18,9 +18,10 @@
 extern const struct engine_ops nat_engine_ops;
 
 /* Tells of each row that comes or changes; of one that goes, with NULL. `told` may be NULL. */
-typedef void (*nat_row_listener)(const char *namespace, const char *name, const struct nat_row *row,
-                                 void *context);
-void nat_engine_listen(struct engine *engine, nat_row_listener told, void *context);
+void nat_engine_listen(struct engine *engine,
+                       void (*told)(const char *namespace, const char *name,
+                                    const struct nat_row *row, void *context),
+                       void *context);
 
 /* The live maps; NULL: NAT is off, or cannot be had. Borrowed. */
 struct nat_plane *nat_engine_plane(struct engine *engine);

@@ -14,13 +14,6 @@
 #include "base/text.h"
 #include "plan/nat_change.h"
 
-void nat_turns_drop(struct nat_engine *engine)
-{
-    vec_each(struct nat_turn, turn, &engine->turns)
-        nat_row_free(turn->after);
-    vec_done(&engine->turns);
-}
-
 /* Adds what a turn touches; the lists of a whole pass are not sorted for each. */
 static int add_addresses(const struct nat_turn *turn, struct round *round)
 {
@@ -126,12 +119,12 @@ static int plan_keys(struct nat_engine *engine, struct round *round)
 
 int nat_turns_plan(struct nat_engine *engine, struct round *round)
 {
-    nat_turns_drop(engine);
+    nat_state_drop_turns(engine);
     int r = add_inherited(engine, round);
     if (r == 0)
         r = plan_keys(engine, round);
     if (r < 0) {
-        nat_turns_drop(engine);
+        nat_state_drop_turns(engine);
         return r;
     }
     ip_list_unite(&round->losses);

@@ -9,6 +9,3 @@
  * every address of a Service that changed, to the round. Returns 0, or -ENOMEM with no turns.
  */
 int nat_turns_plan(struct nat_engine *engine, struct round *round);
-
-/* Forgets what was planned and not written. */
-void nat_turns_drop(struct nat_engine *engine);

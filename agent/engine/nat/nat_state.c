@@ -5,12 +5,10 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/facts.h"
-#include "engine/nat/nat_planning.h"
 
 void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup)
 {
     *engine = (struct nat_engine){
-        .engine = { &nat_engine_ops },
         .config = setup->config,
         .store = setup->store,
         .kernel = setup->kernel,
@@ -26,9 +24,16 @@ void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup)
     nat_triggers_init(&engine->triggers);
 }
 
+void nat_state_drop_turns(struct nat_engine *engine)
+{
+    vec_each(struct nat_turn, turn, &engine->turns)
+        nat_row_free(turn->after);
+    vec_done(&engine->turns);
+}
+
 void nat_state_done(struct nat_engine *engine)
 {
-    nat_turns_drop(engine);
+    nat_state_drop_turns(engine);
     vec_each(struct nat_leaver, leaver, &engine->leavers)
         nat_row_free(leaver->row);
     vec_done(&engine->leavers);

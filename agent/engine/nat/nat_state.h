@@ -14,7 +14,6 @@
 #include "apply/nat/plane.h"
 #include "apply/netlink/nl.h"
 #include "engine/engine.h"
-#include "engine/nat/nat_engine.h"
 #include "engine/nat/nat_node.h"
 #include "engine/nat/nat_proofs.h"
 #include "engine/nat/nat_triggers.h"
@@ -72,13 +71,17 @@ struct nat_engine {
     bool synced;       /* one of what a synced source says, not its copy */
     struct backoff retry; /* of what could not be proved */
     int64_t retry_ms;     /* when it is proved again, monotonic; INT64_MAX: all is proved */
-    nat_row_listener told;
+    /* nat_engine_listen() */
+    void (*told)(const char *namespace, const char *name, const struct nat_row *row, void *context);
     void *told_context;
 };
 
-/* An engine without maps. `setup->event` is not used. */
+/* An engine without operations and maps. `setup->event` is not used. */
 void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup);
 void nat_state_done(struct nat_engine *engine);
+
+/* Forgets what was planned and not written. */
+void nat_state_drop_turns(struct nat_engine *engine);
 
 /* What the planner is to know of this node. */
 struct node_facts nat_state_facts(const struct nat_engine *engine);

@@ -28,22 +28,6 @@ enum {
     ENDPOINTS_TOLD = 8,
 };
 
-void story_tell(struct story *story, const char *title, const char *format, ...)
-{
-    AUTOTEXT struct text text = { 0 };
-    struct trace_step step = { .title = title };
-    va_list args;
-
-    va_start(args, format);
-    text_vaddf(&text, format, args);
-    va_end(args);
-    step.text = text_take(&text);
-    if (step.text && vec_push(&story->trace->steps, step) == 0)
-        return;
-    free(step.text);
-    story->failed = true;
-}
-
 static const char *interface_name(uint32_t ifindex, char buffer[static IF_NAMESIZE])
 {
     const char *name = if_indextoname(ifindex, buffer);

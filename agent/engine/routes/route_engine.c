@@ -16,7 +16,6 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "engine/facts.h"
 #include "engine/routes/route_holds.h"
 #include "engine/routes/route_pass.h"
 #include "engine/routes/route_state.h"
@@ -189,12 +188,6 @@ static void count(struct engine *engine)
 const struct route_plan *route_engine_plan(const struct engine *engine)
 {
     return &((const struct route_engine *)engine)->plan;
-}
-
-struct node_facts route_facts_now(const struct route_engine *engine)
-{
-    return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->way,
-                         &engine->board->defaults);
 }
 
 const struct engine_ops route_engine_ops = {

@@ -243,18 +243,18 @@ static void an_address_that_is_lost_is_taken_back(void **state)
     struct nat_engine *engine = *state;
     service_proof_list changes = { 0 };
     ip_list changed = { 0 };
-    struct nat_row *old = row_of("web", 1), *new = row_of("web", 2);
+    struct nat_row *old = row_of("web", 1), *after = row_of("web", 2);
     const struct nat_frontend kept = { .address = address(3), .kind = NAT_FRONTEND_EXTERNAL_IP };
     assert_int_equal(vec_push(&old->families[0].frontends, kept), 0);
-    assert_int_equal(vec_push(&new->families[0].frontends, kept), 0);
-    assert_int_equal(nat_proving_drop_lost(old, new, &changes), 0);
+    assert_int_equal(vec_push(&after->families[0].frontends, kept), 0);
+    assert_int_equal(nat_proving_drop_lost(old, after, &changes), 0);
     assert_int_equal(changes.count, 1);
     const struct ip lost = address(1);
     assert_true(changes.items[0].gone && ip_equal(&changes.items[0].address, &lost));
     service_proofs_done(&changes);
     vec_done(&changed);
     nat_row_free(old);
-    nat_row_free(new);
+    nat_row_free(after);
     (void)engine;
 }
 

@@ -14,6 +14,22 @@
 #include "base/macro.h"
 #include "engine/nat/story.h"
 
+void story_tell(struct story *story, const char *title, const char *format, ...)
+{
+    AUTOTEXT struct text text = { 0 };
+    struct trace_step step = { .title = title };
+    va_list args;
+
+    va_start(args, format);
+    text_vaddf(&text, format, args);
+    va_end(args);
+    step.text = text_take(&text);
+    if (step.text && vec_push(&story->trace->steps, step) == 0)
+        return;
+    free(step.text);
+    story->failed = true;
+}
+
 /* ---- where it comes in ---- */
 
 static const struct nat_attachment *find_attachment(const struct tracer *tracer, uint32_t ifindex,

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of the route engine ask of its state; see route_state.h. */
+#include "engine/routes/route_state.h"
+
+#include "engine/facts.h"
+
+struct node_facts route_facts_now(const struct route_engine *engine)
+{
+    return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->way,
+                         &engine->board->defaults);
+}
