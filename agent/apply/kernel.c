@@ -351,7 +351,8 @@ int kernel_open(uint32_t export_table, struct kernel **ret_kernel)
     kernel->export_table = export_table;
     int r = nl_open(&kernel->requests);
     if (r == 0)
-        r = nl_open_listener(groups, ARRAY_SIZE(groups), &kernel->notifications);
+        r = nl_open_listener(NL_HERE, NETLINK_ROUTE, groups, ARRAY_SIZE(groups),
+                             &kernel->notifications);
     kernel->stale = STALE_ALL;
     if (r == 0)
         r = refresh(kernel);

@@ -2,13 +2,13 @@
 /*
  * The netlink socket: requests in batches, dumps, notifications.
  *
- * rtnetlink carries a request out inside the system call that sends it, and its acknowledgement is
- * queued before that call returns; a dump always has its next part queued before the last one is
- * received. So requests are non-blocking too: where an answer is missing, none will ever come, and
- * waiting for it would stop the daemon for good. Only the last request of a batch asks for an
- * acknowledgement: the kernel answers in order, and whatever it refuses is answered unasked. A
- * batch is kept so short that even refusals of all of it (about 1.3 KiB of receive buffer each)
- * can't overflow the smallest default.
+ * rtnetlink and generic netlink carry a request out inside the system call that sends it, and its
+ * acknowledgement is queued before that call returns; a dump always has its next part queued before
+ * the last one is received. So requests are non-blocking too: where an answer is missing, none will
+ * ever come, and waiting for it would stop the daemon for good. Only the last request of a batch
+ * asks for an acknowledgement: the kernel answers in order, and whatever it refuses is answered
+ * unasked. A batch is kept so short that even refusals of all of it (about 1.3 KiB of receive
+ * buffer each) can't overflow the smallest default.
  *
  * Any process with privilege may send to our port; only what the kernel (port 0) says is read.
  *
@@ -18,6 +18,8 @@
 #include "apply/netlink/nl.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,23 +48,65 @@ static void grow_receive_buffer(int fd, int bytes)
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 }
 
-static int open_bound(struct nl_socket **ret_socket)
+/* A socket that is being opened. */
+struct opening {
+    int netns, family;
+    struct mnl_socket *mnl; /* NULL: `error` says why */
+    int error;
+};
+
+static void open_here(struct opening *opening)
+{
+    opening->mnl = mnl_socket_open2(opening->family, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (!opening->mnl)
+        opening->error = -errno;
+}
+
+static void *open_there(void *context)
+{
+    struct opening *opening = context;
+    if (setns(opening->netns, CLONE_NEWNET) < 0)
+        opening->error = -errno;
+    else
+        open_here(opening);
+    return NULL;
+}
+
+/* A thread goes there, leaves the socket, and ends: nobody has to find the way back. */
+static void visit(struct opening *opening)
+{
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, open_there, opening);
+    if (error == 0)
+        error = pthread_join(thread, NULL);
+    if (error)
+        opening->error = -error;
+}
+
+static int open_bound(int netns, int family, struct nl_socket **ret_socket)
 {
     CLEANUP(nl_closep) struct nl_socket *socket = calloc(1, sizeof(*socket));
     if (!socket)
         return -ENOMEM;
-    socket->mnl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (!socket->mnl || mnl_socket_bind(socket->mnl, 0, MNL_SOCKET_AUTOPID) < 0)
+    struct opening opening = { .netns = netns, .family = family };
+    if (netns == NL_HERE)
+        open_here(&opening);
+    else
+        visit(&opening);
+    socket->mnl = opening.mnl;
+    if (opening.error < 0)
+        return opening.error;
+    if (mnl_socket_bind(socket->mnl, 0, MNL_SOCKET_AUTOPID) < 0)
         return -errno;
     *ret_socket = TAKE_PTR(socket);
     return 0;
 }
 
-int nl_open(struct nl_socket **ret_socket)
+int nl_open_in(int netns, int family, struct nl_socket **ret_socket)
 {
     static const int options[] = { NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK };
     CLEANUP(nl_closep) struct nl_socket *socket = NULL;
-    int r = open_bound(&socket);
+    int r = open_bound(netns, family, &socket);
     if (r < 0)
         return r;
     for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
@@ -75,10 +119,16 @@ int nl_open(struct nl_socket **ret_socket)
     return 0;
 }
 
-int nl_open_listener(const uint32_t *groups, size_t count, struct nl_socket **ret_socket)
+int nl_open(struct nl_socket **ret_socket)
+{
+    return nl_open_in(NL_HERE, NETLINK_ROUTE, ret_socket);
+}
+
+int nl_open_listener(int netns, int family, const uint32_t *groups, size_t count,
+                     struct nl_socket **ret_socket)
 {
     CLEANUP(nl_closep) struct nl_socket *socket = NULL;
-    int r = open_bound(&socket);
+    int r = open_bound(netns, family, &socket);
     if (r < 0)
         return r;
     grow_receive_buffer(nl_fd(socket), LISTENER_BUFFER_BYTES);
@@ -297,6 +347,16 @@ int nl_batch(struct nl_socket *socket, struct nl_request *requests, size_t count
         done += some;
     }
     return 0;
+}
+
+int nl_run(struct nl_socket *socket, struct nl_request *request, struct nl_result *result)
+{
+    struct nl_result own;
+    if (!result)
+        result = &own;
+    *result = (struct nl_result){ 0 };
+    int r = nl_batch(socket, request, 1, result);
+    return r < 0 ? r : result->error;
 }
 
 int nl_receive(struct nl_socket *socket, nl_row_fn on_row, void *context)

@@ -2,9 +2,13 @@
 /*
  * A thin layer over libmnl: one socket for requests, one for notifications.
  *
- * Building has a sticky error: nl_put_*() return nothing, the first overflow is remembered and
- * nl_batch() or nl_dump() reports it. Replies carry the kernel's extended ack text, which
- * libmnl alone would drop. Dumps that a concurrent change interrupts (NLM_F_DUMP_INTR) start over.
+ * Replies carry the kernel's extended ack text, which libmnl alone would drop. Dumps that a
+ * concurrent change interrupts (NLM_F_DUMP_INTR) start over.
+ *
+ * A socket is of any netlink family (NETLINK_ROUTE, NETLINK_GENERIC: genl.h, NETLINK_NETFILTER),
+ * and of any network namespace. It keeps its namespace for as long as it is open, whatever becomes
+ * of the names and processes that the namespace had. Sockets in other namespaces are for the CNI
+ * plugin and for tests: agentd lives in one namespace and never enters another.
  */
 #pragma once
 
@@ -16,19 +20,28 @@
 
 struct nl_socket;
 
+/* In the place of a descriptor of a network namespace: the one that the caller is in. */
+enum { NL_HERE = -1 };
+
 /*
- * Opens a NETLINK_ROUTE request socket with extended acks and strict checking (Linux 4.20).
- * Returns 0 or -errno.
+ * Opens a request socket with extended acks and strict checking (Linux 4.20): of a netlink family
+ * (NETLINK_*), in the network namespace that the descriptor `netns` stands for, or NL_HERE. The
+ * caller stays where it is, and keeps the descriptor. Returns 0; -EBADF or -EINVAL if that is no
+ * network namespace, -EPERM without CAP_SYS_ADMIN there and here, -EPROTONOSUPPORT if the kernel
+ * lacks the family, or -errno.
  */
+int nl_open_in(int netns, int family, struct nl_socket **ret_socket);
+/* The usual one: NETLINK_ROUTE, NL_HERE. */
 int nl_open(struct nl_socket **ret_socket);
 void nl_close(struct nl_socket *socket);
 DEFINE_CLEANUP(struct nl_socket *, nl_close);
 
 /*
- * Opens a NETLINK_ROUTE socket that hears these groups (RTNLGRP_*), with a receive buffer as large
- * as we may make it. Returns 0 or -errno.
+ * Opens a socket that hears these groups (RTNLGRP_*, or what genl_group() found), with a receive
+ * buffer as large as we may make it. `netns`, `family` and errors as for nl_open_in().
  */
-int nl_open_listener(const uint32_t *groups, size_t count, struct nl_socket **ret_socket);
+int nl_open_listener(int netns, int family, const uint32_t *groups, size_t count,
+                     struct nl_socket **ret_socket);
 
 /* To be polled for input. */
 int nl_fd(const struct nl_socket *socket);
@@ -66,6 +79,12 @@ int nl_get(struct nl_socket *socket, struct nl_request *request, nl_row_fn on_ro
  */
 int nl_batch(struct nl_socket *socket, struct nl_request *requests, size_t count,
              struct nl_result *results);
+
+/*
+ * Sends one request; `result` (may be NULL) is what became of it. Returns 0 or -errno, be it of the
+ * request or of the socket.
+ */
+int nl_run(struct nl_socket *socket, struct nl_request *request, struct nl_result *result);
 
 /*
  * Hands all queued notifications to `on_row`, without waiting for more. The first negative return

@@ -5,7 +5,10 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <linux/rtnetlink.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +53,32 @@ static inline int lab_close(void **state)
     nl_close(lab->other);
     free(lab);
     return 0;
+}
+
+static inline void *make_netns(void *fd)
+{
+    if (unshare(CLONE_NEWNET) == 0)
+        *(int *)fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    return NULL;
+}
+
+/* A further namespace, which lasts as long as its descriptor, and whatever else holds it. */
+static inline int another_netns(void)
+{
+    int fd = -1;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, make_netns, &fd), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* Waits until something is notified to the mirror, and takes it in. */
+static inline void await_news(struct kernel *kernel)
+{
+    struct pollfd waited = { .fd = kernel_fd(kernel), .events = POLLIN };
+    assert_int_equal(poll(&waited, 1, 60000), 1);
+    assert_int_equal(kernel_read(kernel), 0);
 }
 
 #define run(command) assert_int_equal(system(command), 0)
