@@ -117,6 +117,109 @@ static void changes_are_read_back(void **state)
     assert_string_equal(find(lab->other, "left").alias, "");
 }
 
+static void a_link_moves(void **state)
+{
+    struct lab *lab = *state;
+    AUTOCLOSE int netns = another_netns();
+    CLEANUP(nl_closep) struct nl_socket *there = open_in(netns);
+    const struct nl_veth left = { .name = "left" }, right = { .name = "right" };
+    const struct nl_link_change up = { .state = NL_LINK_UP };
+    assert_int_equal(nl_link_add_veth(lab->other, &left, &right, NL_HERE, NULL), 0);
+    assert_int_equal(nl_link_add_veth(there, &left, &right, NL_HERE, NULL), 0);
+    const uint32_t ifindex = find(lab->other, "left").ifindex;
+    assert_int_equal(nl_link_change(lab->other, ifindex, &up, NULL), 0);
+
+    assert_int_equal(nl_link_move(lab->other, ifindex, netns, NULL, NULL), -EEXIST);
+    assert_int_equal(nl_link_move(lab->other, ifindex, netns, "right", NULL), -EEXIST);
+    assert_true(find(lab->other, "left").up);
+    assert_int_equal(nl_link_move(lab->other, ifindex, netns, "eth0", NULL), 0);
+    expect_missing(lab->other, "left");
+    struct nl_link moved = find(there, "eth0");
+    assert_false(moved.up);
+    assert_true(moved.peer_nsid >= 0);
+    assert_int_equal(moved.peer, find(lab->other, "right").ifindex);
+    assert_int_equal(nl_link_move(lab->other, ifindex, netns, NULL, NULL), -ENODEV);
+}
+
+/* Names are taken here or there: nothing of the pair is made. */
+static void taken_names_are_refused(void **state)
+{
+    struct lab *lab = *state;
+    AUTOCLOSE int netns = another_netns();
+    CLEANUP(nl_closep) struct nl_socket *there = open_in(netns);
+    const struct nl_veth left = { .name = "left" }, right = { .name = "right" };
+    const struct nl_veth eth0 = { .name = "eth0" }, host = { .name = "host0" };
+    assert_int_equal(nl_link_add_veth(lab->other, &left, &right, NL_HERE, NULL), 0);
+    assert_int_equal(nl_link_add_veth(there, &eth0, &right, NL_HERE, NULL), 0);
+
+    assert_int_equal(nl_link_add_veth(lab->other, &left, &host, netns, NULL), -EEXIST);
+    expect_missing(there, "host0");
+    assert_int_equal(nl_link_add_veth(lab->other, &host, &eth0, netns, NULL), -EEXIST);
+    expect_missing(lab->other, "host0");
+}
+
+static void refusals_have_words(void **state)
+{
+    struct lab *lab = *state;
+    struct nl_result result;
+    struct nl_link link;
+    AUTOCLOSE int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const struct nl_veth left = { .name = "left" }, right = { .name = "right" };
+    const struct nl_veth unnamed = { .name = "a name that is too long" };
+    const struct nl_link_change big = { .mtu = 1 << 20 };
+
+    assert_int_equal(nl_link_add_veth(lab->other, &left, &right, file, &result), -EINVAL);
+    assert_true(nl_link_add_veth(lab->other, &left, &right, 999, &result) < 0);
+    assert_true(nl_link_add_veth(lab->other, &unnamed, &right, NL_HERE, &result) < 0);
+    expect_missing(lab->other, "left");
+    expect_missing(lab->other, "right");
+
+    assert_int_equal(nl_link_add_veth(lab->other, &left, &right, NL_HERE, NULL), 0);
+    const uint32_t ifindex = find(lab->other, "left").ifindex;
+    assert_int_equal(nl_link_change(lab->other, ifindex, &big, &result), -EINVAL);
+    assert_string_equal(result.text, "mtu greater than device maximum");
+    assert_true(nl_link_move(lab->other, ifindex, file, NULL, &result) < 0);
+
+    assert_int_equal(nl_link_change(lab->other, 4711, &big, &result), -ENODEV);
+    assert_int_equal(nl_link_move(lab->other, 4711, file, NULL, &result) < 0, true);
+    assert_int_equal(nl_link_delete(lab->other, 4711, &result), -ENODEV);
+    assert_int_equal(nl_link_read(lab->other, 4711, &link), -ENODEV);
+}
+
+static void sockets_keep_their_namespace(void **state)
+{
+    struct lab *lab = *state;
+    int netns = another_netns();
+    CLEANUP(nl_closep) struct nl_socket *there = NULL;
+    assert_int_equal(nl_open_in(netns, NETLINK_ROUTE, &there), 0);
+    close(netns);
+
+    const struct nl_veth left = { .name = "left" }, right = { .name = "right" };
+    struct nl_link link;
+    assert_int_equal(nl_link_add_veth(there, &left, &right, NL_HERE, NULL), 0);
+    assert_int_equal(nl_link_find(there, "left", &link), 0);
+    assert_int_equal(nl_link_find(lab->other, "left", &link), -ENODEV);
+    assert_int_equal(if_nametoindex("left"), 0);
+}
+
+/* A socket keeps its namespace; with the last hold on it the peer goes, and the pair with it. */
+static void a_namespace_ends(void **state)
+{
+    struct lab *lab = *state;
+    int netns = another_netns();
+    struct nl_socket *there = open_in(netns);
+    const struct nl_veth host = { .name = "host0" }, pod = { .name = "eth0" };
+    assert_int_equal(nl_link_add_veth(lab->other, &host, &pod, netns, NULL), 0);
+    close(netns);
+    (void)find(there, "eth0");
+    assert_int_equal(kernel_read(lab->kernel), 0);
+    assert_non_null(link_named(kernel_links(lab->kernel), "host0"));
+    nl_close(there);
+    while (link_named(kernel_links(lab->kernel), "host0"))
+        await_news(lab->kernel);
+    expect_missing(lab->other, "host0");
+}
+
 static void odd_messages_are_passed_over(void **state)
 {
     (void)state;
@@ -150,6 +253,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(pair_of_one_namespace, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(pair_of_two_namespaces, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(changes_are_read_back, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(a_link_moves, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(taken_names_are_refused, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(refusals_have_words, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(sockets_keep_their_namespace, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(a_namespace_ends, lab_open, lab_close),
         cmocka_unit_test(odd_messages_are_passed_over),
     };
     return lab_missing() ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
