@@ -14,12 +14,11 @@
 #include "apply/decode.h"
 
 #include <linux/fib_rules.h>
-#include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "apply/netlink/nl.h"
+#include "apply/netlink/address.h"
 #include "base/macro.h"
 
 bool route_is_mirrored(const struct route *route, uint32_t export_table)
@@ -176,31 +175,13 @@ static struct prefix network_of(const struct ip *ip, uint8_t length)
     return network;
 }
 
-/* IFA_LOCAL is the own address; where it is missing, or of a link with a peer, IFA_ADDRESS is the
- * own address or the peer's, and the prefix length is always that of IFA_ADDRESS. */
 bool decode_address(const struct nlmsghdr *message, struct prefix *ret_host,
                     struct prefix *ret_network)
 {
-    const struct ifaddrmsg *fixed = mnl_nlmsg_get_payload(message);
-    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed) ||
-        family_of(fixed->ifa_family) == IP_NONE)
+    struct nl_address address;
+    if (!nl_address_decode(message, &address) || ip_is_special(&address.ip))
         return false;
-
-    uint8_t family = family_of(fixed->ifa_family);
-    uint16_t size = family == IP_V4 ? 4 : 16;
-    const struct nl_wanted wanted[] = { { IFA_LOCAL, size }, { IFA_ADDRESS, size } };
-    const struct nlattr *attributes[IFA_LOCAL + 1];
-    nl_parse(message, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, IFA_LOCAL);
-    if (!attributes[IFA_ADDRESS])
-        attributes[IFA_ADDRESS] = attributes[IFA_LOCAL];
-    if (!attributes[IFA_LOCAL])
-        attributes[IFA_LOCAL] = attributes[IFA_ADDRESS];
-
-    struct ip local = get_ip(family, attributes[IFA_LOCAL]);
-    struct ip address = get_ip(family, attributes[IFA_ADDRESS]);
-    if (ip_is_special(&local) || fixed->ifa_prefixlen > ip_bits(&address))
-        return false;
-    *ret_host = ip_host_prefix(&local);
-    *ret_network = network_of(&address, fixed->ifa_prefixlen);
+    *ret_host = ip_host_prefix(&address.ip);
+    *ret_network = network_of(&address.peer, address.length);
     return true;
 }

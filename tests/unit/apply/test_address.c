@@ -131,12 +131,110 @@ static void a_lifetime_ends(void **state)
     expect_none(lab, &v6);
 }
 
+static void flags_are_obeyed(void **state)
+{
+    struct lab *lab = *state;
+    struct nl_address v4 = made("10.7.0.1/24", NL_FOREVER, NL_FOREVER);
+    struct nl_address v6 = made("fd07::1/64", NL_FOREVER, NL_FOREVER);
+    v4.flags |= IFA_F_NOPREFIXROUTE;
+    v6.flags |= IFA_F_NOPREFIXROUTE;
+    assert_int_equal(nl_address_add(lab->other, &v4, NULL), 0);
+    assert_int_equal(nl_address_add(lab->other, &v6, NULL), 0);
+    assert_true(expect(lab, &v4).flags & IFA_F_NOPREFIXROUTE);
+    assert_true(expect(lab, &v6).flags & IFA_F_NOPREFIXROUTE);
+    assert_true(expect(lab, &v6).flags & IFA_F_NODAD);
+    run("test -z \"$(ip route show dev d0)$(ip -6 route show fd07::/64)\"");
+}
+
+static void a_peer_has_the_length(void **state)
+{
+    struct lab *lab = *state;
+    struct nl_address address = made("10.7.0.1/24", NL_FOREVER, NL_FOREVER);
+    assert_int_equal(ip_parse("10.9.0.2", &address.peer), 0);
+    assert_int_equal(nl_address_add(lab->other, &address, NULL), 0);
+    struct nl_address got = expect(lab, &address);
+    assert_true(ip_equal(&got.peer, &address.peer));
+    run("test \"$(ip route show dev d0)\" = '10.9.0.0/24 proto kernel scope link src 10.7.0.1 '");
+    assert_int_equal(nl_address_delete(lab->other, &got, NULL), 0);
+    expect_none(lab, &address);
+}
+
+static void dumps_are_of_one_interface_or_all(void **state)
+{
+    struct lab *lab = *state;
+    AUTOVEC nl_address_list one = { 0 }, all = { 0 };
+    const struct nl_address address = made("10.7.0.1/24", NL_FOREVER, NL_FOREVER);
+    assert_int_equal(nl_address_add(lab->other, &address, NULL), 0);
+    assert_int_equal(nl_address_dump(lab->other, address.ifindex, &one), 0);
+    assert_int_equal(nl_address_dump(lab->other, 0, &all), 0);
+    assert_int_equal(one.count, 1);
+    assert_true(all.count > one.count); /* the loopback's */
+    assert_int_equal(all.items[0].ip.family, IP_V4);
+    assert_int_equal(all.items[all.count - 1].ip.family, IP_V6);
+    assert_int_equal(nl_address_dump(lab->other, 4711, &one), -ENODEV);
+    assert_int_equal(one.count, 1);
+}
+
+static void refusals_have_words(void **state)
+{
+    struct lab *lab = *state;
+    struct nl_result result;
+    struct nl_address elsewhere = made("10.7.0.1/24", NL_FOREVER, NL_FOREVER);
+    elsewhere.ifindex = 4711;
+    assert_int_equal(nl_address_add(lab->other, &elsewhere, &result), -ENODEV);
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        const struct nl_address never = made(texts[i], 0, 0), longer = made(texts[i], 10, 20);
+        assert_int_equal(nl_address_add(lab->other, &never, &result), -EINVAL);
+        assert_true(result.text[0]);
+        assert_int_equal(nl_address_replace(lab->other, &longer, &result), -EINVAL);
+        assert_true(result.text[0]);
+        expect_none(lab, &never);
+    }
+}
+
+static void odd_messages_are_passed_over(void **state)
+{
+    (void)state;
+    const struct ip ip = { IP_V4, { 10, 0, 0, 1 } };
+    struct ifaddrmsg fixed = { .ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 7 };
+    struct nl_request request;
+    struct nl_address address;
+    nl_begin(&request, RTM_NEWADDR, 0, &fixed, sizeof(fixed));
+    nl_put_u8(&request, IFA_LOCAL, 1);
+    assert_false(nl_address_decode(request.header, &address)); /* no address of the right size */
+    nl_put_ip(&request, IFA_ADDRESS, &ip);
+    nl_put_u32(&request, IFA_PROTO, 7);
+    nl_put_u32(&request, IFA_CACHEINFO, 7);
+    assert_true(nl_address_decode(request.header, &address));
+    assert_true(ip_equal(&address.ip, &ip) && ip_equal(&address.peer, &ip));
+    assert_int_equal(address.protocol, 0);
+    assert_int_equal(address.valid_s, NL_FOREVER);
+
+    struct ifaddrmsg *inside = mnl_nlmsg_get_payload(request.header);
+    inside->ifa_prefixlen = 33;
+    assert_false(nl_address_decode(request.header, &address));
+    inside->ifa_prefixlen = 32;
+    inside->ifa_family = AF_DECnet;
+    assert_false(nl_address_decode(request.header, &address));
+    inside->ifa_family = AF_INET;
+    for (uint32_t length = request.header->nlmsg_len; length >= NLMSG_HDRLEN; length--) {
+        request.header->nlmsg_len = length;
+        (void)nl_address_decode(request.header, &address);
+    }
+    assert_false(nl_address_decode(request.header, &address));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(addresses_are_read_back, open_links, lab_close),
         cmocka_unit_test_setup_teardown(replacing_renews_lifetimes, open_links, lab_close),
         cmocka_unit_test_setup_teardown(a_lifetime_ends, open_links, lab_close),
+        cmocka_unit_test_setup_teardown(flags_are_obeyed, open_links, lab_close),
+        cmocka_unit_test_setup_teardown(a_peer_has_the_length, open_links, lab_close),
+        cmocka_unit_test_setup_teardown(dumps_are_of_one_interface_or_all, open_links, lab_close),
+        cmocka_unit_test_setup_teardown(refusals_have_words, open_links, lab_close),
+        cmocka_unit_test(odd_messages_are_passed_over),
     };
     return lab_missing() ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
 }
