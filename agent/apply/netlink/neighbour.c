@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Neighbours by rtnetlink; see neighbour.h.
+ *
+ * Proxies are in tables of their own: the flag NTF_PROXY in the fixed part of a request says which
+ * of the two is meant, for dumps too. The kernel filters both dumps by interface, as strict
+ * checking demands; rows are filtered here once more.
+ */
+#include "apply/netlink/neighbour.h"
+
+#include <errno.h>
+#include <linux/neighbour.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/macro.h"
+
+bool nl_neighbour_decode(const struct nlmsghdr *message, struct nl_neighbour *ret_neighbour)
+{
+    const struct ndmsg *fixed = mnl_nlmsg_get_payload(message);
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed) ||
+        (fixed->ndm_family != AF_INET && fixed->ndm_family != AF_INET6))
+        return false;
+
+    struct nl_neighbour neighbour = {
+        .ifindex = (uint32_t)fixed->ndm_ifindex,
+        .ip = { .family = fixed->ndm_family == AF_INET ? IP_V4 : IP_V6 },
+        .proxy = (fixed->ndm_flags & NTF_PROXY) != 0,
+        .state = fixed->ndm_state,
+    };
+    const struct nl_wanted wanted[] = {
+        { NDA_DST, (uint16_t)ip_size(&neighbour.ip) },
+        { NDA_LLADDR, sizeof(neighbour.mac) },
+    };
+    const struct nlattr *attributes[NDA_LLADDR + 1];
+    nl_parse(message, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, NDA_LLADDR);
+    if (!attributes[NDA_DST])
+        return false;
+    memcpy(neighbour.ip.bytes, mnl_attr_get_payload(attributes[NDA_DST]), ip_size(&neighbour.ip));
+    if (attributes[NDA_LLADDR])
+        memcpy(neighbour.mac, mnl_attr_get_payload(attributes[NDA_LLADDR]), sizeof(neighbour.mac));
+    *ret_neighbour = neighbour;
+    return true;
+}
+
+static void begin(struct nl_request *request, uint16_t type, uint16_t flags,
+                  const struct nl_neighbour *neighbour)
+{
+    const struct ndmsg fixed = {
+        .ndm_family = neighbour->ip.family == IP_V4 ? AF_INET : AF_INET6,
+        .ndm_ifindex = (int)neighbour->ifindex,
+        .ndm_state = NUD_PERMANENT,
+        .ndm_flags = neighbour->proxy ? NTF_PROXY : 0,
+    };
+    nl_begin(request, type, flags, &fixed, sizeof(fixed));
+    nl_put_ip(request, NDA_DST, &neighbour->ip);
+}
+
+int nl_neighbour_set(struct nl_socket *socket, const struct nl_neighbour *neighbour,
+                     struct nl_result *result)
+{
+    struct nl_request request;
+    begin(&request, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbour);
+    if (!neighbour->proxy)
+        nl_put_bytes(&request, NDA_LLADDR, neighbour->mac, sizeof(neighbour->mac));
+    return nl_run(socket, &request, result);
+}
+
+int nl_neighbour_delete(struct nl_socket *socket, const struct nl_neighbour *neighbour,
+                        struct nl_result *result)
+{
+    struct nl_request request;
+    begin(&request, RTM_DELNEIGH, 0, neighbour);
+    return nl_run(socket, &request, result);
+}
+
+struct reading {
+    nl_neighbour_list neighbours;
+    size_t start; /* where the request that runs now began */
+    uint32_t ifindex;
+};
+
+static void reading_done(struct reading *reading)
+{
+    vec_done(&reading->neighbours);
+}
+
+static int on_neighbour(const struct nlmsghdr *row, void *context)
+{
+    struct reading *reading = context;
+    struct nl_neighbour neighbour;
+    if (!nl_neighbour_decode(row, &neighbour) || neighbour.ifindex != reading->ifindex)
+        return 0;
+    return vec_push(&reading->neighbours, neighbour);
+}
+
+static void restart(void *context)
+{
+    struct reading *reading = context;
+    reading->neighbours.count = reading->start;
+}
+
+int nl_neighbour_dump(struct nl_socket *socket, uint32_t ifindex, bool proxy,
+                      nl_neighbour_list *ret_neighbours)
+{
+    static const uint8_t families[] = { AF_INET, AF_INET6 };
+    CLEANUP(reading_done) struct reading reading = { .ifindex = ifindex };
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        const struct ndmsg fixed = {
+            .ndm_family = families[i],
+            .ndm_flags = proxy ? NTF_PROXY : 0,
+        };
+        struct nl_request request;
+        reading.start = reading.neighbours.count;
+        nl_begin(&request, RTM_GETNEIGH, 0, &fixed, sizeof(fixed));
+        nl_put_u32(&request, NDA_IFINDEX, ifindex);
+        int r = nl_dump(socket, &request, on_neighbour, restart, &reading);
+        if (r < 0)
+            return r;
+    }
+    *ret_neighbours = TAKE_STRUCT(reading.neighbours);
+    return 0;
+}
