@@ -12,9 +12,7 @@
  *
  * - notifications lost, because our buffer was full (ENOBUFS);
  * - routes that the kernel drops without a word with a link, an address or a next hop object that
- *   they need. All IPv4 routes that forward go that way, IPv6 ones with the sysctl
- *   skip_notify_on_dev_down. So a dump follows where a route in the mirror forwards, and may have
- *   needed what went: guards that lead to svc0, and foreign ones;
+ *   they need (loss.h): guards that lead to svc0, and foreign ones;
  * - what replay.c finds doubtful, and any change while two of the kernel's routes look alike to us
  *   (an IPv6 replace among several can make such twins): one may go, and the other stay.
  *
@@ -24,15 +22,14 @@
 #include "apply/kernel.h"
 
 #include <errno.h>
-#include <linux/if_addr.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <stdlib.h>
 
 #include "apply/decode.h"
 #include "apply/dump.h"
 #include "apply/links.h"
+#include "apply/loss.h"
 #include "apply/netlink/nl.h"
 #include "apply/replay.h"
 #include "apply/source.h"
@@ -50,12 +47,6 @@ enum stale {
     STALE_ALL = STALE_ROUTES | STALE_RULES | STALE_ADDRESSES | STALE_LINKS,
 };
 
-/* What went that routes may have needed. */
-struct loss {
-    uint32_t ifindex; /* 0: a next hop object, of any interface */
-    struct ip ip;     /* IP_NONE: the link itself */
-};
-
 struct kernel {
     struct nl_socket *requests, *notifications;
     uint32_t export_table;
@@ -68,7 +59,7 @@ struct kernel {
 
     /* What kernel_read() has heard and not yet worked in. */
     route_event_list heard;
-    VEC(struct loss) losses;
+    loss_list losses;
     uint32_t order;
 };
 
@@ -121,16 +112,9 @@ static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
 
 static int hear_link(struct kernel *kernel, const struct nlmsghdr *message)
 {
-    const struct ifinfomsg *fixed = mnl_nlmsg_get_payload(message);
-    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed))
-        return 0;
     int r = links_hear(&kernel->links, message);
-    if (r < 0)
-        return r;
     kernel->events.links |= r > 0;
-    if (message->nlmsg_type == RTM_NEWLINK && (fixed->ifi_flags & IFF_UP))
-        return 0;
-    return vec_push(&kernel->losses, (struct loss){ .ifindex = (uint32_t)fixed->ifi_index });
+    return MIN(r, 0);
 }
 
 /* Programs may hang there; every interface has other qdiscs, which come and go with it. */
@@ -142,20 +126,13 @@ static void hear_filter(struct kernel *kernel, const struct nlmsghdr *message)
         kernel->events.links = true;
 }
 
-static int hear_lost_address(struct kernel *kernel, const struct nlmsghdr *message)
-{
-    const struct ifaddrmsg *fixed = mnl_nlmsg_get_payload(message);
-    struct link_address address = { 0 };
-    if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed))
-        return 0;
-    (void)decode_link_address(message, &address);
-    return vec_push(&kernel->losses, (struct loss){ fixed->ifa_index, address.ip });
-}
-
 static int hear(const struct nlmsghdr *message, void *context)
 {
     struct kernel *kernel = context;
     kernel->order++;
+    int r = losses_hear(&kernel->losses, message);
+    if (r < 0)
+        return r;
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
     case RTM_DELROUTE:
@@ -165,11 +142,9 @@ static int hear(const struct nlmsghdr *message, void *context)
         hear_rule(kernel, message);
         return 0;
     case RTM_NEWADDR:
-        kernel->stale |= STALE_ADDRESSES;
-        return 0;
     case RTM_DELADDR:
         kernel->stale |= STALE_ADDRESSES;
-        return hear_lost_address(kernel, message);
+        return 0;
     case RTM_NEWLINK:
     case RTM_DELLINK:
         return hear_link(kernel, message);
@@ -177,31 +152,9 @@ static int hear(const struct nlmsghdr *message, void *context)
     case RTM_DELQDISC:
         hear_filter(kernel, message);
         return 0;
-    case RTM_DELNEXTHOP:
-        return vec_push(&kernel->losses, (struct loss){ .ifindex = 0 });
     default:
         return 0;
     }
-}
-
-/* A route without an interface has several next hops, or a next hop object: it may need any. */
-static bool may_need(const struct route *route, const struct loss *loss)
-{
-    if (!route_forwards(route))
-        return false;
-    return loss->ifindex == 0 || route->ifindex == 0 || route->ifindex == loss->ifindex ||
-           (loss->ip.family != IP_NONE && ip_equal(&route->source, &loss->ip));
-}
-
-static bool routes_may_need(const struct kernel *kernel)
-{
-    vec_each(const struct loss, loss, &kernel->losses) {
-        sorted_each(const struct route, route, &kernel->routes) {
-            if (may_need(route, loss))
-                return true;
-        }
-    }
-    return false;
 }
 
 /* Works in the route events that were heard, and lists those of others. */
@@ -231,7 +184,7 @@ static int take_in(struct kernel *kernel)
     if (r == 0)
         r = work_in(kernel);
     vec_clear(&kernel->heard);
-    if (routes_may_need(kernel))
+    if (losses_may_hit(&kernel->losses, &kernel->routes))
         kernel->stale |= STALE_ROUTES;
     vec_clear(&kernel->losses);
     if (r < 0)
@@ -428,11 +381,13 @@ int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_so
 {
     struct default_sources sources;
     int r = source_by_default(kernel->requests, IP_V4, &sources.v4);
-    if (r == 0)
-        r = source_by_default(kernel->requests, IP_V6, &sources.v6);
-    if (r == 0)
-        *ret_sources = sources;
-    return r;
+    if (r < 0)
+        return r;
+    r = source_by_default(kernel->requests, IP_V6, &sources.v6);
+    if (r < 0)
+        return r;
+    *ret_sources = sources;
+    return 0;
 }
 
 /* What our own changes are notified by must fit the receive buffer: it is emptied in between. */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apply/op_result.h"
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "base/vec.h"
@@ -73,12 +74,6 @@ const struct sorted *kernel_link_addresses(const struct kernel *kernel);
 
 /* Asks the kernel. Returns 0 or -errno (the socket failed). */
 int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources);
-
-/* What became of one operation. */
-struct op_result {
-    int error;     /* 0 or -errno */
-    char text[96]; /* the kernel's own words, or "" */
-};
 
 /*
  * Carries out operations in order. A refused one does not stop the others. That a deleted route is

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "apply/kernel.h"
 #include "apply/netlink/nl.h"
+#include "apply/op_result.h"
 #include "plan/route_table.h"
 
 /* See kernel_apply_routes() and kernel_apply_rules(). */

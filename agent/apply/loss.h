@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What went that routes may have needed: links, addresses, next hop objects. The kernel drops such
+ * routes without a word, so a mirror that holds one of them reads its routes again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <libmnl/libmnl.h>
+
+#include "base/ip.h"
+#include "base/sorted.h"
+#include "base/vec.h"
+
+struct loss {
+    uint32_t ifindex; /* 0: a next hop object, of any interface */
+    struct ip ip;     /* IP_NONE: the link itself */
+};
+
+typedef VEC(struct loss) loss_list;
+
+/* Appends what a message says to have gone; most say nothing of the kind. Returns 0 or -ENOMEM. */
+int losses_hear(loss_list *losses, const struct nlmsghdr *message);
+
+/* True if a route among `routes` (struct route) may have needed one of them. */
+bool losses_may_hit(const loss_list *losses, const struct sorted *routes);
