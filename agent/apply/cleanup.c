@@ -51,56 +51,59 @@ static int remove_routes(struct kernel *kernel, const route_op_list *ops, uint32
     if (!results)
         return -ENOMEM;
     int r = kernel_apply_routes(kernel, ops->items, ops->count, results);
-    for (size_t i = 0; r == 0 && i < ops->count; i++) {
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ops->count; i++) {
         char route[ROUTE_STRLEN];
         if (results[i].error)
             refused(faults, route_str(&ops->items[i].route, route), &results[i]);
         else
             (*ret_removed)++;
     }
-    return r;
+    return 0;
 }
 
 static int remove_rules(struct kernel *kernel, uint32_t *ret_removed, struct faults *faults)
 {
-    VEC(struct rule_op) ops = { 0 };
-    int r = 0;
+    AUTOVEC VEC(struct rule_op) ops = { 0 };
     sorted_each(const struct rule, rule, kernel_rules(kernel)) {
-        if (r == 0 && rule_is_ours(rule))
-            r = vec_push(&ops, (struct rule_op){ OP_DELETE, *rule });
+        if (rule_is_ours(rule) && vec_push(&ops, (struct rule_op){ OP_DELETE, *rule }) < 0)
+            return -ENOMEM;
     }
     AUTOFREE struct op_result *results = calloc(ops.count + 1, sizeof(*results));
-    if (r == 0 && !results)
-        r = -ENOMEM;
-    if (r == 0)
-        r = kernel_apply_rules(kernel, ops.items, ops.count, results);
-    for (size_t i = 0; r == 0 && i < ops.count; i++) {
+    if (!results)
+        return -ENOMEM;
+    int r = kernel_apply_rules(kernel, ops.items, ops.count, results);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ops.count; i++) {
         char rule[ROUTE_STRLEN];
         if (results[i].error)
             refused(faults, rule_str(&ops.items[i].rule, rule), &results[i]);
         else
             (*ret_removed)++;
     }
-    vec_done(&ops);
-    return r;
+    return 0;
 }
 
 int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
                    struct cleanup_counts *ret_counts, struct faults *faults)
 {
+    const struct kernel_scope node = scope_of_node(export_table);
     CLEANUP(kernel_closep) struct kernel *kernel = NULL;
     struct cleanup_counts counts = { 0 };
-    route_op_list ops = { 0 };
-    int r = kernel_open(export_table, &kernel);
-    if (r == 0)
-        r = collect(kernel, export_table, scope, true, &ops);
-    if (r == 0)
-        r = collect(kernel, export_table, scope, false, &ops);
-    if (r == 0)
-        r = remove_routes(kernel, &ops, &counts.routes, faults);
-    if (r == 0 && scope == CLEANUP_ALL)
+    AUTOVEC route_op_list ops = { 0 };
+    int r = kernel_open(&node, NL_HERE, &kernel);
+    if (r < 0)
+        return r;
+    if (collect(kernel, export_table, scope, true, &ops) < 0 ||
+        collect(kernel, export_table, scope, false, &ops) < 0)
+        return -ENOMEM;
+    r = remove_routes(kernel, &ops, &counts.routes, faults);
+    if (r < 0)
+        return r;
+    if (scope == CLEANUP_ALL)
         r = remove_rules(kernel, &counts.rules, faults);
-    vec_done(&ops);
     if (r < 0)
         return r;
     *ret_counts = counts;

@@ -21,31 +21,10 @@
 #include "apply/netlink/address.h"
 #include "base/macro.h"
 
-bool route_is_mirrored(const struct route *route, uint32_t export_table)
-{
-    return route->table == export_table || route->table == ROUTE_TABLE_GUARD ||
-           (route->table == ROUTE_TABLE_MAIN && route->protocol == ROUTE_PROTOCOL_GUARD);
-}
-
 bool route_forwards(const struct route *route)
 {
     return route->type != RTN_BLACKHOLE && route->type != RTN_UNREACHABLE &&
            route->type != RTN_PROHIBIT && route->type != RTN_THROW;
-}
-
-/* Tables above 255 have no place in the fixed part; RT_TABLE_COMPAT stands there then. */
-bool decode_route_matters(const struct nlmsghdr *message, uint32_t export_table)
-{
-    if (mnl_nlmsg_get_payload_len(message) < sizeof(struct rtmsg))
-        return false;
-    const struct rtmsg *fixed = mnl_nlmsg_get_payload(message);
-    if (fixed->rtm_flags & RTM_F_CLONED)
-        return false;
-    if (fixed->rtm_table == RT_TABLE_MAIN)
-        return fixed->rtm_protocol == ROUTE_PROTOCOL_GUARD ||
-               (message->nlmsg_flags & NLM_F_REPLACE);
-    return fixed->rtm_table == ROUTE_TABLE_GUARD || fixed->rtm_table == export_table ||
-           (fixed->rtm_table == RT_TABLE_COMPAT && export_table > UINT8_MAX);
 }
 
 /* 0 for what is neither IPv4 nor IPv6 (multicast routing has families of its own). */

@@ -13,17 +13,8 @@
 #include "base/ip.h"
 #include "plan/route_table.h"
 
-/* True if the mirror holds such routes. */
-bool route_is_mirrored(const struct route *route, uint32_t export_table);
-
 /* True if packets can leave by the route, so that the kernel may drop it without a word. */
 bool route_forwards(const struct route *route);
-
-/*
- * A look at the fixed part alone, for the flood of the main table's notifications: false if
- * neither the route nor one that it replaces can be mirrored.
- */
-bool decode_route_matters(const struct nlmsghdr *message, uint32_t export_table);
 
 bool decode_route(const struct nlmsghdr *message, struct route *ret_route);
 bool decode_rule(const struct nlmsghdr *message, struct rule *ret_rule);

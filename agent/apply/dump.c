@@ -4,8 +4,9 @@
  * not tell the whole story.
  *
  * A dump is filtered by the kernel (strict checking): by table, and in main, which may hold a
- * million routes of BGP, by our guard's protocol number. Rows are filtered once more here, as
- * notifications are. A table that has never had a route is ENOENT, which is an empty table.
+ * million routes of BGP, by protocol number; addresses by interface. Rows are filtered once more
+ * here, as notifications are. A table that has never had a route is ENOENT, which is an empty
+ * table.
  */
 #include "apply/dump.h"
 
@@ -18,28 +19,35 @@
 
 #include "apply/decode.h"
 #include "apply/links.h"
+#include "base/cleanup.h"
 #include "base/ip.h"
 #include "base/macro.h"
 #include "base/vec.h"
-#include "plan/route_table.h"
 
 static const uint8_t families[] = { AF_INET, AF_INET6 };
 
 /* Rows as they come, of the type that `table` describes. */
 struct dump {
-    struct sorted table; /* empty; its item size and order */
+    struct sorted table; /* empty until finish(); its item size and order */
     void *rows;
     size_t count, capacity;
     size_t start; /* where the request that runs now began */
-    uint32_t export_table;
+    const struct kernel_scope *scope;
 };
+
+static void dump_done(struct dump *dump)
+{
+    sorted_done(&dump->table);
+    free(dump->rows);
+}
 
 static int add_row(struct dump *dump, const void *row)
 {
     int r = vec_reserve_raw(&dump->rows, dump->count, &dump->capacity, dump->table.size, 1);
-    if (r == 0)
-        memcpy((char *)dump->rows + dump->count++ * dump->table.size, row, dump->table.size);
-    return r;
+    if (r < 0)
+        return r;
+    memcpy((char *)dump->rows + dump->count++ * dump->table.size, row, dump->table.size);
+    return 0;
 }
 
 static void restart(void *context)
@@ -55,97 +63,107 @@ static int run(struct nl_socket *socket, struct nl_request *request, nl_row_fn o
     return nl_dump(socket, request, on_row, restart, dump);
 }
 
-/* Sorts what was read, if all went well (`r`), and frees it; equal rows become one. */
-static int finish(int r, struct dump *dump, struct sorted *ret_table)
+/* Sorts what was read into the table; equal rows become one. */
+static int finish(struct dump *dump)
 {
-    AUTOFREE void *rows = dump->rows;
-    if (r < 0)
-        return r;
     AUTOFREE struct sorted_change *changes = calloc(MAX(dump->count, (size_t)1), sizeof(*changes));
     if (!changes)
         return -ENOMEM;
     for (size_t i = 0; i < dump->count; i++)
-        changes[i].item = (const char *)rows + i * dump->table.size;
-    r = sorted_merge(&dump->table, changes, dump->count);
-    if (r == 0)
-        *ret_table = dump->table;
-    return r;
+        changes[i].item = (const char *)dump->rows + i * dump->table.size;
+    return sorted_merge(&dump->table, changes, dump->count);
 }
 
 static int on_route(const struct nlmsghdr *row, void *context)
 {
     struct dump *dump = context;
     struct route route;
-    if (!decode_route(row, &route) || !route_is_mirrored(&route, dump->export_table))
+    if (!decode_route(row, &route) || !scope_has_route(dump->scope, &route))
         return 0;
     return add_row(dump, &route);
 }
 
-static int dump_table(struct nl_socket *socket, uint8_t family, uint32_t table, struct dump *dump)
+static int dump_table(struct nl_socket *socket, uint8_t family, const struct scope_routes *routes,
+                      struct dump *dump)
 {
-    struct rtmsg fixed = {
-        .rtm_family = family,
-        .rtm_protocol = table == RT_TABLE_MAIN ? ROUTE_PROTOCOL_GUARD : RTPROT_UNSPEC,
-    };
+    struct rtmsg fixed = { .rtm_family = family, .rtm_protocol = routes->protocol };
     struct nl_request request;
     nl_begin(&request, RTM_GETROUTE, 0, &fixed, sizeof(fixed));
-    nl_put_u32(&request, RTA_TABLE, table);
+    nl_put_u32(&request, RTA_TABLE, routes->table);
     int r = run(socket, &request, on_route, dump);
     return r == -ENOENT ? 0 : r;
 }
 
-int dump_routes(struct nl_socket *socket, uint32_t export_table, struct sorted *ret_routes,
-                bool *ret_twins)
+int dump_routes(struct nl_socket *socket, const struct kernel_scope *scope,
+                struct sorted *ret_routes, bool *ret_twins)
 {
-    struct dump dump = { .table = SORTED(struct route, route_cmp), .export_table = export_table };
-    const uint32_t tables[] = { export_table, ROUTE_TABLE_GUARD, ROUTE_TABLE_MAIN };
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(tables) * ARRAY_SIZE(families); i++)
-        r = dump_table(socket, families[i % 2], tables[i / 2], &dump);
-    r = finish(r, &dump, ret_routes);
-    if (r == 0)
-        *ret_twins = ret_routes->count < dump.count;
-    return r;
+    CLEANUP(dump_done)
+    struct dump dump = {
+        .table = SORTED(struct route, route_cmp),
+        .scope = scope,
+    };
+    for (size_t i = 0; i < scope->route_count * ARRAY_SIZE(families); i++) {
+        int r = dump_table(socket, families[i % 2], &scope->routes[i / 2], &dump);
+        if (r < 0)
+            return r;
+    }
+    int r = finish(&dump);
+    if (r < 0)
+        return r;
+    *ret_twins = dump.table.count < dump.count;
+    *ret_routes = TAKE_STRUCT(dump.table);
+    return 0;
 }
 
 static int on_rule(const struct nlmsghdr *row, void *context)
 {
-    struct dump *dump = context;
     struct rule rule;
     if (!decode_rule(row, &rule) || rule_is_standard(&rule))
         return 0;
-    return add_row(dump, &rule);
+    return add_row(context, &rule);
 }
 
-int dump_rules(struct nl_socket *socket, uint32_t export_table, struct sorted *ret_rules)
+int dump_rules(struct nl_socket *socket, struct sorted *ret_rules)
 {
-    struct dump dump = { .table = SORTED(struct rule, rule_cmp), .export_table = export_table };
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(families); i++) {
+    CLEANUP(dump_done) struct dump dump = { .table = SORTED(struct rule, rule_cmp) };
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         struct fib_rule_hdr fixed = { .family = families[i] };
         struct nl_request request;
         nl_begin(&request, RTM_GETRULE, 0, &fixed, sizeof(fixed));
-        r = run(socket, &request, on_rule, &dump);
+        int r = run(socket, &request, on_rule, &dump);
+        if (r < 0)
+            return r;
     }
-    return finish(r, &dump, ret_rules);
+    int r = finish(&dump);
+    if (r < 0)
+        return r;
+    *ret_rules = TAKE_STRUCT(dump.table);
+    return 0;
 }
 
 struct address_dump {
     struct dump prefixes, addresses;
+    uint32_t ifindex;
 };
+
+static void address_dump_done(struct address_dump *dump)
+{
+    dump_done(&dump->prefixes);
+    dump_done(&dump->addresses);
+}
 
 static int on_address(const struct nlmsghdr *row, void *context)
 {
     struct address_dump *dump = context;
     struct prefix host, network;
     struct link_address address;
-    if (!decode_address(row, &host, &network) || !decode_link_address(row, &address))
+    if (!decode_address(row, &host, &network) || !decode_link_address(row, &address) ||
+        (dump->ifindex && address.ifindex != dump->ifindex))
         return 0;
     address.order = (uint32_t)dump->addresses.count;
-    int r = add_row(&dump->prefixes, &host);
-    if (r == 0)
-        r = add_row(&dump->prefixes, &network);
-    return r < 0 ? r : add_row(&dump->addresses, &address);
+    if (add_row(&dump->prefixes, &host) < 0 || add_row(&dump->prefixes, &network) < 0)
+        return -ENOMEM;
+    return add_row(&dump->addresses, &address);
 }
 
 static void restart_addresses(void *context)
@@ -155,28 +173,38 @@ static void restart_addresses(void *context)
     restart(&dump->addresses);
 }
 
-int dump_addresses(struct nl_socket *socket, struct sorted *ret_prefixes,
+static int dump_family(struct nl_socket *socket, uint8_t family, struct address_dump *dump)
+{
+    struct ifaddrmsg fixed = { .ifa_family = family, .ifa_index = dump->ifindex };
+    struct nl_request request;
+    dump->prefixes.start = dump->prefixes.count;
+    dump->addresses.start = dump->addresses.count;
+    nl_begin(&request, RTM_GETADDR, 0, &fixed, sizeof(fixed));
+    int r = nl_dump(socket, &request, on_address, restart_addresses, dump);
+    return dump->ifindex && r == -ENODEV ? 0 : r;
+}
+
+int dump_addresses(struct nl_socket *socket, uint32_t ifindex, struct sorted *ret_prefixes,
                    struct sorted *ret_addresses)
 {
+    CLEANUP(address_dump_done)
     struct address_dump dump = {
         .prefixes.table = SORTED(struct prefix, prefix_item_cmp),
         .addresses.table = SORTED(struct link_address, link_address_cmp),
+        .ifindex = ifindex,
     };
-    CLEANUP(sorted_done) struct sorted prefixes = { 0 };
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(families); i++) {
-        struct ifaddrmsg fixed = { .ifa_family = families[i] };
-        struct nl_request request;
-        dump.prefixes.start = dump.prefixes.count;
-        dump.addresses.start = dump.addresses.count;
-        nl_begin(&request, RTM_GETADDR, 0, &fixed, sizeof(fixed));
-        r = nl_dump(socket, &request, on_address, restart_addresses, &dump);
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        int r = dump_family(socket, families[i], &dump);
+        if (r < 0)
+            return r;
     }
-    r = finish(r, &dump.prefixes, &prefixes);
-    r = finish(r, &dump.addresses, ret_addresses);
+    int r = finish(&dump.prefixes);
     if (r < 0)
         return r;
-    *ret_prefixes = prefixes;
-    prefixes = (struct sorted){ 0 };
+    r = finish(&dump.addresses);
+    if (r < 0)
+        return r;
+    *ret_prefixes = TAKE_STRUCT(dump.prefixes.table);
+    *ret_addresses = TAKE_STRUCT(dump.addresses.table);
     return 0;
 }

@@ -9,22 +9,20 @@
 #include <stdint.h>
 
 #include "apply/netlink/nl.h"
-#include "base/cleanup.h"
+#include "apply/scope.h"
 #include "base/sorted.h"
 
-DEFINE_CLEANUP(struct sorted *, sorted_done);
-
 /*
- * struct route by route_cmp(): the export and the guard table, and our guards in main. `*ret_twins`
- * is true if the kernel has two routes that are one for us.
+ * The scope's routes: struct route by route_cmp(). `*ret_twins` is true if the kernel has two
+ * routes that are one for us.
  */
-int dump_routes(struct nl_socket *socket, uint32_t export_table, struct sorted *ret_routes,
-                bool *ret_twins);
-/* struct rule by rule_cmp(): ours and those that look up one of our tables. */
-int dump_rules(struct nl_socket *socket, uint32_t export_table, struct sorted *ret_rules);
+int dump_routes(struct nl_socket *socket, const struct kernel_scope *scope,
+                struct sorted *ret_routes, bool *ret_twins);
+/* struct rule by rule_cmp(): all but the three standard ones. */
+int dump_rules(struct nl_socket *socket, struct sorted *ret_rules);
 /*
- * Interface addresses: as struct prefix by prefix_cmp(), with their networks; and as
- * struct link_address by link_address_cmp().
+ * The addresses of an interface (0: of all): as struct prefix by prefix_cmp(), with their networks;
+ * and as struct link_address by link_address_cmp(). An interface that does not exist has none.
  */
-int dump_addresses(struct nl_socket *socket, struct sorted *ret_prefixes,
+int dump_addresses(struct nl_socket *socket, uint32_t ifindex, struct sorted *ret_prefixes,
                    struct sorted *ret_addresses);

@@ -22,8 +22,10 @@
 #include "apply/kernel.h"
 
 #include <errno.h>
+#include <linux/if_addr.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <stdlib.h>
 
 #include "apply/decode.h"
@@ -44,12 +46,17 @@ enum stale {
     STALE_RULES = 1 << 1,
     STALE_ADDRESSES = 1 << 2,
     STALE_LINKS = 1 << 3,
-    STALE_ALL = STALE_ROUTES | STALE_RULES | STALE_ADDRESSES | STALE_LINKS,
 };
+
+static unsigned everything(const struct kernel_scope *scope)
+{
+    return (scope->route_count ? STALE_ROUTES : 0) | (scope->rules ? STALE_RULES : 0) |
+           (scope->addresses ? STALE_ADDRESSES : 0) | (scope->links ? STALE_LINKS : 0);
+}
 
 struct kernel {
     struct nl_socket *requests, *notifications;
-    uint32_t export_table;
+    struct kernel_scope scope;
     struct sorted routes, rules, prefixes, links, addresses;
     bool twins;     /* two routes of the kernel are one in the mirror */
     unsigned stale; /* enum stale */
@@ -84,12 +91,10 @@ static int hear_route(struct kernel *kernel, const struct nlmsghdr *message)
         .remove = message->nlmsg_type == RTM_DELROUTE,
         .replace = message->nlmsg_type == RTM_NEWROUTE && (message->nlmsg_flags & NLM_F_REPLACE),
     };
-    if (!decode_route_matters(message, kernel->export_table) ||
-        !decode_route(message, &event.route))
+    if (!scope_may_have(&kernel->scope, message) || !decode_route(message, &event.route))
         return 0;
-    /* In main, a foreign route matters where it may have replaced one of ours. */
-    if (!route_is_mirrored(&event.route, kernel->export_table) &&
-        event.route.table != ROUTE_TABLE_MAIN)
+    /* In a table of a part only, any other route matters where it may have replaced one of it. */
+    if (!scope_has_table(&kernel->scope, event.route.table))
         return 0;
     return vec_push(&kernel->heard, event);
 }
@@ -126,11 +131,21 @@ static void hear_filter(struct kernel *kernel, const struct nlmsghdr *message)
         kernel->events.links = true;
 }
 
+static void hear_address(struct kernel *kernel, const struct nlmsghdr *message)
+{
+    const struct ifaddrmsg *fixed = mnl_nlmsg_get_payload(message);
+    if (kernel->scope.ifindex && mnl_nlmsg_get_payload_len(message) >= sizeof(*fixed) &&
+        fixed->ifa_index != kernel->scope.ifindex)
+        return;
+    kernel->stale |= STALE_ADDRESSES;
+}
+
+/* Some groups are heard for the sake of routes alone: see scope_groups(). */
 static int hear(const struct nlmsghdr *message, void *context)
 {
     struct kernel *kernel = context;
     kernel->order++;
-    int r = losses_hear(&kernel->losses, message);
+    int r = kernel->scope.route_count > 0 ? losses_hear(&kernel->losses, message) : 0;
     if (r < 0)
         return r;
     switch (message->nlmsg_type) {
@@ -143,11 +158,12 @@ static int hear(const struct nlmsghdr *message, void *context)
         return 0;
     case RTM_NEWADDR:
     case RTM_DELADDR:
-        kernel->stale |= STALE_ADDRESSES;
+        if (kernel->scope.addresses)
+            hear_address(kernel, message);
         return 0;
     case RTM_NEWLINK:
     case RTM_DELLINK:
-        return hear_link(kernel, message);
+        return kernel->scope.links ? hear_link(kernel, message) : 0;
     case RTM_DELTFILTER:
     case RTM_DELQDISC:
         hear_filter(kernel, message);
@@ -161,17 +177,17 @@ static int hear(const struct nlmsghdr *message, void *context)
 static int work_in(struct kernel *kernel)
 {
     bool doubtful = false;
-    int r = replay_routes(&kernel->routes, &kernel->heard, kernel->export_table, &doubtful);
+    int r = replay_routes(&kernel->routes, &kernel->heard, &kernel->scope, &doubtful);
     if (r < 0)
         return r;
     if (doubtful || (kernel->twins && kernel->heard.count > 0))
         kernel->stale |= STALE_ROUTES;
     vec_each(struct route_event, it, &kernel->heard) {
-        if (is_own(kernel, it->port) || !route_is_mirrored(&it->route, kernel->export_table))
+        if (is_own(kernel, it->port) || !scope_has_route(&kernel->scope, &it->route))
             continue;
         if (vec_push(&kernel->events.routes, it->route) < 0)
             return -ENOMEM;
-        if (route_is_ours(&it->route, kernel->export_table))
+        if (route_is_ours(&it->route, kernel->scope.export_table))
             name_writer(kernel, it->port, it->order);
     }
     return 0;
@@ -188,7 +204,7 @@ static int take_in(struct kernel *kernel)
         kernel->stale |= STALE_ROUTES;
     vec_clear(&kernel->losses);
     if (r < 0)
-        kernel->stale |= STALE_ALL;
+        kernel->stale = everything(&kernel->scope);
     if (r == -ENOBUFS) {
         kernel->events.resynced = true;
         return 0;
@@ -238,16 +254,22 @@ static void fresh_done(struct fresh *fresh)
 
 static int dump_stale(struct kernel *kernel, struct fresh *fresh)
 {
+    const unsigned stale = kernel->stale;
     int r = 0;
-    if (kernel->stale & STALE_ROUTES)
-        r = dump_routes(kernel->requests, kernel->export_table, &fresh->routes, &fresh->twins);
-    if (r == 0 && (kernel->stale & STALE_RULES))
-        r = dump_rules(kernel->requests, kernel->export_table, &fresh->rules);
-    if (r == 0 && (kernel->stale & STALE_ADDRESSES))
-        r = dump_addresses(kernel->requests, &fresh->prefixes, &fresh->addresses);
-    if (r == 0 && (kernel->stale & STALE_LINKS))
-        r = dump_links(kernel->requests, &fresh->links);
-    return r;
+    if (stale & STALE_ROUTES)
+        r = dump_routes(kernel->requests, &kernel->scope, &fresh->routes, &fresh->twins);
+    if (r < 0)
+        return r;
+    if (stale & STALE_RULES)
+        r = dump_rules(kernel->requests, &fresh->rules);
+    if (r < 0)
+        return r;
+    if (stale & STALE_ADDRESSES)
+        r = dump_addresses(kernel->requests, kernel->scope.ifindex, &fresh->prefixes,
+                           &fresh->addresses);
+    if (r < 0)
+        return r;
+    return stale & STALE_LINKS ? dump_links(kernel->requests, &fresh->links) : 0;
 }
 
 /* Dumps what is stale; on failure all of it stays stale and stays as it was. */
@@ -287,28 +309,26 @@ int kernel_resync(struct kernel *kernel)
     int r = take_in(kernel);
     if (r < 0 && r != -ENOMEM)
         return r;
-    kernel->stale = STALE_ALL;
+    kernel->stale = everything(&kernel->scope);
     return refresh(kernel);
 }
 
-int kernel_open(uint32_t export_table, struct kernel **ret_kernel)
+int kernel_open(const struct kernel_scope *scope, int netns, struct kernel **ret_kernel)
 {
-    static const uint32_t groups[] = {
-        RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,  RTNLGRP_IPV4_RULE,
-        RTNLGRP_IPV6_RULE,  RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
-        RTNLGRP_LINK,       RTNLGRP_NEXTHOP,     RTNLGRP_TC,
-    };
+    uint32_t groups[SCOPE_GROUPS_MAX];
     CLEANUP(kernel_closep) struct kernel *kernel = calloc(1, sizeof(*kernel));
     if (!kernel)
         return -ENOMEM;
-    kernel->export_table = export_table;
-    int r = nl_open(&kernel->requests);
-    if (r == 0)
-        r = nl_open_listener(NL_HERE, NETLINK_ROUTE, groups, ARRAY_SIZE(groups),
-                             &kernel->notifications);
-    kernel->stale = STALE_ALL;
-    if (r == 0)
-        r = refresh(kernel);
+    kernel->scope = *scope;
+    kernel->stale = everything(scope);
+    int r = nl_open_in(netns, NETLINK_ROUTE, &kernel->requests);
+    if (r < 0)
+        return r;
+    r = nl_open_listener(netns, NETLINK_ROUTE, groups, scope_groups(scope, groups),
+                         &kernel->notifications);
+    if (r < 0)
+        return r;
+    r = refresh(kernel);
     if (r < 0)
         return r;
     kernel_events_done(kernel);

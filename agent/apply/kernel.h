@@ -7,16 +7,18 @@
  * Our own changes come back the same way: the kernel queues a notification before it acknowledges
  * the request, so that after kernel_apply_*() and kernel_read() the mirror is what the kernel has.
  *
- * Mirrored: all routes of the export and the guard table, whoever wrote them; routes of the main
- * table that carry our guard's protocol number; all rules but the three standard ones; all
- * interfaces, and their addresses with their networks.
+ * What is mirrored is the scope with which it is opened (scope.h); what is not stays empty, and is
+ * not heard of. Several mirrors stand beside each other, each with sockets of its own: the changes
+ * of one are those of somebody else for the others.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apply/netlink/nl.h"
 #include "apply/op_result.h"
+#include "apply/scope.h"
 #include "base/cleanup.h"
 #include "base/sorted.h"
 #include "base/vec.h"
@@ -25,8 +27,11 @@
 
 struct kernel;
 
-/* Opens the sockets and fills the mirror. Returns 0 or -errno. */
-int kernel_open(uint32_t export_table, struct kernel **ret_kernel);
+/*
+ * Opens the sockets in the namespace that the descriptor `netns` stands for (NL_HERE: the
+ * caller's), and fills the mirror. The scope is copied. Returns 0 or -errno.
+ */
+int kernel_open(const struct kernel_scope *scope, int netns, struct kernel **ret_kernel);
 void kernel_close(struct kernel *kernel);
 DEFINE_CLEANUP(struct kernel *, kernel_close);
 

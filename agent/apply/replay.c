@@ -9,8 +9,8 @@
  * only that one. The mirror knows neither the order within a slot nor single next hops, so:
  *
  * - one route in the slot: the replace replaces it;
- * - several, or a next hop that is not in the mirror, or a slot of main, of which the mirror holds
- *   our guard only: doubtful, and the caller dumps.
+ * - several, or a next hop that is not in the mirror, or a slot of a table of which
+ *   the mirror holds a part only, as of main our guards: doubtful, and the caller dumps.
  *
  * Only routes appended to a slot by hand come to that.
  */
@@ -29,7 +29,7 @@ typedef VEC(struct route) route_list;
 
 struct replay {
     struct sorted *routes;
-    uint32_t export_table;
+    const struct kernel_scope *scope;
     route_list standing;       /* in the slot at hand, as of the event at hand */
     route_list gone, come;     /* of all slots so far */
     route_event_list replaced; /* removals without an event */
@@ -85,7 +85,7 @@ static void take_out(struct replay *replay, const struct route_event *event)
 
 static int replace_all(struct replay *replay, const struct route_event *event)
 {
-    size_t certain = event->route.table == ROUTE_TABLE_MAIN ? 0 : 1;
+    size_t certain = scope_has_whole_table(replay->scope, event->route.table) ? 1 : 0;
     if (replay->standing.count > certain)
         replay->doubtful = true;
     vec_each(struct route, it, &replay->standing) {
@@ -102,7 +102,7 @@ static int put_in(struct replay *replay, const struct route_event *event)
     const struct route *route = &event->route;
     if (event->replace && replace_all(replay, event) < 0)
         return -ENOMEM;
-    if (!route_is_mirrored(route, replay->export_table) || find(&replay->standing, route))
+    if (!scope_has_route(replay->scope, route) || find(&replay->standing, route))
         return 0;
     bool grows = route->prefix.ip.family == IP_V6 && route_forwards(route) && route->ifindex == 0;
     if (grows && replay->standing.count > 0)
@@ -149,10 +149,10 @@ static int merge(struct replay *replay)
     return sorted_merge(replay->routes, changes, count);
 }
 
-int replay_routes(struct sorted *routes, route_event_list *events, uint32_t export_table,
+int replay_routes(struct sorted *routes, route_event_list *events, const struct kernel_scope *scope,
                   bool *ret_doubtful)
 {
-    CLEANUP(replay_done) struct replay replay = { .routes = routes, .export_table = export_table };
+    CLEANUP(replay_done) struct replay replay = { .routes = routes, .scope = scope };
     vec_sort(events, event_cmp);
 
     for (size_t start = 0, end; start < events->count; start = end) {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "apply/scope.h"
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "plan/route_table.h"
@@ -23,11 +24,11 @@ struct route_event {
 typedef VEC(struct route_event) route_event_list;
 
 /*
- * Plays the events (sorted by this) onto `routes`, of which `export_table` decides what is kept.
+ * Plays the events (sorted by this) onto `routes`; the scope decides what is kept.
  * Routes that went without an event of their own, because they were replaced, are appended to
  * `events` as removals. `*ret_doubtful` becomes true if an event does not say which of several
  * routes it hit: the mirror may differ from the kernel then. Returns 0, or -ENOMEM with `routes`
  * unchanged.
  */
-int replay_routes(struct sorted *routes, route_event_list *events, uint32_t export_table,
+int replay_routes(struct sorted *routes, route_event_list *events, const struct kernel_scope *scope,
                   bool *ret_doubtful);

@@ -117,6 +117,7 @@ static void check_sorted(const struct sorted *table)
 
 static void check_mirror(const struct kernel *kernel)
 {
+    const struct kernel_scope scope = scope_of_node(EXPORT_TABLE);
     const struct sorted *routes = kernel_routes(kernel), *rules = kernel_rules(kernel);
     char buffer[ROUTE_STRLEN];
     check_sorted(routes);
@@ -124,7 +125,7 @@ static void check_mirror(const struct kernel *kernel)
     check_sorted(kernel_local_prefixes(kernel));
     for (size_t i = 0; i < routes->count; i++) {
         const struct route *route = sorted_at(routes, i);
-        MUST(route_is_mirrored(route, EXPORT_TABLE));
+        MUST(scope_has_route(&scope, route));
         MUST(route->prefix.length <= ip_bits(&route->prefix.ip));
         MUST(strlen(route_str(route, buffer)) < ROUTE_STRLEN - 1);
     }
@@ -162,7 +163,8 @@ static void play_to_a_mirror(const uint8_t *bytes, size_t size)
     played.left = size;
     played.answers = 0;
     CLEANUP(kernel_closep) struct kernel *kernel = NULL;
-    if (kernel_open(EXPORT_TABLE, &kernel) < 0)
+    const struct kernel_scope scope = scope_of_node(EXPORT_TABLE);
+    if (kernel_open(&scope, NL_HERE, &kernel) < 0)
         return;
     check_mirror(kernel);
     while (played.left >= 2) {
@@ -199,11 +201,12 @@ static route_event_list route_events(char *bytes, size_t size)
 static void play_twice(char *bytes, size_t size)
 {
     struct sorted once = SORTED(struct route, route_cmp), twice = SORTED(struct route, route_cmp);
+    const struct kernel_scope scope = scope_of_node(EXPORT_TABLE);
     bool doubtful[3] = { 0 };
     for (int i = 0; i < 3; i++) {
         route_event_list events = route_events(bytes, size);
         size_t count = events.count;
-        MUST(replay_routes(i == 0 ? &once : &twice, &events, EXPORT_TABLE, &doubtful[i]) == 0);
+        MUST(replay_routes(i == 0 ? &once : &twice, &events, &scope, &doubtful[i]) == 0);
         MUST(events.count >= count);
         vec_done(&events);
     }

@@ -36,11 +36,18 @@ static inline bool lab_missing(void)
     return true;
 }
 
+/* The mirror as agentd opens it. Returns 0 or -errno. */
+static inline int open_mirror(uint32_t export_table, struct kernel **ret_kernel)
+{
+    const struct kernel_scope scope = scope_of_node(export_table);
+    return kernel_open(&scope, NL_HERE, ret_kernel);
+}
+
 static inline int lab_open(void **state)
 {
     struct lab *lab = calloc(1, sizeof(*lab));
     if (!lab || unshare(CLONE_NEWNET) < 0 || system("ip link set lo up") != 0 ||
-        kernel_open(119, &lab->kernel) < 0 || nl_open(&lab->other) < 0)
+        open_mirror(119, &lab->kernel) < 0 || nl_open(&lab->other) < 0)
         return -1;
     *state = lab;
     return 0;
@@ -146,7 +153,7 @@ static inline void expect_mirror_is_true(struct lab *lab)
     struct kernel *fresh = NULL;
     for (int attempt = 0; attempt < 1000; attempt++) {
         kernel_close(fresh);
-        assert_int_equal(kernel_open(119, &fresh), 0);
+        assert_int_equal(open_mirror(119, &fresh), 0);
         assert_int_equal(kernel_read(lab->kernel), 0);
         if (tables_equal(kernel_link_addresses(lab->kernel), kernel_link_addresses(fresh)))
             break;

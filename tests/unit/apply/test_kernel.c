@@ -44,7 +44,7 @@ static void opens_on_what_stands(void **state)
     run("ip -6 route add default dev lo table 119 proto static");
     run("ip route add blackhole 10.0.0.1 table 121 proto 31");
     struct kernel *opened;
-    assert_int_equal(kernel_open(119, &opened), 0);
+    assert_int_equal(open_mirror(119, &opened), 0);
     assert_int_equal(kernel_routes(opened)->count, 3);
     const struct kernel_events *none = kernel_events(opened);
     assert_false(none->resynced || none->rules || none->addresses);

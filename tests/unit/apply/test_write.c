@@ -63,7 +63,7 @@ static void big_table_numbers(void **state)
 {
     (void)state;
     struct lab big = { 0 };
-    assert_int_equal(kernel_open(70000, &big.kernel), 0);
+    assert_int_equal(open_mirror(70000, &big.kernel), 0);
     struct route routes[] = { blackhole(70000, "10.0.0.1/32", 31),
                               blackhole(70000, "2001:db8::1/128", 31) };
     for (size_t i = 0; i < 2; i++) {
@@ -247,7 +247,7 @@ static int without_privilege(void)
                               { OP_DELETE, blackhole(119, "2001:db8::1/128", 31) } };
     struct rule_op rule = { OP_ADD, { IP_V4, 1990, 120, 33, true, "lo", false } };
     struct op_result results[2], rule_result;
-    if (setresuid(65534, 65534, 65534) < 0 || kernel_open(119, &kernel) < 0)
+    if (setresuid(65534, 65534, 65534) < 0 || open_mirror(119, &kernel) < 0)
         return 1;
     if (kernel_apply_routes(kernel, ops, 2, results) < 0 ||
         kernel_apply_rules(kernel, &rule, 1, &rule_result) < 0 || kernel_read(kernel) < 0)

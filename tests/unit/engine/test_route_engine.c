@@ -343,7 +343,9 @@ static int set_up(void **state)
     fixture->store = store_new();
     fixture->status.faults = fault_book_new();
     fixture->now_ms = 1000000;
-    if (!fixture->store || !fixture->status.faults || kernel_open(119, &fixture->kernel) < 0)
+    const struct kernel_scope scope = scope_of_node(119);
+    if (!fixture->store || !fixture->status.faults ||
+        kernel_open(&scope, NL_HERE, &fixture->kernel) < 0)
         return -1;
     static const struct engine_ops *const table[] = { &route_engine_ops, NULL };
     const struct engine_setup setup = {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a mirror holds; see scope.h. */
+#include "apply/scope.h"
+
+#include <linux/rtnetlink.h>
+
+struct kernel_scope scope_of_node(uint32_t export_table)
+{
+    return (struct kernel_scope){
+        .routes = {
+            { export_table, RTPROT_UNSPEC },
+            { ROUTE_TABLE_GUARD, RTPROT_UNSPEC },
+            { ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_GUARD },
+        },
+        .route_count = OURS_TABLES,
+        .export_table = export_table,
+        .rules = true,
+        .links = true,
+        .addresses = true,
+    };
+}
+
+static bool row_has(const struct scope_routes *row, uint32_t table, uint8_t protocol)
+{
+    return row->table == table && (row->protocol == RTPROT_UNSPEC || row->protocol == protocol);
+}
+
+bool scope_has_route(const struct kernel_scope *scope, const struct route *route)
+{
+    for (size_t i = 0; i < scope->route_count; i++) {
+        if (row_has(&scope->routes[i], route->table, route->protocol))
+            return true;
+    }
+    return false;
+}
+
+bool scope_has_table(const struct kernel_scope *scope, uint32_t table)
+{
+    for (size_t i = 0; i < scope->route_count; i++) {
+        if (scope->routes[i].table == table)
+            return true;
+    }
+    return false;
+}
+
+bool scope_has_whole_table(const struct kernel_scope *scope, uint32_t table)
+{
+    for (size_t i = 0; i < scope->route_count; i++) {
+        if (scope->routes[i].table == table && scope->routes[i].protocol == RTPROT_UNSPEC)
+            return true;
+    }
+    return false;
+}
+
+/* Tables above 255 have no place in the fixed part; RT_TABLE_COMPAT stands there then. */
+static bool row_may_have(const struct scope_routes *row, const struct rtmsg *fixed, bool replaces)
+{
+    const bool same = row->table > UINT8_MAX ? fixed->rtm_table == RT_TABLE_COMPAT
+                                             : fixed->rtm_table == row->table;
+    return same &&
+           (replaces || row->protocol == RTPROT_UNSPEC || row->protocol == fixed->rtm_protocol);
+}
+
+bool scope_may_have(const struct kernel_scope *scope, const struct nlmsghdr *message)
+{
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(struct rtmsg))
+        return false;
+    const struct rtmsg *fixed = mnl_nlmsg_get_payload(message);
+    if (fixed->rtm_flags & RTM_F_CLONED)
+        return false;
+    for (size_t i = 0; i < scope->route_count; i++) {
+        if (row_may_have(&scope->routes[i], fixed, message->nlmsg_flags & NLM_F_REPLACE))
+            return true;
+    }
+    return false;
+}
+
+/* Routes go without a word with links and addresses that they need: see loss.h. */
+size_t scope_groups(const struct kernel_scope *scope, uint32_t groups[static SCOPE_GROUPS_MAX])
+{
+    const bool routes = scope->route_count > 0;
+    const struct {
+        bool needed;
+        uint32_t group;
+    } all[SCOPE_GROUPS_MAX] = {
+        { routes, RTNLGRP_IPV4_ROUTE },
+        { routes, RTNLGRP_IPV6_ROUTE },
+        { scope->rules, RTNLGRP_IPV4_RULE },
+        { scope->rules, RTNLGRP_IPV6_RULE },
+        { routes || scope->addresses, RTNLGRP_IPV4_IFADDR },
+        { routes || scope->addresses, RTNLGRP_IPV6_IFADDR },
+        { routes || scope->links, RTNLGRP_LINK },
+        { routes, RTNLGRP_NEXTHOP },
+        { scope->links, RTNLGRP_TC },
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < SCOPE_GROUPS_MAX; i++) {
+        if (all[i].needed)
+            groups[count++] = all[i].group;
+    }
+    return count;
+}
