@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The kernel's side of netlink, played by the input: dumps, notifications and acknowledgements of
- * any content reach the mirror (apply/kernel.h) through the real framing, decoding and replay.
+ * any content reach the mirror (apply/kernel.h) through the real framing, decoding and replay, and
+ * the typed requests of apply/netlink/.
  *
  * The input is a row of datagrams, each behind its length (2 bytes, little endian); a length of 0
  * ends an answer in order. Small sequence numbers count from the request that is waited for, so
@@ -17,6 +18,10 @@
 
 #include "apply/decode.h"
 #include "apply/kernel.h"
+#include "apply/netlink/address.h"
+#include "apply/netlink/genl.h"
+#include "apply/netlink/link.h"
+#include "apply/netlink/neighbour.h"
 #include "apply/netlink/nl.h"
 #include "apply/replay.h"
 #include "base/macro.h"
@@ -178,6 +183,67 @@ static void play_to_a_mirror(const uint8_t *bytes, size_t size)
         MUST(kernel_routes(kernel)->count == 0 && kernel_rules(kernel)->count == 0);
 }
 
+#define MUST_END(array) MUST(strnlen(array, sizeof(array)) < sizeof(array))
+
+static void ask_of_links(struct nl_socket *socket)
+{
+    struct nl_link link = { 0 };
+    if (nl_link_find(socket, "svc0", &link) < 0)
+        return;
+    MUST(link.ifindex > 0);
+    MUST_END(link.name);
+    MUST_END(link.kind);
+    MUST_END(link.alias);
+}
+
+static void ask_of_addresses(struct nl_socket *socket)
+{
+    AUTOVEC nl_address_list addresses = { 0 };
+    (void)nl_address_dump(socket, 0, &addresses);
+    vec_each(const struct nl_address, it, &addresses) {
+        MUST(it->length <= ip_bits(&it->ip) && it->peer.family == it->ip.family);
+    }
+}
+
+static void ask_of_neighbours(struct nl_socket *socket)
+{
+    AUTOVEC nl_neighbour_list neighbours = { 0 };
+    (void)nl_neighbour_dump(socket, 1, false, &neighbours);
+    vec_each(const struct nl_neighbour, it, &neighbours) {
+        MUST(it->ifindex == 1 && it->ip.family != IP_NONE);
+    }
+}
+
+static void ask_of_families(struct nl_socket *socket)
+{
+    struct genl_family family;
+    uint32_t group = 0;
+    if (genl_find(socket, "nlctrl", &family) == 0)
+        MUST(family.id > 0);
+    if (genl_group(socket, "nlctrl", "notify", &group) == 0)
+        MUST(group > 0);
+}
+
+/* Each typed question gets the input for an answer, from its beginning. */
+static void play_to_questions(const uint8_t *bytes, size_t size)
+{
+    static void (*const questions[])(struct nl_socket *) = {
+        ask_of_links,
+        ask_of_addresses,
+        ask_of_neighbours,
+        ask_of_families,
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+        CLEANUP(nl_closep) struct nl_socket *socket = NULL;
+        if (nl_open(&socket) < 0)
+            return;
+        played.bytes = bytes;
+        played.left = size;
+        played.answers = 0;
+        questions[i](socket);
+    }
+}
+
 /* Every message of the input that is about a route, as an event. */
 static route_event_list route_events(char *bytes, size_t size)
 {
@@ -223,6 +289,7 @@ static void play_twice(char *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     play_to_a_mirror(bytes, size);
+    play_to_questions(bytes, size);
     if (size <= 2)
         return 0;
     char *copy = malloc(size - 2); /* aligned, and without a byte behind its end */
