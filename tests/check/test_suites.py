@@ -156,3 +156,14 @@ def test_a_go_that_is_too_old_is_not_used(monkeypatch, tmp_path):
     go.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert suites.kube_programs.find_go() != str(go)
+
+
+@pytest.mark.parametrize("there", [(), ("proxier.go", "proxier_test.go"), ("helpers_test.go",)])
+def test_a_module_that_lacks_a_file_is_told(monkeypatch, tmp_path, there):
+    """As a later Kubernetes may."""
+    programs = suites.kube_programs
+    monkeypatch.setattr(programs, "BUILD", tmp_path)
+    for name in there:
+        (tmp_path / name).write_text(") addressMatchesSet(\n")
+    with pytest.raises(programs.BuildFailed, match=f"no file .*\\.go in {tmp_path}"):
+        programs.overlay(tmp_path)

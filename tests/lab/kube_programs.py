@@ -106,6 +106,10 @@ def corrected(text):
 
 def overlay(folder):
     """What has Go see kube-proxy's files beside oracle_test.go."""
+    for name in (TRACER, *PROXY_FILES):
+        if not (folder / name).is_file():
+            raise BuildFailed(f"kube-proxy has no file {name} in {folder}: this Kubernetes keeps it "
+                              f"elsewhere; see TRACER and PROXY_FILES in {__file__}")
     tracer = BUILD / TRACER
     tracer.write_text(corrected((folder / TRACER).read_text(encoding="utf-8")), encoding="utf-8")
     places = {str(PROXY / name): str(folder / name) for name in PROXY_FILES}
