@@ -1,36 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds Fingerpost and runs its test suites; tools/test is the way to call it.
 
-Each suite is one line with its counts and its time. What fails is shown with its output. What
-cannot run is said, and never counts as passed. The last line is "N passed, N failed".
+A suite is one job or several; schedule.py runs as many of them at once as do not harm each other.
+Each suite is one line with its counts, its time and its processor time. What fails is shown with
+its output. What cannot run is said, and never counts as passed. Then it is told where the time went.
+The last line is "N passed, N failed".
 
 Where the network is real a machine that stands still for a second can fail a test. The few that
-failed run again, alone, and have to pass twice in a row; what they said the first time is shown and
-they are listed as UNSTEADY, since one failure in a thousand may be the agent's.
+failed run again at the end, alone, and have to pass twice in a row; what they said the first time is
+shown and they are listed as UNSTEADY, since one failure in a thousand may be the agent's.
 """
 
 import argparse
 import json
 import os
 import re
-import subprocess
+import signal
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import kube_programs
+from schedule import PROCESSES, Job, Runner, Schedule
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 BUILD = REPOSITORY / "build-test"
 BUILD_CLANG = REPOSITORY / "build-clang"
 TESTS = REPOSITORY / "tests"
+PROCESSORS = os.cpu_count() or 1
 SHOWN_LINES = 150
+LONGEST = 10  # tests that are named at the end
 ALONE_TIMES = 2
-MOST_ALONE = 3  # more failures are no accident
+MOST_ALONE = 3  # more failures of a suite are no accident
 ONE_CHANCE = ("test_packets",)  # of tests/vm: no network, and CPUs that race
 TESTS_FAILED = 1  # pytest's exit status; others say that it did not come to its end
+NOT_THERE = 77  # exit status of what builds or fetches: something outside is missing
 
 
 @dataclass
@@ -40,26 +45,23 @@ class Result:
     not_run: list = field(default_factory=list)  # reasons
     unsteady: list = field(default_factory=list)  # passed, but not the first time
     output: str = ""  # shown if something failed
+    again: list = field(default_factory=list)  # (folder, case) of failures that may be the machine's
+    times: list = field(default_factory=list)  # (seconds, name) of tests
+
+    @property
+    def good(self):
+        return not self.failed and not self.not_run
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        for name in ("not_run", "unsteady", "again", "times"):
+            getattr(self, name).extend(getattr(other, name))
+        if other.failed or other.unsteady:
+            self.output += other.output
 
 
-def run(*command, log=None, **environment):
-    """Runs a command; returns its exit status and all it said, which also goes to a log."""
-    done = subprocess.run(
-        command,
-        cwd=REPOSITORY,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env={**os.environ, **environment},
-    )
-    if log:
-        log.write_text(done.stdout, encoding="utf-8")
-    return done.returncode, done.stdout
-
-
-def compile_with(compiler, folder, *options):
+def compile_with(run, compiler, folder, *options, environment=None):
     if not (folder / "build.ninja").exists():
         code, output = run(
             "meson", "setup", str(folder), "--werror", *options, CC=compiler
@@ -70,13 +72,19 @@ def compile_with(compiler, folder, *options):
     return Result(passed=int(code == 0), failed=int(code != 0), output=output)
 
 
-def compile_gcc():
+def compile_gcc(run):
     options = ("--buildtype=debug", "-Db_sanitize=address,undefined")
-    return compile_with("gcc", BUILD, *options)
+    return compile_with(run, "gcc", BUILD, *options)
 
 
-def compile_clang():
-    return compile_with("clang-14", BUILD_CLANG)
+def compile_clang(run):
+    return compile_with(run, "clang-14", BUILD_CLANG)
+
+
+def compile_release(run):
+    """The programs of emulated machines: optimised and without sanitizers."""
+    return compile_with(run, "gcc", REPOSITORY / "build-vm", "--buildtype=release",
+                        "--prefix=/usr", "-Dtests=false")
 
 
 def count_tap(test):
@@ -92,13 +100,13 @@ def count_tap(test):
     return passed, max(failed, 1), skipped
 
 
-def meson_suite(name):
-    """The programs that meson knows. A program that crashes counts as a failed test."""
-    log = BUILD / "meson-logs" / "testlog.json"
+def meson_suite(run, name, *programs):
+    """The programs that meson knows, or some. One that crashes counts as a failed test."""
+    log = BUILD / "meson-logs" / f"{name}.json"
     log.unlink(missing_ok=True)
     code, output = run(
         "meson", "test", "-C", str(BUILD), "--no-rebuild", "--print-errorlogs", "-t", "5",
-        "--suite", name,
+        "--logbase", name, "--suite", name, *programs,
         log=BUILD / f"{name}.log",
     )
     result = Result(output=output)
@@ -110,6 +118,7 @@ def meson_suite(name):
         passed, failed, skipped = count_tap(test)
         result.passed += passed
         result.failed += failed
+        result.times.append((test.get("duration", 0), test["name"].split(" / ")[-1]))
         if skipped:
             result.not_run.append(f"{test['name']}: {skipped} skipped")
     if code != 0 and not result.failed:
@@ -128,29 +137,25 @@ def fuzz_seconds():
     return int(os.environ.get("FUZZ_SECONDS") or (30 if pipeline() else 0))
 
 
-def fuzz_suite():
-    """Replays the corpora; searches for new inputs if there is to be time for it."""
-    result = meson_suite("fuzz")
-    seconds = fuzz_seconds()
-    if not seconds:
-        return result
-    code, output = run(str(TESTS / "fuzz" / "run"), str(seconds), log=BUILD / "fuzzing.log")
-    result.output += output
+def search(run, *targets):
+    """The targets search for new inputs, one after the other: there are other jobs beside them."""
+    code, output = run(str(TESTS / "fuzz" / "run"), "--at-once", "1", str(fuzz_seconds()), *targets,
+                       log=BUILD / "fuzzing.log")
     outcome = "OK" if code == 0 else "FAIL"
     passed, failed, _ = count_tap({"result": outcome, "stdout": output})
-    result.passed += passed
-    result.failed += failed
-    return result
+    return Result(passed=passed, failed=failed, output=output)
 
 
-def run_pytest(target, report, log, *options):
+def run_pytest(run, targets, report, log, *options, **environment):
     report.unlink(missing_ok=True)
     return run(
-        "/usr/bin/python3", "-m", "pytest", str(target), "-q", "--timeout", "300",
+        "/usr/bin/python3", "-m", "pytest", *map(str, targets), "-q", "--timeout", "300",
         "--junitxml", str(report), "-p", "no:cacheprovider", *options,
         log=log, FINGERPOST_BUILD=str(BUILD),
         AGENTCTL=str(BUILD / "agent" / "agentctl" / "agentctl"),
         ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
+        # What is compiled and rewritten once is not compiled again in each emulated machine.
+        PYTHONDONTWRITEBYTECODE="", **environment,
     )
 
 
@@ -159,26 +164,42 @@ def name_of(case):
     return re.sub(r"@\w+$", "", case.get("name"))
 
 
-def passes_alone(folder, case):
+def passes_alone(run, folder, case):
     """Runs a test of pytest's report again, and nothing beside it."""
     modules = list(folder.rglob(case.get("classname").split(".")[-1] + ".py"))
     if len(modules) != 1 or name_of(case).split("[")[0] in ONE_CHANCE:
         return False
     report, log = BUILD / "alone.xml", BUILD / "alone.log"
     for _ in range(ALONE_TIMES):
-        code, output = run_pytest(f"{modules[0]}::{name_of(case)}", report, log)
+        code, output = run_pytest(run, [f"{modules[0]}::{name_of(case)}"], report, log)
         if code != 0 or "1 passed" not in output:
             return False
     return True
 
 
-def pytest_suite(name, workers, *options, real_network=False):
-    """A folder of pytest tests, counted by the report that pytest writes."""
+def try_alone(result, runner):
+    """The few failures that may be the machine's run again; see above."""
+    cases, result.again = result.again, []
+    if len(cases) > MOST_ALONE or result.failed > len(cases):
+        return
+    for folder, case in cases:
+        if passes_alone(runner, folder, case):
+            result.unsteady.append(f"{name_of(case)}: failed once, passed alone")
+            result.failed -= 1
+            result.passed += 1
+
+
+def pytest_suite(run, name, workers, *options, part="", targets=(), real_network=False,
+                 **environment):
+    """A folder of pytest tests, or a part of it, counted by the report that pytest writes."""
     folder = TESTS / name
     if not list(folder.rglob("test_*.py")):
         return Result(not_run=[f"tests/{name} has no tests"])
-    report = BUILD / f"{name}.xml"
-    code, output = run_pytest(folder, report, BUILD / f"{name}.log", "-n", str(workers), *options)
+    base = f"{name}-{part}" if part else name
+    report = BUILD / f"{base}.xml"
+    parallel = ("-n", str(workers)) if workers > 1 else ()
+    code, output = run_pytest(run, targets or [folder], report, BUILD / f"{base}.log", *parallel,
+                              *options, **environment)
     result = Result(output=output)
     if not report.exists():
         result.failed = 1
@@ -186,6 +207,8 @@ def pytest_suite(name, workers, *options, real_network=False):
     failures = []
     for case in ElementTree.parse(report).iter("testcase"):
         skipped = case.find("skipped")
+        module = case.get("classname").split(".")[-1]
+        result.times.append((float(case.get("time")), f"{module}::{name_of(case)}"))
         if case.find("failure") is not None or case.find("error") is not None:
             failures.append(case)
         elif skipped is not None:
@@ -193,68 +216,231 @@ def pytest_suite(name, workers, *options, real_network=False):
         else:
             result.passed += 1
     result.failed = len(failures) or int(code != 0)
-    if real_network and code == TESTS_FAILED and len(failures) <= MOST_ALONE:
-        for case in failures:
-            if passes_alone(folder, case):
-                result.unsteady.append(f"{name_of(case)}: failed once, passed alone")
-                result.failed -= 1
-                result.passed += 1
+    if real_network and code == TESTS_FAILED:
+        result.again = [(folder, case) for case in failures]
     return result
 
 
-def bpf_suite():
-    if os.geteuid() != 0:
-        return Result(not_run=["loading BPF programs needs root"])
-    return pytest_suite("bpf", 2)
+def needs_root(suite):
+    """A suite that makes network namespaces or loads BPF programs."""
+    def checked(run):
+        if os.geteuid() != 0:
+            return Result(not_run=["network namespaces and BPF programs need root"])
+        return suite(run)
+
+    return checked
 
 
-def netns_suite():
-    if os.geteuid() != 0:
-        return Result(not_run=["network namespaces need root"])
-    # Most of a test's time is waiting, so more of them than there are processors.
-    return pytest_suite("netns", 2 * (os.cpu_count() or 1), "--dist", "loadgroup",
-                        real_network=True)
+def build_with_go(run, which):
+    """Programs of tests/kube/programs; minutes the first time, nothing later."""
+    code, output = run("/usr/bin/python3", str(TESTS / "lab" / "kube_programs.py"), which,
+                       log=BUILD / f"{which}.log")
+    if code == NOT_THERE:
+        return Result(not_run=[output.strip()])
+    return Result(failed=int(code != 0), output=output)
 
 
-def kube_suite():
-    """A real control plane, which is built first: minutes the first time, nothing later."""
-    if os.geteuid() != 0:
-        return Result(not_run=["network namespaces need root"])
-    try:
-        kube_programs.build()
-        kube_programs.build_oracle()
-    except kube_programs.NoGo as error:
-        return Result(not_run=[str(error)])
-    except kube_programs.BuildFailed as error:
-        return Result(failed=1, output=str(error))
-    # A cluster is shared by the tests of a file.
-    return pytest_suite("kube", 2, "--dist", "loadfile", real_network=True)
+def prepare_guest(run, kernel):
+    """Fetches and unpacks a kernel; a minute the first time."""
+    code, output = run(str(TESTS / "vm" / "run"), "--prepare", kernel)
+    if code == NOT_THERE:
+        return Result(not_run=[(output.strip().splitlines() or ["no kernel"])[-1]])
+    return Result(failed=int(code != 0), output=output)
 
 
-SUITES = {
-    "build": compile_clang,
-    "unit": lambda: meson_suite("unit"),
-    "fuzz": fuzz_suite,
-    "check": lambda: pytest_suite("check", 2),
-    "golden": lambda: pytest_suite("golden", 2),
-    "property": lambda: pytest_suite("property", 2),
-    "cli": lambda: pytest_suite("cli", 2),
-    "bpf": bpf_suite,
-    "netns": netns_suite,
-    "kube": kube_suite,
-    "vm": lambda: pytest_suite("vm", 1, real_network=True),
+GUESTS = {  # what runs in an emulated machine with which kernel; vm/guests.py
+    "6.1": ("boot", "runner", "packets", "sockets", "systemd", "services", "reboot"),
+    "6.12": ("boot", "packets", "sockets", "services"),
 }
+GUEST_SECONDS = {"packets": 250, "sockets": 120, "systemd": 90, "services": 120, "reboot": 150}
 
 
-def report(name, result, seconds):
-    counts = f"{result.passed:5} passed, {result.failed} failed"
-    print(f"{name:10} {counts:26} {seconds:6.1f} s", flush=True)
-    if result.failed or result.unsteady:
-        print("\n".join(result.output.splitlines()[-SHOWN_LINES:]), flush=True)
-    for reason in result.not_run:
-        print(f"NOT RUN: {name}: {reason}", flush=True)
-    for test in result.unsteady:
-        print(f"UNSTEADY: {name}: {test}", flush=True)
+def pytest_job(suite, workers=2, *options, part="", needs=("gcc",), root=False, real_network=False,
+               targets=(), environment=None, **job):
+    """A job that runs a folder of pytest tests, or a part of it; `job` is what schedule.Job wants."""
+    def work(run):
+        return pytest_suite(run, suite, workers, *options, part=part, targets=targets,
+                            real_network=real_network, **(environment or {}))
+
+    name = f"{suite}/{part}" if part else suite
+    return Job(name, needs_root(work) if root else work, needs=needs, **job)
+
+
+def guest_jobs():
+    """Emulated machines: a job for each kernel and guest. That of all packets comes after the same
+    tests have run here."""
+    jobs = []
+    for kernel, guests in GUESTS.items():
+        fetched = f"vm/kernel-{kernel}"
+        jobs.append(Job(fetched, lambda run, kernel=kernel: prepare_guest(run, kernel), seconds=5))
+        for guest in guests:
+            jobs.append(pytest_job(
+                "vm", 1, "-m", f"guest_{guest}", part=f"{kernel}-{guest}", real_network=True,
+                needs=("gcc", "vm/release", fetched), follows=("bpf",) if guest == "packets" else (),
+                environment={"FINGERPOST_VM_KERNELS": kernel},
+                seconds=GUEST_SECONDS.get(guest, 60), memory=2048,
+            ))
+    return jobs
+
+
+def all_jobs():
+    """Every job there is, its suite being its name up to the slash, but for the builds."""
+    proxy = TESTS / "kube" / "test_proxy_itself.py"
+    all_processors = {"load": PROCESSORS}
+    jobs = [
+        Job("gcc", compile_gcc, seconds=40, **all_processors),
+        Job("build", compile_clang, seconds=60),
+        Job("unit", lambda run: meson_suite(run, "unit"), needs=("gcc",), seconds=100),
+        Job("fuzz/replay", lambda run: meson_suite(run, "fuzz"), needs=("gcc",), seconds=2),
+        pytest_job("check", seconds=15),
+        pytest_job("golden", seconds=8),
+        pytest_job("property", seconds=110),
+        pytest_job("cli", seconds=40),
+        pytest_job("bpf", seconds=35, root=True),
+        pytest_job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True,
+                   seconds=300, **all_processors),
+        pytest_job("netns", 2 * PROCESSORS, "--dist", "loadgroup", "-m", "not busy",
+                   part="rest", root=True, real_network=True, seconds=350, load=0, lane="network"),
+        Job("kube/programs", needs_root(lambda run: build_with_go(run, "programs")), seconds=5),
+        Job("kube/proxy", needs_root(lambda run: build_with_go(run, "oracle")), seconds=5),
+        # A cluster is shared by the tests of a file.
+        pytest_job("kube", 2, "--dist", "loadfile", f"--ignore={proxy}", part="cluster",
+                   needs=("gcc", "kube/programs"), root=True, real_network=True, seconds=280,
+                   load=0, lane="network", memory=2048),
+        pytest_job("kube", 1, part="judge", targets=(proxy,), needs=("gcc", "kube/proxy"),
+                   root=True, real_network=True, seconds=60),
+        Job("vm/release", compile_release, seconds=5),
+        *guest_jobs(),
+    ]
+    if fuzz_seconds():
+        jobs.append(Job("fuzz/search", search, needs=("gcc",), seconds=11 * fuzz_seconds() + 20))
+    return jobs
+
+
+# The suites, in the order of docs/testing.md. What others need is a suite's own job, or hidden.
+SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "netns", "kube", "vm")
+HIDDEN = {"gcc": "build"}  # jobs that belong to a suite of another name
+
+
+def suite_of(job):
+    return HIDDEN.get(job.name, job.name.split("/")[0])
+
+
+def chosen_jobs(jobs, suites):
+    """The jobs of these suites, and what they need."""
+    names = {job.name: job for job in jobs}
+    wanted = [job for job in jobs if suite_of(job) in suites]
+    for job in wanted:  # which grows meanwhile
+        wanted += [names[name] for name in job.needs if names[name] not in wanted]
+    return [job for job in jobs if job in wanted]
+
+
+class Report:
+    """What is printed: a line for each suite that has come to its end, what failed, and the sum."""
+
+    def __init__(self, jobs):
+        self.jobs = jobs
+        self.results = {}  # by suite
+        self.begin = time.monotonic()
+
+    def jobs_of(self, suite):
+        return [job for job in self.jobs if suite_of(job) == suite]
+
+    def ended(self, job):
+        """Prints the job's suite if this was the last of it."""
+        if job.result is None:
+            job.result = Result(failed=1, output=f"{job.name} broke, see above")
+        result = self.results.setdefault(suite_of(job), Result())
+        result.add(job.result)
+        if job.result.failed:
+            show_output(job.name, job.result.output)
+        if all(other.ended for other in self.jobs_of(suite_of(job))) and not result.again:
+            self.line(suite_of(job))
+
+    def line(self, suite):
+        result, jobs = self.results[suite], self.jobs_of(suite)
+        counts = f"{result.passed:5} passed, {result.failed} failed"
+        wall = max(job.ended for job in jobs) - min(job.began for job in jobs)
+        processor = sum(job.processor for job in jobs)
+        print(f"{suite:10} {counts:26} {wall:6.1f} s {processor:7.1f} s of processors", flush=True)
+        for reason in result.not_run:
+            print(f"NOT RUN: {suite}: {reason}", flush=True)
+        for test in result.unsteady:
+            print(f"UNSTEADY: {suite}: {test}", flush=True)
+
+    def try_alone(self):
+        """Nothing else runs any more."""
+        for suite, result in self.results.items():
+            if result.again:
+                try_alone(result, Runner(REPOSITORY))
+                self.line(suite)
+
+    def times(self, schedule):
+        """Where the time went."""
+        wall = time.monotonic() - self.begin
+        processor = sum(job.processor for job in self.jobs)
+        print(f"\n{wall:.0f} s, {processor:.0f} s of {PROCESSORS} processors in all")
+        chain = [f"{job.name} {job.wall:.0f} s" for job in schedule.last_chain() if job.wall >= 1]
+        print("One after the other to the end: " + ", ".join(chain))
+        longest = sorted(((seconds, f"{job.name}: {test}") for job in self.jobs
+                          for seconds, test in job.result.times), reverse=True)
+        for seconds, test in longest[:LONGEST]:
+            print(f"{seconds:7.1f} s  {test}")
+        print("", flush=True)
+
+    def sum(self):
+        """Prints it, and answers how many failed."""
+        total = Result()
+        for result in self.results.values():
+            total.add(result)
+        for word, found in (("NOT RUN", total.not_run), ("UNSTEADY", total.unsteady)):
+            if found:
+                print(f"{word}: {len(found)} in all, see above")
+        print(f"{total.passed} passed, {total.failed} failed")
+        return total.failed
+
+
+def show_output(name, output):
+    print(f"---- {name}")
+    print("\n".join(output.splitlines()[-SHOWN_LINES:]), flush=True)
+
+
+SECONDS = "seconds.json"  # of BUILD: what each job took the last time
+
+
+def recall(jobs):
+    """What took how long the last time says what begins first."""
+    try:
+        taken = json.loads((BUILD / SECONDS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    for job in jobs:
+        job.seconds = taken.get(job.name, job.seconds)
+
+
+def remember(jobs):
+    try:
+        taken = json.loads((BUILD / SECONDS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        taken = {}
+    taken.update({job.name: round(job.wall, 1) for job in jobs if job.result.passed})
+    (BUILD / SECONDS).write_text(json.dumps(taken, indent=1), encoding="utf-8")
+
+
+def run_jobs(jobs):
+    """Runs them and prints what became of them; the exit status."""
+    recall(jobs)
+    report = Report(jobs)
+    schedule = Schedule(
+        jobs, REPOSITORY, done=report.ended,
+        skipped=lambda job, missing: Result(not_run=[f"{job.name}: needs {', '.join(missing)}"]),
+    )
+    schedule.run()
+    report.try_alone()
+    if BUILD.exists():
+        remember(jobs)
+    report.times(schedule)
+    return 1 if report.sum() else 0
 
 
 def main():
@@ -264,31 +450,17 @@ def main():
     unknown = [name for name in chosen if name not in SUITES]
     if unknown:
         parser.error(f"no such suite: {', '.join(unknown)}")
+    return run_jobs(chosen_jobs(all_jobs(), chosen or SUITES))
 
-    steps = {"gcc": compile_gcc}
-    steps |= {name: SUITES[name] for name in SUITES if not chosen or name in chosen}
-    passed = failed = not_run = unsteady = 0
-    for name, step in steps.items():
-        begin = time.monotonic()
-        result = step()
-        shown = {"gcc": "build/gcc", "build": "build/clang"}.get(name, name)
-        report(shown, result, time.monotonic() - begin)
-        passed += result.passed
-        failed += result.failed
-        not_run += len(result.not_run)
-        unsteady += len(result.unsteady)
-        if name == "gcc" and result.failed:
-            break
-    if not_run:
-        print(f"NOT RUN: {not_run} in all, see above")
-    if unsteady:
-        print(f"UNSTEADY: {unsteady} in all, see above")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, interrupted)
     try:
         sys.exit(main())
     except KeyboardInterrupt:
+        PROCESSES.kill()
         sys.exit(130)

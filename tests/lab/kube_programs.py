@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -158,3 +159,20 @@ def program(name):
     if not path.exists():
         raise FileNotFoundError(f"{path}: not built; run tools/test kube")
     return str(path)
+
+
+def main():
+    """kube_programs.py programs|oracle: exit status 77 where there is no Go."""
+    try:
+        {"programs": build, "oracle": build_oracle}[sys.argv[1]]()
+    except NoGo as error:
+        print(error)
+        return 77
+    except BuildFailed as error:
+        print(error)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,7 +11,7 @@ from lab.agent import REPOSITORY
 
 HERE = Path(__file__).parent
 RUN = HERE / "run"
-KERNELS = os.environ.get("FINGERPOST_VM_KERNELS", "6.1").split()
+KERNELS = os.environ.get("FINGERPOST_VM_KERNELS", "6.1 6.12").split()
 NOT_THERE = 77  # of run: the kernel can't be had
 BUILD = REPOSITORY / "build-vm"
 

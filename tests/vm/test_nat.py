@@ -24,6 +24,7 @@ def show(failed):
     return "\n".join(f"{case}:\n{text}" for case, text in sorted(failed.items()))[:20000]
 
 
+@pytest.mark.guest_packets
 def test_packets(kernel, tmp_path):
     """Each packet of tests/bpf. The programs and their loader are those of the build under test."""
     results = pytest_in(kernel, tmp_path, [str(REPOSITORY / "tests" / "bpf"), "-n", "2"],
@@ -32,6 +33,7 @@ def test_packets(kernel, tmp_path):
     assert len(results) > 1000 and not failed, show(failed)
 
 
+@pytest.mark.guest_sockets
 def test_sockets(kernel, tmp_path, monkeypatch):
     monkeypatch.setenv("FINGERPOST_BUILD", str(release()))
     for name in ("echo", "load"):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What only another kernel, or systemd as PID 1, can show: in a qemu guest; see run.
 
-FINGERPOST_VM_KERNELS says which kernels, "6.1" by default; "6.1 6.12" for both.
+FINGERPOST_VM_KERNELS says which kernels, "6.1 6.12" by default. The mark of a test is the guest that
+it needs; which guests each kernel gets in tools/test is said by suites.py.
 """
 
 import ast
@@ -57,6 +58,7 @@ def services_fixture(kernel, installed, tmp_path_factory):
     return inside(kernel, installed, SERVICES, tmp_path_factory.mktemp("guest"))
 
 
+@pytest.mark.guest_reboot
 def test_a_node_boots_while_the_api_is_away(kernel, installed, tmp_path):
     """FINGERPOST_API_AWAY says for how many seconds, 60 by default."""
     for boot, count in (("first", 1), ("second", 2)):
@@ -67,36 +69,43 @@ def test_a_node_boots_while_the_api_is_away(kernel, installed, tmp_path):
             judge(results, case)
 
 
+@pytest.mark.guest_systemd
 @pytest.mark.parametrize("case", cases(SYSTEMD))
 def test_systemd(systemd, case):
     judge(systemd, f"{SYSTEMD.stem}::{case}")
 
 
+@pytest.mark.guest_services
 @pytest.mark.parametrize("case", cases(SERVICES))
 def test_services(services, case):
     judge(services, f"{SERVICES.stem}::{case}")
 
 
+@pytest.mark.guest_boot
 def test_a_guest_runs_that_kernel(kernel):
     done = guest(kernel, "uname", "-r")
     assert done.returncode == 0 and done.stdout.startswith(kernel), done
 
 
+@pytest.mark.guest_runner
 def test_streams_and_status_come_through(kernel):
     done = guest(kernel, "sh", "-c", "echo out; echo err >&2; exit 7")
     assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
 
 
+@pytest.mark.guest_runner
 def test_only_shared_folders_are_written(kernel, tmp_path):
     done = guest("-w", str(tmp_path), kernel, "sh", "-c", f"echo a >{tmp_path}/kept && echo b >{HERE}/lost")
     assert done.returncode == 0, done
     assert (tmp_path / "kept").read_text() == "a\n" and not (HERE / "lost").exists()
 
 
+@pytest.mark.guest_runner
 def test_a_guest_that_takes_too_long_is_stopped(kernel):
     assert guest("-t", "10", kernel, "sleep", "1000").returncode == TIMEOUT
 
 
+@pytest.mark.guest_runner
 def test_a_guest_that_does_not_boot_is_started_again(kernel):
     """One that stood still half way through its boot once cost the whole limit."""
     done = guest("-b", "0", kernel, "true")
@@ -105,11 +114,13 @@ def test_a_guest_that_does_not_boot_is_started_again(kernel):
     assert done.stderr.endswith("vm: the guest never booted\n")
 
 
+@pytest.mark.guest_runner
 def test_a_guest_that_breaks_is_told_from_a_command_that_fails(kernel):
     done = guest(kernel, "sh", "-c", "echo c >/proc/sysrq-trigger; sleep 1000")
     assert done.returncode == BROKEN and "sysrq triggered crash" in done.stderr, done
 
 
+@pytest.mark.guest_runner
 def test_a_signal_ends_the_guest(kernel, tmp_path):
     command = [str(RUN), "-w", str(tmp_path), kernel, "sh", "-c", "echo up; sleep 1000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
@@ -120,6 +131,7 @@ def test_a_signal_ends_the_guest(kernel, tmp_path):
     assert [line for line in listed.splitlines() if re.search(rf"^qemu.*{tmp_path}", line)] == []
 
 
+@pytest.mark.guest_runner
 def test_what_cannot_be_fetched_is_said(tmp_path):
     """An apt without sources stands for a machine without a network."""
     (tmp_path / "apt-get").write_text("#!/bin/sh\nexit 0\n")
