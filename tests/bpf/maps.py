@@ -9,6 +9,7 @@ the local set) and "masquerade".
 """
 
 import ctypes
+import functools
 import ipaddress
 import time
 from dataclasses import dataclass, field
@@ -43,8 +44,11 @@ def outcome(words):
 class Result:
     verdict: int
     data: bytes
-    packet: Ether
     cb: tuple
+
+    @functools.cached_property
+    def packet(self):
+        return Ether(self.data)
 
 
 @dataclass
@@ -261,7 +265,7 @@ class Nat:
         )
         if judged and ran.verdict != 2:
             assert judge(ran.packet) == []
-        return Result(ran.verdict, ran.packet, Ether(ran.packet), ran.cb)
+        return Result(ran.verdict, ran.packet, ran.cb)
 
     def ask(self, hook, packet, pick=0, flags=0, device=None, ingress=0):
         """What the twin says of a packet, which it leaves alone."""

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packets in scapy: made in a few words, and every checksum of them judged."""
 
+import socket
+
 from abi import TCP as TCP_NUMBER
 from scapy.layers.inet import IP, TCP, UDP, Ether
 from scapy.layers.inet6 import IPv6
+from scapy.packet import Raw
 from scapy.utils import checksum
 from world import MACS
 
@@ -41,10 +44,37 @@ def frame(hook, src, sport, dst, dport, protocol=TCP_NUMBER, payload=b"", flags=
     """A packet as it is seen at a hook; `fields` and `ip` are the IP header's, `flags` TCP's."""
     source, destination = HEADS[hook]
     packet = Ether(src=MACS[source], dst=MACS[destination])
-    packet /= network(src, dst, **fields, **(ip or {}))
-    for part in parts:
-        packet /= part
-    return packet / segment(protocol, sport, dport, flags, **(transport or {})) / payload
+    packet.explicit = 1  # no field is a range, of which scapy would look for the first each time
+    upper_layer = segment(protocol, sport, dport, flags, **(transport or {}))
+    for layer in (network(src, dst, **fields, **(ip or {})), *(part.copy() for part in parts),
+                  upper_layer, Raw(load=payload)):
+        layer.explicit = 1
+        packet.add_payload(layer)  # "/" copies both sides each time
+    return packet
+
+
+def from_others(packet, clients):
+    """Bytes of a frame as others would send it: (address, port) each. To make thousands in scapy
+    takes seconds, and minutes where the machine is emulated."""
+    data = bytearray(bytes(packet))
+    six = data[ETHER] >> 4 == 6
+    protocol, offset, _, _ = upper(data[ETHER:])
+    place = ETHER + (8 if six else 12)
+    length = 16 if six else 4
+    start = ETHER + offset
+    sum_at = start + (16 if protocol == TCP_NUMBER else 6)
+    for address, port in clients:
+        data[place : place + length] = socket.inet_pton(
+            socket.AF_INET6 if six else socket.AF_INET, address)
+        data[start : start + 2] = port.to_bytes(2, "big")
+        if not six:
+            data[ETHER + 10 : ETHER + 12] = bytes(2)
+            data[ETHER + 10 : ETHER + 12] = checksum(bytes(data[ETHER : ETHER + offset])).to_bytes(2, "big")
+        data[sum_at : sum_at + 2] = bytes(2)
+        body = bytes(data[start:])
+        total = checksum(bytes(pseudo(data[ETHER:], protocol, len(body))) + body)
+        data[sum_at : sum_at + 2] = (total or 0xFFFF).to_bytes(2, "big")
+        yield bytes(data)
 
 
 def ones_complement(data):

@@ -15,7 +15,7 @@ from abi import Tuple
 from bpf import REDIRECT, SHOT
 from cpus import TWO, beside, on_cpu
 from maps import now_s, tuple_of
-from packets import frame
+from packets import frame, from_others
 from test_flows import begin, reply_to, web
 from test_verdicts import POD1, POD2, VIP, ends, first
 
@@ -113,17 +113,18 @@ def test_two_answers_at_once(nat):
 def test_two_datagrams_to_an_endpoint_that_left(nat):
     """Both make the flow anew, and neither takes the other's for the old one: both are answered."""
     service = nat.service(VIP[4], 80, [(POD2[4], 7000)], protocol=abi.UDP)
-    packets = [frame("pod_in", source, sport, VIP[4], 80, abi.UDP)
-               for source, sport in clients(ROUNDS)]
+    one = frame("pod_in", "10.244.7.1", 20000, VIP[4], 80, abi.UDP)
+    packets = list(from_others(one, clients(ROUNDS)))
     for packet in packets:
-        nat.live["pod_in"].run(bytes(packet), nat.world.index["pod1"])
+        nat.live["pod_in"].run(packet, nat.world.index["pod1"])
     service.update(cluster=[(POD2[4], 8000 + number) for number in range(50)])
-    runs = [[nat.live["pod_in"].prepare(bytes(packet), nat.world.index["pod1"]) for packet in packets]
+    runs = [[nat.live["pod_in"].prepare(packet, nat.world.index["pod1"]) for packet in packets]
             for _ in range(2)]
     for went in at_once(*runs):
-        for packet, (source, destination) in zip(packets, went):
-            answer = Tuple.of(POD2[4], destination, ends(packet)[0], source, abi.UDP)
-            assert destination >= 8000 and nat.flow(answer)[1].to == tuple_of(packet).reversed()
+        for (client, port), (source, destination) in zip(clients(ROUNDS), went):
+            answer = Tuple.of(POD2[4], destination, client, source, abi.UDP)
+            asked = Tuple.of(client, port, VIP[4], 80, abi.UDP)
+            assert destination >= 8000 and nat.flow(answer)[1].to == asked.reversed()
 
 
 def test_an_answer_while_another_moves_the_flow(nat, family):
