@@ -300,7 +300,8 @@ SUBPROGRAM int remember(const struct packet *packet, struct verdict *verdict)
     struct nat_affinity_key key = affinity_key(packet, verdict);
     union affinity_age now = affinity_age_now(&key), age;
     union affinity_choice choice;
-    for (int i = 0; i < AFFINITY_TRIES; i++) {
+    /* clang 13 keeps the counter on the stack, where the verifier follows 64 bits but not 32. */
+    for (__u64 i = 0; i < AFFINITY_TRIES; i++) {
         struct nat_affinity_value *found = bpf_map_lookup_elem(&affinity, &key);
         union affinity_choice own = {
             .generation = verdict->generation,

@@ -38,6 +38,12 @@ def load(world, name, path):
     return folder
 
 
+@pytest.fixture(scope="session", name="load_object")
+def load_object_fixture(world):
+    """Loads an object under a name: the folder of its pins."""
+    return lambda name, path: load(world, name, path)
+
+
 @pytest.fixture(scope="session", name="icmp_folder")
 def icmp_folder_fixture(world):
     return load(world, "icmp", "tests/bpf/icmp.bpf.o")
