@@ -17,11 +17,12 @@ import os
 import re
 import signal
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import changed
+from changed import ALL
+from report import Report, Result, show_output, suite_of
 from schedule import PROCESSES, Job, Runner, Schedule
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -29,36 +30,13 @@ BUILD = REPOSITORY / "build-test"
 BUILD_CLANG = REPOSITORY / "build-clang"
 TESTS = REPOSITORY / "tests"
 PROCESSORS = os.cpu_count() or 1
-SHOWN_LINES = 150
-LONGEST = 10  # tests that are named at the end
 ALONE_TIMES = 2
 MOST_ALONE = 3  # more failures of a suite are no accident
 ONE_CHANCE = ("test_packets",)  # of tests/vm: no network, and CPUs that race
 TESTS_FAILED = 1  # pytest's exit status; others say that it did not come to its end
+SECONDS, TIMES = "seconds.json", "times.json"  # of BUILD: what each job and each test took
+NO_TESTS = 5  # pytest's: a part of a suite may have none of what was chosen
 NOT_THERE = 77  # exit status of what builds or fetches: something outside is missing
-
-
-@dataclass
-class Result:
-    passed: int = 0
-    failed: int = 0
-    not_run: list = field(default_factory=list)  # reasons
-    unsteady: list = field(default_factory=list)  # passed, but not the first time
-    output: str = ""  # shown if something failed
-    again: list = field(default_factory=list)  # (folder, case) of failures that may be the machine's
-    times: list = field(default_factory=list)  # (seconds, name) of tests
-
-    @property
-    def good(self):
-        return not self.failed and not self.not_run
-
-    def add(self, other):
-        self.passed += other.passed
-        self.failed += other.failed
-        for name in ("not_run", "unsteady", "again", "times"):
-            getattr(self, name).extend(getattr(other, name))
-        if other.failed or other.unsteady:
-            self.output += other.output
 
 
 def compile_with(run, compiler, folder, *options, environment=None):
@@ -100,7 +78,7 @@ def count_tap(test):
     return passed, max(failed, 1), skipped
 
 
-def meson_suite(run, name, *programs):
+def meson_suite(run, name, programs=()):
     """The programs that meson knows, or some. One that crashes counts as a failed test."""
     log = BUILD / "meson-logs" / f"{name}.json"
     log.unlink(missing_ok=True)
@@ -123,7 +101,7 @@ def meson_suite(run, name, *programs):
             result.not_run.append(f"{test['name']}: {skipped} skipped")
     if code != 0 and not result.failed:
         result.failed = 1
-    if not result.passed and not result.failed:
+    if not result.passed and not result.failed and not programs:
         result.not_run.append(f"no {name} tests are built")
     return result
 
@@ -155,7 +133,7 @@ def run_pytest(run, targets, report, log, *options, **environment):
         AGENTCTL=str(BUILD / "agent" / "agentctl" / "agentctl"),
         ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
         # What is compiled and rewritten once is not compiled again in each emulated machine.
-        PYTHONDONTWRITEBYTECODE="", **environment,
+        PYTHONDONTWRITEBYTECODE="", FINGERPOST_TIMES=str(BUILD / TIMES), **environment,
     )
 
 
@@ -201,6 +179,8 @@ def pytest_suite(run, name, workers, *options, part="", targets=(), real_network
     code, output = run_pytest(run, targets or [folder], report, BUILD / f"{base}.log", *parallel,
                               *options, **environment)
     result = Result(output=output)
+    if code == NO_TESTS and targets:
+        return result
     if not report.exists():
         result.failed = 1
         return result
@@ -283,48 +263,58 @@ def guest_jobs():
     return jobs
 
 
-def all_jobs():
-    """Every job there is, its suite being its name up to the slash, but for the builds."""
+def all_jobs(only=None):
+    """Every job there is, its suite being its name up to the slash, but for the builds. `only`: parts
+    of suites, as changed.py has them."""
+    only = {suite: parts for suite, parts in (only or {}).items() if parts is not ALL}
+
+    def job(suite, *words, **more):
+        more.setdefault("targets", only.get(suite, ()))
+        return pytest_job(suite, *words, **more)
+
     proxy = TESTS / "kube" / "test_proxy_itself.py"
+    clusters = [path for path in only.get("kube", ()) if path != proxy]
+    targets = [name.removeprefix("fuzz/") for name in only.get("fuzz", ())]
     all_processors = {"load": PROCESSORS}
     jobs = [
         Job("gcc", compile_gcc, seconds=40, **all_processors),
         Job("build", compile_clang, seconds=60),
-        Job("unit", lambda run: meson_suite(run, "unit"), needs=("gcc",), seconds=100),
-        Job("fuzz/replay", lambda run: meson_suite(run, "fuzz"), needs=("gcc",), seconds=2),
-        pytest_job("check", seconds=15),
-        pytest_job("golden", seconds=8),
-        pytest_job("property", seconds=110),
-        pytest_job("cli", seconds=40),
-        pytest_job("bpf", seconds=35, root=True),
-        pytest_job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True,
-                   seconds=300, **all_processors),
-        pytest_job("netns", 2 * PROCESSORS, "--dist", "loadgroup", "-m", "not busy",
-                   part="rest", root=True, real_network=True, seconds=350, load=0, lane="network"),
+        Job("unit", lambda run: meson_suite(run, "unit", only.get("unit", ())), needs=("gcc",),
+            seconds=100),
+        Job("fuzz/replay", lambda run: meson_suite(run, "fuzz", only.get("fuzz", ())), needs=("gcc",),
+            seconds=2),
+        job("check", seconds=15),
+        job("golden", seconds=8),
+        job("property", seconds=110),
+        job("cli", seconds=40),
+        job("bpf", seconds=35, root=True),
+        job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True, seconds=300,
+            **all_processors),
+        job("netns", 2 * PROCESSORS, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
+            real_network=True, seconds=350, load=0, lane="network"),
         Job("kube/programs", needs_root(lambda run: build_with_go(run, "programs")), seconds=5),
         Job("kube/proxy", needs_root(lambda run: build_with_go(run, "oracle")), seconds=5),
-        # A cluster is shared by the tests of a file.
-        pytest_job("kube", 2, "--dist", "loadfile", f"--ignore={proxy}", part="cluster",
-                   needs=("gcc", "kube/programs"), root=True, real_network=True, seconds=280,
-                   load=0, lane="network", memory=2048),
-        pytest_job("kube", 1, part="judge", targets=(proxy,), needs=("gcc", "kube/proxy"),
-                   root=True, real_network=True, seconds=60),
+        # A cluster is shared by the tests of a file; others of them are on their own.
+        job("kube", 2 * PROCESSORS, "--dist", "loadgroup", f"--ignore={proxy}", part="cluster",
+            needs=("gcc", "kube/programs"), root=True, real_network=True, seconds=280,
+            load=0, lane="network", memory=2048, targets=clusters),
+        job("kube", 1, part="judge", targets=(proxy,), needs=("gcc", "kube/proxy"), root=True,
+            real_network=True, seconds=60),
         Job("vm/release", compile_release, seconds=5),
         *guest_jobs(),
     ]
     if fuzz_seconds():
-        jobs.append(Job("fuzz/search", search, needs=("gcc",), seconds=11 * fuzz_seconds() + 20))
+        jobs.append(Job("fuzz/search", lambda run: search(run, *targets), needs=("gcc",),
+                        seconds=11 * fuzz_seconds() + 20))
+    if "kube" in only:
+        unwanted = {"kube/judge"} if proxy not in only["kube"] else set()
+        unwanted |= set() if clusters else {"kube/cluster"}
+        jobs = [one for one in jobs if one.name not in unwanted]
     return jobs
 
 
 # The suites, in the order of docs/testing.md. What others need is a suite's own job, or hidden.
 SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "netns", "kube", "vm")
-HIDDEN = {"gcc": "build"}  # jobs that belong to a suite of another name
-
-
-def suite_of(job):
-    return HIDDEN.get(job.name, job.name.split("/")[0])
-
 
 def chosen_jobs(jobs, suites):
     """The jobs of these suites, and what they need."""
@@ -335,122 +325,75 @@ def chosen_jobs(jobs, suites):
     return [job for job in jobs if job in wanted]
 
 
-class Report:
-    """What is printed: a line for each suite that has come to its end, what failed, and the sum."""
-
-    def __init__(self, jobs):
-        self.jobs = jobs
-        self.results = {}  # by suite
-        self.begin = time.monotonic()
-
-    def jobs_of(self, suite):
-        return [job for job in self.jobs if suite_of(job) == suite]
-
-    def ended(self, job):
-        """Prints the job's suite if this was the last of it."""
-        if job.result is None:
-            job.result = Result(failed=1, output=f"{job.name} broke, see above")
-        result = self.results.setdefault(suite_of(job), Result())
-        result.add(job.result)
-        if job.result.failed:
-            show_output(job.name, job.result.output)
-        if all(other.ended for other in self.jobs_of(suite_of(job))) and not result.again:
-            self.line(suite_of(job))
-
-    def line(self, suite):
-        result, jobs = self.results[suite], self.jobs_of(suite)
-        counts = f"{result.passed:5} passed, {result.failed} failed"
-        wall = max(job.ended for job in jobs) - min(job.began for job in jobs)
-        processor = sum(job.processor for job in jobs)
-        print(f"{suite:10} {counts:26} {wall:6.1f} s {processor:7.1f} s of processors", flush=True)
-        for reason in result.not_run:
-            print(f"NOT RUN: {suite}: {reason}", flush=True)
-        for test in result.unsteady:
-            print(f"UNSTEADY: {suite}: {test}", flush=True)
-
-    def try_alone(self):
-        """Nothing else runs any more."""
-        for suite, result in self.results.items():
-            if result.again:
-                try_alone(result, Runner(REPOSITORY))
-                self.line(suite)
-
-    def times(self, schedule):
-        """Where the time went."""
-        wall = time.monotonic() - self.begin
-        processor = sum(job.processor for job in self.jobs)
-        print(f"\n{wall:.0f} s, {processor:.0f} s of {PROCESSORS} processors in all")
-        chain = [f"{job.name} {job.wall:.0f} s" for job in schedule.last_chain() if job.wall >= 1]
-        print("One after the other to the end: " + ", ".join(chain))
-        longest = sorted(((seconds, f"{job.name}: {test}") for job in self.jobs
-                          for seconds, test in job.result.times), reverse=True)
-        for seconds, test in longest[:LONGEST]:
-            print(f"{seconds:7.1f} s  {test}")
-        print("", flush=True)
-
-    def sum(self):
-        """Prints it, and answers how many failed."""
-        total = Result()
-        for result in self.results.values():
-            total.add(result)
-        for word, found in (("NOT RUN", total.not_run), ("UNSTEADY", total.unsteady)):
-            if found:
-                print(f"{word}: {len(found)} in all, see above")
-        print(f"{total.passed} passed, {total.failed} failed")
-        return total.failed
-
-
-def show_output(name, output):
-    print(f"---- {name}")
-    print("\n".join(output.splitlines()[-SHOWN_LINES:]), flush=True)
-
-
-SECONDS = "seconds.json"  # of BUILD: what each job took the last time
-
-
-def recall(jobs):
-    """What took how long the last time says what begins first."""
+def recalled(name):
+    """What took how long the last time: it says what begins first."""
     try:
-        taken = json.loads((BUILD / SECONDS).read_text(encoding="utf-8"))
+        return json.loads((BUILD / name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return
-    for job in jobs:
-        job.seconds = taken.get(job.name, job.seconds)
+        return {}
 
 
 def remember(jobs):
-    try:
-        taken = json.loads((BUILD / SECONDS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        taken = {}
-    taken.update({job.name: round(job.wall, 1) for job in jobs if job.result.passed})
-    (BUILD / SECONDS).write_text(json.dumps(taken, indent=1), encoding="utf-8")
+    for name, news in (
+        (SECONDS, {job.name: job.wall for job in jobs if job.result.passed}),
+        (TIMES, {test: seconds for job in jobs for seconds, test in job.result.times}),
+    ):
+        taken = recalled(name) | {key: round(seconds, 1) for key, seconds in news.items()}
+        (BUILD / name).write_text(json.dumps(taken, indent=1), encoding="utf-8")
 
 
 def run_jobs(jobs):
     """Runs them and prints what became of them; the exit status."""
-    recall(jobs)
+    taken = recalled(SECONDS)
+    for job in jobs:
+        job.seconds = taken.get(job.name, job.seconds)
     report = Report(jobs)
     schedule = Schedule(
         jobs, REPOSITORY, done=report.ended,
         skipped=lambda job, missing: Result(not_run=[f"{job.name}: needs {', '.join(missing)}"]),
     )
     schedule.run()
-    report.try_alone()
+    report.try_alone(lambda result: try_alone(result, Runner(REPOSITORY)))
     if BUILD.exists():
         remember(jobs)
     report.times(schedule)
     return 1 if report.sum() else 0
 
 
+def jobs_of_changes(revision):
+    """What a change since a revision can touch, by what ninja knows after a build."""
+    result = compile_gcc(Runner(REPOSITORY))
+    if result.failed:
+        show_output("gcc", result.output)
+        print("0 passed, 1 failed")
+        sys.exit(1)
+    changes = changed.changed_files(revision)
+    parts = changed.touched(changes, changed.Built(BUILD), SUITES)
+    print(f"{len(changes)} files changed:", ", ".join(
+        suite if parts[suite] is ALL else f"{suite} ({len(parts[suite])})"
+        for suite in SUITES if suite in parts), flush=True)
+    return chosen_jobs(all_jobs(parts), [suite for suite in SUITES if suite in parts])
+
+
 def main():
     parser = argparse.ArgumentParser(prog="tools/test", description=__doc__)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
-    chosen = parser.parse_args().suites
+    parser.add_argument("--changed", nargs="?", const="", metavar="REV",
+                        help="only what a change since a revision can touch, uncommitted ones and new "
+                             "files included; by default since this branch left main")
+    arguments = parser.parse_args()
+    chosen = arguments.suites
     unknown = [name for name in chosen if name not in SUITES]
     if unknown:
         parser.error(f"no such suite: {', '.join(unknown)}")
-    return run_jobs(chosen_jobs(all_jobs(), chosen or SUITES))
+    if arguments.changed is None:
+        return run_jobs(chosen_jobs(all_jobs(), chosen or SUITES))
+    if chosen:
+        parser.error("--changed finds the suites by itself")
+    try:
+        return run_jobs(jobs_of_changes(arguments.changed))
+    except ValueError as error:  # git's words
+        parser.error(str(error))
 
 
 def interrupted(*_):

@@ -6,6 +6,7 @@ import re
 import time
 
 import pytest
+import report
 import suites
 from lab import kube_programs
 from schedule import LOW, Job, Runner, Schedule
@@ -308,14 +309,14 @@ def test_jobs_name_each_other_truly(monkeypatch):
     names = [one.name for one in jobs]
     assert len(set(names)) == len(names)
     assert {name for one in jobs for name in (*one.needs, *one.follows)} <= set(names)
-    assert {suites.suite_of(one) for one in jobs} == set(suites.SUITES)
+    assert {report.suite_of(one) for one in jobs} == set(suites.SUITES)
     chosen = [one.name for one in suites.chosen_jobs(jobs, ["kube"])]
     assert chosen == ["gcc", "kube/programs", "kube/proxy", "kube/cluster", "kube/judge"]
 
 
 def test_a_suite_is_reported_when_its_last_job_ended(capsys):
     jobs = [job("netns/busy"), job("netns/rest"), job("gcc"), job("unit")]
-    report = suites.Report(jobs)
+    printed = report.Report(jobs)
     for number, one in enumerate(jobs):
         one.began, one.ended, one.processor = number, number + 1, 0.5
         one.result = suites.Result(passed=number, times=[(number, f"t{number}")])
@@ -323,11 +324,11 @@ def test_a_suite_is_reported_when_its_last_job_ended(capsys):
     jobs[3].result = None  # it broke
     for number, one in enumerate(jobs):
         one.ended = number + 1
-        report.ended(one)
+        printed.ended(one)
     said = capsys.readouterr().out.splitlines()
     assert said[0].split() == "netns 1 passed, 0 failed 2.0 s 1.0 s of processors".split()
     assert said[1].split()[:5] == "build 2 passed, 0 failed".split()
-    assert report.sum() == 1 and capsys.readouterr().out == "3 passed, 1 failed\n"
-    report.times(Schedule(jobs, suites.REPOSITORY))
+    assert printed.sum() == 1 and capsys.readouterr().out == "3 passed, 1 failed\n"
+    printed.times(Schedule(jobs, suites.REPOSITORY))
     said = capsys.readouterr().out
     assert "  t2" not in said and "gcc: t2" in said and "to the end: " in said

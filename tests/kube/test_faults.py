@@ -7,6 +7,7 @@ was ever withdrawn.
 
 import gzip
 import json
+import os
 import random
 import socket
 
@@ -23,7 +24,9 @@ HOST = "kubernetes.lab"
 
 @pytest.fixture(name="lab", scope="module")
 def lab_fixture(request):
-    with Lab(request.node.nodeid, nodes=1) as lab:
+    """One for each process that runs tests of this file."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    with Lab(f"{request.node.nodeid}{worker}", nodes=1) as lab:
         yield lab
 
 
