@@ -2,10 +2,9 @@
 """Runs jobs beside each other, so that processors have work while tests wait; suites.py uses it.
 
 A job says what it needs. `load` is how many processors it keeps busy: jobs start while the sum fits
-the machine, and one whose load is the whole machine has it for itself. A job of load 0 mostly waits
-for its network, and is in a hurry when something came: it runs at the usual priority, one after the
-other with those of its `lane`. All others run at a low priority: they get what is left, which is
-most of the time.
+the machine, and beside one whose load is the whole machine are only those of load 0. These wait for
+a network now and then, and run one after the other with those of their `lane`. What is in a `hurry`
+when something came runs at the usual priority; all others at a lower one: they get what is left.
 
 The job with the most work behind it, its own included, begins first. While that one waits for room,
 only jobs of load 0 begin, or it would wait for ever.
@@ -34,6 +33,7 @@ class Job:
     needs: tuple = ()  # names of jobs that have to end well before it can begin
     follows: tuple = ()  # names of jobs that have to end before, be it as it may
     load: int = 1
+    hurry: bool = False  # time counts in it
     lane: str = ""  # one at a time of those with the same one
     memory: int = 300  # MiB
     seconds: float = 30  # what it takes on two processors, or took the last time
@@ -185,7 +185,7 @@ class Schedule:
         return [name for name in job.needs if name in self.names and not self.names[name].good()]
 
     def perform(self, job):
-        runner = Runner(self.folder, low=job.load > 0)
+        runner = Runner(self.folder, low=not job.hurry)
         try:
             job.result = job.work(runner)
         except Exception:  # a defect of the job's own: said, and counted as a failure

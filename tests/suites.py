@@ -258,7 +258,7 @@ def guest_jobs():
                 "vm", 1, "-m", f"guest_{guest}", part=f"{kernel}-{guest}", real_network=True,
                 needs=("gcc", "vm/release", fetched), follows=("bpf",) if guest == "packets" else (),
                 environment={"FINGERPOST_VM_KERNELS": kernel},
-                seconds=GUEST_SECONDS.get(guest, 60), memory=2048,
+                seconds=GUEST_SECONDS.get(guest, 60), memory=2048, hurry=guest != "packets",
             ))
     return jobs
 
@@ -289,15 +289,15 @@ def all_jobs(only=None):
         job("cli", seconds=40),
         job("bpf", seconds=35, root=True),
         job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True, seconds=300,
-            **all_processors),
-        job("netns", 2 * PROCESSORS, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
-            real_network=True, seconds=350, load=0, lane="network"),
+            hurry=True, **all_processors),
+        job("netns", 2 * PROCESSORS - 1, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
+            real_network=True, seconds=350, load=0, hurry=True, lane="network"),
         Job("kube/programs", needs_root(lambda run: build_with_go(run, "programs")), seconds=5),
         Job("kube/proxy", needs_root(lambda run: build_with_go(run, "oracle")), seconds=5),
         # A cluster is shared by the tests of a file; others of them are on their own.
         job("kube", 2 * PROCESSORS, "--dist", "loadgroup", f"--ignore={proxy}", part="cluster",
             needs=("gcc", "kube/programs"), root=True, real_network=True, seconds=280,
-            load=0, lane="network", memory=2048, targets=clusters),
+            load=0, hurry=True, lane="network", memory=2048, targets=clusters),
         job("kube", 1, part="judge", targets=(proxy,), needs=("gcc", "kube/proxy"), root=True,
             real_network=True, seconds=60),
         Job("vm/release", compile_release, seconds=5),

@@ -303,6 +303,12 @@ def collected(folder, *options):
     return re.findall(r"^tests/\S+::.*$", said, re.MULTILINE)
 
 
+def test_real_networks_do_not_stand_behind_what_burns():
+    hurried = {one.name for one in suites.all_jobs() if one.hurry}
+    assert hurried >= {"netns/busy", "netns/rest", "kube/cluster", "vm/6.1-services"}
+    assert not hurried & {"unit", "fuzz/search", "bpf", "build", "kube/programs", "vm/6.1-packets"}
+
+
 def test_jobs_name_each_other_truly(monkeypatch):
     monkeypatch.setenv("FUZZ_SECONDS", "1")
     jobs = suites.all_jobs()

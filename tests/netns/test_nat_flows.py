@@ -28,6 +28,8 @@ EACH = pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.fixture(name="world")
 def world_fixture(lab):
     """Two endpoints and a guest on one node; web is served, and its agent is lab.agents[0]."""
+    if hasattr(lab, "web"):  # shared
+        return lab
     lab.pods = pods(lab, "one", "two")
     lab.guest = lab.pod(lab.nodes[0], "guest")
     lab.web = Service(lab)
@@ -57,6 +59,7 @@ def pass_time(seconds):
     wait(lambda: time.monotonic() > end, f"{seconds} s", seconds + 10)
 
 
+@pytest.mark.shared
 @EACH
 @BOTH
 @pytest.mark.parametrize("first", ["service", "endpoint"])
@@ -81,6 +84,7 @@ def test_one_client_port_to_a_service_and_its_endpoint(world, family, protocol, 
                 assert two.socket.getpeername()[:2] == ways[1]
 
 
+@pytest.mark.shared
 @EACH
 @BOTH
 def test_one_client_port_to_two_services_of_one_endpoint(world, family, protocol):
@@ -97,6 +101,7 @@ def test_one_client_port_to_two_services_of_one_endpoint(world, family, protocol
                 assert a.who()[1:3] != b.who()[1:3]
 
 
+@pytest.mark.shared
 @EACH
 @BOTH
 def test_many_clients_behind_one_port_each(world, family, protocol):
@@ -129,6 +134,7 @@ def homes(client, where, protocol, times, pause=0):
     return set(found)
 
 
+@pytest.mark.shared
 @EACH
 @BOTH
 def test_affinity(world, family, protocol):

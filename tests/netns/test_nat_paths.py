@@ -34,6 +34,8 @@ POLICIES = [(external, internal) for external in ("Cluster", "Local") for intern
 def world_fixture(lab):
     """Pods with and without servers, servers in the hosts' own network, and the packets of what is
     outside for whatever Service on the way to node1."""
+    if hasattr(lab, "hosts_by_place"):  # shared
+        return lab
     hosts = pods(lab, "one")
     for node in lab.nodes:
         serve(node, TARGET)
@@ -51,6 +53,8 @@ def world_fixture(lab):
 
 def services_of(lab, *places):
     """A Service of each policy for each place of its endpoints, written and steered to node1."""
+    if hasattr(lab, "served"):
+        return lab.served
     services = []
     for place in places:
         for external, internal in POLICIES:
@@ -63,7 +67,8 @@ def services_of(lab, *places):
     node1 = lab.nodes[0]
     for service in services:
         steer(lab, node1, *service.announced(), *service.of["clusterIP"])
-    return services, {agent.node.role: Plan(agent) for agent in agents}
+    lab.served = services, {agent.node.role: Plan(agent) for agent in agents}
+    return lab.served
 
 
 def table(lab, services, plans, family, protocol, kinds=KINDS):
@@ -81,6 +86,7 @@ def of_verdict(cells, verdict):
 
 
 @NAT
+@pytest.mark.shared
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_pods_as_endpoints(world, family, protocol):
@@ -92,6 +98,7 @@ def test_pods_as_endpoints(world, family, protocol):
 
 
 @NAT
+@pytest.mark.shared
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_hosts_as_endpoints(world, family, protocol):
@@ -104,6 +111,7 @@ def test_hosts_as_endpoints(world, family, protocol):
 
 
 @NAT
+@pytest.mark.shared
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_refused_and_dropped(world, family, protocol):

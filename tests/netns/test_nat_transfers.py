@@ -18,6 +18,8 @@ PARALLEL = 400
 @pytest.fixture(name="world")
 def world_fixture(lab):
     """One endpoint, on the second node; everything of outside comes by way of the first."""
+    if hasattr(lab, "web"):  # shared
+        return lab
     lab.pods = pods(lab, "one")
     lab.guest = lab.pod(lab.nodes[0], "guest")
     lab.web = Service(lab)
@@ -48,6 +50,7 @@ def transfer(client, address, port):
         return wrong + ([] if connection.get(BULK) else ["get"])
 
 
+@pytest.mark.shared
 @pytest.mark.busy
 @BOTH
 @pytest.mark.parametrize("mtu", ["even", "narrow"])
@@ -69,6 +72,7 @@ def error_of(flow):
     return None
 
 
+@pytest.mark.shared
 @BOTH
 def test_a_client_learns_the_mtu_of_the_way(world, family):
     """By name: the error says the MTU of the narrow link, for the address that the client knows. (Of
@@ -86,6 +90,7 @@ def test_a_client_learns_the_mtu_of_the_way(world, family):
                 assert flow.socket.getsockopt(level, option) == SMALL_MTU, f"{client} -> {address}"
 
 
+@pytest.mark.shared
 @BOTH
 @pytest.mark.parametrize("mtu", ["even", "narrow"])
 def test_fragments(world, family, mtu):
@@ -109,6 +114,7 @@ def test_fragments(world, family, mtu):
                 assert flow.get(length), f"{client} -> {address}:{port}, {length} back"
 
 
+@pytest.mark.shared
 @BOTH
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_many_at_once(world, family, protocol):
@@ -125,6 +131,7 @@ def test_many_at_once(world, family, protocol):
             flow.close()
 
 
+@pytest.mark.shared
 @pytest.mark.busy
 @BOTH
 def test_short_connections_as_fast_as_they_go(world, family):
@@ -135,6 +142,7 @@ def test_short_connections_as_fast_as_they_go(world, family):
         load.unhurt()
 
 
+@pytest.mark.shared
 @BOTH
 def test_a_pod_that_serves_itself(world, family):
     """Hairpin in bulk: a pod to itself by every address."""
