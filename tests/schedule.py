@@ -6,8 +6,8 @@ the machine, and beside one whose load is the whole machine are only those of lo
 a network now and then, and run one after the other with those of their `lane`. What is in a `hurry`
 when something came runs at the usual priority; all others at a lower one: they get what is left.
 
-The job with the most work behind it, its own included, begins first. While that one waits for room,
-only jobs of load 0 begin, or it would wait for ever.
+Jobs that want the whole machine begin first, then the one with the most work behind it, its own
+included. While one waits for room only jobs of load 0 begin, or it would wait for ever.
 """
 
 import contextlib
@@ -143,7 +143,7 @@ class Schedule:
 
     def __post_init__(self):
         self.names = {job.name: job for job in self.jobs}
-        self.waiting = sorted(self.jobs, key=self.work_behind, reverse=True)
+        self.waiting = sorted(self.jobs, key=self.rank, reverse=True)
         self.running = []
         self.ended = []
         self.change = threading.Condition()
@@ -156,6 +156,9 @@ class Schedule:
         """Seconds from its begin to the end of all that waits for it."""
         after = [other for other in self.jobs if job in self.before(other)]
         return job.seconds + max(map(self.work_behind, after), default=0)
+
+    def rank(self, job):
+        return job.load >= self.processors, self.work_behind(job)
 
     def fits(self, job):
         if not self.running:

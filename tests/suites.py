@@ -252,7 +252,7 @@ def guest_jobs():
     jobs = []
     for kernel, guests in GUESTS.items():
         fetched = f"vm/kernel-{kernel}"
-        jobs.append(Job(fetched, lambda run, kernel=kernel: prepare_guest(run, kernel), seconds=5))
+        jobs.append(Job(fetched, lambda run, kernel=kernel: prepare_guest(run, kernel), seconds=20))
         for guest in guests:
             jobs.append(pytest_job(
                 "vm", 1, "-m", f"guest_{guest}", part=f"{kernel}-{guest}", real_network=True,
@@ -287,13 +287,15 @@ def all_jobs(only=None):
         job("golden", seconds=8),
         job("property", seconds=110),
         job("cli", seconds=40),
-        job("bpf", seconds=35, root=True),
+        job("bpf", 1, seconds=35, root=True),
         job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True, seconds=300,
             hurry=True, **all_processors),
         job("netns", 2 * PROCESSORS - 1, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
             real_network=True, seconds=350, load=0, hurry=True, lane="network"),
-        Job("kube/programs", needs_root(lambda run: build_with_go(run, "programs")), seconds=5),
-        Job("kube/proxy", needs_root(lambda run: build_with_go(run, "oracle")), seconds=5),
+        Job("kube/programs", needs_root(lambda run: build_with_go(run, "programs")),
+            seconds=300),
+        Job("kube/proxy", needs_root(lambda run: build_with_go(run, "oracle")),
+            seconds=60, follows=("kube/programs",)),
         # A cluster is shared by the tests of a file; others of them are on their own.
         job("kube", 2 * PROCESSORS, "--dist", "loadgroup", f"--ignore={proxy}", part="cluster",
             needs=("gcc", "kube/programs"), root=True, real_network=True, seconds=280,

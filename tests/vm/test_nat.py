@@ -26,8 +26,9 @@ def show(failed):
 
 @pytest.mark.guest_packets
 def test_packets(kernel, tmp_path):
-    """Each packet of tests/bpf. The programs and their loader are those of the build under test."""
-    results = pytest_in(kernel, tmp_path, [str(REPOSITORY / "tests" / "bpf"), "-n", "2"],
+    """Each packet of tests/bpf. The programs and their loader are those of the build under test. By
+    one process: for each the kernel verifies them anew, which takes a minute here."""
+    results = pytest_in(kernel, tmp_path, [str(REPOSITORY / "tests" / "bpf"), "-p", "no:xdist"],
                         ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(build_folder()))
     failed = failures(results)
     assert len(results) > 1000 and not failed, show(failed)
