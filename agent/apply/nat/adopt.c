@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/nat/adopt.h"
 #include "apply/nat/plane_parts.h"
-#include "apply/nat/walk.h"
+#include "apply/nat/table.h"
 #include "base/clock.h"
 #include "base/macro.h"
 

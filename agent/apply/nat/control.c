@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "apply/nat/plane_parts.h"
+#include "apply/nat/table.h"
 #include "base/file.h"
 #include "base/macro.h"
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "apply/nat/change.h"
+#include "apply/nat/table.h"
 
 static struct nat_frontend_value value_of(const struct nat_entry *entry, uint32_t service)
 {

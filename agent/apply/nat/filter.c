@@ -8,7 +8,7 @@
  * Whatever is added meanwhile goes into both.
  */
 #include "apply/nat/plane_parts.h"
-#include "apply/nat/walk.h"
+#include "apply/nat/table.h"
 
 static __u64 *word_at(const struct nat_plane *plane, uint64_t half, uint64_t hash)
 {

@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+#include "apply/nat/table.h"
 #include "base/clock.h"
 #include "base/macro.h"
 

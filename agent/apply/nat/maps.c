@@ -22,7 +22,9 @@
 
 #include <linux/magic.h>
 
+#include "apply/nat/maps.h"
 #include "apply/nat/plane_parts.h"
+#include "apply/nat/programs.h"
 #include "apply/nat/walk.h"
 #include "base/file.h"
 #include "base/macro.h"
@@ -124,7 +126,7 @@ static int look_at_pin(struct nat_plane *plane, enum nat_map_index index, struct
 static int prepare(struct nat_plane *plane, enum nat_map_index index,
                    const struct nat_plane_options *options)
 {
-    struct bpf_map *object = nat_programs_map(plane->live, index);
+    struct bpf_map *object = nat_programs_map(plane->live, names[index]);
     if (!object)
         return -ENOENT;
     uint32_t entries = wanted_entries(index, options);
@@ -262,7 +264,7 @@ static int pin(const struct nat_plane *plane, enum nat_map_index index)
 static int finish(struct nat_plane *plane, enum nat_map_index index)
 {
     struct nat_map *map = &plane->maps[index];
-    map->fd = bpf_map__fd(nat_programs_map(plane->live, index));
+    map->fd = bpf_map__fd(nat_programs_map(plane->live, names[index]));
     if (is_array(map)) {
         map->memory = map_array(map, map->fd, map->entries, PROT_READ | PROT_WRITE);
         if (!map->memory)
@@ -295,7 +297,7 @@ int nat_maps_finish(struct nat_plane *plane, struct faults *faults)
 int nat_maps_share(struct nat_plane *plane)
 {
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
-        int r = bpf_map__reuse_fd(nat_programs_map(plane->twin, i), plane->maps[i].fd);
+        int r = bpf_map__reuse_fd(nat_programs_map(plane->twin, names[i]), plane->maps[i].fd);
         if (r < 0)
             return r;
     }

@@ -13,22 +13,11 @@
 #include <stdint.h>
 
 #include "apply/nat/ids.h"
+#include "apply/nat/maps.h"
 #include "apply/nat/plane.h"
 #include "apply/nat/walk.h"
 #include "base/sorted.h"
 #include "base/vec.h"
-
-struct nat_programs; /* of bpf/nat.skel.h */
-
-struct nat_map {
-    int fd; /* the live program's */
-    uint32_t type, flags, key_size, value_size, entries;
-    bool pinned;  /* it was found so */
-    void *memory; /* arrays: all entries; else NULL */
-    /* A pinned map that this one replaces, until nat_plane_settle(); -1: none. */
-    int old_fd;
-    uint32_t old_entries;
-};
 
 /* One entry of "frontends" as it stands there. */
 struct nat_entry {
@@ -83,6 +72,8 @@ struct nat_sweep {
  */
 enum { NAT_GENERATION_WORD = 0 };
 
+struct nat_programs;
+
 struct nat_plane {
     struct nat_programs *live, *twin;
     char *pins; /* the folder of this layout's maps; NULL: nothing is pinned */
@@ -105,67 +96,15 @@ struct nat_plane {
     struct nat_sweep sweep;
 };
 
-/* ---- programs.c ---- */
-
-/* The twin's program of a hook, for BPF_PROG_TEST_RUN; < 0 of the exits. Borrowed. */
-int nat_plane_twin(const struct nat_plane *plane, enum nat_hook hook);
-
-#define NAT_CAPABILITIES_REMEDY "give the agent CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"
-
-/* Keeps libbpf from standard error; see programs.c for what becomes of its words. */
-void nat_programs_hear(void);
-int nat_programs_open(struct nat_programs **ret_programs);
-/* `dry_run` as in bpf/abi.h. A refusal is a fault that names what the kernel lacks. */
-int nat_programs_load(struct nat_programs *programs, bool dry_run, struct faults *faults);
-void nat_programs_close(struct nat_programs *programs);
-DEFINE_CLEANUP(struct nat_programs *, nat_programs_close);
-struct bpf_map *nat_programs_map(const struct nat_programs *programs, enum nat_map_index map);
-
-/* ---- maps.c ---- */
-
-const char *nat_map_name(enum nat_map_index map);
-/* Sizes of all maps, and which of the pinned ones the live programs take; before they are loaded.
- */
-int nat_maps_prepare(struct nat_plane *plane, const struct nat_plane_options *options,
-                     struct faults *faults);
-/* After they are: maps arrays into memory, copies what replaced ones held, pins. */
-int nat_maps_finish(struct nat_plane *plane, struct faults *faults);
-/* Lets the twin use the live programs' maps; before it is loaded. */
-int nat_maps_share(struct nat_plane *plane);
-void nat_maps_close(struct nat_plane *plane);
-
 /* ---- installed.c ---- */
 
 /* "namespace/name", as the maps have it. Returns 0 or -ENAMETOOLONG. */
 int nat_name_of(const char *namespace, const char *name, char buffer[static NAT_NAME_MAX]);
 struct nat_installed *nat_installed_find(const struct nat_plane *plane, const char *name);
 
-/* ---- table.c: hash tables and tries, one entry ---- */
-
-/* `flags` as BPF_NOEXIST. Returns 0 or -errno; -ENOSPC of every full map. */
-int nat_table_put(const struct nat_plane *plane, enum nat_map_index map, const void *key,
-                  const void *value, uint64_t flags);
-/* Returns 0, -ENOENT or -errno. */
-int nat_table_get(const struct nat_plane *plane, enum nat_map_index map, const void *key,
-                  void *ret_value);
-/* Removes an entry of a hash table, and says what it was; in one step (Linux 5.14). */
-int nat_table_take(const struct nat_plane *plane, enum nat_map_index map, const void *key,
-                   void *ret_value);
-/* Returns 0, also if it was not there, or -errno. */
-int nat_table_remove(const struct nat_plane *plane, enum nat_map_index map, const void *key);
-/* Begins to walk a map. */
-void nat_table_walk(const struct nat_plane *plane, enum nat_map_index map, struct nat_walk *walk);
-
 /* "10.96.0.10:80/TCP", "10.96.0.10" where the port is 0. Returns `buffer`. */
 enum { NAT_KEY_STRLEN = 64 };
 const char *nat_key_str(const struct nat_frontend_key *key, char buffer[static NAT_KEY_STRLEN]);
-
-/* ---- adopt.c ---- */
-
-/* Takes in what the maps hold. */
-int nat_adopt(struct nat_plane *plane);
-/* Frees what is remembered of Services and ids; the maps stay. */
-void nat_forget(struct nat_plane *plane);
 
 /* ---- filter.c ---- */
 

@@ -18,6 +18,7 @@
 
 #include "apply/nat/packet.h"
 #include "apply/nat/plane_parts.h"
+#include "apply/nat/programs.h"
 #include "base/clock.h"
 
 static void read_endpoint(const struct nat_plane *plane, uint32_t id, struct nat_endpoint *ret)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "apply/nat/plane_parts.h"
+#include "apply/nat/programs.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "bpf/nat.skel.h"
@@ -82,9 +83,9 @@ void nat_programs_close(struct nat_programs *programs)
     nat_programs__destroy(programs);
 }
 
-struct bpf_map *nat_programs_map(const struct nat_programs *programs, enum nat_map_index map)
+struct bpf_map *nat_programs_map(const struct nat_programs *programs, const char *name)
 {
-    return bpf_object__find_map_by_name(programs->obj, nat_map_name(map));
+    return bpf_object__find_map_by_name(programs->obj, name);
 }
 
 /* The first thing that this kernel lacks; NULL: none that we know of. */

@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 
 #include "apply/nat/change.h"
+#include "apply/nat/table.h"
 
 struct nat_range_key nat_range_key_of(const struct nat_range_key *range, uint32_t service,
                                       uint32_t bank)

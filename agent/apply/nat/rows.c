@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "apply/nat/change.h"
+#include "apply/nat/table.h"
 
 #define FLAGS_MASK (0xffffffffull & ~NAT_SERVICE_BANK)
 

@@ -19,6 +19,7 @@
 
 #include "apply/nat/change.h"
 #include "apply/nat/flows.h"
+#include "apply/nat/table.h"
 #include "base/clock.h"
 #include "base/macro.h"
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "apply/nat/plane_parts.h"
-#include "apply/nat/walk.h"
+#include "apply/nat/table.h"
 
 int nat_table_put(const struct nat_plane *plane, enum nat_map_index map, const void *key,
                   const void *value, uint64_t flags)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "apply/nat/change.h"
+#include "apply/nat/table.h"
 
 struct check {
     struct nat_plane *plane;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "apply/nat/plane_parts.h"
+#include "apply/nat/table.h"
 #include "base/file.h"
 
 const char *nat_key_str(const struct nat_frontend_key *key, char buffer[static NAT_KEY_STRLEN])

@@ -10,7 +10,9 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "apply/nat/adopt.h"
 #include "apply/nat/change.h"
+#include "apply/nat/table.h"
 #include "nat_rows.h"
 
 static char lab_pins[64]; /* a folder that does not exist yet, on a bpf file system */

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "apply/nat/flows.h"
+#include "apply/nat/programs.h"
 #include "nat_plane_lab.h"
 
 static struct nat_tuple tuple(const char *source, uint16_t sport, const char *destination,

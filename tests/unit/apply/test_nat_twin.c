@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "apply/nat/plane_parts.h"
+#include "apply/nat/programs.h"
 #include "nat_lab.h"
 
 static struct nat_probe probe_from(const struct nat_lab *lab, enum nat_origin origin,

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The maps as objects of the kernel: their sizes, pins and mappings. Their entries are the matter
+ * of table.h (hash tables and tries) and arrays.h.
+ *
+ * open.c calls prepare, finish and share, in this order, around the loading of the programs.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "apply/nat/plane.h"
+
+struct nat_map {
+    int fd; /* borrowed from the live programs */
+    uint32_t type, flags, key_size, value_size, entries;
+    bool pinned;  /* the agent found it pinned, and took it over */
+    void *memory; /* arrays: all entries; else NULL */
+    /* The pinned map that this one replaces, until nat_plane_settle(); -1: none. */
+    int old_fd;
+    uint32_t old_entries;
+};
+
+/* As in bpf/maps.h: "flows". */
+const char *nat_map_name(enum nat_map_index map);
+
+/*
+ * Sizes all maps by the options, and decides which pinned maps the live programs take over; before
+ * these are loaded. Returns 0, or -errno with a fault.
+ */
+int nat_maps_prepare(struct nat_plane *plane, const struct nat_plane_options *options,
+                     struct faults *faults);
+
+/*
+ * After the live programs are loaded: maps the arrays into memory, copies the contents of replaced
+ * maps, pins what is new. Returns 0, or -errno with a fault.
+ */
+int nat_maps_finish(struct nat_plane *plane, struct faults *faults);
+
+/* Gives the twin the maps of the live programs; before the twin is loaded. Returns 0 or -errno. */
+int nat_maps_share(struct nat_plane *plane);
+
+/* Unmaps the arrays and closes replaced maps. Pins stay. */
+void nat_maps_close(struct nat_plane *plane);
