@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Addresses between struct ip and the maps, where IPv4 stands as ::ffff:a.b.c.d. */
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/addr.h"
+#include "base/protocol.h"
 
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -33,13 +35,15 @@ struct ip nat_addr_ip(const struct nat_addr *addr)
     return ip;
 }
 
-struct nat_endpoint nat_endpoint_of(const struct nat_plane *plane, uint32_t id)
+const char *nat_key_str(const struct nat_frontend_key *key, char buffer[static NAT_KEY_STRLEN])
 {
-    const struct nat_endpoint_value *value = &plane->endpoints[id];
-    return (struct nat_endpoint){ nat_addr_ip(&value->addr), ntohs(value->port) };
-}
-
-bool nat_is_local(const struct nat_plane *plane, const struct ip *ip)
-{
-    return vec_find(&plane->local, ip, ip_item_cmp);
+    struct ip ip = nat_addr_ip(&key->addr);
+    char address[IP_STRLEN];
+    (void)ip_str(&ip, address);
+    if (key->protocol == 0)
+        (void)snprintf(buffer, NAT_KEY_STRLEN, "%s", address);
+    else
+        (void)snprintf(buffer, NAT_KEY_STRLEN, ip.family == IP_V6 ? "[%s]:%u/%s" : "%s:%u/%s",
+                       address, ntohs(key->port), protocol_name(key->protocol));
+    return buffer;
 }

@@ -15,7 +15,9 @@
 #include <string.h>
 
 #include "apply/nat/adopt.h"
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/arrays.h"
+#include "apply/nat/filter.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/table.h"
 #include "base/clock.h"
 #include "base/macro.h"
@@ -117,11 +119,6 @@ static void drop_nameless(struct nat_plane *plane)
     }
 }
 
-static struct nat_installed *installed_by_id(const struct nat_plane *plane, uint32_t id)
-{
-    return id < plane->maps[NAT_MAP_SERVICES].entries ? plane->by_id[id] : NULL;
-}
-
 static struct nat_installed_port *find_port(struct nat_installed *installed, uint32_t id)
 {
     vec_each(struct nat_installed_port, port, &installed->ports) {
@@ -136,10 +133,10 @@ static int adopt_port(struct nat_plane *plane, struct nat_installed *installed, 
 {
     if (id == 0 || find_port(installed, id))
         return 1;
-    if (id >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
+    if (id >= nat_port_limit(plane))
         return 0;
     const struct nat_port_value *value =
-        &plane->ports[id * NAT_BANKS + nat_service_bank(plane, installed->id)];
+        nat_port_at(plane, id, nat_service_bank(plane, installed->id));
     if (value->owner >> 32 != installed->id || !space_claim(&plane->ids.spaces[NAT_ID_PORT], id, 1))
         return 0;
     int r =
@@ -153,7 +150,7 @@ static int on_entry(struct nat_plane *plane, const void *key, const void *value)
     struct nat_frontend_value is;
     memcpy(&entry.key, key, sizeof(entry.key));
     memcpy(&is, value, sizeof(is));
-    struct nat_installed *installed = installed_by_id(plane, is.service);
+    struct nat_installed *installed = nat_installed_by_id(plane, is.service);
     int r = installed && is.check == nat_frontend_check(&entry.key)
                 ? adopt_port(plane, installed, is.port)
                 : 0;
@@ -179,7 +176,7 @@ static void adopt_slots(struct nat_plane *plane, const struct nat_installed *ins
                         struct nat_installed_port *port)
 {
     const struct nat_port_value *value =
-        &plane->ports[port->id * NAT_BANKS + nat_service_bank(plane, installed->id)];
+        nat_port_at(plane, port->id, nat_service_bank(plane, installed->id));
     for (int set = 0; set < NAT_SETS; set++) {
         uint32_t first = (uint32_t)(value->sets[set] >> 32), count = (uint32_t)value->sets[set];
         if (count && space_claim(&plane->ids.spaces[NAT_ID_SLOT], first, count))
@@ -190,13 +187,12 @@ static void adopt_slots(struct nat_plane *plane, const struct nat_installed *ins
 /* The port of this id, if it is a Service's. */
 static struct nat_installed_port *port_by_id(const struct nat_plane *plane, uint32_t id)
 {
-    if (id >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
+    if (id >= nat_port_limit(plane))
         return NULL;
     struct nat_installed *installed =
-        installed_by_id(plane, (uint32_t)(plane->ports[id * NAT_BANKS].owner >> 32));
+        nat_installed_by_id(plane, (uint32_t)(nat_port_at(plane, id, 0)->owner >> 32));
     if (!installed)
-        installed =
-            installed_by_id(plane, (uint32_t)(plane->ports[id * NAT_BANKS + 1].owner >> 32));
+        installed = nat_installed_by_id(plane, (uint32_t)(nat_port_at(plane, id, 1)->owner >> 32));
     return installed ? find_port(installed, id) : NULL;
 }
 
@@ -259,7 +255,7 @@ static int adopt_ranges(struct nat_plane *plane)
             struct nat_range_key key;
             memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
             uint32_t owner = ntohl(key.owner);
-            struct nat_installed *installed = installed_by_id(plane, owner >> 1);
+            struct nat_installed *installed = nat_installed_by_id(plane, owner >> 1);
             int pushed = 0;
             if (installed) {
                 key.owner = 0;
@@ -284,7 +280,7 @@ static int on_refusal(struct nat_plane *plane, const void *key, const void *valu
 {
     (void)value;
     const struct nat_refusal_key *refusal = key;
-    if (refusal->service == 0 || installed_by_id(plane, refusal->service))
+    if (refusal->service == 0 || nat_installed_by_id(plane, refusal->service))
         return 0;
     return nat_table_remove(plane, NAT_MAP_REFUSALS, key);
 }
@@ -299,7 +295,7 @@ static bool looks_used(const struct nat_plane *plane, enum nat_id kind, uint32_t
         return plane->endpoints[id].owner != 0;
     if (kind == NAT_ID_SLOT)
         return plane->slots[id] != 0;
-    return plane->ports[id * NAT_BANKS].outcomes || plane->ports[id * NAT_BANKS + 1].outcomes;
+    return nat_port_at(plane, id, 0)->outcomes || nat_port_at(plane, id, 1)->outcomes;
 }
 
 static uint32_t services_end(const struct nat_plane *plane)
@@ -343,7 +339,7 @@ static int begin(struct nat_plane *plane)
 {
     uint32_t limits[NAT_ID_KINDS] = {
         [NAT_ID_SERVICE] = plane->maps[NAT_MAP_SERVICES].entries,
-        [NAT_ID_PORT] = plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS,
+        [NAT_ID_PORT] = nat_port_limit(plane),
         [NAT_ID_ENDPOINT] = plane->maps[NAT_MAP_ENDPOINTS].entries,
         [NAT_ID_SLOT] = plane->maps[NAT_MAP_SLOTS].entries,
     };

@@ -16,18 +16,15 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+#include "apply/nat/arrays.h"
 #include "apply/nat/change.h"
-
-static struct nat_port_value *port_value(const struct nat_plane *plane, uint32_t port,
-                                         uint32_t bank)
-{
-    return &plane->ports[port * NAT_BANKS + bank];
-}
+#include "apply/nat/filter.h"
+#include "apply/nat/local.h"
 
 static void write_port(struct nat_plane *plane, uint32_t bank, uint64_t outcomes,
                        const struct nat_installed_port *port)
 {
-    struct nat_port_value *value = port_value(plane, port->id, bank);
+    struct nat_port_value *value = nat_port_at(plane, port->id, bank);
     nat_word_set(&value->owner, port->owner);
     for (int set = 0; set < NAT_SETS; set++)
         nat_word_set(&value->sets[set], port->sets[set]);
@@ -303,7 +300,7 @@ static void end_endpoints(struct nat_change *change, const nat_id_list *ids)
 static void close_port(struct nat_change *change, uint32_t id)
 {
     for (uint32_t bank = 0; bank < NAT_BANKS; bank++)
-        nat_word_set(&port_value(change->plane, id, bank)->owner, 0);
+        nat_word_set(&nat_port_at(change->plane, id, bank)->owner, 0);
     rest(change, NAT_ID_PORT, id, 1);
 }
 
@@ -374,7 +371,7 @@ bool nat_bank_stands(const struct nat_plane *plane, const struct nat_installed *
                      const struct nat_installed_port *port, const struct nat_desired_port *desired)
 {
     uint32_t bank = nat_service_bank(plane, installed->id);
-    const struct nat_port_value *value = port_value(plane, port->id, bank);
+    const struct nat_port_value *value = nat_port_at(plane, port->id, bank);
     if (value->owner != port->owner || value->outcomes != desired->outcomes)
         return false;
     for (int set = 0; set < NAT_SETS; set++) {

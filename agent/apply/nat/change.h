@@ -8,6 +8,7 @@
 #pragma once
 
 #include "apply/nat/desired.h"
+#include "apply/nat/plane_inside.h"
 
 struct nat_port_change {
     struct nat_installed_port *old; /* NULL: the id is new */

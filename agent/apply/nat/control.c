@@ -15,7 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/addr.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/table.h"
 #include "base/file.h"
 #include "base/macro.h"
@@ -143,36 +144,6 @@ int nat_plane_read_limits(struct nat_plane *plane)
     int second = read_limit("/proc/sys/net/ipv6/icmp/ratelimit", "/proc/sys/net/ipv6/icmp/ratemask",
                             false, &limits[1]);
     return r < 0 ? r : second;
-}
-
-static void mark_local(struct nat_plane *plane, uint32_t id)
-{
-    struct ip ip = nat_addr_ip(&plane->endpoints[id].addr);
-    uint64_t state = plane->endpoints[id].state, wanted = state & ~NAT_ENDPOINT_ON_NODE;
-    if (nat_is_local(plane, &ip))
-        wanted |= NAT_ENDPOINT_ON_NODE;
-    if (wanted != state)
-        nat_word_set(&plane->endpoints[id].state, wanted);
-}
-
-int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, size_t count)
-{
-    if (count == plane->local.count &&
-        (count == 0 || memcmp(addresses, plane->local.items, count * sizeof(*addresses)) == 0))
-        return 0;
-    int r = vec_reserve(&plane->local, count);
-    if (r < 0)
-        return r;
-    vec_clear(&plane->local);
-    for (size_t i = 0; i < count; i++)
-        plane->local.items[plane->local.count++] = addresses[i];
-    sorted_each(struct nat_installed *, installed, &plane->installed) {
-        vec_each(const struct nat_installed_port, port, &(*installed)->ports) {
-            vec_each(const uint32_t, id, &port->endpoints)
-                mark_local(plane, *id);
-        }
-    }
-    return 0;
 }
 
 int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const struct ip *v4,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apply/nat/addr.h"
 #include "base/macro.h"
 
 void nat_desired_done(struct nat_desired *desired)

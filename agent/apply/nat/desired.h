@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/installed.h"
 
 /* All nibbles say DROP: what a port tells those kinds of frontend that it does not have. */
 #define NAT_OUTCOMES_NONE 0x222222222222ull

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "apply/nat/change.h"
+#include "apply/nat/filter.h"
 #include "apply/nat/table.h"
 
 static struct nat_frontend_value value_of(const struct nat_entry *entry, uint32_t service)
@@ -31,8 +32,9 @@ static bool equal(const struct nat_entry *a, const struct nat_entry *b)
 /* Another Service's entry, which is about to be taken over. */
 static void doubt(struct nat_plane *plane, uint32_t service)
 {
-    if (service < plane->maps[NAT_MAP_SERVICES].entries && plane->by_id[service])
-        plane->by_id[service]->doubted = true;
+    struct nat_installed *installed = nat_installed_by_id(plane, service);
+    if (installed)
+        installed->doubted = true;
 }
 
 /* `ret_taken`: what was there, if it was another Service's. */

@@ -7,7 +7,10 @@
  * fills the idle half with what stands, adds what it meets of flows, and puts that half in force.
  * Whatever is added meanwhile goes into both.
  */
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/filter.h"
+#include "apply/nat/addr.h"
+#include "apply/nat/arrays.h"
+#include "apply/nat/local.h"
 #include "apply/nat/table.h"
 
 static __u64 *word_at(const struct nat_plane *plane, uint64_t half, uint64_t hash)
@@ -28,7 +31,7 @@ void nat_filter_add(struct nat_plane *plane, const struct nat_addr *addr, __be16
 {
     uint64_t hash = nat_filter_hash(addr, port), half = plane->control->filter_half;
     add(plane, half, hash);
-    if (plane->sweep.refilling)
+    if (plane->filter_refilling)
         add(plane, !half, hash);
 }
 
@@ -79,7 +82,7 @@ void nat_filter_refill(struct nat_plane *plane)
     uint32_t words = plane->maps[NAT_MAP_FILTER].entries / 2;
     for (uint32_t i = 0; i < words; i++)
         nat_word_set(&plane->filter[idle * words + i], 0);
-    plane->sweep.refilling = true;
+    plane->filter_refilling = true;
     plane->filter_litter = false;
     sorted_each(struct nat_installed *, it, &plane->installed) {
         vec_each(const struct nat_entry, entry, &(*it)->entries)
@@ -97,7 +100,7 @@ void nat_filter_switch(struct nat_plane *plane)
 {
     __u64 *half = &plane->control->filter_half;
     nat_word_set(half, !*half);
-    plane->sweep.refilling = false;
+    plane->filter_refilling = false;
 }
 
 static int add_flows(struct nat_plane *plane, enum nat_map_index map)
@@ -121,6 +124,6 @@ int nat_filter_begin(struct nat_plane *plane)
         r = add_flows(plane, NAT_MAP_FLOWS);
     if (r == 0)
         nat_filter_switch(plane);
-    plane->sweep.refilling = false;
+    plane->filter_refilling = false;
     return r;
 }

@@ -11,6 +11,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+#include "apply/nat/addr.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/table.h"
 #include "base/clock.h"
 #include "base/macro.h"

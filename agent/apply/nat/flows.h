@@ -2,7 +2,7 @@
 /* One half of a flow: what both the list and the sweep of flows ask of it. */
 #pragma once
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/plane.h"
 
 /* The key of the other half. */
 struct nat_tuple nat_flow_mate_key(const struct nat_flow *flow);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/installed.h"
+#include "apply/nat/plane_inside.h"
 
 int nat_entry_cmp(const void *a, const void *b)
 {
@@ -22,6 +23,15 @@ int nat_installed_cmp(const void *a, const void *b)
 {
     const struct nat_installed *const *left = a, *const *right = b;
     return strcmp((*left)->name, (*right)->name);
+}
+
+struct nat_installed *nat_installed_new(const char *name)
+{
+    CLEANUP(nat_installed_freep) struct nat_installed *installed = calloc(1, sizeof(*installed));
+    if (!installed)
+        return NULL;
+    installed->name = strdup(name);
+    return installed->name ? TAKE_PTR(installed) : NULL;
 }
 
 void nat_installed_free(struct nat_installed *installed)
@@ -43,6 +53,11 @@ struct nat_installed *nat_installed_find(const struct nat_plane *plane, const ch
     struct nat_installed sought = { .name = (char *)name }, *key = &sought;
     struct nat_installed **found = sorted_find(&plane->installed, &key);
     return found ? *found : NULL;
+}
+
+struct nat_installed *nat_installed_by_id(const struct nat_plane *plane, uint32_t id)
+{
+    return id < plane->maps[NAT_MAP_SERVICES].entries ? plane->by_id[id] : NULL;
 }
 
 int nat_name_of(const char *namespace, const char *name, char buffer[static NAT_NAME_MAX])

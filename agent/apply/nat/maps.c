@@ -23,7 +23,7 @@
 #include <linux/magic.h>
 
 #include "apply/nat/maps.h"
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
 #include "apply/nat/walk.h"
 #include "base/file.h"

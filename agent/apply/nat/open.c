@@ -15,7 +15,7 @@
 
 #include "apply/nat/adopt.h"
 #include "apply/nat/maps.h"
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
 #include "base/text.h"
 

@@ -16,8 +16,9 @@
 #include <linux/bpf.h>
 #include <string.h>
 
+#include "apply/nat/addr.h"
 #include "apply/nat/packet.h"
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
 #include "base/clock.h"
 

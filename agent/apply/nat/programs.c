@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
 #include "base/log.h"
 #include "base/macro.h"

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/nat/arrays.h"
 #include "apply/nat/change.h"
 #include "apply/nat/table.h"
 

@@ -17,8 +17,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "apply/nat/change.h"
+#include "apply/nat/filter.h"
 #include "apply/nat/flows.h"
+#include "apply/nat/plane_inside.h"
+#include "apply/nat/strays.h"
 #include "apply/nat/table.h"
 #include "base/clock.h"
 #include "base/macro.h"
@@ -142,7 +144,7 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
             fate = judge(plane, key, flow, now_s);
             ended += end_flow(plane, key, flow, fate, now_s);
         }
-        if (fate == FATE_STAYS && sweep->refilling)
+        if (fate == FATE_STAYS && plane->filter_refilling)
             nat_filter_add_flow(plane, key, flow);
         sweep->established += fate == FATE_STAYS && nat_flow_holds_drain(key, flow);
     }
@@ -168,15 +170,15 @@ static void begin_round(struct nat_plane *plane, int64_t now_mono_ms)
         sweep->next_refill_ms = now_mono_ms + REFILL_PAUSE_MS;
         nat_filter_refill(plane);
     }
-    sweep->phase = sweep->refilling ? NAT_SWEEP_NEW : NAT_SWEEP_FLOWS;
-    begin_walk(plane, sweep->refilling ? NAT_MAP_FLOWS_NEW : NAT_MAP_FLOWS);
+    sweep->phase = plane->filter_refilling ? NAT_SWEEP_NEW : NAT_SWEEP_FLOWS;
+    begin_walk(plane, plane->filter_refilling ? NAT_MAP_FLOWS_NEW : NAT_MAP_FLOWS);
 }
 
 /* Returns after how many milliseconds to call again. */
 static int64_t end_round(struct nat_plane *plane)
 {
     struct nat_sweep *sweep = &plane->sweep;
-    if (sweep->refilling)
+    if (plane->filter_refilling)
         nat_filter_switch(plane);
     sweep->phase = NAT_SWEEP_IDLE;
     sweep->last_seen = sweep->seen;
@@ -186,8 +188,8 @@ static int64_t end_round(struct nat_plane *plane)
 
 static int give_up(struct nat_plane *plane, int error)
 {
-    plane->filter_litter |= plane->sweep.refilling;
-    plane->sweep.refilling = false;
+    plane->filter_litter |= plane->filter_refilling;
+    plane->filter_refilling = false;
     plane->sweep.phase = NAT_SWEEP_IDLE;
     return error;
 }

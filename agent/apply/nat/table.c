@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/table.h"
 
 int nat_table_put(const struct nat_plane *plane, enum nat_map_index map, const void *key,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/plane.h"
 
 enum { MAX_DEPTH = 4 };
 

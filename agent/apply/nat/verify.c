@@ -15,7 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/nat/arrays.h"
 #include "apply/nat/change.h"
+#include "apply/nat/filter.h"
+#include "apply/nat/local.h"
+#include "apply/nat/strays.h"
 #include "apply/nat/table.h"
 
 struct check {
@@ -129,8 +133,7 @@ static void check_set(struct check *check, const struct nat_desired_port *wanted
                       unsigned set)
 {
     const struct nat_port_value *value =
-        &check->plane
-             ->ports[port * NAT_BANKS + nat_service_bank(check->plane, check->installed->id)];
+        nat_port_at(check->plane, port, nat_service_bank(check->plane, check->installed->id));
     const nat_endpoint_list *list = &wanted->port->sets[set];
     uint32_t count;
     const __u64 *slots = nat_set_slots(check->plane, value->sets[set], &count);
@@ -159,13 +162,12 @@ static void check_set(struct check *check, const struct nat_desired_port *wanted
 static void check_port(struct check *check, const struct nat_desired_port *wanted, uint32_t port)
 {
     const char *protocol = protocol_name(wanted->port->protocol);
-    if (port == 0 || port >= check->plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS) {
+    if (port == 0 || port >= nat_port_limit(check->plane)) {
         differ(check, "port %u/%s is missing", wanted->port->port, protocol);
         return;
     }
     const struct nat_port_value *value =
-        &check->plane
-             ->ports[port * NAT_BANKS + nat_service_bank(check->plane, check->installed->id)];
+        nat_port_at(check->plane, port, nat_service_bank(check->plane, check->installed->id));
     if (value->owner != ((uint64_t)check->installed->id << 32 | wanted->owner))
         differ(check, "port %u/%s carries another owner", wanted->port->port, protocol);
     if (value->outcomes != wanted->outcomes)
@@ -243,24 +245,14 @@ static void about(struct check *check, struct nat_installed *installed)
     check->service = installed ? installed->name : "";
 }
 
-static struct nat_installed *installed_by_id(const struct nat_plane *plane, uint32_t id)
-{
-    return id < plane->maps[NAT_MAP_SERVICES].entries ? plane->by_id[id] : NULL;
-}
-
-/* Whose it is removes it with his next write; nobody's goes with the next sweep. */
+/* Of a Service, its next write removes the entry; of none, the next sweep does. */
 static void keep_stray(struct check *check, const struct nat_frontend_key *key,
                        const struct nat_frontend_value *value)
 {
     struct nat_entry entry = { .key = *key, .port = value->port, .kind = value->kind };
     nat_entry_list *list = check->installed ? &check->installed->entries : &check->plane->strays;
-    vec_each(const struct nat_entry, it, list) {
-        if (nat_entry_cmp(it, &entry) == 0)
-            return;
-    }
-    if (vec_push(list, entry) < 0)
+    if (nat_stray_keep(list, &entry) < 0)
         check->error = -ENOMEM;
-    vec_sort(list, nat_entry_cmp);
 }
 
 static int look_for_entries(struct check *check)
@@ -278,7 +270,7 @@ static int look_for_entries(struct check *check)
             if (vec_find(&check->entries, &key, compare_keys))
                 continue;
             char text[NAT_KEY_STRLEN];
-            about(check, installed_by_id(check->plane, value.service));
+            about(check, nat_installed_by_id(check->plane, value.service));
             differ(check, "frontend %s is there, and nothing asks for it", nat_key_str(&key, text));
             keep_stray(check, &key, &value);
         }
@@ -296,7 +288,8 @@ static int look_for_ranges(struct check *check)
         for (uint32_t i = 0; i < walk.count; i++) {
             struct nat_range_key key;
             memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
-            struct nat_installed *installed = installed_by_id(check->plane, ntohl(key.owner) >> 1);
+            struct nat_installed *installed =
+                nat_installed_by_id(check->plane, ntohl(key.owner) >> 1);
             bool idle = installed &&
                         (ntohl(key.owner) & 1) != nat_service_bank(check->plane, installed->id);
             if (idle || vec_find(&check->ranges, &key, nat_range_cmp))
@@ -326,9 +319,9 @@ static void look_for_endpoints(struct check *check)
         uint32_t port = plane->endpoints[id].owner;
         if (!nat_endpoint_lives(plane, id, port))
             continue;
-        bool inside = port < plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS;
-        uint64_t owner = inside ? plane->ports[port * NAT_BANKS].owner : 0;
-        struct nat_installed *installed = installed_by_id(plane, (uint32_t)(owner >> 32));
+        bool inside = port < nat_port_limit(plane);
+        uint64_t owner = inside ? nat_port_at(plane, port, 0)->owner : 0;
+        struct nat_installed *installed = nat_installed_by_id(plane, (uint32_t)(owner >> 32));
         if (installed && holds(installed, port, id))
             continue;
         struct nat_endpoint endpoint = nat_endpoint_of(plane, id);
@@ -384,15 +377,4 @@ int nat_plane_verify_row(struct nat_plane *plane, const struct nat_row *row,
     CLEANUP(check_done) struct check check = { .plane = plane, .list = list, .service = "" };
     check_row(&check, row);
     return check.error;
-}
-
-void nat_strays_remove(struct nat_plane *plane)
-{
-    vec_each(const struct nat_entry, entry, &plane->strays) {
-        struct nat_frontend_value value;
-        if (nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value) == 0 &&
-            !installed_by_id(plane, value.service))
-            (void)nat_table_remove(plane, NAT_MAP_FRONTENDS, &entry->key);
-    }
-    vec_clear(&plane->strays);
 }

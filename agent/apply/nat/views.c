@@ -5,22 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/arrays.h"
 #include "apply/nat/table.h"
 #include "base/file.h"
-
-const char *nat_key_str(const struct nat_frontend_key *key, char buffer[static NAT_KEY_STRLEN])
-{
-    struct ip ip = nat_addr_ip(&key->addr);
-    char address[IP_STRLEN];
-    (void)ip_str(&ip, address);
-    if (key->protocol == 0)
-        (void)snprintf(buffer, NAT_KEY_STRLEN, "%s", address);
-    else
-        (void)snprintf(buffer, NAT_KEY_STRLEN, ip.family == IP_V6 ? "[%s]:%u/%s" : "%s:%u/%s",
-                       address, ntohs(key->port), protocol_name(key->protocol));
-    return buffer;
-}
 
 int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static NAT_NAME_MAX])
 {
@@ -38,10 +25,9 @@ static const struct nat_port_value *port_in_force(const struct nat_plane *plane,
                                                   uint32_t port)
 {
     if (service == 0 || service >= plane->maps[NAT_MAP_SERVICES].entries ||
-        port >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
+        port >= nat_port_limit(plane))
         return NULL;
-    const struct nat_port_value *value =
-        &plane->ports[port * NAT_BANKS + nat_service_bank(plane, service)];
+    const struct nat_port_value *value = nat_port_at(plane, port, nat_service_bank(plane, service));
     return value->owner >> 32 == service ? value : NULL;
 }
 
@@ -68,9 +54,9 @@ int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t 
 bool nat_plane_port(const struct nat_plane *plane, uint32_t port, uint8_t *ret_family,
                     enum protocol *ret_protocol, uint16_t *ret_number)
 {
-    if (port == 0 || port >= plane->maps[NAT_MAP_PORTS].entries / NAT_BANKS)
+    if (port == 0 || port >= nat_port_limit(plane))
         return false;
-    uint64_t owner = plane->ports[port * NAT_BANKS].owner;
+    uint64_t owner = nat_port_at(plane, port, 0)->owner;
     if (owner == 0)
         return false;
     *ret_family = (uint8_t)(owner >> 24);

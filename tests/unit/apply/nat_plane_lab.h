@@ -10,8 +10,11 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "apply/nat/addr.h"
 #include "apply/nat/adopt.h"
+#include "apply/nat/arrays.h"
 #include "apply/nat/change.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/table.h"
 #include "nat_rows.h"
 

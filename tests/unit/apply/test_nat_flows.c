@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "apply/nat/filter.h"
 #include "apply/nat/flows.h"
 #include "base/clock.h"
 #include "nat_plane_lab.h"
@@ -423,10 +424,10 @@ static void litter_goes_with_a_sweep(void **state)
     ending.reply_flags = NAT_FLOW_RST;
     put_flow(plane, NAT_MAP_FLOWS, &ending, NOW_S + 100);
     assert_int_equal(nat_plane_sweep(plane, now_ms + 100000, &next_ms), 0); /* begins */
-    assert_true(plane->sweep.refilling);
+    assert_true(plane->filter_refilling);
     expect_write(plane, late, 1);
     (void)sweep(plane, now_ms + 100000, &next_ms);
-    assert_false(plane->sweep.refilling);
+    assert_false(plane->filter_refilling);
     assert_true(filtered(plane, "10.96.0.1", 0) && filtered(plane, "10.96.0.1", 80));
     assert_true(filtered(plane, "10.0.0.1", 8080));
     assert_false(filtered(plane, "10.96.0.2", 0) || filtered(plane, "10.0.0.2", 8080));

@@ -7,7 +7,8 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "apply/nat/plane_parts.h"
+#include "apply/nat/addr.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
 #include "nat_lab.h"
 

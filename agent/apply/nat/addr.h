@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses between struct ip and the maps, which have IPv4 as ::ffff:a.b.c.d. Pure. */
+#pragma once
+
+#include "base/ip.h"
+#include "bpf/abi.h"
+
+/* All zero for IP_NONE. */
+struct nat_addr nat_addr_of(const struct ip *ip);
+/* IP_NONE if it is all zero. */
+struct ip nat_addr_ip(const struct nat_addr *addr);
+
+/* "10.96.0.10:80/TCP"; "10.96.0.10" for an entry of an address alone. Returns `buffer`. */
+enum { NAT_KEY_STRLEN = 64 };
+const char *nat_key_str(const struct nat_frontend_key *key, char buffer[static NAT_KEY_STRLEN]);

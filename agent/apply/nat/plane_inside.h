@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plane itself, for the files that make it up and for their tests. Others take plane.h. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "apply/nat/ids.h"
+#include "apply/nat/installed.h"
+#include "apply/nat/maps.h"
+#include "apply/nat/plane.h"
+#include "apply/nat/sweep.h"
+#include "base/sorted.h"
+#include "base/vec.h"
+
+struct nat_programs;
+
+struct nat_plane {
+    struct nat_programs *live, *twin;
+    char *pins; /* the folder of this layout's maps; NULL: nothing is pinned */
+    char *root; /* nat_plane_options.pins */
+    struct nat_map maps[NAT_MAP_COUNT];
+
+    /* The mapped arrays; see bpf/abi.h, and arrays.h for how they are read and written. */
+    struct nat_control *control;
+    __u64 *filter, *services, *slots;
+    struct nat_port_value *ports;
+    struct nat_endpoint_value *endpoints;
+    struct nat_counter *counters;
+
+    struct nat_ids ids;
+    struct sorted installed;      /* struct nat_installed *, by name */
+    struct nat_installed **by_id; /* by service id */
+    VEC(struct ip) local;         /* this node's own addresses, sorted */
+    nat_entry_list strays;        /* entries of no Service, which the next sweep removes */
+    bool filter_litter;           /* the filter has bits of what is gone */
+    bool filter_refilling;        /* its idle half is being filled anew */
+    struct nat_sweep sweep;
+};
