@@ -17,7 +17,7 @@
 #include <errno.h>
 
 #include "apply/nat/arrays.h"
-#include "apply/nat/change.h"
+#include "apply/nat/bank.h"
 #include "apply/nat/filter.h"
 #include "apply/nat/local.h"
 
@@ -343,7 +343,7 @@ void nat_bank_settle(struct nat_change *change)
 }
 
 /* The endpoints that are installed are those that serve, and stand as they were written. */
-static bool endpoints_stand(const struct nat_plane *plane, const struct nat_installed_port *port,
+static bool endpoints_match(const struct nat_plane *plane, const struct nat_installed_port *port,
                             const struct nat_desired_port *desired, uint32_t bank)
 {
     struct nat_union all = nat_union_of(desired->port);
@@ -367,8 +367,8 @@ static bool endpoints_stand(const struct nat_plane *plane, const struct nat_inst
     return i == port->endpoints.count;
 }
 
-bool nat_bank_stands(const struct nat_plane *plane, const struct nat_installed *installed,
-                     const struct nat_installed_port *port, const struct nat_desired_port *desired)
+bool nat_bank_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+                      const struct nat_installed_port *port, const struct nat_desired_port *desired)
 {
     uint32_t bank = nat_service_bank(plane, installed->id);
     const struct nat_port_value *value = nat_port_at(plane, port->id, bank);
@@ -378,7 +378,7 @@ bool nat_bank_stands(const struct nat_plane *plane, const struct nat_installed *
         if (value->sets[set] != port->sets[set])
             return false;
     }
-    if (!endpoints_stand(plane, port, desired, bank))
+    if (!endpoints_match(plane, port, desired, bank))
         return false;
     uint32_t counts[NAT_SETS];
     bool same[NAT_SETS];

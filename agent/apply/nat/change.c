@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "apply/nat/change.h"
+#include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 
 static size_t count_old_endpoints(const struct nat_installed *installed)

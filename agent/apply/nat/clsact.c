@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apply/nat/attach.h"
+#include "apply/nat/clsact.h"
 #include "base/macro.h"
 #include "base/ours.h"
 

@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "apply/nat/attach.h"
+#include "apply/nat/clsact.h"
+#include "apply/nat/hooks.h"
+#include "apply/nat/pins.h"
+#include "apply/nat/tcx.h"
 #include "base/text.h"
 
 /* Returns the number of living links that were taken away, or -errno. */

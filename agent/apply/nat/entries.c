@@ -10,8 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "apply/nat/change.h"
+#include "apply/nat/entries.h"
 #include "apply/nat/filter.h"
+#include "apply/nat/plane_inside.h"
 #include "apply/nat/table.h"
 
 static struct nat_frontend_value value_of(const struct nat_entry *entry, uint32_t service)
@@ -144,7 +145,7 @@ int nat_entries_drop(struct nat_change *change)
 }
 
 /* The ports of both are the same, in the same order. */
-bool nat_entries_stand(const struct nat_plane *plane, const struct nat_installed *installed,
+bool nat_entries_match(const struct nat_plane *plane, const struct nat_installed *installed,
                        const struct nat_desired *desired)
 {
     if (installed->entries.count != desired->entries.count)

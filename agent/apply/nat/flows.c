@@ -176,7 +176,7 @@ int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
     return r;
 }
 
-bool nat_flow_holds_drain(const struct nat_tuple *key, const struct nat_flow *flow)
+bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *flow)
 {
     return flow->half == NAT_HALF_FORWARD && key->protocol == PROTOCOL_TCP &&
            !(flow->flags & (NAT_FLOW_FIN | NAT_FLOW_RST));
@@ -191,7 +191,7 @@ uint64_t nat_plane_established(const struct nat_plane *plane)
     uint64_t count = 0;
     while (nat_walk_next(&walk) > 0) {
         for (uint32_t i = 0; i < walk.count; i++)
-            count += nat_flow_holds_drain(nat_walk_key(&walk, i), nat_walk_value(&walk, i));
+            count += nat_flow_delays_drain(nat_walk_key(&walk, i), nat_walk_value(&walk, i));
     }
     return count;
 }

@@ -26,4 +26,4 @@ uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s);
  * A drain waits for it: a TCP connection that its client has not ended. UDP knows no end, and what
  * another node makes of its next packet is as good as what this one would.
  */
-bool nat_flow_holds_drain(const struct nat_tuple *key, const struct nat_flow *flow);
+bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *flow);

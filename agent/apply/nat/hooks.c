@@ -23,7 +23,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apply/nat/attach.h"
+#include "apply/nat/clsact.h"
+#include "apply/nat/pins.h"
+#include "apply/nat/tcx.h"
 #include "base/macro.h"
 #include "base/text.h"
 

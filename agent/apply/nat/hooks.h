@@ -15,6 +15,9 @@ struct nat_hooks;
 
 /* `pins` as in nat_plane_options. Finds what is attached already. Returns 0 or -errno. */
 int nat_hooks_open(struct nat_plane *plane, const char *pins, struct nat_hooks **ret_hooks);
+/* The same with the method chosen by the caller: TCX or clsact. */
+int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
+                      struct nat_hooks **ret_hooks);
 void nat_hooks_close(struct nat_hooks *hooks);
 DEFINE_CLEANUP(struct nat_hooks *, nat_hooks_close);
 

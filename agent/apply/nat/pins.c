@@ -7,22 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apply/nat/attach.h"
+#include "apply/nat/pins.h"
 #include "base/file.h"
 #include "base/macro.h"
 #include "base/text.h"
-
-int nat_place_cmp(const void *a, const void *b)
-{
-    const struct nat_place *left = a, *right = b;
-    int r = CMP(left->ifindex, right->ifindex);
-    return r ? r : CMP(left->direction, right->direction);
-}
-
-const char *nat_direction_name(enum nat_direction direction)
-{
-    return direction == NAT_INGRESS ? "ingress" : "egress";
-}
 
 static char *pin_path(const char *folder, const struct nat_place *place)
 {

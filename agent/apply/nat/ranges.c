@@ -12,7 +12,7 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 
-#include "apply/nat/change.h"
+#include "apply/nat/ranges.h"
 #include "apply/nat/table.h"
 
 struct nat_range_key nat_range_key_of(const struct nat_range_key *range, uint32_t service,
@@ -105,7 +105,7 @@ int nat_ranges_remove(struct nat_plane *plane, struct nat_installed *installed)
     return r < 0 ? r : second;
 }
 
-bool nat_ranges_stand(const nat_range_list *ranges, const struct nat_desired *desired)
+bool nat_ranges_match(const nat_range_list *ranges, const struct nat_desired *desired)
 {
     if (ranges->count != desired->ranges.count)
         return false;

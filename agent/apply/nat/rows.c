@@ -16,13 +16,16 @@
 #include <string.h>
 
 #include "apply/nat/arrays.h"
-#include "apply/nat/change.h"
+#include "apply/nat/bank.h"
+#include "apply/nat/entries.h"
+#include "apply/nat/ranges.h"
+#include "apply/nat/rows.h"
 #include "apply/nat/table.h"
 
 #define FLAGS_MASK (0xffffffffull & ~NAT_SERVICE_BANK)
 
-bool nat_row_stands(const struct nat_plane *plane, const struct nat_installed *installed,
-                    const struct nat_desired *desired)
+bool nat_row_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+                     const struct nat_desired *desired)
 {
     if ((plane->services[installed->id] & FLAGS_MASK) != (NAT_SERVICE_USED | desired->flags) ||
         installed->ports.count != desired->ports.count)
@@ -31,11 +34,11 @@ bool nat_row_stands(const struct nat_plane *plane, const struct nat_installed *i
         const struct nat_installed_port *port = &installed->ports.items[i];
         const struct nat_desired_port *wanted = &desired->ports.items[i];
         if (port->owner != ((uint64_t)installed->id << 32 | wanted->owner) ||
-            !nat_bank_stands(plane, installed, port, wanted))
+            !nat_bank_matches(plane, installed, port, wanted))
             return false;
     }
-    return nat_entries_stand(plane, installed, desired) &&
-           nat_ranges_stand(&installed->ranges[nat_service_bank(plane, installed->id)], desired);
+    return nat_entries_match(plane, installed, desired) &&
+           nat_ranges_match(&installed->ranges[nat_service_bank(plane, installed->id)], desired);
 }
 
 /* Asks the hash tables for what is installed. Returns 1 if something was other. */
@@ -208,7 +211,7 @@ int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct f
     struct nat_installed *installed = r == 0 ? nat_installed_find(plane, desired.name) : NULL;
     int repaired = installed && installed->doubted ? refresh(plane, installed) : 0;
     r = repaired < 0 ? repaired : r;
-    if (r == 0 && installed && nat_row_stands(plane, installed, &desired))
+    if (r == 0 && installed && nat_row_matches(plane, installed, &desired))
         return repaired;
     if (r == 0)
         r = apply(plane, &desired, installed, &at);

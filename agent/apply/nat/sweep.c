@@ -146,7 +146,7 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
         }
         if (fate == FATE_STAYS && plane->filter_refilling)
             nat_filter_add_flow(plane, key, flow);
-        sweep->established += fate == FATE_STAYS && nat_flow_holds_drain(key, flow);
+        sweep->established += fate == FATE_STAYS && nat_flow_delays_drain(key, flow);
     }
     sweep->seen += sweep->walk.count;
     return ended;

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 
-#include "apply/nat/attach.h"
+#include "apply/nat/tcx.h"
 
 enum {
     TCX_INGRESS = 46, /* enum bpf_attach_type */

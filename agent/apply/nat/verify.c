@@ -16,9 +16,10 @@
 #include <string.h>
 
 #include "apply/nat/arrays.h"
-#include "apply/nat/change.h"
 #include "apply/nat/filter.h"
 #include "apply/nat/local.h"
+#include "apply/nat/ranges.h"
+#include "apply/nat/rows.h"
 #include "apply/nat/strays.h"
 #include "apply/nat/table.h"
 
@@ -214,7 +215,7 @@ static void check_desired(struct check *check)
         check_port(check, &check->desired->ports.items[i], check->ports.items[i]);
     check_ranges(check);
     if (check->list->count == before &&
-        !nat_row_stands(check->plane, check->installed, check->desired))
+        !nat_row_matches(check->plane, check->installed, check->desired))
         differ(check, "an endpoint outside of all sets is not as it was written");
 }
 

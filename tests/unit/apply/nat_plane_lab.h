@@ -13,8 +13,9 @@
 #include "apply/nat/addr.h"
 #include "apply/nat/adopt.h"
 #include "apply/nat/arrays.h"
-#include "apply/nat/change.h"
 #include "apply/nat/plane_inside.h"
+#include "apply/nat/ranges.h"
+#include "apply/nat/rows.h"
 #include "apply/nat/table.h"
 #include "nat_rows.h"
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports, slots and endpoints of one Service, in one of its two banks. */
+#pragma once
+
+#include "apply/nat/change.h"
+
+/* Fills the idle bank. Returns 0 or -ENOSPC: the map change->at is full. */
+int nat_bank_fill(struct nat_change *change);
+/* Gives back all that nat_bank_fill() has taken. */
+void nat_bank_undo(struct nat_change *change);
+/* After the switch: ends the endpoints that are gone, gives back what only the old bank used, and
+ * makes change->ports those that are installed. */
+void nat_bank_settle(struct nat_change *change);
+/* True if the bank in force has this port as desired. Reads mapped memory only. */
+bool nat_bank_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+                      const struct nat_installed_port *port,
+                      const struct nat_desired_port *desired);

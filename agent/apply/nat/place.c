@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The order of places and the names of directions; see place.h. */
+#include "apply/nat/place.h"
+
+#include "base/macro.h"
+
+int nat_place_cmp(const void *a, const void *b)
+{
+    const struct nat_place *left = a, *right = b;
+    int r = CMP(left->ifindex, right->ifindex);
+    return r ? r : CMP(left->direction, right->direction);
+}
+
+const char *nat_direction_name(enum nat_direction direction)
+{
+    return direction == NAT_INGRESS ? "ingress" : "egress";
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places: where on an interface a program may be attached. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "bpf/abi.h"
+
+enum nat_direction { NAT_INGRESS, NAT_EGRESS };
+
+static inline enum nat_direction nat_hook_direction(enum nat_hook hook)
+{
+    return hook == NAT_HOOK_UPLINK_IN || hook == NAT_HOOK_POD_IN ? NAT_INGRESS : NAT_EGRESS;
+}
+
+/* At most one program of ours is attached here. */
+struct nat_place {
+    uint32_t ifindex;
+    enum nat_direction direction;
+};
+typedef VEC(struct nat_place) nat_place_list;
+
+int nat_place_cmp(const void *a, const void *b);
+
+/* "ingress" or "egress" */
+const char *nat_direction_name(enum nat_direction direction);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs attached by TCX links (Linux 6.6). Each returns 0 or -errno, unless it says otherwise.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "apply/nat/place.h"
+
+/* True if this kernel has TCX; asks the kernel. */
+bool tcx_supported(void);
+/* The link is the caller's: it ends when its descriptor is closed, unless it is pinned. */
+int tcx_attach(const struct nat_place *place, int program, int *ret_link);
+/* Puts another program in the link's place, without a gap. */
+int tcx_swap(int link, int program);
+/* The id of the link's program if it is attached in this place now; 0: it is not. */
+uint32_t tcx_program(int link, const struct nat_place *place);
+int tcx_detach(int link);
