@@ -56,12 +56,11 @@ static int adopt_name(struct nat_plane *plane, uint32_t id, const char *name,
         !(plane->services[id] & NAT_SERVICE_USED))
         return nat_table_remove(plane, NAT_MAP_NAMES, &id);
 
-    CLEANUP(nat_installed_freep) struct nat_installed *installed = calloc(1, sizeof(*installed));
+    CLEANUP(nat_installed_freep) struct nat_installed *installed = nat_installed_new(name);
     if (!installed)
         return -ENOMEM;
-    installed->name = strdup(name);
     installed->id = id;
-    int r = installed->name ? vec_push(ret_services, installed) : -ENOMEM;
+    int r = vec_push(ret_services, installed);
     if (r < 0)
         return r;
     (void)TAKE_PTR(installed);

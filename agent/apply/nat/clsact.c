@@ -2,12 +2,12 @@
 /*
  * Filters of clsact qdiscs, for kernels without TCX, by rtnetlink.
  *
- * Ours is the filter of our priority and handle that has our name, too; it outlives the agent.
- * Adding one over it replaces the program in place. A clsact qdisc is made where there is none, and
- * taken away when nothing is left in it: it has no effect then, whoever made it.
+ * Our filter is the one with our priority, our handle and our name. It outlives the agent; adding
+ * it once more replaces the program without a gap. The agent adds a clsact qdisc to an interface
+ * that has none, and deletes one that is empty, whoever added it: an empty one has no effect.
  *
- * A qdisc "ingress" lies in the same slot, and takes filters for egress into its ingress without a
- * word. Where one stands nothing is attached.
+ * The older qdisc "ingress" uses the same slot of the interface, and the kernel would silently add
+ * an egress filter to its ingress. Nothing is attached to an interface that has one.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static int send_one(struct nl_socket *socket, struct nl_request *request, char t
     return result.error;
 }
 
-/* ---- what stands ---- */
+/* ---- what the kernel has ---- */
 
 static const struct nlattr *find(const struct nlmsghdr *row, uint16_t type)
 {
@@ -71,7 +71,7 @@ static bool is_kind(const struct nlmsghdr *row, const char *kind)
            memcmp(mnl_attr_get_payload(attribute), kind, size) == 0;
 }
 
-/* An attribute inside of the options, of a size at least. */
+/* An attribute inside the options with at least `size` bytes; NULL: there is none. */
 static const void *find_option(const struct nlmsghdr *row, uint16_t type, size_t size)
 {
     const struct nlattr *options = find(row, TCA_OPTIONS);
@@ -156,7 +156,7 @@ static void restart_qdiscs(void *context)
     vec_clear(&((struct qdiscs *)context)->ifindexes);
 }
 
-/* The interfaces that have a qdisc of this kind in clsact's place. */
+/* The interfaces that have a qdisc of this kind in the slot of clsact. */
 static int list_qdiscs(struct nl_socket *socket, struct qdiscs *qdiscs)
 {
     struct tcmsg fixed = { .tcm_family = AF_UNSPEC };
@@ -165,9 +165,18 @@ static int list_qdiscs(struct nl_socket *socket, struct qdiscs *qdiscs)
     return nl_dump(socket, &request, on_qdisc, restart_qdiscs, qdiscs);
 }
 
-/* ---- acting ---- */
+static bool has_qdisc(const struct qdiscs *qdiscs, uint32_t ifindex)
+{
+    vec_each(const uint32_t, it, &qdiscs->ifindexes) {
+        if (*it == ifindex)
+            return true;
+    }
+    return false;
+}
 
-/* 0 if a clsact qdisc is there afterwards. */
+/* ---- changes ---- */
+
+/* Returns 0 if the interface has a clsact qdisc now. */
 static int make_qdisc(struct nl_socket *socket, uint32_t ifindex, char text[static 96])
 {
     struct tcmsg fixed = qdisc_of(ifindex);
@@ -180,15 +189,16 @@ static int make_qdisc(struct nl_socket *socket, uint32_t ifindex, char text[stat
 
     CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
     r = list_qdiscs(socket, &clsact);
-    vec_each(const uint32_t, it, &clsact.ifindexes) {
-        if (*it == ifindex)
-            return 0;
-    }
+    if (r < 0)
+        return r;
+    if (has_qdisc(&clsact, ifindex))
+        return 0;
     snprintf(text, 96, "a qdisc \"ingress\" stands in clsact's place");
-    return r < 0 ? r : -EEXIST;
+    return -EEXIST;
 }
 
-/* A dump of no filters is no proof that another is not coming: the kernel asks nobody. */
+/* Somebody may add a filter between the dump and the deletion; the kernel offers no way to prevent
+ * that. */
 static int drop_empty_qdisc(struct nl_socket *socket, uint32_t ifindex)
 {
     for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {
@@ -200,17 +210,14 @@ static int drop_empty_qdisc(struct nl_socket *socket, uint32_t ifindex)
     }
     CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
     int r = list_qdiscs(socket, &clsact);
-    vec_each(const uint32_t, it, &clsact.ifindexes) {
-        struct tcmsg fixed = qdisc_of(ifindex);
-        struct nl_request request;
-        char text[96];
-        if (*it != ifindex)
-            continue;
-        nl_begin(&request, RTM_DELQDISC, 0, &fixed, sizeof(fixed));
-        nl_put_string(&request, TCA_KIND, "clsact");
-        return send_one(socket, &request, text);
-    }
-    return r;
+    if (r < 0 || !has_qdisc(&clsact, ifindex))
+        return r;
+    struct tcmsg fixed = qdisc_of(ifindex);
+    struct nl_request request;
+    char text[96];
+    nl_begin(&request, RTM_DELQDISC, 0, &fixed, sizeof(fixed));
+    nl_put_string(&request, TCA_KIND, "clsact");
+    return send_one(socket, &request, text);
 }
 
 int clsact_attach(struct nl_socket *socket, const struct nat_place *place, int program,
@@ -218,15 +225,16 @@ int clsact_attach(struct nl_socket *socket, const struct nat_place *place, int p
 {
     struct filters filters = { 0 };
     int r = make_qdisc(socket, place->ifindex, text);
-    if (r == 0)
-        r = list_filters(socket, place, &filters);
-    if (r == 0 && filters.taken) {
-        snprintf(text, 96, "a filter of somebody else has priority %d, handle %d", OURS_TC_PRIORITY,
-                 OURS_TC_HANDLE);
-        r = -EEXIST;
-    }
     if (r < 0)
         return r;
+    r = list_filters(socket, place, &filters);
+    if (r < 0)
+        return r;
+    if (filters.taken) {
+        snprintf(text, 96, "a filter of somebody else has priority %d, handle %d", OURS_TC_PRIORITY,
+                 OURS_TC_HANDLE);
+        return -EEXIST;
+    }
     struct tcmsg fixed = filter_of(place);
     struct nl_request request;
     nl_begin(&request, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_REPLACE, &fixed, sizeof(fixed));
@@ -243,9 +251,10 @@ int clsact_program(struct nl_socket *socket, const struct nat_place *place, uint
 {
     struct filters filters;
     int r = list_filters(socket, place, &filters);
-    if (r == 0)
-        *ret_id = filters.program_id;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_id = filters.program_id;
+    return 0;
 }
 
 int clsact_detach(struct nl_socket *socket, const struct nat_place *place)
@@ -267,14 +276,18 @@ int clsact_find(struct nl_socket *socket, nat_place_list *places)
 {
     CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
     int r = list_qdiscs(socket, &clsact);
+    if (r < 0)
+        return r;
     vec_each(const uint32_t, ifindex, &clsact.ifindexes) {
-        for (int direction = NAT_INGRESS; r == 0 && direction <= NAT_EGRESS; direction++) {
+        for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {
             const struct nat_place place = { *ifindex, (enum nat_direction)direction };
             uint32_t id = 0;
             r = clsact_program(socket, &place, &id);
             if (r == 0 && id)
                 r = vec_push(places, place);
+            if (r < 0)
+                return r;
         }
     }
-    return r;
+    return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Everything of ours off all interfaces, by both methods, without programs: `agentctl cleanup`.
- * Apart from hooks.c, so that it needs nothing of the plane.
+ * Detaching all programs of ours from all interfaces, by both methods, for `agentctl cleanup`. It
+ * is apart from hooks.c because it needs nothing of the plane, and so works after a crash.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -15,32 +15,36 @@
 /* Returns the number of living links that were taken away, or -errno. */
 static int remove_links(const char *folder)
 {
-    nat_place_list places = { 0 };
+    AUTOVEC nat_place_list places = { 0 };
     int removed = 0, r = nat_pins_list(folder, &places);
+    if (r < 0)
+        return r;
     vec_each(const struct nat_place, place, &places) {
         AUTOCLOSE int link = nat_pin_open(folder, place);
         removed += link >= 0 && tcx_program(link, place) && tcx_detach(link) == 0;
         nat_pin_remove(folder, place);
     }
-    vec_done(&places);
     (void)rmdir(folder);
-    return r < 0 ? r : removed;
+    return removed;
 }
 
+/* Returns the number of filters that were taken away, or -errno. */
 static int remove_filters(void)
 {
     CLEANUP(nl_closep) struct nl_socket *socket = NULL;
-    nat_place_list places = { 0 };
-    int removed = 0, r = nl_open(&socket);
-    if (r == 0)
-        r = clsact_find(socket, &places);
+    AUTOVEC nat_place_list places = { 0 };
+    int r = nl_open(&socket);
+    if (r < 0)
+        return r;
+    r = clsact_find(socket, &places);
+    if (r < 0)
+        return r;
     vec_each(const struct nat_place, place, &places) {
-        if (r == 0)
-            r = clsact_detach(socket, place);
-        removed += r == 0;
+        r = clsact_detach(socket, place);
+        if (r < 0)
+            return r;
     }
-    vec_done(&places);
-    return r < 0 ? r : removed;
+    return (int)places.count;
 }
 
 int nat_hooks_remove_all(const char *pins)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is remembered of each Service, and the order of its lists. */
+/*
+ * The memory of installed Services: the order of its lists, its look-ups, its end. adopt.c fills it
+ * from the maps, rows.c keeps it in step with them. See installed.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

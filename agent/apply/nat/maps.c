@@ -2,14 +2,16 @@
 /*
  * The maps as objects of the kernel: their sizes, their pins, their mappings.
  *
- * A pinned map of the same shape is taken as it is. One of another size is replaced: what it holds
- * is copied as far as it fits, and the new pin is renamed over the old one, so that a crash leaves
- * either. With the filter the control is replaced, which tells its length and the half in force.
- * Ids are indexes and stay what they were; adopt.c cuts off what no longer fits. Programs on the
- * hooks go on with the map they know until these are swapped: nat_plane_settle() copies the flows
- * that came in between.
+ * The agent takes over a pinned map of the wanted shape as it is. It replaces a map of another
+ * size: the contents are copied as far as they fit, and the new pin is renamed over the old one,
+ * so that a crash leaves one of the two. "control" is replaced together with "filter", because it
+ * has the filter's length and says which half is in force. Ids are indexes and stay what they
+ * were; adopt.c cuts off what no longer fits.
  *
- * bpffs has no names with a dot (Linux, bpf_lookup()), hence "-new".
+ * Programs that are attached keep using the maps they were loaded with. The flows that they enter
+ * after the copy are copied by nat_plane_settle(), once the hooks have the new programs.
+ *
+ * bpffs refuses names with a dot (Linux, bpf_lookup()), hence the suffix "-new".
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -38,7 +40,7 @@ const char *nat_map_name(enum nat_map_index map)
     return names[map];
 }
 
-/* Words of half a filter: about eight things a word, each of which sets two of its bits. */
+/* Words in each half of the filter: one for about eight things, each of which sets two bits. */
 static uint32_t filter_words(const struct nat_plane_options *options)
 {
     uint64_t things = options->max_services * 4ull + options->max_endpoints * 2ull;
@@ -49,9 +51,9 @@ static uint32_t filter_words(const struct nat_plane_options *options)
 }
 
 /*
- * Number 0 is nobody's, so arrays by id have one entry more than ids. A Service has two ports on
- * average, in two banks. Slots: each endpoint may be in both sets, and a block has up to twice the
- * room that its set needs. Other maps keep the size that bpf/maps.h gives them: 0.
+ * Id 0 is nobody's, so an array by id has one entry more than there are ids. A Service has two
+ * ports on average, each in two banks. An endpoint may be in both sets, and a block of slots has up
+ * to twice the room that its set needs. 0: the size that bpf/maps.h gives the map.
  */
 static uint32_t wanted_entries(enum nat_map_index map, const struct nat_plane_options *options)
 {
@@ -95,7 +97,7 @@ static bool is_array(const struct nat_map *map)
     return map->type == BPF_MAP_TYPE_ARRAY;
 }
 
-/* What is pinned is taken, or kept to copy from. Returns 0 or -errno. */
+/* Takes a pinned map over, or keeps it open to copy from. Returns 0 or -errno. */
 static int look_at_pin(struct nat_plane *plane, enum nat_map_index index, struct bpf_map *object)
 {
     char path[PATH_MAX];
@@ -110,7 +112,7 @@ static int look_at_pin(struct nat_plane *plane, enum nat_map_index index, struct
 
     bool same_kind = info.type == map->type && info.key_size == map->key_size &&
                      info.value_size == map->value_size;
-    /* The control says how long the filter is, and which half counts: each filter has its own. */
+    /* A control describes one filter: its length, and which half is in force. */
     bool apart = index == NAT_MAP_CONTROL && !plane->maps[NAT_MAP_FILTER].pinned;
     if (same_kind && !apart && info.map_flags == map->flags && info.max_entries == map->entries) {
         map->pinned = true;
@@ -144,7 +146,8 @@ static int prepare(struct nat_plane *plane, enum nat_map_index index,
     return plane->pins ? look_at_pin(plane, index, object) : 0;
 }
 
-/* 0 if what exists already on the way to `path` ends on a bpf file system, -ENOTSUP, or -errno. */
+/* Returns 0 if the deepest folder of `path` that exists is on a bpf file system, -ENOTSUP, -errno.
+ */
 static int check_bpffs(const char *path)
 {
     char folder[PATH_MAX];
@@ -161,16 +164,19 @@ static int check_bpffs(const char *path)
     return fs.f_type == BPF_FS_MAGIC ? 0 : -ENOTSUP;
 }
 
-/* Who is not root, or confined, depends on a folder that was made for it (deploy/tmpfiles.d). */
+/* An agent that is not root, or confined, needs a folder that was made for it (deploy/tmpfiles.d).
+ */
 static int make_folder(struct nat_plane *plane, struct faults *faults)
 {
     int r = check_bpffs(plane->pins);
-    if (r == 0)
-        r = dir_make(plane->pins);
-    if (r == -ENOTSUP)
+    if (r == -ENOTSUP) {
         faults_add(faults, plane->root, "mount one: mount -t bpf bpf /sys/fs/bpf",
                    "is not on a bpf file system");
-    else if (r < 0)
+        return r;
+    }
+    if (r == 0)
+        r = dir_make(plane->pins);
+    if (r < 0)
         faults_add(faults, plane->root, "systemd-tmpfiles --create, and restart the agent",
                    "can't be used for pins: %s", strerror(-r));
     return r;
@@ -191,12 +197,16 @@ int nat_maps_prepare(struct nat_plane *plane, const struct nat_plane_options *op
                      struct faults *faults)
 {
     int r = plane->pins ? make_folder(plane, faults) : 0;
-    for (int i = NAT_MAP_COUNT; i-- > 0 && r == 0;) { /* the control after its filter */
+    if (r < 0)
+        return r;
+    for (int i = NAT_MAP_COUNT; i-- > 0;) { /* backwards: the control after its filter */
         r = prepare(plane, i, options);
-        if (r < 0)
+        if (r < 0) {
             explain(i, r, faults);
+            return r;
+        }
     }
-    return r;
+    return 0;
 }
 
 static size_t array_size(const struct nat_map *map, uint32_t entries)
@@ -223,7 +233,7 @@ static int copy_array(struct nat_map *map)
     return 0;
 }
 
-/* Entries that `map` has already stay; what it has no room for is left behind. */
+/* An entry that the map has already stays. What the map has no room for is not copied. */
 static int copy_table(struct nat_map *map)
 {
     AUTOWALK struct nat_walk walk;
@@ -240,7 +250,7 @@ static int copy_table(struct nat_map *map)
     return r;
 }
 
-/* A filter's words lie elsewhere in one of another size: it is filled anew. */
+/* In a filter of another size every word has another place: adopt.c fills it anew. */
 static int copy_old(struct nat_map *map, enum nat_map_index index)
 {
     if (map->old_fd < 0 || index == NAT_MAP_FILTER)
@@ -254,7 +264,7 @@ static int pin(const struct nat_plane *plane, enum nat_map_index index)
         return 0;
     char fresh[PATH_MAX], path[PATH_MAX];
     pin_path(plane, index, "-new", fresh);
-    (void)unlink(fresh); /* a crash left it */
+    (void)unlink(fresh); /* what a crash may have left */
     int r = bpf_obj_pin(plane->maps[index].fd, fresh);
     if (r < 0)
         return r;
@@ -306,19 +316,19 @@ int nat_maps_share(struct nat_plane *plane)
 
 int nat_plane_settle(struct nat_plane *plane)
 {
-    int r = 0;
-    for (int i = 0; i < NAT_MAP_COUNT && r == 0; i++) {
+    for (int i = 0; i < NAT_MAP_COUNT; i++) {
         struct nat_map *map = &plane->maps[i];
         if (map->old_fd < 0)
             continue;
-        if (i == NAT_MAP_FLOWS || i == NAT_MAP_FLOWS_NEW || i == NAT_MAP_AFFINITY)
-            r = copy_table(map);
-        if (r == 0) {
-            (void)close(map->old_fd);
-            map->old_fd = -1;
+        if (i == NAT_MAP_FLOWS || i == NAT_MAP_FLOWS_NEW || i == NAT_MAP_AFFINITY) {
+            int r = copy_table(map);
+            if (r < 0)
+                return r;
         }
+        (void)close(map->old_fd);
+        map->old_fd = -1;
     }
-    return r;
+    return 0;
 }
 
 void nat_maps_close(struct nat_plane *plane)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Opening the plane: programs, maps, twin, and then what the maps hold already.
+ * Opening the plane: the programs, the maps, the twin, and then what the maps contain already.
  *
- * The order matters for a crash: maps are created by loading the live programs, filled from those
- * they replace, and only then pinned; what is pinned is therefore always whole. Nothing is attached
- * here (hooks.h), so that packets go on through what was there until the agent says otherwise.
+ * The order makes a crash harmless: loading the live programs creates the maps, these are filled
+ * from the maps they replace, and only then pinned. So whatever is pinned is complete. Nothing is
+ * attached here (hooks.h does that): packets go through the programs of an earlier agent until
+ * the engine attaches ours.
  *
- * Memory for maps is charged to the agent's control group since Linux 5.11; RLIMIT_MEMLOCK plays no
- * part.
+ * Linux charges the memory of maps to the agent's control group since 5.11; RLIMIT_MEMLOCK is not
+ * raised.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,8 +73,9 @@ int nat_plane_open(const struct nat_plane_options *options, struct nat_plane **r
     if (r < 0)
         return r;
     r = load_twin(plane, faults);
-    if (r == 0)
-        r = nat_adopt(plane);
+    if (r < 0)
+        return r;
+    r = nat_adopt(plane);
     if (r < 0)
         return r;
     *ret_plane = TAKE_PTR(plane);

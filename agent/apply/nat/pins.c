@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where TCX links are pinned: one file for each place, FOLDER/IFINDEX-ingress or -egress. */
+/*
+ * Where TCX links are pinned: one file for each place, FOLDER/IFINDEX-ingress or -egress. hooks.c
+ * pins what it attaches, detach.c removes everything without a daemon.
+ */
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +20,7 @@ static char *pin_path(const char *folder, const struct nat_place *place)
     return text_format("%s/%u-%s", folder, place->ifindex, nat_direction_name(place->direction));
 }
 
+/* The place of a file name; false: it is none of ours. */
 static bool pin_place(const char *name, struct nat_place *ret_place)
 {
     for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {
@@ -31,19 +35,25 @@ static bool pin_place(const char *name, struct nat_place *ret_place)
     return false;
 }
 
+static void close_directory(DIR **directory)
+{
+    if (*directory)
+        (void)closedir(*directory);
+}
+
 int nat_pins_list(const char *folder, nat_place_list *places)
 {
-    DIR *directory = opendir(folder);
+    CLEANUP(close_directory) DIR *directory = opendir(folder);
     if (!directory)
         return errno == ENOENT ? 0 : -errno;
-    int r = 0;
-    for (struct dirent *entry; r == 0 && (entry = readdir(directory));) {
+    const struct dirent *entry;
+    while ((entry = readdir(directory))) {
         struct nat_place place;
-        if (pin_place(entry->d_name, &place))
-            r = vec_push(places, place);
+        int r = pin_place(entry->d_name, &place) ? vec_push(places, place) : 0;
+        if (r < 0)
+            return r;
     }
-    (void)closedir(directory);
-    return r;
+    return 0;
 }
 
 int nat_pin_open(const char *folder, const struct nat_place *place)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The programs: opened from the agent itself (a skeleton has the object in it), loaded by libbpf,
- * once for packets and once as the twin that only answers questions.
+ * The programs. The agent contains the object file (as libbpf's skeleton) and loads it twice: once
+ * for packets, and once as the twin that only answers questions.
  *
- * What the kernel refuses it refuses with a bare number. Before that is passed on, libbpf's probes
- * ask for each thing that the programs need and older kernels lack, so that a fault can name it;
- * the end of what the verifier said goes to the log.
+ * The kernel refuses a program with a bare error number. So that a fault can name the cause,
+ * libbpf's probes then ask for each feature that the programs need and older kernels lack. The end
+ * of what the verifier said goes to the log.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -25,7 +25,8 @@ static const char *const hook_programs[NAT_HOOKS] = {
     [NAT_HOOK_LO_OUT] = "lo_out",       [NAT_HOOK_SVC_OUT] = "svc_out",
 };
 
-/* What libbpf says while it loads, the verifier's words among it. */
+/* What libbpf says while it loads, with the output of the verifier. It hands us no context, so
+ * there is one buffer for the process. */
 static struct {
     bool wanted;
     struct text text;
@@ -43,7 +44,7 @@ void nat_programs_hear(void)
     (void)libbpf_set_print(hear_libbpf);
 }
 
-/* The verifier tells of every step; what it stumbled over stands at the end. */
+/* The verifier prints every step; the one that it refused is at the end. */
 static void log_last_words(void)
 {
     enum { LINES = 20 };
@@ -88,7 +89,7 @@ struct bpf_map *nat_programs_map(const struct nat_programs *programs, const char
     return bpf_object__find_map_by_name(programs->obj, name);
 }
 
-/* The first thing that this kernel lacks; NULL: none that we know of. */
+/* The first of the needed features that this kernel lacks; NULL: it has them all. */
 static const char *lacking(void)
 {
     static const struct {
@@ -124,7 +125,7 @@ static const char *lacking(void)
 static void explain(int error, struct faults *faults)
 {
     if (error == -EPERM || error == -EACCES) {
-        /* The verifier says EACCES as well, of programs that it takes from those who may more. */
+        /* Some programs the verifier accepts with CAP_PERFMON only; without it it says EACCES. */
         faults_add(faults, "service NAT",
                    NAT_CAPABILITIES_REMEDY "; if it has them, the kernel's words are in the log",
                    "the kernel does not let us load BPF programs: %s", strerror(-error));
@@ -143,7 +144,8 @@ static void explain(int error, struct faults *faults)
     }
 }
 
-/* Where requests are not judged there is nothing to ask the twin, and it need not be verified. */
+/* The programs where packets leave decide nothing that the twin is asked, so it needs no verified
+ * copy of them. */
 static int leave_out_exits(struct nat_programs *programs)
 {
     int r = bpf_program__set_autoload(programs->progs.uplink_out, false);
@@ -157,8 +159,11 @@ int nat_programs_load(struct nat_programs *programs, bool dry_run, struct faults
     programs->rodata_counters->stripes_are_shared =
         processors < 0 || processors > NAT_COUNTER_STRIPES;
     int r = dry_run ? leave_out_exits(programs) : 0;
-    if (r == 0)
-        r = load(programs);
+    if (r < 0) {
+        explain(r, faults);
+        return r;
+    }
+    r = load(programs);
     if (r < 0)
         explain(r, faults);
     return r;

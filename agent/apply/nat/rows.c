@@ -63,18 +63,6 @@ static int refresh(struct nat_plane *plane, struct nat_installed *installed)
     return named || ranges || entries;
 }
 
-static struct nat_installed *installed_new(const char *name)
-{
-    struct nat_installed *installed = calloc(1, sizeof(*installed));
-    if (!installed)
-        return NULL;
-    installed->name = strdup(name);
-    if (installed->name)
-        return installed;
-    free(installed);
-    return NULL;
-}
-
 static void leave(struct nat_change *change)
 {
     struct nat_plane *plane = change->plane;
@@ -164,7 +152,7 @@ static int apply(struct nat_plane *plane, const struct nat_desired *desired,
                  struct nat_installed *installed, enum nat_map_index *ret_at)
 {
     CLEANUP(nat_installed_freep)
-    struct nat_installed *fresh = installed ? NULL : installed_new(desired->name);
+    struct nat_installed *fresh = installed ? NULL : nat_installed_new(desired->name);
     AUTOCHANGE struct nat_change change = { 0 };
     if (!installed && !fresh)
         return -ENOMEM;

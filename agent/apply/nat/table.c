@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Single entries of hash tables and tries.
+ * Single entries of hash tables and tries, by system calls.
  *
- * The kernel says E2BIG of a full hash table, ENOSPC of a full trie, and ENOMEM where a table
- * without preallocation finds no memory just now.
+ * The kernel answers E2BIG for a full hash table, ENOSPC for a full trie, and ENOMEM where a table
+ * without preallocation gets no memory at the moment.
  */
 #include <bpf/bpf.h>
 #include <errno.h>

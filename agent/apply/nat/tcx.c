@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * TCX links (Linux 6.6), by numbers of our own: the headers and libbpf of the oldest system that
- * this is built on do not know them, and pass them on all the same.
+ * TCX links (Linux 6.6). The numbers of their types are repeated here, because the headers and
+ * libbpf of the oldest system that the agent is built on do not know them; that libbpf passes them
+ * on to the kernel all the same.
  *
- * A link dies with its device. Its pin stays, and opens a link of interface 0 then; the index may
- * have gone to another device, and the link may be of another network namespace. So a link counts
- * only if the kernel lists its program in the very place where it is looked for.
+ * A link dies with its device. Its pin stays, and opens a link of interface 0 from then on; the
+ * interface's index may belong to another device by now, or the link to another network namespace.
+ * So a link counts as attached only if the kernel lists its program in the place in question.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -59,7 +60,8 @@ static bool is_listed(const struct nat_place *place, uint32_t program_id)
     return false;
 }
 
-/* Interface and attach type lie where struct bpf_link_info has those of a netns link. */
+/* The kernel puts interface and attach type where struct bpf_link_info has those of a netns link.
+ */
 uint32_t tcx_program(int link, const struct nat_place *place)
 {
     struct bpf_link_info info = { 0 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Removing pins: `agentctl cleanup`, and what an older layout has left.
+ * Removing all pins below a folder, for `agentctl cleanup`: also those of an older layout.
  *
- * The kernel frees a map with its last reference, a program's included; a link that loses its pin
- * detaches its program. In the root of each bpf file system it keeps two files of its own, which
- * nobody can remove.
+ * The kernel frees a map with its last reference, and a program is a reference, too. A link that
+ * loses its pin detaches its program. The root of each bpf file system has two files of the
+ * kernel's own, which nobody can remove.
  */
 #include <dirent.h>
 #include <errno.h>
