@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What stands on the interfaces, and the hand that makes it be what is wanted; see hooks.h.
+ * Attaching the programs to interfaces, as hooks.h promises.
  *
- * A place is an interface and a direction, and holds one program of ours. When an interface changes
- * its role, or the agent comes with newer programs, the program in its place is swapped, so that no
- * packet passes by and none is seen by two. The kernel is asked about each place on every sync:
- * a few system calls per interface, and no memory that could be wrong.
+ * A place is an interface and a direction, and has at most one program of ours. When an interface
+ * changes its role, or a newer agent brings newer programs, the program in the place is swapped:
+ * no packet misses both programs, and none is seen by two. Every sync asks the kernel about each
+ * place, at a few system calls per interface; the agent relies on no memory of it.
  *
- * What is remembered is only where we had something standing: where that is gone, somebody took it
- * away, and putting it back is a repair. Links are opened by their pins when needed and closed
- * again (a node has hundreds of them); without a folder for pins (tests) they live as descriptors.
+ * The agent remembers only where it has attached a program. If the kernel does not list it there
+ * any more, somebody removed it, and attaching it again counts as a repair. Links are opened by
+ * their pins when needed and closed again, because a node has hundreds of them; tests, which give
+ * no folder for pins, keep them open as descriptors.
  *
- * An interface that is gone when we come to it is no fault: the next list of wanted ones is on its
- * way.
+ * An interface that vanishes during a sync is no fault: its removal brings a new list of wanted
+ * attachments.
  */
 #include "apply/nat/hooks.h"
 
@@ -29,7 +30,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 
-struct standing {
+struct attached {
     struct nat_place place;
     int link; /* without pins: keeps the link; else -1 */
 };
@@ -39,13 +40,13 @@ struct nat_hooks {
     char *folder; /* of the pinned links; NULL: nothing is pinned */
     bool tcx;
     struct nl_socket *socket;
-    struct sorted standing; /* struct standing: ours, as far as we know */
+    struct sorted attached; /* struct attached: what the agent has attached, or found */
 };
 
-static int standing_cmp(const void *a, const void *b)
+static int attached_cmp(const void *a, const void *b)
 {
-    return nat_place_cmp(&((const struct standing *)a)->place,
-                         &((const struct standing *)b)->place);
+    return nat_place_cmp(&((const struct attached *)a)->place,
+                         &((const struct attached *)b)->place);
 }
 
 static struct nat_place place_of(const struct nat_attachment *attachment)
@@ -55,75 +56,77 @@ static struct nat_place place_of(const struct nat_attachment *attachment)
 
 /* ---- one place ---- */
 
-/* The link of a place, which the caller closes; -errno: none. */
-static int open_link(const struct nat_hooks *hooks, const struct standing *standing)
+/* Returns the descriptor of a place's link, which the caller closes, or -errno. */
+static int open_link(const struct nat_hooks *hooks, const struct attached *attached)
 {
     if (hooks->folder)
-        return nat_pin_open(hooks->folder, &standing->place);
-    int link = fcntl(standing->link, F_DUPFD_CLOEXEC, 0);
+        return nat_pin_open(hooks->folder, &attached->place);
+    int link = fcntl(attached->link, F_DUPFD_CLOEXEC, 0);
     return link < 0 ? -errno : link;
 }
 
-/* The id of our program in a place, as the kernel has it now; 0: none. */
-static uint32_t program_in(const struct nat_hooks *hooks, const struct standing *standing)
+/* Asks the kernel for the id of our program in a place; 0: there is none. */
+static uint32_t program_in(const struct nat_hooks *hooks, const struct attached *attached)
 {
     uint32_t id = 0;
     if (!hooks->tcx)
-        return clsact_program(hooks->socket, &standing->place, &id) < 0 ? 0 : id;
-    AUTOCLOSE int link = open_link(hooks, standing);
-    return link < 0 ? 0 : tcx_program(link, &standing->place);
+        return clsact_program(hooks->socket, &attached->place, &id) < 0 ? 0 : id;
+    AUTOCLOSE int link = open_link(hooks, attached);
+    return link < 0 ? 0 : tcx_program(link, &attached->place);
 }
 
-static void forget(struct nat_hooks *hooks, const struct standing *standing)
+static void forget(struct nat_hooks *hooks, const struct attached *attached)
 {
-    const struct standing gone = *standing;
+    const struct attached gone = *attached;
     if (hooks->folder)
         nat_pin_remove(hooks->folder, &gone.place);
     if (gone.link >= 0)
         (void)close(gone.link);
-    sorted_remove(&hooks->standing, &gone);
+    sorted_remove(&hooks->attached, &gone);
 }
 
 /*
- * Whose pin somebody has just removed, the kernel frees in its own time, and refuses the program a
- * second time until then (EEXIST): a fault that the next sync ends.
+ * When somebody removes the pin of a link, the kernel frees the link some time later, and until
+ * then refuses to attach the same program again (EEXIST). That is a fault, which the next sync
+ * ends.
  */
-static int attach_link(struct nat_hooks *hooks, struct standing *standing, int program)
+static int attach_link(struct nat_hooks *hooks, struct attached *attached, int program)
 {
     AUTOCLOSE int link = -1;
-    int r = tcx_attach(&standing->place, program, &link);
-    if (r == 0 && hooks->folder)
-        r = nat_pin_link(hooks->folder, &standing->place, link);
-    if (r == 0 && !hooks->folder)
-        standing->link = TAKE_FD(link);
-    return r;
+    int r = tcx_attach(&attached->place, program, &link);
+    if (r < 0)
+        return r;
+    if (hooks->folder)
+        return nat_pin_link(hooks->folder, &attached->place, link);
+    attached->link = TAKE_FD(link);
+    return 0;
 }
 
 static int attach(struct nat_hooks *hooks, const struct nat_attachment *wanted,
                   char text[static 96])
 {
-    struct standing standing = { .place = place_of(wanted), .link = -1 };
+    struct attached attached = { .place = place_of(wanted), .link = -1 };
     int program = nat_plane_program(hooks->plane, wanted->hook);
-    int r = hooks->tcx ? attach_link(hooks, &standing, program)
-                       : clsact_attach(hooks->socket, &standing.place, program, text);
-    return r < 0 ? r : sorted_put(&hooks->standing, &standing);
+    int r = hooks->tcx ? attach_link(hooks, &attached, program)
+                       : clsact_attach(hooks->socket, &attached.place, program, text);
+    return r < 0 ? r : sorted_put(&hooks->attached, &attached);
 }
 
-static int swap(struct nat_hooks *hooks, const struct standing *standing,
+static int swap(struct nat_hooks *hooks, const struct attached *attached,
                 const struct nat_attachment *wanted, char text[static 96])
 {
     int program = nat_plane_program(hooks->plane, wanted->hook);
     if (!hooks->tcx)
-        return clsact_attach(hooks->socket, &standing->place, program, text);
-    AUTOCLOSE int link = open_link(hooks, standing);
+        return clsact_attach(hooks->socket, &attached->place, program, text);
+    AUTOCLOSE int link = open_link(hooks, attached);
     return link < 0 ? link : tcx_swap(link, program);
 }
 
-static int detach(struct nat_hooks *hooks, const struct standing *standing)
+static int detach(struct nat_hooks *hooks, const struct attached *attached)
 {
     if (!hooks->tcx)
-        return clsact_detach(hooks->socket, &standing->place);
-    AUTOCLOSE int link = open_link(hooks, standing);
+        return clsact_detach(hooks->socket, &attached->place);
+    AUTOCLOSE int link = open_link(hooks, attached);
     return link < 0 ? link : tcx_detach(link);
 }
 
@@ -140,22 +143,22 @@ static void refused(struct faults *faults, const struct nat_attachment *wanted, 
                *text ? " (" : "", text, *text ? ")" : "");
 }
 
-/* Makes one attachment stand. Returns 1 if something was to be done, 0, or -errno. */
-static int make_stand(struct nat_hooks *hooks, const struct nat_attachment *wanted,
-                      uint32_t *repairs, char text[static 96])
+/* Attaches or swaps one program. Returns 1, 0 if it was attached already, or -errno. */
+static int ensure(struct nat_hooks *hooks, const struct nat_attachment *wanted, uint32_t *repairs,
+                  char text[static 96])
 {
-    const struct standing key = { .place = place_of(wanted) };
-    const struct standing *standing = sorted_find(&hooks->standing, &key);
-    uint32_t program = standing ? program_in(hooks, standing) : 0;
-    bool gone = standing && program == 0;
+    const struct attached key = { .place = place_of(wanted) };
+    const struct attached *attached = sorted_find(&hooks->attached, &key);
+    uint32_t program = attached ? program_in(hooks, attached) : 0;
+    bool gone = attached && program == 0;
     int r;
     if (program && program == nat_plane_program_id(hooks->plane, wanted->hook))
         return 0;
     if (program) {
-        r = swap(hooks, standing, wanted, text);
+        r = swap(hooks, attached, wanted, text);
     } else {
         if (gone)
-            forget(hooks, standing);
+            forget(hooks, attached);
         r = attach(hooks, wanted, text);
     }
     if (r < 0)
@@ -164,7 +167,7 @@ static int make_stand(struct nat_hooks *hooks, const struct nat_attachment *want
     return 1;
 }
 
-/* `wanted` is in order of interface; each has a few entries at most. */
+/* `wanted` is sorted by interface, of which each has a few entries at most. */
 static bool is_wanted(const struct nat_place *place, const struct nat_attachment *wanted,
                       size_t count)
 {
@@ -183,22 +186,23 @@ static bool is_wanted(const struct nat_place *place, const struct nat_attachment
     return false;
 }
 
-/* Returns the number of programs that were taken away. What is gone with its interface is none. */
+/* Returns how many programs were detached, or -errno. Those gone with their interface don't count.
+ */
 static int detach_unwanted(struct nat_hooks *hooks, const struct nat_attachment *wanted,
                            size_t count)
 {
     int changes = 0;
-    for (size_t i = hooks->standing.count; i > 0; i--) {
-        const struct standing *standing = sorted_at(&hooks->standing, i - 1);
-        if (is_wanted(&standing->place, wanted, count))
+    for (size_t i = hooks->attached.count; i > 0; i--) {
+        const struct attached *attached = sorted_at(&hooks->attached, i - 1);
+        if (is_wanted(&attached->place, wanted, count))
             continue;
-        if (program_in(hooks, standing)) {
-            int r = detach(hooks, standing);
+        if (program_in(hooks, attached)) {
+            int r = detach(hooks, attached);
             if (r < 0 && r != -ENODEV)
                 return r;
             changes += r == 0;
         }
-        forget(hooks, standing);
+        forget(hooks, attached);
     }
     return changes;
 }
@@ -210,7 +214,7 @@ int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted,
     int changes = 0;
     for (size_t i = 0; i < count; i++) {
         char text[96] = "";
-        int r = make_stand(hooks, &wanted[i], &repairs, text);
+        int r = ensure(hooks, &wanted[i], &repairs, text);
         if (r == -ENOMEM)
             return r;
         if (r < 0 && r != -ENODEV)
@@ -227,9 +231,9 @@ int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted,
 bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct standing key = { .place = place_of(&wanted[i]) };
-        const struct standing *standing = sorted_find(&hooks->standing, &key);
-        uint32_t program = standing ? program_in(hooks, standing) : 0;
+        const struct attached key = { .place = place_of(&wanted[i]) };
+        const struct attached *attached = sorted_find(&hooks->attached, &key);
+        uint32_t program = attached ? program_in(hooks, attached) : 0;
         if (program == 0 || program != nat_plane_program_id(hooks->plane, wanted[i].hook))
             return false;
     }
@@ -241,24 +245,35 @@ const char *nat_hooks_method(const struct nat_hooks *hooks)
     return hooks->tcx ? "tcx" : "clsact";
 }
 
-/* Pins without a living link here are litter: of interfaces that went while nobody looked. */
+/* Places that may have a program of ours. */
+static int find_places(struct nat_hooks *hooks, nat_place_list *places)
+{
+    if (!hooks->tcx)
+        return clsact_find(hooks->socket, places);
+    return hooks->folder ? nat_pins_list(hooks->folder, places) : 0;
+}
+
+/*
+ * Finds what an earlier agent has attached. A pin without a living link is left from an interface
+ * that was removed while no agent ran; it is removed.
+ */
 static int adopt(struct nat_hooks *hooks)
 {
-    nat_place_list places = { 0 };
-    int r = 0;
-    if (!hooks->tcx)
-        r = clsact_find(hooks->socket, &places);
-    else if (hooks->folder)
-        r = nat_pins_list(hooks->folder, &places);
+    AUTOVEC nat_place_list places = { 0 };
+    int r = find_places(hooks, &places);
+    if (r < 0)
+        return r;
     vec_each(const struct nat_place, place, &places) {
-        const struct standing standing = { .place = *place, .link = -1 };
-        if (r == 0 && program_in(hooks, &standing))
-            r = sorted_put(&hooks->standing, &standing);
-        else if (r == 0 && hooks->folder)
+        const struct attached attached = { .place = *place, .link = -1 };
+        if (program_in(hooks, &attached)) {
+            r = sorted_put(&hooks->attached, &attached);
+            if (r < 0)
+                return r;
+        } else if (hooks->folder) {
             nat_pin_remove(hooks->folder, place);
+        }
     }
-    vec_done(&places);
-    return r;
+    return 0;
 }
 
 int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
@@ -271,13 +286,14 @@ int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
         .plane = plane,
         .tcx = tcx,
         .folder = pins ? text_format("%s/links", pins) : NULL,
-        .standing = SORTED(struct standing, standing_cmp),
+        .attached = SORTED(struct attached, attached_cmp),
     };
     if (pins && !hooks->folder)
         return -ENOMEM;
     int r = nl_open(&hooks->socket);
-    if (r == 0)
-        r = adopt(hooks);
+    if (r < 0)
+        return r;
+    r = adopt(hooks);
     if (r < 0)
         return r;
     *ret_hooks = TAKE_PTR(hooks);
@@ -293,11 +309,11 @@ void nat_hooks_close(struct nat_hooks *hooks)
 {
     if (!hooks)
         return;
-    sorted_each(const struct standing, standing, &hooks->standing) {
-        if (standing->link >= 0)
-            (void)close(standing->link);
+    sorted_each(const struct attached, attached, &hooks->attached) {
+        if (attached->link >= 0)
+            (void)close(attached->link);
     }
-    sorted_done(&hooks->standing);
+    sorted_done(&hooks->attached);
     nl_close(hooks->socket);
     free(hooks->folder);
     free(hooks);
