@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the maps hold already is taken in: by a start after a stop, a crash, a change of sizes.
+ * Building the memory of installed Services from the maps, when the plane is opened: after a stop,
+ * a crash, or a change of sizes.
  *
- * A Service is one that has a name and a service word. Its entries are those that carry its id; a
- * port is its own if one of its entries leads there, an endpoint if it lives and is of such a port,
- * slots if the bank in force of such a port points to them. All else is what a write that did not
- * get to its end, or an end that was not finished, has left: it is removed, and its ids are free.
+ * A Service is adopted if it has a name and a service word. Its entries are those with its id. A
+ * port is its own if one of its entries points there, an endpoint if it lives and belongs to such a
+ * port, a slot if the bank in force of such a port points to it. Everything else was left by a
+ * write or a removal that did not get to its end: it is removed, and its ids are free.
  *
- * What looks used rests before it is given out again, since it may have been let go just now.
+ * A free id whose array entry looks used rests before it is given out: the agent that stopped may
+ * have given it back a moment ago.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,7 +26,7 @@
 
 typedef VEC(struct nat_installed *) installed_list;
 
-/* "namespace/name", ended within its memory. */
+/* True of "namespace/name" that ends within its memory. */
 static bool is_name(const char *name)
 {
     const char *slash = memchr(name, '/', NAT_NAME_MAX);
@@ -32,6 +34,7 @@ static bool is_name(const char *name)
            slash[1] != '\0';
 }
 
+/* Takes one entry in, or removes it. Returns 0 or -errno. */
 typedef int (*adopt_fn)(struct nat_plane *plane, const void *key, const void *value);
 
 static int adopt_table(struct nat_plane *plane, enum nat_map_index map, adopt_fn adopt)
@@ -83,33 +86,45 @@ static int read_names(struct nat_plane *plane, installed_list *ret_services)
     return r;
 }
 
-/* In the order of names. Of two that have the same, which only a foreign hand can make, one goes.
- */
-static int adopt_names(struct nat_plane *plane)
+/* With the Services that are still on it: the plane owns those that were installed. */
+static void installed_list_done(installed_list *services)
 {
-    installed_list services = { 0 };
-    int r = read_names(plane, &services);
-    vec_sort(&services, nat_installed_cmp);
-    struct nat_installed *last = NULL;
-    for (size_t i = 0; i < services.count; i++) {
-        struct nat_installed *installed = services.items[i];
-        bool again = last && strcmp(last->name, installed->name) == 0;
-        if (r == 0 && again)
-            r = nat_table_remove(plane, NAT_MAP_NAMES, &installed->id);
-        else if (r == 0)
-            r = sorted_put(&plane->installed, &installed);
-        if (r < 0 || again) {
-            nat_installed_free(installed);
-            continue;
-        }
-        (void)space_claim(&plane->ids.spaces[NAT_ID_SERVICE], installed->id, 1);
-        plane->by_id[installed->id] = last = installed;
-    }
-    vec_done(&services);
-    return r;
+    vec_each(struct nat_installed *, installed, services)
+        nat_installed_free(*installed);
+    vec_done(services);
 }
 
-/* Services without a name: nothing else leads to them. */
+/* Installs one Service of the list, which the plane owns from then on. */
+static int enter(struct nat_plane *plane, struct nat_installed **installed)
+{
+    int r = sorted_put(&plane->installed, installed);
+    if (r < 0)
+        return r;
+    struct nat_installed *entered = TAKE_PTR(*installed);
+    (void)space_claim(&plane->ids.spaces[NAT_ID_SERVICE], entered->id, 1);
+    plane->by_id[entered->id] = entered;
+    return 0;
+}
+
+/* Two Services have the same name only if somebody else wrote one of them; one of the two goes. */
+static int adopt_names(struct nat_plane *plane)
+{
+    CLEANUP(installed_list_done) installed_list services = { 0 };
+    int r = read_names(plane, &services);
+    if (r < 0)
+        return r;
+    vec_sort(&services, nat_installed_cmp);
+    vec_each(struct nat_installed *, installed, &services) {
+        bool again = nat_installed_find(plane, (*installed)->name) != NULL;
+        r = again ? nat_table_remove(plane, NAT_MAP_NAMES, &(*installed)->id)
+                  : enter(plane, installed);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Ends service words without a name: no row can ever name such a Service. */
 static void drop_nameless(struct nat_plane *plane)
 {
     for (uint32_t id = 1; id < plane->maps[NAT_MAP_SERVICES].entries; id++) {
@@ -127,7 +142,7 @@ static struct nat_installed_port *find_port(struct nat_installed *installed, uin
     return NULL;
 }
 
-/* The port that an entry leads to becomes the Service's. Returns 1, 0 (it is not), -ENOMEM. */
+/* Gives the port of an entry to its Service. Returns 1, 0 (the port is another's), or -ENOMEM. */
 static int adopt_port(struct nat_plane *plane, struct nat_installed *installed, uint32_t id)
 {
     if (id == 0 || find_port(installed, id))
@@ -150,11 +165,12 @@ static int on_entry(struct nat_plane *plane, const void *key, const void *value)
     memcpy(&entry.key, key, sizeof(entry.key));
     memcpy(&is, value, sizeof(is));
     struct nat_installed *installed = nat_installed_by_id(plane, is.service);
-    int r = installed && is.check == nat_frontend_check(&entry.key)
-                ? adopt_port(plane, installed, is.port)
-                : 0;
-    if (r <= 0)
-        return r < 0 ? r : nat_table_remove(plane, NAT_MAP_FRONTENDS, key);
+    bool ours = installed && is.check == nat_frontend_check(&entry.key);
+    int r = ours ? adopt_port(plane, installed, is.port) : 0;
+    if (r < 0)
+        return r;
+    if (r == 0)
+        return nat_table_remove(plane, NAT_MAP_FRONTENDS, key);
     entry.port = is.port;
     entry.kind = is.kind;
     return vec_push(&installed->entries, entry);
@@ -168,8 +184,8 @@ static int compare_installed_ports(const void *a, const void *b)
 }
 
 /*
- * Slots of the bank in force. What can't be is forgotten here, so that the next write, which finds
- * the live word to differ, makes it new.
+ * Takes in the slots of the bank in force. A set that cannot be right is left out of the memory;
+ * the next write then finds that the live word differs, and writes the set anew.
  */
 static void adopt_slots(struct nat_plane *plane, const struct nat_installed *installed,
                         struct nat_installed_port *port)
@@ -183,7 +199,7 @@ static void adopt_slots(struct nat_plane *plane, const struct nat_installed *ins
     }
 }
 
-/* The port of this id, if it is a Service's. */
+/* The adopted port of this id; NULL: it is no Service's. */
 static struct nat_installed_port *port_by_id(const struct nat_plane *plane, uint32_t id)
 {
     if (id >= nat_port_limit(plane))
@@ -242,37 +258,49 @@ static void finish_service(struct nat_plane *plane, struct nat_installed *instal
     }
 }
 
-/* A trie must not change while it is walked: what goes is collected first. */
-static int adopt_ranges(struct nat_plane *plane)
+typedef VEC(struct nat_range_key) range_key_list;
+
+/* A range of no Service goes to `nobodys`. */
+static int adopt_range(struct nat_plane *plane, const void *source, range_key_list *nobodys)
 {
-    VEC(struct nat_range_key) nobodys = { 0 };
+    struct nat_range_key key;
+    memcpy(&key, source, sizeof(key));
+    uint32_t owner = ntohl(key.owner);
+    struct nat_installed *installed = nat_installed_by_id(plane, owner >> 1);
+    if (!installed)
+        return vec_push(nobodys, key);
+    key.owner = 0;
+    return vec_push(&installed->ranges[owner & 1], key);
+}
+
+static int read_ranges(struct nat_plane *plane, range_key_list *nobodys)
+{
     AUTOWALK struct nat_walk walk;
     nat_table_walk(plane, NAT_MAP_RANGES, &walk);
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
-        for (uint32_t i = 0; i < walk.count && r > 0; i++) {
-            struct nat_range_key key;
-            memcpy(&key, nat_walk_key(&walk, i), sizeof(key));
-            uint32_t owner = ntohl(key.owner);
-            struct nat_installed *installed = nat_installed_by_id(plane, owner >> 1);
-            int pushed = 0;
-            if (installed) {
-                key.owner = 0;
-                pushed = vec_push(&installed->ranges[owner & 1], key);
-            } else {
-                pushed = vec_push(&nobodys, key);
-            }
-            r = pushed < 0 ? pushed : r;
+        for (uint32_t i = 0; i < walk.count; i++) {
+            r = adopt_range(plane, nat_walk_key(&walk, i), nobodys);
+            if (r < 0)
+                return r;
         }
-        if (r < 0)
-            break;
     }
-    vec_each(const struct nat_range_key, key, &nobodys) {
-        if (r == 0)
-            r = nat_table_remove(plane, NAT_MAP_RANGES, key);
-    }
-    vec_done(&nobodys);
     return r;
+}
+
+/* A trie must not change while it is walked, so ranges of no Service are removed afterwards. */
+static int adopt_ranges(struct nat_plane *plane)
+{
+    AUTOVEC range_key_list nobodys = { 0 };
+    int r = read_ranges(plane, &nobodys);
+    if (r < 0)
+        return r;
+    vec_each(const struct nat_range_key, key, &nobodys) {
+        r = nat_table_remove(plane, NAT_MAP_RANGES, key);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static int on_refusal(struct nat_plane *plane, const void *key, const void *value)
@@ -284,7 +312,10 @@ static int on_refusal(struct nat_plane *plane, const void *key, const void *valu
     return nat_table_remove(plane, NAT_MAP_REFUSALS, key);
 }
 
-/* The word of a service is taken off when it ends: there it is the numbers below the highest. */
+/*
+ * True if an id may have been in use a moment ago. The word of a service is cleared when it ends,
+ * so that of service ids all below the highest in use count.
+ */
 static bool looks_used(const struct nat_plane *plane, enum nat_id kind, uint32_t id,
                        uint32_t services)
 {
@@ -305,7 +336,7 @@ static uint32_t services_end(const struct nat_plane *plane)
     return end;
 }
 
-/* Free ids that look used rest, whole stretches at a time. */
+/* Makes free ids that look used rest, whole stretches at a time. */
 static int rest_used(struct nat_plane *plane, enum nat_id kind, int64_t now_ms)
 {
     struct space *space = &plane->ids.spaces[kind];
@@ -356,31 +387,46 @@ static int adopt_services(struct nat_plane *plane)
         return r;
     drop_nameless(plane);
     r = adopt_table(plane, NAT_MAP_FRONTENDS, on_entry);
-    if (r == 0)
-        r = adopt_endpoints(plane);
-    if (r == 0)
-        r = adopt_ranges(plane);
-    if (r == 0)
-        r = adopt_table(plane, NAT_MAP_REFUSALS, on_refusal);
-    return r;
+    if (r < 0)
+        return r;
+    r = adopt_endpoints(plane);
+    if (r < 0)
+        return r;
+    r = adopt_ranges(plane);
+    if (r < 0)
+        return r;
+    return adopt_table(plane, NAT_MAP_REFUSALS, on_refusal);
+}
+
+/* A filter that is new, or was replaced, has nothing of what is installed. */
+static bool filter_is_fresh(const struct nat_plane *plane)
+{
+    const struct nat_map *filter = &plane->maps[NAT_MAP_FILTER];
+    return !filter->pinned || plane->control->filter_words != filter->entries / 2;
 }
 
 int nat_adopt(struct nat_plane *plane)
 {
     int r = begin(plane);
-    if (r == 0)
-        r = adopt_services(plane);
     if (r < 0)
         return r;
-    bool fresh = !plane->maps[NAT_MAP_FILTER].pinned ||
-                 plane->control->filter_words != plane->maps[NAT_MAP_FILTER].entries / 2;
+    r = adopt_services(plane);
+    if (r < 0)
+        return r;
+    bool fresh = filter_is_fresh(plane);
     sorted_each(struct nat_installed *, installed, &plane->installed)
         finish_service(plane, *installed);
-    if (fresh)
+    if (fresh) {
         r = nat_filter_begin(plane);
-    plane->filter_litter = true; /* it may be: nobody remembers */
+        if (r < 0)
+            return r;
+    }
+    plane->filter_litter = true; /* it may have some: nobody remembers */
     int64_t now_ms = clock_mono_ms();
-    for (int kind = 0; kind < NAT_ID_KINDS && r == 0; kind++)
+    for (int kind = 0; kind < NAT_ID_KINDS; kind++) {
         r = rest_used(plane, kind, now_ms);
-    return r;
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
