@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ports, slots and endpoints of one Service: the idle bank.
+ * Ports, slots and endpoints of one Service: filling the idle bank, and clearing up after the
+ * switch or instead of it. rows.c calls this in the course of a change.
  *
- * A set whose members did not change keeps its slots: both banks then point to them. A set that
- * changed gets new slots, and the old ones rest after the switch. A port id that is new is written
- * into both banks: into the one in force with all outcomes DROP, because its frontends come before
- * the switch and must not lead anywhere until then.
+ * A set whose members did not change keeps its slots, and both banks point to them. A set that
+ * changed gets new slots; the old ones rest after the switch. A new port id is written into both
+ * banks. In the one in force all its outcomes are DROP, because entries of "frontends" with this id
+ * are written before the switch, and packets must not get anywhere by them until then.
  *
- * An endpoint lives as long as it serves, in a set or not, so that UDP flows to it go on. Its
- * generation is given out once; the word that remembers the last one is written first.
+ * An endpoint lives as long as it serves, whether or not it is in a set, so that UDP flows to it go
+ * on. Every endpoint gets a generation of its own; the word with the last one is written before the
+ * endpoint, so that no crash makes a generation occur twice.
  *
- * Sets and what is installed are both in the order of addresses, so one walk along both matches
- * them. A installed id whose entry is not as it was written (a foreign hand) counts as gone.
+ * The lists of the row and those of the installed Service are both in the order of addresses, so
+ * one walk along both matches them. An installed id whose array entry was changed by somebody else
+ * counts as gone.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -54,7 +57,7 @@ static void rest_slots(struct nat_change *change, uint64_t set)
         rest(change, NAT_ID_SLOT, (uint32_t)(set >> 32), space_block((uint32_t)set));
 }
 
-/* What becomes of an installed port; NULL: nothing so far. */
+/* What an installed port becomes; NULL: no port so far. */
 static struct nat_port_change *find_now(struct nat_change *change,
                                         const struct nat_installed_port *old)
 {
@@ -65,7 +68,7 @@ static struct nat_port_change *find_now(struct nat_change *change,
     return NULL;
 }
 
-/* An installed port of this owner that no earlier port has: same numbers may stand twice. */
+/* An installed port of this owner that no earlier port has taken: a number may occur twice. */
 static struct nat_installed_port *find_old(struct nat_change *change, uint64_t owner)
 {
     vec_each(struct nat_installed_port, port, &change->installed->ports) {
@@ -89,7 +92,7 @@ static int begin_port(struct nat_change *change, const struct nat_desired_port *
         for (uint32_t bank = 0; bank < NAT_BANKS; bank++)
             write_port(change->plane, bank, NAT_OUTCOMES_NONE, &begun.now);
     }
-    begun.now.endpoints = port->now.endpoints; /* its memory */
+    begun.now.endpoints = port->now.endpoints; /* the memory that nat_change_begin() reserved */
     *port = begun;
     change->ports.count++;
     return 0;
@@ -118,7 +121,10 @@ static int begin_endpoint(struct nat_change *change, const struct nat_endpoint *
     return 0;
 }
 
-/* The installed endpoints before `endpoint` are gone. True if it is the next, and lives. */
+/*
+ * Passes the installed endpoints from `*at` on that sort before `endpoint`, which are gone. True if
+ * the next one is `endpoint` itself, and lives.
+ */
 static bool match(struct nat_change *change, const struct nat_installed_port *old, size_t *at,
                   const struct nat_endpoint *endpoint)
 {
@@ -182,8 +188,9 @@ static uint64_t member_bits(unsigned sets, uint32_t bank)
 }
 
 /*
- * Walks along the members of a port's sets. Calls nothing: `same` says whether the slots in
- * `slots` are what each set asks for, `counts` how many members it has.
+ * Compares the slots of a port's sets with the desired members. `ids`: the endpoints of the port;
+ * `live`: the words of its sets. `counts`: how many members each set shall have; `same`: whether
+ * its slots have just these.
  */
 static void compare_slots(const struct nat_plane *plane, const struct nat_desired_port *desired,
                           const uint32_t *ids, const uint64_t live[static NAT_SETS],
@@ -276,8 +283,9 @@ int nat_bank_fill(struct nat_change *change)
         const struct nat_desired_port *desired = &change->desired->ports.items[i];
         struct nat_port_change *port = &change->ports.items[i];
         int r = begin_port(change, desired, port);
-        if (r == 0)
-            r = match_endpoints(change, desired, port);
+        if (r < 0)
+            return r;
+        r = match_endpoints(change, desired, port);
         if (r < 0)
             return r;
         add_to_filter(change, &port->now);
@@ -342,7 +350,7 @@ void nat_bank_settle(struct nat_change *change)
     change->ports_next = emptied;
 }
 
-/* The endpoints that are installed are those that serve, and stand as they were written. */
+/* True if the installed endpoints are those that serve, and their entries are as written. */
 static bool endpoints_match(const struct nat_plane *plane, const struct nat_installed_port *port,
                             const struct nat_desired_port *desired, uint32_t bank)
 {

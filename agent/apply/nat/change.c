@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The memory of a change; see change.h. */
+/*
+ * The memory of a change: allocated before the first write, freed when the change is done or
+ * undone. rows.c makes changes; bank.c, entries.c and ranges.c carry them out. See change.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -50,20 +53,15 @@ int nat_change_begin(struct nat_change *change, struct nat_plane *plane,
     change->now_ms = clock_mono_ms();
     size_t endpoints = 0, old = count_old_endpoints(installed);
     size_t ports = desired->ports.count + installed->ports.count;
-    int r = get_ports(change, &endpoints);
-    if (r == 0)
-        r = vec_reserve(&change->begun, endpoints);
-    if (r == 0)
-        r = vec_reserve(&change->ended, old);
-    if (r == 0)
-        r = vec_reserve(&change->slots, NAT_SETS * desired->ports.count);
-    if (r == 0)
-        r = get_entries(change);
-    for (int bank = 0; bank < NAT_BANKS && r == 0; bank++)
-        r = vec_reserve(&installed->ranges[bank], desired->ranges.count);
-    if (r == 0)
-        r = nat_ids_reserve(&plane->ids, endpoints + old + (NAT_SETS + 1) * ports + 1);
-    return r;
+    if (get_ports(change, &endpoints) < 0 || vec_reserve(&change->begun, endpoints) < 0 ||
+        vec_reserve(&change->ended, old) < 0 ||
+        vec_reserve(&change->slots, NAT_SETS * desired->ports.count) < 0 || get_entries(change) < 0)
+        return -ENOMEM;
+    for (int bank = 0; bank < NAT_BANKS; bank++) {
+        if (vec_reserve(&installed->ranges[bank], desired->ranges.count) < 0)
+            return -ENOMEM;
+    }
+    return nat_ids_reserve(&plane->ids, endpoints + old + (NAT_SETS + 1) * ports + 1);
 }
 
 void nat_change_done(struct nat_change *change)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * "frontends": the entries of one Service, by difference.
+ * The entries of one Service in "frontends", written by difference.
  *
- * An address may pass from one Service to another while the maps are written, in any order: who
- * gets it takes it over, who loses it removes only what is still his. Whose entry is taken over is
- * doubted from then on, so that his next write asks the map.
+ * An address may pass from one Service to another, and the two Services may be written in either
+ * order. The Service that gets the address overwrites the entry; the one that loses it removes the
+ * entry only if the live map says that it is still its own. A Service whose entry was overwritten
+ * is doubted from then on, so that its next write asks the map.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static bool equal(const struct nat_entry *a, const struct nat_entry *b)
     return a->port == b->port && a->kind == b->kind;
 }
 
-/* Another Service's entry, which is about to be taken over. */
+/* For another Service, whose entry is about to be overwritten. */
 static void doubt(struct nat_plane *plane, uint32_t service)
 {
     struct nat_installed *installed = nat_installed_by_id(plane, service);
@@ -38,7 +39,7 @@ static void doubt(struct nat_plane *plane, uint32_t service)
         installed->doubted = true;
 }
 
-/* `ret_taken`: what was there, if it was another Service's. */
+/* Writes one entry. `ret_taken`: what was there, if it was another Service's; else untouched. */
 static int put(struct nat_change *change, const struct nat_entry *entry, bool fresh,
                struct nat_frontend_value *ret_taken)
 {
@@ -56,7 +57,7 @@ static int put(struct nat_change *change, const struct nat_entry *entry, bool fr
     return nat_table_put(plane, NAT_MAP_FRONTENDS, &entry->key, &value, BPF_ANY);
 }
 
-/* The installed entry with the key of this one, looked for from `*at` on, in order. */
+/* The installed entry with the same key. Both lists are sorted: the search goes on from `*at`. */
 static const struct nat_entry *find_installed(const nat_entry_list *installed, size_t *at,
                                               const struct nat_entry *entry)
 {
@@ -67,7 +68,7 @@ static const struct nat_entry *find_installed(const nat_entry_list *installed, s
     return &installed->items[*at];
 }
 
-/* Removes an entry if the live map says that it is this service's. */
+/* Removes an entry if the live map says that it belongs to this service. */
 static int remove_entry(const struct nat_plane *plane, const struct nat_frontend_key *key,
                         uint32_t service)
 {
@@ -144,7 +145,7 @@ int nat_entries_drop(struct nat_change *change)
     return 0;
 }
 
-/* The ports of both are the same, in the same order. */
+/* rows.c has compared the ports before: both lists have the same ones in the same order. */
 bool nat_entries_match(const struct nat_plane *plane, const struct nat_installed *installed,
                        const struct nat_desired *desired)
 {
@@ -161,28 +162,47 @@ bool nat_entries_match(const struct nat_plane *plane, const struct nat_installed
     return true;
 }
 
+/*
+ * Takes port and kind of an installed entry from the live map. `ret_ours`: whether the map has the
+ * entry, and as this service's. Returns 1 if memory was wrong, 0, or -errno.
+ */
+static int refresh_entry(const struct nat_plane *plane, uint32_t service, struct nat_entry *entry,
+                         bool *ret_ours)
+{
+    struct nat_frontend_value value;
+    int r = nat_table_get(plane, NAT_MAP_FRONTENDS, &entry->key, &value);
+    if (r < 0 && r != -ENOENT)
+        return r;
+    *ret_ours =
+        r == 0 && value.service == service && value.check == nat_frontend_check(&entry->key);
+    if (!*ret_ours)
+        return 1;
+    if (value.port == entry->port && value.kind == entry->kind)
+        return 0;
+    entry->port = value.port;
+    entry->kind = value.kind;
+    return 1;
+}
+
+static void forget_entry(nat_entry_list *entries, size_t i)
+{
+    entries->count--;
+    memmove(&entries->items[i], &entries->items[i + 1],
+            (entries->count - i) * sizeof(*entries->items));
+}
+
 int nat_entries_refresh(struct nat_plane *plane, struct nat_installed *installed)
 {
-    size_t kept = 0;
+    nat_entry_list *entries = &installed->entries;
     int result = 0;
-    for (size_t i = 0; i < installed->entries.count; i++) {
-        struct nat_entry entry = installed->entries.items[i];
-        struct nat_frontend_value value;
-        int r = nat_table_get(plane, NAT_MAP_FRONTENDS, &entry.key, &value);
-        bool ours = r == 0 && value.service == installed->id &&
-                    value.check == nat_frontend_check(&entry.key);
-        if (ours && (value.port != entry.port || value.kind != entry.kind)) {
-            entry.port = value.port;
-            entry.kind = value.kind;
-            result = result < 0 ? result : 1;
-        }
-        if (r < 0 && r != -ENOENT)
-            result = r;
-        else if (!ours)
-            result = result < 0 ? result : 1;
-        if (ours || (r < 0 && r != -ENOENT))
-            installed->entries.items[kept++] = entry;
+    for (size_t i = entries->count; i-- > 0;) {
+        bool ours;
+        int r = refresh_entry(plane, installed->id, &entries->items[i], &ours);
+        if (r < 0)
+            return r;
+        if (!ours)
+            forget_entry(entries, i);
+        result |= r;
     }
-    installed->entries.count = kept;
     return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The spaces of ids and the queue of what rests; see ids.h. */
+/* A space for each kind of id, and the queue of ids that rest; see ids.h. */
 #include "apply/nat/ids.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ids, and which slots, are in use. What is no longer referred to rests before it is given
- * out again: a program that has just read the old reference may still be under way. Pure.
+ * Which ids, and which slots, are in use. An id that nothing refers to any more rests for
+ * NAT_REST_MS before it is given out again, because a program that has read the reference just
+ * before may still be running. Pure.
  */
 #pragma once
 
@@ -27,7 +28,7 @@ struct nat_ids {
     size_t resting_from;
 };
 
-/* `limits`: one more than the highest of each kind. Id 0 of all but slots is nobody's. */
+/* `limits`: one more than the highest id of each kind. Id 0 is given to nobody, except of slots. */
 int nat_ids_init(struct nat_ids *ids, const uint32_t limits[static NAT_ID_KINDS]);
 void nat_ids_done(struct nat_ids *ids);
 
@@ -38,6 +39,7 @@ int nat_ids_take(struct nat_ids *ids, enum nat_id kind, uint32_t count, int64_t 
 /* Room for `more` calls of nat_ids_rest(). Returns 0 or -ENOMEM. */
 int nat_ids_reserve(struct nat_ids *ids, size_t more);
 
-/* What was taken is no longer referred to: `count` numbers, so of slots space_block(). */
+/* Nothing refers any more to `count` ids from `first` on. Of slots it is the whole block: see
+ * space_block(). */
 void nat_ids_rest(struct nat_ids *ids, enum nat_id kind, uint32_t first, uint32_t count,
                   int64_t now_ms);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * "ranges": the source ranges of one Service, a list for each bank.
+ * The source ranges of one Service in the trie "ranges", a list for each bank.
  *
- * The idle bank is made to say what is wished; the other one stays as it is, for packets that are
- * just being judged by it, until its turn comes with the next change. While the ranges do not
- * change, both banks say the same and nothing is written.
+ * A change makes the idle bank's list the desired one. The other list is left alone, for packets
+ * that are being judged by it just now, until the next change fills its bank. While the ranges stay
+ * the same both lists are equal, and nothing is written.
  *
- * A look-up finds the longest prefix that fits, so the value is the prefix length: that tells
- * whether it is the very entry that was sought.
+ * A look-up in a trie finds the longest prefix that fits. The value of an entry is therefore the
+ * length of its prefix: that tells whether the entry found is the one that was looked for.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -35,7 +35,11 @@ static bool has(const struct nat_range_key *sorted, size_t count, const struct n
     return count && bsearch(range, sorted, count, sizeof(*sorted), nat_range_cmp);
 }
 
-/* Those that `keep` has not, if it is given, are removed. On failure the rest stays installed. */
+/*
+ * Removes the ranges of a bank that `keep` does not have; NULL: all of them. A range that the
+ * kernel does not let go stays installed, and the others are removed all the same: a new Service
+ * may get the id, and would admit what is left.
+ */
 static int remove_but(struct nat_plane *plane, struct nat_installed *installed, uint32_t bank,
                       const nat_range_list *keep)
 {
@@ -55,21 +59,30 @@ static int remove_but(struct nat_plane *plane, struct nat_installed *installed, 
     return result;
 }
 
+/* Appends what was written to `ranges`, which are not sorted then. */
+static int put_missing(struct nat_change *change, nat_range_list *ranges)
+{
+    size_t before = ranges->count;
+    vec_each(const struct nat_range_key, range, &change->desired->ranges) {
+        if (has(ranges->items, before, range))
+            continue;
+        int r = put(change->plane, range, change->installed->id, change->bank);
+        if (r < 0)
+            return r;
+        ranges->items[ranges->count++] = *range;
+    }
+    return 0;
+}
+
 int nat_ranges_fill(struct nat_change *change)
 {
     change->at = NAT_MAP_RANGES;
     struct nat_installed *installed = change->installed;
     nat_range_list *ranges = &installed->ranges[change->bank];
     int r = remove_but(change->plane, installed, change->bank, &change->desired->ranges);
-    size_t before = ranges->count;
-    for (size_t i = 0; i < change->desired->ranges.count && r == 0; i++) {
-        const struct nat_range_key *range = &change->desired->ranges.items[i];
-        if (has(ranges->items, before, range))
-            continue;
-        r = put(change->plane, range, installed->id, change->bank);
-        if (r == 0)
-            ranges->items[ranges->count++] = *range;
-    }
+    if (r < 0)
+        return r;
+    r = put_missing(change, ranges);
     vec_sort(ranges, nat_range_cmp);
     return r;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rows into the maps, by difference.
+ * Writing rows into the maps, by difference. The NAT engine calls this for each Service of a pass.
  *
  * A Service changes in this order: its name and id, if it is new; the idle bank; its source ranges
- * in that bank; the entries that lead to it; the service word, which switches all of it at once;
- * then what nobody is led to any more is taken away. A process that dies in between leaves either
- * the old Service or the new one in force, and beside it what adopt.c finds to belong to nobody.
- * What stops a change before the switch (a full map) undoes it.
+ * in that bank; its entries in "frontends"; the service word, which puts all of that in force at
+ * once; last, what no packet finds any more is removed. A process that dies in between leaves
+ * either the old Service or the new one in force, and beside it leftovers, which adopt.c removes.
+ * An error before the switch (a full map) undoes the change.
  *
- * A row that stands already costs reads of mapped memory only.
+ * A row that the maps match already costs reads of mapped memory only.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ bool nat_row_matches(const struct nat_plane *plane, const struct nat_installed *
            nat_ranges_match(&installed->ranges[nat_service_bank(plane, installed->id)], desired);
 }
 
-/* Asks the hash tables for what is installed. Returns 1 if something was other. */
+/* Makes hash tables and memory agree. Returns 1 if they differed, 0, or -errno. */
 static int refresh(struct nat_plane *plane, struct nat_installed *installed)
 {
     char wanted[NAT_NAME_MAX] = "", is[NAT_NAME_MAX];
@@ -63,6 +63,7 @@ static int refresh(struct nat_plane *plane, struct nat_installed *installed)
     return named || ranges || entries;
 }
 
+/* The reverse of enter(): the id rests, and the memory of the Service is freed. */
 static void leave(struct nat_change *change)
 {
     struct nat_plane *plane = change->plane;
@@ -74,7 +75,18 @@ static void leave(struct nat_change *change)
     change->installed = NULL;
 }
 
-/* A new Service gets an id, counters from nothing, and a name. On failure it is freed. */
+static int enter_name(struct nat_change *change)
+{
+    struct nat_plane *plane = change->plane;
+    struct nat_installed *installed = change->installed;
+    int r = sorted_put(&plane->installed, &installed);
+    if (r < 0)
+        return r;
+    change->at = NAT_MAP_NAMES;
+    return nat_table_put(plane, NAT_MAP_NAMES, &installed->id, change->desired->name, BPF_ANY);
+}
+
+/* A new Service gets an id, a name, and counters of zero. On failure its memory is freed. */
 static int enter(struct nat_change *change)
 {
     struct nat_plane *plane = change->plane;
@@ -90,23 +102,27 @@ static int enter(struct nat_change *change)
     nat_word_set(&plane->services[0], plane->services[0] + (1ull << NAT_SERVICE_GENERATION_SHIFT));
     memset(&plane->counters[installed->id * NAT_COUNTER_STRIPES], 0,
            NAT_COUNTER_STRIPES * sizeof(*plane->counters));
-    r = sorted_put(&plane->installed, &installed);
-    change->at = NAT_MAP_NAMES;
-    if (r == 0)
-        r = nat_table_put(plane, NAT_MAP_NAMES, &installed->id, change->desired->name, BPF_ANY);
+    r = enter_name(change);
     if (r < 0)
         leave(change);
     return r;
 }
 
-/* Everything up to the switch. On failure all is as it was. */
-static int prepare(struct nat_change *change)
+static int fill(struct nat_change *change)
 {
     int r = nat_bank_fill(change);
-    if (r == 0)
-        r = nat_ranges_fill(change);
-    if (r == 0)
-        r = nat_entries_put(change);
+    if (r < 0)
+        return r;
+    r = nat_ranges_fill(change);
+    if (r < 0)
+        return r;
+    return nat_entries_put(change);
+}
+
+/* Everything up to the switch. On failure packets find what they found before. */
+static int prepare(struct nat_change *change)
+{
+    int r = fill(change);
     if (r < 0)
         nat_bank_undo(change);
     return r;
@@ -148,18 +164,22 @@ static int carry_out(struct nat_change *change)
     return r;
 }
 
+/* `installed`: NULL for a new Service. `ret_at`: the map that is full, if the result is -ENOSPC. */
 static int apply(struct nat_plane *plane, const struct nat_desired *desired,
                  struct nat_installed *installed, enum nat_map_index *ret_at)
 {
-    CLEANUP(nat_installed_freep)
-    struct nat_installed *fresh = installed ? NULL : nat_installed_new(desired->name);
+    CLEANUP(nat_installed_freep) struct nat_installed *fresh = NULL;
     AUTOCHANGE struct nat_change change = { 0 };
-    if (!installed && !fresh)
-        return -ENOMEM;
+    if (!installed) {
+        fresh = nat_installed_new(desired->name);
+        if (!fresh)
+            return -ENOMEM;
+    }
     int r = nat_change_begin(&change, plane, desired, installed ? installed : fresh);
     if (r < 0)
         return r;
-    change.created = TAKE_PTR(fresh) != NULL;
+    change.created = !installed;
+    fresh = NULL; /* carry_out() installs it, or frees it */
     r = carry_out(&change);
     *ret_at = change.at;
     return r;
@@ -189,6 +209,20 @@ static void explain_sctp(const char *name, struct faults *faults)
     faults_add(faults, text_str(&place), NULL, "SCTP is not translated by this version");
 }
 
+/* Returns as nat_plane_write(). */
+static int write_desired(struct nat_plane *plane, const struct nat_desired *desired,
+                         enum nat_map_index *ret_at)
+{
+    struct nat_installed *installed = nat_installed_find(plane, desired->name);
+    int repaired = installed && installed->doubted ? refresh(plane, installed) : 0;
+    if (repaired < 0)
+        return repaired;
+    if (installed && nat_row_matches(plane, installed, desired))
+        return repaired;
+    int r = apply(plane, desired, installed, ret_at);
+    return r < 0 ? r : 1;
+}
+
 int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct faults *faults)
 {
     enum nat_map_index at = NAT_MAP_NAMES;
@@ -196,18 +230,11 @@ int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct f
     int r = nat_desired_make(row, &desired);
     if (r == 0 && desired.sctp)
         explain_sctp(desired.name, faults);
-    struct nat_installed *installed = r == 0 ? nat_installed_find(plane, desired.name) : NULL;
-    int repaired = installed && installed->doubted ? refresh(plane, installed) : 0;
-    r = repaired < 0 ? repaired : r;
-    if (r == 0 && installed && nat_row_matches(plane, installed, &desired))
-        return repaired;
     if (r == 0)
-        r = apply(plane, &desired, installed, &at);
-    if (r < 0) {
+        r = write_desired(plane, &desired, &at);
+    if (r < 0)
         explain(desired.name, r, at, faults);
-        return r;
-    }
-    return 1;
+    return r;
 }
 
 static void forget_refusals(struct nat_plane *plane, uint32_t service)
@@ -228,8 +255,9 @@ int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char 
     if (!installed)
         return 0;
     int r = nat_change_begin(&change, plane, &nothing, installed);
-    if (r == 0)
-        r = nat_entries_drop(&change);
+    if (r < 0)
+        return r;
+    r = nat_entries_drop(&change);
     if (r < 0)
         return r;
     nat_word_set(&plane->services[installed->id], 0);

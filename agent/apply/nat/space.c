@@ -4,11 +4,12 @@
  *
  * Order k has a bit for each aligned block of 2^k numbers, set while the block is free and its
  * buddy is not: two free buddies are one free block of the next order. The map of all orders takes
- * two bits a number. Whoever holds a block knows its size, so that none is kept here.
+ * two bits a number. The owner of a block knows its size, so that none is kept here.
  *
  * The lowest free block is taken, so that what is in use stays together and low. The search goes
  * from large blocks to small ones: in each order it begins at a hint, below which no word has a
- * bit, and ends where the best block so far begins. So nobody walks over what was never in use.
+ * bit, and ends where the best block so far begins. So a search never passes numbers beyond those
+ * that have been in use.
  */
 #include "apply/nat/space.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers 0 .. limit - 1, given out in blocks of a power of two, each aligned to its size: ids one
- * at a time, slots of an array as many as a set has. After space_init() nothing fails for want of
- * memory. Pure.
+ * Numbers 0 .. limit - 1, given out in blocks of a power of two, each aligned to its size. Ids are
+ * taken one at a time, slots as many as a set has members. Memory is allocated by space_init()
+ * only. Pure.
  */
 #pragma once
 
