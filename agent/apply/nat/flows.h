@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One half of a flow: what both the list and the sweep of flows ask of it. */
+/* One half of a flow: what the list of flows, the sweep and the probe ask of it. */
 #pragma once
 
 #include "apply/nat/plane.h"
 
-/* The key of the other half. */
+/* The key under which the other half is. */
 struct nat_tuple nat_flow_mate_key(const struct nat_flow *flow);
 
 /*
- * True if the half found under that key is the other one of the flow under `key`: a half left alone
- * may see one of a later flow of its client in its mate's place.
+ * True if `mate`, found under nat_flow_mate_key(), is the other half of the flow under `key`. Where
+ * a half was left alone, a later flow of the same client may have put another half there.
  */
 bool nat_flow_is_mate(const struct nat_tuple *key, const struct nat_flow *mate);
 
-/* The check says that value and key were read as one. */
+/* False if the kernel gave the entry to another key while it was read. */
 bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow);
 
-/* The endpoint does not live any more that the flow was made to. */
+/* True if the endpoint that the flow was made to does not live any more. */
 bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow);
 
 /* Seconds since the half's last packet. */
 uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s);
 
 /*
- * A drain waits for it: a TCP connection that its client has not ended. UDP knows no end, and what
- * another node makes of its next packet is as good as what this one would.
+ * True if a drain waits for this flow: for TCP connections that their clients have not ended. UDP
+ * knows no end, and another node can handle the next packet as well as this one.
  */
 bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *flow);

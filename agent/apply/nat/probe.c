@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Questions to the twin: one packet, run by BPF_PROG_TEST_RUN on the live maps.
+ * Questions to the twin: one packet, run by BPF_PROG_TEST_RUN on the live maps. prove.c and
+ * `agentctl trace` ask them.
  *
- * The kernel takes the devices from the context (`ifindex`; `ingress_ifindex` tells the node's own
- * packets, with 0, from forwarded ones) and route lookups from the caller's network namespace; the
- * words of cb[] go in and come back (seen on 6.1, 6.12, 6.18). A run is one system call of some
- * microseconds; it sends nothing and, with the twin, writes nothing.
+ * The kernel takes the devices from the context: `ifindex`, and `ingress_ifindex`, which is 0 for
+ * packets that the node itself made. It looks up routes in the network namespace of the caller. The
+ * words of cb[] are passed in and come back (seen on 6.1, 6.12, 6.18). A run is one system call of
+ * some microseconds; it sends nothing, and the twin writes nothing.
  *
- * Flows are looked up here as the program does: by system call, which the LRU table does not take
- * for use.
+ * A flow is looked up as the program does it, but by system call: that does not count as a use in
+ * the LRU table.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -16,19 +17,16 @@
 #include <linux/bpf.h>
 #include <string.h>
 
-#include "apply/nat/addr.h"
+#include "apply/nat/arrays.h"
+#include "apply/nat/flows.h"
 #include "apply/nat/packet.h"
-#include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
 #include "base/clock.h"
 
 static void read_endpoint(const struct nat_plane *plane, uint32_t id, struct nat_endpoint *ret)
 {
-    const struct nat_endpoint_value *value = &plane->endpoints[id];
-    if (id == 0 || id >= plane->maps[NAT_MAP_ENDPOINTS].entries)
-        return;
-    ret->ip = nat_addr_ip(&value->addr);
-    ret->port = ntohs(value->port);
+    if (id > 0 && id < plane->maps[NAT_MAP_ENDPOINTS].entries)
+        *ret = nat_endpoint_of(plane, id);
 }
 
 int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
@@ -73,7 +71,8 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
     return 0;
 }
 
-/* The half under a tuple, in one of the two tables. It may be on its way to the first. */
+/* The half under a tuple, in one of the two tables. It may move to "flows" meanwhile, so that table
+ * is asked once more. */
 static bool find_half(const struct nat_plane *plane, const struct nat_tuple *tuple,
                       struct nat_flow *ret_flow, bool *ret_established)
 {
@@ -82,21 +81,13 @@ static bool find_half(const struct nat_plane *plane, const struct nat_tuple *tup
     for (int i = 0; i < 3; i++) {
         struct nat_flow flow;
         if (bpf_map_lookup_elem(plane->maps[tables[i]].fd, tuple, &flow) < 0 ||
-            flow.check != nat_tuple_check(tuple))
+            !nat_flow_whole(tuple, &flow))
             continue;
         *ret_flow = flow;
         *ret_established = tables[i] == NAT_MAP_FLOWS;
         return true;
     }
     return false;
-}
-
-static bool is_stale(const struct nat_plane *plane, const struct nat_flow *flow)
-{
-    if (flow->endpoint == 0 || flow->endpoint >= plane->maps[NAT_MAP_ENDPOINTS].entries)
-        return flow->endpoint != 0;
-    uint64_t state = __atomic_load_n(&plane->endpoints[flow->endpoint].state, __ATOMIC_RELAXED);
-    return (state & NAT_ENDPOINT_GENERATION) != flow->generation;
 }
 
 bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
@@ -119,10 +110,10 @@ bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
         .half = flow.half,
         .established = established,
         .masqueraded = (flow.flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN)) != 0,
-        .stale = is_stale(plane, &flow),
+        .stale = nat_flow_stale(plane, &flow),
         .source = { nat_addr_ip(&to->src), ntohs(to->sport) },
         .destination = { nat_addr_ip(&to->dst), ntohs(to->dport) },
-        .idle_s = (uint32_t)(clock_mono_ms() / 1000) - flow.seen_s,
+        .idle_s = nat_flow_idle(&flow, (uint32_t)(clock_mono_ms() / SECOND_MS)),
     };
     return true;
 }

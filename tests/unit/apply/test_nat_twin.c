@@ -10,6 +10,7 @@
 #include "apply/nat/addr.h"
 #include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
+#include "base/clock.h"
 #include "nat_lab.h"
 
 static struct nat_probe probe_from(const struct nat_lab *lab, enum nat_origin origin,
@@ -318,6 +319,32 @@ static void test_a_flow_is_found(void **state)
     assert_false(nat_plane_find_flow(lab->plane, &probe, &found));
 }
 
+/* The clock of the program may be a little ahead of the agent's. */
+static void test_a_flow_of_the_next_second_is_not_idle(void **state)
+{
+    struct nat_lab *lab = *state;
+    struct nat_probe probe = probe_from(lab, NAT_ORIGIN_OUTSIDE, "198.51.100.9", "10.0.0.1", 80);
+    struct nat_tuple key = {
+        .src = nat_addr_of(&probe.source),
+        .dst = nat_addr_of(&probe.destination),
+        .sport = htons(5000),
+        .dport = htons(80),
+        .protocol = PROTOCOL_TCP,
+    };
+    struct nat_flow flow = {
+        .to = key,
+        .seen_s = (uint32_t)(clock_mono_ms() / SECOND_MS) + 60,
+        .check = nat_tuple_check(&key),
+        .half = NAT_HALF_FORWARD,
+    };
+    struct nat_found_flow found;
+
+    assert_int_equal(bpf_map_update_elem(lab->plane->maps[NAT_MAP_FLOWS].fd, &key, &flow, BPF_ANY),
+                     0);
+    assert_true(nat_plane_find_flow(lab->plane, &probe, &found));
+    assert_int_equal(found.idle_s, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, nat_lab_open, nat_lab_close)
 
 int main(void)
@@ -333,6 +360,7 @@ int main(void)
         TEST(test_a_lost_frontend_is_found),
         TEST(test_an_open_fence_is_found),
         TEST(test_a_flow_is_found),
+        TEST(test_a_flow_of_the_next_second_is_not_idle),
     };
     if (nat_lab_missing())
         return 0;
