@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data plane of service NAT: pinned maps and programs, and the hand that writes the maps.
+ * The data plane of service NAT: the pinned maps, the programs, and the functions that write and
+ * read them. The NAT engine opens it, writes rows and attaches the programs (hooks.h).
  *
- * What stands in the maps outlives the agent. Opening adopts what is pinned (names, ids, rows), so
- * that the first pass writes the difference only. All that an operator can ask for is read from the
- * live maps, never from memory of what was written.
+ * The maps outlive the agent. Opening adopts what is pinned (names, ids, entries), so that the
+ * first pass writes only differences. Every answer to an operator is read from the live maps, never
+ * from the memory of what was written.
  */
 #pragma once
 
@@ -27,9 +28,9 @@ struct nat_plane_options {
 };
 
 /*
- * Loads the programs and the twin, opens or makes the maps. Maps of another size or layout are
- * replaced, flows and affinity copied over. What is lacking (capability, kernel feature, bpffs) is
- * a fault by name. Returns 0 or -errno.
+ * Loads the programs and the twin, opens or creates the maps. A map of another size is replaced and
+ * its contents are copied. A missing capability, kernel feature or bpf file system is a fault that
+ * names it. Returns 0 or -errno.
  */
 int nat_plane_open(const struct nat_plane_options *options, struct nat_plane **ret_plane,
                    struct faults *faults);
@@ -38,42 +39,46 @@ void nat_plane_close(struct nat_plane *plane);
 DEFINE_CLEANUP(struct nat_plane *, nat_plane_close);
 
 /*
- * Once the hooks hold the live programs: flows that the old ones have entered in maps that were
- * replaced since are copied, and these maps let go. Returns 0 or -errno.
+ * To be called once the live programs are attached: copies the flows that the old programs have
+ * entered in replaced maps since the plane was opened, and closes these maps. Returns 0 or -errno.
  */
 int nat_plane_settle(struct nat_plane *plane);
 
-/* The control map. Faults: more networks than NAT_MAX_*. Returns 0 or -errno. */
+/* Writes "control". More networks than NAT_MAX_* are a fault. Returns 0 or -errno. */
 int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
                   struct faults *faults);
-/* svc0, by its index and MAC; 0: there is none. */
+/* Tells the programs the index and MAC of svc0; index 0: there is none. Returns 0. */
 int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6]);
-/* The kernel's ICMP rate limits (icmp_ratelimit, icmp_ratemask), read again. */
+/* Reads the kernel's ICMP rate limits (icmp_ratelimit, icmp_ratemask) again. Returns 0 or -errno.
+ */
 int nat_plane_read_limits(struct nat_plane *plane);
 /*
- * This node's own addresses, sorted: endpoints on them are delivered here. To be said before the
- * first write, which else finds what an earlier process wrote to differ.
+ * This node's own addresses, sorted: endpoints with one of them are delivered here. To be called
+ * before the first write; otherwise that finds every such endpoint of an earlier process to differ.
+ * Returns 0 or -ENOMEM.
  */
 int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, size_t count);
 
-/* The source address of what leaves an interface masqueraded. IP_NONE: none of that family. */
+/* The source addresses for packets that leave an interface masqueraded. IP_NONE: none of that
+ * family. Returns 0 or -errno, as its reverse does. */
 int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const struct ip *v4,
                             const struct ip *v6);
 int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex);
 
 /*
- * Makes the maps say what the row says, by difference: the Service switches as a whole. Returns 1
- * if something was written, 0 if all stood already, -errno (-ENOSPC: a map is full, named in a
- * fault; the Service is then as it was).
+ * Makes the maps match the row, by difference; the Service changes as a whole. Returns 1 if
+ * something was written, 0 if the maps matched already, or -errno with a fault; then the Service is
+ * as it was
+ * (-ENOSPC: a map is full, and the fault names it).
  */
 int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct faults *faults);
-/* Takes a Service out: its UDP flows are dead, TCP flows go on. Returns 1, 0 (not there), -errno.
+/* Removes a Service: its UDP flows end, its TCP flows go on. Returns 1, 0 (there is none), -errno.
  */
 int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char *name);
 
 /*
- * Somebody may have changed hash tables behind our back: the next write of each Service asks them
- * for what is remembered of it. Costs some system calls a Service then.
+ * Says that somebody else may have changed hash tables: the next write of each Service asks them
+ * for whatever is remembered of it, at the cost of some system calls a Service.
  */
 void nat_plane_doubt(struct nat_plane *plane);
 
@@ -86,22 +91,22 @@ int nat_plane_each_service(struct nat_plane *plane,
                            void *context);
 
 /*
- * Where the live maps differ from what the rows ask for. `rows`: struct nat_row *, sorted. Returns
- * 0 or -errno.
+ * Appends every difference between the live maps and the rows (struct nat_row *, sorted). Returns 0
+ * or -errno.
  */
 int nat_plane_verify(struct nat_plane *plane, const struct sorted *rows, nat_difference_list *list);
 /* The same for one Service only. */
 int nat_plane_verify_row(struct nat_plane *plane, const struct nat_row *row,
                          nat_difference_list *list);
 
-/* The program of a hook: its descriptor for attaching. Borrowed. */
+/* The descriptor of a hook's program, for attaching it. Borrowed. */
 int nat_plane_program(const struct nat_plane *plane, enum nat_hook hook);
-/* The kernel's id of that program. */
+/* The kernel's id of that program; 0: the kernel does not say. */
 uint32_t nat_plane_program_id(const struct nat_plane *plane, enum nat_hook hook);
 
-/* ---- questions, from the live maps ---- */
+/* ---- questions, answered from the live maps ---- */
 
-/* One packet through the twin. */
+/* One packet for the twin. */
 struct nat_probe {
     enum nat_hook hook;
     uint32_t ifindex;         /* the device it is seen on */
@@ -110,7 +115,7 @@ struct nat_probe {
     uint16_t source_port, destination_port;
     enum protocol protocol;
     uint32_t pick;  /* 0: at random; n: the n-th endpoint of the set */
-    bool see_flows; /* as a real packet: a flow that exists decides */
+    bool see_flows; /* let a flow that exists decide, as for a real packet */
 };
 
 struct nat_answer {
@@ -132,19 +137,19 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
 struct nat_found_flow {
     enum nat_half half;
     bool established, masqueraded;
-    bool stale; /* its endpoint's life is over: UDP packets do not follow it any more */
+    bool stale; /* its endpoint does not live any more: UDP packets do not follow the flow */
     struct nat_endpoint source, destination; /* as the packet goes on */
     uint32_t idle_s;
 };
-/* The flow of a probe's addresses, ports and protocol. False: there is none. */
+/* Finds the flow with the probe's addresses, ports and protocol. False: there is none. */
 bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
                          struct nat_found_flow *ret_flow);
-/* "namespace/name" of a service id; "" if nobody's. The port's "namespace/name:port" words. */
+/* Writes "namespace/name" of a service id, or "" if the id is nobody's. Returns 0 or -errno. */
 int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static NAT_NAME_MAX]);
-/* All endpoints of a set as they stand in the bank in force. Returns 0 or -ENOMEM. */
+/* All endpoints of a set, from the bank in force. Returns 0 or -ENOMEM. */
 int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t port,
                             enum nat_set_kind set, nat_endpoint_list *ret_list);
-/* family, protocol and number of a port id. False: nobody's. */
+/* Family, protocol and number of a port id. False: the id is nobody's. */
 bool nat_plane_port(const struct nat_plane *plane, uint32_t port, uint8_t *ret_family,
                     enum protocol *ret_protocol, uint16_t *ret_number);
 
@@ -152,6 +157,7 @@ bool nat_plane_port(const struct nat_plane *plane, uint32_t port, uint8_t *ret_f
 bool nat_plane_counters(struct nat_plane *plane, const char *namespace, const char *name,
                         struct nat_counter *ret_counter);
 
+/* All refusals that the programs have counted. Returns 0 or -errno. */
 int nat_plane_refusals(struct nat_plane *plane, nat_refusal_list *ret_list);
 
 /* Calls `each` for at most `limit` flows; anything but 0 ends the walk. Returns 0 or -errno. */
@@ -159,19 +165,19 @@ int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
                         int (*each)(const struct nat_flow_view *flow, void *context),
                         void *context);
 
-/* Fills one entry a map; returns how many. Of hash tables the entries are counted by walking. */
+/* Says how full each map is; walks the hash tables to count. Returns how many maps there are. */
 size_t nat_plane_maps(struct nat_plane *plane, struct nat_map_use use[static NAT_MAP_COUNT]);
 
 /*
- * One slice of the sweep over "flows": ends what is over or dead. `ret_next_ms`: after how long to
- * call again (short while a sweep is under way, long when there are no flows). Returns the number
- * of flows that ended, or -errno.
+ * One slice of the sweep over "flows", which removes flows that are over. `ret_next_ms`: the time
+ * until the next call (short during a round, long when there are no flows). Returns the number of
+ * flows that were removed, or -errno.
  */
 int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_next_ms);
 
 /*
- * Flows that a drain still waits for: TCP connections that their clients have not ended, of no
- * matter which service. Of many flows it is the last sweep's count.
+ * How many flows a drain still waits for: TCP connections of all services that their clients have
+ * not ended. Where there are many flows this is the count of the last round of the sweep.
  */
 uint64_t nat_plane_established(const struct nat_plane *plane);
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the live maps say, in the words of plane.h: names, sets, counters, refusals, sizes. */
+/*
+ * Reading the live maps for documents, metrics and the proof: names, sets, counters, refusals and
+ * how full each map is. Everything is given in the types of plane.h, so that callers see nothing of
+ * the layout but ids.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +24,7 @@ int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static
     return 0;
 }
 
-/* The port as it is in the bank in force; NULL if it is not this service's. */
+/* The port's entry in the bank in force; NULL if the port is not this service's. */
 static const struct nat_port_value *port_in_force(const struct nat_plane *plane, uint32_t service,
                                                   uint32_t port)
 {
@@ -37,17 +41,16 @@ int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t 
     const struct nat_port_value *value = port_in_force(plane, service, port);
     uint32_t count = 0;
     const __u64 *slots = value ? nat_set_slots(plane, value->sets[set], &count) : NULL;
-    nat_endpoint_list list = { 0 };
+    AUTOVEC nat_endpoint_list list = { 0 };
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = (uint32_t)(slots[i] >> 32);
         if (!nat_endpoint_lives(plane, id, port) || nat_slot_of(plane, id) != slots[i])
             continue;
-        if (vec_push(&list, nat_endpoint_of(plane, id)) < 0) {
-            vec_done(&list);
-            return -ENOMEM;
-        }
+        int r = vec_push(&list, nat_endpoint_of(plane, id));
+        if (r < 0)
+            return r;
     }
-    *ret_list = list;
+    *ret_list = TAKE_STRUCT(list);
     return 0;
 }
 
@@ -108,24 +111,22 @@ int nat_plane_refusals(struct nat_plane *plane, nat_refusal_list *ret_list)
 {
     AUTOWALK struct nat_walk walk;
     nat_table_walk(plane, NAT_MAP_REFUSALS, &walk);
-    nat_refusal_list list = { 0 };
+    AUTOVEC nat_refusal_list list = { 0 };
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
-        for (uint32_t i = 0; i < walk.count && r > 0; i++) {
+        for (uint32_t i = 0; i < walk.count; i++) {
             const struct nat_refusal_key *key = nat_walk_key(&walk, i);
             if (key->cause >= NAT_CAUSE_COUNT)
                 continue;
-            int pushed = vec_push(&list, refusal_of(key, nat_walk_value(&walk, i)));
-            r = pushed < 0 ? pushed : r;
+            r = vec_push(&list, refusal_of(key, nat_walk_value(&walk, i)));
+            if (r < 0)
+                return r;
         }
-        if (r < 0)
-            break;
     }
     if (r < 0)
-        vec_done(&list);
-    else
-        *ret_list = list;
-    return r;
+        return r;
+    *ret_list = TAKE_STRUCT(list);
+    return 0;
 }
 
 static uint64_t count_table(const struct nat_plane *plane, enum nat_map_index map)
@@ -148,7 +149,7 @@ static uint64_t count_words(const struct nat_plane *plane)
     return count;
 }
 
-/* What rests counts as used: it can't be given out. Id 0 counts neither as that nor as room. */
+/* Ids that rest count as used: they can't be given out. Id 0 is neither used nor room for use. */
 static void use_of_array(const struct nat_plane *plane, enum nat_map_index map,
                          struct nat_map_use *use)
 {
@@ -183,7 +184,8 @@ static void use_of_array(const struct nat_plane *plane, enum nat_map_index map,
     }
 }
 
-/* "memlock:" of a map's descriptor is what it takes (exact since Linux 6.4). */
+/* The kernel reports the memory of a map as "memlock:" of its descriptor (exact since Linux 6.4).
+ */
 static uint64_t charged_bytes(int fd)
 {
     char path[64];
