@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * "control" and "interfaces": what holds for all Services.
+ * The maps "control" and "interfaces": settings that apply to all Services.
  *
- * The program reads "control" while it is written, so only words that differ are touched, and a
- * list's count covers what is filled: it grows after its networks are written, and shrinks before.
+ * The programs read "control" while it is written. So only words that differ are written, and the
+ * count of a list never covers a network that is not written yet: it grows after the networks are
+ * written, and shrinks before.
  *
- * The kernel's own limits for ICMP errors (Linux, net/ipv4/icmp.c, net/ipv6/icmp.c): one in
- * "ratelimit" milliseconds to a destination, for the types that "ratemask" names: a number of
- * which bit 3 is "destination unreachable" in IPv4, a list of types in IPv6, where it is type 1.
- * /proc/sys/net is that of the reader's network namespace.
+ * The programs send ICMP errors under the kernel's own limits (Linux, net/ipv4/icmp.c and
+ * net/ipv6/icmp.c): one error in "ratelimit" milliseconds to each destination, for the types in
+ * "ratemask". In IPv4 that is a number, in which bit 3 is "destination unreachable"; in IPv6 a list
+ * of types, of which this is type 1. /proc/sys/net shows the network namespace of its reader.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -91,7 +92,7 @@ int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t 
     return 0;
 }
 
-/* A file of one line; NULL: there is none. */
+/* Reads a file of one line; NULL: there is no such file. Returns 0 or -errno. */
 static int read_line(const char *path, char **ret_line)
 {
     size_t size;
@@ -101,7 +102,7 @@ static int read_line(const char *path, char **ret_line)
     return r == -ENOENT ? 0 : r;
 }
 
-/* "0-1,3-127" */
+/* True if a list such as "0-1,3-127" has the type. */
 static bool list_has(const char *list, unsigned long type)
 {
     while (*list >= '0' && *list <= '9') {
@@ -125,8 +126,9 @@ static int read_limit(const char *limit_path, const char *mask_path, bool four, 
 {
     AUTOFREE char *limit = NULL, *mask = NULL;
     int r = read_line(limit_path, &limit);
-    if (r == 0)
-        r = read_line(mask_path, &mask);
+    if (r < 0)
+        return r;
+    r = read_line(mask_path, &mask);
     if (r < 0)
         return r;
     uint32_t wanted = limit ? (uint32_t)MIN(strtoul(limit, NULL, 10), UINT32_MAX) : LIMIT_MS;

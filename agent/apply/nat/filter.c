@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The Bloom filter: what packets are ours at all.
+ * The Bloom filter, by which the programs tell packets that concern service NAT from all others.
  *
- * Bits are only ever added to the half in force, because what a Service leaves behind is still
- * needed by its flows: TCP goes on after a Service or an endpoint is gone. Now and then a sweep
- * fills the idle half with what stands, adds what it meets of flows, and puts that half in force.
- * Whatever is added meanwhile goes into both.
+ * Bits are only ever added to the half in force: the flows of a Service need its bits after the
+ * Service or an endpoint is gone, because TCP goes on. From time to time the sweep fills the idle
+ * half with all that is installed, adds the flows that it meets, and puts that half in force. What
+ * is added in the meantime goes into both halves.
  */
 #include "apply/nat/filter.h"
 #include "apply/nat/addr.h"
@@ -41,7 +41,10 @@ bool nat_filter_has(const struct nat_plane *plane, const struct nat_addr *addr, 
     return (*word_at(plane, plane->control->filter_half, hash) & bits) == bits;
 }
 
-/* A node port has the node's address, which alone must not make all its packets ours. */
+/*
+ * The entry of a node port has the node's own address. Address and port together are in the filter:
+ * the address alone would make every packet to the node pass it.
+ */
 static __be16 port_of(const struct nat_entry *entry)
 {
     return entry->kind == NAT_FRONTEND_NODE_PORT ? entry->key.port : 0;
@@ -64,7 +67,7 @@ static void add_flow(struct nat_plane *plane, uint64_t half, const struct nat_tu
         return;
     add(plane, half, nat_filter_hash(&key->dst, key->dport));
     add(plane, half, nat_filter_hash(&flow->to.dst, flow->to.dport));
-    /* Errors and later fragments come to the address alone. */
+    /* ICMP errors and later fragments are looked up by the address alone. */
     struct ip address = nat_addr_ip(&key->dst);
     if (!nat_is_local(plane, &address))
         add(plane, half, nat_filter_hash(&key->dst, 0));
@@ -115,15 +118,22 @@ static int add_flows(struct nat_plane *plane, enum nat_map_index map)
     return r;
 }
 
+/* In the order in which a flow moves: it is met in one of the two tables at least. */
+static int add_all_flows(struct nat_plane *plane)
+{
+    int r = add_flows(plane, NAT_MAP_FLOWS_NEW);
+    return r < 0 ? r : add_flows(plane, NAT_MAP_FLOWS);
+}
+
 int nat_filter_begin(struct nat_plane *plane)
 {
     plane->control->filter_words = plane->maps[NAT_MAP_FILTER].entries / 2;
     nat_filter_refill(plane);
-    int r = add_flows(plane, NAT_MAP_FLOWS_NEW);
-    if (r == 0)
-        r = add_flows(plane, NAT_MAP_FLOWS);
-    if (r == 0)
-        nat_filter_switch(plane);
-    plane->filter_refilling = false;
-    return r;
+    int r = add_all_flows(plane);
+    if (r < 0) {
+        plane->filter_refilling = false;
+        return r;
+    }
+    nat_filter_switch(plane);
+    return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Flows as people see them: one for both halves, by its forward half.
+ * Flows as people see them: one view for both halves, listed by the forward half.
  *
- * Halves change under the reader, each by itself, so the two of a view may be of different moments.
+ * The programs change each half by itself while it is read, so the two halves of a view may be of
+ * different moments.
  */
 #include "apply/nat/flows.h"
 
@@ -17,7 +18,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 
-/* Above so many entries drains are told the count of the last sweep. */
+/* With more entries than this, nat_plane_established() gives the count of the last sweep. */
 enum { COUNT_AT_ONCE = 4096 };
 
 static struct nat_tuple reversed(const struct nat_tuple *tuple)
@@ -129,7 +130,7 @@ struct listing {
     uint32_t now_s;
 };
 
-/* Returns 0, -errno, or what ended the walk. */
+/* Returns 0, or what ended the walk. */
 static int list_half(const struct nat_plane *plane, enum nat_map_index map,
                      const struct nat_tuple *key, const struct nat_flow *flow,
                      struct listing *listing)
@@ -171,9 +172,9 @@ int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
     struct listing listing = { limit, each, context, (uint32_t)(clock_mono_ms() / SECOND_MS) };
     bool ended = false;
     int r = list_map(plane, NAT_MAP_FLOWS, &listing, &ended);
-    if (r == 0 && !ended)
-        r = list_map(plane, NAT_MAP_FLOWS_NEW, &listing, &ended);
-    return r;
+    if (r < 0 || ended)
+        return r;
+    return list_map(plane, NAT_MAP_FLOWS_NEW, &listing, &ended);
 }
 
 bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *flow)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The host's settings, read where sysctl(8) reads them; see host.h.
+ * The host's settings, read from the files that sysctl(8) reads; see host.h.
  *
- * accept_local: the node's own packets to its node ports come back by the loopback with the node's
- * address as their source, which IPv4 takes for forged otherwise. The kernel takes the setting of
- * "all" or of the interface. A file that is not there belongs to a protocol that this kernel does
- * not have.
+ * accept_local: packets from the node itself to one of its node ports come back on the loopback
+ * with the node's address as their source. Without this setting Linux drops them in IPv4 as forged.
+ * The kernel uses the setting of "all" or of the interface. If a file does not exist, the kernel
+ * lacks its protocol.
  */
 #include "apply/nat/host.h"
 
@@ -17,7 +17,7 @@
 
 enum { VALUE_MAX = 64 };
 
-/* False if it is 0. */
+/* False if the file has a 0; a file that cannot be read counts as on. */
 static bool is_on(const char *path)
 {
     AUTOFREE char *content = NULL;

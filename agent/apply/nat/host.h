@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of the kernel that NAT needs, and does not make itself. */
+/* Settings of the host's kernel that service NAT needs, and that the agent does not change. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,8 @@
 #include "base/fault.h"
 
 /*
- * What is lacking is a fault by the sysctl's name, with its remedy: forwarding of the families that
- * the node has, and for IPv4 the loopback's accept_local. Reads /proc of this network namespace.
+ * Adds a fault with a remedy for each setting that is off, by the name of its sysctl: forwarding of
+ * the families that the node has, and for IPv4 accept_local of the loopback. Reads /proc, of this
+ * network namespace.
  */
 void nat_host_check(bool v4, bool v6, struct faults *faults);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Packets for BPF_PROG_TEST_RUN, called by probe.c.
+ * Packets for BPF_PROG_TEST_RUN, built for probe.c.
  *
- * The kernel takes an Ethernet frame, cuts the header off by its type and runs the program; no
- * stack sees the packet. So it is as short as the programs' parser allows: TCP has no options, UDP
- * no data. The frame is a broadcast, since one to another station is none of the device's, and its
- * own address is not known here. Checksums are right all the same, since the twin runs the very
- * code that updates them. SCTP's is left zero: the programs answer such packets by their protocol
- * number alone.
+ * The kernel takes an Ethernet frame, strips the header and runs the program; the network stack
+ * never sees the packet. So it is as short as the programs' parser allows: TCP has no options, UDP
+ * no data. The frame is a broadcast: the kernel takes a frame to another station as not meant for
+ * the device, whose own address is not known here. Checksums are correct, since the twin runs the
+ * same code as the programs, which updates them. SCTP's is left zero, because the programs decide
+ * on SCTP by the protocol number alone.
  */
 #include "apply/nat/packet.h"
 
@@ -27,7 +27,7 @@ enum {
     WINDOW = 64240,
 };
 
-/* Adds 16-bit words as on the wire; sizes are even here. */
+/* Adds 16-bit words in network order. All sizes here are even. */
 static uint32_t add_words(uint32_t sum, const void *data, size_t size)
 {
     const uint8_t *bytes = data;
@@ -43,7 +43,7 @@ static uint16_t finish(uint32_t sum)
     return htons((uint16_t)~sum);
 }
 
-/* Of TCP or UDP with its pseudo header. */
+/* The checksum of TCP or UDP, with the pseudo header. */
 static uint16_t transport_checksum(const struct nat_packet *packet, const void *header, size_t size)
 {
     uint32_t sum = (uint32_t)packet->protocol + (uint32_t)size;
@@ -66,7 +66,7 @@ static size_t put_tcp(const struct nat_packet *packet, uint8_t *at)
     return sizeof(header);
 }
 
-/* A checksum of zero would mean that there is none. */
+/* In UDP a checksum of zero means that there is none, so 0xffff is sent for it. */
 static size_t put_udp(const struct nat_packet *packet, uint8_t *at)
 {
     struct udphdr header = {

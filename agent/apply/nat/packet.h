@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first packet of a flow, made of plain values: what the twin is shown. */
+/* The first packet of a flow, built from plain values: the twin is asked about it. */
 #pragma once
 
 #include <stddef.h>
@@ -17,8 +17,8 @@ struct nat_packet {
 };
 
 /*
- * Writes Ethernet, IPv4 or IPv6, and a TCP SYN, an empty UDP datagram or a bare SCTP header, with
- * right checksums (SCTP's is zero). Returns the length; 0 if the addresses are of two families, or
- * of none.
+ * Writes an Ethernet header, an IPv4 or IPv6 header, and a TCP SYN, an empty UDP datagram or a bare
+ * SCTP header, with correct checksums (SCTP's is zero). Returns the length in bytes; 0 if the
+ * addresses are of different families, or of none.
  */
 size_t nat_packet_build(const struct nat_packet *packet, uint8_t buffer[static NAT_PACKET_MAX]);

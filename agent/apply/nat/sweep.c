@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The sweep over "flows", a slice at a time, called by agentd's loop.
+ * The sweep over "flows", which removes flows that are over. agentd's loop calls it for one slice
+ * at a time.
  *
- * The program never removes an established flow because of its age; it only marks FIN and RST and
- * the time of the last packet, each half by itself. Times are those of the kernel's own connection
- * tracking, a flow's idle time is that of the half that was seen last. A UDP flow whose endpoint
- * has gone carries nothing any more and is removed at once; TCP goes on.
+ * The programs never remove an established flow because of its age. They note FIN, RST and the time
+ * of the last packet, in each half by itself. The time-outs are those of the kernel's own
+ * connection tracking; a flow is idle since its last packet in either direction. A UDP flow whose
+ * endpoint is gone carries no packet any more and is removed at once, a TCP flow goes on.
  *
- * What gets a packet between the judgement and the removal stays, both halves; it is missing for a
- * moment only. A packet that comes a moment later is of no flow, as in connection tracking.
+ * If a flow gets a packet between the judgement and the removal, both halves stay; the half that
+ * was removed is written again, and is missing for a moment only. A packet that comes after the
+ * removal belongs to no flow, as in connection tracking.
  *
- * While a round fills the idle half of the filter it looks at "flows_new" first: a flow moves from
- * there to "flows" only, so it is met in one of both.
+ * While a round refills the idle half of the filter it walks "flows_new" first. Flows move from
+ * there to "flows" and never back, so each is met in one of the two.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -57,7 +59,7 @@ static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *ke
         return FATE_GOES;
     if (flow->half == NAT_HALF_DIRECT)
         return idle > limit_of(key->protocol, flow->flags) ? FATE_HALF_GOES : FATE_STAYS;
-    if (idle <= TCP_RESET_S) /* the shortest: nothing to ask the other half for */
+    if (idle <= TCP_RESET_S) /* the shortest time-out: no need to read the other half */
         return FATE_STAYS;
 
     struct nat_tuple mate_key = nat_flow_mate_key(flow);
@@ -68,7 +70,7 @@ static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *ke
     return idle > limit_of(key->protocol, flow->flags | mate.flags) ? FATE_GOES : FATE_STAYS;
 }
 
-/* As it was when it was judged: a client that uses its port again makes another one of it. */
+/* False if it changed since it was judged: also if the client used its port for another flow. */
 static bool is_unchanged(const struct nat_flow *is, const struct nat_flow *was)
 {
     return is->seen_s == was->seen_s && is->packets == was->packets &&
@@ -76,8 +78,9 @@ static bool is_unchanged(const struct nat_flow *is, const struct nat_flow *was)
 }
 
 /*
- * A half goes if it still is what was judged. What a client has made of it between the look and the
- * removal comes back at once. Returns 1: it went; 0: it is in use; or -errno: -ENOENT, mostly.
+ * Removes a half if it is unchanged since it was judged. If it changed between the look and the
+ * removal it is written again at once. Returns 1 if it was removed, 0 if it is in use, or -errno
+ * (-ENOENT: it is gone already).
  */
 static int end_half(const struct nat_plane *plane, const struct nat_tuple *key,
                     const struct nat_flow *was)
@@ -93,7 +96,7 @@ static int end_half(const struct nat_plane *plane, const struct nat_tuple *key,
     return 0;
 }
 
-/* The other half of one that has gone. Returns as end_half(). */
+/* Removes the other half of a flow whose first half is gone. Returns as end_half(). */
 static int end_mate(const struct nat_plane *plane, const struct nat_tuple *key,
                     const struct nat_flow *flow, uint32_t now_s)
 {
@@ -112,14 +115,17 @@ static int end_flow(const struct nat_plane *plane, const struct nat_tuple *key,
                     const struct nat_flow *flow, enum fate fate, uint32_t now_s)
 {
     if (fate == FATE_STAYS || end_half(plane, key, flow) <= 0)
-        return 0; /* it went with its other half, or is in use again */
+        return 0; /* it is gone with its other half, or in use again */
     if (fate == FATE_HALF_GOES || end_mate(plane, key, flow, now_s) != 0)
         return 1;
     (void)nat_table_put(plane, NAT_MAP_FLOWS, key, flow, BPF_NOEXIST);
     return 0;
 }
 
-/* What flow_yield() has unmade and could not delete is nobody's, and in the way of its tuple. */
+/*
+ * Removes an entry that the program's flow_yield() has invalidated and could not delete: it belongs
+ * to no flow, and blocks its tuple.
+ */
 static void end_unmade(const struct nat_plane *plane, const struct nat_tuple *key)
 {
     struct nat_flow is;

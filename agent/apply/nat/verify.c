@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The live maps against the rows, without trust in what was written.
+ * Comparing the live maps with the rows, without trusting what the agent remembers.
  *
- * Memory is asked for one thing only, the id of a name. From there it goes as a packet goes: from
- * the entries to ports, slots, endpoints. Then whatever else is in the maps and leads packets
- * somewhere is looked for: entries, ranges, endpoints and names that no row asks for.
+ * The only thing taken from memory is the id of a name. From there the comparison follows the path
+ * of a packet: from the entries to ports, slots and endpoints. Then it looks for whatever else in
+ * the maps could take packets somewhere: entries, ranges, endpoints and names that no row asks for.
  *
- * A Service that differs is doubted: its next write asks the maps for what it else would remember.
- * Called by agentd now and then, and for `agentctl verify`.
+ * A Service that differs is doubted, so that its next write asks the maps. The NAT engine calls
+ * this now and then, and for `agentctl verify`.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ struct check {
     struct nat_plane *plane;
     nat_difference_list *list;
     int error;
-    const char *service; /* of which is spoken, or "" */
+    const char *service; /* the name that a difference is told of, or "" */
     struct nat_installed *installed;
     const struct nat_desired *desired;
     nat_id_list ports; /* live ids, one for each port of the desired; 0: unknown */
@@ -202,10 +202,11 @@ static void check_desired(struct check *check)
     }
     check_word(check);
     vec_clear(&check->ports);
-    for (size_t i = 0; i < check->desired->ports.count && check->error == 0; i++)
-        check->error = vec_push(&check->ports, 0);
+    check->error = vec_reserve(&check->ports, check->desired->ports.count);
     if (check->error < 0)
         return;
+    for (size_t i = 0; i < check->desired->ports.count; i++)
+        check->ports.items[check->ports.count++] = 0;
     vec_each(const struct nat_entry, entry, &check->desired->entries) {
         check_entry(check, entry);
         if (vec_push(&check->entries, entry->key) < 0)
@@ -240,13 +241,14 @@ static int compare_keys(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct nat_frontend_key));
 }
 
+/* From now on differences are told of this Service; NULL: of none. */
 static void about(struct check *check, struct nat_installed *installed)
 {
     check->installed = installed;
     check->service = installed ? installed->name : "";
 }
 
-/* Of a Service, its next write removes the entry; of none, the next sweep does. */
+/* Has an entry removed that no row asks for: by its Service's next write, or by the next sweep. */
 static void keep_stray(struct check *check, const struct nat_frontend_key *key,
                        const struct nat_frontend_value *value)
 {
@@ -302,7 +304,7 @@ static int look_for_ranges(struct check *check)
     return r;
 }
 
-static bool holds(const struct nat_installed *installed, uint32_t port, uint32_t endpoint)
+static bool has_endpoint(const struct nat_installed *installed, uint32_t port, uint32_t endpoint)
 {
     vec_each(const struct nat_installed_port, it, &installed->ports) {
         for (size_t i = 0; it->id == port && i < it->endpoints.count; i++) {
@@ -323,7 +325,7 @@ static void look_for_endpoints(struct check *check)
         bool inside = port < nat_port_limit(plane);
         uint64_t owner = inside ? nat_port_at(plane, port, 0)->owner : 0;
         struct nat_installed *installed = nat_installed_by_id(plane, (uint32_t)(owner >> 32));
-        if (installed && holds(installed, port, id))
+        if (installed && has_endpoint(installed, port, id))
             continue;
         struct nat_endpoint endpoint = nat_endpoint_of(plane, id);
         char where[NAT_KEY_STRLEN];
@@ -364,12 +366,16 @@ int nat_plane_verify(struct nat_plane *plane, const struct sorted *rows, nat_dif
             return check.error;
     }
     int r = look_for_services(&check, rows);
-    if (r == 0)
-        r = look_for_entries(&check);
-    if (r == 0)
-        r = look_for_ranges(&check);
+    if (r < 0)
+        return r;
+    r = look_for_entries(&check);
+    if (r < 0)
+        return r;
+    r = look_for_ranges(&check);
+    if (r < 0)
+        return r;
     look_for_endpoints(&check);
-    return r < 0 ? r : check.error;
+    return check.error;
 }
 
 int nat_plane_verify_row(struct nat_plane *plane, const struct nat_row *row,

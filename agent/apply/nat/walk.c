@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * BPF_MAP_LOOKUP_BATCH (hash tables: Linux 5.6, tries: 5.13).
+ * Walks by BPF_MAP_LOOKUP_BATCH (hash tables: Linux 5.6, tries: Linux 5.13).
  *
- * Of a hash table the kernel copies whole buckets and says -ENOSPC if not even one fits, so the
- * memory doubles then. It ends with -ENOENT, with which there may still be entries. Where to go on
- * is a bucket's number of hash tables, and a whole key of tries.
+ * From a hash table the kernel copies whole buckets. It answers -ENOSPC if not even one fits; the
+ * memory is doubled then. It answers -ENOENT at the end, and may have copied entries all the same.
+ * The token that says where to go on is a bucket's number in hash tables, and a whole key in tries.
  */
 #include "apply/nat/walk.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All entries of a hash table or trie, many with each system call.
+ * Walking all entries of a hash table or trie, many with each system call.
  *
- * Entries that come or go meanwhile may be seen or not. Of a hash table, entries may be removed
- * while it is walked; of a trie not.
+ * Entries that are added or removed meanwhile may be seen or not. The caller may remove entries of
+ * a hash table during the walk, but not of a trie.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 struct nat_walk {
     int fd;
     uint32_t key_size, value_size;
-    uint32_t room, count; /* entries: for which there is memory; which are there now */
+    uint32_t room, count; /* entries that fit into the memory; entries that are in it now */
     char *keys, *values;
     bool started, ended;
     uint64_t token[5]; /* as large as the largest key */
@@ -23,9 +23,9 @@ struct nat_walk {
 
 /* Nothing is allocated before the first step. */
 void nat_walk_start(struct nat_walk *walk, int fd, uint32_t key_size, uint32_t value_size);
-/* The next entries: returns 1, 0 when there are no more, or -errno. Never 1 without an entry. */
+/* Reads the next entries. Returns 1 (there is one at least), 0 (there are no more), or -errno. */
 int nat_walk_next(struct nat_walk *walk);
-/* From the beginning once more, with the memory that is there. */
+/* Starts from the beginning once more, with the same memory. */
 void nat_walk_again(struct nat_walk *walk);
 void nat_walk_done(struct nat_walk *walk);
 #define AUTOWALK CLEANUP(nat_walk_done)
