@@ -8,7 +8,12 @@ from lab.agent import REPOSITORY, build_folder
 from lab.traffic import tool
 
 pytestmark = pytest.mark.timeout(2400)
-LIMIT = "1800"  # each takes some six minutes
+LIMIT = "1800"  # each takes minutes
+
+# Of tests/bpf: all with the oldest kernel, since failed insertions were not seen there once. With a
+# newer one what depends on it: the verifier, helpers, maps that fill, races, fragments. How the
+# program judges a packet is the same byte code everywhere.
+MODULES = {"6.12": ("verifier", "answer", "limit", "ports", "races", "offload", "fragments")}
 
 
 @pytest.fixture(name="kernel", scope="module", params=KERNELS)
@@ -24,14 +29,23 @@ def show(failed):
     return "\n".join(f"{case}:\n{text}" for case, text in sorted(failed.items()))[:20000]
 
 
+def packet_tests(kernel):
+    """What pytest is given, and how many tests that is at the least."""
+    folder = REPOSITORY / "tests" / "bpf"
+    if kernel not in MODULES:
+        return [str(folder)], 1000
+    return [str(folder / f"test_{name}.py") for name in MODULES[kernel]], 250
+
+
 @pytest.mark.guest_packets
 def test_packets(kernel, tmp_path):
-    """Each packet of tests/bpf. The programs and their loader are those of the build under test. By
+    """The packets of tests/bpf. The programs and their loader are those of the build under test. By
     one process: for each the kernel verifies them anew, which takes a minute here."""
-    results = pytest_in(kernel, tmp_path, [str(REPOSITORY / "tests" / "bpf"), "-p", "no:xdist"],
-                        ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(build_folder()))
+    words, least = packet_tests(kernel)
+    results = pytest_in(kernel, tmp_path, [*words, "-p", "no:xdist"], ["-t", LIMIT, "-m", "2048"],
+                        FINGERPOST_BUILD=str(build_folder()))
     failed = failures(results)
-    assert len(results) > 1000 and not failed, show(failed)
+    assert len(results) > least and not failed, show(failed)
 
 
 @pytest.mark.guest_sockets
