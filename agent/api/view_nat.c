@@ -35,29 +35,16 @@ static void write_range(struct json *json, const struct prefix *range)
     json_string(json, NULL, prefix_str(range, buffer));
 }
 
-/* The address itself takes its place in the order, unless a range has it already. */
 static void write_source_ranges(struct json *json, const struct nat_family *family,
                                 const struct nat_frontend *frontend)
 {
-    const struct prefix self = ip_host_prefix(&frontend->address);
-    bool wants_self = family->admits_itself;
-
     if (frontend->kind != NAT_FRONTEND_LOAD_BALANCER || family->source_ranges.count == 0) {
         json_null(json, "sourceRanges");
         return;
     }
-    vec_each(const struct prefix, range, &family->source_ranges)
-        wants_self &= !prefix_contains(range, &frontend->address);
     json_begin_array(json, "sourceRanges");
-    vec_each(const struct prefix, range, &family->source_ranges) {
-        if (wants_self && prefix_cmp(&self, range) < 0) {
-            write_range(json, &self);
-            wants_self = false;
-        }
+    vec_each(const struct prefix, range, &family->source_ranges)
         write_range(json, range);
-    }
-    if (wants_self)
-        write_range(json, &self);
     json_end_array(json);
 }
 

@@ -198,8 +198,6 @@ nat_frontend_check(const struct nat_frontend_key *key)
 #define NAT_SERVICE_USED             (1ull << 1)
 #define NAT_SERVICE_RANGES_V4        (1ull << 2) /* "ranges" decides on IPv4 sources, by bank */
 #define NAT_SERVICE_RANGES_V6        (1ull << 3)
-#define NAT_SERVICE_SELF_V4          (1ull << 4) /* ... and admits a source equal to the destination */
-#define NAT_SERVICE_SELF_V6          (1ull << 5)
 #define NAT_SERVICE_AFFINITY_SHIFT   8  /* 24 bits: ClientIP affinity in seconds; 0: none */
 #define NAT_SERVICE_GENERATION_SHIFT 32 /* rises when the id gets another owner */
 

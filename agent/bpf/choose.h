@@ -62,9 +62,6 @@ ALWAYS_INLINE int source_admitted(const struct packet *packet, __u32 service, __
     int four = packet->family == 4;
     if (!(word & (four ? NAT_SERVICE_RANGES_V4 : NAT_SERVICE_RANGES_V6)))
         return 1;
-    if ((word & (four ? NAT_SERVICE_SELF_V4 : NAT_SERVICE_SELF_V6)) &&
-        addr_equal(&packet->tuple.src, &packet->tuple.dst))
-        return 1;
     struct nat_range_key key = {
         .prefixlen = 32 + 128,
         .owner = bpf_htonl(service << 1 | (word & NAT_SERVICE_BANK)),

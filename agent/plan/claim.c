@@ -65,13 +65,8 @@ enum address_reason claim_service(const struct config *config, const struct serv
     return is_our_proxys(config, service) ? REASON_ANNOUNCED : REASON_OTHER_PROXY;
 }
 
-/*
- * Whether a proxy serves this address for this service at all, by the service's own fields and the
- * configured ranges: a reason below REASON_PORTS_TAKEN, or REASON_ANNOUNCED if nothing is against.
- */
-static enum address_reason claim_served(const struct node_facts *facts,
-                                        const struct service *service,
-                                        const struct service_address *address)
+enum address_reason claim_served(const struct node_facts *facts, const struct service *service,
+                                 const struct service_address *address)
 {
     const struct config *config = facts->config;
     const struct ip *ip = &address->ip;

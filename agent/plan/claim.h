@@ -49,6 +49,13 @@ const struct service *claim_port_owner(const candidate_list *list, const struct 
  */
 enum address_reason claim_service(const struct config *config, const struct service *service);
 
+/*
+ * Whether a proxy serves this address for this service at all, by the service's own fields and the
+ * configured ranges: a reason below REASON_PORTS_TAKEN, or REASON_ANNOUNCED if nothing is against.
+ */
+enum address_reason claim_served(const struct node_facts *facts, const struct service *service,
+                                 const struct service_address *address);
+
 bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip);
 
 /* Whether this node may announce it: REASON_OTHER_CLASS to NETWORK_UNAVAILABLE, or ANNOUNCED. */

@@ -138,16 +138,35 @@ static bool has_kind(const struct nat_family *family, enum nat_frontend_kind kin
     return false;
 }
 
-static void unite_ranges(struct nat_family *family)
+static bool has_range(const struct service *service, const struct ip *ip)
 {
-    vec_sort(&family->source_ranges, prefix_item_cmp);
-    vec_drop_equal(&family->source_ranges, prefix_item_cmp);
+    for (uint32_t i = 0; i < service->source_range_count; i++) {
+        if (prefix_contains(&service->source_ranges[i], ip))
+            return true;
+    }
+    return false;
 }
 
 /*
- * The node's address inside the ranges lets the load balancer's own address in: where that is an
- * address of the node, the kernel chooses it as the source of the node's own packets to it.
+ * Where an ingress address is an address of the node, the kernel may choose it as the source of the
+ * node's own packets to any of them. So whoever admits the node admits them all, as kube-proxy
+ * does.
  */
+static int add_ingress_addresses(const struct node_facts *facts, const struct service *service,
+                                 struct nat_family *family)
+{
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin != ADDRESS_LOAD_BALANCER || address->ip.family != family->family ||
+            has_range(service, &address->ip) ||
+            claim_served(facts, service, address) != REASON_ANNOUNCED)
+            continue;
+        if (vec_push(&family->source_ranges, ip_host_prefix(&address->ip)) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static int add_source_ranges(const struct node_facts *facts, const struct service *service,
                              struct nat_family *family, struct faults *faults)
 {
@@ -156,15 +175,15 @@ static int add_source_ranges(const struct node_facts *facts, const struct servic
         return 0;
     for (uint32_t i = 0; i < service->source_range_count; i++) {
         const struct prefix *range = &service->source_ranges[i];
-        if (range->ip.family != family->family)
-            continue;
-        if (vec_push(&family->source_ranges, *range) < 0)
+        if (range->ip.family == family->family && vec_push(&family->source_ranges, *range) < 0)
             return -ENOMEM;
-        family->admits_itself |= primary && prefix_contains(range, primary);
     }
     if (family->source_ranges.count == 0)
         open_fault(faults, service, family->family);
-    unite_ranges(family);
+    if (primary && has_range(service, primary) && add_ingress_addresses(facts, service, family) < 0)
+        return -ENOMEM;
+    vec_sort(&family->source_ranges, prefix_item_cmp);
+    vec_drop_equal(&family->source_ranges, prefix_item_cmp);
     return 0;
 }
 

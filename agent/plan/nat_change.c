@@ -150,7 +150,7 @@ static bool same_family(const struct nat_family *a, const struct nat_family *b)
             return false;
     }
     return a->family == b->family && a->local_ready == b->local_ready &&
-           a->admits_itself == b->admits_itself && same_ips(&a->cluster_ips, &b->cluster_ips);
+           same_ips(&a->cluster_ips, &b->cluster_ips);
 }
 
 bool nat_row_equal(const struct nat_row *a, const struct nat_row *b)

@@ -70,12 +70,8 @@ struct nat_family {
      * Service has there are refused, whether or not one of the frontends above is on them.
      */
     ip_list cluster_ips;
-    /*
-     * Sources that may use load balancer addresses, sorted; empty: all. `admits_itself`: a packet
-     * whose source is the load balancer address it goes to may, too (a node's own packet).
-     */
+    /* Sources that may use the Service's load balancer addresses, sorted; empty: all. */
     VEC(struct prefix) source_ranges;
-    bool admits_itself;
 };
 
 /*

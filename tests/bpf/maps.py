@@ -91,7 +91,7 @@ class Service:
         for number, members in enumerate(self.sets):
             value.sets[number] = self.nat.slots_of(self, number, bank, members)
         self.nat.maps["ports"][self.port * 2 + bank] = value
-        self.set_ranges(bank, word.pop("ranges", None), word.pop("own", False))
+        self.set_ranges(bank, word.pop("ranges", None))
         if "affinity" in word:
             self.word &= ~(0xFFFFFF << abi.AFFINITY_SHIFT)
             self.word |= word["affinity"] << abi.AFFINITY_SHIFT
@@ -101,15 +101,13 @@ class Service:
             self.retire(key)
         return self
 
-    def set_ranges(self, bank, ranges, own):
+    def set_ranges(self, bank, ranges):
         """`ranges`: None is as before (of the other bank), [] is all."""
         if ranges is None:
             ranges = self.ranges if hasattr(self, "ranges") else []
         self.ranges = ranges
         flag = abi.SERVICE_RANGES[self.family]
         self.word = self.word | flag if ranges else self.word & ~flag
-        if own:
-            self.word |= abi.SERVICE_SELF[self.family]
         owner = self.id << 1 | bank
         for key in self.nat.maps["ranges"].keys():
             if key.owner == owner:

@@ -160,12 +160,13 @@ def test_source_ranges_of_the_other_family_only(nat, family, protocol):
     assert nat.send("uplink_in", packet).verdict != SHOT
 
 
-@pytest.mark.parametrize("own", (False, True))
-def test_source_that_is_the_address_itself(nat, family, protocol, own):
-    """The node to an address that is its own, where the ranges admit the node: 5.5."""
-    limited(nat, family, protocol, own=own)
+def test_source_that_is_the_address_itself(nat, family, protocol):
+    """The node to an address that is its own: 14.3 is the planner's, by a range that admits it."""
+    service = limited(nat, family, protocol)
     packet = frame("svc_out", LB[family], 40000, LB[family], 80, protocol)
-    assert (nat.send("svc_out", packet).verdict == SHOT) == (not own)
+    assert nat.send("svc_out", packet).verdict == SHOT
+    service.update(ranges=[*RANGES[family], LB[family]])
+    assert nat.send("svc_out", packet).verdict != SHOT
 
 
 def test_ranges_of_another_service(nat, family, protocol):

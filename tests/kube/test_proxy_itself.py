@@ -153,17 +153,9 @@ def is_for_another_frontend_at_last(case, packet):
     return any((address, packet.protocol, number) in case.found for address, number in targets)
 
 
-def comes_from_a_sister_address(case, packet):
-    """14.3: with the node inside the source ranges, the frontend's own address may come as well;
-    with kube-proxy, all ingress addresses of its Service."""
-    claim, source = case.claim(packet), model.read_address(packet.source)
-    return (claim and claim[1] == "loadBalancer" and packet.source != packet.destination
-            and source in model.ingress_ips(claim[0], case.settings))
-
-
 LEFT_OUT = (comes_elsewhere, has_a_borrowed_source, is_for_a_contested_place,
             is_for_a_contested_address, is_for_another_proxy, is_for_copies_that_differ,
-            is_for_another_frontend_at_last, comes_from_a_sister_address)
+            is_for_another_frontend_at_last)
 
 
 def is_masqueraded_by_contract(case, packet):

@@ -246,11 +246,12 @@ RANGES = [
         outside blocked pod > external nodePort = a masq
         outside node second neighbour > lb lb2 = a masq
         blocked pod far > lb lb2 = blocked
-        lb > lb = a masq
-        lb2 > lb2 = a masq"""),
+        lb > lb lb2 = a masq
+        lb2 > lb lb2 = a masq
+        lb lb2 > external nodePort = a masq"""),
     Case("ranges without the node", {"loadBalancerSourceRanges": CLIENT_RANGES}, "a", """
         outside > lb lb2 = a masq
-        node second neighbour lb blocked pod > lb = blocked
+        node second neighbour lb lb2 blocked pod > lb = blocked
         node > external nodePort = a masq"""),
     Case("ranges, nobody serves", {"loadBalancerSourceRanges": CLIENT_RANGES}, "", """
         blocked node pod > lb lb2 = blocked
@@ -280,6 +281,9 @@ RANGES = [
         outside blocked pod > lb = pass
         outside > lb2 = a masq
         blocked > lb2 = blocked""", proxied="lb"),
+    Case("ipMode Proxy, ranges with the node", {"loadBalancerSourceRanges": NODE_RANGES}, "a", """
+        node lb2 > lb2 = a masq
+        lb outside > lb2 = blocked""", proxied="lb"),
 ]
 
 LEAVING = [

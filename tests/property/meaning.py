@@ -72,17 +72,14 @@ class Maps:
             "masquerade": bool(nibble & abi.OUTCOME_MASQ),
         }
 
-    def source_ranges(self, service, word, address):
+    def source_ranges(self, service, word, family):
         """Of an address of a load balancer; None: all."""
-        family = address.version
         if not word & abi.SERVICE_RANGES[family]:
             return None
         owner = service << 1 | word & abi.SERVICE_BANK
         found = {network(bytes(key.addr), key.prefixlen - 32)
                  for key in self.ranges.keys() if key.owner == owner}
         found = {text for text in found if ipaddress.ip_network(text).version == family}
-        if word & abi.SERVICE_SELF[family] and not model.is_within(address, found):
-            found.add(str(ipaddress.ip_network(address)))
         return sorted(found)
 
     def frontend(self, address, value):
@@ -93,7 +90,8 @@ class Maps:
         return {
             "service": self.name(value.service),
             "kind": KINDS[value.kind],
-            "sourceRanges": self.source_ranges(value.service, word, address) if balanced else None,
+            "sourceRanges": (self.source_ranges(value.service, word, address.version)
+                             if balanced else None),
             "affinitySeconds": word >> abi.AFFINITY_SHIFT & 0xFFFFFF or None,
             "from": {source: self.outcome(port, value.kind, origin)
                      for origin, source in enumerate(model.SOURCES)},

@@ -366,18 +366,19 @@ def outcome(service, kind, source, cluster, local, settings):
 
 # The document
 
-def source_ranges(service, kind, address, node):
+def source_ranges(service, kind, family, node, settings):
     """5.5: of ingress addresses only; 5.6: None, all, if there is none of the family.
 
-    14.3: with this node's (k: primary) address inside them, the frontend's own may come as well.
+    14.3: with this node's (k: primary) address inside them, every ingress address of the Service
+    may come as well.
     """
     if kind != "loadBalancer":
         return None
     texts = service["spec"].get("loadBalancerSourceRanges") or []
-    ranges = read_ranges(texts, address.version)
-    node_is_inside = any(is_within(own, texts) for own in primary_addresses(node, address.version))
-    if node_is_inside and not is_within(address, texts):
-        ranges.append(ipaddress.ip_network(address))
+    ranges = set(read_ranges(texts, family))
+    if any(is_within(own, texts) for own in primary_addresses(node, family)):
+        ranges |= {ipaddress.ip_network(address) for address in ingress_ips(service, settings)
+                   if address.version == family and not is_within(address, texts)}
     return [str(cidr) for cidr in sorted(ranges)] or None
 
 
@@ -425,7 +426,8 @@ def frontend_item(objects, place, claim, settings, node_name):
         "protocol": protocol,
         "kind": kind,
         "portName": port.get("name") or "",
-        "sourceRanges": source_ranges(service, kind, address, this_node(objects, node_name)),
+        "sourceRanges": source_ranges(service, kind, address.version,
+                                      this_node(objects, node_name), settings),
         "from": {
             source: outcome(service, kind, source, cluster, local, settings) for source in SOURCES
         },

@@ -11,6 +11,7 @@ from test_model import (
 
 # Single packets
 
+SISTER, PROXIED = "203.0.113.91", "203.0.113.92"
 HOST = model.on_host([], NODE, ["192.0.2.1"], ["192.0.2.1"])
 
 
@@ -64,9 +65,13 @@ def test_another_protocol_is_another_port():
     ("192.0.2.1", True, "forward"),
     (VIP, True, "forward"),  # 14.3
     (VIP, False, "forward"),
+    (SISTER, True, "forward"),
+    (SISTER, False, "forward"),
+    (PROXIED, True, "drop"),  # 2.5
 ])
 def test_packets_and_source_ranges(source, own, expected):
     web = service(loadBalancerSourceRanges=["10.1.0.0/16", "192.0.2.0/24", "::/0"])
+    web["status"]["loadBalancer"]["ingress"] += [{"ip": SISTER}, {"ip": PROXIED, "ipMode": "Proxy"}]
     assert verdict([web], f"{VIP}:80", source, own)[0] == expected.replace("forward", "reject")
     assert verdict([web, endpoint_slice(endpoint())], f"{VIP}:80", source, own)[0] == expected
 

@@ -190,7 +190,7 @@ static inline void lab_rows(struct nat_lab *lab)
     lab_frontend(family, "10.0.0.4", 80, NAT_FRONTEND_LOAD_BALANCER, false);
     assert_int_equal(vec_push(&family->source_ranges, lab_prefix("10.244.7.0/24")), 0);
     assert_int_equal(vec_push(&family->source_ranges, lab_prefix("203.0.113.0/24")), 0);
-    family->admits_itself = true;
+    assert_int_equal(vec_push(&family->source_ranges, lab_prefix("10.0.0.4/32")), 0);
 
     lab->rows[ROW_OTHER] = lab_row("other");
     assert_int_equal(vec_push(&lab->rows[ROW_OTHER]->foreign, lab_ip("10.96.0.99")), 0);

@@ -133,11 +133,8 @@ static int add_range(struct nat_desired *desired, const struct prefix *range)
 static int add_family(struct nat_desired *desired, const struct nat_family *family)
 {
     bool four = family->family == IP_V4;
-    if (family->source_ranges.count) {
+    if (family->source_ranges.count)
         desired->flags |= four ? NAT_SERVICE_RANGES_V4 : NAT_SERVICE_RANGES_V6;
-        if (family->admits_itself)
-            desired->flags |= four ? NAT_SERVICE_SELF_V4 : NAT_SERVICE_SELF_V6;
-    }
     int r = 0;
     for (size_t i = 0; i < family->source_ranges.count && r == 0; i++)
         r = add_range(desired, &family->source_ranges.items[i]);

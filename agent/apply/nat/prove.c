@@ -261,8 +261,7 @@ static bool is_admitted(const struct nat_family *family, const struct nat_fronte
                         const struct ip *source)
 {
     return frontend->kind != NAT_FRONTEND_LOAD_BALANCER || family->source_ranges.count == 0 ||
-           in_any(family->source_ranges.items, family->source_ranges.count, source) ||
-           (family->admits_itself && ip_equal(source, &frontend->address));
+           in_any(family->source_ranges.items, family->source_ranges.count, source);
 }
 
 /* The address behind the last one of a prefix; false if there is none. */
@@ -319,16 +318,10 @@ static bool find_pod(const struct probe_origins *origins, const struct prefix *r
     return false;
 }
 
-static bool find_admitted(const struct prover *prover, const struct nat_frontend *frontend,
-                          enum nat_origin origin, struct ip *ret_ip)
+static bool find_admitted(const struct prover *prover, enum nat_origin origin, struct ip *ret_ip)
 {
     const struct probe_origins *origins = prover->origins;
 
-    if (origin == NAT_ORIGIN_NODE && prover->family->admits_itself &&
-        !in_any(origins->pod_nets, origins->pod_net_count, &frontend->address)) {
-        *ret_ip = frontend->address;
-        return true;
-    }
     vec_each(const struct prefix, range, &prover->family->source_ranges) {
         if (origin == NAT_ORIGIN_POD ? find_pod(origins, range, ret_ip)
                                      : find_stranger(origins, range, ret_ip))
@@ -373,7 +366,7 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
     if (!is_admitted(prover->family, frontend, from)) {
         struct nat_answer answer;
         int r = ask(prover, &probe, &kept_out, &answer);
-        if (r <= 0 || !find_admitted(prover, frontend, origin, &probe.source))
+        if (r <= 0 || !find_admitted(prover, origin, &probe.source))
             return r;
     }
     int r = prove_outcome(prover, frontend, &frontend->from[origin], &probe);

@@ -56,8 +56,7 @@ PRINTF_LIKE(2, 3) static void differ(struct check *check, const char *format, ..
 static void check_word(struct check *check)
 {
     uint64_t word = check->plane->services[check->installed->id], wanted = check->desired->flags;
-    const uint64_t ranges =
-        NAT_SERVICE_RANGES_V4 | NAT_SERVICE_RANGES_V6 | NAT_SERVICE_SELF_V4 | NAT_SERVICE_SELF_V6;
+    const uint64_t ranges = NAT_SERVICE_RANGES_V4 | NAT_SERVICE_RANGES_V6;
     if (!(word & NAT_SERVICE_USED))
         differ(check, "the service word is missing");
     if ((word ^ wanted) & ranges)

@@ -421,8 +421,7 @@ static void test_plan_of_nat(void **state)
                         .local_ready = 3,
                         .ports = { &ports[0], 1, 1 },
                         .frontends = { &frontends[0], 1, 1 },
-                        .source_ranges = { ranges, 2, 2 },
-                        .admits_itself = true },
+                        .source_ranges = { ranges, 2, 2 } },
                       { .family = IP_V6,
                         .ports = { &ports[1], 1, 1 },
                         .frontends = { &frontends[1], 1, 1 } } },
@@ -450,7 +449,7 @@ static void test_plan_of_nat(void **state)
         &tail, "{'namespace':'default','name':'web','family':4,'healthCheckNodePort':{'port':30099,"
                "'localReady':3},'affinitySeconds':60,'frontends':[{'address':'198.51.100.1',"
                "'port':80,'protocol':'TCP','kind':'loadBalancer','portName':'http',"
-               "'sourceRanges':['10.0.0.0/8','198.51.100.1/32','203.0.113.0/24'],"
+               "'sourceRanges':['10.0.0.0/8','203.0.113.0/24'],"
                "'from':{'outside':{'verdict':'drop','reason':'no-local-endpoints',"
                "'endpoints':[],'masquerade':false},'pod':" FOUR ",'node':" FOUR "}}]},"
                "{'namespace':'default','name':'web','family':6,'healthCheckNodePort':{'port':30099,"

@@ -76,7 +76,7 @@ static inline bool admitted(const struct nat_family *family, const struct nat_fr
     bool found = family->source_ranges.count == 0 || frontend->kind != NAT_FRONTEND_LOAD_BALANCER;
     vec_each(const struct prefix, range, &family->source_ranges)
         found |= prefix_contains(range, source);
-    return found || (family->admits_itself && ip_equal(source, &frontend->address));
+    return found;
 }
 
 static inline void answer_forward(const struct nat_family *family,

@@ -70,7 +70,6 @@ static inline void draw_family(struct world *world, struct nat_family *family, i
                                               { "2001:db8::/32", "2001:db8::/64", "::/0" } };
     for (unsigned i = 0; i < 3 && draw(world, 2); i++)
         row_range(family, ranges[!four][i]);
-    family->admits_itself = family->source_ranges.count && draw(world, 2);
 }
 
 static inline void world_drop(struct world *world, int name)

@@ -140,7 +140,6 @@ static inline struct nat_row *row_web(void)
     row_frontend(family, 0, NAT_FRONTEND_NODE_PORT, "192.0.2.100", 30080);
     row_range(family, "10.0.0.0/8");
     row_range(family, "198.51.100.0/24");
-    family->admits_itself = true;
     row->affinity_seconds = 3600;
     return row;
 }

@@ -59,7 +59,7 @@ static void take_range(struct nat_plane *plane, const struct nat_installed *inst
 
 static void bend_word(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    plane->services[installed->id] ^= NAT_SERVICE_SELF_V4;
+    plane->services[installed->id] ^= NAT_SERVICE_RANGES_V6;
 }
 
 static void bend_affinity(struct nat_plane *plane, const struct nat_installed *installed)

@@ -382,11 +382,11 @@ static void test_source_ranges_without_a_stranger(void **state)
     /* LB: two dropped, the pod admitted; then as ever. */
     assert_int_equal(lab->plane.runs, 3 + 2 + 3 + 3);
 
-    /* The node's own packets may have the address itself as their source. */
-    lab->row->families[0].admits_itself = true;
+    /* An ingress address that is let in (the node may have it) is a stranger's. */
+    add_range(lab, "10.0.0.1/32");
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
-    assert_int_equal(lab->plane.runs, 3 + 2 + 1 + 3 + 3);
+    assert_int_equal(lab->plane.runs, 3 + 2 + 2 + 3 + 3);
 }
 
 /* A range that begins with pods has strangers behind them. */

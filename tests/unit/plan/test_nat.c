@@ -121,7 +121,7 @@ static void add_ranges(struct text *out, const struct nat_family *family)
     text_addf(out, "IPv%u", family->family);
     vec_each(const struct prefix, range, &family->source_ranges)
         text_addf(out, " %s", prefix_str(range, buffer));
-    text_addf(out, "%s;", family->admits_itself ? " itself" : "");
+    text_add(out, ";");
 }
 
 static void source_ranges_of_each_family(void **state)
@@ -136,8 +136,12 @@ static void source_ranges_of_each_family(void **state)
         { "\"2001:db8::/32\"", "IPv4;IPv6 2001:db8::/32;", 1 },
         { "203.0.113.0/24, 10.0.0.0/8, \"::/0\", 10.0.0.0/8",
           "IPv4 10.0.0.0/8 203.0.113.0/24;IPv6 ::/0;", 0 },
-        /* The node's primary address, and no other of its addresses. */
-        { "192.0.2.1/32, \"2001:db8::/32\"", "IPv4 192.0.2.1/32 itself;IPv6 2001:db8::/32;", 0 },
+        /* With the node's primary address in them, but no other of its addresses, they admit all
+         * ingress addresses that are served, whichever of them the packet is for. */
+        { "192.0.2.1/32, \"2001:db8::/32\"",
+          "IPv4 192.0.2.1/32 198.51.100.1/32 198.51.100.2/32;IPv6 2001:db8::/32;", 0 },
+        { "192.0.2.1/32, 198.51.100.0/31, \"2001:db8::/32\"",
+          "IPv4 192.0.2.1/32 198.51.100.0/31 198.51.100.2/32;IPv6 2001:db8::/32;", 0 },
         { "192.0.2.2/32, \"2001:db8::/32\"", "IPv4 192.0.2.2/32;IPv6 2001:db8::/32;", 0 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -146,7 +150,8 @@ static void source_ranges_of_each_family(void **state)
         AUTOFREE char *spec = text_format(
             "loadBalancerSourceRanges: [%s], ports: [{name: h, port: 80}]", cases[i].ranges);
         put_served(&planning, "web", "LoadBalancer", "10.96.0.1, \"fd00:96::1\"", spec,
-                   "{ip: 198.51.100.1}, {ip: \"2001:db8:100::1\"}");
+                   "{ip: 198.51.100.2}, {ip: 198.51.100.1}, {ip: 198.51.100.3, ipMode: Proxy}, "
+                   "{ip: \"2001:db8:100::1\"}");
         AUTONAT struct nat_row *row = nat_of(&planning, "web");
         AUTOTEXT struct text out = { 0 };
         add_ranges(&out, &row->families[0]);

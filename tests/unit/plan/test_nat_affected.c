@@ -153,8 +153,7 @@ static void pools_and_blocks_touch_the_settings(void **state)
 static void show_family(struct text *out, const struct nat_family *family)
 {
     char buffer[PREFIX_STRLEN];
-    text_addf(out, " %u ready %u itself %d\n", family->family, family->local_ready,
-              family->admits_itself);
+    text_addf(out, " %u ready %u\n", family->family, family->local_ready);
     vec_each(const struct prefix, range, &family->source_ranges)
         text_addf(out, "  %s\n", prefix_str(range, buffer));
     vec_each(const struct ip, ip, &family->cluster_ips)
