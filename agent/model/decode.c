@@ -267,6 +267,41 @@ bool decode_prefix(struct decoder *decoder, const struct doc *node, enum ip_fami
     return true;
 }
 
+/* The text without blanks around it, as Kubernetes reads it; false if it is too long for a CIDR. */
+static bool trim(const char *text, char trimmed[static PREFIX_STRLEN + IP_STRLEN])
+{
+    static const char blanks[] = " \t\n\v\f\r";
+    text += strspn(text, blanks);
+    size_t length = strlen(text);
+    while (length > 0 && strchr(blanks, text[length - 1]))
+        length--;
+    if (length >= PREFIX_STRLEN + IP_STRLEN)
+        return false;
+    memcpy(trimmed, text, length);
+    trimmed[length] = '\0';
+    return true;
+}
+
+bool decode_cidr(struct decoder *decoder, const struct doc *node, struct prefix *ret_prefix)
+{
+    char trimmed[PREFIX_STRLEN + IP_STRLEN], quoted[QUOTE_LEN], canonical[PREFIX_STRLEN];
+    const char *text = node->type == DOC_NULL ? "" : decode_text(decoder, node);
+    struct prefix prefix;
+    if (!text)
+        return false;
+    int r = trim(text, trimmed) ? prefix_parse(trimmed, &prefix) : -1;
+    if (r < 0) {
+        decode_warning(decoder, node, "%s is not a CIDR; skipped", quote(text, quoted));
+        return false;
+    }
+    if (r > 0) {
+        decode_warning(decoder, node, "%s has bits beyond its length; read as %s",
+                       quote(trimmed, quoted), prefix_str(&prefix, canonical));
+    }
+    *ret_prefix = prefix;
+    return true;
+}
+
 static int place_cmp(const void *a, const void *b, void *compare)
 {
     const void *const *left = a, *const *right = b;

@@ -90,6 +90,12 @@ bool decode_ip(struct decoder *decoder, const struct doc *node, struct ip *ret_i
 bool decode_prefix(struct decoder *decoder, const struct doc *node, enum ip_family family,
                    struct prefix *ret_prefix);
 
+/*
+ * A CIDR of a list that goes on without it, of either family, blanks around it left out; true if it
+ * is a good one. One that can't be used is skipped with a warning.
+ */
+bool decode_cidr(struct decoder *decoder, const struct doc *node, struct prefix *ret_prefix);
+
 /* Sets ret_marks[i] where item i equals an earlier one, in n log n. Returns 0 or -ENOMEM. */
 int mark_duplicates(const void *items, size_t count, size_t size, compare_fn compare,
                     bool *ret_marks);

@@ -30,6 +30,7 @@ void encode_node_rest(const struct object *object, struct json *json)
 {
     const struct node *node = to_node(object);
     json_begin_object(json, "spec");
+    encode_prefixes(json, "podCIDRs", node->pod_nets, node->pod_net_count);
     json_begin_array(json, "taints");
     if (node->to_be_deleted) {
         json_begin_object(json, NULL);

@@ -44,6 +44,19 @@ static void decode_addresses(struct decoder *decoder, const struct doc *status, 
     }
 }
 
+static void decode_pod_nets(struct decoder *decoder, const struct doc *spec, struct node *node)
+{
+    const struct doc *list = decode_list(decoder, doc_get(spec, "podCIDRs"));
+    struct prefix *nets = decode_alloc(decoder, list ? list->count : 0, sizeof(*nets));
+    if (!nets)
+        return;
+    node->pod_nets = nets;
+    doc_each(entry, list) {
+        if (decode_cidr(decoder, entry, &nets[node->pod_net_count]))
+            node->pod_net_count++;
+    }
+}
+
 static bool has_condition(struct decoder *decoder, const struct doc *status, const char *condition)
 {
     bool found = false;
@@ -72,6 +85,7 @@ void node_decode(struct decoder *decoder, const struct doc *root, struct object 
     const struct doc *status = decode_map(decoder, doc_get(root, "status"));
     const struct doc *spec = decode_map(decoder, doc_get(root, "spec"));
     decode_addresses(decoder, status, node);
+    decode_pod_nets(decoder, spec, node);
     const char *zone = decode_label(decoder, "topology.kubernetes.io/zone");
     node->zone = decode_keep(decoder, zone ? zone : "");
     node->excluded = decode_label(decoder, exclude) != NULL;
@@ -87,5 +101,8 @@ bool node_equal(const struct object *a, const struct object *b)
            left->to_be_deleted == right->to_be_deleted && text_equal(left->zone, right->zone) &&
            ip_equal(&left->primary_v4, &right->primary_v4) &&
            ip_equal(&left->primary_v6, &right->primary_v6) &&
-           ips_equal(left->addresses, left->address_count, right->addresses, right->address_count);
+           ips_equal(left->addresses, left->address_count, right->addresses,
+                     right->address_count) &&
+           prefixes_equal(left->pod_nets, left->pod_net_count, right->pod_nets,
+                          right->pod_net_count);
 }

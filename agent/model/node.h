@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Node: its addresses, its zone, whether it may attract external traffic, or is to go. */
+/* A Node: its addresses, its pods', its zone, whether it may attract traffic, or is to go. */
 #pragma once
 
 #include "base/ip.h"
@@ -10,8 +10,10 @@ struct node {
     const struct ip *addresses; /* InternalIP and ExternalIP of status.addresses, in their order */
     uint32_t address_count;
     struct ip primary_v4, primary_v6; /* the first InternalIP of each family; IP_NONE: none */
-    const char *zone;                 /* label topology.kubernetes.io/zone; "" if absent */
-    bool excluded; /* label node.kubernetes.io/exclude-from-external-load-balancers, any value */
+    const struct prefix *pod_nets;    /* spec.podCIDRs */
+    uint32_t pod_net_count;
+    const char *zone; /* label topology.kubernetes.io/zone; "" if absent */
+    bool excluded;    /* label node.kubernetes.io/exclude-from-external-load-balancers, any value */
     bool network_unavailable; /* condition NetworkUnavailable is True */
     bool to_be_deleted;       /* taint ToBeDeletedByClusterAutoscaler, any effect */
 };

@@ -18,7 +18,7 @@ static void reads_what_kubectl_prints(void **state)
         "    node.kubernetes.io/exclude-from-external-load-balancers: \"\"\n"
         "  name: node-1\n"
         "  namespace: ignored\n"
-        "spec: {podCIDR: 10.244.0.0/24, taints: null}\n"
+        "spec: {podCIDR: 10.244.0.0/24, podCIDRs: [10.244.0.0/24, \"fd00:244::/64\"], taints: null}\n"
         "status:\n"
         "  addresses:\n"
         "  - {address: node-1.example.com, type: Hostname}\n"
@@ -43,9 +43,27 @@ static void reads_what_kubectl_prints(void **state)
     assert_string_equal(ip_str(&node->addresses[4], text), "198.51.100.1");
     assert_string_equal(ip_str(&node->primary_v4, text), "192.0.2.11");
     assert_string_equal(ip_str(&node->primary_v6, text), "fd00::b");
+    char net[PREFIX_STRLEN];
+    assert_int_equal(node->pod_net_count, 2);
+    assert_string_equal(prefix_str(&node->pod_nets[0], net), "10.244.0.0/24");
+    assert_string_equal(prefix_str(&node->pod_nets[1], net), "fd00:244::/64");
     assert_string_equal(node->zone, "zone-a");
     assert_true(node->excluded);
     assert_true(node->network_unavailable);
+}
+
+/* As with addresses: one that can't be used takes nothing else with it. */
+static void bad_pod_networks_are_skipped(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded =
+        decode_yaml("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
+                    "spec:\n  podCIDRs:\n  - 10.244.0.0/240\n  - null\n  - 10.244.1.9/24\n");
+    assert_decoded(&decoded, 3);
+    assert_fault(&decoded.warnings, "test:6:5", "\"10.244.0.0/240\" is not a CIDR; skipped");
+    char net[PREFIX_STRLEN];
+    assert_int_equal(to_node(decoded.object)->pod_net_count, 1);
+    assert_string_equal(prefix_str(&to_node(decoded.object)->pod_nets[0], net), "10.244.1.0/24");
 }
 
 static void without_status_it_is_available(void **state)
@@ -127,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_kubectl_prints),
+        cmocka_unit_test(bad_pod_networks_are_skipped),
         cmocka_unit_test(without_status_it_is_available),
         cmocka_unit_test(reads_the_marks_of_a_removal),
         cmocka_unit_test(refuses_wrong_types),

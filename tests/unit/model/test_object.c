@@ -30,6 +30,7 @@ static const struct {
       "host-a}]}}]\n" },
     { KIND_NODE, "apiVersion: v1\nkind: Node\n"
                  "metadata: {name: a, labels: {topology.kubernetes.io/zone: zone-a}}\n"
+                 "spec: {podCIDRs: [10.244.0.0/24]}\n"
                  "status: {addresses: [{type: InternalIP, address: 192.0.2.11}], conditions: "
                  "[{type: NetworkUnavailable, status: \"False\"}]}\n" },
     { KIND_NAMESPACE, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, annotations: "
@@ -233,6 +234,8 @@ static const struct {
     { KIND_NODE, "InternalIP", "Hostname" },
     { KIND_NODE, "InternalIP", "ExternalIP" },
     { KIND_NODE, "zone-a", "zone-b" },
+    { KIND_NODE, "10.244.0.0/24", "10.244.1.0/24" },
+    { KIND_NODE, "10.244.0.0/24", "" },
     { KIND_NODE, "\"False\"", "\"True\"" },
     { KIND_NODE, "labels: {",
       "labels: {node.kubernetes.io/exclude-from-external-load-balancers: x, " },
