@@ -29,8 +29,9 @@ void nat_rows_done(struct sorted *rows);
 
 /*
  * The settings; the caller ends with nat_settings_done(). Pods are whoever the configuration says,
- * or else what lies in the address pools and blocks of the store. Networks beyond NAT_MAX_* are
- * left out and a fault. Of the facts only store and config are read. Returns 0 or -ENOMEM.
+ * or else what lies in the store's address blocks and in the pod networks of its Nodes. Networks
+ * beyond NAT_MAX_* are left out and a fault. Of the facts only store and config are read. Returns 0
+ * or -ENOMEM.
  */
 int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_settings,
                       struct faults *faults);

@@ -5,9 +5,10 @@
  *
  * A Service touches itself, those it shares an address or a node port with (the older one has the
  * port, and a ClusterIP refuses an external IP), and those that have its ports as node ports: its
- * address may be one of this node. A slice touches its Service. Of Nodes only this one counts: its
- * zone decides about hints, its addresses are those of every node port. Pools and blocks touch no
- * Service, but the settings: who is a pod, where the configuration does not say.
+ * address may be one of this node. A slice touches its Service. This node's own Node object touches
+ * them all: its zone decides about hints, its addresses are those of every node port. The pod
+ * networks of any Node, blocks and pools touch no Service, but the settings: who is a pod, where
+ * the configuration does not say.
  */
 #include <errno.h>
 #include <string.h>
@@ -88,6 +89,15 @@ static bool this_node_changed(const struct node_facts *facts, const struct chang
     return false;
 }
 
+static bool pod_nets_changed(const struct change *change)
+{
+    static const struct node absent = { 0 };
+    const struct node *before = change->before ? to_node(change->before) : &absent;
+    const struct node *after = change->after ? to_node(change->after) : &absent;
+    return !prefixes_equal(before->pod_nets, before->pod_net_count, after->pod_nets,
+                           after->pod_net_count);
+}
+
 static bool block_nets_changed(const struct change *change)
 {
     static const struct address_block absent = { 0 };
@@ -116,6 +126,7 @@ int plan_nat_affected(const struct node_facts *facts, const struct change *chang
     case KIND_NODE:
         if (this_node_changed(facts, change))
             *ret_all = true;
+        *ret_settings |= !facts->config->services.cluster_cidrs_set && pod_nets_changed(change);
         break;
     case KIND_ADDRESS_POOL:
         *ret_settings |= !facts->config->services.cluster_cidrs_set;

@@ -3,16 +3,22 @@
  * What holds for all Services: which addresses are pods, which are kept for ClusterIPs, and which
  * ports masquerading may use.
  *
- * Networks are given as users think of them, and looked at for every packet: they are reduced to
- * the fewest that cover the same addresses. So a pool swallows its blocks, and the blocks of a pool
- * that is not known take few entries where they lie side by side.
+ * Pods are told by their source address: by services.clusterCIDRs if that is written, else by the
+ * AddressBlocks and the podCIDRs of all Nodes. In a family of which no such network is known, also
+ * because the list is written out empty, the program tells pods by the interface they come in by
+ * (bpf/hand.h).
  *
- * Called by agentd at start, on reload, and when plan_nat_affected() says so.
+ * The program compares the source of every new flow with every network. So the networks are
+ * reduced to the fewest that cover the same addresses: neighbours become one.
+ *
+ * Called by the NAT engine at start, on reload, and when plan_nat_affected() says so.
  */
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "bpf/abi.h"
 #include "model/address_block.h"
+#include "model/node.h"
 #include "plan/nat.h"
 
 static int push_net(prefix_list *nets, const struct prefix *net)
@@ -22,24 +28,12 @@ static int push_net(prefix_list *nets, const struct prefix *net)
 
 static int push_all(prefix_list *nets, const prefix_list *more)
 {
-    int r = 0;
     vec_each(const struct prefix, net, more) {
-        if (r == 0)
-            r = push_net(nets, net);
+        int r = push_net(nets, net);
+        if (r < 0)
+            return r;
     }
-    return r;
-}
-
-static int push_pool(prefix_list *nets, const struct object *object)
-{
-    const struct address_pool *pool = to_address_pool(object);
-    int r = 0;
-    for (uint32_t i = 0; r == 0 && i < pool->subnet_count; i++) {
-        r = push_net(nets, &pool->subnets[i].ipv4);
-        if (r == 0)
-            r = push_net(nets, &pool->subnets[i].ipv6);
-    }
-    return r;
+    return 0;
 }
 
 static int push_block(prefix_list *nets, const struct object *object)
@@ -49,17 +43,53 @@ static int push_block(prefix_list *nets, const struct object *object)
     return r < 0 ? r : push_net(nets, &block->ipv6);
 }
 
+static int push_node(prefix_list *nets, const struct object *object)
+{
+    const struct node *node = to_node(object);
+    for (uint32_t i = 0; i < node->pod_net_count; i++) {
+        int r = push_net(nets, &node->pod_nets[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Adds the subnet if one of the networks lies in it. */
+static int push_if_used(prefix_list *nets, const struct prefix *subnet)
+{
+    vec_each(const struct prefix, net, nets) {
+        if (prefix_contains(subnet, &net->ip) && net->length >= subnet->length)
+            return push_net(nets, subnet);
+    }
+    return 0;
+}
+
+static int push_pool(prefix_list *nets, const struct object *object)
+{
+    const struct address_pool *pool = to_address_pool(object);
+    for (uint32_t i = 0; i < pool->subnet_count; i++) {
+        int r = push_if_used(nets, &pool->subnets[i].ipv4);
+        if (r == 0)
+            r = push_if_used(nets, &pool->subnets[i].ipv6);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 static int push_objects(prefix_list *nets, const struct store *store, enum kind kind,
                         int (*push)(prefix_list *, const struct object *))
 {
-    object_list objects = { 0 };
+    AUTOVEC object_list objects = { 0 };
     int r = store_list(store, kind, &objects);
+    if (r < 0)
+        return r;
     vec_each(const struct object *, object, &objects) {
-        if (r == 0)
-            r = push(nets, *object);
+        r = push(nets, *object);
+        if (r < 0)
+            return r;
     }
-    vec_done(&objects);
-    return r;
+    return 0;
 }
 
 static bool is_sibling(const struct prefix *left, const struct prefix *right)
@@ -100,24 +130,37 @@ static void limit(prefix_list *nets, size_t most, const char *place, const char 
     nets->count = most;
 }
 
+/*
+ * Whose addresses are pods'. Blocks are many and come and go: where they are more than are looked
+ * at for a packet, the pools that they are cut from stand for them.
+ */
+static int find_pods(const struct node_facts *facts, prefix_list *pods)
+{
+    const struct config *config = facts->config;
+    if (config->services.cluster_cidrs_set)
+        return push_all(pods, &config->services.cluster_cidrs);
+    int r = push_objects(pods, facts->store, KIND_NODE, push_node);
+    if (r == 0)
+        r = push_objects(pods, facts->store, KIND_ADDRESS_BLOCK, push_block);
+    if (r < 0)
+        return r;
+    reduce(pods);
+    return pods->count <= NAT_MAX_POD_NETS
+               ? 0
+               : push_objects(pods, facts->store, KIND_ADDRESS_POOL, push_pool);
+}
+
 int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_settings,
                       struct faults *faults)
 {
     const struct config *config = facts->config;
-    prefix_list pods = { 0 }, services = { 0 };
+    AUTOVEC prefix_list pods = { 0 };
+    AUTOVEC prefix_list services = { 0 };
     int r = push_all(&services, &config->services.service_cidrs);
-    if (r == 0 && config->services.cluster_cidrs_set)
-        r = push_all(&pods, &config->services.cluster_cidrs);
-    if (r == 0 && !config->services.cluster_cidrs_set) {
-        r = push_objects(&pods, facts->store, KIND_ADDRESS_POOL, push_pool);
-        if (r == 0)
-            r = push_objects(&pods, facts->store, KIND_ADDRESS_BLOCK, push_block);
-    }
-    if (r < 0) {
-        vec_done(&pods);
-        vec_done(&services);
+    if (r == 0)
+        r = find_pods(facts, &pods);
+    if (r < 0)
         return r;
-    }
     reduce(&pods);
     reduce(&services);
     limit(&pods, NAT_MAX_POD_NETS, "services.clusterCIDRs",
@@ -125,10 +168,10 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
     limit(&services, NAT_MAX_SERVICE_NETS, "services.serviceCIDRs", "give fewer, larger networks",
           faults);
     *ret_settings = (struct nat_settings){
-        .pod_nets = pods.items,
-        .service_nets = services.items,
         .pod_net_count = pods.count,
         .service_net_count = services.count,
+        .pod_nets = TAKE_PTR(pods.items),
+        .service_nets = TAKE_PTR(services.items),
         .snat_first = config->services.snat_port_first,
         .snat_last = config->services.snat_port_last,
     };

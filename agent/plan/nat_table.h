@@ -5,7 +5,7 @@
  *
  * A row holds plain values in a defined order, whatever order the objects came in. What is judged
  * per packet is not in here: whether a source is in the source ranges (asked first, of the original
- * destination), whether it is a pod (by services.clusterCIDRs, before anything else: a node's
+ * destination), whether it is a pod (by nat_settings.pod_nets, before anything else: a node's
  * address inside them is a pod's), and hairpin (the chosen endpoint is the sender).
  */
 #pragma once
@@ -92,7 +92,10 @@ void nat_row_free(struct nat_row *row);
 DEFINE_CLEANUP(struct nat_row *, nat_row_free);
 int nat_row_cmp(const void *a, const void *b); /* of struct nat_row *const *: namespace, name */
 
-/* What holds for all Services; part of the control map. Lists are sorted, nothing is in two. */
+/*
+ * What holds for all Services; part of the control map. Lists are sorted, nothing is in two. In a
+ * family without a pod network, who comes in by a pod's interface is a pod.
+ */
 struct nat_settings {
     const struct prefix *pod_nets, *service_nets;
     size_t pod_net_count, service_net_count;

@@ -147,6 +147,11 @@ static void pools_and_blocks_touch_the_settings(void **state)
         assert_touched(&planning, expected);
         assert_true(store_remove(planning.store, "t", KIND_ADDRESS_POOL, "", "p") == 1);
         assert_touched(&planning, expected);
+        put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\n"
+                       "spec: {podCIDRs: [10.244.2.0/24]}\n");
+        assert_touched(&planning, expected);
+        put_node(&planning, "node-2", "", "");
+        assert_touched(&planning, expected);
     }
 }
 

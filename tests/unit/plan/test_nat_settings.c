@@ -43,28 +43,55 @@ static void assert_settings(struct planning *planning, const char *expected)
     assert_string_equal(text_str(&out), expected);
 }
 
-static void pods_are_what_is_in_pools_and_blocks(void **state)
+static void put_pod_nets(struct planning *planning, const char *name, const char *nets)
+{
+    AUTOFREE char *yaml = text_format(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: %s}\nspec: {podCIDRs: [%s]}\n", name, nets);
+    put(planning, yaml);
+}
+
+/* A pool alone is nobody's yet. */
+static void pods_are_what_is_in_blocks_and_of_nodes(void **state)
 {
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
     assert_settings(&planning, "pods, services");
-    put_block(&planning, "b1", "ipv4: 10.224.0.0/27\nipv6: fd00:224::/123");
-    assert_settings(&planning, "pods 10.224.0.0/27 fd00:224::/123, services");
     put_pool(&planning, "p",
              "{ipv4: 10.224.0.0/16, ipv6: \"fd00:224::/112\"}, {ipv4: 10.8.0.0/16}");
-    assert_settings(&planning, "pods 10.8.0.0/16 10.224.0.0/16 fd00:224::/112, services");
-    put_block(&planning, "b2", "ipv4: 10.240.0.0/27");
-    assert_settings(&planning,
-                    "pods 10.8.0.0/16 10.224.0.0/16 10.240.0.0/27 fd00:224::/112, services");
+    assert_settings(&planning, "pods, services");
+    put_block(&planning, "b1", "ipv4: 10.224.0.0/27\nipv6: fd00:224::/123");
+    assert_settings(&planning, "pods 10.224.0.0/27 fd00:224::/123, services");
+    put_pod_nets(&planning, "node-1", "10.244.1.0/24, \"fd00:244:1::/64\"");
+    put_pod_nets(&planning, "node-2", "10.244.0.0/24");
+    assert_settings(&planning, "pods 10.224.0.0/27 10.244.0.0/23 fd00:224::/123 fd00:244:1::/64, "
+                               "services");
 }
 
-static void the_configuration_goes_before_pools(void **state)
+/* Where they are too many to be looked at one by one; a pool without a block stays out. */
+static void pools_stand_for_their_blocks(void **state)
 {
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    put_pool(&planning, "p", "{ipv4: 10.224.0.0/16}");
+    put_pool(&planning, "p", "{ipv4: 10.0.0.0/8}, {ipv4: 172.16.0.0/12}");
+    put_pod_nets(&planning, "node-1", "192.168.0.0/24");
+    for (int i = 0; i < NAT_MAX_POD_NETS; i++) {
+        AUTOFREE char *name = text_format("b%d", i);
+        AUTOFREE char *net = text_format("ipv4: 10.%d.0.0/27", i);
+        put_block(&planning, name, net);
+    }
+    assert_settings(&planning, "pods 10.0.0.0/8 192.168.0.0/24, services");
+    assert_int_equal(planning.faults.list.count, 0);
+}
+
+static void the_configuration_goes_before_objects(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_block(&planning, "b1", "ipv4: 10.224.0.0/27");
+    put_pod_nets(&planning, "node-1", "10.244.1.0/24");
     CONFIG.cluster_cidrs_set = true;
     add_range(&CONFIG.service_cidrs, "10.96.0.0/12");
     assert_settings(&planning, "pods, services 10.96.0.0/12");
@@ -141,8 +168,9 @@ static void ports_of_masquerading_are_carried(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_are_what_is_in_pools_and_blocks),
-        cmocka_unit_test(the_configuration_goes_before_pools),
+        cmocka_unit_test(pods_are_what_is_in_blocks_and_of_nodes),
+        cmocka_unit_test(pools_stand_for_their_blocks),
+        cmocka_unit_test(the_configuration_goes_before_objects),
         cmocka_unit_test(networks_are_reduced),
         cmocka_unit_test(too_many_networks_are_a_fault),
         cmocka_unit_test(ports_of_masquerading_are_carried),
