@@ -240,6 +240,52 @@ static int follow_pass(struct story *story)
     return 0;
 }
 
+static bool has_frontend(const struct nat_row *row, const struct trace_question *question)
+{
+    const struct nat_frontend wanted = {
+        .address = question->destination,
+        .protocol = question->protocol,
+        .port = question->destination_port,
+    };
+    for (uint32_t i = 0; i < row->family_count; i++) {
+        const struct nat_frontend *found =
+            vec_find(&row->families[i].frontends, &wanted, nat_frontend_cmp);
+        if (found)
+            return found->kind == NAT_FRONTEND_LOAD_BALANCER ||
+                   found->kind == NAT_FRONTEND_EXTERNAL_IP;
+    }
+    return false;
+}
+
+/*
+ * The Service whose load balancer or external address a packet is for that no program sees. Such an
+ * address is another Node's, or in a network of this one: no route leads it to svc0, which would
+ * take it away from its host. NULL: there is none.
+ */
+static const struct nat_row *find_unled(const struct story *story)
+{
+    if (story->trace->hook)
+        return NULL;
+    for (size_t i = 0; i < story->tracer->rows->count; i++) {
+        const struct nat_row *row = *(struct nat_row **)sorted_at(story->tracer->rows, i);
+        if (has_frontend(row, story->question))
+            return row;
+    }
+    return NULL;
+}
+
+static void tell_limit(struct story *story, const struct nat_row *row)
+{
+    char who[64] = "the node's own packets go";
+    if (story->ifindex)
+        (void)snprintf(who, sizeof(who), "what comes in by %s goes", story->trace->in);
+    story_tell(story, "limit",
+               "Service %s/%s has this address, port and protocol, but %s to the host that has the "
+               "address: another Node's, and those of a network that this node is in, are not led "
+               "to svc0",
+               row->namespace, row->name, who);
+}
+
 static void tell_verdict(struct story *story)
 {
     static const char *const ends[] = {
@@ -249,13 +295,18 @@ static void tell_verdict(struct story *story)
         [NAT_ACT_DROP] = ", silently",
     };
     const struct trace *trace = story->trace;
+    const struct nat_row *unled = find_unled(story);
 
-    if (trace->cause == NAT_CAUSE_NONE)
+    if (unled)
+        story_tell(story, "verdict", "%s: no program sees it", nat_act_name(trace->act));
+    else if (trace->cause == NAT_CAUSE_NONE)
         story_tell(story, "verdict", "%s%s", nat_act_name(trace->act),
                    trace->act == NAT_ACT_PASS ? ": it concerns no Service" : "");
     else
         story_tell(story, "verdict", "%s%s: %s", nat_act_name(trace->act), ends[trace->act],
                    nat_cause_text(trace->cause));
+    if (unled)
+        tell_limit(story, unled);
 }
 
 static int ask_new_flow(struct story *story)

@@ -18,7 +18,7 @@ struct tracer {
     const struct nat_attachment *attachments; /* where programs stand, sorted */
     size_t attachment_count;
     uint32_t svc0_ifindex;
-    const struct sorted *rows; /* struct nat_row *: what is planned, for the names of ports */
+    const struct sorted *rows; /* struct nat_row *: what is planned, for names and limits */
 };
 
 /* As a trace_function; `ret_trace` is the caller's to free. */

@@ -124,6 +124,42 @@ static void test_the_node_itself(void **state)
            "host svc-out drop source-range default/fenced:http - null");
 }
 
+/* Served here for others, but the node's own way to it is the neighbour's: a limit, told as such.
+ */
+static void test_an_address_that_is_not_led(void **state)
+{
+    struct nat_lab *lab = *state;
+    static const struct {
+        const char *in, *destination, *told;
+    } cases[] = {
+        { "host", "198.51.100.77:80",
+          "limit: Service default/fenced has this address, port and "
+          "protocol, but the node's own packets go to the host that has "
+          "the address" },
+        { "u0p", "198.51.100.77:80",
+          "limit: Service default/fenced has this address, port and "
+          "protocol, but what comes in by u0p goes to the host that "
+          "has the address" },
+        { "host", "198.51.100.77:81", "verdict: pass: it concerns no Service" },
+        { "host", "198.51.100.78:80", "verdict: pass: it concerns no Service" },
+    };
+
+    struct nat_family *family = &lab->rows[ROW_FENCED]->families[0];
+    lab_frontend(family, "198.51.100.77", 80, NAT_FRONTEND_EXTERNAL_IP, false);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        CLEANUP(asked_done) struct asked asked = { 0 };
+        const char *source = i == 1 ? "203.0.113.7" : "192.0.2.1";
+        assert_int_equal(
+            ask_for(lab, cases[i].in, source, cases[i].destination, PROTOCOL_TCP, &asked), 0);
+        assert_null(asked.trace.hook);
+        assert_int_equal(asked.trace.act, NAT_ACT_PASS);
+        assert_non_null(strstr(text_str(&asked.told), cases[i].told));
+        assert_int_equal(strstr(text_str(&asked.told), "limit: ") != NULL, i < 2);
+        assert_int_equal(strstr(text_str(&asked.told), "concerns no Service") != NULL, i >= 2);
+    }
+    family->frontends.count--;
+}
+
 static void test_refusals(void **state)
 {
     struct nat_lab *lab = *state;
@@ -339,15 +375,11 @@ static void test_a_flow_that_exists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_where_it_comes_in),
-        TEST(test_the_node_itself),
-        TEST(test_refusals),
-        TEST(test_an_answer_that_is_lost),
-        TEST(test_a_guarded_address),
-        TEST(test_a_port_without_a_name),
-        TEST(test_an_interface_without_programs),
-        TEST(test_what_cannot_be_asked),
-        TEST(test_the_story),
+        TEST(test_where_it_comes_in),          TEST(test_the_node_itself),
+        TEST(test_an_address_that_is_not_led), TEST(test_refusals),
+        TEST(test_an_answer_that_is_lost),     TEST(test_a_guarded_address),
+        TEST(test_a_port_without_a_name),      TEST(test_an_interface_without_programs),
+        TEST(test_what_cannot_be_asked),       TEST(test_the_story),
         TEST(test_a_flow_that_exists),
     };
     if (nat_lab_missing())
