@@ -82,7 +82,7 @@ enum nat_frontend_kind {
     NAT_FRONTEND_FOREIGN,                      /* a ClusterIP of another proxy: pass */
 };
 
-/* Who sends: pods by address first, then this node itself, then the rest. */
+/* Who sends: a pod (is_from_pod() in filter.h) before this node itself, then the rest. */
 enum nat_origin { NAT_ORIGIN_OUTSIDE, NAT_ORIGIN_POD, NAT_ORIGIN_NODE, NAT_ORIGINS };
 
 /*
@@ -139,6 +139,7 @@ struct nat_control {
     __u32 pod_net_count, service_net_count;
     /* Least time between two refusals to one source, of IPv4 and IPv6; 0: no limit. */
     __u32 icmp_interval_ms[2];
+    /* None of a family: who comes in by a pod's interface is a pod. */
     struct nat_net pod_nets[NAT_MAX_POD_NETS];
     struct nat_net service_nets[NAT_MAX_SERVICE_NETS];
 };

@@ -26,15 +26,30 @@ ALWAYS_INLINE int net_has(const struct nat_net *net, const struct nat_addr *addr
            (addr->halves[1] & net->mask.halves[1]) == net->net.halves[1];
 }
 
-ALWAYS_INLINE int is_pod(const struct nat_control *control, const struct nat_addr *addr)
+/* Whether a network is one of IPv4, which has ::ffff:0:0/96 in front. */
+ALWAYS_INLINE int net_is_ipv4(const struct nat_net *net)
 {
+    return net->mask.words[2] == 0xffffffff && net->net.halves[0] == 0 &&
+           net->net.words[2] == bpf_htonl(0xffff);
+}
+
+/*
+ * Whether a pod sends the packet: by its source address, where pod networks of its family are
+ * known, or else by the interface that it comes in by.
+ */
+ALWAYS_INLINE int is_from_pod(const struct nat_control *control, const struct packet *packet)
+{
+    int known = 0, four = packet->family == 4;
     for (__u32 i = 0; i < NAT_MAX_POD_NETS; i++) {
         if (i >= control->pod_net_count)
             break;
-        if (net_has(&control->pod_nets[i], addr))
+        if (net_is_ipv4(&control->pod_nets[i]) != four)
+            continue;
+        known = 1;
+        if (net_has(&control->pod_nets[i], &packet->tuple.src))
             return 1;
     }
-    return 0;
+    return !known && packet->hook == NAT_HOOK_POD_IN;
 }
 
 ALWAYS_INLINE int in_service_nets(const struct nat_control *control, const struct nat_addr *addr)

@@ -41,7 +41,7 @@ ALWAYS_INLINE const struct nat_control *control_get(void)
 ALWAYS_INLINE __u8 origin_of(struct __sk_buff *skb, const struct nat_control *control,
                              const struct packet *packet)
 {
-    if (is_pod(control, &packet->tuple.src))
+    if (is_from_pod(control, packet))
         return NAT_ORIGIN_POD;
     if (is_own(skb, packet))
         return NAT_ORIGIN_NODE;

@@ -54,6 +54,46 @@ def test_dead_slots_are_passed_over(nat, family, protocol):
     assert seen == {(POD2[family], 8002)}
 
 
+# Pods.
+
+
+OTHER_FAMILY = {4: ["fd00:244::/32", "::/0"], 6: ["10.244.0.0/16", "0.0.0.0/0"]}
+
+
+def origins(nat, family, protocol):
+    """Who is taken for what: a pod, a pod's address at an uplink, and a client at both."""
+    local, cluster = (POD1[family], 8081), (REMOTE[family], 8082)
+    nat.service(
+        LB[family], 80, [cluster], [local], protocol=protocol, kind=abi.LOAD_BALANCER,
+        outcomes={abi.OUTSIDE: "forward local", abi.POD: "forward"},
+    )
+    ways = ((POD2, "pod_in"), (POD2, "uplink_in"), (CLIENT, "pod_in"), (CLIENT, "uplink_in"))
+    ends = [chosen(nat, family, protocol, 40000 + i, LB, source=source, hook=hook)
+            for i, (source, hook) in enumerate(ways)]
+    return "".join({local: "o", cluster: "p"}[end] for end in ends)
+
+
+@pytest.mark.parametrize("nets, expected", [
+    ("both", "ppoo"),  # 14.4: the address decides, never the interface
+    ("none", "popo"),  # 14.4: the way in decides
+    ("other", "popo"),  # 1.5: each family by itself
+])
+def test_pods(nat, family, protocol, nets, expected):
+    if nets != "both":
+        nat.set_nets("pod", OTHER_FAMILY[family] if nets == "other" else [])
+        nat.write_control()
+    assert origins(nat, family, protocol) == expected
+
+
+@pytest.mark.parametrize("hook, masquerade", (("pod_in", 0), ("uplink_in", 1)))
+def test_who_is_masqueraded_where_no_pods_are_known(nat, family, protocol, hook, masquerade):
+    nat.set_nets("pod", [])
+    nat.write_control()
+    nat.service(VIP[family], 80, [(REMOTE[family], 8080)], protocol=protocol)
+    packet = frame(hook, POD1[family], 40000, VIP[family], 80, protocol)
+    assert nat.ask(hook, packet).masquerade == masquerade
+
+
 # Sets and banks.
 
 

@@ -91,6 +91,24 @@ def test_pod_keeps_its_source(nat, family, protocol):
     assert service.counters() == (1, len(packet), 1, 0)
 
 
+@pytest.mark.parametrize("way", ("outside", "pod", "node"))
+def test_an_endpoint_that_is_a_frontend_is_judged_once(nat, family, protocol, way):
+    """14.13: a hostNetwork endpoint at another Service's NodePort, which nobody serves."""
+    web = nat.service(VIP[family], 80, [(NODE[family], 30080)], protocol=protocol)
+    nat.on_node(web, (NODE[family], 30080))
+    refused = dict.fromkeys((abi.OUTSIDE, abi.POD, abi.NODE), "reject")
+    other = nat.service(NODE[family], 30080, protocol=protocol, kind=abi.NODE_PORT,
+                        outcomes=refused)
+    hook, packet, _ = first(way, family, protocol, VIP)
+    result = nat.send(hook, packet)
+    assert result.verdict == (REDIRECT if way == "node" else NEXT)
+    assert ends(result.packet)[2:] == (NODE[family], 30080)
+    assert nat.refusals() == {} and other.counters() == (0, 0, 0, 0)
+    hook, packet, _ = first(way, family, protocol, NODE, 30080, sport=40001)
+    assert nat.send(hook, packet).verdict == REDIRECT
+    assert nat.refusals() == {"no-endpoints": 1}
+
+
 def test_outside_is_masqueraded(nat, family, protocol):
     service = nat.service(VIP[family], 80, [(POD1[family], 8080)], protocol=protocol)
     hook, packet, _ = first("outside", family, protocol, VIP)

@@ -122,11 +122,11 @@ def is_for_another_proxy(case, packet):
     held_by = judge.holder(case.things, model.read_address(packet.destination))
     if not held_by or not model.is_other_proxys(held_by, case.settings):
         return False
-    return packet.origin != judge.OUTSIDE or not case.claim(packet)
+    return judge.is_led(packet) or not case.claim(packet)
 
 
 def has_copies_that_differ(case, service, ports_of):
-    """1.10 says which of an endpoint's copies counts; with kube-proxy it is chance. Of each slice,
+    """14.12 says which of an endpoint's copies counts; with kube-proxy it is chance. Of each slice,
     `ports_of` says which ports matter."""
     first = {}
     for piece in model.slices_of(case.things, service, case.family):
@@ -145,24 +145,33 @@ def is_for_copies_that_differ(case, packet):
 
 
 def is_for_another_frontend_at_last(case, packet):
-    """An endpoint on the node, where it is a frontend as well: kube-proxy looks at the packet once
-    more behind DNAT, and refuses it if that frontend has no endpoints."""
+    """14.13: an endpoint on the node, where it is a frontend as well, is forwarded to. kube-proxy
+    looks at the packet once more behind DNAT, and refuses it if that frontend has no endpoints."""
     claim = case.claim(packet)
     targets = model.endpoints_of(case.things, claim[0], claim[2], case.family,
                                  clusters.NODE) if claim else {}
     return any((address, packet.protocol, number) in case.found for address, number in targets)
 
 
+def is_a_pod_by_its_way_in(case, packet):
+    """14.4: where no range of pods is known, a pod's interface makes its sender one; kube-proxy
+    takes nobody for a pod then, so that policy Local holds for all."""
+    claim = case.claim(packet)
+    return (claim and claim[1] != "clusterIP" and packet.origin == judge.POD
+            and not case.pod_ranges and model.is_local(claim[0], "externalTrafficPolicy"))
+
+
 LEFT_OUT = (comes_elsewhere, has_a_borrowed_source, is_for_a_contested_place,
             is_for_a_contested_address, is_for_another_proxy, is_for_copies_that_differ,
-            is_for_another_frontend_at_last)
+            is_for_another_frontend_at_last, is_a_pod_by_its_way_in)
 
 
 def is_masqueraded_by_contract(case, packet):
-    """14.4: where nothing counts as a pod, all that goes to a ClusterIP is masqueraded; kube-proxy
-    without a range for pods takes nobody for a stranger there."""
+    """14.4: where no range of pods is known, who comes by an uplink to a ClusterIP is masqueraded,
+    as the node itself; kube-proxy without a range for pods takes nobody for a stranger there."""
     claim = case.claim(packet)
-    return claim and claim[1] == "clusterIP" and not case.pod_ranges
+    return (claim and claim[1] == "clusterIP" and not case.pod_ranges
+            and packet.origin != judge.POD)
 
 
 # Both answers, in the same words: (verdict, endpoints, masquerade)

@@ -44,6 +44,24 @@ def fates(cases, timeout=QUIET):
 
 
 @ONE
+def test_a_host_endpoint_that_is_a_frontend_is_judged_once(lab):
+    """14.13: what listens on the node, where that is a NodePort nobody serves. Who asks for the
+    NodePort is refused; who was sent there by another Service is not."""
+    node = lab.nodes[0]
+    serve(node, TARGET)
+    service, other = Service(lab), Service(lab, "other", 20)
+    other.node_port = TARGET
+    service.write(node)
+    other.write()
+    start(lab, service)
+    steer(lab, node, *service.of["clusterIP"])
+    cases = cells(lab, service)
+    assert fates(cases, timeout=5) == dict.fromkeys(cases, "forward")
+    cases = cells(lab, other, ["nodePort"])
+    assert fates(cases, timeout=5) == dict.fromkeys(cases, "reject")
+
+
+@ONE
 def test_ports_that_the_service_does_not_have(lab):
     """Of a ClusterIP: refused. Of a LoadBalancer or external address: refused too, by the guard;
     and never answered by what listens on the node."""

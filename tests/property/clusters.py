@@ -83,6 +83,13 @@ def node(chance, number):
     }
 
 
+def with_pod_cidrs(chance, thing):
+    """A Node that may know the networks of its pods, of both families or one."""
+    number = thing["metadata"]["name"][-1]
+    nets = some(chance, [f"10.244.{number}.0/24", f"fd00:244:{number}::/64"], 2)
+    return {**thing, **maybe(chance, 0.5, spec={"podCIDRs": nets})}
+
+
 # Services
 
 def service_labels(chance, proxy_name):
@@ -368,7 +375,8 @@ def cluster(chance):
         pieces = slices(chance, owner)
         objects += pieces if chance.random() < 0.03 else [owner, *pieces]
     chance.shuffle(objects)
-    return objects, chosen
+    return [with_pod_cidrs(chance, thing) if thing["kind"] == "Node" else thing
+            for thing in objects], chosen
 
 
 # Edits
@@ -381,7 +389,7 @@ def redrawn(chance, thing, objects, settings):
     """Another object of the same name."""
     kind, namespace, name = identity(thing)
     if kind == "Node":
-        return node(chance, int(name[-1]))
+        return with_pod_cidrs(chance, node(chance, int(name[-1])))
     if kind.startswith("Address"):
         return next((other for other in pools(chance) if identity(other) == identity(thing)), None)
     if kind == "Service":

@@ -12,7 +12,8 @@ import model
 
 # Where a packet comes from.
 HERE = "here"  # made on this node, whatever its source
-OUTSIDE = "outside"  # by an interface where the program stands: an uplink, a pod's
+OUTSIDE = "outside"  # by an uplink
+POD = "pod"  # by a pod's interface
 ELSEWHERE = "elsewhere"  # by one where it does not
 
 
@@ -28,20 +29,21 @@ class Packet(typing.NamedTuple):
 
 
 def pod_ranges(objects, settings):
-    """14.4: what is configured, also nothing; 4.1: else what pods get their addresses from."""
+    """14.4: what is configured, also nothing; else all blocks and all Nodes' podCIDRs."""
     if "clusterCIDRs" in settings:
         return settings["clusterCIDRs"]
-    subnets = [
-        subnet for pool in model.of_kind(objects, "AddressPool")
-        for subnet in pool["spec"]["subnets"]
-    ]
-    subnets += model.of_kind(objects, "AddressBlock")
-    return [subnet[name] for subnet in subnets for name in ("ipv4", "ipv6") if name in subnet]
+    ranges = [cidr for node in model.of_kind(objects, "Node")
+              for cidr in (node.get("spec") or {}).get("podCIDRs") or []]
+    return ranges + [block[name] for block in model.of_kind(objects, "AddressBlock")
+                     for name in ("ipv4", "ipv6") if name in block]
 
 
 def source_of(objects, settings, packet):
-    """14.4: a pod by its address; else this node itself, or the rest."""
-    if model.is_within(model.read_address(packet.source), pod_ranges(objects, settings)):
+    """14.4: a pod by its address, or, where no range of the family (1.5) is known, by the way in;
+    else this node itself, or the rest."""
+    source, ranges = model.read_address(packet.source), pod_ranges(objects, settings)
+    known = model.read_ranges(ranges, source.version)
+    if model.is_within(source, ranges) or (not known and packet.origin == POD):
         return "pod"
     return "node" if packet.origin == HERE else "outside"
 
@@ -89,11 +91,16 @@ def is_guarded(found, address, node):
     )
 
 
+def is_led(packet):
+    """To the program by routes: no program stands where it came in."""
+    return packet.origin in (HERE, ELSEWHERE)
+
+
 def is_left_to_another(objects, settings, packet):
     """14.2, of what is led to the program by routes, which know addresses only: where another proxy
     has the ClusterIP, nothing of it is ours."""
     held_by = holder(objects, model.read_address(packet.destination))
-    return packet.origin != OUTSIDE and held_by and model.is_other_proxys(held_by, settings)
+    return is_led(packet) and held_by and model.is_other_proxys(held_by, settings)
 
 
 def judge_unserved(objects, settings, node_name, packet, found):
@@ -107,7 +114,7 @@ def judge_unserved(objects, settings, node_name, packet, found):
     if model.is_within(address, settings.get("serviceCIDRs") or []):
         return answer("drop", "unallocated")  # 2.9, 14.2
     node = model.this_node(objects, node_name)
-    if packet.origin != OUTSIDE and is_guarded(found, address, node):
+    if is_led(packet) and is_guarded(found, address, node):
         return answer("reject", "unmapped-port")  # 14.10; what passes here is refused behind it
     return answer("pass", "none")
 

@@ -30,6 +30,7 @@ STATES = {  # ready, serving, terminating; None is not written
     "gone": (False, False, True),
     "unready": (False, False, False),
     "serving": (False, True, False),
+    "unsaid": (False, None, True),  # whether it serves is not written
 }
 SOURCES = {
     "pod": (("10.244.1.5", "fd00:244:1::5"), "veth5"),
@@ -209,6 +210,12 @@ PORTS = [
     Case("copies that differ", {}, "a:unready b r:leaving s:unready | a b:unready r s:unready",
          "pod > cluster = a b r"),
     Case("one address, another pod", {}, "a:leaving b | a b:leaving", "pod > cluster = a b"),
+    # 14.12: with kube-proxy it is the copy that it reads last.
+    Case("copies of the leaving", {}, "a:leaving b:gone r:gone s:unready | a:gone b:leaving r:gone "
+         "s:leaving", "pod > cluster = a b s"),
+    Case("copies here and there", LOCAL, "a:unready r:gone | a r:leaving", """
+        pod > cluster = a
+        outside > lb = a"""),
     Case("a number each", {}, "8080 a | 9090 b", "pod > cluster = a:8080 b:9090"),
     Case("two ports of one address", {}, "8080 a r | 9090 a r",
          "pod > cluster = a:8080 a:9090 r:8080 r:9090"),
@@ -321,6 +328,9 @@ LEAVING = [
         outside > cluster = a masq
         outside > lb = r masq"""),
     Case("nothing said of them", LOCAL, "a:bare r:bare", "pod > cluster = a r\noutside > lb = a"),
+    Case("not said to serve", LOCAL, "a:unsaid r:unsaid s:gone", """
+        pod > cluster = a r
+        outside > lb = a"""),
     Case("published", LOCAL, "a:published b:unready r", """
         pod > cluster = a r
         outside > lb = a"""),
@@ -379,17 +389,31 @@ MASQUERADED = [  # masqueradeAll: all packets to ClusterIPs
         pod far node outside > cluster = a masq
         pod far node outside > lb external nodePort = a r masq"""),
 ]
-# kube-proxy takes all senders to ClusterIPs for pods if it cannot tell; here nobody is one then.
-PODLESS = [
-    Case("Cluster", {}, "a r", """
-        pod far node outside > cluster lb lb2 external nodePort = a r masq"""),
+MASQUERADED_BY_THE_WAY = [  # the same, but a pod of another node is none where the way in decides
+    MASQUERADED[0],
     Case("external Local", LOCAL, "a r", """
         pod far node outside > cluster = a r masq
+        pod > lb external nodePort = a r
         node > lb external nodePort = a r masq
-        pod far outside > lb external nodePort = a
-        a > lb = a hairpin"""),
+        far outside > lb external nodePort = a"""),
+    MASQUERADED[2],
+]
+# kube-proxy takes all senders to ClusterIPs for pods if it cannot tell; here the way in does (14.4).
+UNKNOWN_PODS = [
+    Case("Cluster", {}, "a r", """
+        pod > cluster = a r
+        a > cluster = a r hairpin
+        far node outside > cluster = a r masq
+        pod far node outside > lb lb2 external nodePort = a r masq"""),
+    Case("external Local", LOCAL, "a r", """
+        pod > cluster lb external nodePort = a r
+        far node outside > cluster = a r masq
+        node > lb external nodePort = a r masq
+        far outside > lb external nodePort = a
+        a > lb = a r hairpin"""),
     Case("internal Local", INSIDE, "a r", """
-        pod far node outside > cluster = a masq
+        pod > cluster = a
+        far node outside > cluster = a masq
         pod far node outside > lb external nodePort = a r masq"""),
 ]
 
@@ -414,8 +438,8 @@ EVERYWHERE = node_ports("4 nodePort", "4 secondPort", "6 nodePort", "6 secondPor
 HINTED = "r@zone-a s@zone-b t@zone-c u@zone-a"
 ROUNDS = [
     ({"masqueradeAll": True}, "zone-a", MASQUERADED),
-    ({"clusterCIDRs": []}, "zone-a", PODLESS),
-    ({"clusterCIDRs": [], "masqueradeAll": True}, "zone-a", PODLESS),
+    ({"clusterCIDRs": []}, "zone-a", UNKNOWN_PODS),
+    ({"clusterCIDRs": [], "masqueradeAll": True}, "zone-a", MASQUERADED_BY_THE_WAY),
     ({"nodePortAddresses": ["primary"]}, "zone-a", node_ports("4 nodePort", "6 nodePort")),
     ({"nodePortAddresses": NODE_RANGES}, "zone-a", EVERYWHERE),
     ({"nodePortAddresses": ["0.0.0.0/0", "::/0"]}, "zone-a", EVERYWHERE),

@@ -269,7 +269,7 @@ def port_numbers(piece, port):
 
 
 def endpoints_of(objects, service, port, family, node_name):
-    """1.10: of all slices; of copies that differ, the ready one, then the serving one counts."""
+    """1.10: of all slices; 14.12: of copies that differ, what is safe for traffic counts."""
     merged = {}
     for piece in slices_of(objects, service, family):
         for number in port_numbers(piece, port):
@@ -281,6 +281,7 @@ def endpoints_of(objects, service, port, family, node_name):
 
 
 def rank(endpoint):
+    """14.12: ready, or else serving while it leaves; what serves, but gets nothing new; the rest."""
     return 3 if endpoint["ready"] else 2 if endpoint["usable"] else int(endpoint["serving"])
 
 

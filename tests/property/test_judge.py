@@ -15,9 +15,10 @@ SISTER, PROXIED = "203.0.113.91", "203.0.113.92"
 HOST = model.on_host([], NODE, ["192.0.2.1"], ["192.0.2.1"])
 
 
-def judged(objects, destination, source="198.18.0.1", own=False, protocol="TCP", **settings):
+def judged(objects, destination, source="198.18.0.1", own=False, protocol="TCP", by=judge.OUTSIDE,
+           **settings):
     address, _, port = destination.partition(":")
-    origin = judge.HERE if own else judge.OUTSIDE
+    origin = judge.HERE if own else by
     packet = judge.Packet(source, address, int(port), protocol, origin)
     chosen = {**SETTINGS, "clusterCIDRs": ["10.244.0.0/16"], "serviceCIDRs": ["10.96.0.0/16"]}
     return judge.judge([*objects, *HOST], {**chosen, **settings}, NODE, packet)
@@ -90,6 +91,33 @@ def test_packets_and_masquerading(source, own, settings, expected):
         "verdict": "forward", "reason": "none", "service": "default/web:http",
         "endpoints": [f"{HERE}:8080", f"{THERE}:8080"], "masquerade": expected,
     }
+
+
+POD_NODE = {"kind": "Node", "metadata": {"name": OTHER}, "spec": {"podCIDRs": ["10.250.2.0/24"]}}
+BLOCK = {"kind": "AddressBlock", "metadata": {"name": "b"}, "ipv4": "10.251.0.0/27"}
+
+
+@pytest.mark.parametrize("settings, known, source, by, expected", [
+    # The source address decides, never the interface.
+    ({"clusterCIDRs": ["10.244.0.0/16"]}, [], "10.244.3.3", judge.OUTSIDE, False),
+    ({"clusterCIDRs": ["10.244.0.0/16"]}, [], "10.250.2.9", judge.POD, True),
+    ({"clusterCIDRs": ["10.244.0.0/16"]}, [POD_NODE], "10.250.2.9", judge.OUTSIDE, True),
+    ({}, [POD_NODE, BLOCK], "10.250.2.9", judge.OUTSIDE, False),
+    ({}, [POD_NODE, BLOCK], "10.251.0.9", judge.OUTSIDE, False),
+    ({}, [POD_NODE, BLOCK], "10.244.3.3", judge.POD, True),
+    # Nothing is known: the way in.
+    ({}, [], "10.244.3.3", judge.POD, False),
+    ({}, [], "10.244.3.3", judge.OUTSIDE, True),
+    ({"clusterCIDRs": []}, [POD_NODE, BLOCK], "10.250.2.9", judge.POD, False),
+    ({"clusterCIDRs": []}, [POD_NODE, BLOCK], "10.250.2.9", judge.OUTSIDE, True),
+    ({"clusterCIDRs": ["fd00:244::/32"]}, [], "10.244.3.3", judge.POD, False),  # 1.5
+    ({}, [], HERE, judge.POD, "hairpin"),
+])
+def test_what_counts_as_a_pod(settings, known, source, by, expected):
+    """14.4"""
+    objects = [service(), endpoint_slice(endpoint()), *known, *HOST]
+    packet = judge.Packet(source, CLUSTER, 80, "TCP", by)
+    assert judge.judge(objects, {**SETTINGS, **settings}, NODE, packet)["masquerade"] == expected
 
 
 def test_an_unnamed_port_is_called_by_its_number():

@@ -71,12 +71,12 @@ class Drawer:
         chance = self.chance
         [kind] = chance.choices(("outside", "pod", "node", "service", "odd"), (4, 6, 4, 2, 2))
         outsider = chance.choice(OUTSIDERS[family])
-        pod = live.pod_addresses(chance.choice(live.PODS), chance.choice((1, 1, 2, 3)))
-        pod = pod[family == 6]
+        host = chance.choice((1, 1, 2, 3))
+        pod = live.pod_addresses(chance.choice(live.PODS), host)[family == 6]
         if kind == "outside":
             return outsider, judge.OUTSIDE, None
         if kind == "pod":
-            return pod, judge.OUTSIDE, None
+            return pod, judge.POD if host == 1 else judge.OUTSIDE, None
         if kind == "node":
             return chance.choice(live.OWN_ADDRESSES[family]), judge.HERE, None
         served = [str(a) for a in self.addresses if a.version == family
@@ -86,7 +86,7 @@ class Drawer:
             return chance.choice(served), *where
         # Who claims to be someone else, or comes by an interface that the agent was not told.
         return chance.choice((
-            (outsider, judge.OUTSIDE, chance.choice(("veth1", "veth2"))),
+            (outsider, judge.POD, chance.choice(("veth1", "veth2"))),
             (pod, judge.OUTSIDE, "eth0"),
             (live.NEIGHBOUR[family], judge.ELSEWHERE, "other0"),
         ))

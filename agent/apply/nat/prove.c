@@ -300,12 +300,17 @@ static bool find_stranger(const struct probe_origins *origins, const struct pref
     return false;
 }
 
-/* Two prefixes overlap if one has the other's first address, which then is in both. */
+/*
+ * Two prefixes overlap if one has the other's first address, which then is in both. Without a pod
+ * network of the family any address is a pod's, at a pod's interface.
+ */
 static bool find_pod(const struct probe_origins *origins, const struct prefix *range,
                      struct ip *ret_ip)
 {
+    bool known = false;
     for (size_t i = 0; i < origins->pod_net_count; i++) {
         const struct prefix *net = &origins->pod_nets[i];
+        known |= net->ip.family == range->ip.family;
         if (prefix_contains(range, &net->ip)) {
             *ret_ip = net->ip;
             return true;
@@ -315,7 +320,8 @@ static bool find_pod(const struct probe_origins *origins, const struct prefix *r
             return true;
         }
     }
-    return false;
+    *ret_ip = range->ip;
+    return !known;
 }
 
 static bool find_admitted(const struct prover *prover, enum nat_origin origin, struct ip *ret_ip)

@@ -11,12 +11,13 @@
 /* Where packets of each origin are seen, and a source address that counts as such. */
 struct probe_origins {
     struct {
-        bool there; /* no pod network configured, no uplink, ...: that origin is not proved */
+        bool there; /* no uplink, no pod's interface, ...: that origin is not proved */
         enum nat_hook hook;
         uint32_t ifindex, ingress_ifindex;
         struct ip v4, v6; /* IP_NONE: none of that family */
     } of[NAT_ORIGINS];
-    /* Sources in these are pods, as in nat_settings; borrowed. */
+    /* Sources in these are pods, as in nat_settings; borrowed. In a family without one, whoever
+     * comes in by the pod's interface is. */
     const struct prefix *pod_nets;
     size_t pod_net_count;
 };

@@ -238,20 +238,6 @@ static uint32_t first_with(const struct nat_node *node, enum nat_hook hook)
     return 0;
 }
 
-/* The last address of the first network of a family: seldom a pod's own. */
-static struct ip pod_source(const struct nat_settings *settings, uint8_t family)
-{
-    for (size_t i = 0; i < settings->pod_net_count; i++) {
-        struct ip ip = settings->pod_nets[i].ip;
-        if (ip.family != family)
-            continue;
-        for (unsigned bit = settings->pod_nets[i].length; bit < ip_bits(&ip); bit++)
-            ip.bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
-        return ip;
-    }
-    return (struct ip){ 0 };
-}
-
 static bool is_pod(const struct nat_settings *settings, const struct ip *ip)
 {
     for (size_t i = 0; i < settings->pod_net_count; i++) {
@@ -268,7 +254,7 @@ static struct ip own_source(const struct nat_settings *settings, const struct ip
     return is_pod(settings, ip) ? (struct ip){ 0 } : *ip;
 }
 
-/* Addresses for documentation (RFC 5737, RFC 3849): nobody's, so from outside. */
+/* Addresses for documentation (RFC 5737, RFC 3849): nobody's. */
 static struct ip outside_source(const struct nat_settings *settings, uint8_t family)
 {
     static const char *const candidates[] = { "192.0.2.1", "198.51.100.1", "203.0.113.1",
@@ -279,6 +265,23 @@ static struct ip outside_source(const struct nat_settings *settings, uint8_t fam
             return ip;
     }
     return (struct ip){ 0 };
+}
+
+/*
+ * The last address of the first network of a family: seldom a pod's own. Where there is none, pods
+ * are known by the way they come in, and nobody's address will do.
+ */
+static struct ip pod_source(const struct nat_settings *settings, uint8_t family)
+{
+    for (size_t i = 0; i < settings->pod_net_count; i++) {
+        struct ip ip = settings->pod_nets[i].ip;
+        if (ip.family != family)
+            continue;
+        for (unsigned bit = settings->pod_nets[i].length; bit < ip_bits(&ip); bit++)
+            ip.bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+        return ip;
+    }
+    return outside_source(settings, family);
 }
 
 /* Where the proof lets packets come from. */
@@ -298,7 +301,7 @@ static void find_origins(struct nat_node *node)
                 .v6 = outside_source(settings, IP_V6),
             },
             [NAT_ORIGIN_POD] = {
-                .there = pod != 0 && settings->pod_net_count > 0,
+                .there = pod != 0,
                 .hook = NAT_HOOK_POD_IN,
                 .ifindex = pod,
                 .ingress_ifindex = pod,
