@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Packets of no flow, where requests are judged: a flow is made and its first packet goes that way,
  * or the packet is refused, or it is none of ours.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What becomes of a new flow: the frontend its packet is for, whether its source may use it, the
  * outcome that the planner chose for that kind of source, and one endpoint of the set. Only reads

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Most packets are none of ours, and are told so for the price of three words read: see "filter" in
  * abi.h. It may say yes wrongly, never no.

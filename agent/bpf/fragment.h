@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Fragments. The first one has the ports, and leaves them in "fragments" for the later ones, which
  * then are translated as it was. A later one that comes before is left to the stack, and so are all

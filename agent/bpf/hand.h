@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How a packet goes on: translated, to the stack or past it; or answered, or dropped. Codes that
  * are no verdict of tc's are for handle() in nat.bpf.c, which answers at its top: frames are small.

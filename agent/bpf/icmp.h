@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the two sides of ICMP share: refusing a packet (reject.h) and translating the errors of
  * others (icmp_error.h). All of it is the slow path, so packets are read by bpf_skb_load_bytes(),

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ICMP errors that others send about packets of a flow: they quote the packet as it was where it
  * failed, so quote and receiver are translated back for the one who sent it.

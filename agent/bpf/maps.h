@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The maps; what is in them is abi.h's to say. Sizes here are the defaults of services.maps: the
  * agent sets others before it loads the programs, and pins what it made.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The service proxy: the one judge of packets.
  *
@@ -122,4 +122,5 @@ int svc_out(struct __sk_buff *skb)
     return handle(skb, NAT_HOOK_SVC_OUT);
 }
 
-char LICENSE[] SEC("license") = "GPL";
+/* What the kernel knows of "GPL-2.0-only OR BSD-2-Clause"; bpf_fib_lookup() asks for it. */
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

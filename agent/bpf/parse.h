@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From a packet to a tuple. Ethernet only (the agent attaches to nothing else), without a VLAN tag:
  * a tagged packet belongs to the VLAN's own device.

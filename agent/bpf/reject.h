@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Refusals: the packet in hand is turned into the ICMP error about itself, back to who sent it.
  * The caller decides where it goes then. What the kernel never answers (errors, later fragments,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writing another tuple into a packet. The transport checksum is mended by the helper that knows
  * how far the sender's device has computed it (CHECKSUM_PARTIAL covers addresses only, COMPLETE

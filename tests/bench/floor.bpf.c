@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * What the NAT program is measured by: the least that a program costs, and the least that a new
  * flow does, which is an entry under each of its two tuples. The tuples are made of the packet's
@@ -51,4 +51,4 @@ int inserts(struct __sk_buff *skb)
     return TC_ACT_UNSPEC;
 }
 
-char LICENSE[] SEC("license") = "GPL";
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

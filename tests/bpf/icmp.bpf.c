@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The ICMP side of the NAT program on its own, so that tests reach every argument of it: what
  * skb->cb[] and the map "arguments" say is handed over, what is returned becomes the verdict.
@@ -82,4 +82,4 @@ SEC("tc") int translate(struct __sk_buff *skb)
     return icmp_error_translate(skb, &from, &to, &src, &dst) ? 2 : 0;
 }
 
-char LICENSE[] SEC("license") = "GPL";
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -13,6 +13,7 @@ MAX_TEST_LINES = 80  # tests tell a story in order
 MAX_PARTS_PROTOTYPES = 10
 MAX_FILE_LINES = 500
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
+KERNEL_LICENCE = "SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause"
 UNFINISHED = re.compile("|".join((r"\bTO" + r"DO\b", r"\bFIX" + r"ME\b", r"\bXX" + r"X\b")))
 
 
@@ -44,14 +45,34 @@ def test_there_are_files_to_judge():
     assert len(C_FILES) > 20 and HEADERS
 
 
+def licence_of(path):
+    """What runs in the kernel tells it that it is GPL's; that must be so."""
+    runs_in_kernel = path.parent == REPOSITORY / "agent/bpf" or path.name.endswith(".bpf.c")
+    return KERNEL_LICENCE if runs_in_kernel else LICENCE
+
+
 def test_licence_line_comes_first():
     wrong = []
     for path in C_FILES + files("*.py", below=("tests", "tools")):
         first = path.read_text(encoding="utf-8").split("\n", 1)[0]
-        wanted = {".c": f"// {LICENCE}", ".h": f"/* {LICENCE} */", ".py": f"# {LICENCE}"}
+        licence = licence_of(path)
+        wanted = {".c": f"// {licence}", ".h": f"/* {licence} */", ".py": f"# {licence}"}
         if first != wanted[path.suffix]:
             wrong.append(name(path))
     assert wrong == []
+
+
+def test_programs_tell_the_kernel_their_licence():
+    programs = [path for path in C_FILES if path.name.endswith(".bpf.c")]
+    assert REPOSITORY / "agent/bpf/nat.bpf.c" in programs
+    for path in programs:
+        said = re.findall(r'^char \w+\[\] SEC\("license"\) = "(.*)";$', path.read_text(), re.MULTILINE)
+        assert said == ["Dual BSD/GPL"], name(path)
+
+
+@pytest.mark.parametrize("licence", KERNEL_LICENCE.split(": ")[1].split(" OR "))
+def test_licences_have_their_texts(licence):
+    assert (REPOSITORY / "LICENSES" / f"{licence}.txt").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("header", HEADERS, ids=name)
