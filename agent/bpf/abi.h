@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the NAT program and the agent share: maps, keys, values, words.
+ * What the NAT program and the agent share: maps, keys, values, and the words for what is decided.
+ * The planner, the applier, the API and the tests use these words, too.
  *
- * Everything is in host byte order but addresses and ports, which stand as on the wire. Addresses
- * are 16 bytes; IPv4 is mapped (::ffff:a.b.c.d), so that one set of maps serves both families.
+ * All numbers are in host byte order, except addresses and ports, which are in network byte order.
+ * An address has 16 bytes; IPv4 is mapped (::ffff:a.b.c.d), so that one set of maps serves both
+ * families.
  *
- * Arrays are written by the agent through a mapping, with plain stores; a 64-bit word is read and
- * written in one piece, which is all that a reader may rely on. Entries of hash tables may be given
- * to another key while they are read, so their values carry a check of their key (nat_check()).
+ * The agent writes arrays through a memory mapping, with plain stores. A reader may rely on one
+ * thing only: a 64-bit word is read and written as a whole. The kernel may give an entry of a hash
+ * table to another key while a program reads it, so each value has a check of its key
+ * (nat_check()).
  *
  * From a packet to an endpoint:
  *
@@ -17,11 +20,12 @@
  *   slots[first .. first + count) -> endpoint and generation
  *   endpoints[endpoint] -> state word, address, port
  *
- * A Service switches as a whole: its idle bank is filled, then its word is written. Ids, ports,
- * slots and endpoints that are no longer referred to are reused after a quarantine only.
+ * A Service switches as a whole: the agent fills its idle bank, then writes its word. Ids of
+ * services, ports and endpoints, and slots, are reused only some time after the last reference to
+ * them is gone, since a program may still be reading.
  *
- * The layout is part of the path below which the maps are pinned: NAT_LAYOUT rises with every
- * change of this file that an older program could not live with.
+ * The maps are pinned below a path that contains NAT_LAYOUT. Raise it with every change of this
+ * file that an older program, still attached, could not live with.
  */
 #pragma once
 
@@ -29,7 +33,7 @@
 
 #define NAT_LAYOUT 1
 
-/* Id 0 of services, ports and endpoints is nobody's. */
+/* No service, port or endpoint has the id 0. */
 
 enum {
     NAT_COUNTER_STRIPES = 8, /* CPUs share the counters of a service by number modulo this */
@@ -110,7 +114,7 @@ struct nat_tuple {
     __u8 zero[3];
 };
 
-/* A check of a key for the values of hash tables: different keys seldom have the same. */
+/* A value's check of its key: two different keys seldom have the same check. */
 static inline __attribute__((always_inline)) __u32 nat_check(const struct nat_addr *addr,
                                                              __u32 rest)
 {
@@ -148,7 +152,8 @@ struct nat_control {
  * "filter", ARRAY of __u64, twice control.filter_words: a blocked Bloom filter of
  *   service addresses         nat_filter_hash(address, 0)
  *   node ports and endpoints  nat_filter_hash(address, port)
- * A packet with neither its destination (both ways) nor its source (with port) in here is not ours.
+ * A packet is not ours if the filter has neither its destination (alone, or with the port) nor its
+ * source with the port.
  * Word nat_filter_word(), in which both bits of nat_filter_bits() are set.
  */
 static inline __attribute__((always_inline)) __u64 nat_filter_hash(const struct nat_addr *addr,
@@ -192,8 +197,8 @@ nat_frontend_check(const struct nat_frontend_key *key)
 }
 
 /*
- * "services", ARRAY of __u64 by service id; 0: there is none. The first one, which is nobody's, has
- * the generation that was given out last.
+ * "services", ARRAY of __u64 by service id; 0: there is no such service. The word of id 0 has the
+ * generation that was given out last.
  */
 #define NAT_SERVICE_BANK             (1ull << 0)
 #define NAT_SERVICE_USED             (1ull << 1)
@@ -224,9 +229,9 @@ static inline __attribute__((always_inline)) __u32 nat_outcome_shift(__u32 kind,
 /* "slots", ARRAY of __u64: endpoint id << 32 | generation. */
 
 /*
- * "endpoints", ARRAY by endpoint id: one endpoint of one port. All but `state` is written while
- * the generation is 0 and stays until the id is free again. Of the first one, which is nobody's,
- * addr.words[0] is the generation that was given out last.
+ * "endpoints", ARRAY by endpoint id: one endpoint of one port. The agent writes all members but
+ * `state` while the generation is 0, and leaves them alone until the id is free again. In the entry
+ * of id 0, addr.words[0] is the generation that was given out last.
  */
 struct nat_endpoint_value {
     __u64 state; /* NAT_ENDPOINT_* */
@@ -237,16 +242,18 @@ struct nat_endpoint_value {
 };
 
 /*
- * The generation names one life of an endpoint: from when it is first known to serve until it no
- * longer does. It is never 0 in that time; afterwards UDP flows that carry it are dead.
+ * The generation names one life of an endpoint, from when it is first known to serve until it no
+ * longer does. It is never 0 in that time. Once it has changed, UDP flows that carry the old one
+ * end.
  */
 #define NAT_ENDPOINT_GENERATION   0xffffffffull
 #define NAT_ENDPOINT_MEMBER_SHIFT 32           /* + set * 2 + bank: it is in that set of its port */
 #define NAT_ENDPOINT_ON_NODE      (1ull << 40) /* its address is this node's own */
 
 /*
- * "ranges", LPM_TRIE: sources that may use load balancer addresses. Value: __u32, its prefixlen,
- * since a short IPv6 prefix may cover what IPv4 is mapped to.
+ * "ranges", LPM_TRIE: sources that may use a Service's load balancer addresses. The value is the
+ * key's prefixlen (__u32): a short IPv6 prefix may cover the addresses that IPv4 is mapped to, and
+ * must not count for them.
  */
 struct nat_range_key {
     __u32 prefixlen; /* 32 + bits of addr */
@@ -255,18 +262,19 @@ struct nat_range_key {
 };
 
 /*
- * "flows", HASH without preallocation: flows that an endpoint has answered. "flows_new", LRU_HASH:
- * those that none has yet, so that a flood drives out its like. Both by nat_tuple.
+ * "flows", HASH without preallocation: flows that their endpoint has answered. "flows_new",
+ * LRU_HASH: flows that no endpoint has answered yet. A flood of new flows drives out its like
+ * there, and no established flow. Both maps have nat_tuple as their key.
  *
- * A flow has two halves, each under the tuple of the packets that it is for. The forward half's
- * `to` is the packet's tuple after translation, to the endpoint; the reply half's is what the
- * client gets. The key of one half is the other's `to` reversed, so that each can rebuild the
- * other. A direct half (a connection straight to an endpoint, under the tuple of its replies) is
- * alone and changes nothing: it keeps its tuple from being given to another flow.
+ * A flow has two halves. The key of a half is the tuple of the packets that it is for, and `to` is
+ * their tuple after translation: what the endpoint gets, or what the client gets. The key of one
+ * half is the other's `to` reversed, so that each half can rebuild the other. A direct half belongs
+ * to a connection straight to an endpoint; its key is the tuple of the replies. It has no other
+ * half and translates nothing: it keeps its tuple from being given to another flow.
  */
 enum nat_half { NAT_HALF_FORWARD = 1, NAT_HALF_REPLY, NAT_HALF_DIRECT };
 
-/* How a translated packet goes on. */
+/* How a translated packet continues. */
 enum nat_hand {
     NAT_HAND_STACK, /* as it came: the stack routes it */
     NAT_HAND_NEIGH, /* sent by the program: routed by bpf_fib_lookup(), past the stack */
@@ -288,19 +296,20 @@ struct nat_flow {
     __u32 service, port; /* ids */
     __u32 endpoint, generation;
     __u32 seen_s;   /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
-    __u32 check;    /* nat_tuple_check() of the key; both inverted: of nobody */
+    __u32 check;    /* nat_tuple_check() of the key; this and seen_s inverted: the flow is gone */
     __u8 half;      /* enum nat_half */
     __u8 hand;      /* enum nat_hand */
     __u8 flags;     /* NAT_FLOW_*; only ever gain bits */
     __u8 origin;    /* enum nat_origin of the client */
     __u8 mate_hand; /* `hand` of the other half */
     __u8 zero[3];
-    __u64 packets, bytes; /* of this half; written without lock: good for people */
+    __u64 packets, bytes; /* of this half; written without a lock, for people to read */
 };
 
 /*
- * "affinity", LRU_HASH: where a client was sent last, by each of a port's sets that it used. Every
- * choice begins a round; one whose round the age has not got to yet was made just now.
+ * "affinity", LRU_HASH: the endpoint that a client was sent to last, for each set of a port that it
+ * used. Every choice begins a new round, and the age follows. A choice whose round is not the age's
+ * was made just now.
  */
 struct nat_affinity_key {
     __u32 port;
@@ -313,14 +322,16 @@ struct nat_affinity_value {
     __u64 age;    /* round << 56 | (nat_check(&client, port) & 0xffffff) << 32 | seen, in seconds */
 };
 
-/* "counters", ARRAY by service * NAT_COUNTER_STRIPES + stripe; atomic where CPUs share one. */
+/* "counters", ARRAY by service * NAT_COUNTER_STRIPES + stripe; added to atomically where CPUs share
+ * a stripe. */
 struct nat_counter {
     __u64 packets, bytes; /* both directions, translated */
     __u64 flows;          /* new ones */
     __u64 refused;
 };
 
-/* "refusals", LRU_HASH: how often, and the last packet. Service 0: of none. */
+/* "refusals", LRU_HASH: how many packets were refused, and the last one. Service 0: of no Service.
+ */
 struct nat_refusal_key {
     __u32 service;
     __u32 cause; /* enum nat_cause */
@@ -364,9 +375,9 @@ struct nat_fragment_value {
 /* "names", HASH by service id, for the agent itself: char[NAT_NAME_MAX], "namespace/name". */
 
 /*
- * The twin: the same programs with `dry_run` set, for BPF_PROG_TEST_RUN. They change no map and
- * no packet, ask for the verdict and write it into skb->cb[]. There is none of uplink_out and
- * pod_out, which judge no requests.
+ * The twin: the same programs with `dry_run` set, for BPF_PROG_TEST_RUN. A twin changes no map and
+ * no packet; it judges the packet and writes the verdict into skb->cb[]. uplink_out and pod_out
+ * have no twin, since they judge no requests.
  *
  * In:  cb[0] = 0: choose at random; n: the n-th endpoint of the set, from 1.
  *      cb[1] = NAT_DRY_* flags.
@@ -379,7 +390,7 @@ struct nat_fragment_value {
 
 enum nat_masquerade { NAT_MASQUERADE_NO, NAT_MASQUERADE_YES, NAT_MASQUERADE_HAIRPIN };
 
-/* The programs: where each is attached. */
+/* The programs, by where they are attached. */
 enum nat_hook {
     NAT_HOOK_UPLINK_IN,
     NAT_HOOK_UPLINK_OUT,

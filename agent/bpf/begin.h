@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets of no flow, where requests are judged: a flow is made and its first packet goes that way,
- * or the packet is refused, or it is none of ours.
+ * Packets that belong to no flow, at the hooks where requests are judged. The program makes a flow
+ * and sends its first packet along it, or refuses the packet, or leaves it alone because it is not
+ * ours.
  */
 #pragma once
 
 #include "bpf/hand.h"
 
 /*
- * How requests and replies of a flow go on; see the top. `own`: the node's, whose answers end here,
- * even if its address counts as a pod's.
+ * How requests and replies of a flow continue; see nat.bpf.c. `own`: this node made the packet, so
+ * the replies end here, even if its address counts as a pod's.
  */
 ALWAYS_INLINE void set_hands(struct nat_flow *reply, const struct packet *packet,
                              const struct verdict *verdict, int own, int rewritten)
@@ -34,7 +35,7 @@ ALWAYS_INLINE void set_hands(struct nat_flow *reply, const struct packet *packet
 }
 
 /*
- * The source address of what leaves masqueraded: that of the way out, which is found as well.
+ * Finds the way out of a masqueraded packet, and the source address that the packet gets there.
  * Returns 0 or -cause.
  */
 SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *packet,
@@ -69,7 +70,8 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
         return -NAT_CAUSE_NO_ROUTE;
     struct claim *claim = &room->claim;
     __builtin_memset(claim, 0, sizeof(*claim));
-    /* Who stays on this node keeps its source: the stack delivers, and would not take its own. */
+    /* For an endpoint on this node the source stays: the stack delivers the packet, and would drop
+     * one that comes from an address of its own. */
     int own = is_own(skb, packet);
     int rewritten = (verdict->masquerade != NAT_MASQUERADE_NO || own) && !verdict->on_node;
     struct nat_tuple *reply = &claim->reply;
@@ -117,7 +119,7 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
     claim->value.packets = 1;
     claim->value.bytes = skb->len;
     claim->value.check = nat_tuple_check(&packet->tuple);
-    /* If it can't be inserted just now: the reply half is enough to make it of, once answered. */
+    /* If the table refuses the forward half just now, the reply half rebuilds it once answered. */
     if (flow_insert(&packet->tuple, &claim->value) == -EEXIST) {
         bpf_map_delete_elem(&flows_new, reply);
         return TAKEN;
@@ -126,7 +128,7 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
     return hand;
 }
 
-/* A flow is made, and its first packet goes that way. */
+/* Makes a flow and sends its first packet along it. */
 ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
                              const struct verdict *verdict)
 {
@@ -140,7 +142,7 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
         if (!flow || flow->half != NAT_HALF_FORWARD)
             return SHOT;
         room->to = flow->to;
-        room->way_found = 0; /* it is the way to another endpoint, maybe */
+        room->way_found = 0; /* the other CPU's flow may lead to another endpoint */
         r = flow->hand;
     }
     if (r == -NAT_CAUSE_TOO_BIG)
@@ -154,8 +156,8 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
 }
 
 /*
- * A connection straight to an endpoint leaves its tuple, so that no flow is given the same; where a
- * flow has it already, the connection gets another source port.
+ * A connection straight to an endpoint leaves a direct half, so that no flow is given the same
+ * tuple. Where a flow has that tuple already, the connection gets another source port.
  */
 ALWAYS_INLINE int go_direct(struct __sk_buff *skb, struct packet *packet, struct verdict *verdict)
 {
@@ -176,7 +178,8 @@ ALWAYS_INLINE int go_direct(struct __sk_buff *skb, struct packet *packet, struct
     return begin_flow(skb, packet, verdict);
 }
 
-/* What conntrack calls invalid as the first of a connection: it would only leak to an endpoint. */
+/* TCP that conntrack calls invalid as the first packet of a connection: an endpoint could not use
+ * it, and its reset would reach the client with the endpoint's own address. */
 ALWAYS_INLINE int opens_nothing(const struct packet *packet)
 {
     __u8 flags = packet->tcp & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK);
@@ -204,7 +207,7 @@ ALWAYS_INLINE int is_multicast(const struct packet *packet)
     return packet->tuple.dst.bytes[12] >= 224;
 }
 
-/* A packet of no flow, where requests are judged. */
+/* Judges a packet that belongs to no flow. */
 SUBPROGRAM int judge(struct __sk_buff *skb, struct packet *packet)
 {
     const struct nat_control *control = control_get();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What becomes of a new flow: the frontend its packet is for, whether its source may use it, the
- * outcome that the planner chose for that kind of source, and one endpoint of the set. Only reads
- * the maps (but for affinity, which who goes on to make the flow settles: remember()).
+ * What becomes of a new flow. choose() finds the frontend that the packet is for, asks whether the
+ * source may use it, takes the outcome that the planner chose for this kind of source, and picks
+ * one endpoint of the set. It only reads maps; the caller that goes on to make the flow writes down
+ * the client's affinity by remember().
  */
 #pragma once
 
@@ -25,7 +26,7 @@ struct verdict {
 };
 
 enum {
-    CHOICES = 6, /* of an endpoint, by a Service that switches all the time */
+    CHOICES = 6, /* tries to find an endpoint of a Service that switches all the time */
     AFFINITY_TRIES = 8,
 };
 
@@ -56,7 +57,8 @@ ALWAYS_INLINE int endpoint_lives(__u32 id, __u32 generation)
     return endpoint && (__u32)READ_ONCE(endpoint->state) == generation;
 }
 
-/* loadBalancerSourceRanges, of the family and bank. */
+/* Whether loadBalancerSourceRanges of the packet's family, in the bank in force, admit its source.
+ */
 ALWAYS_INLINE int source_admitted(const struct packet *packet, __u32 service, __u64 word)
 {
     int four = packet->family == 4;
@@ -71,7 +73,7 @@ ALWAYS_INLINE int source_admitted(const struct packet *packet, __u32 service, __
     return found && (!four || *found >= 32 + 96);
 }
 
-/* Takes the endpoint if it is of that generation still; 0: it is gone. */
+/* Takes the endpoint if it still has that generation. Returns 0 if it is gone. */
 ALWAYS_INLINE int take_endpoint(__u32 id, __u32 generation, struct verdict *verdict)
 {
     const struct nat_endpoint_value *endpoint = endpoint_at(id);
@@ -113,7 +115,7 @@ ALWAYS_INLINE struct nat_affinity_key affinity_key(const struct packet *packet,
     };
 }
 
-/* Of round 0. */
+/* The age that a choice made now has, in round 0. */
 ALWAYS_INLINE union affinity_age affinity_age_now(const struct nat_affinity_key *key)
 {
     return (union affinity_age){
@@ -122,7 +124,7 @@ ALWAYS_INLINE union affinity_age affinity_age_now(const struct nat_affinity_key 
     };
 }
 
-/* The age first: a choice that is made in between is seen to be of a later round. */
+/* Reads the age first: a choice that is made in between shows by its later round. */
 ALWAYS_INLINE void affinity_read(const struct nat_affinity_value *entry,
                                  union affinity_choice *ret_choice, union affinity_age *ret_age)
 {
@@ -130,7 +132,7 @@ ALWAYS_INLINE void affinity_read(const struct nat_affinity_value *entry,
     ret_choice->word = READ_ONCE(entry->choice);
 }
 
-/* The endpoint that the client had last, if it is in the set still and not for too long. */
+/* Takes the endpoint that the client had last, if it is still in the set and not too long ago. */
 ALWAYS_INLINE int take_remembered(union affinity_choice choice, union affinity_age age,
                                   union affinity_age now, struct verdict *verdict)
 {
@@ -143,7 +145,8 @@ ALWAYS_INLINE int take_remembered(union affinity_choice choice, union affinity_a
     return take_endpoint(choice.endpoint, choice.generation, verdict);
 }
 
-/* The endpoint that this set sent the client to last, or else the other set: it may be in both. */
+/* Takes the endpoint that the client had last by this set, or else by the other: it may be in both.
+ */
 ALWAYS_INLINE int take_last(const struct packet *packet, struct verdict *verdict)
 {
     struct nat_affinity_key key = affinity_key(packet, verdict);
@@ -162,7 +165,8 @@ ALWAYS_INLINE int take_last(const struct packet *packet, struct verdict *verdict
     return 0;
 }
 
-/* `pick`: 0 at random, else the n-th of the set. A slot whose endpoint just went is passed over. */
+/* Takes an endpoint of the set: at random if `pick` is 0, else the n-th, from 1. Skips a slot whose
+ * endpoint has just gone. */
 ALWAYS_INLINE int take_any(__u64 set, __u32 pick, struct verdict *verdict)
 {
     __u32 first = set >> 32, count = (__u32)set;
@@ -187,7 +191,7 @@ ALWAYS_INLINE void refuse(struct verdict *verdict, __u8 act, __u8 cause)
     verdict->cause = cause;
 }
 
-/* A flow back to its sender is masqueraded in any case. */
+/* A flow whose endpoint is its own sender is masqueraded in any case. */
 ALWAYS_INLINE void see_hairpin(const struct packet *packet, struct verdict *verdict)
 {
     if (verdict->masquerade != NAT_MASQUERADE_YES)
@@ -197,8 +201,8 @@ ALWAYS_INLINE void see_hairpin(const struct packet *packet, struct verdict *verd
 }
 
 /*
- * The outcome for this kind of frontend and source, then an endpoint. Returns 0, or < 0: a set of
- * which nobody is left.
+ * Applies the outcome for this kind of frontend and origin, and picks an endpoint. Returns 0, or <
+ * 0 if the set has no living endpoint left.
  */
 SUBPROGRAM int choose_endpoint(const struct packet *packet, __u64 word, __u32 kind, __u32 pick,
                                struct verdict *verdict)
@@ -232,7 +236,7 @@ SUBPROGRAM int choose_endpoint(const struct packet *packet, __u64 word, __u32 ki
     return 0;
 }
 
-/* An address of which no Service has this port. */
+/* Judges a packet to an address on which no Service has this port. */
 ALWAYS_INLINE void judge_address(const struct nat_control *control, const struct packet *packet,
                                  struct verdict *verdict)
 {
@@ -247,7 +251,7 @@ ALWAYS_INLINE void judge_address(const struct nat_control *control, const struct
         refuse(verdict, NAT_ACT_DROP, NAT_CAUSE_UNALLOCATED);
 }
 
-/* `verdict` is zero but for its origin. */
+/* Fills in `verdict`, of which the caller has set the origin and zeroed the rest. Returns 0. */
 SUBPROGRAM int choose(const struct nat_control *control, const struct packet *packet, __u32 pick,
                       struct verdict *verdict)
 {
@@ -262,7 +266,7 @@ SUBPROGRAM int choose(const struct nat_control *control, const struct packet *pa
     __u32 kind = frontend->kind;
     verdict->service = frontend->service;
     verdict->port = frontend->port;
-    /* After its word was read the Service may switch, and all the old endpoints end. */
+    /* The Service may switch after its word was read; then all endpoints of the old bank end. */
     for (int i = 0; i < CHOICES; i++) {
         __u64 word = service_word(verdict->service);
         if (!(word & NAT_SERVICE_USED) || kind >= NAT_FRONTEND_KINDS)
@@ -279,18 +283,19 @@ SUBPROGRAM int choose(const struct nat_control *control, const struct packet *pa
     return 0;
 }
 
-/* From what was read to another; 0: somebody else was first. */
+/* Replaces a word that was read as `from`. Returns 0 if another CPU was first. */
 ALWAYS_INLINE int affinity_swap(void *word, __u64 from, __u64 to)
 {
     return from == to || __sync_val_compare_and_swap((__u64 *)word, from, to) == from;
 }
 
 /*
- * From now on the client is sent there; every new flow begins the time anew. Of first packets that
- * are judged at once, one is written down, and the others go where it went: an entry is inserted
- * only where there is none, and a choice that holds no longer is replaced by one swap, which begins
- * a round. Its age follows, by whoever comes first; until then everybody takes the choice for new.
- * Nothing is taken back, and a word of another round is another word even if it says the same.
+ * Writes down where the client is sent from now on; every new flow restarts the timeout. When
+ * several CPUs judge first packets of one client at once, one choice is written down and the others
+ * follow it. An entry is inserted only where there is none. A choice that no longer holds is
+ * replaced by one compare-and-swap, which begins a round; the age is then brought to the same round
+ * by the first CPU that gets there, and until then every CPU takes the choice for new. Nothing is
+ * ever taken back, and words of different rounds differ even if they name the same endpoint.
  */
 SUBPROGRAM int remember(const struct packet *packet, struct verdict *verdict)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the program leaves for people to read: counters of a service, and the last refusals. */
+/* What the program writes for people to read: counters of each service, and the last refusals. */
 #pragma once
 
 #include "bpf/maps.h"
 #include "bpf/parse.h"
 
 /*
- * False where each CPU has a stripe of its own: then nothing else adds to it at once, as programs
- * of tc run with bottom halves off. Set by who loads the programs; tests leave it true.
+ * False where each CPU has a stripe of its own. Programs of tc run with bottom halves disabled, so
+ * no other program adds to that stripe at the same time. The loader sets it; tests leave it true.
  */
 const volatile __u32 stripes_are_shared SEC(".rodata.counters") = 1;
 
@@ -41,7 +41,7 @@ ALWAYS_INLINE void count_flow(__u32 service)
         counter_add(&counter->flows, 1);
 }
 
-/* A packet that was refused, of a service (0: of none). */
+/* Counts a refused packet of a service; 0: of no Service. */
 SUBPROGRAM int count_refusal(struct __sk_buff *skb, const struct packet *packet, __u32 service,
                              __u32 cause)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Most packets are none of ours, and are told so for the price of three words read: see "filter" in
- * abi.h. It may say yes wrongly, never no.
+ * Most packets are not ours. The filter says so after three words read: see "filter" in abi.h. It
+ * may wrongly say yes, but never wrongly no. Besides, which addresses are pods', and which are
+ * ClusterIPs'.
  */
 #pragma once
 

@@ -2,8 +2,9 @@
 /*
  * The two flow tables: finding, making, answering and forgetting flows. See "flows" in abi.h.
  *
- * The reply half is inserted first, and only if its tuple is free: that claims the tuple. Who finds
- * it taken (by another flow, a direct connection, a socket of this node) tries another source port.
+ * A new flow inserts its reply half first, and only if that tuple is free. This claims the tuple.
+ * If the tuple is taken (by another flow, a direct connection, or a socket of this node), the flow
+ * tries another source port.
  */
 #pragma once
 
@@ -18,7 +19,7 @@ enum {
     OVER_AT_ENDPOINT,
     OVER,
     OVER_DEGREES,
-    CLAIM_S = 2, /* within which who has claimed a tuple has inserted the other half */
+    CLAIM_S = 2, /* the CPU that has claimed a tuple inserts the other half within this time */
 };
 
 ALWAYS_INLINE __u32 now_s(void)
@@ -43,8 +44,9 @@ ALWAYS_INLINE int tuple_equal(const struct nat_tuple *a, const struct nat_tuple 
 }
 
 /*
- * The half under a tuple, or NULL; `*ret_established`: it is in "flows". There it is looked for
- * once more at the end: another CPU may have moved it between the first look and the second.
+ * The half under a tuple, or NULL; `*ret_established`: it is in "flows". That map is searched
+ * twice, before and after "flows_new": another CPU may move the half between the first two
+ * searches.
  */
 ALWAYS_INLINE struct nat_flow *flow_find(const struct nat_tuple *tuple, int *ret_established)
 {
@@ -63,10 +65,10 @@ ALWAYS_INLINE struct nat_flow *flow_find(const struct nat_tuple *tuple, int *ret
 }
 
 /*
- * Inserts a half of a new flow, if its tuple is free. "flows" is asked last: another CPU may be
- * moving a half there, which is in both for a moment. Returns 0, -EEXIST, or what keeps the kernel
- * from inserting anything just now: before Linux 6.7 (d35381aa73f7) that some other context of
- * this CPU, which a packet has interrupted, is at the table, too.
+ * Inserts a half of a new flow, if its tuple is free. It looks into "flows" last: a half that
+ * another CPU is moving there is in both maps for a moment. Returns 0, -EEXIST, or the reason why
+ * the kernel can't insert anything just now. Before Linux 6.7 (d35381aa73f7) one reason is that the
+ * packet has interrupted another context of this CPU which is working on the table.
  */
 SUBPROGRAM int flow_insert(const struct nat_tuple *tuple, const struct nat_flow *flow)
 {
@@ -77,7 +79,8 @@ SUBPROGRAM int flow_insert(const struct nat_tuple *tuple, const struct nat_flow 
     return -EEXIST;
 }
 
-/* Only where it was found: in the other table another CPU may have made a new one meanwhile. */
+/* Deletes a half only in the map it was found in: another CPU may have put a new one into the
+ * other. */
 ALWAYS_INLINE void flow_delete(const struct nat_tuple *tuple, int established)
 {
     if (established)
@@ -87,8 +90,8 @@ ALWAYS_INLINE void flow_delete(const struct nat_tuple *tuple, int established)
 }
 
 /*
- * The half that belongs to the one under `key`, whose packets become `to`; NULL: it is alone. What
- * stands in its place may be of a later flow of the same client.
+ * The other half of the flow whose half under `key` translates to `to`; NULL: that half is alone. A
+ * half found there that does not match belongs to a later flow of the same client.
  */
 ALWAYS_INLINE struct nat_flow *flow_find_mate(const struct nat_tuple *key,
                                               const struct nat_tuple *to,
@@ -102,7 +105,7 @@ ALWAYS_INLINE struct nat_flow *flow_find_mate(const struct nat_tuple *key,
     return mate;
 }
 
-/* The other half, from one of them and its key. */
+/* Rebuilds the other half from one half and its key. */
 ALWAYS_INLINE void flow_mate(const struct nat_tuple *key, const struct nat_flow *flow,
                              struct nat_tuple *ret_key, struct nat_flow *ret_mate)
 {
@@ -117,7 +120,7 @@ ALWAYS_INLINE void flow_mate(const struct nat_tuple *key, const struct nat_flow 
     ret_mate->packets = ret_mate->bytes = 0;
 }
 
-/* Both halves, wherever they are. */
+/* Deletes both halves, whichever maps they are in. */
 SUBPROGRAM int flow_forget(const struct nat_tuple *key)
 {
     struct nat_tuple mate;
@@ -134,10 +137,10 @@ SUBPROGRAM int flow_forget(const struct nat_tuple *key)
 }
 
 /*
- * A client begins anew under a tuple whose flow, which led to `to`, is over. Where its port to the
- * endpoint was drawn, the reply half stays alone for a while (the sweep ends it): the endpoint may
- * still be in TIME_WAIT for that port, and the next connection shall have another. What leads
- * elsewhere another CPU has made anew already.
+ * A client starts a new connection under a tuple whose flow, which led to `to`, is over. If the
+ * source port to the endpoint was drawn, the reply half stays alone until the sweep ends it: the
+ * endpoint may still be in TIME_WAIT for that port, and the next connection must get another one.
+ * If the flow found leads elsewhere, another CPU has already made the new one.
  */
 SUBPROGRAM int flow_reopen(const struct nat_tuple *key, const struct nat_tuple *to)
 {
@@ -155,14 +158,15 @@ SUBPROGRAM int flow_reopen(const struct nat_tuple *key, const struct nat_tuple *
 }
 
 /*
- * Whether the flow of a reply half may lose its tuple for want of free ones: that is over, by a
- * reset or both ends' word. A SYN under it would be lost on an endpoint that still waits for the
- * client's last ACK, is just working on it, or closed first and keeps TIME_WAIT.
+ * Whether the flow of a reply half may lose its tuple because no tuple is free. Only a flow that is
+ * over may: after a reset, or after a FIN of both sides. The degrees exist because a new SYN under
+ * the tuple is lost if the endpoint still waits for the client's last ACK, is just handling it, or
+ * closed first and keeps TIME_WAIT.
  */
 ALWAYS_INLINE int flow_may_yield(const struct nat_flow *flow, const struct nat_flow *mate,
                                  int degree)
 {
-    if (!mate) /* maybe because the forward half is about to be inserted */
+    if (!mate) /* the forward half may be about to be inserted */
         return degree == OVER && (__s32)(now_s() - flow->seen_s) > CLAIM_S;
     if (degree == OVER_FOR_A_WHILE && mate->seen_s == now_s())
         return 0;
@@ -181,9 +185,10 @@ union flow_age {
 };
 
 /*
- * Frees the reply tuple of a flow that may lose it. Of two CPUs that find the same flow over, the
- * one that unmakes its check has it: the other would delete what the first then claims. Nobody has
- * it whose flow has been seen since it was found, or made anew in the same place in another second.
+ * Frees the reply tuple of a flow that may lose it. If two CPUs find the same flow over, the one
+ * that inverts its check and age by a compare-and-swap gets the tuple; the other would delete what
+ * the first then claims. Neither gets it if a packet of the flow was seen meanwhile, or a new flow
+ * was made in the same place in another second.
  */
 SUBPROGRAM int flow_yield(const struct nat_tuple *reply, int degree)
 {
@@ -205,7 +210,7 @@ SUBPROGRAM int flow_yield(const struct nat_tuple *reply, int degree)
     return 1;
 }
 
-/* A connection straight to an endpoint, by the tuple of its replies. */
+/* Keeps the tuple of a connection straight to an endpoint; `reply`: the tuple of its replies. */
 SUBPROGRAM int flow_keep_direct(const struct nat_tuple *reply)
 {
     struct nat_flow direct = {
@@ -218,7 +223,7 @@ SUBPROGRAM int flow_keep_direct(const struct nat_tuple *reply)
 
 /*
  * Whether a SYN under this forward or reply half begins a new connection: the old one is over, or
- * its other half is not to be had any more. One that is half open may get it back.
+ * its other half is lost for good. A half-open flow may still get the other half back.
  */
 ALWAYS_INLINE int flow_is_over(const struct nat_tuple *key, const struct nat_flow *flow,
                                int established)
@@ -234,9 +239,10 @@ ALWAYS_INLINE int flow_is_over(const struct nat_tuple *key, const struct nat_flo
 }
 
 /*
- * The endpoint has answered: both halves go over to "flows". When that is full the flow stays where
- * it is and lives as long as the flood lets it. What is there already stays: another CPU has moved
- * it just now, and packets may have left their marks on it; or it is of a later flow.
+ * The endpoint has answered: both halves move to "flows". If that map is full, the flow stays in
+ * "flows_new" and lives as long as no flood drives it out. A half that is in "flows" already stays
+ * as it is: another CPU has just moved it, and packets may have marked it since; or it is a later
+ * flow's.
  */
 SUBPROGRAM int flow_answer(const struct nat_tuple *key)
 {
@@ -246,7 +252,7 @@ SUBPROGRAM int flow_answer(const struct nat_tuple *key)
     if (!flow || flow->half != NAT_HALF_REPLY)
         return 0;
     __builtin_memcpy(&copy, flow, sizeof(copy));
-    if (copy.check != nat_tuple_check(key)) /* unmade just now: flow_yield() */
+    if (copy.check != nat_tuple_check(key)) /* flow_yield() has just inverted it */
         return 0;
     copy.flags |= NAT_FLOW_ANSWERED;
     flow_mate(key, &copy, &mate_key, &mate);
@@ -267,7 +273,7 @@ SUBPROGRAM int flow_answer(const struct nat_tuple *key)
     return 1;
 }
 
-/* A socket of this node that would take packets of this tuple. */
+/* Whether a socket of this node would receive packets of this tuple. */
 ALWAYS_INLINE int socket_has(struct __sk_buff *skb, const struct nat_tuple *tuple, __u8 family)
 {
     struct bpf_sock_tuple key;
@@ -305,13 +311,13 @@ struct claim {
     __u8 done;
 };
 
-/* Room for what is too large for the stack. Nobody else is here on this CPU meanwhile. */
+/* Room for what is too large for the stack; no other program of ours runs on this CPU meanwhile. */
 struct scratch {
     struct verdict verdict;
     struct claim claim;
     struct nat_tuple to;
     struct way way;
-    __u32 way_found; /* of a masqueraded flow that is being made, by its first packet */
+    __u32 way_found; /* `way` is that of the flow being made, found for its first packet */
 };
 
 struct {
@@ -340,7 +346,7 @@ ALWAYS_INLINE void claim_draw(struct claim *claim)
     claim->reply.dport = bpf_htons(claim->first + bpf_get_prandom_u32() % claim->count);
 }
 
-/* For want of free ones: the tuple of a flow that is over. */
+/* No tuple is free: claims one of a flow that is over. */
 SUBPROGRAM int claim_over(struct __sk_buff *skb, struct claim *claim)
 {
     for (int i = 0; i < OVER_DEGREES * CLAIM_TRIES; i++) {
@@ -353,8 +359,9 @@ SUBPROGRAM int claim_over(struct __sk_buff *skb, struct claim *claim)
 }
 
 /*
- * Finds a free reply tuple for the claim in the scratch room: its port is the source port to the
- * endpoint. Global: the verifier looks at it once, not once for each state that it is called in.
+ * Finds a free reply tuple for the claim in the scratch room; its destination port is the source
+ * port to the endpoint. The function is global, so that the verifier checks it once, not once for
+ * each state it is called in.
  */
 __noinline int claim_any(struct __sk_buff *skb)
 {

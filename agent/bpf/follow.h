@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets of a flow, and ICMP errors about them.
+ * Packets that belong to a flow, and ICMP errors about such packets.
  */
 #pragma once
 
 #include "bpf/hand.h"
 #include "bpf/icmp_error.h"
 
-/* True if what a forward half says does not hold for this packet: it is judged anew. */
+/* Whether a forward half no longer holds for this packet, which is then judged like a new flow's.
+ */
 ALWAYS_INLINE int is_outdated(const struct packet *packet, const struct nat_flow *flow,
                               int established)
 {
@@ -26,8 +27,8 @@ ALWAYS_INLINE int is_outdated(const struct packet *packet, const struct nat_flow
 }
 
 /*
- * A half-open flow may have lost its reply half to a flood: then it comes back, if it still can.
- * Returns 0, or < 0 if another flow has its tuple.
+ * A half-open flow may have lost its reply half to a flood: inserts it again. Returns 0, or < 0 if
+ * another flow has taken its tuple.
  */
 SUBPROGRAM int keep_reply_half(const struct nat_tuple *key)
 {
@@ -66,7 +67,7 @@ ALWAYS_INLINE void note(struct __sk_buff *skb, const struct packet *packet, stru
         flow->flags |= NAT_FLOW_LAST;
 }
 
-/* A packet of a flow. Returns what becomes of it, or 1: it is of none. */
+/* Sends a packet along its flow. Returns what becomes of it, or 1 if it belongs to no flow. */
 SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
 {
     int established;
@@ -97,7 +98,10 @@ SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
     return forward(skb, packet, &to, hand, service);
 }
 
-/* An ICMP error about a packet of a flow: whoever gets it knows that packet by its old tuple. */
+/*
+ * Translates an ICMP error about a packet of a flow: its receiver knows that packet by the tuple it
+ * had before. Returns what becomes of the error, or 1 if it is about no flow.
+ */
 SUBPROGRAM int follow_error(struct __sk_buff *skb, struct packet *packet)
 {
     struct nat_tuple other;
@@ -118,8 +122,8 @@ SUBPROGRAM int follow_error(struct __sk_buff *skb, struct packet *packet)
         return NEXT;
     __u32 hand = flow->hand;
     /*
-     * Whoever says so, on the way or at its end, is known by the service's address: as conntrack
-     * does it, and what a router's own address would be, strict reverse path checks refuse.
+     * The error comes from the service's address, whether the endpoint or a router on the way sent
+     * it. Conntrack does the same, and strict reverse path filters would drop a router's address.
      */
     src = flow->to.src;
     dst = flow->to.dst;

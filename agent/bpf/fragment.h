@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Fragments. The first one has the ports, and leaves them in "fragments" for the later ones, which
- * then are translated as it was. A later one that comes before is left to the stack, and so are all
- * the others of that packet, the first included: the stack puts them together, if it does
- * (netfilter's defragmentation), routes them to svc0, and there they come in order. An entry
- * without ports says that a packet took that way.
+ * Fragments. The first fragment has the ports, and leaves them in "fragments" for the later ones,
+ * which are then translated like the first. If a later fragment comes before the first, the program
+ * leaves it to the stack, and with it all other fragments of that packet, the first included. The
+ * stack reassembles them, if netfilter's defragmentation is on, and routes them to svc0, where they
+ * arrive in order. An entry without ports says that a packet is left to the stack.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 #include "bpf/maps.h"
 
 enum fragment_way {
-    FRAGMENT_GOES, /* with ports, if it has or got them */
-    FRAGMENT_LEFT, /* to the stack */
-    FRAGMENT_LOST, /* at svc0, where nobody waits for the first one */
+    FRAGMENT_GOES, /* goes on, with ports if it has them or got them from the entry */
+    FRAGMENT_LEFT, /* is left to the stack */
+    FRAGMENT_LOST, /* came to svc0 before the first one: dropped */
 };
 
 ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
@@ -34,7 +34,8 @@ ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
     return FRAGMENT_GOES;
 }
 
-/* The IPv6 id is one pair of addresses' own; later fragments need not say the first's protocol. */
+/* An IPv6 id is unique for its pair of addresses, and a later fragment may name another protocol
+ * than the first: so the protocol is no part of the key there. */
 SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, struct packet *packet)
 {
     struct nat_fragment_key key = {

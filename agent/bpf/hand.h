@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a packet goes on: translated, to the stack or past it; or answered, or dropped. Codes that
- * are no verdict of tc's are for handle() in nat.bpf.c, which answers at its top: frames are small.
+ * How a packet leaves the program: translated, to the stack or past it; or answered by an ICMP
+ * error; or dropped. Return codes from 100 on are no verdicts of tc. They tell handle() in
+ * nat.bpf.c what is left to do: it sends answers itself, at the top of the call chain, because BPF
+ * stacks are small.
  */
 #pragma once
 
@@ -12,9 +14,9 @@
 #include "bpf/way.h"
 
 enum {
-    NEXT = -1, /* TC_ACT_UNSPEC, TCX_NEXT: whoever else is attached, then the stack */
-    SHOT = 2,  /* TC_ACT_SHOT, TCX_DROP */
-    TAKEN = 100,
+    NEXT = -1,    /* TC_ACT_UNSPEC, TCX_NEXT: other programs attached here, then the stack */
+    SHOT = 2,     /* TC_ACT_SHOT, TCX_DROP */
+    TAKEN = 100,  /* another CPU has just made this flow */
     ANSWER = 256, /* + enum answer: the packet is to be answered, by handle() */
     UDP_UNANSWERED_S = 30,
     TCP_UNANSWERED_S = 120,
@@ -25,7 +27,7 @@ ALWAYS_INLINE int at_exit(enum nat_hook hook)
     return hook == NAT_HOOK_UPLINK_OUT || hook == NAT_HOOK_POD_OUT;
 }
 
-/* Made by this node itself, not forwarded. */
+/* Whether this node itself made the packet, instead of forwarding it. */
 ALWAYS_INLINE int is_own(struct __sk_buff *skb, const struct packet *packet)
 {
     return (packet->hook == NAT_HOOK_SVC_OUT || packet->hook == NAT_HOOK_LO_OUT) &&
@@ -55,7 +57,7 @@ ALWAYS_INLINE int drop(struct __sk_buff *skb, const struct packet *packet, __u32
     return SHOT;
 }
 
-/* Sends the ICMP error that the packet has become back to where the packet came from. */
+/* The packet has become an ICMP error: sends it back to where the packet came from. */
 ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *control,
                               const struct packet *packet)
 {
@@ -69,7 +71,7 @@ ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *c
     return r < 0 ? SHOT : r;
 }
 
-/* As the kernel: its own sockets are told each time, others as often as the limit allows. */
+/* Answers as the kernel does: its own sockets each time, others as often as the limit allows. */
 ALWAYS_INLINE int answer(struct __sk_buff *skb, const struct nat_control *control,
                          const struct packet *packet, __u32 kind)
 {
@@ -87,7 +89,7 @@ ALWAYS_INLINE int refuse_with(struct __sk_buff *skb, const struct packet *packet
     return ANSWER + kind;
 }
 
-/* One hop less, as a router does. The header checksum goes up by what the hop went down. */
+/* Takes a hop, as a router does. The header checksum rises by as much as the hop limit falls. */
 ALWAYS_INLINE int hop_taken(struct __sk_buff *skb, __u8 family)
 {
     if (family == 4) {
@@ -103,7 +105,8 @@ ALWAYS_INLINE int hop_taken(struct __sk_buff *skb, __u8 family)
         if (!packet_has(skb, ip + 1))
             return -1;
         ip->hop_limit--;
-        /* With CHECKSUM_COMPLETE the sum follows; in IPv4 the header's own checksum balances. */
+        /* With CHECKSUM_COMPLETE the skb's sum must follow; in IPv4 the header checksum balances.
+         */
         bpf_csum_update(skb, (__u16)~bpf_htons(1));
     }
     return 0;
@@ -116,7 +119,7 @@ ALWAYS_INLINE int refuse_too_big(struct __sk_buff *skb, struct packet *packet, _
     return refuse_with(skb, packet, service, NAT_CAUSE_TOO_BIG, ANSWER_TOO_BIG);
 }
 
-/* Translates, and sends past the stack. */
+/* Translates the packet and sends it past the stack. */
 SUBPROGRAM int forward_by(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
                           __u32 service, const struct way *way)
 {
@@ -133,7 +136,7 @@ SUBPROGRAM int forward_by(struct __sk_buff *skb, struct packet *packet, const st
     return way_send(way, own);
 }
 
-/* To the stack, or into it by another device. */
+/* Passes the packet to the stack, or into it by another device. */
 ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *control, __u32 hand)
 {
     int r;
@@ -146,7 +149,7 @@ ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *contr
     return r < 0 ? SHOT : r;
 }
 
-/* Translates and passes on. */
+/* Translates the packet and passes it on as `hand` says. */
 SUBPROGRAM int forward(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
                        __u32 hand, __u32 service)
 {
@@ -154,7 +157,7 @@ SUBPROGRAM int forward(struct __sk_buff *skb, struct packet *packet, const struc
     if (!control)
         return SHOT;
     count_packet(skb, service);
-    /* What nobody took before svc0 can't go back to the stack: it would be routed here again. */
+    /* From svc0 a packet can't return to the stack, which would route it to svc0 again. */
     if (hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT)) {
         struct way way;
         way_find(skb, packet, &to->src, &to->dst, &way);

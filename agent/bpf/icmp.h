@@ -4,10 +4,10 @@
  * others (icmp_error.h). All of it is the slow path, so packets are read by bpf_skb_load_bytes(),
  * which doesn't care how much of them is linear.
  *
- * A packet can be CHECKSUM_PARTIAL: it came from a pod or from this node's own sockets, or was put
- * together by GRO. Then someone later on fills in its TCP or UDP checksum, also where that packet
- * has become the quote of an ICMP error meanwhile - or nobody does, where the device looks at the
- * protocol first. icmp_half() is how an error is right in both cases.
+ * A packet can be CHECKSUM_PARTIAL: it came from a pod or from one of this node's sockets, or GRO
+ * has put it together. The kernel or a device then fills in its TCP or UDP checksum later on, even
+ * if the packet has become the quote of an ICMP error meanwhile; or it does not, if the device
+ * looks at the protocol first. icmp_half() makes the error's checksum right in both cases.
  */
 #pragma once
 
@@ -141,9 +141,9 @@ static __always_inline __u16 icmp_half(__u32 sum)
 }
 
 /*
- * One if the packet's checksum is to be completed later (CHECKSUM_PARTIAL). The kernel doesn't
- * tell programs, but bpf_l4_csum_replace() leaves the 16 bits at `field`, whatever they are, alone
- * then. They are put back.
+ * One if the packet's checksum is to be completed later (CHECKSUM_PARTIAL). The kernel doesn't tell
+ * programs so, but for such a packet bpf_l4_csum_replace() leaves the 16 bits at `field` alone,
+ * whatever they are. If it has changed them, they are put back.
  */
 static __noinline int icmp_partial(struct __sk_buff *skb, __u32 field)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ICMP errors that others send about packets of a flow: they quote the packet as it was where it
- * failed, so quote and receiver are translated back for the one who sent it.
+ * ICMP errors that endpoints and routers send about packets of a flow. An error quotes the packet
+ * as it was where it failed, that is, translated. So the quote and the addresses of the error are
+ * translated back for the sender of that packet.
  *
- * Errors are known by their quote: parse_icmp_error() gives its tuple, the caller finds the flow
- * and says by icmp_error_translate() what the quote and the outer addresses shall be. Of the quote
- * only eight bytes of TCP or UDP need be there; a checksum that is not in it isn't missed.
+ * parse_icmp_error() gives the tuple of the quote. The caller finds the flow by it, and tells
+ * icmp_error_translate() what the quote and the outer addresses become. A quote needs no more than
+ * eight bytes of its TCP or UDP header; the checksum need not be among them.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The maps; what is in them is abi.h's to say. Sizes here are the defaults of services.maps: the
- * agent sets others before it loads the programs, and pins what it made.
+ * The maps; abi.h says what is in them, and has the list of them. Sizes here are the defaults of
+ * services.maps: the agent sets others before it loads the programs, and pins the maps.
  */
 #pragma once
 
@@ -150,9 +150,9 @@ struct {
 } names SEC(".maps");
 
 /*
- * bpf_map_update_elem(), 0 or negative. Before Linux 6.4 (d7ba4cc900bf) the kernel's own functions
- * return an int, whose sign the 64-bit register does not have: as the long that the helper is
- * declared to return, an error is a positive number.
+ * bpf_map_update_elem(), which here returns 0 or a negative error. Before Linux 6.4 (d7ba4cc900bf)
+ * the kernel's functions return an int, which is not sign-extended to the 64-bit register: taken
+ * for the long that the helper is declared to return, an error is a positive number.
  */
 static __always_inline int map_put(void *map, const void *key, const void *value, __u64 flags)
 {

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The service proxy: the one judge of packets.
+ * The service proxy: it decides about every packet to and from a Service.
  *
- * A packet is parsed, asked of the filter (most end there), looked up among the flows, and, if it
- * is of none, judged by the frontend that it is for (begin.h, choose.h); a new flow is made
- * (flow.h), the packet translated (translate.h) and passed on (hand.h, way.h). What is refused gets
- * its ICMP error from here (reject.h). abi.h says how the maps hang together.
+ * The program parses a packet and asks the filter whether it may be ours; for most packets that is
+ * all. It then looks for the packet's flow. A packet that belongs to no flow is judged by the
+ * frontend that it is for (begin.h, choose.h); the program makes a new flow (flow.h), translates
+ * the packet (translate.h) and passes it on (hand.h, way.h). A refused packet is turned into its
+ * ICMP error (reject.h). abi.h says how the maps refer to each other.
  *
- * Six programs of one body, by where they are attached:
+ * There are six programs with one body, by where they are attached:
  *
  *   uplink_in, pod_in     ingress: requests are judged; replies to masqueraded flows and to this
  *                         node's own are translated and sent on
- *   svc_out               egress of svc0: what this node sends to service addresses, routed there
- *                         by main, and what else is for such an address and nobody took
+ *   svc_out               egress of svc0: what this node sends to service addresses, which table
+ *                         main routes there, and other packets to such addresses that no program
+ *                         has taken before
  *   lo_out                egress of lo: this node to its own node ports, and what endpoints in
  *                         this node's namespace answer it
  *   uplink_out, pod_out   egress: replies that went through the stack get the service's address
  *
- * Whose packet went through the stack (not masqueraded: source and route are as before) is
- * translated back where it leaves. Whose source became this node's is past the stack both ways:
- * the stack would take its own address for a spoofed one.
+ * A flow that is not masqueraded goes through the stack, since its source and route are as before;
+ * its replies are translated back where they leave. A flow whose source became this node's address
+ * goes past the stack both ways: the stack would take packets from its own address for spoofed
+ * ones.
  *
  * With dry_run the same programs are the twin (twin.h).
  */
@@ -30,15 +33,16 @@
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
 
-/* Headers of ours that don't fit. */
+/* Whether a packet with malformed headers is for an address of ours. */
 ALWAYS_INLINE int is_ours(const struct nat_control *control, const struct packet *packet)
 {
     return filter_has(control, &packet->tuple.dst, 0);
 }
 
 /*
- * Through the flows, then, where requests are judged, through the frontends. `hook` is the
- * packet's, as a constant: no exit has the judge in it, to be verified at each start.
+ * Looks for the packet's flow; where requests are judged, then for its frontend. `hook` is
+ * packet->hook as a constant: so the programs at exits don't contain the judge, which the verifier
+ * would check at each start.
  */
 ALWAYS_INLINE int walk(struct __sk_buff *skb, struct packet *packet, enum nat_hook hook)
 {
@@ -60,7 +64,7 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
         return NEXT;
     if (dry_run)
         return tell(skb, &packet);
-    /* Frames to another station, seen by a promiscuous interface, are none of this node's. */
+    /* A promiscuous interface also sees frames for other stations: they are not for this node. */
     if (hook == NAT_HOOK_UPLINK_IN && skb->pkt_type == PACKET_OTHERHOST)
         return NEXT;
     if (packet.shape == SHAPE_FIRST || packet.shape == SHAPE_LATER) {

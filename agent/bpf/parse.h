@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a packet to a tuple. Ethernet only (the agent attaches to nothing else), without a VLAN tag:
- * a tagged packet belongs to the VLAN's own device.
+ * Reads a packet's tuple. The packet has an Ethernet header (the agent attaches to nothing else)
+ * and no VLAN tag: a tagged packet is for the program on the VLAN's own device.
  */
 #pragma once
 
@@ -19,13 +19,13 @@
 #include "bpf/abi.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-/* Kept out of line: six programs share the text, and frames end before the next begins. */
+/* Kept out of line: the six programs share its code, and its stack frame ends when it returns. */
 #define SUBPROGRAM    static __attribute__((noinline))
 
 enum {
     L3 = ETH_HLEN,
     HEADERS_MAX = ETH_HLEN + 60 + 20, /* IPv4 with options, TCP without */
-    L4_OFFSET_MAX = 512,              /* beyond that much of IPv6 options we do not look */
+    L4_OFFSET_MAX = 512,              /* packets with more IPv6 options are not ours */
     EXTENSIONS_MAX = 4,
 };
 
@@ -83,14 +83,15 @@ ALWAYS_INLINE int packet_has(struct __sk_buff *skb, const void *end)
     return end <= (void *)(long)skb->data_end;
 }
 
-/* Where the transport header is, in a form whose bounds each kernel's verifier sees. */
+/* The transport header, by an offset whose bounds every kernel's verifier sees. */
 ALWAYS_INLINE void *packet_l4(struct __sk_buff *skb, __u32 l4)
 {
     barrier_var(l4);
     return packet_at(skb, l4 & (2 * L4_OFFSET_MAX - 1));
 }
 
-/* Makes the first `bytes` bytes directly readable. All pointers into the packet are void then. */
+/* Makes the first `bytes` bytes directly readable. Pointers into the packet are invalid afterwards.
+ */
 ALWAYS_INLINE void packet_pull(struct __sk_buff *skb, __u32 bytes)
 {
     if (bytes > skb->len)
@@ -155,7 +156,7 @@ ALWAYS_INLINE void parse_v4(struct __sk_buff *skb, struct packet *packet)
     }
 }
 
-/* Bounded walk over extension headers; what is longer is not ours. */
+/* Walks over at most EXTENSIONS_MAX extension headers; a packet with more is not ours. */
 ALWAYS_INLINE void walk_extensions(struct __sk_buff *skb, struct packet *packet, __u8 next)
 {
     struct {

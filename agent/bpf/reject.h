@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Refusals: the packet in hand is turned into the ICMP error about itself, back to who sent it.
- * The caller decides where it goes then. What the kernel never answers (errors, later fragments,
- * groups, broadcasts, senders without an address) isn't answered here either.
+ * Refusals. The refused packet is turned, in place, into the ICMP error about itself, addressed to
+ * its sender; the caller decides by which device it leaves. Packets that the kernel never answers
+ * (ICMP errors, later fragments, multicast, broadcast, senders without an address) get no answer
+ * here either.
  *
- * Quoted is as much as the kernel quotes: up to 576 bytes of error in IPv4, 1280 in IPv6. A quote
- * cannot end before the checksum of a CHECKSUM_PARTIAL packet (bpf_skb_change_tail() says EINVAL),
- * which bounds it from below only where it would be shorter than the headers anyway. The same call
- * makes the packet linear, its own, and no longer GSO. Encapsulated ones it doesn't take: dropped.
+ * An error quotes as much as the kernel's do: up to 576 bytes of error in IPv4, 1280 in IPv6.
+ * bpf_skb_change_tail() returns EINVAL if a quote would end before the checksum field of a
+ * CHECKSUM_PARTIAL packet; no quote is that short, since it always has the headers. The same call
+ * makes the packet linear and private, and no longer GSO. It refuses encapsulated packets, which
+ * are dropped then.
  */
 #pragma once
 
@@ -53,7 +55,8 @@ static __always_inline struct answer_icmp answer_header(__u8 version, __u32 kind
     return icmp;
 }
 
-/* Errors, and in IPv4 what is no type at all, as icmp_send() and icmp6_send() have it. */
+/* ICMP errors, and in IPv4 unknown types, are never answered, as in icmp_send() and icmp6_send().
+ */
 static __always_inline int answer_forbidden_type(const struct icmp_upper *upper, __u8 type)
 {
     if (upper->protocol == IPPROTO_ICMP)
@@ -100,16 +103,17 @@ static __always_inline int answer_addressed6(struct __sk_buff *skb, const struct
 
 static __always_inline int answer_swap_macs(struct __sk_buff *skb)
 {
-    __u8 old[2 * ETH_ALEN], new[2 * ETH_ALEN];
+    __u8 macs[2 * ETH_ALEN], swapped[2 * ETH_ALEN];
 
-    if (bpf_skb_load_bytes(skb, 0, old, sizeof(old)))
+    if (bpf_skb_load_bytes(skb, 0, macs, sizeof(macs)))
         return -1;
-    __builtin_memcpy(new, old + ETH_ALEN, ETH_ALEN);
-    __builtin_memcpy(new + ETH_ALEN, old, ETH_ALEN);
-    return bpf_skb_store_bytes(skb, 0, new, sizeof(new), 0) ? -1 : 0;
+    __builtin_memcpy(swapped, macs + ETH_ALEN, ETH_ALEN);
+    __builtin_memcpy(swapped + ETH_ALEN, macs, ETH_ALEN);
+    return bpf_skb_store_bytes(skb, 0, swapped, sizeof(swapped), 0) ? -1 : 0;
 }
 
-/* Sets the quoted checksum so that it needn't matter who completes it: see icmp_half(). */
+/* Sets the quoted checksum so that it does not matter whether it is completed later: icmp_half().
+ */
 static __always_inline int answer_settle(struct __sk_buff *skb, __u32 l4, __u32 end, __u8 protocol)
 {
     __u32 field = l4 + icmp_sum_offset(protocol);
@@ -128,8 +132,8 @@ static __always_inline int answer_settle(struct __sk_buff *skb, __u32 l4, __u32 
 }
 
 /*
- * Cuts the packet down to its quote of `quote` bytes and puts `room` zero bytes before it. Returns
- * the quote's sum, negative: it cannot be done. `upper` is of the packet as it was.
+ * Cuts the packet down to its quote of `quote` bytes and puts `room` zero bytes before it. `upper`
+ * describes the packet before that. Returns the sum of the quote, or a negative number on failure.
  */
 static __noinline __s64 answer_make_room(struct __sk_buff *skb, const struct icmp_upper *upper,
                                          __u32 quote, __u32 room)
@@ -235,8 +239,9 @@ static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *up
 
 /*
  * Turns the frame in place into the error of `kind` (enum answer) to its sender, from the address
- * it was for, MAC addresses swapped; `mtu` is ANSWER_TOO_BIG's. Negative: not to be answered, or
- * it can't be; then the packet may be changed already and must be dropped.
+ * it was for, with the MAC addresses swapped; `mtu` is for ANSWER_TOO_BIG. Returns 0, or a negative
+ * number if the packet must not or can't be answered: it may be changed by then and must be
+ * dropped.
  */
 __noinline int answer_with(struct __sk_buff *skb, __u32 kind, __u32 mtu)
 {
@@ -250,11 +255,11 @@ __noinline int answer_with(struct __sk_buff *skb, __u32 kind, __u32 mtu)
 }
 
 /*
- * The kernel's limit for one receiver of errors, inet_peer_xrlim_allow(): credit grows with time
- * up to ANSWER_BURST intervals, and an error costs one interval. The map's word is the moment at
- * which the credit was nothing, so that it's a difference of times; a negative one for a processor
- * that was held up since it read the clock. Processors that race take less than they ought to, as
- * in the kernel. Not for the node's own packets: on loopback the kernel has no limit.
+ * The kernel's limit for one receiver of errors, as in inet_peer_xrlim_allow(): credit grows with
+ * time up to ANSWER_BURST intervals, and an error costs one interval. The map has the moment at
+ * which the credit was zero, so the credit is the time since then. It is negative on a CPU that was
+ * held up after it had read the clock. CPUs that race may be charged less than they should be, as
+ * in the kernel. The node's own packets have no limit: the kernel has none on loopback.
  */
 static __always_inline int may_answer(const struct nat_control *control,
                                       const struct nat_addr *source, int family)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writing another tuple into a packet. The transport checksum is mended by the helper that knows
- * how far the sender's device has computed it (CHECKSUM_PARTIAL covers addresses only, COMPLETE
- * needs the skb's sum adjusted); all else is stored directly.
+ * Writes another tuple into a packet. The transport checksum is corrected by bpf_l4_csum_replace(),
+ * which knows how far it is computed: with CHECKSUM_PARTIAL the field covers the addresses only,
+ * with CHECKSUM_COMPLETE the skb's own sum must follow. All else is stored directly.
  */
 #pragma once
 
 #include "bpf/parse.h"
 
-/* The one's complement sum of what changes, for bpf_l4_csum_replace(). */
+/* Folds the one's complement sum of what changes, for bpf_l4_csum_replace(). */
 ALWAYS_INLINE __u32 sum_fold(__u64 sum)
 {
     sum = (sum & 0xffffffff) + (sum >> 32);
@@ -70,7 +70,7 @@ ALWAYS_INLINE int store_ports(struct __sk_buff *skb, __u32 l4, const struct nat_
     return 0;
 }
 
-/* The packet's tuple becomes `to`. Returns 0, or -1 with the packet in doubt: drop it. */
+/* The packet's tuple becomes `to`. Returns 0, or -1: the packet may be half done, drop it. */
 SUBPROGRAM int translate(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to)
 {
     const struct nat_tuple *from = &packet->tuple;
@@ -85,8 +85,9 @@ SUBPROGRAM int translate(struct __sk_buff *skb, struct packet *packet, const str
         if (bpf_l4_csum_replace(skb, check, 0, sum_fold(addresses), flags) < 0)
             return -1;
         /*
-         * With CHECKSUM_COMPLETE the helper takes the change out of the skb's sum. In IPv6 no
-         * header checksum has put it in: it goes back. (Linux 6.16 has a flag for this.)
+         * With CHECKSUM_COMPLETE the helper takes the change out of the skb's sum, expecting the
+         * IPv4 header checksum to balance it. IPv6 has none, so the change is added back. (Linux
+         * 6.16 has a flag for this.)
          */
         if (packet->family == 6)
             bpf_csum_update(skb, sum_fold(addresses));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The twin: judges as the real one does, and tells instead of doing. See "The twin" in abi.h.
+ * The twin: it judges as the real program does, and tells the verdict instead of carrying it out.
+ * See "The twin" in abi.h.
  */
 #pragma once
 
 #include "bpf/begin.h"
 #include "bpf/follow.h"
 
-/* What the twin has to say. */
+/* Judges the packet and writes the verdict into skb->cb[]. */
 SUBPROGRAM int tell(struct __sk_buff *skb, struct packet *packet)
 {
     const struct nat_control *control = control_get();

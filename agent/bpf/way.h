@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a packet leaves: the kernel's route to its (new) destination, and the hand that passes it on.
+ * How a packet leaves the node: the kernel's route to its new destination, and the redirect.
  *
- * bpf_fib_lookup() answers with the next hop and checks the MTU of the device (packets that the
- * device will segment pass); bpf_redirect_neigh() resolves the neighbour and sends. A route that
- * only lacks its neighbour is as good as one that has it.
+ * bpf_fib_lookup() gives the next hop and checks the MTU of the device; packets that the device
+ * will segment pass that check. bpf_redirect_neigh() resolves the neighbour and sends. So a route
+ * whose neighbour is not known yet is as good as one whose neighbour is.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 enum { LO_IFINDEX = 1, AF_INET_ = 2, AF_INET6_ = 10 };
 
 /*
- * Bytes of the packet, or of one segment of what the device will cut, from its IP header on: what
- * the MTU of the route is for, as in ip_forward().
+ * The size that the route's MTU limits, as in ip_forward(): bytes from the IP header on, of the
+ * packet, or of one segment if the device will segment it.
  */
 ALWAYS_INLINE __u16 way_size(struct __sk_buff *skb, const struct packet *packet)
 {
@@ -27,11 +27,11 @@ ALWAYS_INLINE __u16 way_size(struct __sk_buff *skb, const struct packet *packet)
 
 struct way {
     struct bpf_fib_lookup fib;
-    __u32 answer;     /* 0, or why there is none: BPF_FIB_LKUP_RET_*; too big is one, too */
+    __u32 answer;     /* 0, or why there is no way: BPF_FIB_LKUP_RET_*; also that it is too big */
     __u32 unresolved; /* the next hop's address is not known yet */
 };
 
-/* The way of a packet from `src` to `dst`. Returns its answer. */
+/* Finds the way of a packet from `src` to `dst`. Returns way->answer. */
 ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
                              const struct nat_addr *src, const struct nat_addr *dst,
                              struct way *way)
@@ -56,11 +56,11 @@ ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
 }
 
 /*
- * `own`: this node made the packet, which still carries its route to svc0. While the neighbour is
- * being resolved, the kernel keeps the packet and then asks that route for the neighbour, so the
- * packet would leave with svc0's address in its header; a redirect without a next hop gives it the
- * right route. (Before 6.18 and the stable kernels of late 2025 that loses a reference to the old
- * one, which is harmless: it is svc0's only route.)
+ * Sends the packet. `own`: this node made the packet, which still carries its route to svc0. While
+ * the kernel resolves the neighbour it keeps the packet, and then asks that route for the
+ * neighbour: the packet would leave with svc0's address in its header. A redirect without a next
+ * hop gives it the right route. (Before 6.18, and the stable kernels of late 2025, this leaks a
+ * reference to the old route, which is harmless: it is svc0's only route.)
  */
 ALWAYS_INLINE int way_send(const struct way *way, int own)
 {
@@ -75,7 +75,7 @@ ALWAYS_INLINE int way_send(const struct way *way, int own)
     return (int)bpf_redirect_neigh(fib->ifindex, &hop, sizeof(hop), 0);
 }
 
-/* Received once more, on a device of this node, as a packet for that device. NULL: lo's zeros. */
+/* Lets another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */
 ALWAYS_INLINE int way_receive(struct __sk_buff *skb, __u32 ifindex, const __u8 *mac)
 {
     struct ethhdr *eth = packet_at(skb, 0);
