@@ -132,12 +132,14 @@ bool claim_has_cluster_ip(const struct service *service, uint8_t family)
 int claim_nat_candidates(const struct node_facts *facts, const struct ip *ip, candidate_list *list)
 {
     int r = claim_candidates(facts, ip, list);
+    if (r < 0)
+        return r;
     vec_each(struct candidate, candidate, list) {
         if (candidate->reason > REASON_HEADLESS &&
             !claim_has_cluster_ip(candidate->service, ip->family))
             candidate->reason = REASON_HEADLESS;
     }
-    return r;
+    return 0;
 }
 
 static bool has_cluster_ip(const struct config *config, const struct service *service,
@@ -191,8 +193,8 @@ const struct service *claim_port_owner(const candidate_list *list, const struct 
 /* An empty loadBalancerClass in the configuration stands for services that name none. */
 static bool is_our_class(const struct config *config, const struct service *service)
 {
-    const char *class = service->load_balancer_class ? service->load_balancer_class : "";
-    return strcmp(class, config->services.load_balancer_class) == 0;
+    const char *named = service->load_balancer_class ? service->load_balancer_class : "";
+    return strcmp(named, config->services.load_balancer_class) == 0;
 }
 
 static bool is_advertised(const struct config *config, enum address_origin origin)
@@ -246,7 +248,8 @@ int claim_port_endpoints(const struct node_facts *facts, const struct service *s
 {
     struct port_endpoints usable = { 0 };
     int r = endpoints_each(facts, service, port, family, note_usable, &usable);
-    if (r == 0)
-        *ret_usable = usable;
-    return r;
+    if (r < 0)
+        return r;
+    *ret_usable = usable;
+    return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * From a service's slices to its endpoints: which slices count, which of their ports is meant, who
- * is good for anything, who is local. What the planners make of them is theirs: routes.c asks
+ * is good for anything, who is local. What the planners make of them is theirs: claim.c asks
  * whether there are any, nat_sets.c chooses among them.
  *
  * A service port finds its number by name and protocol in each slice, so that endpoints of
@@ -27,22 +27,27 @@ static bool slice_counts(const struct endpoint_slice *slice, uint8_t family)
 static int each_of_slice(const struct node_facts *facts, const struct endpoint_slice *slice,
                          uint16_t port, backend_fn each, void *context)
 {
-    int r = 0;
-    for (uint32_t i = 0; r == 0 && i < slice->endpoint_count; i++) {
+    for (uint32_t i = 0; i < slice->endpoint_count; i++) {
         const struct backend backend = {
             .endpoint = &slice->endpoints[i],
             .port = port,
             .local = strcmp(slice->endpoints[i].node_name, facts->config->node) == 0,
         };
-        if (backend.endpoint->ready || backend.endpoint->serving)
-            r = each(context, &backend);
+        int r = backend.endpoint->ready || backend.endpoint->serving ? each(context, &backend) : 0;
+        if (r != 0)
+            return r;
     }
-    return r;
+    return 0;
 }
 
 static int keep(void *context, const struct backend *backend)
 {
     return vec_push((backend_list *)context, *backend);
+}
+
+static bool is_meant(const struct slice_port *found, const struct service_port *port)
+{
+    return found->port && found->protocol == port->protocol && strcmp(found->name, port->name) == 0;
 }
 
 static int gather(const struct node_facts *facts, const struct service *service,
@@ -51,17 +56,17 @@ static int gather(const struct node_facts *facts, const struct service *service,
     size_t count;
     const struct endpoint_slice *const *slices =
         store_slices_of(facts->store, service->object.namespace, service->object.name, &count);
-    int r = 0;
 
     for (size_t i = 0; i < count; i++) {
         for (uint32_t j = 0; slice_counts(slices[i], family) && j < slices[i]->port_count; j++) {
             const struct slice_port *found = &slices[i]->ports[j];
-            if (r == 0 && found->port && found->protocol == port->protocol &&
-                strcmp(found->name, port->name) == 0)
-                r = each_of_slice(facts, slices[i], found->port, keep, list);
+            int r = is_meant(found, port) ? each_of_slice(facts, slices[i], found->port, keep, list)
+                                          : 0;
+            if (r < 0)
+                return r;
         }
     }
-    return r;
+    return 0;
 }
 
 /* What an endpoint is good for: ready, usable, serving. */
@@ -96,20 +101,23 @@ static bool can_do_the_same(const backend_list *list)
 int endpoints_each(const struct node_facts *facts, const struct service *service,
                    const struct service_port *port, uint8_t family, backend_fn each, void *context)
 {
-    backend_list list = { 0 };
+    AUTOVEC backend_list list = { 0 };
     const struct backend *best = NULL;
     int r = gather(facts, service, port, family, &list);
+    if (r < 0)
+        return r;
 
     if (!can_do_the_same(&list))
         vec_sort(&list, backend_cmp);
     vec_each(const struct backend, backend, &list) {
         if (!best || place_cmp(best, backend) != 0)
             best = backend;
-        if (r == 0 && worth(backend->endpoint) == worth(best->endpoint))
+        if (worth(backend->endpoint) == worth(best->endpoint))
             r = each(context, backend);
+        if (r != 0)
+            return r;
     }
-    vec_done(&list);
-    return r;
+    return 0;
 }
 
 static bool has_any_port(const struct endpoint_slice *slice)
@@ -127,11 +135,13 @@ int endpoints_each_of_any(const struct node_facts *facts, const struct service *
     size_t count;
     const struct endpoint_slice *const *slices =
         store_slices_of(facts->store, service->object.namespace, service->object.name, &count);
-    int r = 0;
 
-    for (size_t i = 0; r == 0 && i < count; i++) {
-        if (slice_counts(slices[i], family) && has_any_port(slices[i]))
-            r = each_of_slice(facts, slices[i], 0, each, context);
+    for (size_t i = 0; i < count; i++) {
+        int r = slice_counts(slices[i], family) && has_any_port(slices[i])
+                    ? each_of_slice(facts, slices[i], 0, each, context)
+                    : 0;
+        if (r != 0)
+            return r;
     }
-    return r;
+    return 0;
 }

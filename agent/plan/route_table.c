@@ -23,8 +23,6 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 
-DEFINE_CLEANUP(struct route_diff *, route_diff_done);
-
 int route_slot_cmp(const void *a, const void *b)
 {
     const struct route *left = a, *right = b;
@@ -256,21 +254,23 @@ static int diff_slot(const struct slot *slot, uint32_t export_table, bool may_re
     bool write = slot->want && !equal && !foreign;
 
     int r = list_foreign(slot, export_table, diff);
-    if (r == 0 && may_remove)
-        r = delete_ours(slot, write ? last : equal, export_table, diff);
-    if (r == 0 && blocked)
-        r = vec_push(&diff->blocked, *slot->want);
-    if (r == 0 && write)
-        r = vec_push(&diff->ops, (struct route_op){ last ? OP_REPLACE : OP_ADD, *slot->want });
-    return r;
+    if (r < 0)
+        return r;
+    r = may_remove ? delete_ours(slot, write ? last : equal, export_table, diff) : 0;
+    if (r < 0)
+        return r;
+    if (blocked)
+        return vec_push(&diff->blocked, *slot->want);
+    return write
+               ? vec_push(&diff->ops, (struct route_op){ last ? OP_REPLACE : OP_ADD, *slot->want })
+               : 0;
 }
 
 int diff_routes(const struct route *want, size_t want_count, const struct route *have,
                 size_t have_count, uint32_t export_table, bool may_remove,
                 struct route_diff *ret_diff)
 {
-    struct route_diff diff = { 0 };
-    CLEANUP(route_diff_donep) struct route_diff *owned = &diff;
+    CLEANUP(route_diff_done) struct route_diff diff = { 0 };
     const struct route *want_end = want_count ? want + want_count : want;
     const struct route *have_end = have_count ? have + have_count : have;
 
@@ -280,7 +280,7 @@ int diff_routes(const struct route *want, size_t want_count, const struct route 
         if (r < 0)
             return r;
     }
-    *ret_diff = *TAKE_PTR(owned);
+    *ret_diff = TAKE_STRUCT(diff);
     return 0;
 }
 
@@ -312,14 +312,13 @@ static int rules_missing(const struct rule *rules, size_t count, const struct ru
 int diff_rules(const struct rule *want, size_t want_count, const struct rule *have,
                size_t have_count, bool may_remove, rule_op_list *ret_ops)
 {
-    rule_op_list ops = { 0 };
+    AUTOVEC rule_op_list ops = { 0 };
     int r = rules_missing(want, want_count, have, have_count, OP_ADD, &ops);
-    if (r == 0 && may_remove)
-        r = rules_missing(have, have_count, want, want_count, OP_DELETE, &ops);
-    if (r < 0) {
-        vec_done(&ops);
+    if (r < 0)
         return r;
-    }
-    *ret_ops = ops;
+    r = may_remove ? rules_missing(have, have_count, want, want_count, OP_DELETE, &ops) : 0;
+    if (r < 0)
+        return r;
+    *ret_ops = TAKE_STRUCT(ops);
     return 0;
 }
