@@ -23,7 +23,8 @@
 
 enum { ENDPOINTS_SHOWN = 8 }; /* of a service, without -v */
 
-/* What an operator can do about a reason (plan/routes.h); NULL where that is for the agent. */
+/* What an operator can do about a reason (plan/address_reason.h); NULL where that is for the agent.
+ */
 static const char *remedy_of(const char *reason)
 {
     static const struct {

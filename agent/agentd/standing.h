@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "config/config.h"
-#include "plan/routes.h"
+#include "plan/route_inputs.h"
 #include "status/status.h"
 
 struct standing_keeper;

@@ -19,6 +19,7 @@
 #include "api/document.h"
 #include "api/view_nat_status.h"
 #include "api/view_routes.h"
+#include "plan/route_list.h"
 
 struct differences {
     struct route_diff routes;

@@ -19,6 +19,7 @@
 #include "api/view_explain_nat.h"
 #include "api/view_routes.h"
 #include "model/endpoint_slice.h"
+#include "plan/route_list.h"
 
 /* A node has few blocks; that they may not nest is nowhere promised, so each is looked at. */
 static const struct block_row *find_block(const struct route_plan *plan, const struct ip *address)

@@ -18,6 +18,7 @@
 #include "api/view_routes.h"
 #include "base/ours.h"
 #include "model/object.h"
+#include "plan/route_list.h"
 
 struct table_counts {
     uint64_t wanted[OURS_TABLES], installed[OURS_TABLES];

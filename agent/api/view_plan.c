@@ -11,6 +11,7 @@
 #include "api/document.h"
 #include "api/view_nat.h"
 #include "api/view_routes.h"
+#include "plan/route_list.h"
 
 static void write_routes(struct json *json, const struct api_state *state, const route_list *routes)
 {

@@ -7,7 +7,7 @@
 
 #include "base/sorted.h"
 #include "plan/link_table.h"
-#include "plan/routes.h"
+#include "plan/route_inputs.h"
 
 struct board {
     enum standing standing;          /* agentd/standing.c: how this node stands to the network */

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a changed object to the addresses that must be planned again. This is what keeps the work in
- * proportion to the change; a missing case here shows as a full pass that finds something, which
- * the tests and the daemon both treat as a defect.
+ * From a changed object to the addresses and blocks that must be planned again; see affected.h.
+ *
+ * Called by the daemon for every change that the store reports. A case that is missing here shows
+ * as a pass over everything that finds a difference, which tests and daemon both treat as a defect.
  */
+#include "plan/affected.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/macro.h"
+#include "model/address_block.h"
 #include "model/node.h"
-#include "plan/routes.h"
+#include "model/service.h"
 
 static int push_service(const struct object *object, ip_list *addresses)
 {
-    const struct service *service = object ? to_service(object) : NULL;
-    for (uint32_t i = 0; service && i < service->address_count; i++) {
+    const struct service *service = to_service(object);
+    for (uint32_t i = 0; i < service->address_count; i++) {
         if (vec_push(addresses, service->addresses[i].ip) < 0)
             return -ENOMEM;
     }
@@ -24,17 +28,16 @@ static int push_service(const struct object *object, ip_list *addresses)
 static int push_slice(const struct node_facts *facts, const struct object *object,
                       ip_list *addresses)
 {
-    if (!object)
-        return 0;
     const struct endpoint_slice *slice = to_endpoint_slice(object);
-    return push_service(store_get(facts->store, KIND_SERVICE, object->namespace, slice->service),
-                        addresses);
+    const struct object *service =
+        store_get(facts->store, KIND_SERVICE, object->namespace, slice->service);
+    return service ? push_service(service, addresses) : 0;
 }
 
 static int push_node(const struct object *object, ip_list *addresses)
 {
-    const struct node *node = object ? to_node(object) : NULL;
-    for (uint32_t i = 0; node && i < node->address_count; i++) {
+    const struct node *node = to_node(object);
+    for (uint32_t i = 0; i < node->address_count; i++) {
         if (vec_push(addresses, node->addresses[i]) < 0)
             return -ENOMEM;
     }
@@ -54,27 +57,19 @@ static bool node_eligibility_changed(const struct node_facts *facts, const struc
            before->network_unavailable != after->network_unavailable;
 }
 
-int plan_affected_addresses(const struct node_facts *facts, const struct change *change,
-                            ip_list *addresses, bool *ret_all)
+/* The addresses that one version of the object has a say in; NULL: it did not, does not exist. */
+static int push_version(const struct node_facts *facts, const struct object *version,
+                        ip_list *addresses)
 {
-    const struct object *any = change->after ? change->after : change->before;
-    int r = 0, second = 0;
-
-    switch (any->kind) {
+    if (!version)
+        return 0;
+    switch (version->kind) {
     case KIND_SERVICE:
-        r = push_service(change->before, addresses);
-        second = push_service(change->after, addresses);
-        break;
+        return push_service(version, addresses);
     case KIND_ENDPOINT_SLICE:
-        r = push_slice(facts, change->before, addresses);
-        second = push_slice(facts, change->after, addresses);
-        break;
+        return push_slice(facts, version, addresses);
     case KIND_NODE:
-        if (node_eligibility_changed(facts, change))
-            *ret_all = true;
-        r = push_node(change->before, addresses);
-        second = push_node(change->after, addresses);
-        break;
+        return push_node(version, addresses);
     case KIND_ADDRESS_BLOCK: /* a unit of its own */
     case KIND_NAMESPACE:
     case KIND_POD:
@@ -83,7 +78,17 @@ int plan_affected_addresses(const struct node_facts *facts, const struct change 
     case KIND_COUNT:
         break;
     }
-    return r < 0 ? r : second;
+    return 0;
+}
+
+int plan_affected_addresses(const struct node_facts *facts, const struct change *change,
+                            ip_list *addresses, bool *ret_all)
+{
+    const struct object *any = change->after ? change->after : change->before;
+    if (any->kind == KIND_NODE && node_eligibility_changed(facts, change))
+        *ret_all = true;
+    int r = push_version(facts, change->before, addresses);
+    return r < 0 ? r : push_version(facts, change->after, addresses);
 }
 
 bool plan_affected_blocks(const struct node_facts *facts, const struct change *change)

@@ -2,8 +2,8 @@
 /* Judges the services' claims on one address. Internal to plan/. */
 #pragma once
 
-#include "base/fault.h"
-#include "plan/routes.h"
+#include "plan/address_reason.h"
+#include "plan/route_inputs.h"
 
 /* One service naming one address in one of its fields. */
 struct candidate {
@@ -18,7 +18,7 @@ typedef VEC(struct candidate) candidate_list;
 /*
  * All services that name the address, in order of precedence, each with whether a proxy serves it
  * there at all: a reason below REASON_PORTS_TAKEN, or REASON_ANNOUNCED if nothing is against.
- * The caller ends with vec_done(), after -ENOMEM too.
+ * The list is the caller's (AUTOVEC), after -ENOMEM too.
  */
 int claim_candidates(const struct node_facts *facts, const struct ip *ip, candidate_list *list);
 

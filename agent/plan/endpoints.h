@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/endpoint_slice.h"
-#include "plan/routes.h"
+#include "plan/facts.h"
 
 /* An endpoint that is ready or serves. */
 struct backend {

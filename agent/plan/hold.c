@@ -4,9 +4,12 @@
  * flap BGP. The delay doubles with each withdrawal that follows within routes.holdDown.max of the
  * last announcement, up to that maximum; an address that stayed announced, or withdrawn, for that
  * long starts afresh.
+ *
+ * Called by the route engine when an address is announced or withdrawn; owns nothing.
  */
+#include "plan/hold.h"
+
 #include "base/macro.h"
-#include "plan/routes.h"
 
 int hold_cmp(const void *a, const void *b)
 {

@@ -6,7 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "plan/routes.h"
+#include "plan/route_list.h"
 
 static uint32_t plain_metric(const struct ip *ip)
 {
@@ -119,33 +119,30 @@ static void drop_slot_duplicates(route_list *routes)
     routes->count = kept;
 }
 
+static void append(route_list *routes, const struct route *pair, int count)
+{
+    for (int i = 0; i < count; i++)
+        routes->items[routes->count++] = pair[i];
+}
+
 int plan_route_list(const struct config *config, const struct route_plan *plan,
                     route_list *ret_routes)
 {
-    route_list routes = {};
+    AUTOVEC route_list routes = { 0 };
     struct route pair[2];
-    int r =
-        vec_reserve(&routes, 2 * (plan->addresses.count + plan->blocks.count) + plan->nets.count);
-    for (size_t i = 0; r == 0 && i < plan->addresses.count; i++) {
-        const struct address_row *row = *(struct address_row **)sorted_at(&plan->addresses, i);
-        int count = address_routes(config, plan, row, pair);
-        for (int j = 0; j < count; j++)
-            routes.items[routes.count++] = pair[j];
-    }
-    for (size_t i = 0; r == 0 && i < plan->blocks.count; i++) {
-        int count = block_routes(config, sorted_at(&plan->blocks, i), pair);
-        for (int j = 0; j < count; j++)
-            routes.items[routes.count++] = pair[j];
-    }
-    if (r < 0) {
-        vec_done(&routes);
+    size_t most = 2 * (plan->addresses.count + plan->blocks.count) + plan->nets.count;
+    int r = vec_reserve(&routes, most);
+    if (r < 0)
         return r;
-    }
+    sorted_each(struct address_row *const, row, &plan->addresses)
+        append(&routes, pair, address_routes(config, plan, *row, pair));
+    sorted_each(const struct block_row, row, &plan->blocks)
+        append(&routes, pair, block_routes(config, row, pair));
     sorted_each(const struct net_row, row, &plan->nets)
         routes.items[routes.count++] = net_route(plan, row);
     vec_sort(&routes, route_cmp);
     drop_slot_duplicates(&routes);
-    *ret_routes = routes;
+    *ret_routes = TAKE_STRUCT(routes);
     return 0;
 }
 
@@ -222,7 +219,7 @@ int plan_rule_list(const struct route_plan *plan, rule_list *ret_rules)
 {
     static const uint8_t families[2] = { IP_V4, IP_V6 };
     struct guarding guarding[2] = { 0 };
-    rule_list rules = {};
+    AUTOVEC rule_list rules = { 0 };
     sorted_each(struct address_row *const, row, &plan->addresses)
         note_guard(plan, guarding, (*row)->address.family, (*row)->guarded, &(*row)->lead);
     sorted_each(const struct net_row, row, &plan->nets)
@@ -235,6 +232,6 @@ int plan_rule_list(const struct route_plan *plan, rule_list *ret_rules)
         if (guarding[i].any)
             rules.items[rules.count++] = guard_rule(families[i], guarding[i].led);
     }
-    *ret_rules = rules;
+    *ret_rules = TAKE_STRUCT(rules);
     return 0;
 }

@@ -11,6 +11,8 @@
 
 #include "fuzz_reader.h"
 #include "model/object.h"
+#include "plan/affected.h"
+#include "plan/route_list.h"
 #include "plan/routes.h"
 #include "plan_nat.h"
 #include "store/store.h"

@@ -8,7 +8,7 @@
 
 #include "base/sorted.h"
 #include "plan/nat_table.h"
-#include "plan/routes.h"
+#include "plan/route_inputs.h"
 #include "status/nat_status.h"
 
 struct nat_proofs {

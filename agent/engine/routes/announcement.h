@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "plan/route_table.h"
 #include "plan/routes.h"
 
 /*

@@ -19,6 +19,7 @@
 #include "engine/routes/route_holds.h"
 #include "engine/routes/route_pass.h"
 #include "engine/routes/route_state.h"
+#include "plan/affected.h"
 
 static struct route_engine *to_routes(struct engine *engine)
 {

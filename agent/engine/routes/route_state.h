@@ -9,6 +9,7 @@
 #include "engine/routes/inheritance.h"
 #include "engine/routes/troubles.h"
 #include "loop/backoff.h"
+#include "plan/route_list.h"
 #include "plan/routes.h"
 
 /* What is dirty, and so looked at by the next pass over the routes. */

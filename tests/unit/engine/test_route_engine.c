@@ -18,6 +18,7 @@
 #include "engine/routes/route_state.h"
 #include "format/reader.h"
 #include "model/object.h"
+#include "plan/affected.h"
 
 enum { SERVICES = 6, ADDRESSES = 5, BLOCKS = 4, ROUNDS = 600 };
 

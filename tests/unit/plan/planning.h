@@ -10,6 +10,8 @@
 #include "cmocka_all.h"
 #include "format/reader.h"
 #include "model/object.h"
+#include "plan/affected.h"
+#include "plan/route_list.h"
 #include "plan/routes.h"
 #include "store/store.h"
 

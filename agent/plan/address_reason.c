@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The words for each reason; see address_reason.h. */
+#include "plan/address_reason.h"
+
+#include "base/macro.h"
+
+static const struct {
+    const char *name, *text;
+} reasons[] = {
+    [REASON_WRONG_TYPE] = { "wrong-type", "the service's type has no such address" },
+    [REASON_HEADLESS] = { "headless", "the service has no clusterIP of this family" },
+    [REASON_OTHER_PROXY] = { "other-proxy", "labelled for another proxy" },
+    [REASON_SPECIAL] = { "special-address", "loopback, link-local or multicast" },
+    [REASON_PROXY_MODE] = { "proxy-mode", "ipMode Proxy: the balancer itself owns it" },
+    [REASON_OUTSIDE_RANGES] = { "outside-ranges", "not in the configured ranges" },
+    [REASON_IN_SERVICE_CIDR] = { "in-service-cidr", "an external IP must not be a ClusterIP" },
+    [REASON_PORTS_TAKEN] = { "ports-taken", "its ports belong to an older service" },
+    [REASON_OTHER_CLASS] = { "other-class", "its loadBalancerClass is not ours" },
+    [REASON_NOT_ADVERTISED] = { "not-advertised", "left out by services.advertise" },
+    [REASON_OPTED_OUT] = { "opted-out", "annotation fingerpost.io/announce is false" },
+    [REASON_NODE_GONE] = { "node-gone", "this node's Node object was deleted" },
+    [REASON_WITHDRAWN] = { "withdrawn", "withdrawn by the operator" },
+    [REASON_NODE_EXCLUDED] = { "node-excluded", "this node is excluded from load balancers" },
+    [REASON_NETWORK_UNAVAILABLE] = { "network-unavailable", "this node's network is unavailable" },
+    [REASON_NO_ENDPOINTS] = { "no-endpoints", "no usable endpoint" },
+    [REASON_NO_LOCAL_ENDPOINTS] = { "no-local-endpoints", "policy Local, no usable endpoint here" },
+    [REASON_NOT_PROVED] = { "not-proved", "NAT has not proved that it serves" },
+    [REASON_HELD_DOWN] = { "held-down", "withdrawn a moment ago, comes back after hold-down" },
+    [REASON_ANNOUNCED] = { "announced", "announced" },
+};
+_Static_assert(ARRAY_SIZE(reasons) == REASON_COUNT, "a reason has no words");
+
+const char *address_reason_name(enum address_reason reason)
+{
+    return reasons[reason].name;
+}
+
+const char *address_reason_text(enum address_reason reason)
+{
+    return reasons[reason].text;
+}

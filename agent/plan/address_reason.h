@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why an address is announced, or is not. The words are part of the API: `agentctl explain`, the
+ * documents and the metrics print them.
+ */
+#pragma once
+
+/*
+ * Why an address is announced, or not. In the order in which a claim is judged: where several
+ * services carry an address, the row's reason is that of the claim that came furthest.
+ */
+enum address_reason {
+    REASON_WRONG_TYPE,          /* the service's type has no such address (any more) */
+    REASON_HEADLESS,            /* no clusterIP (of the family): no proxy serves its addresses */
+    REASON_OTHER_PROXY,         /* service-proxy-name or headless label: another proxy's */
+    REASON_SPECIAL,             /* loopback, link-local, multicast, unspecified */
+    REASON_PROXY_MODE,          /* ipMode Proxy */
+    REASON_OUTSIDE_RANGES,      /* not in services.externalIPs or loadBalancerIPs */
+    REASON_IN_SERVICE_CIDR,     /* an external IP that is a ClusterIP or in serviceCIDRs */
+    REASON_PORTS_TAKEN,         /* each of its ports belongs to an older service here */
+    REASON_OTHER_CLASS,         /* loadBalancerClass is not ours */
+    REASON_NOT_ADVERTISED,      /* services.advertise leaves this kind of address out */
+    REASON_OPTED_OUT,           /* annotation fingerpost.io/announce: "false" */
+    REASON_NODE_GONE,           /* this node's Node object was deleted */
+    REASON_WITHDRAWN,           /* by the operator: withdraw, or the end of drain */
+    REASON_NODE_EXCLUDED,       /* label exclude-from-external-load-balancers */
+    REASON_NETWORK_UNAVAILABLE, /* the node's condition */
+    REASON_NO_ENDPOINTS,        /* none usable anywhere */
+    REASON_NO_LOCAL_ENDPOINTS,  /* policy Local, and usable ones only elsewhere */
+    REASON_NOT_PROVED,          /* NAT has not proved every frontend */
+    REASON_HELD_DOWN,           /* withdrawn a moment ago */
+    REASON_ANNOUNCED,
+    REASON_COUNT,
+};
+
+/* "no-local-endpoints": stable words, part of the API. */
+const char *address_reason_name(enum address_reason reason);
+/* A sentence for people: "no usable endpoint on this node (policy Local)". */
+const char *address_reason_text(enum address_reason reason);

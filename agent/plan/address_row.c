@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Plans one address; see address_row.h.
+ *
+ * An address is announced if and only if this node serves it now. The question is put to every
+ * Service that names the address, oldest first, in the order of enum address_reason: does a proxy
+ * serve the address for this Service at all; are its ports still free here; may this node announce
+ * the address; has a port a usable endpoint by the policy that applies. Then to the address as a
+ * whole: has NAT proved it; is it held down. Where NAT is ours, nobody serves a Service without a
+ * ClusterIP of the family: what could never be proved is withheld for that reason. The row keeps
+ * the answer of each Service, so that `agentctl explain` need not guess.
+ *
+ * Called for each address that a change touches, and for all of them in a whole plan.
+ */
+#include "plan/address_row.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/claim.h"
+#include "plan/route_table.h"
+
+static void port_taken_fault(struct faults *faults, const struct candidate *loser,
+                             const struct service_port *port, const struct service *owner)
+{
+    const struct object *object = &loser->service->object;
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+    char address[IP_STRLEN];
+    faults_add(faults, place ? place : "Service", "give one of the two another port or address",
+               "%s port %u/%s belongs to the older Service %s/%s",
+               ip_str(&loser->address->ip, address), port->port, protocol_name(port->protocol),
+               owner->object.namespace, owner->object.name);
+}
+
+/* Counts a candidate's own ports and those with endpoints, and says what follows for it. */
+static int judge_ports(const struct route_inputs *inputs, const candidate_list *list,
+                       struct candidate *candidate, struct faults *faults)
+{
+    const struct service *service = candidate->service;
+    bool local_policy = candidate->address->origin == ADDRESS_CLUSTER ? service->internal_local
+                                                                      : service->external_local;
+    bool elsewhere = false;
+
+    for (uint32_t i = 0; i < service->port_count; i++) {
+        const struct service_port *port = &service->ports[i];
+        const struct service *owner = claim_port_owner(list, candidate, port->protocol, port->port);
+        if (owner) {
+            port_taken_fault(faults, candidate, port, owner);
+            continue;
+        }
+        struct port_endpoints usable;
+        int r = claim_port_endpoints(inputs->node, service, port, candidate->address->ip.family,
+                                     &usable);
+        if (r < 0)
+            return r;
+        candidate->ports++;
+        if (local_policy ? usable.local : usable.anywhere)
+            candidate->forwarding++;
+        else
+            elsewhere |= usable.anywhere;
+    }
+    candidate->reason = candidate->ports ? claim_announceable(inputs, service, candidate->address)
+                                         : REASON_PORTS_TAKEN;
+    if (candidate->reason == REASON_ANNOUNCED && candidate->forwarding == 0)
+        candidate->reason = elsewhere ? REASON_NO_LOCAL_ENDPOINTS : REASON_NO_ENDPOINTS;
+    return 0;
+}
+
+static void in_service_cidr_fault(struct faults *faults, const struct candidate *candidate)
+{
+    const struct object *object = &candidate->service->object;
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+    char address[IP_STRLEN];
+    faults_add(faults, place ? place : "Service", "choose an address outside services.serviceCIDRs",
+               "externalIP %s is refused: it is a ClusterIP or lies in serviceCIDRs",
+               ip_str(&candidate->address->ip, address));
+}
+
+/* The node's own addresses and networks, and every Node's addresses, are never guarded. */
+static bool is_real_address(const struct node_facts *facts, const struct ip *ip)
+{
+    if (facts->local_prefixes) {
+        for (size_t i = 0; i < facts->local_prefixes->count; i++) {
+            if (prefix_contains(sorted_at(facts->local_prefixes, i), ip))
+                return true;
+        }
+    }
+    return store_is_node_address(facts->store, ip);
+}
+
+/* One allocation: the row, its claims, then their strings. */
+static struct address_row *row_new(const struct ip *ip, const candidate_list *list)
+{
+    size_t size = sizeof(struct address_row) + list->count * sizeof(struct claim);
+    vec_each(const struct candidate, candidate, list) {
+        const struct object *object = &candidate->service->object;
+        size += strlen(object->namespace) + strlen(object->name) + 2;
+    }
+    struct address_row *row = calloc(1, size);
+    if (!row)
+        return NULL;
+
+    row->address = *ip;
+    char *strings = (char *)&row->claims[list->count];
+    vec_each(const struct candidate, candidate, list) {
+        const struct object *object = &candidate->service->object;
+        struct claim *claim = &row->claims[row->claim_count++];
+        claim->namespace = strings;
+        strings = stpcpy(strings, object->namespace) + 1;
+        claim->name = strings;
+        strings = stpcpy(strings, object->name) + 1;
+        claim->origin = candidate->address->origin;
+        claim->reason = candidate->reason;
+        claim->ports = candidate->ports;
+        claim->forwarding = candidate->forwarding;
+        row->reason = MAX(row->reason, candidate->reason);
+    }
+    return row;
+}
+
+/* The protocol number of the oldest service that the address is announced for. */
+static uint8_t announced_protocol(const struct route_inputs *inputs, const candidate_list *list)
+{
+    if (inputs->standing == STANDING_DRAINING)
+        return ROUTE_PROTOCOL_DRAINING;
+    vec_each(const struct candidate, candidate, list) {
+        if (candidate->reason != REASON_ANNOUNCED)
+            continue;
+        int number = candidate->service->route_class;
+        if (number < 0)
+            return ROUTE_PROTOCOL_SERVICE;
+        return (uint8_t)(ROUTE_PROTOCOL_CLASS_FIRST + number);
+    }
+    return 0;
+}
+
+/* What holds for the address as a whole overrules the services that would be announced. */
+static void overrule(candidate_list *list, enum address_reason reason)
+{
+    vec_each(struct candidate, candidate, list) {
+        if (candidate->reason == REASON_ANNOUNCED)
+            candidate->reason = reason;
+    }
+}
+
+/*
+ * What the kernel is asked for beside the announcement. A ClusterIP needs no route of its own where
+ * its network is led as a whole.
+ */
+static void guard_row(const struct node_facts *facts, bool may_announce, struct address_row *row)
+{
+    bool served = row->reason >= REASON_PORTS_TAKEN; /* by one of the services at least */
+    const struct service *owner = claim_cluster_ip_owner(facts, &row->address);
+    row->foreign = facts->nat_way && owner && lead_covers(facts, &row->address) &&
+                   claim_service(facts->config, owner) == REASON_OTHER_PROXY;
+    if (!served || row->foreign || is_real_address(facts, &row->address))
+        return;
+    row->guarded = may_announce;
+    if (row->guarded || !lead_covers(facts, &row->address))
+        row->lead = lead_to_svc0(facts, row->address.family);
+}
+
+/* Judges each candidate. `*ret_may_announce`: this node may announce the address for one of them.
+ */
+static int judge(const struct route_inputs *inputs, const struct ip *address, candidate_list *list,
+                 bool *ret_may_announce, struct faults *faults)
+{
+    const struct node_facts *facts = inputs->node;
+    int r = facts->config->services.enabled ? claim_nat_candidates(facts, address, list)
+                                            : claim_candidates(facts, address, list);
+    if (r < 0)
+        return r;
+    bool may_announce = false;
+    vec_each(struct candidate, candidate, list) {
+        if (candidate->reason == REASON_IN_SERVICE_CIDR)
+            in_service_cidr_fault(faults, candidate);
+        if (candidate->reason == REASON_ANNOUNCED)
+            r = judge_ports(inputs, list, candidate, faults);
+        if (r < 0)
+            return r;
+        may_announce |= candidate->reason >= REASON_NO_ENDPOINTS;
+    }
+    *ret_may_announce = may_announce;
+    return 0;
+}
+
+int plan_address(const struct route_inputs *inputs, const struct ip *address,
+                 struct address_row **ret_row, struct faults *faults)
+{
+    AUTOVEC candidate_list list = { 0 };
+    bool may_announce;
+    int r = judge(inputs, address, &list, &may_announce, faults);
+    if (r < 0)
+        return r;
+    *ret_row = NULL;
+    if (list.count == 0)
+        return 0;
+
+    const struct hold *hold = route_inputs_held(inputs, address);
+    if (!route_inputs_proved(inputs, address))
+        overrule(&list, REASON_NOT_PROVED);
+    else if (hold)
+        overrule(&list, REASON_HELD_DOWN);
+
+    struct address_row *row = row_new(address, &list);
+    if (!row)
+        return -ENOMEM;
+    row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(inputs, &list) : 0;
+    row->held_until_ms = row->reason == REASON_HELD_DOWN ? hold->until_ms : 0;
+    guard_row(inputs->node, may_announce, row);
+    *ret_row = row;
+    return 0;
+}
+
+void address_row_free(struct address_row *row)
+{
+    free(row);
+}
+
+int address_row_cmp(const void *a, const void *b)
+{
+    const struct address_row *const *first = a, *const *second = b;
+    return ip_cmp(&(*first)->address, &(*second)->address);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan's row of one address: whether this node announces it and guards it, where its packets
+ * are led, and what was found about each Service that names it.
+ */
+#pragma once
+
+#include "base/fault.h"
+#include "model/service.h"
+#include "plan/address_reason.h"
+#include "plan/lead.h"
+#include "plan/route_inputs.h"
+
+/* One Service that names the address, and how its claim was judged. */
+struct claim {
+    const char *namespace, *name;
+    enum address_origin origin;
+    enum address_reason reason;
+    uint32_t ports, forwarding; /* frontends on the address; those with a usable endpoint */
+};
+
+/* One address. An allocation of its own, claims and strings included. */
+struct address_row {
+    struct ip address;
+    enum address_reason reason;
+    uint8_t protocol;      /* in the export table, if announced */
+    bool guarded;          /* this node may announce it: unmapped ports must not loop */
+    bool usable;           /* would be announced but for hold-down */
+    struct lead lead;      /* NAT serves it: guarded, or for the node's own packets alone */
+    bool foreign;          /* another proxy's, in a network that is led to svc0: it is not */
+    int64_t held_until_ms; /* monotonic; 0: not held */
+    uint32_t claim_count;
+    struct claim claims[]; /* in order of precedence */
+};
+
+void address_row_free(struct address_row *row);
+DEFINE_CLEANUP(struct address_row *, address_row_free);
+
+/* Order by address, for struct sorted of struct address_row *. */
+int address_row_cmp(const void *a, const void *b);
+
+/*
+ * The row of one address; `*ret_row` is NULL if no service names it. Faults (two services claim
+ * one port, ...) go to `faults`. Returns 0 or -ENOMEM.
+ */
+int plan_address(const struct route_inputs *inputs, const struct ip *address,
+                 struct address_row **ret_row, struct faults *faults);
