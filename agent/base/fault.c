@@ -36,6 +36,20 @@ void faults_add(struct faults *faults, const char *place, const char *remedy, co
     }
 }
 
+void faults_take(struct faults *faults, struct faults *from)
+{
+    faults->incomplete |= from->incomplete;
+    if (from->list.count > 0 && vec_reserve(&faults->list, from->list.count) < 0) {
+        faults->incomplete = true;
+        faults_done(from);
+        return;
+    }
+    vec_each(const struct fault, fault, &from->list)
+        faults->list.items[faults->list.count++] = *fault;
+    vec_done(&from->list);
+    from->incomplete = false;
+}
+
 bool faults_none(const struct faults *faults)
 {
     return faults->list.count == 0 && !faults->incomplete;

@@ -32,6 +32,9 @@ struct faults {
 void faults_add(struct faults *faults, const char *place, const char *remedy, const char *format,
                 ...) PRINTF_LIKE(4, 5);
 
+/* Moves the faults of `from`, which is empty afterwards, behind those of `faults`. */
+void faults_take(struct faults *faults, struct faults *from);
+
 /* True if the list holds nothing and lost nothing. */
 bool faults_none(const struct faults *faults);
 

@@ -18,28 +18,15 @@
  * the tables (docs/architecture.md). Where there are rules already, the guard table
  * leads, with a rule of its own before them.
  *
- * Called by agentd after every change, and by `agentctl plan`. Owns nothing between calls.
+ * A plan is put together in one place, route_plan_update(): addresses first, which tell whether the
+ * guard table leads; then blocks and networks. The daemon calls it after every change with what the
+ * change touches, and with everything in a full pass; `agentctl plan` calls it with everything, on
+ * an empty plan. A plan that was kept up to date therefore equals one made from nothing.
  */
 #include "plan/routes.h"
 
-static int plan_all_addresses(const struct route_inputs *inputs, struct sorted *rows,
-                              struct faults *faults)
-{
-    AUTOVEC ip_list addresses = { 0 };
-    int r = store_addresses(inputs->node->store, &addresses);
-    if (r < 0)
-        return r;
-    vec_each(const struct ip, address, &addresses) {
-        CLEANUP(address_row_freep) struct address_row *row = NULL;
-        r = plan_address(inputs, address, &row, faults);
-        if (r == 0 && row)
-            r = sorted_put(rows, &row);
-        if (r < 0)
-            return r;
-        TAKE_PTR(row);
-    }
-    return 0;
-}
+#include <errno.h>
+#include <stdlib.h>
 
 void route_plan_init(struct route_plan *plan)
 {
@@ -64,23 +51,158 @@ bool plan_lead(const struct node_facts *facts, const struct route_plan *plan)
     return facts->other_rules || plan->foreign;
 }
 
+void route_update_done(struct route_update *update)
+{
+    vec_each(struct address_turn, turn, &update->addresses) {
+        address_row_free(turn->before);
+        faults_done(&turn->faults);
+    }
+    vec_done(&update->addresses);
+    sorted_done(&update->blocks_before);
+    sorted_done(&update->nets_before);
+    faults_done(&update->net_faults);
+}
+
+/*
+ * An update on its way. Until it is committed, the rows before are the plan's and those after ours;
+ * so is the other way round for blocks and networks.
+ */
+struct draft {
+    struct route_update update;
+    struct sorted blocks, nets;
+    size_t foreign;
+};
+
+static void draft_done(struct draft *draft)
+{
+    vec_each(struct address_turn, turn, &draft->update.addresses) {
+        address_row_free(turn->after);
+        turn->before = NULL;
+    }
+    route_update_done(&draft->update);
+    sorted_done(&draft->blocks);
+    sorted_done(&draft->nets);
+}
+
+/* The addresses to plan, sorted and each once: for everything, those of all rows and Services. */
+static int choose_addresses(const struct route_plan *plan, const struct store *store,
+                            const struct route_scope *scope, ip_list *addresses)
+{
+    int r = scope->all ? store_addresses(store, addresses) : 0;
+    if (r < 0)
+        return r;
+    size_t more = scope->all         ? plan->addresses.count
+                  : scope->addresses ? scope->addresses->count
+                                     : 0;
+    if (more && vec_reserve(addresses, more) < 0)
+        return -ENOMEM;
+    if (scope->all) {
+        sorted_each(struct address_row *const, row, &plan->addresses)
+            addresses->items[addresses->count++] = (*row)->address;
+    } else if (scope->addresses) {
+        vec_each(const struct ip, address, scope->addresses)
+            addresses->items[addresses->count++] = *address;
+    }
+    ip_list_unite(addresses);
+    return 0;
+}
+
+static int draft_addresses(const struct route_plan *plan, const struct route_inputs *inputs,
+                           const ip_list *addresses, struct draft *draft)
+{
+    int r = addresses->count ? vec_reserve(&draft->update.addresses, addresses->count) : 0;
+    if (r < 0)
+        return r;
+    draft->foreign = plan->foreign;
+    vec_each(const struct ip, address, addresses) {
+        struct address_row key = { .address = *address }, *key_ptr = &key;
+        struct address_row **before = sorted_find(&plan->addresses, &key_ptr);
+        (void)vec_push(&draft->update.addresses, (struct address_turn){ .address = *address });
+        struct address_turn *turn =
+            &draft->update.addresses.items[draft->update.addresses.count - 1];
+        turn->before = before ? *before : NULL;
+        r = plan_address(inputs, address, &turn->after, &turn->faults);
+        if (r < 0)
+            return r;
+        draft->foreign -= turn->before && turn->before->foreign;
+        draft->foreign += turn->after && turn->after->foreign;
+    }
+    return 0;
+}
+
+/* Puts the draft into the plan. The rows of addresses go first: that alone can fail. */
+static int commit(struct route_plan *plan, struct draft *draft, bool led_by_rule)
+{
+    struct route_update *update = &draft->update;
+    AUTOFREE struct sorted_change *changes = calloc(update->addresses.count + 1, sizeof(*changes));
+    size_t count = 0;
+    if (!changes)
+        return -ENOMEM;
+    vec_each(struct address_turn, turn, &update->addresses) {
+        if (turn->after)
+            changes[count++] = (struct sorted_change){ &turn->after, false };
+        else if (turn->before)
+            changes[count++] = (struct sorted_change){ &turn->before, true };
+    }
+    int r = sorted_merge(&plan->addresses, changes, count);
+    if (r < 0)
+        return r;
+    plan->foreign = draft->foreign;
+    plan->led_by_rule = led_by_rule;
+    if (update->blocks) {
+        update->blocks_before = plan->blocks;
+        plan->blocks = TAKE_STRUCT(draft->blocks);
+    }
+    if (update->nets) {
+        update->nets_before = plan->nets;
+        plan->nets = TAKE_STRUCT(draft->nets);
+    }
+    return 0;
+}
+
+int route_plan_update(struct route_plan *plan, const struct route_inputs *inputs,
+                      const struct route_scope *scope, struct route_update *ret_update)
+{
+    CLEANUP(draft_done) struct draft draft = { 0 };
+    AUTOVEC ip_list addresses = { 0 };
+    struct route_update *update = &draft.update;
+
+    int r = choose_addresses(plan, inputs->node->store, scope, &addresses);
+    if (r < 0)
+        return r;
+    r = draft_addresses(plan, inputs, &addresses, &draft);
+    if (r < 0)
+        return r;
+    bool led_by_rule = plan_lead(inputs->node, &(struct route_plan){ .foreign = draft.foreign });
+    update->all = scope->all || led_by_rule != plan->led_by_rule;
+    update->blocks = update->all || scope->blocks;
+    update->nets = update->all;
+    r = update->blocks ? plan_blocks(inputs, &draft.blocks) : 0;
+    if (r < 0)
+        return r;
+    r = update->nets ? plan_nets(inputs->node, &draft.nets, &update->net_faults) : 0;
+    if (r < 0)
+        return r;
+    r = commit(plan, &draft, led_by_rule);
+    if (r < 0)
+        return r;
+    *ret_update = TAKE_STRUCT(draft.update);
+    return 0;
+}
+
 int plan_routes(const struct route_inputs *inputs, struct route_plan *ret_plan,
                 struct faults *faults)
 {
+    const struct route_scope everything = { .all = true };
     CLEANUP(route_plan_done) struct route_plan plan;
+    CLEANUP(route_update_done) struct route_update update = { 0 };
     route_plan_init(&plan);
-    int r = plan_all_addresses(inputs, &plan.addresses, faults);
+    int r = route_plan_update(&plan, inputs, &everything, &update);
     if (r < 0)
         return r;
-    r = plan_blocks(inputs, &plan.blocks);
-    if (r < 0)
-        return r;
-    r = plan_nets(inputs->node, &plan.nets, faults);
-    if (r < 0)
-        return r;
-    sorted_each(struct address_row *const, row, &plan.addresses)
-        plan.foreign += (*row)->foreign;
-    plan.led_by_rule = plan_lead(inputs->node, &plan);
+    vec_each(struct address_turn, turn, &update.addresses)
+        faults_take(faults, &turn->faults);
+    faults_take(faults, &update.net_faults);
     *ret_plan = TAKE_STRUCT(plan);
     return 0;
 }

@@ -36,6 +36,46 @@ void route_plan_done(struct route_plan *plan);
  */
 bool plan_lead(const struct node_facts *facts, const struct route_plan *plan);
 
-/* The whole plan from nothing. Returns 0 or -ENOMEM. */
+/* What of a plan is to be planned again. */
+struct route_scope {
+    bool all; /* everything: each address that a row or a Service names, and so on */
+    const ip_list *addresses; /* these; NULL: none. In any order, duplicates allowed */
+    bool blocks;              /* the blocks */
+};
+
+/* One address that was planned again. */
+struct address_turn {
+    struct ip address;
+    struct address_row *before; /* the row that was in the plan, owned by the update; NULL: none */
+    struct address_row *after;  /* the row that is in the plan now, owned by the plan; NULL: none */
+    struct faults faults;       /* all that is wrong with the address, in place of what was */
+};
+
+/* How a plan has changed. */
+struct route_update {
+    /*
+     * Every route may be another one: everything was planned, or the lead is elsewhere now, which
+     * moves routes of addresses that were not planned again.
+     */
+    bool all;
+    VEC(struct address_turn) addresses; /* sorted by address */
+    bool blocks, nets;                  /* these were planned again */
+    struct sorted blocks_before, nets_before;
+    struct faults net_faults; /* all that is wrong with networks, if `nets` */
+};
+
+/*
+ * Plans what the scope names again and puts it into the plan. This is the one composition of a
+ * route plan: from an empty plan with `all` it is plan_routes(). Returns 0, then the caller ends
+ * with route_update_done(); or -ENOMEM with the plan as it was.
+ */
+int route_plan_update(struct route_plan *plan, const struct route_inputs *inputs,
+                      const struct route_scope *scope, struct route_update *ret_update);
+void route_update_done(struct route_update *update);
+
+/*
+ * The whole plan from nothing. Faults come in order of addresses, then those of networks. Returns 0
+ * or -ENOMEM.
+ */
 int plan_routes(const struct route_inputs *inputs, struct route_plan *ret_plan,
                 struct faults *faults);

@@ -109,45 +109,24 @@ static void plan_anew(const struct node_facts *facts, struct text *out)
     route_plan_done(&plan);
 }
 
-static void plan_again(const struct route_inputs *inputs, const struct ip *address,
-                       struct route_plan *plan)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    struct address_row key = { .address = *address }, *row = &key;
-    struct address_row **old = sorted_find(&plan->addresses, &row);
-    if (old) {
-        struct address_row *gone = *old;
-        sorted_remove(&plan->addresses, &row);
-        address_row_free(gone);
-    }
-    MUST(plan_address(inputs, address, &row, &faults) == 0);
-    if (row)
-        MUST(sorted_put(&plan->addresses, &row) == 0);
-}
-
 /* Works the store's changes into the plan. */
 static void follow(const struct node_facts *facts, struct store *store, struct route_plan *plan,
                    struct nat_kept *nat)
 {
     const struct route_inputs inputs = { .node = facts };
-    change_list changes;
-    ip_list addresses = { 0 };
-    bool all = false;
+    AUTOVEC change_list changes = { 0 };
+    AUTOVEC ip_list addresses = { 0 };
+    struct route_scope scope = { .addresses = &addresses };
+    struct route_update update;
     MUST(store_changes(store, &changes) == 0);
-    vec_each(const struct change, change, &changes)
-        MUST(plan_affected_addresses(facts, change, &addresses, &all) == 0);
-    if (all) {
-        vec_done(&addresses);
-        MUST(store_addresses(store, &addresses) == 0);
+    vec_each(const struct change, change, &changes) {
+        MUST(plan_affected_addresses(facts, change, &addresses, &scope.all) == 0);
+        scope.blocks |= plan_affected_blocks(facts, change);
     }
-    vec_each(const struct ip, address, &addresses)
-        plan_again(&inputs, address, plan);
+    MUST(route_plan_update(plan, &inputs, &scope, &update) == 0);
+    route_update_done(&update);
     nat_kept_follow(nat, facts, &changes);
-    sorted_done(&plan->blocks);
-    MUST(plan_blocks(&inputs, &plan->blocks) == 0);
     store_changes_done(store);
-    vec_done(&changes);
-    vec_done(&addresses);
 }
 
 static void step(const struct node_facts *facts, struct store *store, struct route_plan *plan,

@@ -6,6 +6,7 @@
 
 /*
  * Brings engine->plan up to date with what work names, and fills work->slots with the slots to be
- * compared (not for a pass over everything). Returns 0, or -ENOMEM with rows of before in place.
+ * compared (not for a pass over everything). Returns 0, or -ENOMEM: then everything must be planned
+ * again, since slots or faults of new rows may be missing.
  */
 int route_rows_replan(struct route_engine *engine, struct route_work *work, int64_t now_ms);

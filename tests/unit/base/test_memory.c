@@ -234,12 +234,38 @@ static void folders(void **state)
     assert_int_equal(rmdir(base), 0);
 }
 
+/* What can't be kept is said to be missing. */
+static void faults_move_or_are_missed(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        AUTOFAULTS struct faults to = { 0 }, from = { 0 };
+        faults_add(&from, "a", "do", "one");
+        faults_add(&from, "b", NULL, "two");
+        with_heap(n, (faults_take(&to, &from), 0));
+        assert_true(faults_none(&from));
+        assert_int_equal(to.incomplete, n == 0);
+        assert_int_equal(to.list.count, n == 0 ? 0 : 2);
+        if (n)
+            assert_string_equal(to.list.items[1].message, "two");
+        from.incomplete = true;
+        faults_take(&to, &from);
+        assert_true(to.incomplete && faults_none(&from));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arenas),  cmocka_unit_test(an_arena_survives), cmocka_unit_test(texts),
-        cmocka_unit_test(vectors), cmocka_unit_test(sorted_tables),     cmocka_unit_test(faults),
-        cmocka_unit_test(files),   cmocka_unit_test(folders),
+        cmocka_unit_test(arenas),
+        cmocka_unit_test(an_arena_survives),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(vectors),
+        cmocka_unit_test(sorted_tables),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(files),
+        cmocka_unit_test(folders),
+        cmocka_unit_test(faults_move_or_are_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
