@@ -21,6 +21,7 @@
 #include "agentctl/plan_nat.h"
 #include "api/view.h"
 #include "plan/nat_hooks.h"
+#include "plan/node_plan.h"
 #include "source/manifest.h"
 
 static void print_faults(const struct faults *faults)
@@ -58,17 +59,15 @@ static int make_up_svc0(struct sorted *links)
 }
 
 static int plan_objects(const struct config *config, const struct store *store,
-                        struct route_plan *plan, struct sorted *nat, struct faults *faults)
+                        struct node_plan *plan, struct faults *faults)
 {
-    AUTOFAULTS struct faults unused = { 0 };
     const struct default_sources no_defaults = { 0 };
     struct node_facts facts = { .store = store, .config = config };
     const struct nat_way way = plan_nat_way(&facts, 1, &no_defaults);
+    const struct route_inputs inputs = { .node = &facts };
     if (config->services.enabled)
         facts.nat_way = &way;
-    const struct route_inputs inputs = { .node = &facts };
-    int r = plan_routes(&inputs, plan, faults);
-    return r < 0 ? r : plan_nat(&facts, nat, config->services.enabled ? faults : &unused);
+    return plan_node(&inputs, plan, faults);
 }
 
 /* The Plan document of the folder as a string that the caller frees. */
@@ -76,27 +75,26 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
                        char **ret_document)
 {
     CLEANUP(store_freep) struct store *store = store_new();
-    CLEANUP(route_plan_done) struct route_plan plan;
-    CLEANUP(nat_rows_done) struct sorted nat = { 0 };
+    CLEANUP(node_plan_done) struct node_plan plan;
     AUTOSORTED struct sorted links = { 0 };
     AUTOTEXT struct text out = { 0 };
 
-    route_plan_init(&plan);
+    node_plan_init(&plan);
     if (!store || make_up_svc0(&links) < 0)
         return -ENOMEM;
     int r = manifest_load(ctl->folder, config->source.max_file_bytes, store, faults);
     if (r < 0)
         return r;
     store_conflicts(store, faults);
-    r = plan_objects(config, store, &plan, &nat, faults);
+    r = plan_objects(config, store, &plan, faults);
     if (r < 0)
         return r;
     const struct api_state state = {
         .config = config,
         .store = store,
-        .plan = &plan,
+        .plan = &plan.routes,
         .links = &links,
-        .nat = &nat,
+        .nat = &plan.services,
     };
     view_plan(&state, faults, &out);
     text_add_char(&out, '\n');

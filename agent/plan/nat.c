@@ -264,25 +264,3 @@ void nat_rows_done(struct sorted *rows)
         nat_row_free(*(struct nat_row **)sorted_at(rows, i));
     sorted_done(rows);
 }
-
-int plan_nat(const struct node_facts *facts, struct sorted *ret_rows, struct faults *faults)
-{
-    struct sorted rows = SORTED(struct nat_row *, nat_row_cmp);
-    object_list services = { 0 };
-    int r = store_list(facts->store, KIND_SERVICE, &services);
-    vec_each(const struct object *, object, &services) {
-        CLEANUP(nat_row_freep) struct nat_row *row = NULL;
-        if (r == 0)
-            r = plan_nat_service(facts, to_service(*object), &row, faults);
-        if (r == 0 && row)
-            r = sorted_put(&rows, &row);
-        if (r == 0)
-            (void)TAKE_PTR(row);
-    }
-    vec_done(&services);
-    if (r < 0)
-        nat_rows_done(&rows);
-    else
-        *ret_rows = rows;
-    return r;
-}

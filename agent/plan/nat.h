@@ -10,8 +10,8 @@
 #include "base/fault.h"
 #include "config/config.h"
 #include "model/service.h"
+#include "plan/facts.h"
 #include "plan/nat_table.h"
-#include "plan/routes.h"
 #include "store/store.h"
 
 /*
@@ -23,8 +23,7 @@
 int plan_nat_service(const struct node_facts *facts, const struct service *service,
                      struct nat_row **ret_row, struct faults *faults);
 
-/* The rows of all Services, from nothing: struct nat_row *, sorted. Returns 0 or -ENOMEM. */
-int plan_nat(const struct node_facts *facts, struct sorted *ret_rows, struct faults *faults);
+/* Frees rows: struct nat_row *, and the table. */
 void nat_rows_done(struct sorted *rows);
 
 /*

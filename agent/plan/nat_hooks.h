@@ -7,9 +7,9 @@
 
 #include "base/fault.h"
 #include "config/config.h"
+#include "plan/facts.h"
 #include "plan/link_table.h"
 #include "plan/nat_table.h"
-#include "plan/routes.h"
 
 /*
  * The attachments: uplinks and pods by services.uplinks and podInterfaces, the loopback, svc0 (if
@@ -24,7 +24,7 @@ int plan_nat_hooks(const struct sorted *links, const struct config *config,
 uint32_t plan_svc0_mtu(const struct sorted *links, const struct config *config);
 
 /*
- * The way of the node's own packets (struct nat_way of routes.h) by svc0 `ifindex`: from the
+ * The way of the node's own packets (struct nat_way of facts.h) by svc0 `ifindex`: from the
  * primary address of the Node object, if it is one of this node's; else from the default route's.
  * Of the facts store, config and local_prefixes are read; without the latter any is this node's.
  */

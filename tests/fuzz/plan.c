@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * From manifests to routes, as a file of objects that come one after the other and go again. After
- * each step the plan that was kept up to date, address by address, equals the plan made from
+ * each step the plan that was kept up to date by what had changed equals the plan made from
  * nothing; the other order of coming gives the same plan; and the routes it asks for are sorted,
  * one to a slot, ours, and without a difference from themselves. What holds of NAT is plan_nat.c's.
  */
@@ -12,6 +12,7 @@
 #include "fuzz_reader.h"
 #include "model/object.h"
 #include "plan/affected.h"
+#include "plan/node_plan.h"
 #include "plan/route_list.h"
 #include "plan/routes.h"
 #include "plan_nat.h"
@@ -97,21 +98,19 @@ static void check_routes(const struct config *config, const struct route_plan *p
     vec_done(&routes);
 }
 
-/* The plan from nothing, as text. */
-static void plan_anew(const struct node_facts *facts, struct text *out)
+/* The plan from nothing, and its routes as text. */
+static void plan_anew(const struct node_facts *facts, struct node_plan *ret_plan, struct text *out)
 {
-    const struct route_inputs inputs = { .node = facts };
     AUTOFAULTS struct faults faults = { 0 };
-    struct route_plan plan;
-    MUST(plan_routes(&inputs, &plan, &faults) == 0);
-    show_plan(&plan, out);
-    check_routes(facts->config, &plan);
-    route_plan_done(&plan);
+    const struct route_inputs inputs = { .node = facts };
+    MUST(plan_node(&inputs, ret_plan, &faults) == 0);
+    show_plan(&ret_plan->routes, out);
+    check_routes(facts->config, &ret_plan->routes);
+    nat_plan_check(ret_plan);
 }
 
 /* Works the store's changes into the plan. */
-static void follow(const struct node_facts *facts, struct store *store, struct route_plan *plan,
-                   struct nat_kept *nat)
+static void follow(const struct node_facts *facts, struct store *store, struct node_plan *plan)
 {
     const struct route_inputs inputs = { .node = facts };
     AUTOVEC change_list changes = { 0 };
@@ -123,21 +122,22 @@ static void follow(const struct node_facts *facts, struct store *store, struct r
         MUST(plan_affected_addresses(facts, change, &addresses, &scope.all) == 0);
         scope.blocks |= plan_affected_blocks(facts, change);
     }
-    MUST(route_plan_update(plan, &inputs, &scope, &update) == 0);
+    MUST(route_plan_update(&plan->routes, &inputs, &scope, &update) == 0);
     route_update_done(&update);
-    nat_kept_follow(nat, facts, &changes);
+    nat_plan_follow(plan, facts, &changes);
     store_changes_done(store);
 }
 
-static void step(const struct node_facts *facts, struct store *store, struct route_plan *plan,
-                 struct nat_kept *nat)
+static void step(const struct node_facts *facts, struct store *store, struct node_plan *plan)
 {
-    follow(facts, store, plan, nat);
-    AUTOTEXT struct text kept = { 0 }, anew = { 0 };
-    show_plan(plan, &kept);
-    plan_anew(facts, &anew);
-    MUST(strcmp(text_str(&kept), text_str(&anew)) == 0);
-    nat_kept_check(nat, facts, plan);
+    AUTOTEXT struct text kept = { 0 }, text = { 0 };
+    struct node_plan anew;
+    follow(facts, store, plan);
+    show_plan(&plan->routes, &kept);
+    plan_anew(facts, &anew, &text);
+    MUST(strcmp(text_str(&kept), text_str(&text)) == 0);
+    nat_plan_compare(plan, &anew);
+    node_plan_done(&anew);
 }
 
 /* Each object from an origin of its own, so that whoever comes last, the first by name counts. */
@@ -150,18 +150,17 @@ static const char *origin(size_t index)
 
 /* All objects at once, the last one first. */
 static void plan_backwards(const uint8_t *bytes, size_t size, struct text *out,
-                           const struct nat_kept *expected)
+                           const struct node_plan *expected)
 {
     struct object *objects[OBJECTS_MAX];
     CLEANUP(store_freep) struct store *store = store_new();
     for (size_t i = read_objects(bytes, size, objects); i > 0; i--)
         MUST(store_put(store, origin(i - 1), objects[i - 1]) >= 0);
     const struct node_facts facts = { .store = store, .config = the_config() };
-    struct nat_kept nat;
-    plan_anew(&facts, out);
-    nat_kept_begin(&nat, &facts);
-    nat_kept_compare(&nat, expected);
-    nat_kept_done(&nat);
+    struct node_plan plan;
+    plan_anew(&facts, &plan, out);
+    nat_plan_compare(&plan, expected);
+    node_plan_done(&plan);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -174,31 +173,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     size_t count = read_objects(bytes, size, objects);
     CLEANUP(store_freep) struct store *store = store_new();
     const struct node_facts facts = { .store = store, .config = the_config() };
-    struct route_plan plan;
-    struct nat_kept nat;
-    route_plan_init(&plan);
-    nat_kept_begin(&nat, &facts);
+    struct node_plan plan;
+    AUTOTEXT struct text nothing = { 0 };
+    plan_anew(&facts, &plan, &nothing);
 
     for (size_t i = 0; i < count; i++) {
         keys[i].kind = objects[i]->kind;
         keys[i].namespace = strdup(objects[i]->namespace);
         keys[i].name = strdup(objects[i]->name);
         MUST(store_put(store, origin(i), objects[i]) >= 0);
-        step(&facts, store, &plan, &nat);
+        step(&facts, store, &plan);
     }
     AUTOTEXT struct text forwards = { 0 }, backwards = { 0 };
-    show_plan(&plan, &forwards);
-    plan_backwards(bytes, size, &backwards, &nat);
+    show_plan(&plan.routes, &forwards);
+    plan_backwards(bytes, size, &backwards, &plan);
     MUST(strcmp(text_str(&forwards), text_str(&backwards)) == 0);
 
     for (size_t i = 0; i < count; i++) {
         MUST(store_remove(store, origin(i), keys[i].kind, keys[i].namespace, keys[i].name) >= 0);
-        step(&facts, store, &plan, &nat);
+        step(&facts, store, &plan);
         free(keys[i].namespace);
         free(keys[i].name);
     }
-    MUST(plan.addresses.count == 0 && plan.blocks.count == 0 && nat.rows.count == 0);
-    nat_kept_done(&nat);
-    route_plan_done(&plan);
+    MUST(plan.routes.addresses.count == 0 && plan.routes.blocks.count == 0 &&
+         plan.services.count == 0);
+    node_plan_done(&plan);
     return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "fuzz.h"
 #include "plan/nat_change.h"
+#include "plan/nat_update.h"
 
 static bool has_ip(const ip_list *list, const struct ip *ip)
 {
@@ -34,69 +35,67 @@ static bool row_forwards(const struct nat_row *row, const struct ip *ip, enum na
 }
 
 /* From one row of a Service to the next. */
-static void check_change(const struct nat_row *old, const struct nat_row *new)
+static void check_change(const struct nat_row *before, const struct nat_row *after)
 {
     ip_list losses = { 0 }, addresses = { 0 };
-    MUST(nat_row_losses(old, new, &losses) == 0 && nat_row_addresses(old, &addresses) == 0);
+    MUST(nat_row_losses(before, after, &losses) == 0 && nat_row_addresses(before, &addresses) == 0);
     vec_each(const struct ip, ip, &addresses) {
         bool lost = false;
         for (enum nat_origin origin = NAT_ORIGIN_OUTSIDE; origin <= NAT_ORIGIN_POD; origin++)
-            lost |= row_forwards(old, ip, origin) && !row_forwards(new, ip, origin);
+            lost |= row_forwards(before, ip, origin) && !row_forwards(after, ip, origin);
         MUST(has_ip(&losses, ip) == lost);
     }
     vec_each(const struct ip, ip, &losses)
         MUST(has_ip(&addresses, ip));
-    MUST(nat_row_equal(old, old) && nat_row_equal(old, new) == nat_row_equal(new, old));
-    MUST(!nat_row_equal(old, new) || losses.count == 0);
+    MUST(nat_row_equal(before, before) &&
+         nat_row_equal(before, after) == nat_row_equal(after, before));
+    MUST(!nat_row_equal(before, after) || losses.count == 0);
     vec_done(&losses);
     vec_done(&addresses);
 }
 
-static void plan_again(struct sorted *rows, const struct node_facts *facts,
-                       const struct nat_key *key)
+/* The rows are changed only when all are planned. */
+struct following {
+    VEC(struct nat_row *) gone, fresh;
+};
+
+static int keep(void *context, struct nat_planned *planned)
 {
-    AUTOFAULTS struct faults faults = { 0 };
-    struct nat_row name = { .namespace = (char *)key->namespace, .name = (char *)key->name };
-    struct nat_row *wanted = &name, *old = NULL, *new = NULL;
-    struct nat_row **found = sorted_find(rows, &wanted);
-    if (found) {
-        old = *found;
-        sorted_remove(rows, &wanted);
-    }
-    const struct object *object = store_get(facts->store, KIND_SERVICE, key->namespace, key->name);
-    if (object)
-        MUST(plan_nat_service(facts, to_service(object), &new, &faults) == 0);
-    check_change(old, new);
-    if (new)
-        MUST(sorted_put(rows, &new) == 0);
-    nat_row_free(old);
+    struct following *following = context;
+    check_change(planned->before, planned->after);
+    if (planned->before)
+        MUST(vec_push(&following->gone, planned->before) == 0);
+    if (planned->after)
+        MUST(vec_push(&following->fresh, TAKE_PTR(planned->after)) == 0);
+    return 0;
 }
 
-static void set_again(struct nat_kept *kept, const struct node_facts *facts)
+static void set_again(struct node_plan *plan, const struct node_facts *facts)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    nat_settings_done(&kept->settings);
-    MUST(plan_nat_settings(facts, &kept->settings, &faults) == 0);
+    nat_settings_done(&plan->settings);
+    MUST(plan_nat_settings(facts, &plan->settings, &faults) == 0);
 }
 
-void nat_kept_follow(struct nat_kept *kept, const struct node_facts *facts,
+void nat_plan_follow(struct node_plan *plan, const struct node_facts *facts,
                      const change_list *changes)
 {
-    nat_key_list keys = { 0 };
-    object_list services = { 0 };
+    AUTOVEC nat_key_list keys = { 0 };
+    struct following following = { 0 };
     bool all = false, settings = false;
     vec_each(const struct change, change, changes)
         MUST(plan_nat_affected(facts, change, &keys, &all, &settings) == 0);
-    if (all)
-        MUST(store_list(facts->store, KIND_SERVICE, &services) == 0);
-    vec_each(const struct object *, object, &services)
-        MUST(vec_push(&keys, (struct nat_key){ (*object)->namespace, (*object)->name }) == 0);
-    vec_each(const struct nat_key, key, &keys)
-        plan_again(&kept->rows, facts, key);
+    MUST(plan_nat_update(facts, &plan->services, all, &keys, keep, &following) == 0);
+    vec_each(struct nat_row *, row, &following.gone) {
+        sorted_remove(&plan->services, row);
+        nat_row_free(*row);
+    }
+    vec_each(struct nat_row *, row, &following.fresh)
+        MUST(sorted_put(&plan->services, row) == 0);
+    vec_done(&following.gone);
+    vec_done(&following.fresh);
     if (settings)
-        set_again(kept, facts);
-    vec_done(&services);
-    vec_done(&keys);
+        set_again(plan, facts);
 }
 
 static int frontend_cmp(const void *a, const void *b)
@@ -197,39 +196,20 @@ static void same_nets(const struct prefix *left, size_t left_count, const struct
         MUST(prefix_cmp(&left[i], &right[i]) == 0);
 }
 
-void nat_kept_compare(const struct nat_kept *left, const struct nat_kept *right)
+void nat_plan_compare(const struct node_plan *left, const struct node_plan *right)
 {
-    MUST(left->rows.count == right->rows.count);
-    for (size_t i = 0; i < left->rows.count; i++)
-        MUST(nat_row_equal(*(struct nat_row **)sorted_at(&left->rows, i),
-                           *(struct nat_row **)sorted_at(&right->rows, i)));
+    MUST(left->services.count == right->services.count);
+    for (size_t i = 0; i < left->services.count; i++)
+        MUST(nat_row_equal(*(struct nat_row **)sorted_at(&left->services, i),
+                           *(struct nat_row **)sorted_at(&right->services, i)));
     same_nets(left->settings.pod_nets, left->settings.pod_net_count, right->settings.pod_nets,
               right->settings.pod_net_count);
     same_nets(left->settings.service_nets, left->settings.service_net_count,
               right->settings.service_nets, right->settings.service_net_count);
 }
 
-void nat_kept_check(const struct nat_kept *kept, const struct node_facts *facts,
-                    const struct route_plan *plan)
+void nat_plan_check(const struct node_plan *plan)
 {
-    struct nat_kept anew;
-    nat_kept_begin(&anew, facts);
-    nat_kept_compare(kept, &anew);
-    check_rows(&kept->rows);
-    check_routes(&kept->rows, plan);
-    nat_kept_done(&anew);
-}
-
-void nat_kept_begin(struct nat_kept *kept, const struct node_facts *facts)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    *kept = (struct nat_kept){ 0 };
-    MUST(plan_nat(facts, &kept->rows, &faults) == 0);
-    MUST(plan_nat_settings(facts, &kept->settings, &faults) == 0);
-}
-
-void nat_kept_done(struct nat_kept *kept)
-{
-    nat_rows_done(&kept->rows);
-    nat_settings_done(&kept->settings);
+    check_rows(&plan->services);
+    check_routes(&plan->services, &plan->routes);
 }

@@ -8,11 +8,9 @@
  */
 #include "engine/nat/nat_planning.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "base/text.h"
 #include "plan/nat_change.h"
+#include "plan/nat_update.h"
 
 /* Adds what a turn touches; the lists of a whole pass are not sorted for each. */
 static int add_addresses(const struct nat_turn *turn, struct round *round)
@@ -45,46 +43,18 @@ static int add_turn(struct nat_engine *engine, struct nat_row *before, struct na
     return 0;
 }
 
-static int plan_one(struct nat_engine *engine, const struct node_facts *facts,
-                    const struct nat_key *key, struct round *round)
+struct planning {
+    struct nat_engine *engine;
+    struct round *round;
+};
+
+static int take_planned(void *context, struct nat_planned *planned)
 {
-    const struct object *object = store_get(engine->store, KIND_SERVICE, key->namespace, key->name);
-    struct nat_row *before = nat_state_row(engine, key->namespace, key->name), *after = NULL;
-    AUTOFAULTS struct faults faults = { 0 };
-    int r = object ? plan_nat_service(facts, to_service(object), &after, &faults) : 0;
-    if (r < 0)
-        return r;
-    AUTOFREE char *group = text_format("plan %s/%s", key->namespace, key->name);
+    const struct planning *planning = context;
+    AUTOFREE char *group = text_format("plan %s/%s", planned->key.namespace, planned->key.name);
     if (group)
-        nat_state_report(engine, group, &faults);
-    return add_turn(engine, before, after, round);
-}
-
-static int key_cmp(const void *a, const void *b)
-{
-    const struct nat_key *left = a, *right = b;
-    int r = strcmp(left->namespace, right->namespace);
-    return r ? r : strcmp(left->name, right->name);
-}
-
-/* Every Service that is there, or was. */
-static int add_all_keys(const struct nat_engine *engine, nat_key_list *keys)
-{
-    AUTOVEC object_list services = { 0 };
-    int r = store_list(engine->store, KIND_SERVICE, &services);
-    if (r < 0)
-        return r;
-    vec_each(const struct object *, object, &services) {
-        r = vec_push(keys, (struct nat_key){ (*object)->namespace, (*object)->name });
-        if (r < 0)
-            return r;
-    }
-    sorted_each(struct nat_row *, row, &engine->rows) {
-        r = vec_push(keys, (struct nat_key){ (*row)->namespace, (*row)->name });
-        if (r < 0)
-            return r;
-    }
-    return 0;
+        nat_state_report(planning->engine, group, &planned->faults);
+    return add_turn(planning->engine, planned->before, TAKE_PTR(planned->after), planning->round);
 }
 
 /* What an earlier agent announced and is not served any more goes before the maps say so. */
@@ -100,29 +70,15 @@ static int add_inherited(const struct nat_engine *engine, struct round *round)
     return 0;
 }
 
-static int plan_keys(struct nat_engine *engine, struct round *round)
-{
-    const struct node_facts facts = nat_state_facts(engine);
-    nat_key_list *keys = &engine->work.keys;
-    int r = engine->work.all ? add_all_keys(engine, keys) : 0;
-    if (r < 0)
-        return r;
-    vec_sort(keys, key_cmp);
-    vec_drop_equal(keys, key_cmp);
-    vec_each(const struct nat_key, key, keys) {
-        r = plan_one(engine, &facts, key, round);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 int nat_turns_plan(struct nat_engine *engine, struct round *round)
 {
+    const struct node_facts facts = nat_state_facts(engine);
+    struct nat_work *work = &engine->work;
+    struct planning planning = { engine, round };
     nat_state_drop_turns(engine);
     int r = add_inherited(engine, round);
     if (r == 0)
-        r = plan_keys(engine, round);
+        r = plan_nat_update(&facts, &engine->rows, work->all, &work->keys, take_planned, &planning);
     if (r < 0) {
         nat_state_drop_turns(engine);
         return r;

@@ -18,7 +18,7 @@
 #include "engine/routes/route_state.h"
 #include "format/reader.h"
 #include "model/object.h"
-#include "plan/affected.h"
+#include "plan/node_plan.h"
 
 enum { SERVICES = 6, ADDRESSES = 5, BLOCKS = 4, ROUNDS = 600 };
 
@@ -193,10 +193,11 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
         .now_ms = fixture->now_ms,
     };
     assert_int_equal(facts.other_rules, fixture->other_rule);
-    struct route_plan plan;
+    struct node_plan all;
+    const struct route_plan *plan = &all.routes;
     route_list want = {};
-    assert_int_equal(plan_routes(&inputs, &plan, &faults), 0);
-    assert_int_equal(plan_route_list(fixture->config, &plan, &want), 0);
+    assert_int_equal(plan_node(&inputs, &all, &faults), 0);
+    assert_int_equal(plan_route_list(fixture->config, plan, &want), 0);
 
     assert_int_equal(kernel_resync(fixture->kernel), 0);
     const struct sorted *have = kernel_routes(fixture->kernel);
@@ -210,13 +211,13 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
     }
     assert_int_equal(diff.ops.count, 0);
     assert_int_equal(diff.blocked.count, 0);
-    counts_equal(&fixture->status.routes, &plan);
-    assert_int_equal(plan.led_by_rule, fixture->routes->plan.led_by_rule);
+    counts_equal(&fixture->status.routes, plan);
+    assert_int_equal(plan->led_by_rule, fixture->routes->plan.led_by_rule);
 
     rule_list rules = {};
     rule_op_list rule_ops = {};
     const struct sorted *have_rules = kernel_rules(fixture->kernel);
-    assert_int_equal(plan_rule_list(&plan, &rules), 0);
+    assert_int_equal(plan_rule_list(plan, &rules), 0);
     assert_int_equal(diff_rules(rules.items, rules.count, (const struct rule *)have_rules->items,
                                 have_rules->count, true, &rule_ops),
                      0);
@@ -225,7 +226,7 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
     vec_done(&rule_ops);
     route_diff_done(&diff);
     vec_done(&want);
-    route_plan_done(&plan);
+    node_plan_done(&all);
 }
 
 /* NAT goes on, off, or sends from another address: each time all is planned again. */

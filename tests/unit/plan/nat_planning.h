@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plan/nat.h"
+#include "plan/nat_update.h"
 #include "planning.h"
 #include "status/nat_status.h"
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Puts the whole plan of this node together; see node_plan.h.
+ *
+ * Called by `agentctl plan`, and by tests: golden files hold what it says, and what the daemon's
+ * engines have kept up to date must equal it. It calls every planner with the same facts.
+ */
+#include "plan/node_plan.h"
+
+#include "plan/nat.h"
+#include "plan/nat_update.h"
+
+void node_plan_init(struct node_plan *plan)
+{
+    *plan = (struct node_plan){ .services = SORTED(struct nat_row *, nat_row_cmp) };
+    route_plan_init(&plan->routes);
+}
+
+void node_plan_done(struct node_plan *plan)
+{
+    route_plan_done(&plan->routes);
+    nat_rows_done(&plan->services);
+    nat_settings_done(&plan->settings);
+}
+
+int plan_node(const struct route_inputs *inputs, struct node_plan *ret_plan, struct faults *faults)
+{
+    const struct node_facts *facts = inputs->node;
+    AUTOFAULTS struct faults unused = { 0 };
+    struct faults *nat_faults = facts->config->services.enabled ? faults : &unused;
+    CLEANUP(node_plan_done) struct node_plan plan;
+    node_plan_init(&plan);
+
+    int r = plan_routes(inputs, &plan.routes, faults);
+    if (r < 0)
+        return r;
+    r = plan_nat(facts, &plan.services, nat_faults);
+    if (r < 0)
+        return r;
+    r = plan_nat_settings(facts, &plan.settings, nat_faults);
+    if (r < 0)
+        return r;
+    *ret_plan = TAKE_STRUCT(plan);
+    return 0;
+}
