@@ -41,9 +41,9 @@ struct round {
     bool may_remove; /* the source has synced: what it does not name shall not stand */
 
     /* Said by engines, to those behind them in the table and to all in later stages. */
-    ip_list losses;  /* addresses that write will stop serving, sorted: they are withdrawn first */
-    ip_list touched; /* addresses whose service or proof changed; duplicates possible */
-    bool way_moved;  /* this node's way to service addresses is another (board.h) */
+    ip_list losses;   /* addresses that write will stop serving, sorted: they are withdrawn first */
+    ip_list touched;  /* addresses whose service or proof changed; duplicates possible */
+    bool leads_moved; /* this node's way to service addresses is another (board.h) */
 
     /* Said by engines, to the schedule. */
     bool expected; /* there was work to find: a difference is not one that notifications missed */

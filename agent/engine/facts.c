@@ -2,8 +2,9 @@
 /*
  * Makes the facts about this node; see facts.h.
  *
- * Routes and NAT are planned from the same facts: an address that one planner takes for this node's
- * is this node's for the other. Called once per pass, and by whoever plans beside a pass.
+ * All planners read the same facts, so that an address which one planner takes for this node's is
+ * this node's for the others too. Called by engines when they plan, and by the API when it plans
+ * outside a pass.
  */
 #include "engine/facts.h"
 
@@ -20,7 +21,7 @@ static bool has_other_rules(const struct kernel *kernel)
 }
 
 struct node_facts node_facts_of(const struct config *config, const struct store *store,
-                                const struct kernel *kernel, const struct nat_way *way,
+                                const struct kernel *kernel, const struct nat_way *leads,
                                 const struct default_sources *defaults)
 {
     return (struct node_facts){
@@ -28,7 +29,7 @@ struct node_facts node_facts_of(const struct config *config, const struct store 
         .config = config,
         .local_prefixes = kernel_local_prefixes(kernel),
         .link_addresses = kernel_link_addresses(kernel),
-        .nat_way = way->ifindex ? way : NULL,
+        .nat_way = leads->ifindex ? leads : NULL,
         .other_rules = has_other_rules(kernel),
         .default_source = { defaults->v4, defaults->v6 },
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The facts about this node that every planner reads, made from the configuration, the objects and
- * the kernel's mirror.
+ * Makes the facts about this node that every planner reads (plan/facts.h), from the configuration,
+ * the objects and the kernel's mirror.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 #include "plan/link_table.h"
 
 /*
- * The facts as they are now. All is borrowed: `way` and `defaults` from whoever follows svc0 (the
- * NAT engine), the rest until the kernel is read again. A `way` without an interface is none: NAT
- * is off, or svc0 not there.
+ * The facts as they are now. Everything is borrowed: `leads` and `defaults` from the board, the
+ * rest until the kernel is read again. `leads` with ifindex 0 are none: NAT is off, or svc0 is not
+ * there.
  */
 struct node_facts node_facts_of(const struct config *config, const struct store *store,
-                                const struct kernel *kernel, const struct nat_way *way,
+                                const struct kernel *kernel, const struct nat_way *leads,
                                 const struct default_sources *defaults);

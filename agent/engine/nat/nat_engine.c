@@ -185,17 +185,17 @@ static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
 static int observe_node(struct nat_engine *nat, struct round *round)
 {
     const struct node_facts facts = nat_state_facts(nat);
-    const struct nat_way before = nat->board->way, *now = &nat->node.way;
+    const struct nat_way before = nat->board->leads, *now = &nat->node.leads;
     bool ports_moved = false;
     int r = nat->plane ? nat_node_follow(&nat->node, &facts, nat->kernel, nat->status) : 0;
     if (r < 0)
         return r;
-    nat->board->way = *now;
+    nat->board->leads = *now;
     nat->board->defaults = nat->node.defaults;
-    round->way_moved |= before.ifindex != now->ifindex || !ip_equal(&before.v4, &now->v4) ||
-                        !ip_equal(&before.v6, &now->v6);
+    round->leads_moved |= before.ifindex != now->ifindex || !ip_equal(&before.v4, &now->v4) ||
+                          !ip_equal(&before.v6, &now->v6);
     r = follow_node_ports(nat, &ports_moved);
-    nat->work.all |= round->way_moved || ports_moved;
+    nat->work.all |= round->leads_moved || ports_moved;
     return r;
 }
 
@@ -215,7 +215,7 @@ static void settle_work(struct nat_engine *nat, const struct round *round)
     work->all |= round->all || is_new(nat);
     work->retry = round->now_ms >= nat->retry_ms;
     /* This node's own object says which address is its own. */
-    work->node |= work->all || nat->node_doubted || (work->retry && nat->node.trouble);
+    work->node |= work->all || nat->node_doubted || (work->retry && nat->node.incomplete);
     nat->node_doubted = false;
     if (work->retry)
         nat->retry_ms = INT64_MAX;
@@ -242,7 +242,7 @@ static int write_nat(struct engine *engine, struct round *round)
 /* When what is not proved shall be tried again. A retry that is due already keeps its time. */
 static void plan_retry(struct nat_engine *nat, int64_t now_ms)
 {
-    if (nat->unproved.count == 0 && !nat->node.trouble) {
+    if (nat->unproved.count == 0 && !nat->node.incomplete) {
         backoff_reset(&nat->retry);
         nat->retry_ms = INT64_MAX;
     } else if (nat->retry_ms == INT64_MAX) {
@@ -381,7 +381,7 @@ int nat_engine_trace(struct engine *engine, const struct trace_question *questio
         .socket = nat->socket,
         .attachments = nat->node.wanted.items,
         .attachment_count = nat->node.wanted.count,
-        .svc0_ifindex = nat->node.way.ifindex,
+        .svc0_ifindex = nat->node.leads.ifindex,
         .rows = &nat->rows,
     };
     return trace_packet(&tracer, question, ret_trace);

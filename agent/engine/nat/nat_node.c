@@ -80,10 +80,10 @@ static int follow_svc0(struct nat_node *node, const struct node_facts *facts, st
         r = kernel_default_sources(kernel, &node->defaults);
     if (r < 0)
         return r;
-    struct nat_way way = plan_nat_way(facts, found.ifindex, &node->defaults);
-    node->moved |= way.ifindex != node->way.ifindex || !ip_equal(&way.v4, &node->way.v4) ||
-                   !ip_equal(&way.v6, &node->way.v6);
-    node->way = way;
+    struct nat_way leads = plan_nat_way(facts, found.ifindex, &node->defaults);
+    node->moved |= leads.ifindex != node->leads.ifindex || !ip_equal(&leads.v4, &node->leads.v4) ||
+                   !ip_equal(&leads.v6, &node->leads.v6);
+    node->leads = leads;
     return 0;
 }
 
@@ -150,9 +150,9 @@ static int follow_interfaces(struct nat_node *node, struct kernel *kernel)
 {
     AUTOVEC nat_interface_list fresh = { 0 };
     int r = plan_nat_interfaces(kernel_links(kernel), kernel_link_addresses(kernel),
-                                &node->defaults, &node->way, &fresh);
+                                &node->defaults, &node->leads, &fresh);
     if (r == 0)
-        r = nat_plane_set_interface(node->plane, 0, &node->way.v4, &node->way.v6);
+        r = nat_plane_set_interface(node->plane, 0, &node->leads.v4, &node->leads.v6);
     if (r == 0)
         r = remove_interfaces(node, &fresh);
     if (r == 0)
@@ -217,7 +217,7 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
     status->nat.method = nat_hooks_method(node->hooks);
     vec_move(&node->wanted, &wanted);
     bool attached = nat_node_is_attached(node);
-    node->trouble = !faults_none(&faults) || !attached;
+    node->incomplete = !faults_none(&faults) || !attached;
     node->moved |= attached != node->attached;
     node->attached = attached;
     report(status, "hooks", &faults);
@@ -309,11 +309,11 @@ static void find_origins(struct nat_node *node)
                 .v6 = pod_source(settings, IP_V6),
             },
             [NAT_ORIGIN_NODE] = {
-                .there = node->way.ifindex != 0,
+                .there = node->leads.ifindex != 0,
                 .hook = NAT_HOOK_SVC_OUT,
-                .ifindex = node->way.ifindex,
-                .v4 = own_source(settings, &node->way.v4),
-                .v6 = own_source(settings, &node->way.v6),
+                .ifindex = node->leads.ifindex,
+                .v4 = own_source(settings, &node->leads.v4),
+                .v6 = own_source(settings, &node->leads.v6),
             },
         },
         .pod_nets = settings->pod_nets,
@@ -337,7 +337,7 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
     if (r == 0)
         find_origins(node);
     if (r == 0)
-        nat_host_check(node->way.v4.family != IP_NONE, node->way.v6.family != IP_NONE, &faults);
+        nat_host_check(node->leads.v4.family != IP_NONE, node->leads.v6.family != IP_NONE, &faults);
     report(status, "svc0", &faults);
     return r;
 }

@@ -24,12 +24,12 @@ struct nat_node {
     nat_interface_list interfaces;
     ip_list local; /* this node's addresses */
     struct nat_settings settings;
-    struct nat_way way; /* ifindex 0: svc0 is not there */
+    struct nat_way leads; /* ifindex 0: svc0 is not there */
     struct probe_origins origins;
     struct default_sources defaults;
-    bool attached; /* each hook holds our program */
-    bool trouble;  /* something was refused: worth another try soon */
-    bool moved;    /* so that every proof is to be made anew; the engine takes it back */
+    bool attached;   /* each hook holds our program */
+    bool incomplete; /* something was refused: worth another try soon */
+    bool moved;      /* so that every proof is to be made anew; the engine takes it back */
 };
 
 /* Finds what an earlier agent attached. Returns 0 or -errno. */

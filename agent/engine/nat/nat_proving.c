@@ -25,7 +25,7 @@ static const char no_hook[] = "an interface does not carry the program";
 void nat_proving_forget_row(struct nat_engine *engine, const struct nat_row *row)
 {
     sorted_remove(&engine->unproved, &row);
-    sorted_remove(&engine->due, &row);
+    sorted_remove(&engine->to_prove, &row);
 }
 
 /* Without what is in `others`; both are sorted. */
@@ -91,7 +91,7 @@ static int prove_turns(struct nat_engine *engine, int64_t end_us, service_proof_
         if (!row)
             continue;
         int r = clock_mono_us() < end_us ? prove_row(engine, row, changes)
-                                         : sorted_put(&engine->due, &row);
+                                         : sorted_put(&engine->to_prove, &row);
         if (r < 0)
             return r;
     }
@@ -100,10 +100,10 @@ static int prove_turns(struct nat_engine *engine, int64_t end_us, service_proof_
 
 static int prove_due(struct nat_engine *engine, int64_t end_us, service_proof_list *changes)
 {
-    while (engine->due.count && clock_mono_us() < end_us) {
+    while (engine->to_prove.count && clock_mono_us() < end_us) {
         const struct nat_row *last =
-            *(struct nat_row **)sorted_at(&engine->due, engine->due.count - 1);
-        sorted_remove(&engine->due, &last);
+            *(struct nat_row **)sorted_at(&engine->to_prove, engine->to_prove.count - 1);
+        sorted_remove(&engine->to_prove, &last);
         int r = prove_row(engine, last, changes);
         if (r < 0)
             return r;
@@ -132,7 +132,7 @@ int nat_proving_doubt(struct nat_engine *engine, ip_list *changed)
 
 bool nat_proving_goes_on(const struct nat_engine *engine)
 {
-    return engine->due.count > 0;
+    return engine->to_prove.count > 0;
 }
 
 void nat_proving_begin(struct nat_engine *engine)

@@ -16,7 +16,7 @@ void nat_state_init(struct nat_engine *engine, const struct engine_setup *setup)
         .board = setup->board,
         .rows = SORTED(struct nat_row *, nat_row_cmp),
         .unproved = SORTED(struct nat_row *, nat_row_cmp),
-        .due = SORTED(struct nat_row *, nat_row_cmp),
+        .to_prove = SORTED(struct nat_row *, nat_row_cmp),
         .retry = { .initial_ms = 100, .max_ms = 30 * SECOND_MS },
         .retry_ms = INT64_MAX,
     };
@@ -40,7 +40,7 @@ void nat_state_done(struct nat_engine *engine)
     vec_done(&engine->work.keys);
     vec_done(&engine->node_ports);
     sorted_done(&engine->unproved);
-    sorted_done(&engine->due);
+    sorted_done(&engine->to_prove);
     nat_rows_done(&engine->rows);
     nat_proofs_done(&engine->proofs);
     nat_triggers_done(&engine->triggers);
@@ -51,7 +51,7 @@ void nat_state_done(struct nat_engine *engine)
 
 struct node_facts nat_state_facts(const struct nat_engine *engine)
 {
-    return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->way,
+    return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->leads,
                          &engine->board->defaults);
 }
 

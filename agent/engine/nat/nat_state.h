@@ -61,7 +61,7 @@ struct nat_engine {
     VEC(struct nat_turn) turns;     /* planned, and not written yet */
     VEC(struct nat_leaver) leavers; /* their rows are not in `rows` any more */
     struct sorted unproved;         /* struct nat_row *, borrowed from `rows`: proved again later */
-    struct sorted due;              /* likewise: to be proved by the next slices */
+    struct sorted to_prove;         /* likewise: to be proved by the next slices */
     struct nat_work work;           /* of the round that is being collected */
     struct nat_proving proving;
     struct nat_triggers triggers; /* of Services that are not programmed yet */

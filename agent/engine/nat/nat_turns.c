@@ -210,7 +210,7 @@ static int go_over_row(struct nat_engine *engine, const struct nat_row *row)
     if (r < 0)
         return r;
     engine->status->nat.repairs += engine->status->nat.writes - writes;
-    return sorted_put(&engine->due, &row);
+    return sorted_put(&engine->to_prove, &row);
 }
 
 /* Of a pass over everything: what did not turn is compared with the live maps, too. */
@@ -234,7 +234,7 @@ static int go_over_rest(struct nat_engine *engine, int64_t now_ms)
 static int prove_again(struct nat_engine *engine)
 {
     sorted_each(struct nat_row *, row, &engine->unproved) {
-        int r = sorted_put(&engine->due, row);
+        int r = sorted_put(&engine->to_prove, row);
         if (r < 0)
             return r;
     }

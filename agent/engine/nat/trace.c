@@ -8,7 +8,7 @@
  *   3. What does the program say? The twin is asked about a new flow; then, if a source port was
  *      given, about the flow that exists.
  *
- * trace_way.c has the first two. Nothing is computed from objects or from the plan, but for the
+ * story.c has the first two. Nothing is computed from objects or from the plan, but for the
  * name of a port: the maps know its number only. What the stack would do with a packet that passes
  * is asked of the kernel as well, since an address that is guarded passes at an uplink and is
  * refused behind it.

@@ -29,7 +29,7 @@ static struct route_engine *to_routes(struct engine *engine)
 static void work_done(struct route_work *work)
 {
     vec_done(&work->addresses);
-    vec_done(&work->drift);
+    vec_done(&work->foreign_changes);
     vec_done(&work->slots);
 }
 
@@ -51,7 +51,7 @@ static int open_routes(const struct engine_setup *setup, struct engine **ret_eng
     };
     route_plan_init(&routes->plan);
     troubles_init(&routes->troubles, setup->status->faults);
-    inheritance_init(&routes->inheritance);
+    kept_routes_init(&routes->kept);
     *ret_engine = &routes->engine;
     return 0;
 }
@@ -62,7 +62,7 @@ static void close_routes(struct engine *engine)
     route_plan_done(&routes->plan);
     sorted_done(&routes->holds);
     troubles_done(&routes->troubles);
-    inheritance_done(&routes->inheritance);
+    kept_routes_done(&routes->kept);
     work_done(&routes->work);
     free(routes);
 }
@@ -104,18 +104,18 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     struct route_engine *routes = to_routes(engine);
     struct route_work *work = &routes->work;
     /* What waited for a broken manifest concerns every engine: nobody's objects were all known. */
-    round->all |= inheritance_is_over(&routes->inheritance, routes->status);
+    round->all |= kept_routes_are_free(&routes->kept, routes->status);
     work->all |= events->resynced || events->addresses;
     work->rules |= events->rules;
     vec_each(const struct route, route, &events->routes) {
-        int r = vec_push(&work->drift, *route);
+        int r = vec_push(&work->foreign_changes, *route);
         if (r < 0)
             return r;
     }
     int r = route_holds_take_due(routes, round->now_ms, &work->addresses);
     if (r < 0)
         return r;
-    round->expected |= work->drift.count > 0 || work->addresses.count > 0;
+    round->expected |= work->foreign_changes.count > 0 || work->addresses.count > 0;
     return take_refused(routes, round->now_ms);
 }
 
@@ -144,7 +144,7 @@ static int write_routes(struct engine *engine, struct round *round)
 {
     struct route_engine *routes = to_routes(engine);
     struct route_work *work = &routes->work;
-    work->all |= round->all || round->way_moved;
+    work->all |= round->all || round->leads_moved;
     work->may_remove = round->may_remove;
     round->full |= work->all;
     int r = vec_append(&work->addresses, &round->touched);

@@ -73,10 +73,10 @@ static int op_stage(const struct route_op *op, uint32_t export_table)
     return op->kind == OP_DELETE ? 2 : 0;
 }
 
-/* An operation in a slot that somebody else touched. `drift` is sorted. */
+/* An operation in a slot that somebody else touched. `foreign_changes` is sorted. */
 static bool is_repair(const struct route_work *work, const struct route_op *op)
 {
-    return vec_find(&work->drift, &op->route, route_slot_cmp);
+    return vec_find(&work->foreign_changes, &op->route, route_slot_cmp);
 }
 
 static void count_op(struct route_engine *engine, struct route_work *work,
@@ -208,8 +208,8 @@ static int find_difference(struct route_engine *engine, struct route_work *work,
 {
     int r = diff_work(engine, work, ret_diff);
     return r < 0 ? r
-                 : inheritance_hold_back(&engine->inheritance, &engine->plan, engine->status,
-                                         work->all && work->may_remove, ret_diff);
+                 : kept_routes_take_out(&engine->kept, &engine->plan, engine->status,
+                                        work->all && work->may_remove, ret_diff);
 }
 
 static void begin_troubles(struct route_engine *engine, const struct route_work *work,
@@ -232,14 +232,14 @@ int route_pass(struct route_engine *engine, struct route_work *work, int64_t now
     if (r < 0)
         return r;
     begin_troubles(engine, work, &diff);
-    vec_sort(&work->drift, route_slot_cmp);
+    vec_sort(&work->foreign_changes, route_slot_cmp);
     int come = apply_rules(engine, work, false);
     r = come < 0 ? come : apply_routes(engine, work, &diff);
     announcement_finish(work->announcements);
     if (r < 0)
         return r;
     troubles_settle(&engine->troubles);
-    bool may_remove = work->may_remove && engine->inheritance.slots.count == 0;
+    bool may_remove = work->may_remove && engine->kept.slots.count == 0;
     int gone = apply_rules(engine, work, may_remove);
     return gone < 0 ? gone : (int)diff.ops.count + come + gone;
 }

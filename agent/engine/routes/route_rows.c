@@ -80,7 +80,7 @@ static int add_work(const struct route_engine *engine, const struct route_update
         if (r < 0)
             return r;
     }
-    return vec_append(&work->slots, &work->drift);
+    return vec_append(&work->slots, &work->foreign_changes);
 }
 
 /* Takes a row into the counts (by 1) or out of them (by -1). */

@@ -6,6 +6,6 @@
 
 struct node_facts route_facts_now(const struct route_engine *engine)
 {
-    return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->way,
+    return node_facts_of(engine->config, engine->store, engine->kernel, &engine->board->leads,
                          &engine->board->defaults);
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
-#include "engine/routes/inheritance.h"
+#include "engine/routes/kept_routes.h"
 #include "engine/routes/troubles.h"
 #include "loop/backoff.h"
 #include "plan/route_list.h"
@@ -14,10 +14,11 @@
 
 /* What is dirty, and so looked at by the next pass over the routes. */
 struct route_work {
-    bool all;               /* everything */
-    ip_list addresses;      /* rows to plan again */
-    bool blocks;            /* the block rows too */
-    route_list drift;       /* slots that somebody else touched: compared though no row changed */
+    bool all;          /* everything */
+    ip_list addresses; /* rows to plan again */
+    bool blocks;       /* the block rows too */
+    route_list
+        foreign_changes;    /* slots that somebody else touched: compared though no row changed */
     route_list slots;       /* filled by the pass: all slots it compares */
     bool rules;             /* somebody else touched the rules */
     uint32_t announcements; /* counted by the pass: prefixes that came or went */
@@ -34,7 +35,7 @@ struct route_engine {
     struct route_plan plan;
     struct sorted holds; /* struct hold */
     struct troubles troubles;
-    struct inheritance inheritance;
+    struct kept_routes kept;
     struct route_work work; /* of the round that is being collected */
     struct backoff retry;   /* of slots that the kernel refused */
     int64_t retry_ms;       /* when these are tried again, monotonic; INT64_MAX: none is */

@@ -69,7 +69,7 @@ static struct nat_row *add_row(struct nat_engine *engine, const char *name, unsi
 static void add_due(struct nat_engine *engine, const char *name, unsigned number)
 {
     struct nat_row *row = add_row(engine, name, number);
-    assert_int_equal(sorted_put(&engine->due, &row), 0);
+    assert_int_equal(sorted_put(&engine->to_prove, &row), 0);
 }
 
 static void add_many(struct nat_engine *engine)
@@ -84,7 +84,7 @@ static void add_many(struct nat_engine *engine)
 static void all_are_due(struct nat_engine *engine)
 {
     for (size_t i = 0; i < engine->rows.count; i++)
-        assert_int_equal(sorted_put(&engine->due, sorted_at(&engine->rows, i)), 0);
+        assert_int_equal(sorted_put(&engine->to_prove, sorted_at(&engine->rows, i)), 0);
 }
 
 /* One pass's proofs; returns how many there were. */
@@ -144,7 +144,7 @@ static void many_take_several_slices(void **state)
     add_many(engine);
     shares = slice(engine);
     assert_in_range(shares, 2, ROWS / 4);
-    assert_int_equal(engine->due.count, ROWS - shares);
+    assert_int_equal(engine->to_prove.count, ROWS - shares);
     for (; nat_proving_goes_on(engine); slices++)
         assert_in_range(slice(engine), 1, shares);
     assert_in_range(slices, 5, ROWS);
@@ -168,7 +168,7 @@ static void what_was_just_written_comes_first(void **state)
     assert_string_equal(first, "fresh-00");
     assert_true(strncmp(last, "fresh-", 6) == 0);
     assert_true(is_proved(engine, 200) && !is_proved(engine, 219) && !is_proved(engine, 0));
-    assert_int_equal(engine->due.count, ROWS + 20 - proved);
+    assert_int_equal(engine->to_prove.count, ROWS + 20 - proved);
     while (nat_proving_goes_on(engine))
         (void)slice(engine);
     assert_true(is_proved(engine, 219) && is_proved(engine, 0));
@@ -217,7 +217,7 @@ static void a_proof_that_fails_is_a_fault(void **state)
     struct nat_row *bad = *(struct nat_row **)sorted_at(&engine->unproved, 0);
     assert_string_equal(bad->name, "bad");
     mended = true;
-    assert_int_equal(sorted_put(&engine->due, &bad), 0);
+    assert_int_equal(sorted_put(&engine->to_prove, &bad), 0);
     (void)slice(engine);
     assert_true(is_proved(engine, 1));
     assert_int_equal(engine->unproved.count, 0);

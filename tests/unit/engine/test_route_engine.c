@@ -239,7 +239,7 @@ static bool change_way(struct fixture *fixture)
     };
     if (rand() % 16 != 0)
         return false;
-    fixture->board.way = ways[rand() % 3];
+    fixture->board.leads = ways[rand() % 3];
     return true;
 }
 
@@ -267,7 +267,8 @@ static void random_edits_equal_a_fresh_start(void **state)
             random_edit(fixture);
         fixture->now_ms += rand() % 3000;
         change_rules(fixture);
-        (void)pass(fixture, (struct round){ .may_remove = true, .way_moved = change_way(fixture) });
+        (void)pass(fixture,
+                   (struct round){ .may_remove = true, .leads_moved = change_way(fixture) });
         kernel_equals_a_fresh_plan(fixture);
     }
     assert_true(fixture->status.routes.added > 100);

@@ -12,20 +12,20 @@
 #include "plan/routes.h"
 #include "status/status.h"
 
-struct inheritance {
-    bool taken;          /* the first pass that may remove has been */
+struct kept_routes {
+    bool chosen;         /* the first pass that may remove has been */
     struct sorted slots; /* struct route, by slot: kept so far */
 };
 
-void inheritance_init(struct inheritance *inheritance);
-void inheritance_done(struct inheritance *inheritance);
+void kept_routes_init(struct kept_routes *kept);
+void kept_routes_done(struct kept_routes *kept);
 
 /* True if something is kept, and need not be any more: a pass over everything is due. */
-bool inheritance_is_over(const struct inheritance *inheritance, const struct status *status);
+bool kept_routes_are_free(const struct kept_routes *kept, const struct status *status);
 
 /*
  * Takes the deletions that must wait out of a difference of the plan and the kernel. `everything`:
  * the pass is over everything and may remove. Keeps the fault about it true. Returns 0 or -ENOMEM.
  */
-int inheritance_hold_back(struct inheritance *inheritance, const struct route_plan *plan,
-                          struct status *status, bool everything, struct route_diff *diff);
+int kept_routes_take_out(struct kept_routes *kept, const struct route_plan *plan,
+                         struct status *status, bool everything, struct route_diff *diff);

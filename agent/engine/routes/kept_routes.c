@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is kept of an earlier agent's routes; see kept_routes.h. */
+#include "engine/routes/kept_routes.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+void kept_routes_init(struct kept_routes *kept)
+{
+    *kept = (struct kept_routes){ .slots = SORTED(struct route, route_slot_cmp) };
+}
+
+void kept_routes_done(struct kept_routes *kept)
+{
+    sorted_done(&kept->slots);
+}
+
+bool kept_routes_are_free(const struct kept_routes *kept, const struct status *status)
+{
+    return kept->slots.count && status->source.unknown_files == 0;
+}
+
+/* A row says what shall become of the slot, be it that the address is withheld. */
+static bool is_named(const struct route_plan *plan, const struct route *slot)
+{
+    struct address_row key = { .address = slot->prefix.ip }, *key_ptr = &key;
+    if (slot->prefix.length == ip_bits(&slot->prefix.ip) && sorted_find(&plan->addresses, &key_ptr))
+        return true;
+    struct block_row first = { .prefix = slot->prefix };
+    size_t at = sorted_lower_bound(&plan->blocks, &first);
+    if (at == plan->blocks.count)
+        return false;
+    const struct block_row *block = sorted_at(&plan->blocks, at);
+    return prefix_cmp(&block->prefix, &slot->prefix) == 0;
+}
+
+/* Once named, a slot follows the objects; that they stop naming it is then a deletion. */
+static void drop_named(struct kept_routes *kept, const struct route_plan *plan)
+{
+    for (size_t i = kept->slots.count; i > 0; i--) {
+        struct route slot = *(struct route *)sorted_at(&kept->slots, i - 1);
+        if (is_named(plan, &slot))
+            sorted_remove(&kept->slots, &slot);
+    }
+}
+
+static void report(const struct kept_routes *kept, struct status *status)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (kept->slots.count)
+        faults_add(&faults, "start", "mend the broken manifests: agentctl faults",
+                   "%zu routes from before the start are kept, though no object names them: a "
+                   "manifest that has been broken since then may",
+                   kept->slots.count);
+    (void)fault_book_replace(status->faults, "routes", "inheritance", &faults, clock_wall_ms());
+}
+
+static bool must_wait(const struct kept_routes *kept, const struct route_op *op)
+{
+    return op->kind == OP_DELETE && sorted_find(&kept->slots, &op->route);
+}
+
+int kept_routes_take_out(struct kept_routes *kept, const struct route_plan *plan,
+                         struct status *status, bool everything, struct route_diff *diff)
+{
+    bool first = everything && !kept->chosen;
+    kept->chosen |= everything;
+    if (status->source.unknown_files == 0) {
+        sorted_clear(&kept->slots);
+        report(kept, status);
+        return 0;
+    }
+
+    drop_named(kept, plan);
+    vec_each(const struct route_op, op, &diff->ops) {
+        if (first && op->kind == OP_DELETE && !is_named(plan, &op->route) &&
+            sorted_put(&kept->slots, &op->route) < 0)
+            return -ENOMEM;
+    }
+    size_t left = 0;
+    vec_each(const struct route_op, op, &diff->ops) {
+        if (!must_wait(kept, op))
+            diff->ops.items[left++] = *op;
+    }
+    diff->ops.count = left;
+    report(kept, status);
+    return 0;
+}
