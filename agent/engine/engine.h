@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an engine is: one subsystem's part of every pass, as a table of operations.
+ * What an engine is: one subsystem's share of every pass, as a table of operations.
  *
- * An engine plans what its subsystem wants of the kernel, compares that with what is there, and
+ * An engine plans what its subsystem wants in the kernel, compares that with what is there, and
  * writes the difference. The pass (pass.h) calls the operations of all engines stage by stage, in
- * the order of the table in engines.c, and knows no engine by name:
+ * the order of the table in engines.c. The pass knows no engine by name.
  *
- *   note, hear    what the objects and the kernel have become; the engine marks its units dirty
- *   plan          dirty units are planned, nothing is written
- *   withdraw      what must leave the network before it stops being served
- *   write         everything else; what an earlier engine of the table has written stands by now
- *   publish       status and faults; the engine forgets what the round was about
+ *   note, hear    the engine is told what changed among objects and in the kernel, and marks the
+ *                 units that this touches as dirty
+ *   plan          the engine plans the dirty units; it writes nothing
+ *   withdraw      the engine takes out of the network what is about to lose service
+ *   write         the engine writes everything else; engines before it in the table have written
+ *   publish       the engine updates status and faults, and forgets what the round was about
  *
- * One `struct round` goes through all of them: it says what the round is about, and carries what
- * one engine has to tell those behind it. What outlives a round is on the board (board.h).
+ * One `struct round` goes through all of them. It says what the round is about, and carries what
+ * one engine has to tell the engines behind it. What has to outlive a round is on the board
+ * (board.h).
  *
- * Operations that an engine does not need are NULL. None of them blocks.
+ * An operation that an engine does not need is NULL. No operation blocks.
  */
 #pragma once
 
@@ -38,12 +40,12 @@ struct round {
     /* Said by the schedule. */
     int64_t now_ms;  /* monotonic */
     bool all;        /* everything is compared; else what is dirty */
-    bool may_remove; /* the source has synced: what it does not name shall not stand */
+    bool may_remove; /* the source has synced: what it does not name may be removed */
 
     /* Said by engines, to those behind them in the table and to all in later stages. */
     ip_list losses;   /* addresses that write will stop serving, sorted: they are withdrawn first */
     ip_list touched;  /* addresses whose service or proof changed; duplicates possible */
-    bool leads_moved; /* this node's way to service addresses is another (board.h) */
+    bool leads_moved; /* the leads to svc0 changed (board.h) */
 
     /* Said by engines, to the schedule. */
     bool expected; /* there was work to find: a difference is not one that notifications missed */
@@ -56,11 +58,11 @@ struct round {
 
 void round_done(struct round *round);
 
-/* What an engine has yet to do of what it has taken in. */
+/* How far an engine is with the work that it was given. */
 enum progress {
     PROGRESS_DONE,
-    PROGRESS_LATER,   /* something waits for its time, which next_ms tells */
-    PROGRESS_AT_ONCE, /* another round shall follow as soon as the loop has seen to its inputs */
+    PROGRESS_LATER,   /* something waits until next_ms */
+    PROGRESS_AT_ONCE, /* another round is needed as soon as the loop has read its inputs */
 };
 
 /* What every engine is made with. All borrowed, for as long as the engine lives. */
@@ -86,21 +88,21 @@ struct engine_ops {
      */
     void (*configure)(struct engine *engine, const struct config *config);
 
-    /* An object changed. Returns 0 or -ENOMEM. What is kept of it is valid until publish. */
+    /* An object changed. Both versions stay valid until publish. Returns 0 or -ENOMEM. */
     int (*note)(struct engine *engine, const struct change *change, struct round *round);
-    /* What others did in the kernel. Comes once in each round, after all notes. 0 or -errno. */
+    /* What others did in the kernel. Called once in each round, after all notes. 0 or -errno. */
     int (*hear)(struct engine *engine, const struct kernel_events *events, struct round *round);
-    /* Each returns 0 or -errno: then the round ends, and the next one is over everything. */
+    /* Each returns 0 or -errno. A failure ends the round, and the next round is over everything. */
     int (*plan)(struct engine *engine, struct round *round);
     int (*withdraw)(struct engine *engine, struct round *round);
     int (*write)(struct engine *engine, struct round *round);
-    /* Ends each round, also one that failed. */
+    /* Called at the end of each round, also of one that failed. */
     void (*publish)(struct engine *engine, struct round *round);
 
     /* When a round is due though nothing changes (monotonic); INT64_MAX: never. */
     int64_t (*next_ms)(const struct engine *engine, int64_t now_ms);
     enum progress (*progress)(const struct engine *engine);
-    /* Brings counts in status up to date that cost a walk: for who asks, not for each round. */
+    /* Updates the counts in status that cost a walk: called when somebody asks for them. */
     void (*count)(struct engine *engine);
 };
 

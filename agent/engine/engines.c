@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The table of engines, and what is done with all of them alike.
+ * The table of engines, and what is done with all engines alike.
  *
- * Order matters in one way: within a stage an engine comes after those whose results it plans by.
- * Routes announce what NAT has proved, so routes come after NAT.
+ * The order of the table matters: within a stage an engine is called after those whose results it
+ * plans by. Routes announce what NAT has proved, so the routes engine comes after the NAT engine.
+ * A new engine is added here, and nowhere else in the passes.
  */
 #include "engine/engines.h"
 

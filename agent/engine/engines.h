@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engines of this program: opened together, configured together, asked together. */
+/* The engines of this program. They are opened, configured and closed together. */
 #pragma once
 
 #include "base/cleanup.h"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The stages of a pass; see engine.h for what each means.
+ * The stages of a pass; see engine.h for what each of them means.
  *
- * The order between planes loses no packet: every engine withdraws what is about to lose service
- * before any engine writes, and engines write in the order of the table, so that what is announced
- * last was proved before. Events are taken over before anything is written: what others do in the
- * kernel while a pass runs is collected anew and asks for a pass of its own. The store's changes
- * are forgotten at the end, also of a pass that failed: the one that follows is over everything.
+ * The order of the stages loses no packet: every engine withdraws what is about to lose service
+ * before any engine writes. Engines write in the order of the table, so that an address is proved
+ * before it is announced. The kernel's events are taken over before anything is written: what
+ * other programs do in the kernel while a pass runs is collected anew and leads to another pass.
+ * The store's changes are forgotten at the end, even if the pass failed, because a pass over
+ * everything follows a failed one.
  */
 #include "engine/pass.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A rival: another program that keeps undoing what we write (a flush in a loop, a second agent, a
- * network manager that deletes foreign routes). Drift is repaired at once; against a rival, that
- * would be an endless fight at full speed, so repairs are then made once a second and the fault
- * says who it is.
+ * network manager that deletes foreign routes). A foreign change to what is ours is undone at once.
+ * Against a rival that would be an endless fight at full speed; so while there is a rival, repairs
+ * are made once a second, and a fault names it.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct rival {
     int64_t window_ms; /* monotonic start of the minute that is counted */
-    uint32_t repairs;  /* passes that repaired, within it */
+    uint32_t repairs;  /* passes within that minute that repaired something */
     uint32_t writer;   /* netlink port of the last one; usually its process id */
 };
 

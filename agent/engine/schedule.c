@@ -2,18 +2,19 @@
 /*
  * The schedule of passes; see schedule.h.
  *
- * Inputs only mark work and ask for a pass; the pass runs from a deferred event source of low
- * priority, so that everything that is pending is taken in first and planned once. Each pass is
- * over what changed. Passes over everything come first of all, after a resync of the mirror, a
- * reload, a failed pass, and every five minutes; the last kind must find nothing to do.
+ * Inputs only mark work and ask for a pass. The pass runs from a deferred event source of low
+ * priority, so that all pending input is taken in first and planned once. A pass is over what
+ * changed, except in these cases, where it is over everything: the first pass, the one after a
+ * resync of the mirror, after a reload and after a failed pass, and one every five minutes. The
+ * last kind must find nothing to do.
  *
- * An engine that has more to do than the loop may be kept waiting for (proofs of many Services)
- * asks for further passes, which follow each other at once and let the loop do what is pending in
- * between. A pass over everything is done with the last of them.
+ * An engine may have more to do than the loop can be kept waiting for (proofs of many Services).
+ * It then asks for further passes, which follow each other at once; between them the loop handles
+ * what is pending. A pass over everything counts as complete with the last of them.
  *
- * Timers that can wake an idle agent: the full pass (5 min), what an engine waits for (the end of
+ * These timers can wake an idle agent: the full pass (5 min), what an engine waits for (the end of
  * a hold-down, a retry of what was refused or not proved), the retry after a failed pass (1 s
- * doubling to 60 s), and the calm that a rival forces upon us.
+ * doubling to 60 s), and the slower repairs that a rival causes.
  */
 #include "engine/schedule.h"
 

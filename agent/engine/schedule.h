@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a pass is due, and of what: the store's changes, what others did in the kernel, what an
- * engine waits for, the retry after a failure, and the periodic doubt.
+ * When a pass runs, and over what. A pass is due when the store changed, when another program
+ * changed something in the kernel, when an engine's waiting time ends, when a failed pass is to be
+ * tried again, and every five minutes in any case.
  */
 #pragma once
 

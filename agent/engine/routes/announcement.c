@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is told is what the kernel has done, not what was planned: an address counts as announced
- * when its route stands. So an agent that starts over standing routes says nothing of them, and a
- * refused route is a fault and no announcement. Repairs of drift are told by reconcile.c.
+ * Announcements are logged when the kernel has carried them out, not when they are planned: an
+ * address counts as announced once its route is in the kernel. So an agent that starts and finds
+ * the routes of an earlier agent logs nothing about them, and a route that the kernel refuses is a
+ * fault, not an announcement. Repairs of foreign changes are logged by schedule.c.
  */
 #include "engine/routes/announcement.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells the log which addresses and blocks came into the export table, or left it, and why. */
+/* Logs which addresses and blocks entered or left the export table, and why. */
 #pragma once
 
 #include <stdint.h>
@@ -8,10 +8,10 @@
 #include "plan/routes.h"
 
 /*
- * Notes an operation on the export table that the kernel has carried out. `*count` is the number
- * of those in this pass, 0 at its start.
+ * Logs an operation on the export table that the kernel has carried out. `*count` is the number of
+ * such operations in this pass; the caller sets it to 0 at the start.
  */
 void announcement_log(const struct route_plan *plan, const struct route_op *op, uint32_t *count);
 
-/* Ends the pass: says how many were left untold. */
+/* Ends the pass: says how many operations were not logged one by one. */
 void announcement_finish(uint32_t count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is kept of an earlier agent's routes; see kept_routes.h. */
+/* Which routes of an earlier agent are kept, and until when; see kept_routes.h. */
 #include "engine/routes/kept_routes.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ bool kept_routes_are_free(const struct kept_routes *kept, const struct status *s
     return kept->slots.count && status->source.unknown_files == 0;
 }
 
-/* A row says what shall become of the slot, be it that the address is withheld. */
+/* True if a row decides about the slot, even one that withholds the address. */
 static bool is_named(const struct route_plan *plan, const struct route *slot)
 {
     struct address_row key = { .address = slot->prefix.ip }, *key_ptr = &key;
@@ -35,7 +35,7 @@ static bool is_named(const struct route_plan *plan, const struct route *slot)
     return prefix_cmp(&block->prefix, &slot->prefix) == 0;
 }
 
-/* Once named, a slot follows the objects; that they stop naming it is then a deletion. */
+/* A slot that an object names follows the objects from then on, also when they stop naming it. */
 static void drop_named(struct kept_routes *kept, const struct route_plan *plan)
 {
     for (size_t i = kept->slots.count; i > 0; i--) {

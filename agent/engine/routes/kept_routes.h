@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Routes of an earlier agent that nobody names, kept while some manifest has been broken ever since
- * this agent started: that file may be what names them, and its last good content, which would
- * stay in force, is known to nobody any more. All other routes follow the objects as always. When
- * every file has been read well once, or is gone, what is still not named goes.
+ * Kept routes: routes of an earlier agent that no object names, and that are kept all the same.
+ *
+ * A manifest that has been broken ever since this agent started has no last good content that the
+ * agent knows. That manifest may be what names those routes, so the first pass that may remove
+ * routes keeps them instead. They are removed as soon as every manifest was read well once, or is
+ * gone. A kept route that an object names in the meantime is kept no longer: it follows the objects
+ * like all other routes.
  */
 #pragma once
 
@@ -13,19 +16,20 @@
 #include "status/status.h"
 
 struct kept_routes {
-    bool chosen;         /* the first pass that may remove has been */
-    struct sorted slots; /* struct route, by slot: kept so far */
+    bool chosen;         /* the first pass that may remove has run, and chose what to keep */
+    struct sorted slots; /* struct route, by slot: those that are still kept */
 };
 
 void kept_routes_init(struct kept_routes *kept);
 void kept_routes_done(struct kept_routes *kept);
 
-/* True if something is kept, and need not be any more: a pass over everything is due. */
+/* True if routes are kept that no longer need to be: a pass over everything must follow. */
 bool kept_routes_are_free(const struct kept_routes *kept, const struct status *status);
 
 /*
- * Takes the deletions that must wait out of a difference of the plan and the kernel. `everything`:
- * the pass is over everything and may remove. Keeps the fault about it true. Returns 0 or -ENOMEM.
+ * Takes the deletions of kept routes out of `diff`, the difference between plan and kernel.
+ * `everything`: the pass is over everything and may remove. Replaces the fault about kept routes.
+ * Returns 0 or -ENOMEM.
  */
 int kept_routes_take_out(struct kept_routes *kept, const struct route_plan *plan,
                          struct status *status, bool everything, struct route_diff *diff);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The engine of the routes; see route_engine.h.
+ * The routes engine; see route_engine.h.
  *
- * What an address's routes shall be depends on what NAT has proved, and NAT proves what it has
- * written. So this engine plans nothing in the stage of that name: in `withdraw` it plans the
- * addresses that are about to lose service, and takes them out of the network before NAT's maps
- * refuse their packets; in `write`, after NAT, it plans everything that is dirty.
+ * Which routes an address gets depends on what NAT has proved, and NAT proves what it has written.
+ * So this engine has no `plan` operation. In `withdraw` it plans the addresses that are about to
+ * lose service, and takes them out of the network before NAT's maps refuse their packets. In
+ * `write`, which comes after NAT's, it plans everything that is dirty.
  *
- * A slot that the kernel refused is compared again after 1 s, doubling to 60 s.
+ * A slot that the kernel refused to write is compared again after 1 s, doubling to 60 s.
  */
 #include "engine/routes/route_engine.h"
 
@@ -83,7 +83,7 @@ static int note(struct engine *engine, const struct change *change, struct round
     return r;
 }
 
-/* With the retry due, the refused slots are compared again. */
+/* When the time for a retry has come, the refused slots are compared again. */
 static int take_refused(struct route_engine *routes, int64_t now_ms)
 {
     struct route slot;
@@ -103,7 +103,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 {
     struct route_engine *routes = to_routes(engine);
     struct route_work *work = &routes->work;
-    /* What waited for a broken manifest concerns every engine: nobody's objects were all known. */
+    /* No engine knew all objects while a manifest was broken, so every engine goes over all. */
     round->all |= kept_routes_are_free(&routes->kept, routes->status);
     work->all |= events->resynced || events->addresses;
     work->rules |= events->rules;

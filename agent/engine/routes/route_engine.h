@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine of the routes: the export table that BIRD reads, the guards that keep what this node
- * announces from looping, and the routes that lead service addresses to svc0.
+ * The routes engine. It owns the routes and rules of ours in the kernel: the export table that BIRD
+ * reads, the guards that keep packets to announced addresses from looping, and the leads, which
+ * are the routes that take packets for service addresses to svc0.
  */
 #pragma once
 
@@ -10,5 +11,5 @@
 
 extern const struct engine_ops route_engine_ops;
 
-/* What stands planned, for the API's documents. Borrowed; the engine is one of route_engine_ops. */
+/* The plan in force, for the API's documents. Borrowed; the engine is one of route_engine_ops. */
 const struct route_plan *route_engine_plan(const struct engine *engine);

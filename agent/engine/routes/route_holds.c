@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which addresses may not come back yet; see route_holds.h. What a hold-down is, and how long it
- * takes, is decided in plan/hold.c: this file keeps the states of all addresses, and tells when
- * the next one ends. Drain and withdraw are asked for and no flapping: they hold nothing down.
+ * Which addresses may not be announced again yet; see route_holds.h. What hold-down is, and how
+ * long it lasts, is decided in plan/hold.c. This file keeps the state of each address, and knows
+ * when the next hold-down ends. Drain and withdraw start none: they are asked for, and no flapping.
  */
 #include "engine/routes/route_holds.h"
 

@@ -2,9 +2,9 @@
 /*
  * The pass over the routes; see route_pass.h.
  *
- * Order on the kernel's side is make-before-break: rules come before the routes behind them and go
- * after these; guards are written before the address is announced, and the announcement goes before
- * its guard. Within the export table no order is needed: two slots never depend on each other.
+ * Routes are made before others are broken. A rule is written before the routes behind it, and
+ * removed after them. A guard is written before its address is announced, and removed after the
+ * announcement. Within the export table no order is needed: no slot depends on another.
  */
 #include "engine/routes/route_pass.h"
 
@@ -65,7 +65,7 @@ static int diff_work(const struct route_engine *engine, struct route_work *work,
                                work->may_remove, ret_diff);
 }
 
-/* 0: guards come; 1: the export table; 2: guards go. */
+/* 0: guards are added; 1: the export table is written; 2: guards are removed. */
 static int op_stage(const struct route_op *op, uint32_t export_table)
 {
     if (op->route.table == export_table)
@@ -92,7 +92,7 @@ static void count_op(struct route_engine *engine, struct route_work *work,
         announcement_log(&engine->plan, op, &work->announcements);
 }
 
-/* Operations on their way to the kernel, and what became of them. */
+/* Operations for the kernel to carry out, and the result of each. */
 struct batch {
     size_t count;
     struct route_op ops[BATCH];

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over the routes: plan what is dirty, diff it against the kernel's mirror, act. */
+/*
+ * One pass over the routes: plans the dirty rows, compares the plan with the kernel's mirror, and
+ * writes the difference.
+ */
 #pragma once
 
 #include "engine/routes/route_state.h"
 
 /*
  * Carries out one pass over what `work` names. Returns the number of operations that the kernel was
- * asked for, or -errno when the pass could not be completed (memory, netlink socket); what is done
- * is then true, and a pass over everything must follow.
+ * asked for, or -errno when the pass could not be completed (memory, netlink socket). What was done
+ * until then stays and is counted; a pass over everything must follow.
  */
 int route_pass(struct route_engine *engine, struct route_work *work, int64_t now_ms);

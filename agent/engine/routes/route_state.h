@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The route engine from the inside: what it keeps between rounds. For engine/routes/ alone. */
+/* What the routes engine keeps between rounds. Only engine/routes/ includes this. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,17 +12,17 @@
 #include "plan/route_list.h"
 #include "plan/routes.h"
 
-/* What is dirty, and so looked at by the next pass over the routes. */
+/* What is dirty: the next pass over the routes plans and compares it. */
 struct route_work {
     bool all;          /* everything */
     ip_list addresses; /* rows to plan again */
     bool blocks;       /* the block rows too */
-    route_list
-        foreign_changes;    /* slots that somebody else touched: compared though no row changed */
+    /* Slots that another program wrote to: they are compared though no row changed. */
+    route_list foreign_changes;
     route_list slots;       /* filled by the pass: all slots it compares */
     bool rules;             /* somebody else touched the rules */
     uint32_t announcements; /* counted by the pass: prefixes that came or went */
-    bool may_remove;        /* the source has synced: what it does not say shall not stand */
+    bool may_remove;        /* the source has synced: what it does not name may be removed */
 };
 
 struct route_engine {
@@ -41,5 +41,5 @@ struct route_engine {
     int64_t retry_ms;       /* when these are tried again, monotonic; INT64_MAX: none is */
 };
 
-/* What the planner is to know of this node, as it is now. Borrowed until the kernel is read. */
+/* The facts about this node as they are now. Borrowed until the kernel is read again. */
 struct node_facts route_facts_now(const struct route_engine *engine);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Wanted routes that do not stand, as faults; see troubles.h. */
+/* Wanted routes that are not in the kernel, as faults; see troubles.h. */
 #include "engine/routes/troubles.h"
 
 #include <errno.h>
