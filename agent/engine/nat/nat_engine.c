@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The engine of service NAT; see nat_engine.h.
+ * The NAT engine; see nat_engine.h.
  *
- * In `plan` it first takes in what interfaces, addresses and networks have become, then plans the
- * dirty Services: that tells which addresses lose service, so that the route engine withdraws them
- * in between. In `write` the maps change, and what was written is proved, a slice at a time: while
- * proofs are left the engine asks for another round at once. What could not be proved may be soon
- * (a route to a pod that is just being made): it is proved again after 0.1 s, doubling to 30 s.
+ * In `plan` the engine first follows what changed about interfaces, addresses and networks, then
+ * plans the dirty Services. That tells which addresses lose service, and the routes engine
+ * withdraws those next. In `write` the engine changes the maps, and proves what it wrote, a slice
+ * at a time: while proofs are left, it asks for another round at once. What could not be proved may
+ * be proved soon (the route to a new pod may still be missing), so it is tried again after 0.1 s,
+ * doubling to 30 s.
  *
- * An address that an earlier agent announced counts as proved until something else is known of it,
- * so that a restart withdraws nothing.
+ * An address that an earlier agent announced has an inherited proof: it counts as proved until
+ * something is known of it, so that a restart withdraws nothing.
  */
 #include "engine/nat/nat_engine.h"
 
@@ -33,7 +34,7 @@ static struct nat_engine *to_nat(struct engine *engine)
     return (struct nat_engine *)engine;
 }
 
-/* Addresses that an earlier agent announced stay proved until something else is known. */
+/* Gives every address that an earlier agent announced an inherited proof. */
 static int inherit(struct nat_engine *nat)
 {
     CLEANUP(service_proofs_done) service_proof_list changes = { 0 };
@@ -57,7 +58,7 @@ static void take_down(const struct nat_engine *nat)
         log_notice("services.enabled is false: service NAT of an earlier agent is taken down");
 }
 
-/* The maps, the programs, and what stands of them already. Returns 0 or -errno. */
+/* Opens the maps and programs, those that an earlier agent left included. Returns 0 or -errno. */
 static int open_plane(struct nat_engine *nat, struct faults *faults)
 {
     const struct config *config = nat->config;
@@ -82,7 +83,7 @@ static int open_plane(struct nat_engine *nat, struct faults *faults)
     return 0;
 }
 
-/* Without maps the engine does nothing, routes go on, and a fault says why. */
+/* Where the maps can't be opened, the engine does nothing and a fault says why; routes go on. */
 static void try_plane(struct nat_engine *nat)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -163,7 +164,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     return 0;
 }
 
-/* Where node ports are served now; true in `ret_moved` if that is elsewhere than it was. */
+/* Finds the addresses that node ports are served on; `ret_moved`: whether they changed. */
 static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
 {
     const struct node_facts facts = nat_state_facts(nat);
@@ -181,7 +182,7 @@ static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
     return 0;
 }
 
-/* Takes in what interfaces and networks have become: svc0, hooks, addresses. */
+/* Follows what changed about interfaces and networks: svc0, hooks, addresses. */
 static int observe_node(struct nat_engine *nat, struct round *round)
 {
     const struct node_facts facts = nat_state_facts(nat);
@@ -208,7 +209,7 @@ static bool is_new(const struct nat_engine *nat)
     return status->source.synced || (status->copy.in_force && !nat->complete);
 }
 
-/* What this round is about, of what was collected for it. */
+/* Decides what this round is about, from what was noted and from the time. */
 static void settle_work(struct nat_engine *nat, const struct round *round)
 {
     struct nat_work *work = &nat->work;
@@ -239,7 +240,7 @@ static int write_nat(struct engine *engine, struct round *round)
     return nat_turns_write(nat, round);
 }
 
-/* When what is not proved shall be tried again. A retry that is due already keeps its time. */
+/* Sets the time when what is not proved is tried again; a time that is set already stays. */
 static void plan_retry(struct nat_engine *nat, int64_t now_ms)
 {
     if (nat->unproved.count == 0 && !nat->node.incomplete) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine of service NAT: plans the Services that are dirty, writes what changed into the live
- * maps, and proves it. With services.enabled false it only takes down what an earlier agent left.
+ * The NAT engine. It plans the Services that are dirty, writes what changed into the live maps, and
+ * proves what was written. With services.enabled false it only takes down what an earlier agent
+ * left behind.
  *
  * The functions below are for the rest of the program: health, the API, `agentctl trace`. Each
- * takes the engine of nat_engine_ops.
+ * takes the engine whose operations are nat_engine_ops.
  */
 #pragma once
 
@@ -17,25 +18,28 @@
 
 extern const struct engine_ops nat_engine_ops;
 
-/* Tells of each row that comes or changes; of one that goes, with NULL. `told` may be NULL. */
+/*
+ * Calls `told` from now on with each row that is new or changed, and with NULL for one that is gone.
+ * A NULL `told` ends this.
+ */
 void nat_engine_listen(struct engine *engine,
                        void (*told)(const char *namespace, const char *name,
                                     const struct nat_row *row, void *context),
                        void *context);
 
-/* The live maps; NULL: NAT is off, or cannot be had. Borrowed. */
+/* The live maps; NULL: NAT is off, or could not be opened. Borrowed. */
 struct nat_plane *nat_engine_plane(struct engine *engine);
 /* struct nat_row *: every Service as planned. Borrowed. */
 const struct sorted *nat_engine_rows(const struct engine *engine);
-/* What the planner is told of this node. Borrowed, until the kernel is read again. */
+/* The facts about this node that the planner reads. Borrowed, until the kernel is read again. */
 struct node_facts nat_engine_facts(const struct engine *engine);
 /* Whether the maps are there and each hook carries our program. */
 bool nat_engine_works(const struct engine *engine);
 
-/* What the last proof of an address found. False: it was not proved yet, or never is. */
+/* What the last proof of an address found. False: there was none. */
 bool nat_engine_proof(const struct engine *engine, const struct ip *address,
                       struct nat_proof *ret_proof);
-/* What was refused, read from the maps; the totals in status follow. Returns 0 or -errno. */
+/* Reads from the maps what was refused, and adds it to status. Returns 0 or -errno. */
 int nat_engine_refusals(struct engine *engine, nat_refusal_list *ret_list);
 /* Where maps and hooks differ from what the objects ask for. Returns 0 or -errno. */
 int nat_engine_verify(struct engine *engine, nat_difference_list *list);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the data plane is told of interfaces, addresses and networks; see nat_node.h.
+ * What the data plane is told about interfaces, addresses and networks; see nat_node.h.
  *
- * Called whenever links or addresses change, on reload, and in every pass over everything. Each
- * part is told by difference: the planners say what should be, and only what is new is written.
- * Pods come and go all the time, so a pod's interface alone asks for no proof but of what was not
- * proved; svc0, the networks, this node's addresses and the hooks as a whole do.
+ * Called whenever links or addresses change, after a reload, and in every pass over everything. The
+ * planners say what should be there, and only the difference is written. Every proof is made again
+ * when svc0, the networks, this node's addresses or the state of the hooks as a whole change. A
+ * pod's interface alone is no reason for that, since pods come and go all the time: then only what
+ * was not proved is tried again.
  */
 #include "engine/nat/nat_node.h"
 
@@ -73,7 +74,7 @@ static int follow_svc0(struct nat_node *node, const struct node_facts *facts, st
     int r = svc0_ensure(mtu, &found, faults);
     if (r < 0)
         return r;
-    r = kernel_read(kernel); /* so that the mirror knows of it, too */
+    r = kernel_read(kernel); /* the mirror has to know svc0, too */
     if (r == 0)
         r = nat_plane_set_svc0(node->plane, found.ifindex, found.mac);
     if (r == 0)
@@ -87,7 +88,8 @@ static int follow_svc0(struct nat_node *node, const struct node_facts *facts, st
     return 0;
 }
 
-/* Sorted by prefix, so an address that stands on several interfaces follows itself. */
+/* The prefixes are sorted, so that an address on several interfaces comes several times in a row.
+ */
 static int list_own_addresses(const struct sorted *prefixes, ip_list *ret_list)
 {
     sorted_each(const struct prefix, prefix, prefixes) {
@@ -247,7 +249,7 @@ static bool is_pod(const struct nat_settings *settings, const struct ip *ip)
     return false;
 }
 
-/* A node's address that lies among those of pods counts as a pod's: then none stands for the node.
+/* The node's address as a probe's source; none if it is in a pod network and so counts as a pod's.
  */
 static struct ip own_source(const struct nat_settings *settings, const struct ip *ip)
 {
@@ -284,7 +286,7 @@ static struct ip pod_source(const struct nat_settings *settings, uint8_t family)
     return outside_source(settings, family);
 }
 
-/* Where the proof lets packets come from. */
+/* Finds the origins of probes: where the packets of a proof come from. */
 static void find_origins(struct nat_node *node)
 {
     const struct nat_settings *settings = &node->settings;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What service NAT knows of this node: svc0, the interfaces that carry the programs, the
- * addresses that masqueraded packets leave with, the networks of pods and Services. Follows what
+ * What service NAT knows of this node: svc0, the interfaces that carry the programs, the addresses
+ * that masqueraded packets leave with, the networks of pods and Services. It is updated from what
  * the kernel's mirror says of links and addresses.
  */
 #pragma once
@@ -24,12 +24,12 @@ struct nat_node {
     nat_interface_list interfaces;
     ip_list local; /* this node's addresses */
     struct nat_settings settings;
-    struct nat_way leads; /* ifindex 0: svc0 is not there */
+    struct nat_way leads; /* to svc0; ifindex 0: svc0 is not there */
     struct probe_origins origins;
     struct default_sources defaults;
-    bool attached;   /* each hook holds our program */
-    bool incomplete; /* something was refused: worth another try soon */
-    bool moved;      /* so that every proof is to be made anew; the engine takes it back */
+    bool attached;   /* our program is attached to each hook */
+    bool incomplete; /* something was refused: it is tried again soon */
+    bool moved;      /* something changed that every proof depends on; the engine clears it */
 };
 
 /* Finds what an earlier agent attached. Returns 0 or -errno. */
@@ -37,14 +37,14 @@ int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pi
 void nat_node_done(struct nat_node *node);
 
 /*
- * Makes everything as `facts` and the kernel's mirror say. What can't be is a fault. Returns 0 or
- * -errno when it could not be tried to the end.
+ * Makes svc0, hooks and the settings in the maps as `facts` and the kernel's mirror ask for. What
+ * can't be done is a fault. Returns 0, or -errno when it could not be tried to the end.
  */
 int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
                     struct status *status);
 
-/* Adds the hooks that do not attached our program. Returns 0 or -ENOMEM. */
+/* Adds the hooks that our program is not attached to. Returns 0 or -ENOMEM. */
 int nat_node_verify(struct nat_node *node, nat_difference_list *list);
 
-/* Asks the kernel whether each hook holds our program. */
+/* Asks the kernel whether our program is attached to each hook. */
 bool nat_node_is_attached(struct nat_node *node);

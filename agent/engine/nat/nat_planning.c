@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The dirty Services of a round, planned; see nat_planning.h.
+ * The planning half of a NAT round; see nat_planning.h.
  *
- * Turns are planned first and written later (nat_turns.c), so that the routes of what loses service
- * go in between. Nothing is planned before it is known what is wanted: a Service read before its
- * slices would refuse everybody.
+ * Turns are planned first and written later (nat_turns.c), because the routes of addresses that
+ * lose service are removed in between. Nothing is planned before all objects are known: if a
+ * Service were read before its slices, it would refuse everybody.
  */
 #include "engine/nat/nat_planning.h"
 
@@ -12,7 +12,7 @@
 #include "plan/nat_change.h"
 #include "plan/nat_update.h"
 
-/* Adds what a turn touches; the lists of a whole pass are not sorted for each. */
+/* Adds the addresses of a turn to the round; the caller sorts them once, after the last turn. */
 static int add_addresses(const struct nat_turn *turn, struct round *round)
 {
     AUTOVEC ip_list lost = { 0 }, all = { 0 };
@@ -26,7 +26,7 @@ static int add_addresses(const struct nat_turn *turn, struct round *round)
     return r < 0 ? r : vec_append(&round->touched, &all);
 }
 
-/* Takes over `after`. The same again is no turn. */
+/* Adds a turn if the rows differ. Owns `after` from here on. */
 static int add_turn(struct nat_engine *engine, struct nat_row *before, struct nat_row *after,
                     struct round *round)
 {
@@ -57,7 +57,10 @@ static int take_planned(void *context, struct nat_planned *planned)
     return add_turn(planning->engine, planned->before, TAKE_PTR(planned->after), planning->round);
 }
 
-/* What an earlier agent announced and is not served any more goes before the maps say so. */
+/*
+ * Addresses that an earlier agent announced may not be served any more. The first round after the
+ * source has synced plans their routes before the maps change.
+ */
 static int add_inherited(const struct nat_engine *engine, struct round *round)
 {
     if (!engine->work.all || engine->synced || !engine->status->source.synced)

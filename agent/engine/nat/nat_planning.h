@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans the dirty Services, and keeps what they turn into until it is written. */
+/*
+ * Plans the dirty Services of a round. Each one whose row changed becomes a turn, which is kept
+ * until it is written (nat_turns.h).
+ */
 #pragma once
 
 #include "engine/nat/nat_state.h"

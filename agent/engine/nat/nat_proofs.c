@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The table of proofs; see nat_proofs.h. Two sorted tables: one item a Service and address, and the
- * sums by address, which the route planner borrows. Both change once a pass, however many Services
- * are in it.
+ * The table of proofs; see nat_proofs.h. It consists of two sorted tables: one item for each
+ * Service and address, and the sums by address, which the route planner borrows. Both change once
+ * in a pass, however many Services the pass is about.
  */
 #include "engine/nat/nat_proofs.h"
 
@@ -150,7 +150,7 @@ static bool sum_of(const struct nat_proofs *proofs, const struct ip *address, bo
     return known;
 }
 
-/* A Service's word ends what was inherited there. */
+/* A Service's proof ends the inherited proof of its address. */
 static int end_inherited(const struct nat_proofs *proofs, service_proof_list *changes)
 {
     size_t count = changes->count;
@@ -175,7 +175,7 @@ static int change_cmp(const void *a, const void *b)
     return service_proof_cmp(a, b);
 }
 
-/* In order of items; a Service is in one pass once, so that equal ones say the same. */
+/* Sorts and drops duplicates. A Service is in a pass once, so that equal items say the same. */
 static void unite(service_proof_list *changes)
 {
     vec_sort(changes, change_cmp);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is proved of addresses. A proof is of one Service on one address; an address that several
- * share is proved if each of them answers as planned, and one at least forwards. What the route
- * planner reads is the sum, by address.
+ * The table of proofs. A proof is about one Service on one address. An address that several
+ * Services share is proved if each of them answers as planned and at least one forwards. The route
+ * planner reads only this sum, by address.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ void nat_proofs_done(struct nat_proofs *proofs);
 /* One Service on one address. */
 struct service_proof {
     struct ip address;
-    char *service; /* "namespace/name"; "": inherited from an earlier agent */
+    char *service; /* "namespace/name"; "": an inherited proof */
     bool gone;     /* of a change: the Service is not there any more */
     bool as_planned, forwards;
     char *why; /* NULL: nothing is against */
@@ -30,33 +30,33 @@ struct service_proof {
 typedef VEC(struct service_proof) service_proof_list;
 
 /*
- * Adds to the changes what is new of a Service on the addresses that it has or had: what `list`
- * has no proof of is gone. Returns 0 or -ENOMEM.
+ * Adds to the changes the proofs of a Service on `addresses`, which it has or had: as `list` says,
+ * and gone where `list` has none. Returns 0 or -ENOMEM.
  */
 int nat_proofs_change(service_proof_list *changes, const struct nat_row *row,
                       const ip_list *addresses, const nat_proof_list *list);
 
 /*
- * Takes the changes in, and empties them; adds every address whose sum changed to `changed`. Of
- * inherited proofs those of the same addresses end. Returns 0, or -ENOMEM with nothing done.
+ * Puts the changes into the table and empties the list; adds every address whose sum changed to
+ * `changed`. Ends the inherited proofs of the same addresses. Returns 0 or -ENOMEM.
  */
 int nat_proofs_commit(struct nat_proofs *proofs, service_proof_list *changes, ip_list *changed);
 
 /*
- * An address that an earlier agent announced counts as proved until something is known of it, so
- * that a restart takes nothing away. Returns 0 or -ENOMEM.
+ * Adds an inherited proof: the address was announced by an earlier agent, and counts as proved
+ * until something is known of it, so that a restart withdraws nothing. Returns 0 or -ENOMEM.
  */
 int nat_proofs_inherit(service_proof_list *changes, const struct ip *address);
 
-/* Ends what is still inherited. Returns 0 or -ENOMEM. */
+/* Ends all inherited proofs that are left. Returns 0 or -ENOMEM. */
 int nat_proofs_disinherit(const struct nat_proofs *proofs, service_proof_list *changes);
-/* Takes back every proof: the hooks don't hold. Returns 0 or -ENOMEM. */
+/* Takes back every proof: some hook lacks our program. Returns 0 or -ENOMEM. */
 int nat_proofs_doubt(const struct nat_proofs *proofs, const char *why, service_proof_list *changes);
 void service_proofs_done(service_proof_list *changes);
 
 /* How many addresses are proved, and how many are not. */
 void nat_proofs_count(const struct nat_proofs *proofs, uint32_t *ret_proved,
                       uint32_t *ret_unproved);
-/* The sum of an address, with the words of the first Service there that says why not. */
+/* The sum of an address; if it is not proved, with the reason of the first Service that has one. */
 bool nat_proofs_find(const struct nat_proofs *proofs, const struct ip *address,
                      struct nat_proof *ret_proof);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The proofs of a round; see nat_proving.h.
+ * Makes the proofs of a round; see nat_proving.h.
  *
- * A proof of thousands of rows takes longer than the loop may be kept from everything else. So a
- * pass proves for a few milliseconds, first what it has written itself, and leaves the rest to the
- * next passes, which follow each other at once; between two of them the loop does whatever else is
- * pending. In the meantime a row that is due has the proof that it had before: what is new is not
- * announced yet, what stood goes on. Where a proof cannot be good any more it is taken back at
- * once: of an address that a row lost, and of all when a hook has lost its program.
+ * Proving thousands of rows takes longer than the loop may be kept from everything else. So a pass
+ * proves for a few milliseconds, first what it has written itself, and leaves the rest to the next
+ * passes. These follow each other at once; between two of them the loop handles whatever else is
+ * pending. A row that waits to be proved keeps the proof that it had: a new address is not
+ * announced yet, an old one stays announced. A proof that can't be right any more is taken back at
+ * once: that of an address which a row lost, and every proof when a hook has lost its program.
  */
 #include "engine/nat/nat_proving.h"
 
@@ -54,7 +54,7 @@ int nat_proving_drop_lost(const struct nat_row *before, const struct nat_row *af
     return nat_proofs_change(changes, before, &lost, NULL);
 }
 
-/* Whatever the maps say: without the program in each hook no packet is served. */
+/* Whatever the maps say: unless the program is in every hook, packets may go unserved. */
 static void refute(nat_proof_list *list)
 {
     vec_each(struct nat_proof, proof, list) {
@@ -83,7 +83,7 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
     return r;
 }
 
-/* What this pass has written, while there is time; else it is due, too. */
+/* Proves what this pass has written; what there is no time for waits for the next slices. */
 static int prove_turns(struct nat_engine *engine, int64_t end_us, service_proof_list *changes)
 {
     vec_each(const struct nat_turn, turn, &engine->turns) {
@@ -145,7 +145,7 @@ void nat_proving_begin(struct nat_engine *engine)
     proving->writes |= engine->work.all || engine->turns.count > 0;
 }
 
-/* Of changes that are in the maps, and proved, the time that they took. */
+/* Records how long the changes took that are now in the maps and proved. */
 static void time_triggers(struct nat_engine *engine, int64_t wall_ms)
 {
     for (size_t i = engine->triggers.services.count; i > 0; i--) {

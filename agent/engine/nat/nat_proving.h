@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The proofs of what was written: from the round that wrote until the last row is proved. */
+/*
+ * Makes the proofs of what was written, in slices: from the round that wrote until the last row is
+ * proved.
+ */
 #pragma once
 
 #include "engine/nat/nat_state.h"
 
-/* A round is about to write: it begins the proving, or joins what is being proved. */
+/* A round is about to write: proving begins, or goes on with what this round adds. */
 void nat_proving_begin(struct nat_engine *engine);
 
 /*
- * A slice of the proofs: of the turns, then of what is due. Adds to the changes. Returns 0 or
- * -ENOMEM.
+ * Proves for a few milliseconds, first the turns, then the rows in engine->to_prove. Adds what it
+ * found to the changes. Returns 0 or -ENOMEM.
  */
 int nat_proving_slice(struct nat_engine *engine, service_proof_list *changes);
 
-/* True while rows are due. */
+/* True while rows are left to prove. */
 bool nat_proving_goes_on(const struct nat_engine *engine);
 
-/* Nothing is left to prove, and what was proved counts. */
+/* Ends the proving once nothing is left, and records how long it took. */
 void nat_proving_end(struct nat_engine *engine);
 
-/* Takes every proof back: some hook does not carry our program. Returns 0 or -ENOMEM. */
+/* Takes back every proof: some hook lacks our program. Returns 0 or -ENOMEM. */
 int nat_proving_doubt(struct nat_engine *engine, ip_list *changed);
 
-/* Takes back those of the addresses that a Service has no more. Returns 0 or -ENOMEM. */
+/* Takes back the proofs of addresses that a Service no longer has. Returns 0 or -ENOMEM. */
 int nat_proving_drop_lost(const struct nat_row *before, const struct nat_row *after,
                           service_proof_list *changes);
 

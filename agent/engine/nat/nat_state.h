@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The NAT engine from the inside: what it keeps between rounds. For engine/nat/ alone.
+ * What the NAT engine keeps between rounds. Only engine/nat/ includes this.
  *
- * A turn is a Service whose row is not what it was. A leaver is a Service that is gone but stays in
- * the maps until its routes have left the network. A row is due when its proof is to be made by
- * one of the next slices (nat_proving.h).
+ * A turn is a Service whose row changed. A leaver is a Service that is gone, but stays in the maps
+ * until its routes have left the network.
  */
 #pragma once
 
@@ -22,22 +21,23 @@
 #include "plan/nat.h"
 
 struct nat_turn {
-    struct nat_row *before, *after; /* NULL: there was, is none */
+    struct nat_row *before, *after; /* before NULL: new; after NULL: gone */
 };
 
 struct nat_leaver {
     struct nat_row *row;
-    int64_t due_ms; /* monotonic */
+    int64_t due_ms; /* when it leaves the maps, monotonic */
 };
 
-/* What the rounds were from the one that wrote until the last proof of what it wrote. */
+/* The rounds from the one that wrote until the last proof of what it wrote, taken together. */
 struct nat_proving {
-    int64_t began_us;     /* monotonic; 0: nothing is being proved */
-    bool all, everything; /* over everything: by the round; or also since this node changed */
-    bool writes;          /* there was something to write, or to compare */
+    int64_t began_us; /* monotonic; 0: nothing is being proved */
+    bool all;         /* one of the rounds was over everything */
+    bool everything;  /* every row is proved again: because of `all`, or since this node changed */
+    bool writes;      /* there was something to write, or to compare */
 };
 
-/* What is dirty, and so looked at by this round. */
+/* What is dirty: this round plans and writes it. */
 struct nat_work {
     bool all;          /* everything */
     bool node;         /* interfaces, addresses or networks changed */
@@ -52,7 +52,7 @@ struct nat_engine {
     struct kernel *kernel;
     struct status *status;
     struct board *board;
-    struct nat_plane *plane;  /* NULL: NAT is off, or cannot be had */
+    struct nat_plane *plane;  /* NULL: NAT is off, or could not be opened */
     struct nl_socket *socket; /* for the questions of a trace */
     struct nat_node node;
     ip_list node_ports; /* the addresses they are served on, IPv4 first */
@@ -61,8 +61,8 @@ struct nat_engine {
     VEC(struct nat_turn) turns;     /* planned, and not written yet */
     VEC(struct nat_leaver) leavers; /* their rows are not in `rows` any more */
     struct sorted unproved;         /* struct nat_row *, borrowed from `rows`: proved again later */
-    struct sorted to_prove;         /* likewise: to be proved by the next slices */
-    struct nat_work work;           /* of the round that is being collected */
+    struct sorted to_prove;         /* likewise: proved by the next slices (nat_proving.h) */
+    struct nat_work work;           /* what the next round is about */
     struct nat_proving proving;
     struct nat_triggers triggers; /* of Services that are not programmed yet */
     struct nat_upkeep upkeep;
@@ -83,7 +83,7 @@ void nat_state_done(struct nat_engine *engine);
 /* Forgets what was planned and not written. */
 void nat_state_drop_turns(struct nat_engine *engine);
 
-/* What the planner is to know of this node. */
+/* The facts about this node that the planner reads. */
 struct node_facts nat_state_facts(const struct nat_engine *engine);
 
 /* The row of a Service as planned, or NULL. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The changes that the maps do not have yet; see nat_triggers.h. */
+/* Endpoint changes that are not in the maps yet; see nat_triggers.h. */
 #include "engine/nat/nat_triggers.h"
 
 #include <errno.h>

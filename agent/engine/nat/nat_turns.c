@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The writing half of NAT's part of a pass; see nat_turns.h.
+ * The writing half of a NAT round; see nat_turns.h.
  *
- * Turns are carried out, Services that are gone leave, what was written is proved. Writing is by
- * difference: an unchanged Service costs a comparison with the live maps in a pass over everything,
- * and nothing otherwise. Rows take their new place before anything is written, so that a pass which
- * fails half-way leaves rows that a pass over everything compares with the live maps.
+ * The turns are carried out, leavers whose time has come are removed, and what was written is
+ * proved. Only differences are written: a Service that did not change costs a comparison with the
+ * live maps in a pass over everything, and nothing otherwise. The new rows are put in place before
+ * anything is written; if the pass fails half-way, the pass over everything that follows compares
+ * these rows with the live maps.
  *
- * Nothing that the maps hold and no object names is removed while a manifest has been broken ever
- * since the start: that file may be what names it. And while the copy on disk stands in for a
- * source that has not synced, NAT only adds: a Service that an earlier agent has left in the maps
- * stays as it is there, since the maps may be newer than the copy; what is proved of it tells
- * whether both say the same.
+ * A stranger is a Service that the maps have and no object names: an earlier agent wrote it. No
+ * stranger is removed while a manifest has been broken ever since the start, because that file may
+ * be what names it. While the copy on disk is in force because the source has not synced, NAT only
+ * adds: what an earlier agent left in the maps for a Service stays as it is, since the maps may be
+ * newer than the copy. The proof of that Service shows whether maps and copy agree.
  */
 #include "engine/nat/nat_turns.h"
 
@@ -25,7 +26,7 @@
 #include "engine/nat/nat_proving.h"
 #include "plan/nat_change.h"
 
-/* From the deletion of the route to the refusal: packets under way are still served. */
+/* From the removal of the route to that from the maps: packets under way are still served. */
 enum { LEAVE_MS = 1000 };
 
 static struct nat_leaver *leaver_of(struct nat_engine *engine, const struct nat_row *row)
@@ -43,7 +44,7 @@ static void forget_leaver(struct nat_engine *engine, struct nat_leaver *leaver)
     *leaver = engine->leavers.items[--engine->leavers.count];
 }
 
-/* On the copy's account nothing is changed that an earlier agent has left. */
+/* True while only the copy is in force and an earlier agent has left the Service in the maps. */
 static bool is_left_alone(struct nat_engine *engine, const struct nat_row *row)
 {
     struct nat_counter counter;
@@ -81,7 +82,7 @@ static bool is_announced(const struct nat_engine *engine, const ip_list *address
     return false;
 }
 
-/* The Service is gone: at once where nobody outside was sent here, else when the network knows. */
+/* The Service leaves: at once if it was not announced, else when the network knows. */
 static int leave(struct nat_engine *engine, struct nat_row *row, int64_t now_ms,
                  service_proof_list *changes)
 {
@@ -113,7 +114,7 @@ static int end_leavers(struct nat_engine *engine, int64_t now_ms)
     return 0;
 }
 
-/* Rows take their new place; the ones of before are kept by the turns until all is done. */
+/* Puts the new rows in place; the turns keep the old ones until everything is done. */
 static int place_rows(struct nat_engine *engine)
 {
     size_t count = engine->turns.count;
@@ -158,7 +159,7 @@ static int carry_out(struct nat_engine *engine, struct nat_turn *turn, int64_t n
         return enter(engine, turn, changes);
     int r = leave(engine, turn->before, now_ms, changes);
     if (r == 0)
-        turn->before = NULL; /* the leaver's now */
+        turn->before = NULL; /* the leaver owns it now */
     return r;
 }
 
@@ -185,7 +186,7 @@ static int note_stranger(const char *namespace, const char *name, void *context)
     return 0;
 }
 
-/* What an earlier agent wrote and no object names any more; its routes go first. */
+/* Makes leavers of all strangers, so that their routes are removed first. */
 static int dismiss_strangers(struct nat_engine *engine, int64_t now_ms)
 {
     struct strangers strangers = { .engine = engine };
@@ -202,7 +203,7 @@ static int dismiss_strangers(struct nat_engine *engine, int64_t now_ms)
     return r;
 }
 
-/* A row that did not turn, against the live maps; what differs there is a foreign hand's doing. */
+/* Compares a row that has no turn with the live maps; a difference there is a foreign change. */
 static int go_over_row(struct nat_engine *engine, const struct nat_row *row)
 {
     uint64_t writes = engine->status->nat.writes;
@@ -213,7 +214,7 @@ static int go_over_row(struct nat_engine *engine, const struct nat_row *row)
     return sorted_put(&engine->to_prove, &row);
 }
 
-/* Of a pass over everything: what did not turn is compared with the live maps, too. */
+/* In a pass over everything, rows without a turn are compared with the live maps, too. */
 static int go_over_rest(struct nat_engine *engine, int64_t now_ms)
 {
     size_t at = 0; /* both are in order of names */
@@ -241,7 +242,7 @@ static int prove_again(struct nat_engine *engine)
     return 0;
 }
 
-/* Nothing is lost from here on: rows that were not written are found by a pass over all. */
+/* A failure loses nothing: the pass over everything that follows finds rows not written. */
 static int write_turns(struct nat_engine *engine, int64_t now_ms, service_proof_list *changes)
 {
     const struct nat_work *work = &engine->work;
@@ -274,7 +275,7 @@ static int write_and_prove(struct nat_engine *engine, struct round *round)
     return r < 0 ? r : nat_proofs_commit(&engine->proofs, &changes, &round->touched);
 }
 
-/* What was is freed; what is stands in `rows`. */
+/* Frees the old rows; the new ones are in `rows`. */
 static void end_turns(struct nat_engine *engine)
 {
     vec_each(struct nat_turn, turn, &engine->turns)

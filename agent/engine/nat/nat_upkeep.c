@@ -3,8 +3,8 @@
  * The upkeep of service NAT; see nat_upkeep.h.
  *
  * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, and
- * asks whether the hooks carry our programs: the kernel tells nobody when a filter is replaced or
- * a TCX link is detached. Without flows it fires every five seconds.
+ * checks that the hooks carry our programs: the kernel gives no notification when a filter is
+ * replaced or a TCX link is detached. Without flows the timer fires every five seconds.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -17,7 +17,7 @@
 
 enum { LIMITS_MS = 5000 };
 
-/* Counting walks the hash tables: it is done after a round of the sweep, not for who asks. */
+/* Counting walks the hash tables, so it is done once after each sweep, not for each request. */
 static void count_maps(struct nat_engine *engine)
 {
     struct nat_status *status = &engine->status->nat;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What service NAT needs beside its rounds: the sweep over the flows, which come and go without
- * the agent, and the questions that nobody answers unasked.
+ * What service NAT does beside its rounds: it sweeps the flows, which begin and end without the
+ * agent, and asks the kernel for what the kernel gives no notification of.
  */
 #pragma once
 

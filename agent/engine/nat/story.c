@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The first half of a trace: where a packet comes in, and which program sees it.
+ * The first half of a trace: where a packet enters the node, and which program sees it.
  *
- * Who sends it is known by the kernel's route to its source, as the reply would go. A program that
- * stands where it comes in sees it first; the node's own packets, and those that come in by another
- * interface, are seen where the kernel's route to their destination leads: svc0, or lo.
+ * The kernel's route to the packet's source tells where it enters: a reply would leave there. If
+ * that interface carries a program, this program sees the packet first. The node's own packets, and
+ * those that enter by another interface, are seen where the kernel's route to their destination
+ * leads: at svc0, or at lo.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -108,7 +109,7 @@ int story_enter(struct story *story)
 
 /* ---- which program sees it ---- */
 
-/* A source that is not the node's own (a served address) can't be asked about: left out. */
+/* The kernel takes no source that is not the node's own (a served address): it is left out. */
 static int route_from_host(struct story *story)
 {
     struct route_query query = { .destination = story->question->source };

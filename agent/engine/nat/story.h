@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of a trace share: the story while it is told. */
+/* The story of one traced packet while it is told: what trace.c and story.c share. */
 #pragma once
 
 #include "apply/lookup.h"
@@ -18,9 +18,9 @@ struct story {
 /* Adds a sentence. */
 void story_tell(struct story *story, const char *title, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Where the packet comes in: told, or by its source. Returns 0 or -errno of trace_function. */
+/* Finds where the packet comes in: as asked, or by its source. 0 or -errno of trace_function. */
 int story_enter(struct story *story);
-/* Which program sees it: `probe` and `hook` are filled in, if one does. Returns 0 or -errno. */
+/* Finds the program that sees it, if any, and fills in `probe` and `hook`. Returns 0 or -errno. */
 int story_find_program(struct story *story);
-/* What the kernel would do with it where it comes in. Returns 0 or -errno. */
+/* Asks the kernel for its route where the packet comes in. Returns 0 or -errno. */
 int story_route(struct story *story);

@@ -2,16 +2,17 @@
 /*
  * `agentctl trace`: the story of one packet, from where it comes in to where it goes.
  *
- *   1. Where does it come in? As told, or where the kernel's route to its source leads: this node
- *      itself ("host"), a pod's interface; everybody else is taken to come in by the first uplink.
- *   2. Which program sees it? The one on that interface; else the kernel's route decides: svc0, lo.
- *   3. What does the program say? The twin is asked about a new flow; then, if a source port was
- *      given, about the flow that exists.
+ *   1. Where does it come in? As the question says. Else the kernel's route to the packet's source
+ *      decides: this node itself ("host"), or a pod's interface. A packet of any other source is
+ *      taken to come in by the first uplink.
+ *   2. Which program sees it? The one on that interface. If there is none, the kernel's route to
+ *      the destination decides: svc0, or lo.
+ *   3. What does the program say? The twin is asked about a new flow; then, if the question has a
+ *      source port, about the flow that exists.
  *
- * story.c has the first two. Nothing is computed from objects or from the plan, but for the
- * name of a port: the maps know its number only. What the stack would do with a packet that passes
- * is asked of the kernel as well, since an address that is guarded passes at an uplink and is
- * refused behind it.
+ * story.c answers 1 and 2. Nothing is computed from objects or from the plan, but for the name of a
+ * port, because the maps only know its number. What the stack does with a packet that passes is
+ * asked of the kernel, too: a guarded address passes at an uplink and is refused behind it.
  */
 #include "engine/nat/trace.h"
 
@@ -91,8 +92,9 @@ static void name_service(struct story *story, const struct nat_answer *answer)
 }
 
 /*
- * What the rule says of the source: the program's answer, but for an endpoint that is the sender,
- * who is masqueraded in any case. So another one is asked for, if the set has one.
+ * Finds whether the source is masqueraded. The program's answer tells, unless it picked the sender
+ * itself as the endpoint: such a packet is always masqueraded. Then another endpoint is asked for,
+ * if the set has one.
  */
 static int settle_masquerade(struct story *story, const struct nat_answer *picked)
 {
@@ -160,9 +162,10 @@ static void tell_masquerade(struct story *story)
 }
 
 /*
- * An answer to the node itself comes in where its packet went out; only lo's own never left it. The
- * kernel drops there what it takes for a lie: what is for 127.0.0.1, without route_localnet, or
- * from an address of its own, without accept_local; or for ::1 at svc0.
+ * The answer to a packet of the node itself comes in by the interface that the packet left by; an
+ * answer on lo never left the node. There the kernel drops an answer to 127.0.0.1 unless
+ * route_localnet is set, one from an address of this node unless accept_local is set, and one to
+ * ::1 at svc0.
  */
 static int tell_refused_answer(struct story *story, const struct ip *endpoint)
 {
@@ -207,7 +210,7 @@ static int follow_forward(struct story *story, const struct nat_answer *answer)
                : 0;
 }
 
-/* What passes is the stack's, whose answer is the end of the story; behind svc0 there is none. */
+/* The stack decides over what passes, and ends the story; behind svc0 there is no stack. */
 static int follow_pass(struct story *story)
 {
     static const char *const types[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to one packet, asked of the live maps, the hooks, and the kernel's routes. */
+/* Tells what happens to one packet, by asking the live maps, the hooks, and the kernel's routes. */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@
 struct tracer {
     struct nat_plane *plane;                  /* NULL: service NAT is off */
     struct nl_socket *socket;                 /* for requests */
-    const struct nat_attachment *attachments; /* where programs stand, sorted */
+    const struct nat_attachment *attachments; /* where programs are wanted, sorted */
     size_t attachment_count;
     uint32_t svc0_ifindex;
     const struct sorted *rows; /* struct nat_row *: what is planned, for names and limits */
