@@ -9,7 +9,7 @@
  * The numbers of routes that BIRD has learned and that the kernel has are never taken at the same
  * instant. They must differ for some seconds, in every poll, before that is a fault; as long as it
  * is undecided, BIRD is asked again soon; likewise while a session has only just been started. An
- * overflow seen in its log is held for some minutes,
+ * overflow seen in its log counts for some minutes,
  * for BIRD's next scan mends the routes but not the configuration.
  */
 #include "agentd/bgp.h"

@@ -55,8 +55,9 @@ bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct 
     return undecided;
 }
 
-/* True if a route of ours to that network stands in the table that BIRD reads. */
-static bool stands(const struct sorted *installed, uint32_t table, const struct prefix *prefix)
+/* True if a route of ours to that network is in the table that BIRD reads. */
+static bool is_installed(const struct sorted *installed, uint32_t table,
+                         const struct prefix *prefix)
 {
     const struct route key = { .table = table, .prefix = *prefix };
     for (size_t i = sorted_lower_bound(installed, &key); i < installed->count; i++) {
@@ -76,7 +77,7 @@ static size_t name_networks(const struct bgp_peer *peer, const struct sorted *in
     size_t count = 0;
     vec_each(const struct prefix, network, &peer->networks) {
         char buffer[PREFIX_STRLEN];
-        if (!stands(installed, table, network))
+        if (!is_installed(installed, table, network))
             continue;
         if (count++ < NAMED)
             text_addf(names, "%s%s", names->length ? ", " : ": ", prefix_str(network, buffer));

@@ -14,7 +14,7 @@
  */
 bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct faults *faults);
 
-/* Routes of ours that stand in the kernel (`installed`) and that a peer is not given. */
+/* Routes of ours that are in the kernel (`installed`) and that a peer is not given. */
 void bgp_filter_faults(const struct bird_status *bird, const struct sorted *installed,
                        uint32_t table, struct faults *faults);
 

@@ -3,7 +3,7 @@
  * Watches the agent's lock file; see deadman.h.
  *
  * The kernel closes the file however the agent ends, and inotify tells of that close, so that
- * nothing is polled while the agent lives. Whether anybody holds the lock is asked by trying it, at
+ * nothing is polled while the agent lives. Whether anybody has the lock is asked by trying it, at
  * the end of the wait only: a start of the agent in that very moment would be refused by its own
  * lock, and is repeated by the service manager. Trying the lock closes the file as well, so that an
  * absence is looked at again after every further routes.deadman.

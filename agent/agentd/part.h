@@ -40,7 +40,7 @@ struct agent {
     void (*passed)(void *agent);
     void (*told)(struct agent *agent);
 
-    int lock;              /* part_lock; -1: not held */
+    int lock;              /* part_lock; -1: not taken */
     struct kernel *kernel; /* part_kernel */
     struct board board;    /* part_engines, and whom board.h names */
     struct engines *engines;

@@ -100,7 +100,7 @@ static int start_kube(struct agent *agent, struct kube_config *kube)
     return r;
 }
 
-/* The kubeconfig as it stands in its file, to see that it changes; NULL in a pod. */
+/* The text of the kubeconfig's file, to see that it changes; NULL in a pod. */
 static char *kubeconfig_text(const struct agent *agent)
 {
     char *text = NULL;
@@ -165,7 +165,7 @@ void source_doubt(void *context)
 }
 
 /*
- * Asks the API anew. What the store holds is what the old one said, so that it counts as synced if
+ * Asks the API anew. What the store has is what the old one said, so that it counts as synced if
  * that had; the first list is compared with it.
  */
 static int restart_kube(struct agent *agent, struct kube_config *kube)

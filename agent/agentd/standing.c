@@ -154,7 +154,7 @@ int standing_undrain(struct standing_keeper *keeper)
     return change(keeper, PHASE_SERVING);
 }
 
-/* That the new phase can't be kept must not hold the drain up: the old one begins anew then. */
+/* A phase that can't be written must not stop the drain: a restart begins the old one anew. */
 static void on_phase_end(void *context)
 {
     struct standing_keeper *keeper = context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How this node stands towards the network: drained by the operator, or removed from the cluster.
+ * Whether this node takes part in service: drained by the operator, or removed from the cluster.
  *
  *   serving --drain--> draining --routes.drain.shutdown--> withdrawing --routes.drain.withdraw-->
  *   drained;    withdraw: to drained at once;    undrain: to serving, from anywhere

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a copy on disk says of its age: from where the kinds' watches stand, kind by kind. */
+/* What a copy on disk says of its age: up to where each kind was watched. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the store's copy on disk for the Kubernetes source, and lets it stand in for the API at the
+ * Keeps the store's copy on disk for the Kubernetes source, and lets it be used for the API at the
  * start.
  *
  * The copy is put into the store before the source starts, which then compares. Nothing is done
