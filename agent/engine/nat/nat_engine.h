@@ -19,8 +19,8 @@
 extern const struct engine_ops nat_engine_ops;
 
 /*
- * Calls `told` from now on with each row that is new or changed, and with NULL for one that is gone.
- * A NULL `told` ends this.
+ * Calls `told` from now on with each row that is new or changed, and with NULL for one that is
+ * gone. A NULL `told` ends this.
  */
 void nat_engine_listen(struct engine *engine,
                        void (*told)(const char *namespace, const char *name,
