@@ -15,7 +15,7 @@ import pytest
 from lab.agent import REPOSITORY
 
 AGENT = REPOSITORY / "agent"
-DOCUMENTS = ("contributing.md", "glossary.md")
+DOCUMENTS = ("architecture.md", "contributing.md", "glossary.md")
 PLACED = re.compile(r"`(\w+)\(\)`\s+in\s+`([\w./-]+\.[ch])`")
 QUOTED = re.compile(r"`([^`\n]+)`")
 FOLDERS = {"agent", "birdconf", "deploy", "docs", "tests", "tools"} | {
