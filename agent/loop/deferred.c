@@ -2,9 +2,9 @@
 /*
  * One defer source, normally off.
  *
- * agentd's reconcile pass runs from it at SD_EVENT_PRIORITY_IDLE: sd-event dispatches one source
- * per iteration and asks the kernel for events before each, so that everything that has already
- * arrived on sockets is read before the pass, and one pass answers for all of it.
+ * agentd's passes run from it, behind all inputs (engine/schedule.h): sd-event dispatches one
+ * source per iteration and asks the kernel for events before each, so that everything that has
+ * already arrived on sockets is read before the pass, and one pass answers for all of it.
  *
  * The source is one-shot: sd-event turns it off before it calls the handler, not after, which is
  * why a run that is scheduled from inside a run is not lost. The handler touches nothing after

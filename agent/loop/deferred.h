@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work that is asked for often and done once, soon: the reconcile pass behind many events. */
+/* Work that is asked for often and done once, soon: one pass for many events. */
 #pragma once
 
 #include <stdint.h>

@@ -35,7 +35,7 @@ struct kube_source_options {
     struct store *store;            /* gets the objects */
     struct source_status *status;   /* kept up to date, `kube` included */
     struct fault_book *faults;      /* subsystem "kubernetes", group = kind, "" for the API */
-    void (*changed)(void *context); /* the store or the status changed: reconcile soon. Called from
+    void (*changed)(void *context); /* the store or the status changed: a pass is due. Called from
                                      * the loop only */
     void *context;
 };

@@ -3,10 +3,10 @@
  * Reads the files that may have changed and brings what they say into the store.
  *
  * They are read one after the other, in slices of a few milliseconds. A slice runs after everything
- * else that the loop has to do, the reconcile pass included: one long file delays neither drift
- * repair nor an answer. A file that is not there when it is to be read waits a moment, then its
- * objects go; one that was changed while it was read, or for which memory was short, waits for
- * another turn. The step into the store is one for the whole file: no pass sees half of it.
+ * else that the loop has to do, a pass included: one long file delays neither a repair nor an
+ * answer. A file that is not there when it is to be read waits a moment, then its objects go; one
+ * that was changed while it was read, or for which memory was short, waits for another turn. The
+ * step into the store is one for the whole file: no pass sees half of it.
  *
  * Nothing is taken out because the folder is gone: only a file that is missing from a folder that
  * is there counts as deleted. While the folder is away nothing is pending, as nothing can be done.
@@ -31,7 +31,7 @@ enum {
     SLICE_US = 5000,
     GONE_MS = 200,   /* how long a file may be away, as when an editor replaces it */
     RETRY_MS = 1000, /* after a lack of memory or descriptors */
-    /* Behind the reconcile pass, which runs at IDLE. */
+    /* Behind passes and everything else that the loop has to do. */
     SLICE_PRIORITY = SD_EVENT_PRIORITY_IDLE + 10,
     /* A file of this size leaves so much free heap behind that it is given back. */
     TRIM_BYTES = 8 << 20,

@@ -29,7 +29,7 @@ struct manifest_options {
     struct source_status *status;   /* kept up to date */
     struct fault_book *faults;      /* subsystem "manifests", group = file name, "" for the folder,
                                      * "duplicates" for keys in two files */
-    void (*changed)(void *context); /* the store or the status changed: reconcile soon */
+    void (*changed)(void *context); /* the store or the status changed: a pass is due */
     void *context;
 };
 
