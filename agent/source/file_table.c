@@ -23,7 +23,7 @@ static int file_cmp(const void *a, const void *b)
 
 static void file_free(struct file *file)
 {
-    holding_done(&file->holding);
+    file_keys_done(&file->keys);
     free(file->name);
     free(file);
 }

@@ -12,7 +12,7 @@
 #include <sys/queue.h>
 
 #include "base/sorted.h"
-#include "source/holding.h"
+#include "source/file_keys.h"
 #include "source/manifest_file.h"
 
 enum file_state {
@@ -30,7 +30,7 @@ struct file {
     uint64_t since; /* unless settled */
     int64_t due_ms; /* of CLOCK_MONOTONIC, while waiting */
     struct file_id id;
-    struct holding holding;
+    struct file_keys keys;
     uint64_t ignored_objects;
     TAILQ_ENTRY(file) link;
 };

@@ -130,7 +130,7 @@ static void try_later(struct loader *loader, struct file *file, int error)
 static int take_over(struct loader *loader, struct file *file, struct manifest_file *read)
 {
     if (!read->broken) {
-        int r = holding_replace(&file->holding, loader->options.store, file->name, &read->objects);
+        int r = file_keys_replace(&file->keys, loader->options.store, file->name, &read->objects);
         loader->store_touched = true;
         if (r < 0)
             return r;
@@ -194,7 +194,7 @@ static void read_slice(void *context)
 static int forget(struct loader *loader, struct file *file)
 {
     manifest_objects none = { 0 };
-    int r = holding_replace(&file->holding, loader->options.store, file->name, &none);
+    int r = file_keys_replace(&file->keys, loader->options.store, file->name, &none);
     loader->store_touched = true;
     if (r < 0)
         return r;

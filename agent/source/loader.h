@@ -26,7 +26,7 @@ struct loader {
     struct timer *timer;
     int64_t armed_ms; /* when the timer runs; 0: never */
     bool complete;    /* every name in the folder, and every change of it, is noted in the table */
-    bool store_touched;  /* what keys are held by two files may have changed, not told yet */
+    bool store_touched;  /* which keys two files have may have changed, not told yet */
     bool status_changed; /* the daemon has not been called yet */
     uint64_t initial;    /* synced once this generation is loaded; 0: not known */
     uint64_t loaded;

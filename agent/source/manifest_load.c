@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "source/file_keys.h"
 #include "source/folder.h"
-#include "source/holding.h"
 #include "source/manifest.h"
 #include "source/manifest_file.h"
 
@@ -61,8 +61,8 @@ int manifest_load(const char *directory, uint64_t max_file_bytes, struct store *
             return r;
         }
         manifest_file_faults(file, faults);
-        CLEANUP(holding_done) struct holding holding = { 0 };
-        r = holding_replace(&holding, store, name, &file->objects);
+        CLEANUP(file_keys_done) struct file_keys keys = { 0 };
+        r = file_keys_replace(&keys, store, name, &file->objects);
         if (r < 0)
             return r;
     }

@@ -42,31 +42,31 @@ struct entry *entry_new(struct map *entries, const uint8_t seed[16], const struc
     return entry;
 }
 
-struct held **entry_place(struct entry *entry, const char *origin, bool *ret_there)
+struct offer **entry_place(struct entry *entry, const char *origin, bool *ret_there)
 {
-    struct held **place = &entry->held;
+    struct offer **place = &entry->offers;
     while (*place && strcmp((*place)->origin, origin) < 0)
         place = &(*place)->next;
     *ret_there = *place && strcmp((*place)->origin, origin) == 0;
     return place;
 }
 
-struct held *held_new(const char *origin)
+struct offer *offer_new(const char *origin)
 {
     size_t size = strlen(origin) + 1;
-    struct held *held = malloc(sizeof(*held) + size);
-    if (!held)
+    struct offer *offer = malloc(sizeof(*offer) + size);
+    if (!offer)
         return NULL;
-    *held = (struct held){ 0 };
-    memcpy(held->origin, origin, size);
-    return held;
+    *offer = (struct offer){ 0 };
+    memcpy(offer->origin, origin, size);
+    return offer;
 }
 
 void entry_drop_before(struct entry *entry)
 {
     struct object *before = TAKE_PTR(entry->before);
-    for (const struct held *held = entry->held; held; held = held->next) {
-        if (held->object == before)
+    for (const struct offer *offer = entry->offers; offer; offer = offer->next) {
+        if (offer->object == before)
             return;
     }
     object_free(before);
@@ -75,11 +75,11 @@ void entry_drop_before(struct entry *entry)
 void entry_free(struct entry *entry)
 {
     entry_drop_before(entry);
-    for (struct held *held = entry->held; held;) {
-        struct held *next = held->next;
-        object_free(held->object);
-        free(held);
-        held = next;
+    for (struct offer *offer = entry->offers; offer;) {
+        struct offer *next = offer->next;
+        object_free(offer->object);
+        free(offer);
+        offer = next;
     }
     free(entry);
 }

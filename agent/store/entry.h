@@ -14,8 +14,8 @@
 #include "store/map.h"
 
 /* One origin's object for a key. */
-struct held {
-    struct held *next;
+struct offer {
+    struct offer *next;
     struct object *object;
     char origin[];
 };
@@ -23,7 +23,7 @@ struct held {
 struct entry {
     struct map_node node;
     bool dirty;
-    struct held *held;     /* sorted by origin; NULL only while dirty */
+    struct offer *offers;  /* sorted by origin; NULL only while dirty */
     struct object *before; /* while dirty: what counted; NULL: nothing did */
     LIST_ENTRY(entry) dirty_link;
 };
@@ -40,13 +40,13 @@ static inline struct entry *to_entry(struct map_node *node)
 /* What counts, or NULL. */
 static inline struct object *entry_winner(const struct entry *entry)
 {
-    return entry->held ? entry->held->object : NULL;
+    return entry->offers ? entry->offers->object : NULL;
 }
 
 /* Any object of the entry: they may differ in all but the key. */
 static inline const struct object *entry_sample(const struct entry *entry)
 {
-    return entry->held ? entry->held->object : entry->before;
+    return entry->offers ? entry->offers->object : entry->before;
 }
 
 struct entry *entry_find(const struct map *entries, const uint8_t seed[16],
@@ -56,11 +56,11 @@ struct entry *entry_find(const struct map *entries, const uint8_t seed[16],
 struct entry *entry_new(struct map *entries, const uint8_t seed[16], const struct object *object);
 
 /* The link that points to the origin's object, or to where it belongs. */
-struct held **entry_place(struct entry *entry, const char *origin, bool *ret_there);
+struct offer **entry_place(struct entry *entry, const char *origin, bool *ret_there);
 
-struct held *held_new(const char *origin); /* NULL: no memory */
+struct offer *offer_new(const char *origin); /* NULL: no memory */
 
-/* Forgets the object that counted before, and frees it if no origin holds it. */
+/* Forgets the object that counted before, and frees it if no origin has it. */
 void entry_drop_before(struct entry *entry);
 
 void entry_free(struct entry *entry);

@@ -38,7 +38,7 @@ struct store {
 /* Forgets an entry that has nothing more to say. */
 static void entry_retire(struct store *store, struct entry *entry, enum kind kind)
 {
-    if (entry->held || entry->dirty)
+    if (entry->offers || entry->dirty)
         return;
     map_remove(&store->entries[kind], &entry->node);
     free(entry);
@@ -109,38 +109,38 @@ void store_free(struct store *store)
 }
 
 /* Puts an object of an origin that knows the key already. */
-static int replace(struct store *store, struct entry *entry, struct held *held,
+static int replace(struct store *store, struct entry *entry, struct offer *offer,
                    struct object *object)
 {
-    struct object *before = entry_winner(entry), *replaced = held->object;
-    if (held == entry->held) {
+    struct object *before = entry_winner(entry), *replaced = offer->object;
+    if (offer == entry->offers) {
         int r = index_table_update(&store->indexes, object->kind, before, object);
         if (r < 0)
             return r;
     }
-    held->object = object;
+    offer->object = object;
     int r = note_change(store, entry, before);
     release(entry, replaced);
     return r;
 }
 
 /* Puts an object of an origin that is new to the key. */
-static int insert(struct store *store, struct entry *entry, struct held **place, const char *origin,
-                  struct object *object)
+static int insert(struct store *store, struct entry *entry, struct offer **place,
+                  const char *origin, struct object *object)
 {
     struct object *before = entry_winner(entry);
-    AUTOFREE struct held *held = held_new(origin);
-    if (!held)
+    AUTOFREE struct offer *offer = offer_new(origin);
+    if (!offer)
         return -ENOMEM;
-    if (place == &entry->held) {
+    if (place == &entry->offers) {
         int r = index_table_update(&store->indexes, object->kind, before, object);
         if (r < 0)
             return r;
     }
-    held->object = object;
-    held->next = *place;
-    *place = TAKE_PTR(held);
-    if (entry->held->next && !entry->held->next->next)
+    offer->object = object;
+    offer->next = *place;
+    *place = TAKE_PTR(offer);
+    if (entry->offers->next && !entry->offers->next->next)
         store->conflicts++;
     return note_change(store, entry, before);
 }
@@ -151,7 +151,7 @@ static int put(struct store *store, const char *origin, struct object *object)
     struct entry *entry = entry_find(&store->entries[object->kind], store->seed, &key);
     if (entry) {
         bool there;
-        struct held **place = entry_place(entry, origin, &there);
+        struct offer **place = entry_place(entry, origin, &there);
         return there ? replace(store, entry, *place, object)
                      : insert(store, entry, place, origin, object);
     }
@@ -159,7 +159,7 @@ static int put(struct store *store, const char *origin, struct object *object)
     AUTOFREE struct entry *fresh = entry_new(&store->entries[object->kind], store->seed, object);
     if (!fresh)
         return -ENOMEM;
-    int r = insert(store, fresh, &fresh->held, origin, object);
+    int r = insert(store, fresh, &fresh->offers, origin, object);
     if (r < 0)
         return r;
     map_add(&store->entries[object->kind], &fresh->node);
@@ -181,24 +181,24 @@ int store_remove(struct store *store, const char *origin, enum kind kind, const 
     struct entry *entry =
         entry_find(&store->entries[kind], store->seed, &(struct object_key){ namespace, name });
     bool there = false;
-    struct held **place = entry ? entry_place(entry, origin, &there) : NULL;
+    struct offer **place = entry ? entry_place(entry, origin, &there) : NULL;
     if (!there)
         return 0;
 
-    struct held *held = *place;
+    struct offer *offer = *place;
     struct object *before = entry_winner(entry);
-    if (held == entry->held) {
-        const struct object *heir = held->next ? held->next->object : NULL;
+    if (offer == entry->offers) {
+        const struct object *heir = offer->next ? offer->next->object : NULL;
         int r = index_table_update(&store->indexes, kind, before, heir);
         if (r < 0)
             return r;
     }
-    if (entry->held->next && !entry->held->next->next)
+    if (entry->offers->next && !entry->offers->next->next)
         store->conflicts--;
-    *place = held->next;
+    *place = offer->next;
     int r = note_change(store, entry, before);
-    release(entry, held->object);
-    free(held);
+    release(entry, offer->object);
+    free(offer);
     entry_retire(store, entry, kind);
     return r;
 }
@@ -234,7 +234,7 @@ int store_list(const struct store *store, enum kind kind, object_list *ret_list)
         return r;
     size_t cursor = 0;
     for (struct entry *entry; (entry = to_entry(map_next(&store->entries[kind], &cursor)));) {
-        if (entry->held)
+        if (entry->offers)
             list.items[list.count++] = entry_winner(entry);
     }
     vec_sort(&list, listed_cmp);
@@ -321,22 +321,22 @@ void store_changes_done(struct store *store)
         enum kind kind = entry_sample(entry)->kind;
         LIST_REMOVE(entry, dirty_link);
         entry->dirty = false;
-        if (!entry->held) /* its key is that of the object that goes */
+        if (!entry->offers) /* its key is that of the object that goes */
             map_remove(&store->entries[kind], &entry->node);
         entry_drop_before(entry);
-        if (!entry->held)
+        if (!entry->offers)
             free(entry);
     }
     store->dirty_count = 0;
 }
 
 /* "web.yaml:12", or the origin where the object has no file. */
-static void add_place(struct text *text, const struct held *held)
+static void add_place(struct text *text, const struct offer *offer)
 {
-    if (*held->object->file)
-        text_addf(text, "%s:%u", held->object->file, held->object->line);
+    if (*offer->object->file)
+        text_addf(text, "%s:%u", offer->object->file, offer->object->line);
     else
-        text_add(text, held->origin);
+        text_add(text, offer->origin);
 }
 
 static void add_conflict(const struct entry *entry, struct faults *faults)
@@ -345,14 +345,14 @@ static void add_conflict(const struct entry *entry, struct faults *faults)
     AUTOTEXT struct text place = { 0 }, places = { 0 };
     text_addf(&place, "%s %s%s%s", kind_name(object->kind), object->namespace,
               *object->namespace ? "/" : "", object->name);
-    add_place(&places, entry->held);
+    add_place(&places, entry->offers);
     text_add(&places, " counts, ");
-    for (const struct held *held = entry->held->next; held; held = held->next) {
-        add_place(&places, held);
-        if (held->next)
+    for (const struct offer *offer = entry->offers->next; offer; offer = offer->next) {
+        add_place(&places, offer);
+        if (offer->next)
             text_add(&places, ", ");
     }
-    text_add(&places, entry->held->next->next ? " do not" : " does not");
+    text_add(&places, entry->offers->next->next ? " do not" : " does not");
     faults_add(faults, text_str(&place), "keep it in one place", "is there more than once: %s",
                text_str(&places));
 }
@@ -375,7 +375,7 @@ void store_conflicts(const struct store *store, struct faults *faults)
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
         size_t cursor = 0;
         for (struct entry *entry; (entry = to_entry(map_next(&store->entries[kind], &cursor)));) {
-            if (entry->held && entry->held->next)
+            if (entry->offers && entry->offers->next)
                 list.items[list.count++] = entry;
         }
     }

@@ -127,11 +127,11 @@ static inline int port_of(const struct store *store, const char *name)
 }
 
 /* The fault of a group whose message contains `words`, or NULL. */
-static inline const struct held_fault *fault_in(struct fixture *fx, const char *group,
+static inline const struct known_fault *fault_in(struct fixture *fx, const char *group,
                                                 const char *words)
 {
     for (size_t i = 0; i < fault_book_count(fx->faults); i++) {
-        const struct held_fault *fault = fault_book_at(fx->faults, i);
+        const struct known_fault *fault = fault_book_at(fx->faults, i);
         assert_string_equal(fault->subsystem, "manifests");
         if (strcmp(fault->group, group) == 0 && strstr(fault->message, words))
             return fault;

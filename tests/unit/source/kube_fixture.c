@@ -158,11 +158,11 @@ bool has_service(const struct fixture *fx, const char *name, const char *ip)
     return service->address_count > 0 && ip_cmp(&service->addresses[0].ip, &wanted) == 0;
 }
 
-const struct held_fault *find_fault(const struct fixture *fx, const char *group, const char *place,
+const struct known_fault *find_fault(const struct fixture *fx, const char *group, const char *place,
                                     const char *message)
 {
     for (size_t i = 0; i < fault_book_count(fx->faults); i++) {
-        const struct held_fault *fault = fault_book_at(fx->faults, i);
+        const struct known_fault *fault = fault_book_at(fx->faults, i);
         assert_string_equal(fault->subsystem, "kubernetes");
         if (strcmp(fault->group, group) == 0 && (!place || strcmp(fault->place, place) == 0) &&
             (!message || strstr(fault->message, message)))

@@ -49,7 +49,7 @@ void say_event(struct fixture *fx, enum kind kind, const char *type, const char 
 bool has_service(const struct fixture *fx, const char *name, const char *ip);
 
 /* The fault of a group with this place and message; NULL: there is none. */
-const struct held_fault *find_fault(const struct fixture *fx, const char *group, const char *place,
+const struct known_fault *find_fault(const struct fixture *fx, const char *group, const char *place,
                                     const char *message);
 bool has_group(const struct fixture *fx, const char *group);
 

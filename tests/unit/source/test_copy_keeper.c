@@ -99,10 +99,10 @@ static void source_syncs(struct fixture *fixture)
 }
 
 /* The fault of a group; NULL: none. */
-static const struct held_fault *fault_of(const struct fixture *fixture, const char *group)
+static const struct known_fault *fault_of(const struct fixture *fixture, const char *group)
 {
     for (size_t i = 0; i < fault_book_count(fixture->status.faults); i++) {
-        const struct held_fault *fault = fault_book_at(fixture->status.faults, i);
+        const struct known_fault *fault = fault_book_at(fixture->status.faults, i);
         assert_string_equal(fault->subsystem, "kubernetes");
         if (strcmp(fault->group, group) == 0)
             return fault;
@@ -276,7 +276,7 @@ static void stands_in_for_the_api(void **state)
     wait_until(fixture, fixture->settled);
     assert_true(fixture->status.copy.in_force);
     assert_true(status_is_known(&fixture->status));
-    const struct held_fault *fault = fault_of(fixture, "start");
+    const struct known_fault *fault = fault_of(fixture, "start");
     assert_string_equal(fault->place, "https://api:6443");
     assert_non_null(strstr(fault->message, "what it said until 2026-11-20T07:33:00Z is in force"));
 

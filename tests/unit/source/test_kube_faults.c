@@ -119,7 +119,7 @@ static void a_refusal_says_why_and_what_to_do(void **state)
             fake_peer_cut(fx->watches[KIND_SERVICE]);
         fx->watches[KIND_SERVICE] = NULL;
         run_until(fx, find_fault(fx, "Service", "Service", cases[i].told));
-        const struct held_fault *fault = find_fault(fx, "Service", "Service", cases[i].told);
+        const struct known_fault *fault = find_fault(fx, "Service", "Service", cases[i].told);
         assert_true((fault->remedy != NULL) == cases[i].remedy);
         fx->hooked = 0;
         run_until(fx, !has_group(fx, "Service") && fx->watches[KIND_SERVICE]);

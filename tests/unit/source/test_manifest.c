@@ -192,7 +192,7 @@ static void a_broken_file_keeps_its_last_good_content(void **state)
     assert_int_equal(port_of(fx->store, "new"), 0);
     assert_int_equal(port_of(fx->store, "other"), 80);
     assert_int_equal(fx->status.broken_files, 1);
-    const struct held_fault *fault = fault_in(fx, "web.yaml", "port");
+    const struct known_fault *fault = fault_in(fx, "web.yaml", "port");
     assert_non_null(fault);
     assert_memory_equal(fault->place, "web.yaml:17:", 12);
     int64_t since = fault->since_wall_ms;

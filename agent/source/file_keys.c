@@ -2,14 +2,14 @@
 /*
  * The step from a file's old content to its new one in the store; called by manifest.c.
  *
- * The store doesn't tell what an origin holds, so each file remembers its keys: packed, because
+ * The store doesn't tell what an origin has, so each file remembers its keys: packed, because
  * a file may hold a hundred thousand. Old keys and new objects are in the same order, hence one
  * merge walk finds what is gone.
  *
  * What is gone goes first. Then the new keys cover all that is left, and a put that fails for want
  * of memory leaves nothing behind that nobody remembers.
  */
-#include "source/holding.h"
+#include "source/file_keys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,12 +34,12 @@ static void key_write(struct text *keys, const struct object *object)
     text_add_bytes(keys, object->name, strlen(object->name) + 1);
 }
 
-static int remove_others(const struct holding *holding, struct store *store, const char *origin,
+static int remove_others(const struct file_keys *file_keys, struct store *store, const char *origin,
                          const manifest_objects *objects)
 {
     size_t next = 0;
-    const char *end = holding->keys + holding->size;
-    for (const char *at = holding->keys; at < end;) {
+    const char *end = file_keys->keys + file_keys->size;
+    for (const char *at = file_keys->keys; at < end;) {
         struct object key;
         at = key_read(at, &key);
         while (next < objects->count && object_key_cmp(objects->items[next], &key) < 0)
@@ -53,8 +53,8 @@ static int remove_others(const struct holding *holding, struct store *store, con
     return 0;
 }
 
-int holding_replace(struct holding *holding, struct store *store, const char *origin,
-                    manifest_objects *objects)
+int file_keys_replace(struct file_keys *file_keys, struct store *store, const char *origin,
+                      manifest_objects *objects)
 {
     AUTOTEXT struct text keys = { 0 };
     for (size_t i = 0; i < objects->count; i++)
@@ -62,13 +62,13 @@ int holding_replace(struct holding *holding, struct store *store, const char *or
     if (text_error(&keys) < 0)
         return -ENOMEM;
 
-    int r = remove_others(holding, store, origin, objects);
+    int r = remove_others(file_keys, store, origin, objects);
     if (r < 0)
         return r;
 
-    holding_done(holding);
-    holding->size = keys.length;
-    holding->keys = keys.length ? text_take(&keys) : NULL;
+    file_keys_done(file_keys);
+    file_keys->size = keys.length;
+    file_keys->keys = keys.length ? text_take(&keys) : NULL;
     for (size_t i = 0; i < objects->count; i++) {
         r = store_put(store, origin, TAKE_PTR(objects->items[i]));
         if (r < 0)
@@ -77,8 +77,8 @@ int holding_replace(struct holding *holding, struct store *store, const char *or
     return 0;
 }
 
-void holding_done(struct holding *holding)
+void file_keys_done(struct file_keys *file_keys)
 {
-    free(holding->keys);
-    *holding = (struct holding){ 0 };
+    free(file_keys->keys);
+    *file_keys = (struct file_keys){ 0 };
 }
