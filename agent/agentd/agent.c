@@ -26,7 +26,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 
-static void on_fault(enum fault_change change, const struct held_fault *fault, void *context)
+static void on_fault(enum fault_change change, const struct known_fault *fault, void *context)
 {
     (void)context;
     bool raised = change == FAULT_RAISED;

@@ -82,7 +82,7 @@ void write_bgp(struct json *json, const struct bird_status *bird)
 }
 
 void write_peer_exports(struct json *json, const struct bird_status *bird,
-                        const struct prefix *prefix, bool stands)
+                        const struct prefix *prefix, bool installed)
 {
     json_begin_array(json, "peers");
     vec_each(const struct bgp_peer, peer, &bird->peers) {
@@ -90,13 +90,13 @@ void write_peer_exports(struct json *json, const struct bird_status *bird,
         json_begin_object(json, NULL);
         json_string(json, "name", peer->name);
         json_string(json, "address", peer->address);
-        if (stands && exported == PEER_UNKNOWN)
+        if (installed && exported == PEER_UNKNOWN)
             json_null(json, "exported");
         else
-            json_bool(json, "exported", stands && exported == PEER_EXPORTED);
-        json_string(json, "reason", stands ? peer_export_name(exported) : "not-installed");
+            json_bool(json, "exported", installed && exported == PEER_EXPORTED);
+        json_string(json, "reason", installed ? peer_export_name(exported) : "not-installed");
         json_string(json, "reasonText",
-                    stands ? peer_export_text(exported) : "no route stands in BIRD's table");
+                    installed ? peer_export_text(exported) : "no route stands in BIRD's table");
         json_end_object(json);
     }
     json_end_array(json);

@@ -8,6 +8,6 @@
 
 /* "bgp" of a Status. */
 void write_bgp(struct json *json, const struct bird_status *bird);
-/* "peers" of an Explanation: to whom a prefix goes; `stands`: it is in the kernel for BIRD. */
+/* "peers" of an Explanation: to whom a prefix goes; `installed`: it is in the kernel for BIRD. */
 void write_peer_exports(struct json *json, const struct bird_status *bird,
-                        const struct prefix *prefix, bool stands);
+                        const struct prefix *prefix, bool installed);

@@ -86,7 +86,7 @@ static const char *trouble(const struct api_state *state, const struct route *ro
 
     (void)snprintf(group, sizeof(group), "%s table %u", prefix_str(&route->prefix, prefix),
                    route->table);
-    const struct held_fault *fault = fault_book_find(state->status->faults, "routes", group);
+    const struct known_fault *fault = fault_book_find(state->status->faults, "routes", group);
     return fault ? fault->message : otherwise;
 }
 

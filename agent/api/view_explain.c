@@ -119,7 +119,7 @@ static void write_kernel(struct json *json, const struct api_state *state, const
 }
 
 /* Asked of the mirror, not of the plan: what BIRD may have learned. */
-static bool stands(const struct api_state *state, const struct prefix *prefix)
+static bool is_installed(const struct api_state *state, const struct prefix *prefix)
 {
     const uint32_t table = state->config->routes.table;
     const struct route key = { .table = table, .prefix = *prefix };
@@ -170,7 +170,7 @@ static void write_peers(struct json *json, const struct api_state *state, const 
 {
     const struct prefix exported = row || !block ? ip_host_prefix(address) : block->prefix;
 
-    write_peer_exports(json, &state->status->bird, &exported, stands(state, &exported));
+    write_peer_exports(json, &state->status->bird, &exported, is_installed(state, &exported));
 }
 
 bool view_explain(const struct api_state *state, const struct explain_query *query,

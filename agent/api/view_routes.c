@@ -17,8 +17,8 @@
 #include "plan/link_table.h"
 
 /* `protocol` 0: any of ours. A slot is a few entries wide at most: ours and foreign ones. */
-static bool export_route_stands(const struct api_state *state, const struct prefix *prefix,
-                                uint8_t protocol)
+static bool has_export_route(const struct api_state *state, const struct prefix *prefix,
+                             uint8_t protocol)
 {
     const struct route key = { .table = state->config->routes.table, .prefix = *prefix };
 
@@ -36,7 +36,7 @@ static void write_installed(struct json *json, const struct api_state *state,
                             const struct prefix *prefix, uint8_t protocol)
 {
     if (state->installed)
-        json_bool(json, "installed", export_route_stands(state, prefix, protocol));
+        json_bool(json, "installed", has_export_route(state, prefix, protocol));
 }
 
 static void write_reason(struct json *json, enum address_reason reason)

@@ -25,17 +25,17 @@
 #include "model/object.h"
 
 /* "faults" or "items": all faults that hold now. */
-static void write_held_faults(struct json *json, const char *key, const struct fault_book *book)
+static void write_known_faults(struct json *json, const char *key, const struct fault_book *book)
 {
     json_begin_array(json, key);
     for (size_t i = 0; i < fault_book_count(book); i++) {
-        const struct held_fault *held = fault_book_at(book, i);
+        const struct known_fault *known = fault_book_at(book, i);
         const struct fault fault = {
-            .place = (char *)held->place,
-            .message = (char *)held->message,
-            .remedy = (char *)held->remedy,
+            .place = (char *)known->place,
+            .message = (char *)known->message,
+            .remedy = (char *)known->remedy,
         };
-        write_fault(json, held->subsystem, held->group, &fault, held->since_wall_ms);
+        write_fault(json, known->subsystem, known->group, &fault, known->since_wall_ms);
     }
     json_end_array(json);
 }
@@ -45,7 +45,7 @@ static bool source_unreadable(const struct status *status)
     if (status_is_known(status))
         return false;
     for (size_t i = 0; i < fault_book_count(status->faults); i++) {
-        const struct held_fault *fault = fault_book_at(status->faults, i);
+        const struct known_fault *fault = fault_book_at(status->faults, i);
         if (strcmp(fault->subsystem, status->source.name) == 0 && fault->group[0] == '\0')
             return true;
     }
@@ -211,13 +211,13 @@ void view_status(const struct api_state *state, struct text *out)
     json_int(&json, "count", (int64_t)store_count(state->store, KIND_SERVICE));
     json_end_object(&json);
     write_nat_status(&json, state);
-    write_held_faults(&json, "faults", status->faults);
+    write_known_faults(&json, "faults", status->faults);
     view_end(&json);
 }
 
 void view_faults(const struct api_state *state, struct text *out)
 {
     struct json json = view_begin(out, "FaultList");
-    write_held_faults(&json, "items", state->status->faults);
+    write_known_faults(&json, "items", state->status->faults);
     view_end(&json);
 }

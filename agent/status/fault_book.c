@@ -23,7 +23,7 @@
 #include "base/vec.h"
 
 struct entry {
-    struct held_fault fault;
+    struct known_fault fault;
     bool stays; /* scratch of one replacement: its twin is in the other stretch */
     char strings[];
 };
@@ -33,7 +33,7 @@ struct entries {
 };
 
 struct fault_book {
-    struct entries held;
+    struct entries known;
     fault_watcher watcher;
     void *context;
 };
@@ -45,13 +45,13 @@ static void entries_done(struct entries *entries)
     vec_done(&entries->list);
 }
 
-static int group_cmp(const struct held_fault *a, const struct held_fault *b)
+static int group_cmp(const struct known_fault *a, const struct known_fault *b)
 {
     int r = strcmp(a->subsystem, b->subsystem);
     return r != 0 ? r : strcmp(a->group, b->group);
 }
 
-static int fault_cmp(const struct held_fault *a, const struct held_fault *b)
+static int fault_cmp(const struct known_fault *a, const struct known_fault *b)
 {
     int r = group_cmp(a, b);
     if (r != 0)
@@ -63,8 +63,8 @@ static int fault_cmp(const struct held_fault *a, const struct held_fault *b)
 /* For qsort(): twins in order of their remedies, none last. */
 static int entry_cmp(const void *left, const void *right)
 {
-    const struct held_fault *a = &(*(struct entry *const *)left)->fault;
-    const struct held_fault *b = &(*(struct entry *const *)right)->fault;
+    const struct known_fault *a = &(*(struct entry *const *)left)->fault;
+    const struct known_fault *b = &(*(struct entry *const *)right)->fault;
     int r = fault_cmp(a, b);
     if (r != 0)
         return r;
@@ -80,7 +80,7 @@ static const char *append(char **at, const char *string)
     return copy;
 }
 
-static struct entry *entry_new(const struct held_fault *fault)
+static struct entry *entry_new(const struct known_fault *fault)
 {
     const char *remedy = fault->remedy ? fault->remedy : "";
     size_t strings = strlen(fault->subsystem) + strlen(fault->group) + strlen(fault->place) +
@@ -100,7 +100,7 @@ static struct entry *entry_new(const struct held_fault *fault)
     return entry;
 }
 
-static int entries_add(struct entries *entries, const struct held_fault *fault)
+static int entries_add(struct entries *entries, const struct known_fault *fault)
 {
     AUTOFREE struct entry *entry = entry_new(fault);
     if (!entry)
@@ -126,10 +126,10 @@ static void drop_twins(struct entries *entries)
 }
 
 /* Fills the new stretch of a group; `group` carries what all its faults share. */
-static int build(const struct held_fault *group, const struct faults *faults,
+static int build(const struct known_fault *group, const struct faults *faults,
                  struct entries *entries)
 {
-    struct held_fault fault = *group;
+    struct known_fault fault = *group;
     vec_each(const struct fault, it, &faults->list) {
         fault.place = it->place;
         fault.message = it->message;
@@ -152,12 +152,12 @@ static int build(const struct held_fault *group, const struct faults *faults,
 }
 
 /* The index of the group's first fault or, with `past`, of the first one behind the group. */
-static size_t group_bound(const struct entries *held, const struct held_fault *group, bool past)
+static size_t group_bound(const struct entries *known, const struct known_fault *group, bool past)
 {
-    size_t low = 0, high = held->list.count;
+    size_t low = 0, high = known->list.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int r = group_cmp(&held->list.items[middle]->fault, group);
+        int r = group_cmp(&known->list.items[middle]->fault, group);
         if (r < 0 || (past && r == 0))
             low = middle + 1;
         else
@@ -166,7 +166,7 @@ static size_t group_bound(const struct entries *held, const struct held_fault *g
     return low;
 }
 
-/* Finds the twins in both stretches; the new ones have held since the old ones do. */
+/* Finds the twins in both stretches; the new ones have known since the old ones do. */
 static void match(struct entries *old, struct entries *fresh)
 {
     for (size_t i = 0; i < old->list.count; i++)
@@ -184,16 +184,16 @@ static void match(struct entries *old, struct entries *fresh)
 }
 
 /* Puts `fresh` where `old_count` entries stand from `first` on; room is reserved. */
-static void splice(struct entries *held, size_t first, size_t old_count,
+static void splice(struct entries *known, size_t first, size_t old_count,
                    const struct entries *fresh)
 {
-    struct entry **at = held->list.items + first;
-    size_t tail = held->list.count - first - old_count;
+    struct entry **at = known->list.items + first;
+    size_t tail = known->list.count - first - old_count;
     if (tail)
         memmove(at + fresh->list.count, at + old_count, tail * sizeof(*at));
     if (fresh->list.count)
         memcpy(at, fresh->list.items, fresh->list.count * sizeof(*at));
-    held->list.count = first + fresh->list.count + tail;
+    known->list.count = first + fresh->list.count + tail;
 }
 
 /* Tells the watcher of the entries that have no twin; returns their number. */
@@ -221,7 +221,7 @@ void fault_book_free(struct fault_book *book)
 {
     if (!book)
         return;
-    entries_done(&book->held);
+    entries_done(&book->known);
     free(book);
 }
 
@@ -234,9 +234,11 @@ void fault_book_watch(struct fault_book *book, fault_watcher watcher, void *cont
 int fault_book_replace(struct fault_book *book, const char *subsystem, const char *group,
                        const struct faults *faults, int64_t wall_ms)
 {
-    struct held_fault shared = { .subsystem = subsystem, .group = group, .since_wall_ms = wall_ms };
-    size_t first = group_bound(&book->held, &shared, false);
-    size_t old_count = group_bound(&book->held, &shared, true) - first;
+    struct known_fault shared = { .subsystem = subsystem,
+                                  .group = group,
+                                  .since_wall_ms = wall_ms };
+    size_t first = group_bound(&book->known, &shared, false);
+    size_t old_count = group_bound(&book->known, &shared, true) - first;
 
     CLEANUP(entries_done) struct entries old = { 0 }, fresh = { 0 };
     int r = faults ? build(&shared, faults, &fresh) : 0;
@@ -245,14 +247,14 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
     r = vec_reserve(&old.list, old_count);
     if (r < 0)
         return r;
-    r = vec_reserve(&book->held.list, fresh.list.count);
+    r = vec_reserve(&book->known.list, fresh.list.count);
     if (r < 0)
         return r;
 
     for (size_t i = 0; i < old_count; i++)
-        old.list.items[old.list.count++] = book->held.list.items[first + i];
+        old.list.items[old.list.count++] = book->known.list.items[first + i];
     match(&old, &fresh);
-    splice(&book->held, first, old_count, &fresh);
+    splice(&book->known, first, old_count, &fresh);
 
     (void)report(book, FAULT_CLEARED, &old);
     int raised = report(book, FAULT_RAISED, &fresh);
@@ -262,20 +264,20 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
 
 size_t fault_book_count(const struct fault_book *book)
 {
-    return book->held.list.count;
+    return book->known.list.count;
 }
 
-const struct held_fault *fault_book_at(const struct fault_book *book, size_t index)
+const struct known_fault *fault_book_at(const struct fault_book *book, size_t index)
 {
-    return &book->held.list.items[index]->fault;
+    return &book->known.list.items[index]->fault;
 }
 
-const struct held_fault *fault_book_find(const struct fault_book *book, const char *subsystem,
-                                         const char *group)
+const struct known_fault *fault_book_find(const struct fault_book *book, const char *subsystem,
+                                          const char *group)
 {
-    const struct held_fault wanted = { .subsystem = subsystem, .group = group };
-    size_t i = group_bound(&book->held, &wanted, false);
-    const struct held_fault *found = i < book->held.list.count ? fault_book_at(book, i) : NULL;
+    const struct known_fault wanted = { .subsystem = subsystem, .group = group };
+    size_t i = group_bound(&book->known, &wanted, false);
+    const struct known_fault *found = i < book->known.list.count ? fault_book_at(book, i) : NULL;
 
     return found && group_cmp(found, &wanted) == 0 ? found : NULL;
 }

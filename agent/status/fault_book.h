@@ -16,7 +16,7 @@
 
 struct fault_book;
 
-struct held_fault {
+struct known_fault {
     const char *subsystem; /* "manifests", "routes", "config", ... */
     const char *group;
     const char *place, *message, *remedy; /* remedy may be NULL */
@@ -34,7 +34,7 @@ enum fault_change { FAULT_RAISED, FAULT_CLEARED };
  * gone, then for each that is new. The fault is borrowed during the call, which must not change the
  * book. Freeing the book clears nothing.
  */
-typedef void (*fault_watcher)(enum fault_change change, const struct held_fault *fault,
+typedef void (*fault_watcher)(enum fault_change change, const struct known_fault *fault,
                               void *context);
 
 /* One watcher at most; NULL ends it. */
@@ -51,7 +51,7 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
 
 /* All faults in order of subsystem, group, place, message. Borrowed until the next change. */
 size_t fault_book_count(const struct fault_book *book);
-const struct held_fault *fault_book_at(const struct fault_book *book, size_t index);
+const struct known_fault *fault_book_at(const struct fault_book *book, size_t index);
 /* The first fault of a group, or NULL. Borrowed likewise. */
-const struct held_fault *fault_book_find(const struct fault_book *book, const char *subsystem,
-                                         const char *group);
+const struct known_fault *fault_book_find(const struct fault_book *book, const char *subsystem,
+                                          const char *group);

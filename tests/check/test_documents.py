@@ -35,6 +35,9 @@ GIVEN_UP = {
     r"\bnat_stand\w*": "probe_origins",
     r"\bnat_held\w*": "nat_installed",
     r"\bnat_wish\w*": "nat_desired",
+    r"\bheld_fault\b": "known_fault",
+    r"\bstruct held\b": "offer",
+    r"\bstruct holding\b": "file_keys",
     r"\bnat_engine_stand\b": "an operation of engine.h",
 }
 

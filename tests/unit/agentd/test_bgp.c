@@ -163,7 +163,7 @@ static void assert_faults(struct fixture *fixture, const char *expected)
 {
     AUTOTEXT struct text out = { 0 };
     for (size_t i = 0; i < fault_book_count(fixture->status.faults); i++) {
-        const struct held_fault *fault = fault_book_at(fixture->status.faults, i);
+        const struct known_fault *fault = fault_book_at(fixture->status.faults, i);
         assert_string_equal(fault->subsystem, "bgp");
         assert_non_null(fault->remedy);
         text_addf(&out, "%s: %s|", fault->place, fault->message);

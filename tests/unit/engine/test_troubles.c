@@ -53,13 +53,13 @@ static void a_refusal_is_told_in_the_kernels_words(void **state)
     troubles_refused(troubles, &remove, -EBUSY, "");
 
     assert_int_equal(fault_book_count(troubles->faults), 3);
-    const struct held_fault *first = fault_book_at(troubles->faults, 0);
+    const struct known_fault *first = fault_book_at(troubles->faults, 0);
     assert_string_equal(first->subsystem, "routes");
     assert_string_equal(first->place, "10.0.0.1/32 table 119");
     assert_string_equal(first->message, "the kernel refuses to add blackhole 10.0.0.1/32 proto 31: "
                                         "Operation not permitted");
     assert_non_null(strstr(first->remedy, "CAP_NET_ADMIN"));
-    const struct held_fault *second = fault_book_at(troubles->faults, 1);
+    const struct known_fault *second = fault_book_at(troubles->faults, 1);
     assert_non_null(strstr(second->message, "Invalid argument (Invalid table)"));
     assert_null(second->remedy);
     assert_non_null(strstr(fault_book_at(troubles->faults, 2)->message, "refuses to delete"));

@@ -270,7 +270,7 @@ static void assert_faults(const struct fixture *fixture, const char *expected)
 {
     AUTOTEXT struct text out = { 0 };
     for (size_t i = 0; i < fault_book_count(fixture->status.faults); i++) {
-        const struct held_fault *fault = fault_book_at(fixture->status.faults, i);
+        const struct known_fault *fault = fault_book_at(fixture->status.faults, i);
         text_addf(&out, "%s: %s: %s\n", fault->subsystem, fault->place, fault->message);
     }
     assert_string_equal(text_str(&out), expected);

@@ -128,7 +128,7 @@ static inline int port_of(const struct store *store, const char *name)
 
 /* The fault of a group whose message contains `words`, or NULL. */
 static inline const struct known_fault *fault_in(struct fixture *fx, const char *group,
-                                                const char *words)
+                                                 const char *words)
 {
     for (size_t i = 0; i < fault_book_count(fx->faults); i++) {
         const struct known_fault *fault = fault_book_at(fx->faults, i);

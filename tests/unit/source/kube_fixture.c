@@ -159,7 +159,7 @@ bool has_service(const struct fixture *fx, const char *name, const char *ip)
 }
 
 const struct known_fault *find_fault(const struct fixture *fx, const char *group, const char *place,
-                                    const char *message)
+                                     const char *message)
 {
     for (size_t i = 0; i < fault_book_count(fx->faults); i++) {
         const struct known_fault *fault = fault_book_at(fx->faults, i);

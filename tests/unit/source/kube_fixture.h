@@ -50,7 +50,7 @@ bool has_service(const struct fixture *fx, const char *name, const char *ip);
 
 /* The fault of a group with this place and message; NULL: there is none. */
 const struct known_fault *find_fault(const struct fixture *fx, const char *group, const char *place,
-                                    const char *message);
+                                     const char *message);
 bool has_group(const struct fixture *fx, const char *group);
 
 #define LIST_OF(version, items) \

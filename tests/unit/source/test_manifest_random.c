@@ -94,9 +94,9 @@ static void compare_with_a_fresh_look(struct fixture *fx)
     same_store(fx->store, fresh);
     assert_int_equal(faults.list.count, fault_book_count(fx->faults));
     vec_each(const struct fault, fault, &faults.list) {
-        const struct held_fault *held = fault_in(fx, "duplicates", fault->message);
-        assert_non_null(held);
-        assert_string_equal(held->place, fault->place);
+        const struct known_fault *known = fault_in(fx, "duplicates", fault->message);
+        assert_non_null(known);
+        assert_string_equal(known->place, fault->place);
     }
     assert_int_equal(fx->status.broken_files, 0);
 }

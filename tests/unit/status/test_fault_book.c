@@ -24,14 +24,14 @@ static void assert_book(const struct fault_book *book, const char *expected)
 {
     AUTOTEXT struct text text = { 0 };
     for (size_t i = 0; i < fault_book_count(book); i++) {
-        const struct held_fault *fault = fault_book_at(book, i);
+        const struct known_fault *fault = fault_book_at(book, i);
         text_addf(&text, "%s/%s/%s@%d ", fault->subsystem, fault->group, fault->place,
                   (int)fault->since_wall_ms);
     }
     assert_string_equal(text_str(&text), expected);
 }
 
-static void note(enum fault_change change, const struct held_fault *fault, void *context)
+static void note(enum fault_change change, const struct known_fault *fault, void *context)
 {
     text_addf(context, "%c%s/%s/%s@%d ", change == FAULT_RAISED ? '+' : '-', fault->subsystem,
               fault->group, fault->place, (int)fault->since_wall_ms);
@@ -138,7 +138,7 @@ static void everything_is_copied(void **state)
     memset(subsystem, 'x', sizeof(subsystem) - 1);
     memset(group, 'x', sizeof(group) - 1);
 
-    const struct held_fault *fault = fault_book_at(book, 0);
+    const struct known_fault *fault = fault_book_at(book, 0);
     assert_string_equal(fault->subsystem, "manifests");
     assert_string_equal(fault->group, "web.yaml");
     assert_string_equal(fault->place, "place");
@@ -217,7 +217,7 @@ struct counting {
     int calls;
 };
 
-static void count_what_holds(enum fault_change change, const struct held_fault *fault,
+static void count_what_holds(enum fault_change change, const struct known_fault *fault,
                              void *context)
 {
     struct counting *counting = context;
@@ -296,7 +296,7 @@ static void random_replacements_equal_the_model(void **state)
                 if (since[g][i])
                     text_addf(&expected, "s/%d/%c@%d ", g, 'a' + i, since[g][i]);
         assert_book(book, text_str(&expected));
-        const struct held_fault *found = fault_book_find(book, "s", name);
+        const struct known_fault *found = fault_book_find(book, "s", name);
         assert_int_equal(found ? *found->place : '\0', places[0]);
         assert_null(fault_book_find(book, "r", name));
     }
