@@ -137,7 +137,7 @@ def test_examples_of_the_configuration_are_valid(ctl, tmp_path):
 
 def test_requests_of_the_api_are_described():
     source = (ROOT / "agent/api/api.c").read_text(encoding="utf-8")
-    source += (ROOT / "agent/agentd/agent_api.c").read_text(encoding="utf-8")
+    source += (ROOT / "agent/agentd/part_api.c").read_text(encoding="utf-8")
     paths = set(re.findall(r'"(/[a-z0-9/]+)"', source))
     assert {"/v1/status", "/v1/drain", "/metrics"} <= paths
     described = bold(section(page("fingerpost-api.7"), "REQUESTS"))
