@@ -70,8 +70,7 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
         return -NAT_CAUSE_NO_ROUTE;
     struct claim *claim = &room->claim;
     __builtin_memset(claim, 0, sizeof(*claim));
-    /* For an endpoint on this node the source stays: the stack delivers the packet, and would drop
-     * one that comes from an address of its own. */
+    /* To an endpoint on this node the source stays: the stack drops what its own address sent. */
     int own = is_own(skb, packet);
     int rewritten = (verdict->masquerade != NAT_MASQUERADE_NO || own) && !verdict->on_node;
     struct nat_tuple *reply = &claim->reply;

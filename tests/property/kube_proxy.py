@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services, and what kube-proxy (nftables) is known to make of packets to them, written by hand.
+"""A long table of Services, and of what kube-proxy (nftables) is known to make of packets to them.
 
 Endpoints are letters: a to d run here, r to u on node-2, x nowhere that is known, h and o are this
 node and node-2 themselves. `a:leaving` has a condition, `a@zone-a+zone-b` hints; `|` begins another
