@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * AddressPools and AddressBlocks: from a document, and compared.
+ * AddressPools and AddressBlocks: from a document, compared, and written back.
  *
  * The rules are those of Coil's own webhook and schema, which a manifest never went through. A
  * block becomes a route that the whole fabric follows, so its prefix must be one that a pod can
@@ -9,7 +9,9 @@
 #include "model/address_block.h"
 
 #include "model/decode.h"
+#include "model/encode_member.h"
 #include "model/equal.h"
+#include "model/kind.h"
 
 enum { BLOCK_SIZE_BITS_DEFAULT = 5, BLOCK_SIZE_BITS_MAX = 128 };
 
@@ -47,7 +49,7 @@ static void decode_subnet(struct decoder *decoder, const struct doc *node, int b
         decode_error(decoder, node, "ipv4 and ipv6 differ in size");
 }
 
-void address_pool_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void decode_pool(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct address_pool *pool = (struct address_pool *)object;
     const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
@@ -68,7 +70,7 @@ void address_pool_decode(struct decoder *decoder, const struct doc *root, struct
     }
 }
 
-bool address_pool_equal(const struct object *a, const struct object *b)
+static bool pool_equal(const struct object *a, const struct object *b)
 {
     const struct address_pool *left = to_address_pool(a), *right = to_address_pool(b);
     if (left->block_size_bits != right->block_size_bits ||
@@ -82,6 +84,31 @@ bool address_pool_equal(const struct object *a, const struct object *b)
     return true;
 }
 
+static void encode_pool(const struct object *object, struct json *json)
+{
+    const struct address_pool *pool = to_address_pool(object);
+    json_begin_object(json, "spec");
+    json_int(json, "blockSizeBits", pool->block_size_bits);
+    json_begin_array(json, "subnets");
+    for (uint32_t i = 0; i < pool->subnet_count; i++) {
+        json_begin_object(json, NULL);
+        encode_prefix(json, "ipv4", &pool->subnets[i].ipv4);
+        encode_prefix(json, "ipv6", &pool->subnets[i].ipv6);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+const struct kind_row address_pool_kind = {
+    .api_version = "coil.cybozu.com/v2",
+    .name = "AddressPool",
+    .size = sizeof(struct address_pool),
+    .decode = decode_pool,
+    .equal = pool_equal,
+    .encode_rest = encode_pool,
+};
+
 static void decode_block_prefix(struct decoder *decoder, const struct doc *node,
                                 enum ip_family family, struct prefix *prefix)
 {
@@ -91,7 +118,7 @@ static void decode_block_prefix(struct decoder *decoder, const struct doc *node,
     }
 }
 
-void address_block_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void decode_block(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct address_block *block = (struct address_block *)object;
     const struct doc *ipv4 = doc_get(root, "ipv4"), *ipv6 = doc_get(root, "ipv6");
@@ -109,10 +136,39 @@ void address_block_decode(struct decoder *decoder, const struct doc *root, struc
     block->reserved = text_equal(decode_label(decoder, "coil.cybozu.com/reserved"), "true");
 }
 
-bool address_block_equal(const struct object *a, const struct object *b)
+static bool block_equal(const struct object *a, const struct object *b)
 {
     const struct address_block *left = to_address_block(a), *right = to_address_block(b);
     return left->index == right->index && prefix_cmp(&left->ipv4, &right->ipv4) == 0 &&
            prefix_cmp(&left->ipv6, &right->ipv6) == 0 && text_equal(left->pool, right->pool) &&
            text_equal(left->node, right->node) && left->reserved == right->reserved;
 }
+
+static void encode_block_metadata(const struct object *object, struct json *json)
+{
+    const struct address_block *block = to_address_block(object);
+    json_begin_object(json, "labels");
+    encode_text(json, "coil.cybozu.com/pool", block->pool);
+    encode_text(json, "coil.cybozu.com/node", block->node);
+    if (block->reserved)
+        json_string(json, "coil.cybozu.com/reserved", "true");
+    json_end_object(json);
+}
+
+static void encode_block(const struct object *object, struct json *json)
+{
+    const struct address_block *block = to_address_block(object);
+    json_int(json, "index", block->index);
+    encode_prefix(json, "ipv4", &block->ipv4);
+    encode_prefix(json, "ipv6", &block->ipv6);
+}
+
+const struct kind_row address_block_kind = {
+    .api_version = "coil.cybozu.com/v2",
+    .name = "AddressBlock",
+    .size = sizeof(struct address_block),
+    .decode = decode_block,
+    .equal = block_equal,
+    .encode_metadata = encode_block_metadata,
+    .encode_rest = encode_block,
+};

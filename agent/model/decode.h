@@ -99,15 +99,3 @@ bool decode_cidr(struct decoder *decoder, const struct doc *node, struct prefix 
 /* Sets ret_marks[i] where item i equals an earlier one, in n log n. Returns 0 or -ENOMEM. */
 int mark_duplicates(const void *items, size_t count, size_t size, compare_fn compare,
                     bool *ret_marks);
-
-/* The kinds' own parts, listed in the table of object.c. */
-void service_decode(struct decoder *decoder, const struct doc *root, struct object *object);
-void service_balance_decode(struct decoder *decoder, const struct doc *spec,
-                            struct service *service);
-void endpoint_slice_decode(struct decoder *decoder, const struct doc *root, struct object *object);
-void node_decode(struct decoder *decoder, const struct doc *root, struct object *object);
-void namespace_decode(struct decoder *decoder, const struct doc *root, struct object *object);
-void pod_decode(struct decoder *decoder, const struct doc *root, struct object *object);
-void address_pool_decode(struct decoder *decoder, const struct doc *root, struct object *object);
-void address_block_decode(struct decoder *decoder, const struct doc *root, struct object *object);
-void egress_decode(struct decoder *decoder, const struct doc *root, struct object *object);

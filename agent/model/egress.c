@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Egresses: from a document, and compared. The rules are those of Coil's webhook and schema. */
+/* Egresses: from a document, compared, and written back. The rules are those of Coil's webhook and
+ * schema. */
 #include "model/egress.h"
 
 #include "model/decode.h"
+#include "model/encode_member.h"
 #include "model/equal.h"
+#include "model/kind.h"
 
 static void decode_destinations(struct decoder *decoder, const struct doc *spec,
                                 struct egress *egress)
@@ -22,7 +25,7 @@ static void decode_destinations(struct decoder *decoder, const struct doc *spec,
     }
 }
 
-void egress_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct egress *egress = (struct egress *)object;
     const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
@@ -33,7 +36,7 @@ void egress_decode(struct decoder *decoder, const struct doc *root, struct objec
     egress->fou_source_port_auto = decode_bool(decoder, doc_get(spec, "fouSourcePortAuto"), false);
 }
 
-bool egress_equal(const struct object *a, const struct object *b)
+static bool equal(const struct object *a, const struct object *b)
 {
     const struct egress *left = to_egress(a), *right = to_egress(b);
     return left->replicas == right->replicas &&
@@ -41,3 +44,23 @@ bool egress_equal(const struct object *a, const struct object *b)
            prefixes_equal(left->destinations, left->destination_count, right->destinations,
                           right->destination_count);
 }
+
+static void encode_rest(const struct object *object, struct json *json)
+{
+    const struct egress *egress = to_egress(object);
+    json_begin_object(json, "spec");
+    encode_prefixes(json, "destinations", egress->destinations, egress->destination_count);
+    json_int(json, "replicas", egress->replicas);
+    encode_flag(json, "fouSourcePortAuto", egress->fou_source_port_auto);
+    json_end_object(json);
+}
+
+const struct kind_row egress_kind = {
+    .api_version = "coil.cybozu.com/v2",
+    .name = "Egress",
+    .namespaced = true,
+    .size = sizeof(struct egress),
+    .decode = decode,
+    .equal = equal,
+    .encode_rest = encode_rest,
+};

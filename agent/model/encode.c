@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Objects as JSON: what all have, and the table of the kinds' own parts (encode_service.c and its
- * neighbours). A field is written as its decoder reads it; what the decoder takes as the default is
- * left out, since the store's copy has tens of thousands of these lines. Conditions of endpoints
- * are written in any case, because one is the default of another.
+ * Objects as JSON: what all have; what each kind has beside it is written by its row (kind.h). A
+ * field is written as its decoder reads it; what the decoder takes as the default is left out,
+ * since the store's copy has tens of thousands of these lines. Conditions of endpoints are written
+ * in any case, because one is the default of another.
  */
 #include "model/encode.h"
 
@@ -11,11 +11,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/macro.h"
-#include "model/encode_coil.h"
 #include "model/encode_member.h"
-#include "model/encode_node.h"
-#include "model/encode_service.h"
+#include "model/kind.h"
 
 /* With milliseconds: who is older decides whose an address is. */
 static void encode_time(struct json *json, const char *key, int64_t wall_ms)
@@ -29,22 +26,6 @@ static void encode_time(struct json *json, const char *key, int64_t wall_ms)
                  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ms);
 }
 
-typedef void (*encode_fn)(const struct object *object, struct json *json);
-
-static const struct {
-    encode_fn metadata, rest; /* NULL: nothing beside what all have */
-} kinds[] = {
-    [KIND_SERVICE] = { encode_service_metadata, encode_service_rest },
-    [KIND_ENDPOINT_SLICE] = { encode_slice_metadata, encode_slice_rest },
-    [KIND_NODE] = { encode_node_metadata, encode_node_rest },
-    [KIND_NAMESPACE] = { encode_namespace_metadata, NULL },
-    [KIND_POD] = { NULL, encode_pod_rest },
-    [KIND_ADDRESS_POOL] = { NULL, encode_pool_rest },
-    [KIND_ADDRESS_BLOCK] = { encode_block_metadata, encode_block_rest },
-    [KIND_EGRESS] = { NULL, encode_egress_rest },
-};
-_Static_assert(ARRAY_SIZE(kinds) == KIND_COUNT, "each kind needs its row");
-
 static void encode_metadata(const struct object *object, struct json *json)
 {
     json_begin_object(json, "metadata");
@@ -54,8 +35,8 @@ static void encode_metadata(const struct object *object, struct json *json)
         encode_time(json, "creationTimestamp", object->created_ms);
     if (object->deleting) /* only that there is one is kept */
         encode_time(json, "deletionTimestamp", object->created_ms);
-    if (kinds[object->kind].metadata)
-        kinds[object->kind].metadata(object, json);
+    if (kind_row(object->kind)->encode_metadata)
+        kind_row(object->kind)->encode_metadata(object, json);
     json_end_object(json);
 }
 
@@ -66,7 +47,7 @@ void object_encode(const struct object *object, struct text *out)
     json_string(&json, "apiVersion", kind_api_version(object->kind));
     json_string(&json, "kind", kind_name(object->kind));
     encode_metadata(object, &json);
-    if (kinds[object->kind].rest)
-        kinds[object->kind].rest(object, &json);
+    if (kind_row(object->kind)->encode_rest)
+        kind_row(object->kind)->encode_rest(object, &json);
     json_end_object(&json);
 }

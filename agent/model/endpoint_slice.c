@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * EndpointSlices: from a document, and compared.
+ * EndpointSlices: from a document, compared, and written back.
  *
  * A slice says where traffic goes, so one that is cut short must not be taken for one that has
  * nothing to say: addressType, endpoints and ports have to be there. Null stands for an empty list
@@ -12,7 +12,9 @@
 
 #include "base/clock.h"
 #include "model/decode.h"
+#include "model/encode_member.h"
 #include "model/equal.h"
+#include "model/kind.h"
 
 enum { PORT_MAX = 65535 };
 
@@ -134,7 +136,7 @@ static int64_t decode_trigger(struct decoder *decoder)
     return ms;
 }
 
-void endpoint_slice_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct endpoint_slice *slice = (struct endpoint_slice *)object;
     const char *service = decode_label(decoder, "kubernetes.io/service-name");
@@ -195,10 +197,93 @@ static bool endpoints_equal(const struct endpoint_slice *a, const struct endpoin
 }
 
 /* When it was triggered says nothing of where traffic goes. */
-bool endpoint_slice_equal(const struct object *a, const struct object *b)
+static bool equal(const struct object *a, const struct object *b)
 {
     const struct endpoint_slice *left = to_endpoint_slice(a), *right = to_endpoint_slice(b);
     return text_equal(left->service, right->service) &&
            left->headless_label == right->headless_label && left->family == right->family &&
            ports_equal(left, right) && endpoints_equal(left, right);
 }
+
+static void encode_metadata(const struct object *object, struct json *json)
+{
+    const struct endpoint_slice *slice = to_endpoint_slice(object);
+    json_begin_object(json, "labels");
+    encode_text(json, "kubernetes.io/service-name", slice->service);
+    if (slice->headless_label)
+        json_string(json, "service.kubernetes.io/headless", "");
+    json_end_object(json);
+}
+
+static void encode_ports(const struct endpoint_slice *slice, struct json *json)
+{
+    json_begin_array(json, "ports");
+    for (uint32_t i = 0; i < slice->port_count; i++) {
+        const struct slice_port *port = &slice->ports[i];
+        json_begin_object(json, NULL);
+        encode_text(json, "name", port->name);
+        json_string(json, "protocol", protocol_name(port->protocol));
+        encode_number(json, "port", port->port);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void encode_names(const char *key, const char *const *names, uint32_t count,
+                         struct json *json)
+{
+    json_begin_array(json, key);
+    for (uint32_t i = 0; i < count; i++) {
+        json_begin_object(json, NULL);
+        json_string(json, "name", names[i]);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void encode_endpoint(const struct endpoint *endpoint, struct json *json)
+{
+    json_begin_object(json, NULL);
+    json_begin_array(json, "addresses");
+    encode_ip(json, NULL, &endpoint->ip);
+    json_end_array(json);
+    json_begin_object(json, "conditions");
+    json_bool(json, "ready", endpoint->ready);
+    json_bool(json, "serving", endpoint->serving);
+    json_bool(json, "terminating", endpoint->terminating);
+    json_end_object(json);
+    encode_text(json, "nodeName", endpoint->node_name);
+    if (endpoint->hints) {
+        const struct endpoint_hints *hints = endpoint->hints;
+        json_begin_object(json, "hints");
+        encode_names("forZones", hints->zones, hints->zone_count, json);
+        encode_names("forNodes", hints->nodes, hints->node_count, json);
+        json_end_object(json);
+    }
+    json_end_object(json);
+}
+
+static void encode_rest(const struct object *object, struct json *json)
+{
+    const struct endpoint_slice *slice = to_endpoint_slice(object);
+    json_string(json, "addressType",
+                slice->family == IP_V4   ? "IPv4"
+                : slice->family == IP_V6 ? "IPv6"
+                                         : "FQDN");
+    encode_ports(slice, json);
+    json_begin_array(json, "endpoints");
+    for (uint32_t i = 0; i < slice->endpoint_count; i++)
+        encode_endpoint(&slice->endpoints[i], json);
+    json_end_array(json);
+}
+
+const struct kind_row endpoint_slice_kind = {
+    .api_version = "discovery.k8s.io/v1",
+    .name = "EndpointSlice",
+    .namespaced = true,
+    .size = sizeof(struct endpoint_slice),
+    .decode = decode,
+    .equal = equal,
+    .encode_metadata = encode_metadata,
+    .encode_rest = encode_rest,
+};

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Nodes: from a document, and compared. Only what decides about routes and NAT is read, so that
- * the kubelet's heartbeats in `status` make no change.
+ * Nodes: from a document, compared, and written back. Only what decides about routes and NAT is
+ * read, so that the kubelet's heartbeats in `status` make no change.
  */
 #include "model/node.h"
 
 #include <string.h>
 
 #include "model/decode.h"
+#include "model/encode_member.h"
 #include "model/equal.h"
+#include "model/kind.h"
 
 static bool is_word(struct decoder *decoder, const struct doc *node, const char *word)
 {
@@ -78,7 +80,7 @@ static bool has_taint(struct decoder *decoder, const struct doc *spec, const cha
     return found;
 }
 
-void node_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     static const char exclude[] = "node.kubernetes.io/exclude-from-external-load-balancers";
     struct node *node = (struct node *)object;
@@ -93,7 +95,7 @@ void node_decode(struct decoder *decoder, const struct doc *root, struct object 
     node->to_be_deleted = has_taint(decoder, spec, "ToBeDeletedByClusterAutoscaler");
 }
 
-bool node_equal(const struct object *a, const struct object *b)
+static bool equal(const struct object *a, const struct object *b)
 {
     const struct node *left = to_node(a), *right = to_node(b);
     return left->excluded == right->excluded &&
@@ -106,3 +108,62 @@ bool node_equal(const struct object *a, const struct object *b)
            prefixes_equal(left->pod_nets, left->pod_net_count, right->pod_nets,
                           right->pod_net_count);
 }
+
+static void encode_metadata(const struct object *object, struct json *json)
+{
+    const struct node *node = to_node(object);
+    json_begin_object(json, "labels");
+    encode_text(json, "topology.kubernetes.io/zone", node->zone);
+    if (node->excluded)
+        json_string(json, "node.kubernetes.io/exclude-from-external-load-balancers", "");
+    json_end_object(json);
+}
+
+/* Which of the others were internal is not kept: only the first of a family is used as such. */
+static void encode_address(const struct node *node, const struct ip *ip, struct json *json)
+{
+    const struct ip *primary = ip->family == IP_V4 ? &node->primary_v4 : &node->primary_v6;
+    json_begin_object(json, NULL);
+    json_string(json, "type", ip_equal(ip, primary) ? "InternalIP" : "ExternalIP");
+    encode_ip(json, "address", ip);
+    json_end_object(json);
+}
+
+static void encode_rest(const struct object *object, struct json *json)
+{
+    const struct node *node = to_node(object);
+    json_begin_object(json, "spec");
+    encode_prefixes(json, "podCIDRs", node->pod_nets, node->pod_net_count);
+    json_begin_array(json, "taints");
+    if (node->to_be_deleted) {
+        json_begin_object(json, NULL);
+        json_string(json, "key", "ToBeDeletedByClusterAutoscaler");
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+    json_begin_object(json, "status");
+    json_begin_array(json, "addresses");
+    for (uint32_t i = 0; i < node->address_count; i++)
+        encode_address(node, &node->addresses[i], json);
+    json_end_array(json);
+    json_begin_array(json, "conditions");
+    if (node->network_unavailable) {
+        json_begin_object(json, NULL);
+        json_string(json, "type", "NetworkUnavailable");
+        json_string(json, "status", "True");
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+const struct kind_row node_kind = {
+    .api_version = "v1",
+    .name = "Node",
+    .size = sizeof(struct node),
+    .decode = decode,
+    .equal = equal,
+    .encode_metadata = encode_metadata,
+    .encode_rest = encode_rest,
+};

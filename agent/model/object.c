@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Objects: which kinds there are, their common metadata, and the way in.
+ * Objects: the metadata that all kinds have, and the way in; what each kind has beside it is in its
+ * row (kind.h).
  *
  * An object is decoded twice. The first pass works in scratch memory, borrows strings from the
  * document, reports faults and learns how much memory the object takes; the second repeats it, in
@@ -17,65 +18,14 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "model/address_block.h"
 #include "model/decode.h"
-#include "model/egress.h"
-#include "model/endpoint_slice.h"
-#include "model/equal.h"
-#include "model/node.h"
-#include "model/pod.h"
-#include "model/service.h"
+#include "model/kind.h"
 
 enum {
     SCRATCH_SIZE = 4096,
     NAME_MAX_LENGTH = 253,     /* a DNS subdomain */
     NAMESPACE_MAX_LENGTH = 63, /* a DNS label */
 };
-
-static const struct {
-    const char *api_version, *name;
-    bool namespaced;
-    size_t size;
-    void (*decode)(struct decoder *decoder, const struct doc *root, struct object *object);
-    bool (*equal)(const struct object *a, const struct object *b);
-} kinds[] = {
-    [KIND_SERVICE] = { "v1", "Service", true, sizeof(struct service), service_decode,
-                       service_equal },
-    [KIND_ENDPOINT_SLICE] = { "discovery.k8s.io/v1", "EndpointSlice", true,
-                              sizeof(struct endpoint_slice), endpoint_slice_decode,
-                              endpoint_slice_equal },
-    [KIND_NODE] = { "v1", "Node", false, sizeof(struct node), node_decode, node_equal },
-    [KIND_NAMESPACE] = { "v1", "Namespace", false, sizeof(struct namespace), namespace_decode,
-                         namespace_equal },
-    [KIND_POD] = { "v1", "Pod", true, sizeof(struct pod), pod_decode, pod_equal },
-    [KIND_ADDRESS_POOL] = { "coil.cybozu.com/v2", "AddressPool", false, sizeof(struct address_pool),
-                            address_pool_decode, address_pool_equal },
-    [KIND_ADDRESS_BLOCK] = { "coil.cybozu.com/v2", "AddressBlock", false,
-                             sizeof(struct address_block), address_block_decode,
-                             address_block_equal },
-    [KIND_EGRESS] = { "coil.cybozu.com/v2", "Egress", true, sizeof(struct egress), egress_decode,
-                      egress_equal },
-};
-_Static_assert(ARRAY_SIZE(kinds) == KIND_COUNT, "each kind needs its row");
-
-const char *kind_name(enum kind kind)
-{
-    return kinds[kind].name;
-}
-
-const char *kind_api_version(enum kind kind)
-{
-    return kinds[kind].api_version;
-}
-
-enum kind kind_of(const char *api_version, const char *kind)
-{
-    for (enum kind i = 0; i < KIND_COUNT; i++) {
-        if (strcmp(kinds[i].name, kind) == 0 && strcmp(kinds[i].api_version, api_version) == 0)
-            return i;
-    }
-    return KIND_COUNT;
-}
 
 /* RFC 1123: parts of lower-case letters, digits and inner dashes; dots between them. */
 static bool is_dns_name(const char *name, size_t max_length, bool dots)
@@ -160,7 +110,7 @@ static void decode_metadata(struct decoder *decoder, const struct doc *root, str
     if (!metadata)
         return;
     object->name = decode_name(decoder, metadata);
-    if (kinds[object->kind].namespaced)
+    if (kind_row(object->kind)->namespaced)
         object->namespace = decode_namespace(decoder, metadata);
     object->created_ms = decode_time(decoder, doc_get(metadata, "creationTimestamp"));
     object->deleting = doc_get(metadata, "deletionTimestamp") != NULL;
@@ -172,7 +122,7 @@ static void decode_metadata(struct decoder *decoder, const struct doc *root, str
 static struct object *decode_pass(struct decoder *decoder, enum kind kind)
 {
     const struct document *document = decoder->document;
-    struct object *object = decode_alloc(decoder, 1, kinds[kind].size);
+    struct object *object = decode_alloc(decoder, 1, kind_row(kind)->size);
     if (!object)
         return NULL;
     uint32_t column;
@@ -181,7 +131,7 @@ static struct object *decode_pass(struct decoder *decoder, enum kind kind)
     object->arena = decoder->arena;
     object->file = decode_keep(decoder, document->file ? document->file : "");
     decode_metadata(decoder, document->root, object);
-    kinds[kind].decode(decoder, document->root, object);
+    kind_row(kind)->decode(decoder, document->root, object);
     return object;
 }
 
@@ -257,7 +207,7 @@ int object_decode(const struct document *document, struct object **ret_object,
 bool object_equal(const struct object *a, const struct object *b)
 {
     return object_key_cmp(a, b) == 0 && a->created_ms == b->created_ms &&
-           a->deleting == b->deleting && kinds[a->kind].equal(a, b);
+           a->deleting == b->deleting && kind_row(a->kind)->equal(a, b);
 }
 
 int object_key_cmp(const struct object *a, const struct object *b)

@@ -15,17 +15,20 @@
 #include "base/fault.h"
 #include "format/doc.h"
 
-enum kind {
-    KIND_SERVICE,
-    KIND_ENDPOINT_SLICE,
-    KIND_NODE,
-    KIND_NAMESPACE,
-    KIND_POD,
-    KIND_ADDRESS_POOL,
-    KIND_ADDRESS_BLOCK,
-    KIND_EGRESS,
-    KIND_COUNT,
-};
+/* Every kind: its constant, and the row that says what it is (kind.h), at the end of its file. */
+#define KINDS(KIND)                                \
+    KIND(KIND_SERVICE, service_kind)               \
+    KIND(KIND_ENDPOINT_SLICE, endpoint_slice_kind) \
+    KIND(KIND_NODE, node_kind)                     \
+    KIND(KIND_NAMESPACE, namespace_kind)           \
+    KIND(KIND_POD, pod_kind)                       \
+    KIND(KIND_ADDRESS_POOL, address_pool_kind)     \
+    KIND(KIND_ADDRESS_BLOCK, address_block_kind)   \
+    KIND(KIND_EGRESS, egress_kind)
+
+#define KIND_CONSTANT(constant, row) constant,
+enum kind { KINDS(KIND_CONSTANT) KIND_COUNT };
+#undef KIND_CONSTANT
 
 /* "EndpointSlice"; "discovery.k8s.io/v1". */
 const char *kind_name(enum kind kind);

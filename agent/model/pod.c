@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pods and Namespaces: from a document, and compared. A pod without `status` has not been started
- * yet and simply has no addresses.
+ * Pods and Namespaces: from a document, compared, and written back. A pod without `status` has not
+ * been started yet and simply has no addresses.
  */
 #include "model/pod.h"
 
 #include "model/decode.h"
+#include "model/encode_member.h"
 #include "model/equal.h"
+#include "model/kind.h"
 
 static void decode_ips(struct decoder *decoder, const struct doc *status, struct pod *pod)
 {
@@ -22,7 +24,7 @@ static void decode_ips(struct decoder *decoder, const struct doc *status, struct
     }
 }
 
-void pod_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void decode_pod(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct pod *pod = (struct pod *)object;
     const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
@@ -34,7 +36,7 @@ void pod_decode(struct decoder *decoder, const struct doc *root, struct object *
     decode_ips(decoder, status, pod);
 }
 
-bool pod_equal(const struct object *a, const struct object *b)
+static bool pod_equal(const struct object *a, const struct object *b)
 {
     const struct pod *left = to_pod(a), *right = to_pod(b);
     return text_equal(left->node_name, right->node_name) &&
@@ -42,7 +44,37 @@ bool pod_equal(const struct object *a, const struct object *b)
            ips_equal(left->ips, left->ip_count, right->ips, right->ip_count);
 }
 
-void namespace_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void encode_pod(const struct object *object, struct json *json)
+{
+    const struct pod *pod = to_pod(object);
+    json_begin_object(json, "spec");
+    encode_text(json, "nodeName", pod->node_name);
+    encode_flag(json, "hostNetwork", pod->host_network);
+    json_end_object(json);
+    json_begin_object(json, "status");
+    if (pod->finished)
+        json_string(json, "phase", "Succeeded");
+    json_begin_array(json, "podIPs");
+    for (uint32_t i = 0; i < pod->ip_count; i++) {
+        json_begin_object(json, NULL);
+        encode_ip(json, "ip", &pod->ips[i]);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+const struct kind_row pod_kind = {
+    .api_version = "v1",
+    .name = "Pod",
+    .namespaced = true,
+    .size = sizeof(struct pod),
+    .decode = decode_pod,
+    .equal = pod_equal,
+    .encode_rest = encode_pod,
+};
+
+static void decode_namespace(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct namespace *namespace = (struct namespace *)object;
     const char *pool = decode_text(decoder, decode_annotation(decoder, "coil.cybozu.com/pool"));
@@ -50,7 +82,23 @@ void namespace_decode(struct decoder *decoder, const struct doc *root, struct ob
     namespace->pool = decode_keep(decoder, pool ? pool : "default");
 }
 
-bool namespace_equal(const struct object *a, const struct object *b)
+static bool namespace_equal(const struct object *a, const struct object *b)
 {
     return text_equal(to_namespace(a)->pool, to_namespace(b)->pool);
 }
+
+static void encode_namespace(const struct object *object, struct json *json)
+{
+    json_begin_object(json, "annotations");
+    json_string(json, "coil.cybozu.com/pool", to_namespace(object)->pool);
+    json_end_object(json);
+}
+
+const struct kind_row namespace_kind = {
+    .api_version = "v1",
+    .name = "Namespace",
+    .size = sizeof(struct namespace),
+    .decode = decode_namespace,
+    .equal = namespace_equal,
+    .encode_metadata = encode_namespace,
+};

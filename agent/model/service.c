@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Services: from a document, and compared.
+ * Services: from a document, compared, and written back.
  *
  * A Service may carry anything that its owner wrote, and one bad line must not take the rest away:
  * addresses and annotations that can't be used are skipped with a warning. Ports, types and
@@ -16,7 +16,10 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "model/decode.h"
+#include "model/encode_member.h"
 #include "model/equal.h"
+#include "model/kind.h"
+#include "model/service_balance.h"
 
 enum { PORT_MAX = 65535, ROUTE_CLASS_MAX = 29 };
 
@@ -267,7 +270,7 @@ static int decode_route_class(struct decoder *decoder)
     return -1;
 }
 
-void service_decode(struct decoder *decoder, const struct doc *root, struct object *object)
+static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct service *service = (struct service *)object;
     const struct doc *spec = decode_map(decoder, decode_need(decoder, root, "spec"));
@@ -315,7 +318,7 @@ static bool ports_equal(const struct service *a, const struct service *b)
     return true;
 }
 
-bool service_equal(const struct object *a, const struct object *b)
+static bool equal(const struct object *a, const struct object *b)
 {
     const struct service *left = to_service(a), *right = to_service(b);
     return left->type == right->type && left->headless == right->headless &&
@@ -327,3 +330,120 @@ bool service_equal(const struct object *a, const struct object *b)
            left->headless_label == right->headless_label && left->announce == right->announce &&
            left->route_class == right->route_class;
 }
+
+static void encode_labels(const struct service *service, struct json *json)
+{
+    json_begin_object(json, "labels");
+    if (service->proxy_name)
+        json_string(json, "service.kubernetes.io/service-proxy-name", service->proxy_name);
+    if (service->headless_label)
+        json_string(json, "service.kubernetes.io/headless", "");
+    json_end_object(json);
+    json_begin_object(json, "annotations");
+    if (!service->announce)
+        json_string(json, "fingerpost.io/announce", "false");
+    if (service->route_class >= 0)
+        json_stringf(json, "fingerpost.io/route-class", "%d", service->route_class);
+    json_end_object(json);
+}
+
+/*
+ * A Service that had a cluster IP which can't be used is not headless: so that it does not become
+ * one, something is written that can't be used.
+ */
+static void encode_cluster_ips(const struct service *service, struct json *json)
+{
+    uint32_t count = 0;
+    json_begin_array(json, "clusterIPs");
+    if (service->headless)
+        json_string(json, NULL, "None");
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        if (service->addresses[i].origin != ADDRESS_CLUSTER)
+            continue;
+        encode_ip(json, NULL, &service->addresses[i].ip);
+        count++;
+    }
+    if (count == 0 && !service->headless && service->type == SERVICE_CLUSTER_IP)
+        json_string(json, NULL, "unusable");
+    json_end_array(json);
+}
+
+static void encode_external_ips(const struct service *service, struct json *json)
+{
+    json_begin_array(json, "externalIPs");
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        if (service->addresses[i].origin == ADDRESS_EXTERNAL)
+            encode_ip(json, NULL, &service->addresses[i].ip);
+    }
+    json_end_array(json);
+}
+
+static void encode_ingress(const struct service *service, struct json *json)
+{
+    json_begin_array(json, "ingress");
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin != ADDRESS_LOAD_BALANCER)
+            continue;
+        json_begin_object(json, NULL);
+        encode_ip(json, "ip", &address->ip);
+        if (address->proxy_mode)
+            json_string(json, "ipMode", "Proxy");
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void encode_ports(const struct service *service, struct json *json)
+{
+    json_begin_array(json, "ports");
+    for (uint32_t i = 0; i < service->port_count; i++) {
+        const struct service_port *port = &service->ports[i];
+        json_begin_object(json, NULL);
+        encode_text(json, "name", port->name);
+        json_string(json, "protocol", protocol_name(port->protocol));
+        json_int(json, "port", port->port);
+        encode_number(json, "nodePort", port->node_port);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void encode_rest(const struct object *object, struct json *json)
+{
+    const struct service *service = to_service(object);
+    json_begin_object(json, "spec");
+    json_string(json, "type", service_type_name(service->type));
+    encode_cluster_ips(service, json);
+    encode_external_ips(service, json);
+    encode_ports(service, json);
+    if (service->external_local)
+        json_string(json, "externalTrafficPolicy", "Local");
+    if (service->internal_local)
+        json_string(json, "internalTrafficPolicy", "Local");
+    service_balance_encode(service, json);
+    if (service->load_balancer_class)
+        json_string(json, "loadBalancerClass", service->load_balancer_class);
+    json_end_object(json);
+    json_begin_object(json, "status");
+    json_begin_object(json, "loadBalancer");
+    encode_ingress(service, json);
+    json_end_object(json);
+    json_end_object(json);
+}
+
+static void encode_metadata(const struct object *object, struct json *json)
+{
+    encode_labels(to_service(object), json);
+}
+
+const struct kind_row service_kind = {
+    .api_version = "v1",
+    .name = "Service",
+    .namespaced = true,
+    .size = sizeof(struct service),
+    .decode = decode,
+    .equal = equal,
+    .encode_metadata = encode_metadata,
+    .encode_rest = encode_rest,
+};

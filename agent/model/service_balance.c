@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The part of a Service that says who may come and whom a client stays with: source ranges, session
- * affinity, the health port. Read by service.c, used by the NAT planner.
+ * affinity, the health port. Called by service.c; the NAT planner goes by what is read here.
  *
  * A range that can't be used is skipped with a warning, as an address is. Since no range at all
  * means "open to everyone", a list of which nothing is left gets a warning of its own.
  */
-#include "model/decode.h"
+#include "model/service_balance.h"
+
+#include "model/encode_member.h"
 #include "model/equal.h"
-#include "model/service.h"
 
 enum { PORT_MAX = 65535, TIMEOUT_DEFAULT = 10800, TIMEOUT_MAX = 86400 };
 
@@ -53,4 +54,20 @@ bool service_balance_equal(const struct service *a, const struct service *b)
            a->affinity_seconds == b->affinity_seconds &&
            prefixes_equal(a->source_ranges, a->source_range_count, b->source_ranges,
                           b->source_range_count);
+}
+
+void service_balance_encode(const struct service *service, struct json *json)
+{
+    if (service->source_range_count)
+        encode_prefixes(json, "loadBalancerSourceRanges", service->source_ranges,
+                        service->source_range_count);
+    encode_number(json, "healthCheckNodePort", service->health_check_node_port);
+    if (!service->affinity_seconds)
+        return;
+    json_string(json, "sessionAffinity", "ClientIP");
+    json_begin_object(json, "sessionAffinityConfig");
+    json_begin_object(json, "clientIP");
+    json_int(json, "timeoutSeconds", service->affinity_seconds);
+    json_end_object(json);
+    json_end_object(json);
 }

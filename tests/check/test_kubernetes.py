@@ -11,7 +11,8 @@ DEPLOY = REPOSITORY / "deploy" / "kubernetes"
 MODEL = REPOSITORY / "agent" / "model"
 SOURCE = REPOSITORY / "agent" / "source"
 COIL = "coil.cybozu.com"
-ROW = re.compile(r'\{ "([\w./]+)", "(\w+)", (true|false),')
+# A kind's row: the first members of its struct kind_row.
+ROW = re.compile(r'\.api_version = "([\w./]+)",\s*\.name = "(\w+)",\s*(\.namespaced = true)?')
 # A field is read by a call that names it: doc_get(spec, "replicas").
 FIELD = re.compile(r'doc_get\((?:\w+|decoder, \w+), "(\w+)"\)|decode_need\(\w+, \w+, "(\w+)"\)')
 NEED = re.compile(r'decode_need\(\w+, \w+, "(\w+)"\)')
@@ -21,9 +22,9 @@ RESOURCE = re.compile(r'{ KIND_\w+, "/apis?(?:/([\w.]+\.[\w.]+))?/v\d/(\w+)"')
 
 # Kinds, the file that decodes them, and its functions that do so.
 DECODERS = {
-    "AddressPool": ("address_block.c", ("address_pool_decode", "decode_subnet")),
-    "AddressBlock": ("address_block.c", ("address_block_decode",)),
-    "Egress": ("egress.c", ("egress_decode", "decode_destinations")),
+    "AddressPool": ("address_block.c", ("decode_pool", "decode_subnet")),
+    "AddressBlock": ("address_block.c", ("decode_block",)),
+    "Egress": ("egress.c", ("decode", "decode_destinations")),
 }
 
 
@@ -33,9 +34,10 @@ def documents(name):
 
 def agent_kinds():
     """(group, version, kind, whether it is in a namespace) of all kinds that the agent knows."""
-    rows = ROW.findall((MODEL / "object.c").read_text(encoding="utf-8"))
-    split = [(api.rpartition("/")[0], api.rpartition("/")[2], kind, scope == "true")
-             for api, kind, scope in rows]
+    rows = [row for path in sorted(MODEL.glob("*.c"))
+            for row in ROW.findall(path.read_text(encoding="utf-8"))]
+    split = [(api.rpartition("/")[0], api.rpartition("/")[2], kind, namespaced != "")
+             for api, kind, namespaced in rows]
     assert len(split) > 5
     return split
 

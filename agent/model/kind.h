@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a kind of object is, as one row: its names, and how one is read from a document, compared,
+ * and written back. Each kind's own file ends with its row; KINDS in object.h lists them.
+ * Private to model/.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "format/json.h"
+#include "model/decode.h"
+#include "model/object.h"
+
+struct kind_row {
+    const char *api_version, *name; /* "discovery.k8s.io/v1", "EndpointSlice" */
+    bool namespaced;
+    size_t size; /* of its structure, which begins with a struct object */
+
+    /* Reads what the kind has beside metadata. The object is zeroed; see decode.h for errors. */
+    void (*decode)(struct decoder *decoder, const struct doc *root, struct object *object);
+    /* Whether two objects of one key say the same of it. */
+    bool (*equal)(const struct object *a, const struct object *b);
+    /* Write what decode reads: within `metadata`, and beside it. NULL: nothing. */
+    void (*encode_metadata)(const struct object *object, struct json *json);
+    void (*encode_rest)(const struct object *object, struct json *json);
+};
+
+#define KIND_ROW(constant, row) extern const struct kind_row row;
+KINDS(KIND_ROW)
+#undef KIND_ROW
+
+const struct kind_row *kind_row(enum kind kind);
