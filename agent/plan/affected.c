@@ -70,15 +70,9 @@ static int push_version(const struct node_facts *facts, const struct object *ver
         return push_slice(facts, version, addresses);
     case KIND_NODE:
         return push_node(version, addresses);
-    case KIND_ADDRESS_BLOCK: /* a unit of its own */
-    case KIND_NAMESPACE:
-    case KIND_POD:
-    case KIND_ADDRESS_POOL:
-    case KIND_EGRESS:
-    case KIND_COUNT:
-        break;
+    default: /* a block is a unit of its own, all other kinds have no say */
+        return 0;
     }
-    return 0;
 }
 
 int plan_affected_addresses(const struct node_facts *facts, const struct change *change,

@@ -134,10 +134,7 @@ int plan_nat_affected(const struct node_facts *facts, const struct change *chang
     case KIND_ADDRESS_BLOCK:
         *ret_settings |= !facts->config->services.cluster_cidrs_set && block_nets_changed(change);
         break;
-    case KIND_NAMESPACE:
-    case KIND_POD:
-    case KIND_EGRESS:
-    case KIND_COUNT:
+    default: /* other kinds have no say */
         break;
     }
     return r < 0 ? r : second;
