@@ -36,8 +36,10 @@ const struct part part_lock = { .name = "lock", .open = take_lock, .close = rele
 
 static int open_kernel(struct agent *agent)
 {
-    const struct kernel_scope scope = scope_of_node(agent->config->routes.table);
-    int r = kernel_open(&scope, NL_HERE, &agent->kernel);
+    struct kernel_scope scope;
+    int r = engines_scope(agent->config, NULL, &scope);
+    if (r == 0)
+        r = kernel_open(&scope, NL_HERE, &agent->kernel);
     if (r < 0)
         log_error("cannot read the kernel's routing tables: %s", strerror(-r));
     return r;

@@ -187,7 +187,7 @@ static int work_in(struct kernel *kernel)
             continue;
         if (vec_push(&kernel->events.routes, it->route) < 0)
             return -ENOMEM;
-        if (route_is_ours(&it->route, kernel->scope.export_table))
+        if (scope_is_own(&kernel->scope, &it->route))
             name_writer(kernel, it->port, it->order);
     }
     return 0;

@@ -2,6 +2,7 @@
 /* What a mirror holds; see scope.h. */
 #include "apply/scope.h"
 
+#include <errno.h>
 #include <linux/rtnetlink.h>
 
 struct kernel_scope scope_of_node(uint32_t export_table)
@@ -18,6 +19,25 @@ struct kernel_scope scope_of_node(uint32_t export_table)
         .links = true,
         .addresses = true,
     };
+}
+
+int scope_add_routes(struct kernel_scope *scope, uint32_t table, uint8_t protocol)
+{
+    if (scope->route_count == SCOPE_ROUTES_MAX)
+        return -ENOSPC;
+    scope->routes[scope->route_count++] = (struct scope_routes){ table, protocol };
+    return 0;
+}
+
+bool scope_is_own(const struct kernel_scope *scope, const struct route *route)
+{
+    for (size_t i = 0; i < scope->route_count; i++) {
+        const struct scope_routes *row = &scope->routes[i];
+        if (row->table == route->table && row->protocol != RTPROT_UNSPEC &&
+            row->protocol == route->protocol)
+            return true;
+    }
+    return route_is_ours(route, scope->export_table);
 }
 
 static bool row_has(const struct scope_routes *row, uint32_t table, uint8_t protocol)

@@ -37,6 +37,15 @@ struct kernel_scope {
  */
 struct kernel_scope scope_of_node(uint32_t export_table);
 
+/* Adds routes of a table, of one protocol number or (0) of any. Returns 0, or -ENOSPC. */
+int scope_add_routes(struct kernel_scope *scope, uint32_t table, uint8_t protocol);
+
+/*
+ * True of a route that this program wrote: base/ours.h says so, or the scope asks for its table's
+ * routes of this very protocol number.
+ */
+bool scope_is_own(const struct kernel_scope *scope, const struct route *route);
+
 /* True if the scope has such routes. */
 bool scope_has_route(const struct kernel_scope *scope, const struct route *route);
 /* True if it has any routes of this table, or all of them. */

@@ -81,6 +81,12 @@ struct engine_setup {
 struct engine_ops {
     const char *name; /* "routes" */
 
+    /*
+     * Adds to the scope of the kernel's mirror what the engine looks at beside what is there for
+     * all of them (scope_of_node()). Comes before open. Returns 0 or -errno.
+     */
+    int (*scope)(const struct config *config, struct kernel_scope *scope);
+
     /* Returns 0 or -errno. What can't be had, but can be done without, is a fault. */
     int (*open)(const struct engine_setup *setup, struct engine **ret_engine);
     void (*close)(struct engine *engine);

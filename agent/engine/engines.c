@@ -23,6 +23,19 @@ static const struct engine_ops *const own_table[] = {
     NULL,
 };
 
+int engines_scope(const struct config *config, const struct engine_ops *const *table,
+                  struct kernel_scope *ret_scope)
+{
+    struct kernel_scope scope = scope_of_node(config->routes.table);
+    for (const struct engine_ops *const *ops = table ? table : own_table; *ops; ops++) {
+        int r = (*ops)->scope ? (*ops)->scope(config, &scope) : 0;
+        if (r < 0)
+            return r;
+    }
+    *ret_scope = scope;
+    return 0;
+}
+
 int engines_open(const struct engine_setup *setup, const struct engine_ops *const *table,
                  struct engines **ret_engines)
 {

@@ -6,6 +6,13 @@
 #include "base/vec.h"
 #include "engine/engine.h"
 
+/*
+ * What the kernel's mirror has to hold for the engines of a table, given as to engines_open().
+ * Returns 0 or -errno.
+ */
+int engines_scope(const struct config *config, const struct engine_ops *const *table,
+                  struct kernel_scope *ret_scope);
+
 struct engines {
     VEC(struct engine *) list; /* in the order of the table */
 };

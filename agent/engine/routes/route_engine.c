@@ -99,6 +99,12 @@ static int take_refused(struct route_engine *routes, int64_t now_ms)
     return 0;
 }
 
+/* Other engines have other tables, which are none of this one's. */
+static bool has_table(const struct route_engine *routes, uint32_t table)
+{
+    return table == ROUTE_TABLE_MAIN || ours_is_table(table, routes->config->routes.table);
+}
+
 static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
 {
     struct route_engine *routes = to_routes(engine);
@@ -108,6 +114,8 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     work->all |= events->resynced || events->addresses;
     work->rules |= events->rules;
     vec_each(const struct route, route, &events->routes) {
+        if (!has_table(routes, route->table))
+            continue;
         int r = vec_push(&work->foreign_changes, *route);
         if (r < 0)
             return r;
@@ -180,7 +188,7 @@ static void count(struct engine *engine)
     sorted_each(const struct route, route, kernel_routes(routes->kernel)) {
         bool ours = route_is_ours(route, routes->config->routes.table);
         status->installed += ours;
-        status->foreign += !ours;
+        status->foreign += !ours && has_table(routes, route->table);
     }
     status->refused = (uint32_t)troubles_count(&routes->troubles, true);
     status->blocked = (uint32_t)troubles_count(&routes->troubles, false);

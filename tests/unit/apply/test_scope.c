@@ -120,6 +120,34 @@ static void a_protocol_of_main(void **state)
     expect_true(kernel, &scope);
 }
 
+/* A protocol number that is asked for by name is one of ours, with a rival or without. */
+static void who_changes_a_named_protocol_is_told(void **state)
+{
+    struct lab *lab = *state;
+    struct kernel_scope scope = scope_of_node(119);
+    assert_int_equal(scope_add_routes(&scope, 116, 77), 0);
+    CLEANUP(kernel_closep) struct kernel *kernel = open_scope(&scope, NL_HERE);
+    other_does(lab, OP_ADD, blackhole(116, "10.1.0.0/24", 4));
+    other_does(lab, OP_ADD, blackhole(119, "10.1.0.0/24", 4));
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_int_equal(kernel_events(kernel)->writer, 0);
+    other_does(lab, OP_ADD, blackhole(116, "10.2.0.0/24", 77));
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_int_equal(kernel_events(kernel)->writer, nl_port_id(lab->other));
+    expect_true(kernel, &scope);
+}
+
+static void a_scope_has_room_for_so_many_tables(void **state)
+{
+    (void)state;
+    struct kernel_scope scope = { 0 };
+    for (uint32_t table = 1; table <= SCOPE_ROUTES_MAX; table++)
+        assert_int_equal(scope_add_routes(&scope, table, 0), 0);
+    assert_true(scope_has_whole_table(&scope, SCOPE_ROUTES_MAX));
+    assert_int_equal(scope_add_routes(&scope, 116, 0), -ENOSPC);
+    assert_false(scope_has_table(&scope, 116));
+}
+
 static void addresses_of_one_interface(void **state)
 {
     (void)state;
@@ -218,6 +246,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_table_and_nothing_else, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(silent_losses_are_found_without_links, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(a_protocol_of_main, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(who_changes_a_named_protocol_is_told, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(a_scope_has_room_for_so_many_tables, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(addresses_of_one_interface, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(links_alone, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(a_mirror_of_another_namespace, lab_open, lab_close),

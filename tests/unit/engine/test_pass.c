@@ -172,6 +172,32 @@ static void engines_are_asked_together(void **state)
     assert_int_equal(engines_progress(fixture->engines), PROGRESS_AT_ONCE);
 }
 
+static int ask_for_a_table(const struct config *config, struct kernel_scope *scope)
+{
+    return scope_add_routes(scope, config->routes.table + 1, 77);
+}
+
+/* The mirror holds what all planners read, and what single engines ask for. */
+static void engines_say_what_they_look_at(void **state)
+{
+    static const struct engine_ops asks = { .name = "asks", .scope = ask_for_a_table };
+    static const struct engine_ops *const table[] = { &fake_first, &asks, NULL };
+    static const struct engine_ops *const many[] = {
+        &asks, &asks, &asks, &asks, &asks, &asks, NULL
+    };
+    const struct config config = { .routes.table = 115 };
+    const struct route wanted = { .table = 116, .protocol = 77 };
+    const struct route other = { .table = 116, .protocol = 78 };
+    struct kernel_scope scope;
+    (void)state;
+    assert_int_equal(engines_scope(&config, table, &scope), 0);
+    assert_true(scope_has_whole_table(&scope, 115));
+    assert_true(scope.rules && scope.links && scope.addresses);
+    assert_true(scope_has_route(&scope, &wanted));
+    assert_false(scope_has_route(&scope, &other));
+    assert_int_equal(engines_scope(&config, many, &scope), -ENOSPC);
+}
+
 /* The last to be opened is the first to be closed, also where another cannot be opened. */
 static void engines_close_in_the_opposite_order(void **state)
 {
@@ -194,6 +220,7 @@ int main(void)
         PASS_TEST(events_outlive_a_hearing_that_failed),
         PASS_TEST(events_of_a_pass_are_left_for_the_next),
         PASS_TEST(engines_are_asked_together),
+        PASS_TEST(engines_say_what_they_look_at),
         PASS_TEST(engines_close_in_the_opposite_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@
 #include "model/object.h"
 #include "plan/node_plan.h"
 
-enum { SERVICES = 6, ADDRESSES = 5, BLOCKS = 4, ROUNDS = 600 };
+enum { SERVICES = 6, ADDRESSES = 5, BLOCKS = 4, ROUNDS = 600, OTHER_TABLE = 116 };
 
 struct fixture {
     struct config *config;
@@ -331,6 +331,31 @@ static void what_loses_service_goes_before_anything_is_written(void **state)
     assert_int_equal(fixture->status.routes.deleted, 1);
 }
 
+/* Somebody writes there, and no pass over the routes takes it for its business. */
+static void tables_of_other_engines_are_left_to_them(void **state)
+{
+    struct fixture *fixture = *state;
+    struct kernel_scope scope = scope_of_node(119);
+    assert_int_equal(scope_add_routes(&scope, OTHER_TABLE, 0), 0);
+    kernel_close(fixture->kernel);
+    assert_int_equal(kernel_open(&scope, NL_HERE, &fixture->kernel), 0);
+    fixture->routes->kernel = fixture->kernel;
+    assert_int_equal(system("ip route add blackhole 10.1.0.0/24 table 116 proto 31"), 0);
+
+    uint32_t writer;
+    struct round round = { .now_ms = fixture->now_ms, .may_remove = true };
+    assert_int_equal(pass_run(fixture->engines, fixture->store, fixture->kernel, &round, &writer),
+                     0);
+    assert_int_equal(kernel_routes(fixture->kernel)->count, 1);
+    assert_false(round.expected);
+    round_done(&round);
+    (void)pass(fixture, (struct round){ .all = true, .may_remove = true });
+    assert_int_equal(kernel_routes(fixture->kernel)->count, 1);
+    engines_count(fixture->engines);
+    assert_int_equal(fixture->status.routes.installed, 0);
+    assert_int_equal(fixture->status.routes.foreign, 0);
+}
+
 static int set_up(void **state)
 {
     if (unshare(CLONE_NEWNET) < 0 ||
@@ -382,6 +407,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(random_edits_equal_a_fresh_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_goes_before_the_source_has_synced, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(tables_of_other_engines_are_left_to_them, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_loses_service_goes_before_anything_is_written, set_up,
                                         tear_down),
