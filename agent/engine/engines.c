@@ -78,8 +78,10 @@ struct engine *engines_find(const struct engines *engines, const struct engine_o
 
 void engines_configure(struct engines *engines, const struct config *config)
 {
-    vec_each(struct engine *, engine, &engines->list)
-        (*engine)->ops->configure(*engine, config);
+    vec_each(struct engine *, engine, &engines->list) {
+        if ((*engine)->ops->configure)
+            (*engine)->ops->configure(*engine, config);
+    }
 }
 
 void engines_count(struct engines *engines)

@@ -134,7 +134,6 @@ const struct engine_ops fake_bare = {
     .name = "bare",
     .open = open_bare,
     .close = close_fake,
-    .configure = configure,
 };
 const struct engine_ops *const fake_table[] = { &fake_first, &fake_second, NULL };
 

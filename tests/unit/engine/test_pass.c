@@ -91,6 +91,7 @@ static void an_operation_that_is_missing_is_left_out(void **state)
     assert_true(engines_next_ms(fixture->engines, 0) == INT64_MAX);
     assert_int_equal(engines_progress(fixture->engines), PROGRESS_DONE);
     engines_count(fixture->engines);
+    engines_configure(fixture->engines, NULL);
     engines_close(fixture->engines);
     fixture->engines = engines;
 }
