@@ -198,7 +198,7 @@ static void what_is_not_proved_is_retried_in_time(void **state)
     publish(&nat, START_MS, 0);
     assert_true(next(&nat) == INT64_MAX);
 
-    nat.node.trouble = true;
+    nat.node.incomplete = true;
     publish(&nat, START_MS, 0);
     const int64_t due_ms = next(&nat);
     assert_in_range(due_ms, START_MS + 80, START_MS + 120);
@@ -211,7 +211,7 @@ static void what_is_not_proved_is_retried_in_time(void **state)
     publish(&nat, due_ms, 0);
     assert_in_range(next(&nat), due_ms + 160, due_ms + 240);
 
-    nat.node.trouble = false;
+    nat.node.incomplete = false;
     publish(&nat, due_ms + 10, 0);
     assert_true(next(&nat) == INT64_MAX);
     nat_state_done(&nat);
