@@ -123,7 +123,7 @@ def test_what_a_document_names_is_there(document):
     ("in `plan/nothing/`", ["plan/nothing/ does not exist"]),
     ("`plan_address()` and `vec_push()`", []),
     ("`plan_nothing()`", ["plan_nothing() is defined nowhere"]),
-    ("`kind_name()` in `model/object.c`", []),
+    ("`object_decode()` in `model/object.c`", []),
     ("`vec_push()` in\n`model/service.c`", ["vec_push() is not in model/service.c"]),
     ("`struct node_facts`, `enum nat_act`", []),
     ("`struct nothing`", ["struct nothing is declared nowhere"]),
