@@ -2,17 +2,20 @@
 /*
  * From one row to the next; see nat_change.h.
  *
- * Pods count beside the outside: where a node has no uplink, nothing but pods shows that an address
- * is served. They are asked apart, since under policy Local the outside loses an address with its
- * last endpoint here while pods still reach the others.
+ * An address is lost if clients outside, or pods, could reach it before and can't any more. Both
+ * are looked at: on a node without an uplink only pods show that an address is served, and under
+ * policy Local the outside loses an address with its last endpoint on this node, while pods still
+ * reach endpoints elsewhere.
  *
- * Called by agentd for every Service that it plans again. Owns nothing.
+ * The NAT engine calls this for every Service that it plans again. Owns nothing.
  */
 #include "plan/nat_change.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
 
 /* Who gets through to one address. */
 struct reach {
@@ -59,36 +62,44 @@ static bool is_lost(const struct reach *before, const reach_list *list)
            (before->pods && !(after && after->pods));
 }
 
-int nat_row_losses(const struct nat_row *old, const struct nat_row *new, ip_list *list)
+static int push_losses(const reach_list *before, const reach_list *after, ip_list *list)
 {
-    reach_list before = { 0 }, after = { 0 };
-    int r = list_reach(old, &before);
-    if (r == 0)
-        r = list_reach(new, &after);
-    vec_each(const struct reach, reach, &before) {
-        if (r == 0 && is_lost(reach, &after))
-            r = vec_push(list, reach->address);
+    vec_each(const struct reach, reach, before) {
+        if (is_lost(reach, after) && vec_push(list, reach->address) < 0)
+            return -ENOMEM;
     }
-    vec_done(&before);
-    vec_done(&after);
+    return 0;
+}
+
+int nat_row_losses(const struct nat_row *before, const struct nat_row *after, ip_list *list)
+{
+    AUTOVEC reach_list reached = { 0 };
+    AUTOVEC reach_list left = { 0 };
+    int r = list_reach(before, &reached);
+    if (r < 0)
+        return r;
+    r = list_reach(after, &left);
+    if (r < 0)
+        return r;
+    r = push_losses(&reached, &left, list);
     ip_list_unite(list);
     return r;
+}
+
+static int push_addresses(const struct nat_family *family, ip_list *list)
+{
+    vec_each(const struct nat_frontend, frontend, &family->frontends) {
+        if (frontend->kind != NAT_FRONTEND_NODE_PORT && vec_push(list, frontend->address) < 0)
+            return -ENOMEM;
+    }
+    return vec_append(list, &family->cluster_ips);
 }
 
 int nat_row_addresses(const struct nat_row *row, ip_list *list)
 {
     int r = 0;
-    for (uint32_t i = 0; row && i < row->family_count; i++) {
-        const struct nat_family *family = &row->families[i];
-        vec_each(const struct nat_frontend, frontend, &family->frontends) {
-            if (r == 0 && frontend->kind != NAT_FRONTEND_NODE_PORT)
-                r = vec_push(list, frontend->address);
-        }
-        vec_each(const struct ip, ip, &family->cluster_ips) {
-            if (r == 0)
-                r = vec_push(list, *ip);
-        }
-    }
+    for (uint32_t i = 0; r == 0 && row && i < row->family_count; i++)
+        r = push_addresses(&row->families[i], list);
     ip_list_unite(list);
     return r;
 }

@@ -14,7 +14,7 @@
  * (Another Service may still forward there: whether the route goes is the route planner's.)
  * Returns 0 or -ENOMEM; the list is then sorted, without duplicates, whatever was in it before.
  */
-int nat_row_losses(const struct nat_row *old, const struct nat_row *new, ip_list *list);
+int nat_row_losses(const struct nat_row *before, const struct nat_row *after, ip_list *list);
 
 /* Adds every address of a row, with frontends or without; returns likewise. */
 int nat_row_addresses(const struct nat_row *row, ip_list *list);

@@ -52,7 +52,7 @@ static void who_loses_service(void **state)
 {
     (void)state;
     static const struct {
-        struct version old, new;
+        struct version before, after;
         const char *losses;
     } cases[] = {
         { { 0 }, { 0 }, "" },
@@ -84,10 +84,10 @@ static void who_loses_service(void **state)
           "192.0.2.1" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        AUTONAT struct nat_row *old = row_at(&cases[i].old);
-        AUTONAT struct nat_row *new = row_at(&cases[i].new);
+        AUTONAT struct nat_row *before = row_at(&cases[i].before);
+        AUTONAT struct nat_row *after = row_at(&cases[i].after);
         ip_list losses = { 0 };
-        assert_int_equal(nat_row_losses(old, new, &losses), 0);
+        assert_int_equal(nat_row_losses(before, after, &losses), 0);
         assert_ips(&losses, cases[i].losses);
         vec_done(&losses);
     }
@@ -97,18 +97,18 @@ static void addresses_of_both_rows(void **state)
 {
     (void)state;
     AUTONAT struct nat_row *old = row_at(&(struct version)WEB(TWO, NULL));
-    AUTONAT struct nat_row *new =
+    AUTONAT struct nat_row *row =
         row_at(&(struct version){ "10.96.0.1, \"fd00:96::1\"", PORT, VIP, HERE });
     ip_list addresses = { 0 };
     assert_int_equal(nat_row_addresses(NULL, &addresses), 0);
     assert_ips(&addresses, "");
-    assert_int_equal(nat_row_addresses(new, &addresses), 0);
+    assert_int_equal(nat_row_addresses(row, &addresses), 0);
     assert_ips(&addresses, "10.96.0.1 198.51.100.1 fd00:96::1");
     assert_int_equal(nat_row_addresses(old, &addresses), 0);
     assert_ips(&addresses, ALL " fd00:96::1");
     vec_clear(&addresses);
-    new->families[0].frontends.count = 0; /* all went to older Services */
-    assert_int_equal(nat_row_addresses(new, &addresses), 0);
+    row->families[0].frontends.count = 0; /* all went to older Services */
+    assert_int_equal(nat_row_addresses(row, &addresses), 0);
     assert_ips(&addresses, "10.96.0.1 fd00:96::1");
     vec_done(&addresses);
 }
