@@ -2,12 +2,12 @@
 /*
  * The NAT planner: objects in, rows out; see nat.h for the contract.
  *
- * A Service is taken apart by family, since the families know nothing of each other: the IPv6
- * addresses of a Service without IPv6 endpoints are refused while its IPv4 addresses serve. Each
- * family gets its frontends (nat_frontends.c: what is served, and whose is the port), the endpoint
- * sets of each port (nat_sets.c), and an outcome for each frontend and kind of source
- * (nat_outcome.c: policies, short circuits, masquerading). What is known of a Service of another
- * proxy are its ClusterIPs only: they are let alone.
+ * The planner plans each family of a Service by itself, since the families are independent: the
+ * IPv6 addresses of a Service without IPv6 endpoints are refused while its IPv4 addresses serve. A
+ * family gets its frontends (nat_frontends.c: what is served, and which Service has the port), the
+ * endpoint sets of each port (nat_sets.c), and an outcome for each frontend and origin
+ * (nat_outcome.c: policies, short circuits, masquerading). Of a Service of another proxy only the
+ * ClusterIPs are kept, so that the program leaves them alone.
  *
  * Called by `agentctl plan`. Owns nothing between calls.
  */
@@ -20,55 +20,10 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "plan/claim.h"
-#include "plan/nat_parts.h"
-
-int nat_endpoint_cmp(const void *a, const void *b)
-{
-    const struct nat_endpoint *left = a, *right = b;
-    int r = ip_cmp(&left->ip, &right->ip);
-    return r ? r : CMP(left->port, right->port);
-}
-
-int nat_frontend_cmp(const void *a, const void *b)
-{
-    const struct nat_frontend *left = a, *right = b;
-    int r = ip_cmp(&left->address, &right->address);
-    r = r ? r : CMP(left->protocol, right->protocol);
-    return r ? r : CMP(left->port, right->port);
-}
-
-int nat_row_cmp(const void *a, const void *b)
-{
-    const struct nat_row *const *left = a, *const *right = b;
-    int r = strcmp((*left)->namespace, (*right)->namespace);
-    return r ? r : strcmp((*left)->name, (*right)->name);
-}
-
-static void family_done(struct nat_family *family)
-{
-    vec_each(struct nat_port, port, &family->ports) {
-        free(port->name);
-        for (size_t set = 0; set < NAT_SETS; set++)
-            vec_done(&port->sets[set]);
-        vec_done(&port->serving);
-    }
-    vec_done(&family->ports);
-    vec_done(&family->frontends);
-    vec_done(&family->cluster_ips);
-    vec_done(&family->source_ranges);
-}
-
-void nat_row_free(struct nat_row *row)
-{
-    if (!row)
-        return;
-    for (size_t i = 0; i < ARRAY_SIZE(row->families); i++)
-        family_done(&row->families[i]);
-    vec_done(&row->foreign);
-    free(row->namespace);
-    free(row->name);
-    free(row);
-}
+#include "plan/nat_addresses.h"
+#include "plan/nat_frontends.h"
+#include "plan/nat_outcome.h"
+#include "plan/nat_sets.h"
 
 static struct nat_row *row_new(const struct service *service)
 {
@@ -103,11 +58,13 @@ static int add_ports(const struct service *service, struct nat_family *family)
 static int add_sets(const struct node_facts *facts, const struct service *service,
                     struct nat_family *family)
 {
-    int r = 0;
-    for (uint32_t i = 0; r == 0 && i < service->port_count; i++)
-        r = nat_port_sets(facts, service, &service->ports[i], family->family,
-                          &family->ports.items[i]);
-    return r;
+    for (uint32_t i = 0; i < service->port_count; i++) {
+        int r = nat_port_sets(facts, service, &service->ports[i], family->family,
+                              &family->ports.items[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static void add_outcomes(const struct config *config, const struct service *service,
@@ -196,20 +153,22 @@ static int fill_family(const struct node_facts *facts, const struct service *ser
                        bool count_local, struct nat_family *family, struct faults *faults)
 {
     int r = add_ports(service, family);
-    if (r == 0)
-        r = nat_frontends(facts, service, family, faults);
-    if (r == 0)
-        r = nat_cluster_ips(facts, service, family->family, &family->cluster_ips);
+    if (r < 0)
+        return r;
+    r = nat_frontends(facts, service, family, faults);
+    if (r < 0)
+        return r;
+    r = nat_cluster_ips(facts, service, family->family, &family->cluster_ips);
     if (r < 0 || !has_content(family))
         return r;
     r = add_sets(facts, service, family);
-    if (r == 0)
-        r = add_source_ranges(facts, service, family, faults);
-    if (r == 0 && count_local)
-        r = nat_local_ready(facts, service, family->family, &family->local_ready);
-    if (r == 0)
-        add_outcomes(facts->config, service, family);
-    return r;
+    if (r < 0)
+        return r;
+    r = add_source_ranges(facts, service, family, faults);
+    if (r < 0)
+        return r;
+    add_outcomes(facts->config, service, family);
+    return count_local ? nat_local_ready(facts, service, family->family, &family->local_ready) : 0;
 }
 
 static int fill_families(const struct node_facts *facts, const struct service *service,
@@ -228,12 +187,10 @@ static int fill_families(const struct node_facts *facts, const struct service *s
         int r = fill_family(facts, service, row->health_check_node_port != 0, family, faults);
         if (r < 0)
             return r;
-        if (has_content(family)) {
+        if (has_content(family))
             row->family_count++;
-        } else {
-            family_done(family);
-            *family = (struct nat_family){ 0 };
-        }
+        else
+            nat_family_done(family);
     }
     return 0;
 }

@@ -36,12 +36,6 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
                       struct faults *faults);
 void nat_settings_done(struct nat_settings *settings);
 
-/*
- * Appends the addresses of a family on which node ports are served; the list is then sorted. When
- * they change, every Service is to be planned again. Returns 0 or -ENOMEM.
- */
-int nat_node_port_addresses(const struct node_facts *facts, uint8_t family, ip_list *list);
-
 struct port_range {
     uint16_t first, last;
 };

@@ -3,18 +3,19 @@
  * From a changed object to the Services whose NAT must be planned again; affected.c is the same for
  * routes.
  *
- * A Service touches itself, those it shares an address or a node port with (the older one has the
- * port, and a ClusterIP refuses an external IP), and those that have its ports as node ports: its
- * address may be one of this node. A slice touches its Service. This node's own Node object touches
- * them all: its zone decides about hints, its addresses are those of every node port. The pod
- * networks of any Node, blocks and pools touch no Service, but the settings: who is a pod, where
- * the configuration does not say.
+ * A change of a Service alters the rows of the Service itself, of Services with which it shares an
+ * address or a node port (the older one has the port, and a ClusterIP refuses an external IP), and
+ * of Services whose node ports are among its ports, since its address may be one of this node. A
+ * slice touches its Service. This node's own Node object touches them all: its zone decides about
+ * hints, its addresses are those of every node port. The pod networks of any Node, blocks and pools
+ * touch no Service, but the settings: who is a pod, where the configuration does not say.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "model/address_block.h"
-#include "plan/nat_parts.h"
+#include "model/node.h"
+#include "plan/nat.h"
 
 static int push_object(const struct object *object, nat_key_list *keys)
 {
@@ -45,21 +46,22 @@ static int push_service(const struct node_facts *facts, const struct object *obj
     if (!object)
         return 0;
     const struct service *service = to_service(object);
-    int r = push_object(object, keys);
-
-    for (uint32_t i = 0; r == 0 && i < service->address_count; i++) {
+    if (push_object(object, keys) < 0)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < service->address_count; i++) {
         const struct ip *ip = &service->addresses[i].ip;
         size_t count;
         const struct service *const *services = store_services_at(facts->store, ip, &count);
-        r = push_services(services, count, keys);
+        if (push_services(services, count, keys) < 0)
+            return -ENOMEM;
     }
-    for (uint32_t i = 0; r == 0 && i < service->port_count; i++) {
+    for (uint32_t i = 0; i < service->port_count; i++) {
         const struct service_port *port = &service->ports[i];
-        r = push_on_node_port(facts, port->protocol, port->node_port, keys);
-        if (r == 0)
-            r = push_on_node_port(facts, port->protocol, port->port, keys);
+        if (push_on_node_port(facts, port->protocol, port->node_port, keys) < 0 ||
+            push_on_node_port(facts, port->protocol, port->port, keys) < 0)
+            return -ENOMEM;
     }
-    return r;
+    return 0;
 }
 
 static int push_slice(const struct object *object, nat_key_list *keys)

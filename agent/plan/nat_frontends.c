@@ -3,86 +3,19 @@
  * The frontends of one Service in one family: its addresses times its ports, and its node ports on
  * the addresses of this node that serve them.
  *
- * Where Services meet: on an address with the same port the older one has it. A node port yields to
- * every Service that has the address itself with that port, however young, since packets are
- * looked up by address first; among node ports the older Service has it again.
+ * Two Services may want the same port of the same address: the older Service gets it. A node port
+ * yields to every Service that has the address itself with that port, however young, since the
+ * program looks packets up by address. Of two Services with the same node port the older gets it.
  */
+#include "plan/nat_frontends.h"
+
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "plan/claim.h"
-#include "plan/link_table.h"
-#include "plan/nat_parts.h"
-
-const struct node *nat_this_node(const struct node_facts *facts)
-{
-    const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
-    return object ? to_node(object) : NULL;
-}
-
-const struct ip *nat_primary(const struct node_facts *facts, uint8_t family)
-{
-    const struct node *node = nat_this_node(facts);
-    if (node) {
-        const struct ip *primary = family == IP_V4 ? &node->primary_v4 : &node->primary_v6;
-        if (primary->family != IP_NONE)
-            return primary;
-    }
-    const struct ip *source = &facts->default_source[family == IP_V6];
-    return source->family == IP_NONE ? NULL : source;
-}
-
-static int push_if_wanted(const struct node_facts *facts, const struct ip *ip,
-                          const struct ip *primary, bool all, ip_list *list)
-{
-    const struct config *config = facts->config;
-    bool is_primary = config->services.node_port_primary && primary && ip_equal(ip, primary);
-    if (!all && !is_primary && !claim_in_ranges(&config->services.node_port_addresses, ip))
-        return 0;
-    return vec_push(list, *ip);
-}
-
-static int push_link_addresses(const struct node_facts *facts, uint8_t family,
-                               const struct ip *primary, bool all, ip_list *list)
-{
-    int r = 0;
-    for (size_t i = 0; r == 0 && facts->link_addresses && i < facts->link_addresses->count; i++) {
-        const struct link_address *address = sorted_at(facts->link_addresses, i);
-        if (address->ip.family == family)
-            r = push_if_wanted(facts, &address->ip, primary, all, list);
-    }
-    return r;
-}
-
-/*
- * Ranges that are all of the other family say nothing about this one: every address then, unless
- * the primary one was asked for by name. The node's addresses are those that its object names and
- * those of its interfaces, where these are known; loopback addresses are among neither.
- */
-int nat_node_port_addresses(const struct node_facts *facts, uint8_t family, ip_list *list)
-{
-    const struct config *config = facts->config;
-    const struct node *node = nat_this_node(facts);
-    const struct ip *primary = nat_primary(facts, family);
-    bool all = !config->services.node_port_primary;
-    int r = 0;
-
-    vec_each(const struct prefix, range, &config->services.node_port_addresses) {
-        all &= range->ip.family != family;
-    }
-    for (uint32_t i = 0; r == 0 && node && i < node->address_count; i++) {
-        if (node->addresses[i].family == family)
-            r = push_if_wanted(facts, &node->addresses[i], primary, all, list);
-    }
-    if (r == 0)
-        r = push_link_addresses(facts, family, primary, all, list);
-    if (r == 0 && primary == &facts->default_source[family == IP_V6])
-        r = push_if_wanted(facts, primary, primary, all, list);
-    ip_list_unite(list);
-    return r;
-}
+#include "plan/nat_addresses.h"
 
 int nat_cluster_ips(const struct node_facts *facts, const struct service *service, uint8_t family,
                     ip_list *list)
@@ -125,21 +58,24 @@ static enum nat_frontend_kind kind_of_origin(enum address_origin origin)
 static int add_address(const struct node_facts *facts, const struct service_address *address,
                        struct nat_family *family)
 {
-    candidate_list list = { 0 };
+    AUTOVEC candidate_list list = { 0 };
     const struct candidate *self = NULL;
     int r = claim_nat_candidates(facts, &address->ip, &list);
-
+    if (r < 0)
+        return r;
     vec_each(const struct candidate, candidate, &list) {
         if (candidate->address == address && candidate->reason == REASON_ANNOUNCED)
             self = candidate;
     }
-    for (uint32_t i = 0; r == 0 && self && i < family->ports.count; i++) {
+    for (uint32_t i = 0; self && i < family->ports.count; i++) {
         const struct nat_port *port = &family->ports.items[i];
-        if (!claim_port_owner(&list, self, port->protocol, port->port))
-            r = push_frontend(family, &address->ip, i, port->port, kind_of_origin(address->origin));
+        if (claim_port_owner(&list, self, port->protocol, port->port))
+            continue;
+        r = push_frontend(family, &address->ip, i, port->port, kind_of_origin(address->origin));
+        if (r < 0)
+            return r;
     }
-    vec_done(&list);
-    return r;
+    return 0;
 }
 
 static bool has_node_ports(const struct service *service)
@@ -180,10 +116,11 @@ static int add_node_ports(const struct node_facts *facts, const struct service *
                           const struct ip *address, struct nat_family *family,
                           struct faults *faults)
 {
-    candidate_list list = { 0 };
+    AUTOVEC candidate_list list = { 0 };
     int r = claim_nat_candidates(facts, address, &list);
-
-    for (uint32_t i = 0; r == 0 && i < family->ports.count; i++) {
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < family->ports.count; i++) {
         const struct nat_port *port = &family->ports.items[i];
         if (port->node_port == 0)
             continue;
@@ -191,26 +128,30 @@ static int add_node_ports(const struct node_facts *facts, const struct service *
             claim_port_owner(&list, NULL, port->protocol, port->node_port);
         if (!owner)
             owner = node_port_owner(facts, service, family->family, port);
-        if (!owner)
-            r = push_frontend(family, address, i, port->node_port, NAT_FRONTEND_NODE_PORT);
-        else if (owner != service)
+        if (owner && owner != service)
             node_port_fault(faults, service, address, port, owner);
+        if (owner)
+            continue;
+        r = push_frontend(family, address, i, port->node_port, NAT_FRONTEND_NODE_PORT);
+        if (r < 0)
+            return r;
     }
-    vec_done(&list);
-    return r;
+    return 0;
 }
 
 static int add_all_node_ports(const struct node_facts *facts, const struct service *service,
                               struct nat_family *family, struct faults *faults)
 {
-    ip_list addresses = { 0 };
+    AUTOVEC ip_list addresses = { 0 };
     int r = nat_node_port_addresses(facts, family->family, &addresses);
+    if (r < 0)
+        return r;
     vec_each(const struct ip, address, &addresses) {
-        if (r == 0)
-            r = add_node_ports(facts, service, address, family, faults);
+        r = add_node_ports(facts, service, address, family, faults);
+        if (r < 0)
+            return r;
     }
-    vec_done(&addresses);
-    return r;
+    return 0;
 }
 
 static int place_cmp(const void *a, const void *b)
@@ -231,14 +172,16 @@ static void unite(struct nat_family *family)
 int nat_frontends(const struct node_facts *facts, const struct service *service,
                   struct nat_family *family, struct faults *faults)
 {
-    int r = 0;
-    for (uint32_t i = 0; r == 0 && i < service->address_count; i++) {
-        if (service->addresses[i].ip.family == family->family)
-            r = add_address(facts, &service->addresses[i], family);
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        if (service->addresses[i].ip.family != family->family)
+            continue;
+        int r = add_address(facts, &service->addresses[i], family);
+        if (r < 0)
+            return r;
     }
-    if (r == 0 && has_node_ports(service))
-        r = add_all_node_ports(facts, service, family, faults);
-    if (r == 0)
-        unite(family);
-    return r;
+    int r = has_node_ports(service) ? add_all_node_ports(facts, service, family, faults) : 0;
+    if (r < 0)
+        return r;
+    unite(family);
+    return 0;
 }

@@ -2,21 +2,24 @@
 /*
  * From rows to health ports, and the addresses to serve them on.
  *
- * Counted are distinct addresses of ready endpoints on this node (nat_sets.c): one that terminates
- * and still serves is not among them, so that the load balancer leaves before the endpoint does.
- * A row holds a health port only if type and policy ask for one; whether the Service's addresses
- * are ours to serve (ipMode Proxy) does not matter, since its ClusterIP always is.
+ * A health port tells the number of distinct addresses of ready endpoints on this node
+ * (nat_sets.c). An endpoint that serves while it terminates does not count, so that the load
+ * balancer leaves before the endpoint does. A row has a health port only if type and policy of the
+ * Service ask for one. Whether we serve its load balancer addresses (ipMode Proxy) does not matter:
+ * we always serve its ClusterIP.
  *
- * kube-proxy listens everywhere unless nodePortAddresses are configured. That NodePorts themselves
- * are on the primary addresses only by default is no reason to hide the health port: a load
- * balancer asks whatever address it knows the node by.
+ * Health ports listen on all addresses unless nodePortAddresses are configured, as kube-proxy's do.
+ * By default NodePorts are served on the primary addresses only, but a load balancer asks for
+ * health by whatever address it knows the node by.
  */
 #include "plan/nat_health.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "plan/nat_parts.h"
+#include "base/cleanup.h"
+#include "plan/nat.h"
+#include "plan/nat_addresses.h"
 
 int nat_health_cmp(const void *a, const void *b)
 {
@@ -48,15 +51,13 @@ bool nat_health_of_row(const struct nat_row *row, struct nat_health_port *ret_po
 
 int nat_health_of_rows(const struct sorted *rows, nat_health_list *ret_list)
 {
-    nat_health_list list = { 0 };
+    AUTOVEC nat_health_list list = { 0 };
     sorted_each(struct nat_row *const, row, rows) {
         struct nat_health_port port;
-        if (nat_health_of_row(*row, &port) && vec_push(&list, port) < 0) {
-            vec_done(&list);
+        if (nat_health_of_row(*row, &port) && vec_push(&list, port) < 0)
             return -ENOMEM;
-        }
     }
-    *ret_list = list;
+    *ret_list = TAKE_STRUCT(list);
     return 0;
 }
 
@@ -88,21 +89,16 @@ static int add_family(const struct node_facts *facts, uint8_t family, bool every
 {
     if (everywhere)
         return vec_push(list, (struct ip){ .family = family });
-    ip_list found = { 0 };
+    AUTOVEC ip_list found = { 0 };
     int r = nat_node_port_addresses(facts, family, &found);
-    for (size_t i = 0; r == 0 && i < found.count; i++) {
-        if (i == 0 || !ip_equal(&found.items[i], &found.items[i - 1]))
-            r = vec_push(list, found.items[i]);
-    }
-    vec_done(&found);
-    return r;
+    return r < 0 ? r : vec_append(list, &found);
 }
 
 int nat_health_addresses(const struct node_facts *facts, ip_list *ret_list)
 {
     bool all_v4 = is_everywhere(facts->config, IP_V4), all_v6 = is_everywhere(facts->config, IP_V6);
-    ip_list list = { 0 };
-    int r = 0;
+    AUTOVEC ip_list list = { 0 };
+    int r;
     if (all_v4 && all_v6) {
         r = vec_push(&list, (struct ip){ .family = IP_NONE });
     } else {
@@ -111,8 +107,7 @@ int nat_health_addresses(const struct node_facts *facts, ip_list *ret_list)
             r = add_family(facts, IP_V6, all_v6, &list);
     }
     if (r < 0)
-        vec_done(&list);
-    else
-        *ret_list = list;
-    return r;
+        return r;
+    *ret_list = TAKE_STRUCT(list);
+    return 0;
 }

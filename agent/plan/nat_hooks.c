@@ -2,13 +2,14 @@
 /*
  * From interfaces to attachments; see nat_hooks.h.
  *
- * The programs read Ethernet headers, so what has none (tun, WireGuard, IP tunnels) is refused by
- * name. A port of a bridge or bond hands its packets to its master before they are routed: there
- * the program belongs, and naming the port is a mistake. A VRF is a master, too, but one of routing
- * tables only: its ports are served as any interface.
+ * The programs read Ethernet headers, so an interface without them (tun, WireGuard, IP tunnels) is
+ * a fault by its name. A port of a bridge or bond hands its packets to its master before they are
+ * routed: the program belongs on the master, and to name the port is a mistake. A VRF is a master
+ * of routing tables only; its ports are served like any interface.
  *
- * An interface that is down is attached all the same, so that nothing passes by when it comes up.
- * The loopback and svc0 are attached in any case, and no pattern is meant to name them.
+ * The programs are attached to an interface that is down, too, so that no packet passes them by
+ * when it comes up. They are always attached to the loopback and to svc0, which patterns do not
+ * match.
  */
 #include "plan/nat_hooks.h"
 
@@ -21,13 +22,6 @@
 #include "base/text.h"
 
 static const char loopback[] = "lo";
-
-int nat_attachment_cmp(const void *a, const void *b)
-{
-    const struct nat_attachment *left = a, *right = b;
-    int r = CMP(left->ifindex, right->ifindex);
-    return r ? r : CMP(left->hook, right->hook);
-}
 
 static bool is_own(const struct link *link)
 {
@@ -133,18 +127,14 @@ static void miss_uplinks(const struct sorted *links, const struct config *config
 int plan_nat_hooks(const struct sorted *links, const struct config *config,
                    nat_attachment_list *ret_wanted, struct faults *faults)
 {
-    nat_attachment_list wanted = { 0 };
-    int r = 0;
+    AUTOVEC nat_attachment_list wanted = { 0 };
     sorted_each(const struct link, link, links) {
-        if (r == 0)
-            r = plan_link(links, link, config, &wanted, faults);
-    }
-    if (r < 0) {
-        vec_done(&wanted);
-        return r;
+        int r = plan_link(links, link, config, &wanted, faults);
+        if (r < 0)
+            return r;
     }
     miss_uplinks(links, config, faults);
-    *ret_wanted = wanted;
+    *ret_wanted = TAKE_STRUCT(wanted);
     return 0;
 }
 

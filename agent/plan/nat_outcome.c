@@ -9,15 +9,14 @@
  *   the rest       Cluster  cluster, masqueraded  cluster, masqueraded  cluster, masqueraded
  *   the rest       Local    local                 cluster               cluster, masqueraded
  *
- * (masqueradeAll: pods to a ClusterIP, too.) Whoever is inside the cluster reaches an external
- * address as if a load balancer had sent him to a better node: policy Local does not hold for him.
- * The node is masqueraded then because the address it comes from may be the Service's own.
+ * With masqueradeAll pods to a ClusterIP are masqueraded, too. A sender inside the cluster reaches
+ * an external address as if a load balancer had sent it to a better node, so policy Local does not
+ * hold for it. This node is masqueraded then, because its source may be the Service's own address.
  *
  * A Service without external addresses and node ports has no frontend that asks for the external
- * policy, which is how that policy is ignored there.
+ * policy, so that policy has no effect there.
  */
-#include "base/macro.h"
-#include "plan/nat_parts.h"
+#include "plan/nat_outcome.h"
 
 /* The cluster set is empty only if there is nothing usable anywhere. */
 static struct nat_outcome send(const struct nat_port *port, enum nat_set_kind set, bool masquerade)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Port numbers that two parties believe to be theirs: masquerading, node ports, and the kernel,
- * which gives sockets without a port of their own one of net.ipv4.ip_local_port_range (for IPv6,
- * too), but for those in net.ipv4.ip_local_reserved_ports.
+ * Port numbers that two parties use without knowing of each other: masquerading, node ports, and
+ * the kernel. The kernel gives a socket that asks for no port one of net.ipv4.ip_local_port_range
+ * (for IPv6, too), but none of net.ipv4.ip_local_reserved_ports.
  *
- * A socket on a node port gets answers that are translated away from it, and a masqueraded flow
- * that shares its port with a socket has to look for another. Nothing is refused for it: kube-proxy
- * runs in the same danger. One example is told of each pair.
+ * Answers to a socket on a node port are translated and never reach it; a masqueraded flow whose
+ * port a socket has must look for another. Overlaps are faults, one example for each pair of
+ * parties, but nothing is refused because of them: with kube-proxy the same can happen.
  *
- * Called by agentd when rows, configuration or the kernel's settings have changed.
+ * The NAT engine calls this when rows, configuration or the kernel's settings have changed.
  */
 #include "base/macro.h"
 #include "plan/nat.h"

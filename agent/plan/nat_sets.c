@@ -2,21 +2,25 @@
 /*
  * Which endpoints a flow may be sent to: the cluster set and the local set of one service port.
  *
- * As kube-proxy's CategorizeEndpoints(): ready endpoints, of which the cluster set keeps the near
- * ones by their hints; where a set is empty, those that serve while they terminate, wherever they
- * are. Each set falls back for itself. Hints are believed only if every ready endpoint has one of
- * the kind and one of them is for us: first those for nodes, then those for zones. So no hint can
- * empty a set, and the cluster set is empty only if nothing is usable anywhere.
+ * The rules are those of kube-proxy's CategorizeEndpoints(). A set has the ready endpoints; of
+ * these the cluster set keeps the near ones, by their hints. A set that is empty then takes the
+ * endpoints that serve while they terminate, near or not; each set does so for itself. Hints count
+ * only if every ready endpoint has a hint of the kind and one of them names us. Hints for nodes are
+ * tried first, then hints for zones. So hints never empty a set, and the cluster set is empty only
+ * if no endpoint is usable anywhere.
  *
- * Apart from both sets stand all that serve: flows without an end of their own stay with an
- * endpoint as long as it does, even where no new flow is sent to it any more.
+ * A third list has all endpoints that serve. A UDP flow, which has no end of its own, stays with
+ * its endpoint while the endpoint is in that list, even if no new flow is sent there any more.
  */
+#include "plan/nat_sets.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/macro.h"
 #include "plan/endpoints.h"
-#include "plan/nat_parts.h"
+#include "plan/nat_addresses.h"
 
 typedef VEC(struct backend) backend_list;
 
@@ -110,9 +114,9 @@ static int fill_set(const backend_list *list, bool local, enum nearness nearness
                     const struct here *here, nat_endpoint_list *set)
 {
     int r = select_set(list, true, local, nearness, here, set);
-    if (r == 0 && set->count == 0)
-        r = select_set(list, false, local, ANYWHERE, here, set);
-    return r;
+    if (r < 0 || set->count > 0)
+        return r;
+    return select_set(list, false, local, ANYWHERE, here, set);
 }
 
 static int fill_serving(const backend_list *list, nat_endpoint_list *serving)
@@ -130,18 +134,19 @@ int nat_port_sets(const struct node_facts *facts, const struct service *service,
 {
     const struct node *node = nat_this_node(facts);
     const struct here here = { facts->config->node, node ? node->zone : "" };
-    backend_list list = { 0 };
+    AUTOVEC backend_list list = { 0 };
+    nat_endpoint_list *sets = ret_port->sets;
 
     int r = endpoints_each(facts, service, port, family, keep, &list);
-    if (r == 0)
-        r = fill_set(&list, false, nearness_of(&list, &here), &here,
-                     &ret_port->sets[NAT_SET_CLUSTER]);
-    if (r == 0)
-        r = fill_set(&list, true, ANYWHERE, &here, &ret_port->sets[NAT_SET_LOCAL]);
-    if (r == 0)
-        r = fill_serving(&list, &ret_port->serving);
-    vec_done(&list);
-    return r;
+    if (r < 0)
+        return r;
+    r = fill_set(&list, false, nearness_of(&list, &here), &here, &sets[NAT_SET_CLUSTER]);
+    if (r < 0)
+        return r;
+    r = fill_set(&list, true, ANYWHERE, &here, &sets[NAT_SET_LOCAL]);
+    if (r < 0)
+        return r;
+    return fill_serving(&list, &ret_port->serving);
 }
 
 static int keep_local_ready(void *context, const struct backend *backend)
@@ -155,12 +160,11 @@ static int keep_local_ready(void *context, const struct backend *backend)
 int nat_local_ready(const struct node_facts *facts, const struct service *service, uint8_t family,
                     uint32_t *ret_count)
 {
-    nat_endpoint_list found = { 0 };
+    AUTOVEC nat_endpoint_list found = { 0 };
     int r = endpoints_each_of_any(facts, service, family, keep_local_ready, &found);
-    if (r == 0) {
-        unite(&found);
-        *ret_count = (uint32_t)found.count;
-    }
-    vec_done(&found);
-    return r;
+    if (r < 0)
+        return r;
+    unite(&found);
+    *ret_count = (uint32_t)found.count;
+    return 0;
 }

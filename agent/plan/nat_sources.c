@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Source addresses: of the node's own packets, and of what leaves masqueraded; see nat_hooks.h.
+ * The source addresses of the node's own packets and of masqueraded ones; see nat_hooks.h.
  *
- * The kernel's masquerading asks per packet: for IPv4 the first primary address of the interface,
- * one in the next hop's network first; for IPv6 by RFC 6724. Here one address stands for an
- * interface and family. The default route's source knows the next hop that most traffic has.
+ * The kernel's masquerading chooses an address for each packet: for IPv4 the interface's first
+ * primary address, preferring one in the next hop's network; for IPv6 by RFC 6724. We choose one
+ * address per interface and family. The source address of the default route fits the next hop of
+ * most traffic, so it is preferred on its interface.
  */
 #include <linux/rtnetlink.h>
 
 #include "base/macro.h"
+#include "plan/nat_addresses.h"
 #include "plan/nat_hooks.h"
-#include "plan/nat_parts.h"
 
 static bool is_local(const struct sorted *local_prefixes, const struct ip *ip)
 {

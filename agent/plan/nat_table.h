@@ -88,6 +88,9 @@ struct nat_row {
     ip_list foreign;               /* sorted; as in cluster_ips no older Service has them */
 };
 
+/* Frees what the family points to; it is empty afterwards. */
+void nat_family_done(struct nat_family *family);
+
 void nat_row_free(struct nat_row *row);
 DEFINE_CLEANUP(struct nat_row *, nat_row_free);
 int nat_row_cmp(const void *a, const void *b); /* of struct nat_row *const *: namespace, name */

@@ -328,9 +328,7 @@ LEAVING = [
         outside > cluster = a masq
         outside > lb = r masq"""),
     Case("nothing said of them", LOCAL, "a:bare r:bare", "pod > cluster = a r\noutside > lb = a"),
-    Case("not said to serve", LOCAL, "a:unsaid r:unsaid s:gone", """
-        pod > cluster = a r
-        outside > lb = a"""),
+    Case("not said to serve", LOCAL, "a:unsaid r:unsaid s:gone", "pod > cluster = a r\noutside > lb = a"),
     Case("published", LOCAL, "a:published b:unready r", """
         pod > cluster = a r
         outside > lb = a"""),

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The values of nat_table.h: their order, and how a row is freed.
+ *
+ * Every room that reads or writes Service NAT compares rows, frontends, endpoints and attachments
+ * by these functions, so that a sorted list of one is a sorted list for all.
+ */
+#include "plan/nat_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+
+int nat_endpoint_cmp(const void *a, const void *b)
+{
+    const struct nat_endpoint *left = a, *right = b;
+    int r = ip_cmp(&left->ip, &right->ip);
+    return r ? r : CMP(left->port, right->port);
+}
+
+int nat_frontend_cmp(const void *a, const void *b)
+{
+    const struct nat_frontend *left = a, *right = b;
+    int r = ip_cmp(&left->address, &right->address);
+    r = r ? r : CMP(left->protocol, right->protocol);
+    return r ? r : CMP(left->port, right->port);
+}
+
+int nat_row_cmp(const void *a, const void *b)
+{
+    const struct nat_row *const *left = a, *const *right = b;
+    int r = strcmp((*left)->namespace, (*right)->namespace);
+    return r ? r : strcmp((*left)->name, (*right)->name);
+}
+
+void nat_family_done(struct nat_family *family)
+{
+    vec_each(struct nat_port, port, &family->ports) {
+        free(port->name);
+        for (size_t set = 0; set < NAT_SETS; set++)
+            vec_done(&port->sets[set]);
+        vec_done(&port->serving);
+    }
+    vec_done(&family->ports);
+    vec_done(&family->frontends);
+    vec_done(&family->cluster_ips);
+    vec_done(&family->source_ranges);
+    *family = (struct nat_family){ 0 };
+}
+
+void nat_row_free(struct nat_row *row)
+{
+    if (!row)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(row->families); i++)
+        nat_family_done(&row->families[i]);
+    vec_done(&row->foreign);
+    free(row->namespace);
+    free(row->name);
+    free(row);
+}
+
+int nat_attachment_cmp(const void *a, const void *b)
+{
+    const struct nat_attachment *left = a, *right = b;
+    int r = CMP(left->ifindex, right->ifindex);
+    return r ? r : CMP(left->hook, right->hook);
+}
