@@ -111,7 +111,7 @@ int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
 }
 
 /* A folder elsewhere holds no pins of ours: its files are somebody's. */
-static bool holds_pins(const char *folder)
+static bool has_pins(const char *folder)
 {
     struct statfs status;
     return statfs(folder, &status) == 0 && status.f_type == BPF_FS_MAGIC;
@@ -127,7 +127,7 @@ static uint32_t removed(int r, const char *place, struct faults *faults)
 
 int cleanup_nat(const char *pins, struct cleanup_counts *counts, struct faults *faults)
 {
-    const bool pinned = holds_pins(pins);
+    const bool pinned = has_pins(pins);
     counts->programs += removed(nat_hooks_remove_all(pins), "NAT's programs", faults);
     counts->svc0 |= removed(svc0_remove(), "interface svc0", faults) > 0;
     counts->pins += pinned ? removed(nat_plane_unpin(pins), pins, faults) : 0;

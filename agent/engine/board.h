@@ -11,7 +11,7 @@
 
 struct board {
     enum standing standing; /* agentd/standing.c: whether this node takes part in service */
-    struct nat_way leads;   /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
+    struct nat_leads leads; /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
     struct default_sources defaults; /* NAT: this node's addresses towards the default routes */
     const struct sorted *proofs;     /* NAT: struct proof, by address; NULL: nothing is proved */
 };

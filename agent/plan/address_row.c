@@ -153,7 +153,7 @@ static void guard_row(const struct node_facts *facts, bool may_announce, struct 
 {
     bool served = row->reason >= REASON_PORTS_TAKEN; /* by one of the services at least */
     const struct service *owner = claim_cluster_ip_owner(facts, &row->address);
-    row->foreign = facts->nat_way && owner && lead_covers(facts, &row->address) &&
+    row->foreign = facts->nat_leads && owner && lead_covers(facts, &row->address) &&
                    claim_service(facts->config, owner) == REASON_OTHER_PROXY;
     if (!served || row->foreign || is_real_address(facts, &row->address))
         return;

@@ -11,10 +11,10 @@
 
 struct lead lead_to_svc0(const struct node_facts *facts, uint8_t family)
 {
-    const struct nat_way *way = facts->nat_way;
-    if (!way)
+    const struct nat_leads *leads = facts->nat_leads;
+    if (!leads)
         return (struct lead){ 0 };
-    return (struct lead){ way->ifindex, family == IP_V4 ? way->v4 : way->v6 };
+    return (struct lead){ leads->ifindex, family == IP_V4 ? leads->v4 : leads->v6 };
 }
 
 /* A network of this node that a prefix overlaps, or NULL. */

@@ -24,12 +24,12 @@ int plan_nat_hooks(const struct sorted *links, const struct config *config,
 uint32_t plan_svc0_mtu(const struct sorted *links, const struct config *config);
 
 /*
- * The way of the node's own packets (struct nat_way of facts.h) by svc0 `ifindex`: from the
+ * The leads of the node's own packets (struct nat_leads of facts.h) by svc0 `ifindex`: from the
  * primary address of the Node object, if it is one of this node's; else from the default route's.
  * Of the facts store, config and local_prefixes are read; without the latter any is this node's.
  */
-struct nat_way plan_nat_way(const struct node_facts *facts, uint32_t ifindex,
-                            const struct default_sources *defaults);
+struct nat_leads plan_nat_leads(const struct node_facts *facts, uint32_t ifindex,
+                                const struct default_sources *defaults);
 
 /* The source addresses of what leaves an interface masqueraded. */
 struct nat_interface {
@@ -40,9 +40,9 @@ typedef VEC(struct nat_interface) nat_interface_list; /* sorted by ifindex */
 
 /*
  * Of every interface: its first global address, as the kernel's masquerading takes it, or the
- * default route's source where that stands on it; else the node's (`way`, may be NULL: none).
+ * default route's source where that stands on it; else the node's (`leads`, may be NULL: none).
  * `addresses`: struct link_address. Returns 0 or -ENOMEM.
  */
 int plan_nat_interfaces(const struct sorted *links, const struct sorted *addresses,
-                        const struct default_sources *defaults, const struct nat_way *way,
+                        const struct default_sources *defaults, const struct nat_leads *leads,
                         nat_interface_list *ret_interfaces);

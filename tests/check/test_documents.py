@@ -38,6 +38,7 @@ GIVEN_UP = {
     r"\bheld_fault\b": "known_fault",
     r"\bstruct held\b": "offer",
     r"\bstruct holding\b": "file_keys",
+    r"\bnat_way\b": "nat_leads",
     r"\bnat_engine_stand\b": "an operation of engine.h",
 }
 

@@ -187,7 +187,7 @@ static int follow_node_ports(struct nat_engine *nat, bool *ret_moved)
 static int observe_node(struct nat_engine *nat, struct round *round)
 {
     const struct node_facts facts = nat_state_facts(nat);
-    const struct nat_way before = nat->board->leads, *now = &nat->node.leads;
+    const struct nat_leads before = nat->board->leads, *now = &nat->node.leads;
     bool ports_moved = false;
     int r = nat->plane ? nat_node_follow(&nat->node, &facts, nat->kernel, nat->status) : 0;
     if (r < 0)

@@ -24,7 +24,7 @@ struct nat_node {
     nat_interface_list interfaces;
     ip_list local; /* this node's addresses */
     struct nat_settings settings;
-    struct nat_way leads; /* to svc0; ifindex 0: svc0 is not there */
+    struct nat_leads leads; /* to svc0; ifindex 0: svc0 is not there */
     struct probe_origins origins;
     struct default_sources defaults;
     bool attached;   /* our program is attached to each hook */

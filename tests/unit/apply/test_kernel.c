@@ -350,9 +350,9 @@ static void rules_of_others(void **state)
     run("ip rule add lookup 119 pref 7");
     read_all(lab);
     struct rule refuse = { IP_V6, 6, 0, 33, false, "lo", true };
-    struct rule export = { IP_V4, 7, 119, RTPROT_UNSPEC, false, "", false };
+    struct rule exported = { IP_V4, 7, 119, RTPROT_UNSPEC, false, "", false };
     assert_non_null(sorted_find(kernel_rules(lab->kernel), &refuse));
-    assert_non_null(sorted_find(kernel_rules(lab->kernel), &export));
+    assert_non_null(sorted_find(kernel_rules(lab->kernel), &exported));
     assert_int_equal(kernel_rules(lab->kernel)->count, 2);
 
     struct rule_op guard = { OP_ADD, { IP_V4, 1990, 120, 33, true, "lo", false } };

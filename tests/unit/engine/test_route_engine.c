@@ -232,7 +232,7 @@ static void kernel_equals_a_fresh_plan(struct fixture *fixture)
 /* NAT goes on, off, or sends from another address: each time all is planned again. */
 static bool change_way(struct fixture *fixture)
 {
-    static const struct nat_way ways[] = {
+    static const struct nat_leads ways[] = {
         { 0 },
         { 7, { IP_V4, { 10, 7, 0, 1 } }, { IP_V6, { 0xfd, 7, [15] = 1 } } },
         { 7, { IP_V4, { 10, 7, 0, 2 } }, { .family = IP_NONE } },

@@ -10,9 +10,9 @@
 
 enum { SVC0 = 7 };
 
-static struct nat_way the_way(void)
+static struct nat_leads the_way(void)
 {
-    struct nat_way way = { .ifindex = SVC0 };
+    struct nat_leads way = { .ifindex = SVC0 };
     assert_int_equal(ip_parse("192.0.2.1", &way.v4), 0);
     assert_int_equal(ip_parse("fd02::1", &way.v6), 0);
     return way;
@@ -76,8 +76,8 @@ static void guarded_addresses_lead_to_svc0(void **state)
                              "unreachable 2001:db8::1/128 proto 33\n"
                              "1990: not from all iif lo lookup 120 proto 33 (IPv4)\n"
                              "1990: not from all iif lo lookup 120 proto 33 (IPv6)\n");
-    struct nat_way way = the_way();
-    planning.facts.nat_way = &way;
+    struct nat_leads way = the_way();
+    planning.facts.nat_leads = &way;
     assert_guards(&planning, "main 10.96.0.1/32 dev if7 proto 33 src 192.0.2.1\n"
                              "main 198.51.100.1/32 dev if7 proto 33 src 192.0.2.1\n"
                              "main 2001:db8::1/128 dev if7 proto 33 src fd02::1 metric 1\n");
@@ -93,8 +93,8 @@ static void other_rules_are_preceded(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_way way = the_way();
-    planning.facts.nat_way = &way;
+    struct nat_leads way = the_way();
+    planning.facts.nat_leads = &way;
     planning.facts.other_rules = true;
     assert_guards(&planning, "");
     put_typed(&planning, "web", "LoadBalancer", "10.96.0.1", "", "{ip: \"" VIP6 "\"}");
@@ -126,8 +126,8 @@ static void an_address_of_another_proxy_is_left_out(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_way way = the_way();
-    planning.facts.nat_way = &way;
+    struct nat_leads way = the_way();
+    planning.facts.nat_leads = &way;
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     put(&planning, "apiVersion: v1\nkind: Service\nmetadata: {name: other, namespace: d, labels:\n"
                    "  {service.kubernetes.io/service-proxy-name: x}}\n"
@@ -156,12 +156,12 @@ static void what_others_announce_is_led_too(void **state)
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         AUTOPLANNING struct planning planning;
-        struct nat_way way = the_way();
+        struct nat_leads way = the_way();
         planning_begin(&planning);
         add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
         put_typed(&planning, "web", cases[i].type, "10.96.0.1", cases[i].more, cases[i].ingress);
         assert_guards(&planning, "");
-        planning.facts.nat_way = &way;
+        planning.facts.nat_leads = &way;
         assert_guards(&planning, cases[i].expected);
     }
 }
@@ -171,8 +171,8 @@ static void drained_addresses_stay_led(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_way way = the_way();
-    planning.facts.nat_way = &way;
+    struct nat_leads way = the_way();
+    planning.facts.nat_leads = &way;
     put_typed(&planning, "web", "LoadBalancer", "None", "", "{ip: " VIP "}");
     assert_guards(&planning, ""); /* headless: NAT serves nothing of it */
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
@@ -187,8 +187,8 @@ static void cluster_ips_go_by_their_networks(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_way way = the_way();
-    planning.facts.nat_way = &way;
+    struct nat_leads way = the_way();
+    planning.facts.nat_leads = &way;
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     put_typed(&planning, "in", "ClusterIP", "10.96.0.1", "", "");
     put_typed(&planning, "out", "ClusterIP", "10.200.0.1", "", "");
@@ -202,7 +202,7 @@ static void cluster_ips_go_by_their_networks(void **state)
     assert_guards(&planning, "main 10.96.0.0/12 dev if7 proto 33 src 192.0.2.1\n"
                              "main 10.96.0.1/32 dev if7 proto 33 src 192.0.2.1\n"
                              "main 10.200.0.1/32 dev if7 proto 33 src 192.0.2.1\n");
-    planning.facts.nat_way = NULL;
+    planning.facts.nat_leads = NULL;
     assert_guards(&planning, "unreachable 10.96.0.1/32 proto 33\n"
                              "unreachable 10.200.0.1/32 proto 33\n"
                              "1990: not from all iif lo lookup 120 proto 33 (IPv4)\n");
@@ -213,8 +213,8 @@ static void real_addresses_are_never_led_away(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_way way = the_way();
-    planning.facts.nat_way = &way;
+    struct nat_leads way = the_way();
+    planning.facts.nat_leads = &way;
     struct sorted prefixes = SORTED(struct prefix, (compare_fn)prefix_cmp);
     struct prefix local;
     assert_int_equal(prefix_parse("10.1.0.0/16", &local), 0);
@@ -240,8 +240,8 @@ static void memory_may_run_out(void **state)
     (void)state;
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
-    struct nat_way way = the_way();
-    planning.facts.nat_way = &way;
+    struct nat_leads way = the_way();
+    planning.facts.nat_leads = &way;
     add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
     struct sorted rows;
     assert_int_equal(with_heap(0, plan_nets(&planning.facts, &rows, &planning.faults)), -ENOMEM);

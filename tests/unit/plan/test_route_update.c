@@ -7,7 +7,7 @@
 #define VIP   "198.51.100.1"
 #define OTHER "198.51.100.2"
 
-static const struct nat_way svc0 = { .ifindex = 7, .v4 = { IP_V4, { 192, 0, 2, 1 } } };
+static const struct nat_leads svc0 = { .ifindex = 7, .v4 = { IP_V4, { 192, 0, 2, 1 } } };
 
 static struct ip ip_of(const char *text)
 {
@@ -20,7 +20,7 @@ static void begin(struct planning *planning, struct route_plan *plan)
 {
     planning_begin(planning);
     add_range(&planning->config->services.service_cidrs, "10.96.0.0/12");
-    planning->facts.nat_way = &svc0;
+    planning->facts.nat_leads = &svc0;
     put_endpoint(planning, "web-1", "web", "10.0.0.1", "node-1", "ready: true");
     put_service(planning, "web", "", "clusterIPs: [10.96.0.1]", "{ip: " VIP "}");
     route_plan_init(plan);
