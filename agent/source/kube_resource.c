@@ -4,8 +4,9 @@
  *
  * Slices of another proxy's Services and of headless ones are left out, as kube-proxy does; the
  * Services themselves are not: their ClusterIPs lie in our networks and must not be taken for
- * addresses that nobody has. A proxy with a name of its own serves Services with its label and
- * those with none: no selector can say "or", so that the plan leaves the others out.
+ * addresses that nobody has. Blocks of all nodes are asked for as well as their Nodes: together
+ * they tell who is a pod, wherever it runs. A proxy with a name of its own serves Services with its
+ * label and those with none: no selector can say "or", so that the plan leaves the others out.
  *
  * Namespaces are not asked for: nothing is decided by them.
  */
@@ -28,8 +29,7 @@ const struct kube_resource kube_resources[] = {
     { KIND_NODE, "/api/v1/nodes" },
     { KIND_POD, "/api/v1/pods", .field = "spec.nodeName=%s" },
     { KIND_ADDRESS_POOL, "/apis/coil.cybozu.com/v2/addresspools", .optional = true },
-    { KIND_ADDRESS_BLOCK, "/apis/coil.cybozu.com/v2/addressblocks", .optional = true,
-      .label = "coil.cybozu.com/node=%s" },
+    { KIND_ADDRESS_BLOCK, "/apis/coil.cybozu.com/v2/addressblocks", .optional = true },
     { KIND_EGRESS, "/apis/coil.cybozu.com/v2/egresses", .optional = true },
 };
 const size_t kube_resource_count = ARRAY_SIZE(kube_resources);

@@ -269,8 +269,7 @@ def test_a_name_of_its_own_for_tls(setting):
 def test_only_what_the_node_needs_is_asked_for(setting):
     """Selectors are the server's work; what it sends all the same is judged as always."""
     setting.begin()
-    for kind, selector in {"/endpointslices": "service-proxy-name", "/pods": "spec.nodeName%3Dnode1",
-                           "/addressblocks": "coil.cybozu.com%2Fnode%3Dnode1"}.items():
+    for kind, selector in {"/endpointslices": "service-proxy-name", "/pods": "spec.nodeName%3Dnode1"}.items():
         paths = [path for path, _ in setting.api.asked if kind in path]
         assert paths and all(selector in path for path in paths)
     theirs = objects.service("theirs", ["203.0.113.200"])
