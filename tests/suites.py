@@ -404,6 +404,8 @@ def interrupted(*_):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, interrupted)
+    # A shell ignores it for what it runs in the background, and tests of Ctrl-C would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         sys.exit(main())
     except KeyboardInterrupt:
