@@ -19,7 +19,7 @@ struct beacon_engine {
     struct status *status;
     struct sorted wanted; /* struct route: as planned */
     bool dirty;           /* something changed: to be planned and compared */
-    bool drifted;         /* ... and that was somebody else's doing, in the kernel */
+    bool foreign_change;  /* ... and that was a route of ours, by somebody else's hand */
     bool known;           /* what no object names may be removed */
 };
 
@@ -63,8 +63,8 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 {
     struct beacon_engine *beacons = (struct beacon_engine *)engine;
     vec_each(const struct route, route, &events->routes)
-        beacons->drifted |= route->table == BEACON_TABLE;
-    beacons->dirty |= beacons->drifted || events->resynced;
+        beacons->foreign_change |= route->table == BEACON_TABLE;
+    beacons->dirty |= beacons->foreign_change || events->resynced;
     round->expected |= beacons->dirty;
     return 0;
 }
@@ -110,7 +110,7 @@ static int write_beacons(struct engine *engine, struct round *round)
     if (r < 0)
         return r;
     round->changes += (uint32_t)ops.count;
-    round->repairs += beacons->drifted ? (uint32_t)ops.count : 0;
+    round->repairs += beacons->foreign_change ? (uint32_t)ops.count : 0;
     return apply(beacons, &ops);
 }
 
@@ -120,7 +120,7 @@ static void publish(struct engine *engine, struct round *round)
     struct beacon_engine *beacons = (struct beacon_engine *)engine;
     (void)round;
     beacons->dirty = !beacons->known;
-    beacons->drifted = false;
+    beacons->foreign_change = false;
 }
 
 const struct engine_ops beacon_engine_ops = {
