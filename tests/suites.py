@@ -247,8 +247,9 @@ def pytest_job(suite, workers=2, *options, part="", needs=("gcc",), root=False, 
 
 
 def guest_jobs():
-    """Emulated machines: a job for each kernel and guest. That of all packets comes after the same
-    tests have run here."""
+    """Emulated machines: a job for each kernel and guest, one guest at a time, since each has two
+    processors of its own and a limit. That of all packets comes after the same tests have run
+    here."""
     jobs = []
     for kernel, guests in GUESTS.items():
         fetched = f"vm/kernel-{kernel}"
@@ -259,6 +260,7 @@ def guest_jobs():
                 needs=("gcc", "vm/release", fetched), follows=("bpf",) if guest == "packets" else (),
                 environment={"FINGERPOST_VM_KERNELS": kernel},
                 seconds=GUEST_SECONDS.get(guest, 60), memory=2048, hurry=guest != "packets",
+                lane="guest",
             ))
     return jobs
 
