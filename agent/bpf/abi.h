@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the NAT program and the agent share: maps, keys, values, and the words for what is decided.
+ * What the NAT program and the agent share: maps, keys, values, and the words for what is decided;
+ * long, since it is all of that.
  * The planner, the applier, the API and the tests use these words, too.
  *
  * All numbers are in host byte order, except addresses and ports, which are in network byte order.
@@ -31,7 +32,7 @@
 
 #include <linux/types.h>
 
-#define NAT_LAYOUT 1
+#define NAT_LAYOUT 2
 
 /* No service, port or endpoint has the id 0. */
 
@@ -40,6 +41,7 @@ enum {
     NAT_MAX_POD_NETS = 16,
     NAT_MAX_SERVICE_NETS = 16,
     NAT_NAME_MAX = 320, /* "namespace/name" with its final zero */
+    NAT_TCP = 6,        /* IPPROTO_TCP, for whom no header of the kernel fits */
 };
 
 /* What becomes of a packet; of a new flow, in the planner's rows. */
@@ -60,7 +62,7 @@ enum nat_cause {
     NAT_CAUSE_UNDEFINED_PORT, /* reject: a ClusterIP of ours without that port */
     NAT_CAUSE_UNMAPPED_PORT,  /* reject at svc0: a guarded address without that port */
     NAT_CAUSE_OTHER_PROXY,    /* pass: a ClusterIP that another proxy serves */
-    NAT_CAUSE_SNAT_EXHAUSTED, /* drop: no free source port within the tries */
+    NAT_CAUSE_SNAT_EXHAUSTED, /* drop: each source port to the endpoint has a living flow */
     NAT_CAUSE_NO_ROUTE,       /* drop: the kernel has no way to the endpoint or back */
     NAT_CAUSE_INVALID,        /* drop: TCP that neither opens a flow nor belongs to one */
     NAT_CAUSE_FRAGMENT,       /* drop: a later fragment whose first one was not seen */
@@ -68,6 +70,8 @@ enum nat_cause {
     NAT_CAUSE_PROTOCOL,       /* drop: a protocol that this program does not translate */
     NAT_CAUSE_TTL,            /* answered: hop limit used up on the way to the endpoint */
     NAT_CAUSE_TOO_BIG,        /* answered: larger than the MTU towards the endpoint */
+    NAT_CAUSE_FLOWS_FULL,     /* drop: the flow table is full of living flows */
+    NAT_CAUSE_EXTENSIONS,     /* drop: more IPv6 extension headers than the program walks over */
     NAT_CAUSE_COUNT,
 };
 
@@ -110,7 +114,7 @@ struct nat_addr {
 struct nat_tuple {
     struct nat_addr src, dst;
     __be16 sport, dport;
-    __u8 protocol; /* IPPROTO_TCP, IPPROTO_UDP */
+    __u8 protocol; /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP */
     __u8 zero[3];
 };
 
@@ -128,6 +132,22 @@ static inline __attribute__((always_inline)) __u32 nat_tuple_check(const struct 
     return nat_check(&tuple->src, ports) * 0x85ebca6bu ^ nat_check(&tuple->dst, tuple->protocol);
 }
 
+/*
+ * What a flow has come to: nat_flow_state(). Names are nat_state_name()'s: part of the API. The
+ * order is that of worth: where there is no room, the first go before the later ones.
+ */
+enum nat_state {
+    NAT_STATE_HALF_OPEN,   /* TCP: no answer yet */
+    NAT_STATE_UNANSWERED,  /* not TCP */
+    NAT_STATE_EXCHANGE,    /* not TCP: answered, and the client has not spoken since */
+    NAT_STATE_ANSWERED,    /* TCP: the client has not acknowledged the answer yet */
+    NAT_STATE_CLOSED,      /* TCP: reset, or both FINs are acknowledged */
+    NAT_STATE_HALF_CLOSED, /* TCP: a FIN of one side; or of both, not acknowledged yet */
+    NAT_STATE_STREAM,      /* not TCP: the client spoke again after an answer */
+    NAT_STATE_ESTABLISHED, /* TCP */
+    NAT_STATES,
+};
+
 /* "control", ARRAY of one. Written at start, on reload, and when the kernel's settings change. */
 struct nat_net {
     struct nat_addr net, mask; /* IPv4 mapped, so a /8 has a mask of 104 bits */
@@ -143,6 +163,8 @@ struct nat_control {
     __u32 pod_net_count, service_net_count;
     /* Least time between two refusals to one source, of IPv4 and IPv6; 0: no limit. */
     __u32 icmp_interval_ms[2];
+    __u32 ring_slots;             /* of "ring": how many flows there may be */
+    __u32 timeouts_s[NAT_STATES]; /* after so long a silence a flow is over */
     /* None of a family: who comes in by a pod's interface is a pod. */
     struct nat_net pod_nets[NAT_MAX_POD_NETS];
     struct nat_net service_nets[NAT_MAX_SERVICE_NETS];
@@ -262,15 +284,17 @@ struct nat_range_key {
 };
 
 /*
- * "flows", HASH without preallocation: flows that their endpoint has answered. "flows_new",
- * LRU_HASH: flows that no endpoint has answered yet. A flood of new flows drives out its like
- * there, and no established flow. Both maps have nat_tuple as their key.
+ * "flows", HASH without preallocation, by nat_tuple. A flow has two halves. The key of a half is
+ * the tuple of the packets that it is for, and `to` is their tuple after translation: what the
+ * endpoint gets, or what the client gets. The key of one half is the other's `to` reversed, so that
+ * each half can rebuild the other. A direct half belongs to a connection straight to an endpoint;
+ * its key is the tuple of the replies. It has no other half and translates nothing: it keeps its
+ * tuple from being given to another flow.
  *
- * A flow has two halves. The key of a half is the tuple of the packets that it is for, and `to` is
- * their tuple after translation: what the endpoint gets, or what the client gets. The key of one
- * half is the other's `to` reversed, so that each half can rebuild the other. A direct half belongs
- * to a connection straight to an endpoint; its key is the tuple of the replies. It has no other
- * half and translates nothing: it keeps its tuple from being given to another flow.
+ * "ring", ARRAY of nat_tuple with half as many entries as "flows": each flow has a slot, which
+ * holds the key of its reply half or direct half. A new flow takes the next slot whose flow is over
+ * or gone; so flows end without the agent, and "flows" is never fuller than the ring. A slot counts
+ * only for the flow that names it.
  */
 enum nat_half { NAT_HALF_FORWARD = 1, NAT_HALF_REPLY, NAT_HALF_DIRECT };
 
@@ -282,28 +306,81 @@ enum nat_hand {
     NAT_HAND_LO,    /* received once more on lo */
 };
 
-#define NAT_FLOW_FIN      0x01u /* seen in this direction */
-#define NAT_FLOW_RST      0x02u
+#define NAT_FLOW_FIN      0x01u /* of this direction, where the other side expects it */
+#define NAT_FLOW_RST      0x02u /* the same, of either direction: in both halves */
 #define NAT_FLOW_MASQ     0x04u /* source address translated by the rule */
 #define NAT_FLOW_HAIRPIN  0x08u
 #define NAT_FLOW_AT_EXIT  0x10u /* reply half: translated where it leaves the node */
-#define NAT_FLOW_ANSWERED 0x20u
-#define NAT_FLOW_FIRST    0x40u /* this direction closed first: its end keeps TIME_WAIT */
-#define NAT_FLOW_LAST     0x80u /* and has acknowledged the other's FIN: that end is free */
+#define NAT_FLOW_ANSWERED 0x20u /* the endpoint has answered: in both halves */
+#define NAT_FLOW_OUTBOUND                                           \
+    0x80u /* this node's own, straight to an endpoint: requests are \
+             translated where they leave, and replies where they come */
+#define NAT_FLOW_CONFIRMED \
+    0x40u /* forward half: the client has spoken since; direct: a reply has */
 
 struct nat_flow {
     struct nat_tuple to;
     __u32 service, port; /* ids */
     __u32 endpoint, generation;
-    __u32 seen_s;   /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
-    __u32 check;    /* nat_tuple_check() of the key; this and seen_s inverted: the flow is gone */
-    __u8 half;      /* enum nat_half */
-    __u8 hand;      /* enum nat_hand */
-    __u8 flags;     /* NAT_FLOW_*; only ever gain bits */
-    __u8 origin;    /* enum nat_origin of the client */
-    __u8 mate_hand; /* `hand` of the other half */
-    __u8 zero[3];
+    __u32 seen_s;    /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
+    __u32 check;     /* nat_tuple_check() of the key; this and seen_s inverted: the flow is gone */
+    __u8 half;       /* enum nat_half */
+    __u8 hand;       /* enum nat_hand */
+    __u8 mate_hand;  /* `hand` of the other half */
+    __u8 flags;      /* NAT_FLOW_* */
+    __u32 slot;      /* of "ring" */
+    __u32 next, ack; /* TCP: the sequence number that follows all this half has carried in order;
+                        the last acknowledgement it has carried */
     __u64 packets, bytes; /* of this half; written without a lock, for people to read */
+};
+
+#define NAT_NO_SLOT 0xffffffffu
+
+/* The state of a flow, by both halves in any order. `alone`: there is no other half, and `mate` is
+ * `half`. */
+static inline __attribute__((always_inline)) enum nat_state
+nat_flow_state(const struct nat_flow *half, const struct nat_flow *mate, __u8 alone, __u8 protocol)
+{
+    __u8 flags = half->flags | mate->flags;
+    if (protocol != NAT_TCP) {
+        if (!(flags & NAT_FLOW_ANSWERED))
+            return NAT_STATE_UNANSWERED;
+        return flags & NAT_FLOW_CONFIRMED ? NAT_STATE_STREAM : NAT_STATE_EXCHANGE;
+    }
+    if (flags & NAT_FLOW_RST)
+        return NAT_STATE_CLOSED;
+    if (!(flags & NAT_FLOW_ANSWERED))
+        return NAT_STATE_HALF_OPEN;
+    if (!(flags & NAT_FLOW_FIN))
+        return flags & NAT_FLOW_CONFIRMED ? NAT_STATE_ESTABLISHED : NAT_STATE_ANSWERED;
+    if (alone) /* of a direct connection only one direction is seen */
+        return NAT_STATE_CLOSED;
+    return half->flags & mate->flags & NAT_FLOW_FIN && half->ack == mate->next &&
+                   mate->ack == half->next
+               ? NAT_STATE_CLOSED
+               : NAT_STATE_HALF_CLOSED;
+}
+
+/*
+ * "searches", ARRAY by endpoint id: where the search for a free source port to it goes on, so that
+ * the port that was given out longest ago comes first. Id 0: for connections straight to endpoints.
+ */
+struct nat_search {
+    __u32 next;     /* counts up, modulo the number of source ports */
+    __u32 failed_s; /* CLOCK_MONOTONIC of the last search that found none in all of them */
+};
+
+/*
+ * "pressure", ARRAY of one: how the programs found room. Added to atomically; `turn` is the slot of
+ * "ring" that comes next, modulo their number.
+ */
+struct nat_pressure {
+    __u64 turn;
+    __u64 flows_dropped;  /* living flows of little worth that gave their slot to another */
+    __u64 flows_refused;  /* new flows that found no slot */
+    __u64 ports_searched; /* flows that did not get the first source port they asked for */
+    __u64 ports_dropped;  /* living flows of little worth that gave their source port to another */
+    __u64 ports_refused;  /* new flows that found no source port */
 };
 
 /*
@@ -366,9 +443,10 @@ struct nat_fragment_key {
 };
 
 struct nat_fragment_value {
-    __be16 sport, dport; /* 0, 0: the first one has not come yet, and all are left to the stack */
+    __be16 sport, dport; /* 0, 0: a later one came first, and all are left to the stack */
     __u32 check;         /* nat_check(&src, id) */
-    __u8 protocol;
+    __u32 seen_s;        /* CLOCK_MONOTONIC of the fragment that made the entry */
+    __u8 protocol;       /* 0: the first one has not come yet */
     __u8 zero[3];
 };
 
@@ -382,9 +460,12 @@ struct nat_fragment_value {
  * In:  cb[0] = 0: choose at random; n: the n-th endpoint of the set, from 1.
  *      cb[1] = NAT_DRY_* flags.
  * Out: cb[0] = act | cause << 8 | masquerade << 16 | route << 24 (0: found, or only its neighbour
- *              is not known yet; else the answer of bpf_fib_lookup(), or NAT_ROUTE_NO_SOURCE)
+ *              is not known yet; else the answer of bpf_fib_lookup(), or NAT_ROUTE_*)
  *      cb[1] = service, cb[2] = port, cb[3] = endpoint, cb[4] = set << 31 | count
+ *      mark = the interface that a forwarded packet leaves by; 0: none (the endpoint is on this
+ *             node, there is no route, or the packet is too big for it)
  */
+#define NAT_ROUTE_SVC0      254u /* the way leads to svc0: that is an address of a Service */
 #define NAT_ROUTE_NO_SOURCE 255u /* this node has no address to masquerade with on that way */
 #define NAT_DRY_FLOWS       1u   /* look at the flow tables first, as a real packet does */
 
@@ -415,7 +496,9 @@ enum nat_hook {
     MAP(ENDPOINTS, endpoints)   \
     MAP(RANGES, ranges)         \
     MAP(FLOWS, flows)           \
-    MAP(FLOWS_NEW, flows_new)   \
+    MAP(RING, ring)             \
+    MAP(SEARCHES, searches)     \
+    MAP(PRESSURE, pressure)     \
     MAP(AFFINITY, affinity)     \
     MAP(COUNTERS, counters)     \
     MAP(REFUSALS, refusals)     \
@@ -432,4 +515,4 @@ _Static_assert(sizeof(struct nat_tuple) == 40, "keys have no holes");
 _Static_assert(sizeof(struct nat_frontend_key) == 24, "keys have no holes");
 _Static_assert(sizeof(struct nat_port_value) == 32, "values have no holes");
 _Static_assert(sizeof(struct nat_endpoint_value) == 32, "values have no holes");
-_Static_assert(sizeof(struct nat_flow) == 88, "values have no holes");
+_Static_assert(sizeof(struct nat_flow) == 96, "values have no holes");

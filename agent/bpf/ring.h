@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Room for new flows. Each flow has a slot of "ring", and there are as many slots as there may be
+ * flows. A hand goes round over the slots, a step or a few for each new flow, and takes the first
+ * whose flow is over or gone. So what has ended is found again without the agent, in the order in
+ * which it began.
+ *
+ * Where the hand finds living flows only, it takes the slot of the one that is worth least, the
+ * oldest among equals: a flood of flows that nobody answers drives out its like. No flow that is
+ * established gives its slot away.
+ */
+#pragma once
+
+#include "bpf/flow.h"
+
+enum {
+    RING_FREE = 8,   /* slots that are looked at before a living flow is ended */
+    RING_STEPS = 64, /* and before a new flow is refused */
+};
+
+struct ring_look {
+    __u32 found, slot;      /* a slot that is free now */
+    __u32 worth, candidate; /* of the living flows met so far, the one worth least */
+};
+
+ALWAYS_INLINE struct nat_pressure *pressure_get(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&pressure, &zero);
+}
+
+/* Ends the flow of a slot if it is worth no more than `worth`. Returns what it is worth. */
+ALWAYS_INLINE enum worth ring_clear(__u32 slot, enum worth worth)
+{
+    const struct nat_tuple *place = bpf_map_lookup_elem(&ring, &slot);
+    if (!place)
+        return WORTH_ALL;
+    struct nat_tuple key = *place;
+    return key.protocol ? flow_end(&key, slot, worth) : WORTH_NOTHING;
+}
+
+static long ring_step(__u32 step, void *context)
+{
+    struct ring_look *look = context;
+    const struct nat_control *control = control_get();
+    struct nat_pressure *state = pressure_get();
+    if (!control || !state || control->ring_slots == 0)
+        return 1;
+    __u32 slot = __sync_fetch_and_add(&state->turn, 1) % control->ring_slots;
+    enum worth worth = ring_clear(slot, WORTH_NOTHING);
+    if (worth == WORTH_NOTHING) {
+        look->slot = slot;
+        look->found = 1;
+        return 1;
+    }
+    if (worth < look->worth) {
+        look->worth = worth;
+        look->candidate = slot;
+    }
+    return step >= RING_FREE && look->worth <= WORTH_LITTLE;
+}
+
+/* Returns a slot for a new flow, or NAT_NO_SLOT if there is none. */
+GLOBAL __u32 ring_take(void)
+{
+    struct ring_look look = { .worth = WORTH_ALL };
+    struct nat_pressure *state = pressure_get();
+    if (!state)
+        return NAT_NO_SLOT;
+    bpf_loop(RING_STEPS, ring_step, &look, 0);
+    if (look.found)
+        return look.slot;
+    if (look.worth != WORTH_ALL && ring_clear(look.candidate, look.worth) == WORTH_NOTHING) {
+        __sync_fetch_and_add(&state->flows_dropped, 1);
+        return look.candidate;
+    }
+    __sync_fetch_and_add(&state->flows_refused, 1);
+    return NAT_NO_SLOT;
+}
+
+/* Writes down which flow has the slot: by the key of its reply half or direct half. */
+ALWAYS_INLINE void ring_put(__u32 slot, const struct nat_tuple *key)
+{
+    bpf_map_update_elem(&ring, &slot, key, BPF_ANY);
+}
