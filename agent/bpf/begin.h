@@ -15,7 +15,11 @@
 ALWAYS_INLINE void set_hands(struct nat_flow *reply, const struct packet *packet,
                              const struct verdict *verdict, int own, int rewritten)
 {
-    if (verdict->on_node) {
+    if (at_exit(packet->hook)) {
+        reply->mate_hand = NAT_HAND_STACK;
+        reply->hand = NAT_HAND_STACK;
+        reply->flags |= NAT_FLOW_OUTBOUND;
+    } else if (verdict->on_node) {
         reply->mate_hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_LO : NAT_HAND_STACK;
         reply->hand = NAT_HAND_STACK;
         if (own)
@@ -45,6 +49,8 @@ SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *pac
     __u32 answer = way_find(skb, packet, &packet->tuple.src, &verdict->addr, ret_way);
     if (answer)
         return answer == BPF_FIB_LKUP_RET_FRAG_NEEDED ? -NAT_CAUSE_TOO_BIG : -NAT_CAUSE_NO_ROUTE;
+    if (way_is_back(skb, packet, ret_way))
+        return -NAT_CAUSE_NO_ROUTE;
     __u32 out = ret_way->fib.ifindex;
     const struct nat_interface_value *value = bpf_map_lookup_elem(&interfaces, &out);
     if (!value || value->check != out) {
@@ -55,6 +61,44 @@ SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *pac
     }
     *ret_source = packet->family == 4 ? value->v4 : value->v6;
     return ret_source->halves[0] | ret_source->halves[1] ? 0 : -NAT_CAUSE_NO_ROUTE;
+}
+
+/*
+ * Whether a masqueraded flow may keep its client's port: privileged ones mean something to some
+ * servers, and what comes to a node port is taken for a request.
+ */
+ALWAYS_INLINE int may_keep_port(const struct nat_control *control, const struct nat_tuple *reply)
+{
+    return bpf_ntohs(reply->dport) >= 1024 && !filter_has(control, &reply->dst, reply->dport);
+}
+
+/*
+ * Inserts the forward half, or puts it in the place of that of the flow which is over
+ * (`room->old`). Returns as flow_insert(). If two CPUs replace it at once, the last one stays, and
+ * the answers to both packets are translated.
+ */
+SUBPROGRAM int flow_complete(const struct nat_tuple *key, struct scratch *room)
+{
+    int r = flow_insert(key, &room->claim.value);
+    if (r == -EEXIST && room->reopens && flow_leads(key, &room->old))
+        r = map_put(&flows, key, &room->claim.value, BPF_ANY);
+    return r;
+}
+
+/* Makes a forward half, for its first packet, of the reply half of the same flow. */
+ALWAYS_INLINE void make_forward(struct __sk_buff *skb, const struct packet *packet,
+                                const struct nat_tuple *to, struct nat_flow *half)
+{
+    __u8 hand = half->mate_hand;
+    half->mate_hand = half->hand;
+    half->hand = hand;
+    half->to = *to;
+    half->half = NAT_HALF_FORWARD;
+    half->packets = 1;
+    half->bytes = skb->len;
+    half->next = packet->end;
+    half->ack = packet->ack;
+    half->check = nat_tuple_check(&packet->tuple);
 }
 
 /*
@@ -95,7 +139,6 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
     claim->value.generation = verdict->generation;
     claim->value.seen_s = now_s();
     claim->value.half = NAT_HALF_REPLY;
-    claim->value.origin = verdict->origin;
     if (verdict->masquerade == NAT_MASQUERADE_YES)
         claim->value.flags = NAT_FLOW_MASQ;
     else if (verdict->masquerade == NAT_MASQUERADE_HAIRPIN)
@@ -104,27 +147,26 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
     claim->first = control->snat_first;
     claim->count = control->snat_count;
     claim->family = packet->family;
-    claim->keep = !rewritten;
-    claim->sockets = verdict->on_node && packet->tuple.protocol == IPPROTO_TCP;
+    claim->keep = !rewritten || may_keep_port(control, reply);
+    claim->sockets = rewritten || (verdict->on_node && packet->tuple.protocol == IPPROTO_TCP);
+    if (room->reopens)
+        flow_free_reply(&packet->tuple, &room->old);
+    claim->value.slot = ring_take();
+    if (claim->value.slot == NAT_NO_SLOT)
+        return -NAT_CAUSE_FLOWS_FULL;
     if (!claim_any(skb))
         return -NAT_CAUSE_SNAT_EXHAUSTED;
+    ring_put(claim->value.slot, reply);
 
     tuple_reverse(reply, ret_to);
-    __u8 hand = claim->value.mate_hand;
-    claim->value.mate_hand = claim->value.hand;
-    claim->value.hand = hand;
-    claim->value.to = *ret_to;
-    claim->value.half = NAT_HALF_FORWARD;
-    claim->value.packets = 1;
-    claim->value.bytes = skb->len;
-    claim->value.check = nat_tuple_check(&packet->tuple);
+    make_forward(skb, packet, ret_to, &claim->value);
     /* If the table refuses the forward half just now, the reply half rebuilds it once answered. */
-    if (flow_insert(&packet->tuple, &claim->value) == -EEXIST) {
-        bpf_map_delete_elem(&flows_new, reply);
+    if (flow_complete(&packet->tuple, room) == -EEXIST) {
+        bpf_map_delete_elem(&flows, reply);
         return TAKEN;
     }
     count_flow(verdict->service);
-    return hand;
+    return claim->value.hand;
 }
 
 /* Makes a flow and sends its first packet along it. */
@@ -136,8 +178,7 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
         return SHOT;
     int r = flow_make(skb, packet, verdict, &room->to);
     if (r == TAKEN) {
-        int established;
-        const struct nat_flow *flow = flow_find(&packet->tuple, &established);
+        const struct nat_flow *flow = flow_find(&packet->tuple);
         if (!flow || flow->half != NAT_HALF_FORWARD)
             return SHOT;
         room->to = flow->to;
@@ -146,6 +187,8 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
     }
     if (r == -NAT_CAUSE_TOO_BIG)
         return refuse_too_big(skb, packet, verdict->service, &room->way);
+    if (r == -NAT_CAUSE_SNAT_EXHAUSTED) /* tells which endpoint has no free port */
+        tuple_reverse(&room->claim.reply, &packet->tuple);
     if (r < 0)
         return drop(skb, packet, verdict->service, -r);
     if (r != NAT_HAND_NEIGH || !room->way_found)
@@ -155,26 +198,46 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
 }
 
 /*
+ * Keeps the tuple of a connection straight to an endpoint: that of its replies, which is in
+ * `room->claim`. Returns 0, or < 0: -EEXIST if a flow has it.
+ */
+SUBPROGRAM int keep_direct(struct scratch *room)
+{
+    const struct nat_tuple *reply = &room->claim.reply;
+    struct nat_flow *direct = &room->claim.value;
+    const struct nat_flow *flow = flow_find(reply);
+    if (flow && flow->half == NAT_HALF_DIRECT)
+        return 0;
+    if (flow && flow_end(reply, NAT_NO_SLOT, WORTH_PAST) != WORTH_NOTHING)
+        return -EEXIST;
+    __builtin_memset(direct, 0, sizeof(*direct));
+    direct->seen_s = now_s();
+    direct->half = NAT_HALF_DIRECT;
+    direct->check = nat_tuple_check(reply);
+    direct->slot = ring_take();
+    if (direct->slot == NAT_NO_SLOT)
+        return 0;
+    int r = flow_insert(reply, direct);
+    if (r == 0)
+        ring_put(direct->slot, reply);
+    return r;
+}
+
+/*
  * A connection straight to an endpoint leaves a direct half, so that no flow is given the same
  * tuple. Where a flow has that tuple already, the connection gets another source port.
  */
-ALWAYS_INLINE int go_direct(struct __sk_buff *skb, struct packet *packet, struct verdict *verdict)
+ALWAYS_INLINE int go_direct(struct __sk_buff *skb, struct packet *packet, struct scratch *room)
 {
-    struct nat_tuple reply;
-    int established;
-    tuple_reverse(&packet->tuple, &reply);
-    const struct nat_flow *flow = flow_find(&reply, &established);
-    if (flow && flow->half == NAT_HALF_REPLY && flow_is_over(&reply, flow, established)) {
-        flow_forget(&reply);
-        flow = NULL;
-    }
-    if (!flow && flow_keep_direct(&reply) < 0)
-        flow = flow_find(&reply, &established); /* another CPU was first */
+    tuple_reverse(&packet->tuple, &room->claim.reply);
+    if (keep_direct(room) != -EEXIST)
+        return NEXT;
+    const struct nat_flow *flow = flow_find(&room->claim.reply);
     if (!flow || flow->half != NAT_HALF_REPLY)
         return NEXT;
-    verdict->addr = packet->tuple.dst;
-    verdict->endpoint_port = packet->tuple.dport;
-    return begin_flow(skb, packet, verdict);
+    room->verdict.addr = packet->tuple.dst;
+    room->verdict.endpoint_port = packet->tuple.dport;
+    return begin_flow(skb, packet, &room->verdict);
 }
 
 /* TCP that conntrack calls invalid as the first packet of a connection: an endpoint could not use
@@ -189,8 +252,27 @@ ALWAYS_INLINE int opens_nothing(const struct packet *packet)
 
 ALWAYS_INLINE int is_opening(const struct packet *packet)
 {
-    return packet->tuple.protocol == IPPROTO_UDP ||
+    return packet->tuple.protocol != IPPROTO_TCP ||
            (packet->tcp & (TCP_SYN | TCP_ACK | TCP_RST | TCP_FIN)) == TCP_SYN;
+}
+
+/* Whether one of this node's sockets sends the packet straight to what may be an endpoint. */
+ALWAYS_INLINE int is_own_direct(struct __sk_buff *skb, const struct nat_control *control,
+                                const struct packet *packet)
+{
+    return skb->ingress_ifindex == 0 &&
+           filter_has(control, &packet->tuple.dst, packet->tuple.dport);
+}
+
+/* Sees to it that no flow has the tuple of a connection of this node's own to an endpoint. */
+SUBPROGRAM int leave_direct(struct __sk_buff *skb, struct packet *packet)
+{
+    struct scratch *room = scratch_get();
+    if (!room || !is_opening(packet))
+        return NEXT;
+    __builtin_memset(&room->verdict, 0, sizeof(room->verdict));
+    room->verdict.origin = NAT_ORIGIN_NODE;
+    return go_direct(skb, packet, room);
 }
 
 ALWAYS_INLINE int has_ports(const struct packet *packet)
@@ -225,6 +307,8 @@ SUBPROGRAM int judge(struct __sk_buff *skb, struct packet *packet)
             remember(packet, verdict);
         return begin_flow(skb, packet, verdict);
     }
+    if (room->reopens)
+        flow_forget(&packet->tuple, &room->old);
     if (verdict->act == NAT_ACT_REJECT)
         return refuse_with(skb, packet, verdict->service, verdict->cause, ANSWER_PORT_UNREACHABLE);
     if (verdict->act == NAT_ACT_DROP)
@@ -238,6 +322,6 @@ SUBPROGRAM int judge(struct __sk_buff *skb, struct packet *packet)
     }
     if (packet->hook != NAT_HOOK_LO_OUT && has_ports(packet) && is_opening(packet) &&
         filter_has(control, &packet->tuple.dst, packet->tuple.dport))
-        return go_direct(skb, packet, verdict);
+        return go_direct(skb, packet, room);
     return NEXT;
 }

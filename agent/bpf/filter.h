@@ -9,6 +9,12 @@
 #include "bpf/maps.h"
 #include "bpf/parse.h"
 
+ALWAYS_INLINE const struct nat_control *control_get(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&control, &zero);
+}
+
 ALWAYS_INLINE int filter_has(const struct nat_control *control, const struct nat_addr *addr,
                              __be16 port)
 {

@@ -6,73 +6,48 @@
 
 #include "bpf/hand.h"
 #include "bpf/icmp_error.h"
+#include "bpf/segment.h"
 
-/* Whether a forward half no longer holds for this packet, which is then judged like a new flow's.
- */
-ALWAYS_INLINE int is_outdated(const struct packet *packet, const struct nat_flow *flow,
-                              int established)
-{
-    if (packet->tuple.protocol == IPPROTO_TCP) {
-        if ((packet->tcp & (TCP_SYN | TCP_ACK)) == TCP_SYN &&
-            (flow_is_over(&packet->tuple, flow, established) ||
-             (flow->endpoint && !endpoint_lives(flow->endpoint, flow->generation))))
-            return 1;
-    } else if (flow->endpoint && !endpoint_lives(flow->endpoint, flow->generation)) {
-        return 1;
-    }
-    if (established)
-        return 0;
-    __s32 idle_s = (__s32)(now_s() - flow->seen_s);
-    return idle_s > (packet->tuple.protocol == IPPROTO_TCP ? TCP_UNANSWERED_S : UDP_UNANSWERED_S);
-}
+enum { SILENT_S = 60 /* an endpoint that is gone, and has not been heard of for so long */ };
 
 /*
- * A half-open flow may have lost its reply half to a flood: inserts it again. Returns 0, or < 0 if
- * another flow has taken its tuple.
+ * Whether a packet of a forward half begins a new flow: a datagram whose flow has been silent for
+ * too long, or whose endpoint is gone; a SYN under the tuple of a connection that is over, was
+ * silent for too long, or can't come to life any more since its endpoint is gone. To a connection
+ * that lives a SYN makes no difference: whoever sends it may be guessing.
  */
-SUBPROGRAM int keep_reply_half(const struct nat_tuple *key)
+SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *flow)
 {
     struct nat_tuple mate_key;
-    struct nat_flow mate;
-    int established;
-    const struct nat_flow *flow = bpf_map_lookup_elem(&flows_new, key);
-    if (!flow || flow_find_mate(key, &flow->to, &mate_key, &established))
+    const struct nat_control *control = control_get();
+    int tcp = packet->tuple.protocol == IPPROTO_TCP;
+    if (!control || (tcp && (packet->tcp & (TCP_SYN | TCP_ACK)) != TCP_SYN))
         return 0;
-    flow_mate(key, flow, &mate_key, &mate);
-    return flow_insert(&mate_key, &mate) == -EEXIST ? -1 : 0;
-}
-
-SUBPROGRAM int mate_has_closed(const struct nat_tuple *key, const struct nat_flow *flow)
-{
-    struct nat_tuple mate_key;
-    int established;
-    const struct nat_flow *mate = flow_find_mate(key, &flow->to, &mate_key, &established);
-    return mate && mate->flags & NAT_FLOW_FIN;
-}
-
-ALWAYS_INLINE void note(struct __sk_buff *skb, const struct packet *packet, struct nat_flow *flow)
-{
-    __u32 now = now_s();
-    if (flow->seen_s != now)
-        flow->seen_s = now;
-    flow->packets++;
-    flow->bytes += skb->len;
-    if (packet->tcp & TCP_RST)
-        flow->flags |= NAT_FLOW_RST;
-    if (packet->tcp & TCP_FIN && !(flow->flags & NAT_FLOW_FIN))
-        flow->flags |= NAT_FLOW_FIN | (mate_has_closed(&packet->tuple, flow) ? 0 : NAT_FLOW_FIRST);
-    else if ((flow->flags & (NAT_FLOW_FIRST | NAT_FLOW_LAST)) == NAT_FLOW_FIRST &&
-             (packet->tcp & (TCP_ACK | TCP_FIN)) == TCP_ACK &&
-             mate_has_closed(&packet->tuple, flow))
-        flow->flags |= NAT_FLOW_LAST;
+    int gone = flow->endpoint && !endpoint_lives(flow->endpoint, flow->generation);
+    if (!tcp && gone)
+        return 1;
+    if (!tcp && idle_s(flow) <= timeout_s(control, NAT_STATE_UNANSWERED))
+        return 0;
+    const struct nat_flow *mate = flow_find_mate(&packet->tuple, &flow->to, &mate_key);
+    __u8 alone = 0;
+    if (!mate) {
+        mate = flow;
+        alone = 1;
+    }
+    enum nat_state state = nat_flow_state(flow, mate, alone, packet->tuple.protocol);
+    if (state == NAT_STATE_CLOSED || flow_idle_s(flow, mate) > timeout_s(control, state))
+        return 1;
+    if (!gone)
+        return 0;
+    return state != NAT_STATE_ESTABLISHED || alone || idle_s(mate) > SILENT_S;
 }
 
 /* Sends a packet along its flow. Returns what becomes of it, or 1 if it belongs to no flow. */
 SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
 {
-    int established;
-    struct nat_flow *flow = flow_find(&packet->tuple, &established);
-    if (!flow)
+    struct scratch *room = scratch_get();
+    struct nat_flow *flow = flow_find(&packet->tuple);
+    if (!room || !flow)
         return 1;
     struct nat_tuple to = flow->to;
     __u32 hand = flow->hand, service = flow->service, half = flow->half;
@@ -82,19 +57,18 @@ SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
         return NEXT;
     }
     if (half == NAT_HALF_FORWARD) {
-        if (at_exit(packet->hook))
+        if (!!(flow->flags & NAT_FLOW_OUTBOUND) != at_exit(packet->hook))
             return NEXT;
-        if (is_outdated(packet, flow, established) ||
-            (!established && keep_reply_half(&packet->tuple) < 0)) {
-            flow_reopen(&packet->tuple, &to);
+        if (begins_anew(packet, flow) ||
+            (idle_s(flow) && flow_keep_mate(&packet->tuple, flow) < 0)) {
+            room->old = to;
+            room->reopens = 1;
             return 1;
         }
     } else if (!!(flow->flags & NAT_FLOW_AT_EXIT) != at_exit(packet->hook)) {
         return NEXT;
     }
     note(skb, packet, flow);
-    if (half == NAT_HALF_REPLY && !established && !(packet->tcp & TCP_RST))
-        flow_answer(&packet->tuple);
     return forward(skb, packet, &to, hand, service);
 }
 
@@ -106,19 +80,17 @@ SUBPROGRAM int follow_error(struct __sk_buff *skb, struct packet *packet)
 {
     struct nat_tuple other;
     struct nat_addr src, dst;
-    int established;
     const struct nat_control *control = control_get();
     struct scratch *room = scratch_get();
     if (!control || !room || !parse_icmp_error(skb, &room->to))
         return 1;
     const struct nat_tuple *inner = &room->to;
     tuple_reverse(inner, &other);
-    const struct nat_flow *flow = flow_find(&other, &established);
+    const struct nat_flow *flow = flow_find(&other);
     if (!flow || flow->half == NAT_HALF_DIRECT)
         return 1;
-    if (flow->half == NAT_HALF_FORWARD
-            ? at_exit(packet->hook)
-            : !!(flow->flags & NAT_FLOW_AT_EXIT) != at_exit(packet->hook))
+    __u8 exits = flow->half == NAT_HALF_FORWARD ? NAT_FLOW_OUTBOUND : NAT_FLOW_AT_EXIT;
+    if (!!(flow->flags & exits) != at_exit(packet->hook))
         return NEXT;
     __u32 hand = flow->hand;
     /*
@@ -135,6 +107,6 @@ SUBPROGRAM int follow_error(struct __sk_buff *skb, struct packet *packet)
     if (icmp_error_translate(skb, inner, &other, &src, &dst) < 0)
         return SHOT;
     if (past)
-        return way_send(&room->way, is_own(skb, packet));
+        return way_send(skb, &room->way, is_own(skb, packet));
     return pass_on(skb, control, hand);
 }

@@ -7,8 +7,8 @@
  */
 #pragma once
 
+#include "bpf/claim.h"
 #include "bpf/count.h"
-#include "bpf/flow.h"
 #include "bpf/reject.h"
 #include "bpf/translate.h"
 #include "bpf/way.h"
@@ -18,8 +18,6 @@ enum {
     SHOT = 2,     /* TC_ACT_SHOT, TCX_DROP */
     TAKEN = 100,  /* another CPU has just made this flow */
     ANSWER = 256, /* + enum answer: the packet is to be answered, by handle() */
-    UDP_UNANSWERED_S = 30,
-    TCP_UNANSWERED_S = 120,
 };
 
 ALWAYS_INLINE int at_exit(enum nat_hook hook)
@@ -32,12 +30,6 @@ ALWAYS_INLINE int is_own(struct __sk_buff *skb, const struct packet *packet)
 {
     return (packet->hook == NAT_HOOK_SVC_OUT || packet->hook == NAT_HOOK_LO_OUT) &&
            skb->ingress_ifindex == 0;
-}
-
-ALWAYS_INLINE const struct nat_control *control_get(void)
-{
-    __u32 zero = 0;
-    return bpf_map_lookup_elem(&control, &zero);
 }
 
 ALWAYS_INLINE __u8 origin_of(struct __sk_buff *skb, const struct nat_control *control,
@@ -119,21 +111,44 @@ ALWAYS_INLINE int refuse_too_big(struct __sk_buff *skb, struct packet *packet, _
     return refuse_with(skb, packet, service, NAT_CAUSE_TOO_BIG, ANSWER_TOO_BIG);
 }
 
+/*
+ * Has the stack forward the translated packet, which cuts it into fragments. It comes from this
+ * node's address or from a service's.
+ */
+SUBPROGRAM int forward_cut(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
+                           __u32 service, const struct way *way)
+{
+    const struct nat_control *control = control_get();
+    if (!control)
+        return SHOT;
+    __u32 in = way_in(skb, control, &to->src);
+    if (!in)
+        return refuse_too_big(skb, packet, service, way);
+    if (translate(skb, packet, to) < 0)
+        return SHOT;
+    int r = way_receive(skb, in, in == LO_IFINDEX ? NULL : control->svc0_mac);
+    return r < 0 ? SHOT : r;
+}
+
 /* Translates the packet and sends it past the stack. */
 SUBPROGRAM int forward_by(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
                           __u32 service, const struct way *way)
 {
     int own = is_own(skb, packet);
+    if (is_cut_sctp(packet, to))
+        return drop(skb, packet, service, NAT_CAUSE_FRAGMENT);
     if (way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
         return refuse_too_big(skb, packet, service, way);
-    if (way->answer)
+    if (way->answer || way_is_back(skb, packet, way))
         return drop(skb, packet, service, NAT_CAUSE_NO_ROUTE);
     if (!own && packet->hops <= 1) {
         return refuse_with(skb, packet, service, NAT_CAUSE_TTL, ANSWER_TIME_EXCEEDED);
     }
+    if (way->cut)
+        return forward_cut(skb, packet, to, service, way);
     if (translate(skb, packet, to) < 0 || (!own && hop_taken(skb, packet->family) < 0))
         return SHOT;
-    return way_send(way, own);
+    return way_send(skb, way, own);
 }
 
 /* Passes the packet to the stack, or into it by another device. */
@@ -154,15 +169,17 @@ SUBPROGRAM int forward(struct __sk_buff *skb, struct packet *packet, const struc
                        __u32 hand, __u32 service)
 {
     const struct nat_control *control = control_get();
-    if (!control)
+    struct scratch *room = scratch_get();
+    if (!control || !room)
         return SHOT;
     count_packet(skb, service);
     /* From svc0 a packet can't return to the stack, which would route it to svc0 again. */
     if (hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT)) {
-        struct way way;
-        way_find(skb, packet, &to->src, &to->dst, &way);
-        return forward_by(skb, packet, to, service, &way);
+        way_find(skb, packet, &to->src, &to->dst, &room->way);
+        return forward_by(skb, packet, to, service, &room->way);
     }
+    if (is_cut_sctp(packet, to))
+        return drop(skb, packet, service, NAT_CAUSE_FRAGMENT);
     if (translate(skb, packet, to) < 0)
         return SHOT;
     return pass_on(skb, control, hand);

@@ -6,7 +6,9 @@
  *
  * parse_icmp_error() gives the tuple of the quote. The caller finds the flow by it, and tells
  * icmp_error_translate() what the quote and the outer addresses become. A quote needs no more than
- * eight bytes of its TCP or UDP header; the checksum need not be among them.
+ * eight bytes of its TCP, UDP or SCTP header; the checksum need not be among them. That of SCTP
+ * stays as it is: the CRC of a whole packet says nothing about a part of it, and nobody looks at
+ * it.
  */
 #pragma once
 
@@ -15,7 +17,7 @@
 /* Where things are in the frame. */
 struct icmp_error {
     struct icmp_upper outer; /* .offset: of the ICMP header */
-    struct icmp_upper inner; /* .offset: of the quoted TCP or UDP header */
+    struct icmp_upper inner; /* .offset: of the quoted TCP, UDP or SCTP header */
     __u32 quote;
 };
 
@@ -39,7 +41,8 @@ static __noinline int icmp_error_find(struct __sk_buff *skb, struct icmp_error *
     ret->quote = ret->outer.offset + ICMP_LEN;
     return !icmp_upper(skb, ret->quote, &ret->inner) && ret->inner.version == ret->outer.version &&
            !ret->inner.later &&
-           (ret->inner.protocol == IPPROTO_TCP || ret->inner.protocol == IPPROTO_UDP) &&
+           (ret->inner.protocol == IPPROTO_TCP || ret->inner.protocol == IPPROTO_UDP ||
+            ret->inner.protocol == IPPROTO_SCTP) &&
            skb->len >= ret->inner.offset + 8;
 }
 
@@ -55,7 +58,7 @@ static __always_inline int icmp_load_addresses(struct __sk_buff *skb, __u32 ip, 
            bpf_skb_load_bytes(skb, ip + 16, &ret_dst->words[3], 4);
 }
 
-/* One, and the tuple of the quoted packet, if the frame is an ICMP error about TCP or UDP. */
+/* One, and the tuple of the quoted packet, if the frame is an ICMP error about one with ports. */
 __noinline int parse_icmp_error(struct __sk_buff *skb, struct nat_tuple *ret_inner)
 {
     struct icmp_error error = {};
@@ -96,8 +99,9 @@ static __noinline int icmp_store_addresses(struct __sk_buff *skb, __u32 ip,
 
 /*
  * The quoted checksum follows; returns by how much the sum of the quoted TCP or UDP grows, ports
- * (by `ports`) included. A UDP checksum of zero is none and stays. If the packet's checksum is
- * yet to be completed, it is one of our own answers on its way over a veth: see icmp_half().
+ * (by `ports`) included. A UDP checksum of zero is none and stays, and SCTP's stays as well. If the
+ * packet's checksum is yet to be completed, it is one of our own answers on its way over a veth:
+ * see icmp_half().
  */
 static __always_inline __s64 icmp_adjust_quoted(struct __sk_buff *skb,
                                                 const struct icmp_error *error, __u32 addresses,
@@ -107,7 +111,7 @@ static __always_inline __s64 icmp_adjust_quoted(struct __sk_buff *skb,
     __u32 change = icmp_add(addresses, ports);
     __u16 field, old;
 
-    if (skb->len < offset + sizeof(field))
+    if (error->inner.protocol == IPPROTO_SCTP || skb->len < offset + sizeof(field))
         return ports;
     if (bpf_skb_load_bytes(skb, offset, &old, sizeof(old)))
         return -1;

@@ -17,7 +17,9 @@
  *                         has taken before
  *   lo_out                egress of lo: this node to its own node ports, and what endpoints in
  *                         this node's namespace answer it
- *   uplink_out, pod_out   egress: replies that went through the stack get the service's address
+ *   uplink_out, pod_out   egress: replies that went through the stack get the service's address;
+ *                         what this node itself sends straight to an endpoint gets another source
+ *                         port where a flow has the same tuple
  *
  * A flow that is not masqueraded goes through the stack, since its source and route are as before;
  * its replies are translated back where they leave. A flow whose source became this node's address
@@ -33,23 +35,34 @@
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
 
-/* Whether a packet with malformed headers is for an address of ours. */
-ALWAYS_INLINE int is_ours(const struct nat_control *control, const struct packet *packet)
+/* A packet whose headers can't be read: dropped if it is for an address of ours, or at svc0, from
+ * where it would go nowhere. */
+ALWAYS_INLINE int leave_or_drop(struct __sk_buff *skb, const struct nat_control *control,
+                                const struct packet *packet)
 {
-    return filter_has(control, &packet->tuple.dst, 0);
+    if (packet->hook != NAT_HOOK_SVC_OUT && !filter_has(control, &packet->tuple.dst, 0))
+        return NEXT;
+    return drop(skb, packet, 0,
+                packet->shape == SHAPE_BAD ? NAT_CAUSE_MALFORMED : NAT_CAUSE_EXTENSIONS);
 }
 
 /*
  * Looks for the packet's flow; where requests are judged, then for its frontend. `hook` is
  * packet->hook as a constant: so the programs at exits don't contain the judge, which the verifier
- * would check at each start.
+ * would check at each start. `own`: at an exit, one of this node's sockets sends it to an endpoint.
  */
-ALWAYS_INLINE int walk(struct __sk_buff *skb, struct packet *packet, enum nat_hook hook)
+ALWAYS_INLINE int walk(struct __sk_buff *skb, struct packet *packet, enum nat_hook hook, int own)
 {
+    struct scratch *room = scratch_get();
+    if (!room)
+        return NEXT;
+    room->reopens = 0;
     int r = has_ports(packet) ? follow(skb, packet) : 1;
     if (r != 1)
         return r;
-    return at_exit(hook) ? NEXT : judge(skb, packet);
+    if (!at_exit(hook))
+        return judge(skb, packet);
+    return own ? leave_direct(skb, packet) : NEXT;
 }
 
 ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
@@ -59,6 +72,12 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
     const struct nat_control *control = control_get();
     if (!control)
         return NEXT;
+    /* By a bridge it passes several exits: the mark stays until the packet comes in somewhere. */
+    if (skb->tc_index == SENT) {
+        if (at_exit(hook))
+            return NEXT;
+        skb->tc_index = 0;
+    }
     parse(skb, hook, &packet);
     if (packet.shape == SHAPE_NONE)
         return NEXT;
@@ -80,13 +99,14 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
             return r;
     }
     int reply = may_be_reply(control, &packet);
-    if (at_exit(hook) && !reply)
+    int own = at_exit(hook) && has_ports(&packet) && is_own_direct(skb, control, &packet);
+    if (at_exit(hook) && !reply && !own)
         return NEXT;
-    if (!reply && hook != NAT_HOOK_SVC_OUT && !may_be_request(control, &packet))
+    if (!at_exit(hook) && !reply && hook != NAT_HOOK_SVC_OUT && !may_be_request(control, &packet))
         return NEXT;
-    if (packet.shape == SHAPE_BAD)
-        return is_ours(control, &packet) ? drop(skb, &packet, 0, NAT_CAUSE_MALFORMED) : NEXT;
-    r = walk(skb, &packet, hook);
+    if (packet.shape == SHAPE_BAD || packet.shape == SHAPE_DEEP)
+        return leave_or_drop(skb, control, &packet);
+    r = walk(skb, &packet, hook, own);
     return r >= ANSWER ? answer(skb, control, &packet, r - ANSWER) : r;
 }
 

@@ -3,9 +3,16 @@
  * Writes another tuple into a packet. The transport checksum is corrected by bpf_l4_csum_replace(),
  * which knows how far it is computed: with CHECKSUM_PARTIAL the field covers the addresses only,
  * with CHECKSUM_COMPLETE the skb's own sum must follow. All else is stored directly.
+ *
+ * SCTP's checksum covers its ports, and no addresses. It is a CRC of the whole packet, and stands
+ * in the first fragment, where nobody knows yet how long the packet is: so the ports of a
+ * fragmented packet can't be changed. A checksum of zero is left alone. The packet has none (RFC
+ * 9653), or it is to be completed later (CHECKSUM_PARTIAL), by someone who takes the field for
+ * zero. That a finished checksum happens to be zero, and is wrong then, is one packet in 2^32.
  */
 #pragma once
 
+#include "bpf/crc32c.h"
 #include "bpf/parse.h"
 
 /* Folds the one's complement sum of what changes, for bpf_l4_csum_replace(). */
@@ -70,12 +77,67 @@ ALWAYS_INLINE int store_ports(struct __sk_buff *skb, __u32 l4, const struct nat_
     return 0;
 }
 
-/* The packet's tuple becomes `to`. Returns 0, or -1: the packet may be half done, drop it. */
-SUBPROGRAM int translate(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to)
+ALWAYS_INLINE int ports_differ(const struct nat_tuple *from, const struct nat_tuple *to)
 {
+    return from->sport != to->sport || from->dport != to->dport;
+}
+
+/* Whether the packet is a fragment of SCTP whose ports would have to change. */
+ALWAYS_INLINE int is_cut_sctp(const struct packet *packet, const struct nat_tuple *to)
+{
+    return packet->tuple.protocol == IPPROTO_SCTP && packet->shape != SHAPE_PORTS &&
+           ports_differ(&packet->tuple, to);
+}
+
+/* The bytes from the transport header on, without the padding of a short frame. */
+ALWAYS_INLINE __u32 upper_length(struct __sk_buff *skb, const struct packet *packet)
+{
+    if (packet->family == 4) {
+        const struct iphdr *ip = packet_at(skb, L3);
+        return packet_has(skb, ip + 1) ? L3 + bpf_ntohs(ip->tot_len) - packet->l4 : 0;
+    }
+    const struct ipv6hdr *ip = packet_at(skb, L3);
+    return packet_has(skb, ip + 1) ? L3 + sizeof(*ip) + bpf_ntohs(ip->payload_len) - packet->l4 : 0;
+}
+
+ALWAYS_INLINE __u32 little_endian(__u32 word)
+{
+    return __builtin_bswap32(bpf_ntohl(word));
+}
+
+/* The ports of a whole SCTP packet, and its checksum. */
+SUBPROGRAM int store_sctp_ports(struct __sk_buff *skb, const struct packet *packet,
+                                const struct nat_tuple *to)
+{
+    __u32 from_word, to_word, check, length = upper_length(skb, packet);
+    __builtin_memcpy(&from_word, &packet->tuple.sport, sizeof(from_word));
+    __builtin_memcpy(&to_word, &to->sport, sizeof(to_word));
+    if (bpf_skb_load_bytes(skb, packet->l4 + SCTP_CHECKSUM, &check, sizeof(check)) < 0)
+        return -1;
+    if (check)
+        check ^= little_endian(crc32c_change(little_endian(from_word ^ to_word), length));
+    if (bpf_skb_store_bytes(skb, packet->l4, &to_word, sizeof(to_word), BPF_F_RECOMPUTE_CSUM) < 0)
+        return -1;
+    return bpf_skb_store_bytes(skb, packet->l4 + SCTP_CHECKSUM, &check, sizeof(check),
+                               BPF_F_RECOMPUTE_CSUM) < 0
+               ? -1
+               : 0;
+}
+
+/*
+ * The packet's tuple becomes `to`. Returns 0, or -1: the packet may be half done, drop it. The
+ * function is global, so that the verifier checks it once, not once for each state it is called in.
+ */
+__noinline int translate(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to)
+{
+    if (!packet || !to)
+        return -1;
     const struct nat_tuple *from = &packet->tuple;
     __u64 addresses = addr_diff(&from->src, &to->src) + addr_diff(&from->dst, &to->dst);
-    if (packet->shape != SHAPE_LATER) {
+    int sctp = from->protocol == IPPROTO_SCTP;
+    if (sctp && ports_differ(from, to) && store_sctp_ports(skb, packet, to) < 0)
+        return -1;
+    if (packet->shape != SHAPE_LATER && !sctp) {
         __u64 flags = BPF_F_PSEUDO_HDR;
         __u32 check = packet->l4 + __builtin_offsetof(struct tcphdr, check);
         if (from->protocol == IPPROTO_UDP) {
@@ -91,14 +153,14 @@ SUBPROGRAM int translate(struct __sk_buff *skb, struct packet *packet, const str
          */
         if (packet->family == 6)
             bpf_csum_update(skb, sum_fold(addresses));
-        if (from->sport != to->sport || from->dport != to->dport) {
+        if (ports_differ(from, to)) {
             flags &= ~(__u64)BPF_F_PSEUDO_HDR;
             if (bpf_l4_csum_replace(skb, check, 0, sum_fold(ports_diff(from, to)), flags) < 0 ||
                 store_ports(skb, packet->l4, to) < 0)
                 return -1;
         }
     }
-    if (packet->shape == SHAPE_LATER && packet->family == 6)
+    if ((packet->shape == SHAPE_LATER || sctp) && packet->family == 6)
         bpf_csum_update(skb, sum_fold(addresses));
     if (store_addresses(skb, packet, to, addresses) < 0)
         return -1;

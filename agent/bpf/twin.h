@@ -15,14 +15,12 @@ SUBPROGRAM int tell(struct __sk_buff *skb, struct packet *packet)
     struct verdict verdict = {};
     struct way way;
     struct nat_addr source;
-    __u32 pick = skb->cb[0], flags = skb->cb[1], masquerade, route = 0;
-    int established;
+    __u32 pick = skb->cb[0], flags = skb->cb[1], masquerade, route = 0, out = 0;
     if (!control)
         return NEXT;
     verdict.origin = origin_of(skb, control, packet);
-    const struct nat_flow *flow =
-        flags & NAT_DRY_FLOWS ? flow_find(&packet->tuple, &established) : NULL;
-    if (flow && flow->half == NAT_HALF_FORWARD && !is_outdated(packet, flow, established)) {
+    const struct nat_flow *flow = flags & NAT_DRY_FLOWS ? flow_find(&packet->tuple) : NULL;
+    if (flow && flow->half == NAT_HALF_FORWARD && !begins_anew(packet, flow)) {
         verdict.act = NAT_ACT_FORWARD;
         verdict.service = flow->service;
         verdict.port = flow->port;
@@ -42,6 +40,10 @@ SUBPROGRAM int tell(struct __sk_buff *skb, struct packet *packet)
         route = way_find(skb, packet, &packet->tuple.src, &verdict.addr, &way);
         if (route == BPF_FIB_LKUP_RET_FRAG_NEEDED)
             route = 0;
+        else if (!route && way_is_back(skb, packet, &way))
+            route = NAT_ROUTE_SVC0;
+        else if (!route)
+            out = way.fib.ifindex;
         if (!route && masquerade && verdict.count &&
             masquerade_source(skb, packet, &verdict, &way, &source) < 0)
             route = NAT_ROUTE_NO_SOURCE;
@@ -51,5 +53,6 @@ SUBPROGRAM int tell(struct __sk_buff *skb, struct packet *packet)
     skb->cb[2] = verdict.port;
     skb->cb[3] = verdict.endpoint;
     skb->cb[4] = (__u32)verdict.set << 31 | verdict.count;
+    skb->mark = out;
     return NEXT;
 }

@@ -5,21 +5,36 @@
  * bpf_fib_lookup() gives the next hop and checks the MTU of the device; packets that the device
  * will segment pass that check. bpf_redirect_neigh() resolves the neighbour and sends. So a route
  * whose neighbour is not known yet is as good as one whose neighbour is.
+ *
+ * Nothing on that way cuts a packet into fragments: a device drops what is larger than its MTU. So
+ * a packet that may be cut is handed to the stack for it (hand.h).
  */
 #pragma once
 
 #include "bpf/maps.h"
 #include "bpf/parse.h"
 
-enum { LO_IFINDEX = 1, AF_INET_ = 2, AF_INET6_ = 10 };
+enum {
+    LO_IFINDEX = 1,
+    AF_INET_ = 2,
+    AF_INET6_ = 10,
+    /* skb->tc_index of what the program has sent past the stack, up to the exit: so that it is told
+     * there from what this node's own sockets send. */
+    SENT = 0xf19e,
+    GSO_BY_FRAGS = 0xffff,
+    WAY_FRAGMENT = 68, /* a size that every way takes (RFC 791) */
+};
 
 /*
  * The size that the route's MTU limits, as in ip_forward(): bytes from the IP header on, of the
- * packet, or of one segment if the device will segment it.
+ * packet, or of one segment if the device will segment it. SCTP's segments are of many sizes, which
+ * nobody tells; who made them knew the way's MTU.
  */
 ALWAYS_INLINE __u16 way_size(struct __sk_buff *skb, const struct packet *packet)
 {
     __u32 size = skb->len - L3;
+    if (skb->gso_size == GSO_BY_FRAGS)
+        return WAY_FRAGMENT;
     if (skb->gso_size)
         size = packet->l4 - L3 + packet->l4_size + skb->gso_size;
     return size < 0xffff ? size : 0xffff;
@@ -29,9 +44,10 @@ struct way {
     struct bpf_fib_lookup fib;
     __u32 answer;     /* 0, or why there is no way: BPF_FIB_LKUP_RET_*; also that it is too big */
     __u32 unresolved; /* the next hop's address is not known yet */
+    __u32 cut;        /* the packet is larger than the way's MTU, and is to be cut */
 };
 
-/* Finds the way of a packet from `src` to `dst`. Returns way->answer. */
+/* Finds the way of a packet from `src` to `dst`. Returns way->answer: 0 also if it is to be cut. */
 ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
                              const struct nat_addr *src, const struct nat_addr *dst,
                              struct way *way)
@@ -50,9 +66,43 @@ ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
         __builtin_memcpy(fib->ipv6_dst, dst, sizeof(*dst));
     }
     __u32 answer = (__u32)bpf_fib_lookup(skb, fib, sizeof(*fib), 0);
+    way->cut = answer == BPF_FIB_LKUP_RET_FRAG_NEEDED && packet->cuttable;
+    if (way->cut) {
+        fib->tot_len = WAY_FRAGMENT;
+        answer = (__u32)bpf_fib_lookup(skb, fib, sizeof(*fib), 0);
+    }
     way->unresolved = answer == BPF_FIB_LKUP_RET_NO_NEIGH;
     way->answer = way->unresolved ? 0 : answer;
     return way->answer;
+}
+
+/* Whether a packet at svc0 is to go to svc0: for a Service once more, to be judged for ever. */
+ALWAYS_INLINE int way_is_back(struct __sk_buff *skb, const struct packet *packet,
+                              const struct way *way)
+{
+    return packet->hook == NAT_HOOK_SVC_OUT && way->fib.ifindex == skb->ifindex;
+}
+
+/*
+ * The device by which the stack takes IPv4 packets from `src` that it is to forward, also under a
+ * strict reverse path filter: lo for an address of this node, svc0 for one that is led there. 0:
+ * none of the two.
+ */
+ALWAYS_INLINE __u32 way_in(struct __sk_buff *skb, const struct nat_control *control,
+                           const struct nat_addr *src)
+{
+    struct bpf_fib_lookup fib = {
+        .family = AF_INET_,
+        .ifindex = LO_IFINDEX,
+        .tot_len = WAY_FRAGMENT,
+        .ipv4_dst = src->words[3],
+    };
+    __u32 answer = (__u32)bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
+    if (answer == BPF_FIB_LKUP_RET_NOT_FWDED)
+        return LO_IFINDEX;
+    if (answer != 0 && answer != BPF_FIB_LKUP_RET_NO_NEIGH)
+        return 0;
+    return fib.ifindex == control->svc0_ifindex ? fib.ifindex : 0;
 }
 
 /*
@@ -62,9 +112,10 @@ ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
  * hop gives it the right route. (Before 6.18, and the stable kernels of late 2025, this leaks a
  * reference to the old route, which is harmless: it is svc0's only route.)
  */
-ALWAYS_INLINE int way_send(const struct way *way, int own)
+ALWAYS_INLINE int way_send(struct __sk_buff *skb, const struct way *way, int own)
 {
     const struct bpf_fib_lookup *fib = &way->fib;
+    skb->tc_index = SENT;
     if (own && way->unresolved)
         return (int)bpf_redirect_neigh(fib->ifindex, NULL, 0, 0);
     struct bpf_redir_neigh hop = { .nh_family = fib->family };
