@@ -5,10 +5,15 @@
  * leaves it to the stack, and with it all other fragments of that packet, the first included. The
  * stack reassembles them, if netfilter's defragmentation is on, and routes them to svc0, where they
  * arrive in order. An entry without ports says that a packet is left to the stack.
+ *
+ * A sender's identifications come again, in IPv4 after 65536 packets at the latest. So an entry
+ * holds for a while only, and an entry without ports for one first fragment: the next first one
+ * under the same identification begins another packet.
  */
 #pragma once
 
 #include "bpf/filter.h"
+#include "bpf/flow.h"
 #include "bpf/maps.h"
 
 enum fragment_way {
@@ -17,20 +22,40 @@ enum fragment_way {
     FRAGMENT_LOST, /* came to svc0 before the first one: dropped */
 };
 
-ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
-                                               const struct nat_fragment_key *key, __u32 check)
+enum {
+    FRAGMENT_S = 15,     /* the least time that RFC 791 gives a packet to become whole */
+    FRAGMENT_LEFT_S = 2, /* fragments that overtake each other are milliseconds apart */
+};
+
+ALWAYS_INLINE int fragment_is_left(const struct nat_fragment_value *value)
 {
-    const struct nat_fragment_value *found = bpf_map_lookup_elem(&fragments, key);
-    if (found && found->check == check && !found->sport && !found->dport &&
-        packet->hook != NAT_HOOK_SVC_OUT)
+    return !value->sport && !value->dport;
+}
+
+/* The entry of this packet, and not of an earlier one with its identification; or NULL. */
+ALWAYS_INLINE struct nat_fragment_value *fragment_find(const struct nat_fragment_key *key,
+                                                       __u32 check)
+{
+    struct nat_fragment_value *found = bpf_map_lookup_elem(&fragments, key);
+    if (!found || found->check != check)
+        return NULL;
+    __u32 age_s = now_s() - found->seen_s;
+    return age_s <= (fragment_is_left(found) ? FRAGMENT_LEFT_S : FRAGMENT_S) ? found : NULL;
+}
+
+ALWAYS_INLINE enum fragment_way fragment_first(const struct packet *packet,
+                                               const struct nat_fragment_key *key,
+                                               struct nat_fragment_value *value)
+{
+    struct nat_fragment_value *found = fragment_find(key, value->check);
+    if (found && fragment_is_left(found) && !found->protocol && packet->hook != NAT_HOOK_SVC_OUT) {
+        found->protocol = packet->tuple.protocol;
         return FRAGMENT_LEFT;
-    struct nat_fragment_value value = {
-        .sport = packet->tuple.sport,
-        .dport = packet->tuple.dport,
-        .protocol = packet->tuple.protocol,
-        .check = check,
-    };
-    bpf_map_update_elem(&fragments, key, &value, BPF_ANY);
+    }
+    value->sport = packet->tuple.sport;
+    value->dport = packet->tuple.dport;
+    value->protocol = packet->tuple.protocol;
+    bpf_map_update_elem(&fragments, key, value, BPF_ANY);
     return FRAGMENT_GOES;
 }
 
@@ -44,12 +69,12 @@ SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, st
         .id = packet->fragment,
         .protocol = packet->family == 4 ? packet->tuple.protocol : 0,
     };
-    struct nat_fragment_value none = { .check = nat_check(&key.src, key.id) };
+    struct nat_fragment_value value = { .check = nat_check(&key.src, key.id), .seen_s = now_s() };
     if (packet->shape == SHAPE_FIRST)
-        return fragment_first(packet, &key, none.check);
+        return fragment_first(packet, &key, &value);
 
-    const struct nat_fragment_value *found = bpf_map_lookup_elem(&fragments, &key);
-    if (found && found->check == none.check && (found->sport || found->dport)) {
+    const struct nat_fragment_value *found = fragment_find(&key, value.check);
+    if (found && !fragment_is_left(found)) {
         packet->tuple.sport = found->sport;
         packet->tuple.dport = found->dport;
         packet->tuple.protocol = found->protocol;
@@ -59,6 +84,7 @@ SUBPROGRAM enum fragment_way fragment_join(const struct nat_control *control, st
         return FRAGMENT_LOST;
     if (!filter_has(control, &packet->tuple.dst, 0))
         return FRAGMENT_GOES;
-    bpf_map_update_elem(&fragments, &key, &none, BPF_ANY);
+    if (!found)
+        bpf_map_update_elem(&fragments, &key, &value, BPF_ANY);
     return FRAGMENT_LEFT;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads a packet's tuple. The packet has an Ethernet header (the agent attaches to nothing else)
- * and no VLAN tag: a tagged packet is for the program on the VLAN's own device.
+ * and belongs to no VLAN: a packet of one is for the program on the VLAN's own device. A tag whose
+ * VLAN is 0 says no more than a priority (IEEE 802.1Q), and the packet is this device's.
  */
 #pragma once
 
@@ -21,12 +22,18 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 /* Kept out of line: the six programs share its code, and its stack frame ends when it returns. */
 #define SUBPROGRAM    static __attribute__((noinline))
+/* The same, and checked by the verifier once, for any arguments: pointers may be NULL. */
+#define GLOBAL        __attribute__((noinline))
 
 enum {
     L3 = ETH_HLEN,
     HEADERS_MAX = ETH_HLEN + 60 + 20, /* IPv4 with options, TCP without */
-    L4_OFFSET_MAX = 512,              /* packets with more IPv6 options are not ours */
+    L4_OFFSET_MAX = 512,              /* so long may IPv6 extension headers be */
     EXTENSIONS_MAX = 4,
+    SCTP_HEADER = 12, /* ports, verification tag, checksum */
+    SCTP_CHECKSUM = 8,
+    DONT_FRAGMENT = 0x4000,
+    VLAN_NUMBER = 0xfff, /* of a tag: the VLAN, without priority */
 };
 
 enum {
@@ -37,13 +44,14 @@ enum {
 };
 
 enum shape {
-    SHAPE_NONE,  /* no IP, or headers beyond what we look at: not ours */
-    SHAPE_PORTS, /* TCP or UDP, whole */
+    SHAPE_NONE,  /* no IP: not ours */
+    SHAPE_PORTS, /* TCP, UDP or SCTP, whole */
     SHAPE_FIRST, /* the same, a first fragment */
     SHAPE_LATER, /* a later fragment: no ports */
     SHAPE_ICMP,
     SHAPE_OTHER, /* another protocol */
     SHAPE_BAD,   /* cut short */
+    SHAPE_DEEP,  /* more IPv6 extension headers, or longer ones, than we walk over: no ports */
 };
 
 struct packet {
@@ -52,12 +60,15 @@ struct packet {
     __u32 fragment;         /* identification, as on the wire */
     __u8 family;            /* 4, 6 */
     __u8 shape;
-    __u8 tcp;     /* TCP_* */
-    __u8 hops;    /* TTL or hop limit */
-    __u8 hook;    /* enum nat_hook: where it is seen */
-    __u8 l4_size; /* of the transport header, of TCP with options */
-    __u8 zero[2];
-    __u32 mtu; /* of the way that it is too big for */
+    __u8 tcp;      /* TCP_* */
+    __u8 hops;     /* TTL or hop limit */
+    __u8 hook;     /* enum nat_hook: where it is seen */
+    __u8 l4_size;  /* of the transport header, of TCP with options */
+    __u8 cuttable; /* routers may cut it into fragments: IPv4 without DF */
+    __u8 zero;
+    __u32 mtu;      /* of the way that it is too big for */
+    __u32 seq, ack; /* TCP */
+    __u32 end;      /* TCP: the sequence number after it. Before ports are read: where it ends */
 };
 
 ALWAYS_INLINE void addr_from_v4(struct nat_addr *addr, __be32 v4)
@@ -100,11 +111,42 @@ ALWAYS_INLINE void packet_pull(struct __sk_buff *skb, __u32 bytes)
         bpf_skb_pull_data(skb, bytes);
 }
 
+/* Where a packet of a length ends, without the padding of short frames. 0: too long for its header.
+ */
+ALWAYS_INLINE __u32 frame_end(struct __sk_buff *skb, __u32 length)
+{
+    return length ? L3 + length : skb->len;
+}
+
+ALWAYS_INLINE void parse_tcp(struct __sk_buff *skb, struct packet *packet)
+{
+    const __u8 *tcp = packet_l4(skb, packet->l4);
+    if (!packet_has(skb, tcp + sizeof(struct tcphdr))) {
+        packet->shape = SHAPE_BAD;
+        return;
+    }
+    const struct tcphdr *header = (const void *)tcp;
+    packet->tcp = tcp[13];
+    packet->l4_size = tcp[12] >> 4 << 2;
+    packet->seq = bpf_ntohl(header->seq);
+    packet->ack = bpf_ntohl(header->ack_seq);
+    packet->end += packet->seq - packet->l4 - packet->l4_size + !!(packet->tcp & TCP_SYN) +
+                   !!(packet->tcp & TCP_FIN);
+}
+
+ALWAYS_INLINE void parse_sctp(struct __sk_buff *skb, struct packet *packet)
+{
+    const __u8 *sctp = packet_l4(skb, packet->l4);
+    if (!packet_has(skb, sctp + SCTP_HEADER))
+        packet->shape = SHAPE_BAD;
+    packet->l4_size = SCTP_HEADER;
+}
+
 ALWAYS_INLINE void parse_ports(struct __sk_buff *skb, struct packet *packet)
 {
     __u32 l4 = packet->l4;
     if (l4 > L4_OFFSET_MAX) {
-        packet->shape = SHAPE_NONE;
+        packet->shape = SHAPE_DEEP;
         return;
     }
     const struct udphdr *ports = packet_l4(skb, l4);
@@ -115,15 +157,10 @@ ALWAYS_INLINE void parse_ports(struct __sk_buff *skb, struct packet *packet)
     packet->tuple.sport = ports->source;
     packet->tuple.dport = ports->dest;
     packet->l4_size = sizeof(*ports);
-    if (packet->tuple.protocol != IPPROTO_TCP)
-        return;
-    const __u8 *tcp = packet_l4(skb, l4);
-    if (!packet_has(skb, tcp + sizeof(struct tcphdr))) {
-        packet->shape = SHAPE_BAD;
-        return;
-    }
-    packet->tcp = tcp[13];
-    packet->l4_size = tcp[12] >> 4 << 2;
+    if (packet->tuple.protocol == IPPROTO_TCP)
+        parse_tcp(skb, packet);
+    else if (packet->tuple.protocol == IPPROTO_SCTP)
+        parse_sctp(skb, packet);
 }
 
 ALWAYS_INLINE void parse_protocol(struct packet *packet, __u8 protocol)
@@ -131,7 +168,7 @@ ALWAYS_INLINE void parse_protocol(struct packet *packet, __u8 protocol)
     packet->tuple.protocol = protocol;
     if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
         packet->shape = SHAPE_ICMP;
-    else if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP)
+    else if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP && protocol != IPPROTO_SCTP)
         packet->shape = SHAPE_OTHER;
 }
 
@@ -143,10 +180,12 @@ ALWAYS_INLINE void parse_v4(struct __sk_buff *skb, struct packet *packet)
     packet->family = 4;
     packet->hops = ip->ttl;
     packet->l4 = L3 + ip->ihl * 4u;
+    packet->end = frame_end(skb, bpf_ntohs(ip->tot_len));
     packet->shape = SHAPE_PORTS;
     addr_from_v4(&packet->tuple.src, ip->saddr);
     addr_from_v4(&packet->tuple.dst, ip->daddr);
     parse_protocol(packet, ip->protocol);
+    packet->cuttable = !(ip->frag_off & bpf_htons(DONT_FRAGMENT));
     if (ip->frag_off & bpf_htons(0x3fff)) {
         packet->fragment = ip->id;
         if (ip->frag_off & bpf_htons(0x1fff))
@@ -156,7 +195,7 @@ ALWAYS_INLINE void parse_v4(struct __sk_buff *skb, struct packet *packet)
     }
 }
 
-/* Walks over at most EXTENSIONS_MAX extension headers; a packet with more is not ours. */
+/* Walks over at most EXTENSIONS_MAX extension headers. */
 ALWAYS_INLINE void walk_extensions(struct __sk_buff *skb, struct packet *packet, __u8 next)
 {
     struct {
@@ -190,7 +229,7 @@ ALWAYS_INLINE void walk_extensions(struct __sk_buff *skb, struct packet *packet,
             return;
         }
     }
-    packet->shape = SHAPE_NONE;
+    packet->shape = SHAPE_DEEP;
 }
 
 ALWAYS_INLINE void parse_v6(struct __sk_buff *skb, struct packet *packet)
@@ -201,6 +240,7 @@ ALWAYS_INLINE void parse_v6(struct __sk_buff *skb, struct packet *packet)
     packet->family = 6;
     packet->hops = ip->hop_limit;
     packet->l4 = L3 + sizeof(*ip);
+    packet->end = frame_end(skb, ip->payload_len ? sizeof(*ip) + bpf_ntohs(ip->payload_len) : 0);
     packet->shape = SHAPE_PORTS;
     __builtin_memcpy(&packet->tuple.src, &ip->saddr, sizeof(struct nat_addr));
     __builtin_memcpy(&packet->tuple.dst, &ip->daddr, sizeof(struct nat_addr));
@@ -217,16 +257,36 @@ ALWAYS_INLINE void parse_v6(struct __sk_buff *skb, struct packet *packet)
     }
 }
 
+ALWAYS_INLINE int is_ip(struct __sk_buff *skb)
+{
+    return skb->protocol == bpf_htons(ETH_P_IP) || skb->protocol == bpf_htons(ETH_P_IPV6);
+}
+
+/*
+ * Whether the packet belongs to this device. A priority alone is taken off at the way in, as the
+ * stack does a moment later: the packet may leave past the stack, where nobody expects a tag.
+ */
+ALWAYS_INLINE int without_vlan(struct __sk_buff *skb, enum nat_hook hook)
+{
+    if (!skb->vlan_present)
+        return 1;
+    if (skb->vlan_tci & VLAN_NUMBER)
+        return 0;
+    if (hook != NAT_HOOK_UPLINK_IN && hook != NAT_HOOK_POD_IN)
+        return 1;
+    return bpf_skb_vlan_pop(skb) == 0;
+}
+
 ALWAYS_INLINE void parse(struct __sk_buff *skb, enum nat_hook hook, struct packet *packet)
 {
     __builtin_memset(packet, 0, sizeof(*packet));
     packet->hook = hook;
-    if (skb->vlan_present)
+    if (!is_ip(skb) || !without_vlan(skb, hook))
         return;
     packet_pull(skb, HEADERS_MAX);
     if (skb->protocol == bpf_htons(ETH_P_IP))
         parse_v4(skb, packet);
-    else if (skb->protocol == bpf_htons(ETH_P_IPV6))
+    else
         parse_v6(skb, packet);
     if (packet->shape != SHAPE_PORTS && packet->shape != SHAPE_FIRST)
         return;

@@ -3,9 +3,11 @@
 
 import socket
 
+from abi import SCTP as SCTP_NUMBER
 from abi import TCP as TCP_NUMBER
 from scapy.layers.inet import IP, TCP, UDP, Ether
 from scapy.layers.inet6 import IPv6
+from scapy.layers.sctp import SCTP, crc32c
 from scapy.packet import Raw
 from scapy.utils import checksum
 from world import MACS
@@ -29,7 +31,10 @@ def network(src, dst, **fields):
 
 def segment(protocol, sport, dport, flags="S", **fields):
     if protocol == TCP_NUMBER:
-        return TCP(sport=sport, dport=dport, flags=flags, **fields)
+        numbers = {"seq": 0 if "S" in flags else 1, "ack": 1 if "A" in flags else 0}
+        return TCP(sport=sport, dport=dport, flags=flags, **{**numbers, **fields})
+    if protocol == SCTP_NUMBER:
+        return SCTP(sport=sport, dport=dport, **fields)
     return UDP(sport=sport, dport=dport, **fields)
 
 
@@ -135,6 +140,9 @@ def judge_ip(data, where, quoted):
             wrong.append(f"{where}{ {6: 'TCP', 17: 'UDP', 58: 'ICMPv6'}[protocol] }")
         if protocol == 17 and data[0] >> 4 == 6 and body[6:8] == b"\0\0":
             wrong.append(f"{where}UDP without a checksum")
+    elif protocol == SCTP_NUMBER and body[8:12] != bytes(4):  # zero: none, or not finished
+        if crc32c(body[:8] + bytes(4) + body[12:]) != int.from_bytes(body[8:12], "big"):
+            wrong.append(f"{where}SCTP")
     errors = {1: (3, 11, 12), 58: (1, 2, 3, 4)}.get(protocol, ())
     if quoted and errors and body[0] in errors:
         wrong += judge_ip(body[8:], where + "quoted ", quoted)

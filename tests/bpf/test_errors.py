@@ -12,6 +12,7 @@ from scapy.layers.inet6 import (
     IPv6ExtHdrDestOpt,
     IPv6ExtHdrHopByHop,
     IPv6ExtHdrRouting,
+    PadN,
 )
 from test_flows import begin, opposite, reply_to, web
 from test_icmp_error import error as icmp_frame
@@ -261,8 +262,9 @@ def test_larger_than_the_route(nat, family, protocol, world):
 
 def segments(family):
     """3000 bytes of TCP."""
-    payload = b"x" * 3000
-    return frame("uplink_in", CLIENT[family], 40000, VIP[family], 80, payload=payload, flags="A")
+    ip_ = {"flags": "DF"} if family == 4 else {}
+    return frame("uplink_in", CLIENT[family], 40000, VIP[family], 80, payload=b"x" * 3000,
+                 flags="A", ip=ip_)
 
 
 def test_segments_that_fit(nat, family, narrow):
@@ -278,6 +280,19 @@ def test_segments_that_do_not_fit(nat, family, narrow):
     packet = segments(family)
     result = nat.send("uplink_in", packet, gso_segs=3, gso_size=1440, complete=False)
     check_too_big(nat, result, family, packet, narrow)
+
+
+def test_larger_than_the_way_and_may_be_cut(nat, protocol, narrow):
+    """Without DF routers cut a packet: so does the stack, which gets it translated."""
+    web(nat, 4, protocol, POD1)
+    packet = sized(4, protocol, narrow + 100)
+    packet[IP].flags = 0
+    del packet[IP].chksum
+    result = nat.send("uplink_in", packet, complete=False)
+    assert result.verdict == REDIRECT and result.packet.dst == MACS["lo"]
+    assert ends(result.packet)[0] == NODE[4] and ends(result.packet)[2:] == (POD1[4], 8080)
+    assert hops(result.packet) == hops(packet)  # the stack will take one
+    assert nat.refusals() == {}
 
 
 # Odd packets.
@@ -313,9 +328,25 @@ def test_ipv6_extensions(nat, protocol, extensions):
     assert ends(nat.send("pod_in", answer).packet) == opposite(sent)
 
 
-def test_more_extensions_than_are_walked(nat, protocol):
+LONG = IPv6ExtHdrDestOpt(options=[PadN(optdata=bytes(250))])
+DEEP = {"many": (IPv6ExtHdrDestOpt(),) * 6, "long": (LONG,) * 3}
+
+
+@pytest.mark.parametrize("extensions", DEEP.values(), ids=DEEP)
+@pytest.mark.parametrize("way", ("outside", "pod", "node"))
+def test_more_extensions_than_are_walked(nat, protocol, extensions, way):
+    """The stack would not know what to do with it: it goes no further, by name."""
     web(nat, 6, protocol, POD1)
-    hook, packet, _ = first("outside", 6, protocol, VIP, parts=[IPv6ExtHdrDestOpt()] * 6)
+    hook, packet, _ = first(way, 6, protocol, VIP, parts=extensions)
+    result = nat.send(hook, packet)
+    assert (result.verdict, result.data) == (SHOT, bytes(packet))
+    assert nat.refusals() == {"extensions": 1}
+
+
+@pytest.mark.parametrize("extensions", DEEP.values(), ids=DEEP)
+def test_more_extensions_to_nobody(nat, protocol, extensions):
+    web(nat, 6, protocol, POD1)
+    hook, packet, _ = first("outside", 6, protocol, CLIENT, parts=extensions)
     assert_untouched(nat, nat.send(hook, packet), packet)
 
 
@@ -415,17 +446,3 @@ def test_echo_to_a_load_balancer(nat):
     web(nat, 4, abi.TCP, POD1, LB)
     packet = Ether(src=MACS["eth0p"], dst=MACS["eth0"]) / IP(src=CLIENT[4], dst=LB[4]) / ICMP()
     assert_untouched(nat, nat.send("uplink_in", packet), packet)
-
-
-def test_flow_table_that_is_full(nat, family):
-    """A flow that finds no place among the living goes on among the new."""
-    web(nat, family, abi.TCP, POD1)
-    flows = nat.maps["flows"]
-    for number in range(flows.entries):
-        flows[abi.Tuple.of("192.0.2.1", number, "192.0.2.2", 1)] = abi.Flow()
-    sent, result = begin(nat, "outside", family, abi.TCP)
-    answer = nat.send("pod_in", reply_to("pod_in", result.packet, abi.TCP))
-    assert ends(answer.packet) == opposite(sent)
-    again = nat.send("uplink_in", first("outside", family, abi.TCP, VIP, flags="A")[1])
-    assert ends(again.packet) == ends(result.packet)
-    assert nat.flow(tuple_of(sent))[0] == "flows_new"

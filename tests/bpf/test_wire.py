@@ -5,11 +5,13 @@ Only what BPF_PROG_TEST_RUN can't show; hosts with sockets are in tests/netns.
 """
 
 import subprocess
+from pathlib import Path
 
 import abi
 import pytest
 from packets import ETHER, frame, judge
-from scapy.layers.inet import TCP, Ether
+from scapy.layers.inet import IP, TCP, Ether
+from scapy.layers.l2 import Dot1Q
 from test_flows import opposite, reply_to, web
 from test_offload import CHECKSUM, HEADER
 from test_verdicts import CLIENT, NODE, POD1, POD2, VIP, ends
@@ -143,3 +145,106 @@ def test_many_in_one(nat, wires, family):
     received, packet = next_of(wires["pod1"], abi.TCP)
     assert received.gso[1] == 1400 and received.data.endswith(payload)
     assert ends(packet)[2:] == (POD1[family], 8080) and judge(completed(received)) == []
+
+
+def tagged(packet, vlan):
+    return Ether(src=packet.src, dst=packet.dst) / Dot1Q(vlan=vlan, prio=5) / packet.payload
+
+
+def test_priority_without_vlan(nat, wires, family, protocol):
+    """VLAN 0 is no VLAN: the tag has a priority only, and nobody further on expects it. A packet
+    of VLAN 5 is another device's."""
+    web(nat, family, protocol, POD1, to=NODE)
+    other, ours = (
+        frame("uplink_in", CLIENT[family], port, NODE[family], 80, protocol, b"there")
+        for port in (39999, 40000)
+    )
+    for packet in tagged(other, 5), tagged(ours, 0):
+        send(wires["eth0"], packet, family, protocol, unfinished_=False)
+    received, packet = next_of(wires["pod1"], protocol)
+    assert received.tag is None and judge(received.data) == []
+    assert ends(packet)[2:] == (POD1[family], 8080)
+    assert nat.halves() == 2
+    back = tagged(reply_to("pod_in", packet, protocol, payload=b"back"), 0)
+    send(wires["pod1"], back, family, protocol, unfinished_=False)
+    received, packet = next_of(wires["eth0"], protocol)
+    assert received.tag is None and ends(packet) == opposite(ours)
+
+
+def test_priority_of_a_refused_packet(nat, wires, family, protocol):
+    nat.service(NODE[family], 80, protocol=protocol, kind=abi.NODE_PORT,
+                outcomes={abi.OUTSIDE: "reject"})
+    asked = frame("uplink_in", CLIENT[family], 40000, NODE[family], 80, protocol)
+    send(wires["eth0"], tagged(asked, 0), family, protocol, unfinished_=False)
+    received = wires["eth0"].receive()
+    assert received.tag is None and judge(received.data) == []
+    assert nat.refusals() == {"no-endpoints": 1}
+
+
+CUT_COMMANDS = """
+link set pod1 mtu 1400
+link set pod1p mtu 1400
+route replace default via 192.0.2.1 dev eth0 mtu lock 1300
+route add 10.96.0.0/16 dev svc0
+"""
+UNCUT_COMMANDS = """
+link set pod1 mtu 1500
+link set pod1p mtu 1500
+route replace default via 192.0.2.1 dev eth0
+route del 10.96.0.0/16 dev svc0
+"""
+STRICT = {"all/rp_filter": 1, "lo/accept_local": 1}
+
+
+@pytest.fixture(name="narrow")
+def narrow_fixture(world):
+    """The ways to POD1 and to the client take less than others; nothing else is lax."""
+    folder = Path("/proc/sys/net/ipv4/conf")
+    before = {name: (folder / name).read_text(encoding="ascii") for name in STRICT}
+    world.ip(CUT_COMMANDS)
+    for name, value in STRICT.items():
+        (folder / name).write_text(str(value), encoding="ascii")
+    yield
+    world.ip(UNCUT_COMMANDS)
+    for name, value in before.items():
+        (folder / name).write_text(value, encoding="ascii")
+
+
+def whole(wire):
+    """The IP packet that the next fragments make, its parts' sizes beside it."""
+    parts, sizes = {}, []
+    while received := wire.receive():
+        packet = Ether(received.data)
+        if IP not in packet or packet[IP].proto not in (abi.TCP, abi.UDP):
+            continue
+        data = completed(received)[ETHER:]
+        header, total = (data[0] & 15) * 4, int.from_bytes(data[2:4], "big")
+        place = int.from_bytes(data[6:8], "big")
+        parts[(place & 0x1FFF) * 8] = data[header:total]
+        sizes.append(total)
+        if not place & 0x2000:
+            first = IP(data[:header])
+            first.len = first.chksum = None
+            first.flags = first.frag = 0
+            joined = b"".join(parts[key] for key in sorted(parts))
+            return Ether() / IP(bytes(first / joined)), sizes
+    raise AssertionError("nothing came")
+
+
+@pytest.mark.parametrize("to", (VIP, NODE), ids=("clusterIP", "nodePort"))
+def test_cut_into_fragments_both_ways(nat, wires, narrow, protocol, to):
+    """Without DF a packet larger than the way's MTU is cut, whatever the source has become."""
+    web(nat, 4, protocol, POD1, to=to)
+    payload = bytes(i * 31 % 256 for i in range(1440))
+    sent = frame("uplink_in", CLIENT[4], 40000, to[4], 80, protocol, payload)
+    send(wires["eth0"], sent, 4, protocol, unfinished_=False)
+    packet, sizes = whole(wires["pod1"])
+    assert max(sizes) <= 1400 and len(sizes) == 2 and judge(packet) == []
+    assert ends(packet)[0] == NODE[4] and ends(packet)[2:] == (POD1[4], 8080)
+    assert bytes(packet).endswith(payload)
+    back = reply_to("pod_in", packet, protocol, payload=payload[:1340])
+    send(wires["pod1"], back, 4, protocol, unfinished_=False)
+    packet, sizes = whole(wires["eth0"])
+    assert max(sizes) <= 1300 and len(sizes) == 2 and judge(packet) == []
+    assert ends(packet) == opposite(sent) and bytes(packet).endswith(payload[:1340])
+    assert nat.refusals() == {}

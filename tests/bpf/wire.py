@@ -11,12 +11,14 @@ import struct
 from collections import namedtuple
 
 ETH_P_ALL = 3
-SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING = 263, 15, 23
+SOL_PACKET, PACKET_AUXDATA, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING = 263, 8, 15, 23
+VLAN_VALID = 1 << 4
 NEEDS_CHECKSUM = 1
 GSO_NONE, GSO_TCP4, GSO_TCP6, GSO_UDP_L4 = 0, 1, 4, 5
 HEADER = struct.Struct("=BBHHHH")  # flags, gso type, header length, gso size, start, offset
+AUXDATA = struct.Struct("=IIIHHHH")  # status, length, captured, MAC, network, tag, tag's protocol
 
-Frame = namedtuple("Frame", "data partial start offset gso")
+Frame = namedtuple("Frame", "data partial start offset gso tag")  # tag: None, or priority and VLAN
 
 
 class Wire:
@@ -24,6 +26,7 @@ class Wire:
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self.socket.bind((device, ETH_P_ALL))
         self.socket.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+        self.socket.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         self.socket.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
 
     def __enter__(self):
@@ -42,12 +45,14 @@ class Wire:
         """The next frame; None if there is none in time."""
         self.socket.settimeout(timeout)
         try:
-            received = self.socket.recv(70000)
+            received, extra, _, _ = self.socket.recvmsg(70000, 100)
         except TimeoutError:
             return None
+        status, *_, tag, _ = AUXDATA.unpack(extra[0][2])
         flags, gso, _, size, start, offset = HEADER.unpack(received[: HEADER.size])
         return Frame(
-            received[HEADER.size :], bool(flags & NEEDS_CHECKSUM), start, offset, (gso, size)
+            received[HEADER.size :], bool(flags & NEEDS_CHECKSUM), start, offset, (gso, size),
+            tag if status & VLAN_VALID else None,
         )
 
 
