@@ -7,12 +7,14 @@ import ipaddress
 u8, u16, u32, u64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
 be16 = ctypes.c_uint16.__ctype_be__
 
-TCP, UDP = 6, 17
+TCP, UDP, SCTP = 6, 17, 132
 STRIPES = 8
+LAYOUT = "2"  # the folder of the pins
 PASS, FORWARD, REJECT, DROP = range(4)
 CAUSES = (
     "none no-endpoints no-local-endpoints source-range unallocated undefined-port unmapped-port "
-    "other-proxy snat-exhausted no-route invalid fragment malformed protocol ttl too-big"
+    "other-proxy snat-exhausted no-route invalid fragment malformed protocol ttl too-big "
+    "flows-full extensions"
 ).split()
 CLUSTER_IP, LOAD_BALANCER, EXTERNAL_IP, NODE_PORT, REFUSED, FOREIGN = range(6)
 OUTSIDE, POD, NODE = range(3)
@@ -21,12 +23,17 @@ OUTCOME_LOCAL, OUTCOME_MASQ = 4, 8
 HALF_FORWARD, HALF_REPLY, HALF_DIRECT = 1, 2, 3
 HAND_STACK, HAND_NEIGH, HAND_SVC0, HAND_LO = range(4)
 FLOW_FIN, FLOW_RST, FLOW_MASQ, FLOW_HAIRPIN = (1 << bit for bit in range(4))
-FLOW_AT_EXIT, FLOW_ANSWERED, FLOW_FIRST, FLOW_LAST = (1 << bit for bit in range(4, 8))
+FLOW_AT_EXIT, FLOW_ANSWERED, FLOW_CONFIRMED, FLOW_OUTBOUND = (1 << bit for bit in range(4, 8))
 SERVICE_BANK, SERVICE_USED = 1 << 0, 1 << 1
 SERVICE_RANGES = {4: 1 << 2, 6: 1 << 3}
 AFFINITY_SHIFT, GENERATION_SHIFT = 8, 32
 MEMBER_SHIFT, ON_NODE = 32, 1 << 40
 DRY_FLOWS = 1
+STATES = {  # of a flow, and after how many seconds of silence it is over
+    "half-open": 60, "unanswered": 30, "exchange": 30, "answered": 60, "closed": 10,
+    "half-closed": 3600, "stream": 120, "established": 7440,
+}
+ROUTE_SVC0 = 254
 HOOKS = "uplink_in uplink_out pod_in pod_out lo_out svc_out".split()
 
 
@@ -105,6 +112,7 @@ class Control(Value):
         ("filter_half", u64), ("filter_words", u32), ("svc0_ifindex", u32),
         ("svc0_mac", u8 * 6), ("snat_first", u16), ("snat_count", u32),
         ("pod_net_count", u32), ("service_net_count", u32), ("icmp_interval_ms", u32 * 2),
+        ("ring_slots", u32), ("timeouts_s", u32 * len(STATES)),
         ("pod_nets", Net * 16), ("service_nets", Net * 16),
     ]
 
@@ -135,9 +143,20 @@ class RangeKey(Value):
 class Flow(Value):
     _fields_ = [
         ("to", Tuple), ("service", u32), ("port", u32), ("endpoint", u32), ("generation", u32),
-        ("seen_s", u32), ("check", u32), ("half", u8), ("hand", u8), ("flags", u8),
-        ("origin", u8), ("mate_hand", u8), ("zero", u8 * 3), ("packets", u64), ("bytes", u64),
+        ("seen_s", u32), ("check", u32), ("half", u8), ("hand", u8), ("mate_hand", u8),
+        ("flags", u8), ("slot", u32), ("next", u32), ("ack", u32), ("packets", u64),
+        ("bytes", u64),
     ]
+
+
+class Search(Value):
+    _fields_ = [("next", u32), ("failed_s", u32)]
+
+
+class Pressure(Value):
+    _fields_ = [(name, u64) for name in (
+        "turn", "flows_dropped", "flows_refused", "ports_searched", "ports_dropped",
+        "ports_refused")]
 
 
 class AffinityKey(Value):
@@ -189,7 +208,8 @@ class FragmentKey(Value):
 
 class FragmentValue(Value):
     _fields_ = [
-        ("sport", be16), ("dport", be16), ("check", u32), ("protocol", u8), ("zero", u8 * 3)
+        ("sport", be16), ("dport", be16), ("check", u32), ("seen_s", u32), ("protocol", u8),
+        ("zero", u8 * 3),
     ]
 
 
@@ -197,7 +217,8 @@ MAPS = {
     "control": (u32, Control), "filter": (u32, u64), "frontends": (FrontendKey, FrontendValue),
     "services": (u32, u64), "ports": (u32, PortValue), "slots": (u32, u64),
     "endpoints": (u32, EndpointValue), "ranges": (RangeKey, u32), "flows": (Tuple, Flow),
-    "flows_new": (Tuple, Flow), "affinity": (AffinityKey, AffinityValue),
+    "ring": (u32, Tuple), "searches": (u32, Search), "pressure": (u32, Pressure),
+    "affinity": (AffinityKey, AffinityValue),
     "counters": (u32, Counter), "refusals": (RefusalKey, RefusalValue),
     "limits": (Address, u64), "interfaces": (u32, InterfaceValue),
     "fragments": (FragmentKey, FragmentValue),
@@ -208,7 +229,7 @@ STRUCTS = {
     "nat_port_value": PortValue, "nat_endpoint_value": EndpointValue,
     "nat_range_key": RangeKey, "nat_flow": Flow, "nat_affinity_key": AffinityKey,
     "nat_affinity_value": AffinityValue, "nat_counter": Counter,
-    "nat_refusal_key": RefusalKey, "nat_refusal_value": RefusalValue,
+    "nat_search": Search, "nat_pressure": Pressure, "nat_refusal_key": RefusalKey, "nat_refusal_value": RefusalValue,
     "nat_interface_value": InterfaceValue, "nat_fragment_key": FragmentKey,
     "nat_fragment_value": FragmentValue,
 }
@@ -242,3 +263,21 @@ def filter_place(addr, port, words):
     value ^= value >> 32
     word = (value >> 12 & 0xFFFFFFFF) & (words - 1)
     return word, 1 << (value & 63) | 1 << (value >> 6 & 63)
+
+
+def flow_state(half, mate, protocol):
+    """nat_flow_state()"""
+    flags = half.flags | (mate.flags if mate else 0)
+    if protocol != TCP:
+        if not flags & FLOW_ANSWERED:
+            return "unanswered"
+        return "stream" if flags & FLOW_CONFIRMED else "exchange"
+    if flags & FLOW_RST:
+        return "closed"
+    if not flags & FLOW_ANSWERED:
+        return "half-open"
+    if flags & FLOW_FIN:
+        both = mate and half.flags & mate.flags & FLOW_FIN
+        acknowledged = both and half.ack == mate.next and mate.ack == half.next
+        return "closed" if acknowledged or not mate else "half-closed"
+    return "established" if flags & FLOW_CONFIRMED else "answered"

@@ -157,13 +157,14 @@ class Nat:
 
     def reset(self):
         for name in (
-            "frontends", "ranges", "flows", "flows_new", "affinity", "refusals", "limits",
+            "frontends", "ranges", "flows", "affinity", "refusals", "limits",
             "interfaces", "fragments",
         ):
             self.maps[name].clear()
         for name, number in (
             ("services", self.services + 1), ("ports", self.ports * 2 + 2), ("slots", self.slots),
             ("endpoints", self.endpoints + 1), ("counters", (self.services + 1) * abi.STRIPES),
+            ("searches", self.endpoints + 1), ("pressure", 1),
         ):
             for index in range(number):
                 self.maps[name][index] = self.maps[name].value()
@@ -176,6 +177,8 @@ class Nat:
         self.control.svc0_ifindex = self.world.index["svc0"]
         self.control.svc0_mac[:] = bytes.fromhex(self.world.MACS["svc0"].replace(":", ""))
         self.control.snat_first, self.control.snat_count = SNAT
+        self.control.ring_slots = self.maps["flows"].entries // 2
+        self.control.timeouts_s[:] = list(abi.STATES.values())
         self.set_nets("pod", POD_NETS)
         self.set_nets("service", SERVICE_NETS)
         self.write_control()
@@ -276,25 +279,36 @@ class Nat:
         return Answer(
             word & 0xFF, abi.CAUSES[word >> 8 & 0xFF], word >> 16 & 0xFF, word >> 24, ran.cb[1],
             ran.cb[2], ran.cb[3], ran.cb[4] >> 31, ran.cb[4] & 0x7FFFFFFF,
+            ran.context.mark,
         )
 
     def flow(self, flow):
-        """(map, half) of a tuple; ("", None) if there is none."""
-        for name in ("flows", "flows_new"):
-            found = self.maps[name].get(flow)
-            if found:
-                return name, found
-        return "", None
+        """The half under a tuple; None if there is none."""
+        return self.maps["flows"].get(flow)
 
-    def flow_count(self):
-        return len(self.maps["flows"]), len(self.maps["flows_new"])
+    def mate(self, flow):
+        """The other half of the flow of a tuple; None if it is alone."""
+        return self.flow(self.flow(flow).to.reversed())
+
+    def state(self, flow):
+        """What the flow of a tuple has come to: nat_flow_state()."""
+        return abi.flow_state(self.flow(flow), self.mate(flow), flow.protocol)
+
+    def halves(self):
+        return len(self.maps["flows"])
 
     def change_flow(self, flow, **fields):
         """Writes fields of a half."""
-        name, found = self.flow(flow)
+        found = self.flow(flow)
         for key, value in fields.items():
             setattr(found, key, value)
-        self.maps[name][flow] = found
+        self.maps["flows"][flow] = found
+
+    def grow_old(self, flow, seconds):
+        """The flow of a tuple was silent for so long."""
+        for key in (flow, self.flow(flow).to.reversed()):
+            if half := self.flow(key):
+                self.change_flow(key, seen_s=half.seen_s - seconds)
 
     def refusals(self, service=None):
         """{cause: count} of a service (0: of none), or of all."""
@@ -306,7 +320,7 @@ class Nat:
 
     def snapshot(self):
         """All that the program may write, to tell whether it did."""
-        names = "flows flows_new affinity refusals limits fragments".split()
+        names = "flows affinity refusals limits fragments".split()
         state = {
             name: sorted((bytes(key), bytes(value)) for key, value in self.maps[name].items())
             for name in names
@@ -326,6 +340,7 @@ class Answer:
     endpoint: int
     set: int
     count: int
+    out: int
 
 
 def now_s():

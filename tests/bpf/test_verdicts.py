@@ -8,7 +8,7 @@ from packets import ETHER, frame
 from scapy.layers.inet import ICMP, IP, Ether
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.layers.sctp import SCTP
-from world import CLIENT, MACS, NODE, NOWHERE, POD1, POD2, REMOTE
+from world import CLIENT, LED, MACS, NODE, NOWHERE, POD1, POD2, REMOTE
 
 VIP = {4: "10.96.0.10", 6: "fd00:96::10"}
 FREE = {4: "10.96.0.99", 6: "fd00:96::99"}  # in the service networks
@@ -43,7 +43,7 @@ def ip(packet):
 
 def ends(packet):
     layer = ip(packet)
-    upper = packet["TCP"] if packet.haslayer("TCP") else packet["UDP"]
+    upper = next(packet[name] for name in ("TCP", "UDP", "SCTP") if packet.haslayer(name))
     return layer.src, upper.sport, layer.dst, upper.dport
 
 
@@ -60,7 +60,7 @@ def assert_refused(nat, result, packet, family, service, cause):
     assert tuple(body[:2]) == {4: (3, 3), 6: (1, 4)}[family]
     assert body[8:] == bytes(packet)[ETHER:]
     assert nat.refusals() == {cause: 1}
-    assert nat.flow_count() == (0, 0)
+    assert nat.halves() == 0
     if service:
         assert nat.refusals(service.id) == {cause: 1}
         assert service.counters() == (0, 0, 0, 1)
@@ -69,12 +69,12 @@ def assert_refused(nat, result, packet, family, service, cause):
 def assert_dropped(nat, result, packet, service, cause):
     assert (result.verdict, result.data) == (SHOT, bytes(packet))
     assert nat.refusals(service.id if service else 0) == {cause: 1}
-    assert nat.flow_count() == (0, 0)
+    assert nat.halves() == 0
 
 
 def assert_untouched(nat, result, packet):
     assert (result.verdict, result.data) == (NEXT, bytes(packet))
-    assert nat.refusals() == {} and nat.flow_count() == (0, 0)
+    assert nat.refusals() == {} and nat.halves() == 0
 
 
 # Forwarded.
@@ -115,7 +115,7 @@ def test_outside_is_masqueraded(nat, family, protocol):
     result = nat.send(hook, packet)
     source, sport, *destination = ends(result.packet)
     assert result.verdict == REDIRECT
-    assert source == NODE[family] and 50000 <= sport < 60000
+    assert source == NODE[family] and sport == 40000
     assert destination == [POD1[family], 8080]
     assert hops(result.packet) == 63
     assert service.counters() == (1, len(packet), 1, 0)
@@ -140,7 +140,7 @@ def test_node_is_masqueraded(nat, family, protocol, way, target):
     result = nat.send(hook, packet, ingress=ingress)
     source, sport, *destination = ends(result.packet)
     assert result.verdict == REDIRECT
-    assert source == NODE[family] and 50000 <= sport < 60000
+    assert source == NODE[family] and sport == 40000
     assert destination == [POD1[family], 8080]
     assert hops(result.packet) == 64  # it is no router of its own packets
 
@@ -289,6 +289,14 @@ def test_no_route_to_the_endpoint(nat, family, protocol):
     assert_dropped(nat, nat.send(hook, packet), packet, service, "no-route")
 
 
+def test_an_address_of_a_service_is_no_endpoint(nat, family, protocol):
+    """What is led to svc0 would be judged there again, and again."""
+    service = nat.service(VIP[family], 80, [(LED[family], 8080)], protocol=protocol)
+    hook, packet, _ = first("node", family, protocol, VIP)
+    assert nat.ask(hook, packet).route == abi.ROUTE_SVC0
+    assert_dropped(nat, nat.send(hook, packet), packet, service, "no-route")
+
+
 def test_service_that_is_gone(nat, family, protocol):
     """Its word is zero before its frontends go: as if it were not there."""
     service = nat.service(LB[family], 80, [(POD1[family], 8080)], kind=abi.LOAD_BALANCER)
@@ -361,6 +369,7 @@ def test_twin_agrees_and_touches_nothing(nat, family, protocol, way):
     masquerade = {abi.POD: 0, abi.OUTSIDE: 1, abi.NODE: 1}[WAYS[way][3]]
     assert (said.masquerade, said.set, said.count, said.route) == (masquerade, abi.CLUSTER, 1, 0)
     assert said.endpoint == cases["forward"].endpoints[POD2[family], 8080]
+    assert said.out == nat.world.index["pod2"]
     hook, packet, ingress = first(way, family, protocol, FREE)
     assert nat.ask(hook, packet, ingress=ingress).cause == "unallocated"
     assert nat.snapshot() == before
@@ -380,7 +389,7 @@ def test_twin_says_that_there_is_no_route(nat, family, protocol):
     hook, packet, _ = first("outside", family, protocol, VIP)
     said = nat.ask(hook, packet)
     assert (said.act, said.route) == (abi.FORWARD, 2 if family == 4 else said.route)
-    assert said.route
+    assert said.route and not said.out
 
 
 def test_twin_says_that_a_slot_is_dead(nat, family, protocol):

@@ -23,6 +23,7 @@ CLIENT = {4: "198.51.100.7", 6: "2001:db8:51::7"}  # behind the gateway
 POD1 = {4: "10.244.1.5", 6: "fd00:244:1::5"}
 POD2 = {4: "10.244.1.6", 6: "fd00:244:1::6"}
 REMOTE = {4: "10.244.2.5", 6: "fd00:244:2::5"}  # a pod behind another node
+LED = {4: "203.0.113.99", 6: "2001:db8:203::99"}  # an address of a Service, led to svc0
 NOWHERE = {4: "10.99.0.5", 6: "fd00:99::5"}  # no route
 POD_NETS = ("10.244.0.0/16", "fd00:244::/32")
 SERVICE_NETS = ("10.96.0.0/16", "fd00:96::/112")
@@ -69,6 +70,8 @@ neighbour add 10.244.1.6 lladdr 02:00:00:00:02:02 dev pod2 nud permanent
 neighbour add fd00:244:1::5 lladdr 02:00:00:00:01:02 dev pod1 nud permanent
 neighbour add fd00:244:1::6 lladdr 02:00:00:00:02:02 dev pod2 nud permanent
 route add unreachable 10.99.0.0/16
+route add 203.0.113.99 dev svc0
+route add 2001:db8:203::99 dev svc0
 route add unreachable fd00:99::/32
 """
 SYSCTLS = {
