@@ -118,10 +118,25 @@ static const struct config_key maps_keys[] = {
     { NULL },
 };
 
+/* Hosts probe a silent connection after two hours, nine times at most, 75 seconds apart. */
+enum { KEPT_ALIVE_MS = (2 * 60 + 4) * MINUTE_MS };
+
+static const struct config_key timeouts_keys[] = {
+    { "tcpOpening", parse_duration, FIELD(services.timeouts.tcp_opening_ms), .min = SECOND_MS },
+    { "tcpEstablished", parse_duration, FIELD(services.timeouts.tcp_established_ms),
+      .min = KEPT_ALIVE_MS },
+    { "tcpHalfClosed", parse_duration, FIELD(services.timeouts.tcp_half_closed_ms),
+      .min = SECOND_MS },
+    { "tcpClosed", parse_duration, FIELD(services.timeouts.tcp_closed_ms), .min = SECOND_MS },
+    { "udp", parse_duration, FIELD(services.timeouts.udp_ms), .min = SECOND_MS },
+    { "udpStream", parse_duration, FIELD(services.timeouts.udp_stream_ms), .min = SECOND_MS },
+    { NULL },
+};
+
 static const struct config_key services_keys[] = {
     { "enabled", parse_bool, FIELD(services.enabled) },
-    { "uplinks", parse_names, FIELD(services.uplinks) },
-    { "podInterfaces", parse_names, FIELD(services.pod_interfaces) },
+    { "uplinks", parse_uplinks, FIELD(services.uplinks) },
+    { "podInterfaces", parse_pod_interfaces, FIELD(services.pod_interfaces) },
     { "clusterCIDRs", parse_cluster_cidrs, FIELD(services.cluster_cidrs) },
     { "serviceCIDRs", parse_cidrs, FIELD(services.service_cidrs) },
     { "nodePortAddresses", parse_node_ports, FIELD(services.node_port_addresses) },
@@ -132,6 +147,7 @@ static const struct config_key services_keys[] = {
     { "advertise", parse_advertise, FIELD(services.advertise) },
     { "masqueradeAll", parse_bool, FIELD(services.masquerade_all) },
     { "snatPorts", parse_port_range },
+    { "timeouts", parse_section, .keys = timeouts_keys },
     { "maps", parse_section, .keys = maps_keys },
     { "healthz", parse_endpoint, FIELD(services.healthz) },
     { NULL },
@@ -186,11 +202,6 @@ static int set_default_strings(struct config *config)
     config->paths.run = strdup("/run/fingerpost");
     config->paths.state = strdup("/var/lib/fingerpost");
     config->paths.bpf = strdup(OURS_PINS);
-    char *veth = strdup("veth*");
-    if (!veth || vec_push(&config->services.pod_interfaces, veth) < 0) {
-        free(veth);
-        return -ENOMEM;
-    }
     return config->node && config->services.load_balancer_class && config->services.proxy_name &&
                    config->services.healthz && config->api.listen && config->paths.run &&
                    config->paths.state && config->paths.bpf
@@ -212,10 +223,17 @@ static int config_new(struct config **ret_config)
     config->routes.drain_shutdown_ms = 10 * SECOND_MS;
     config->routes.drain_withdraw_ms = 20 * SECOND_MS;
     config->routes.node_gone_ms = MINUTE_MS;
+    config->services.uplinks_auto = config->services.pod_interfaces_auto = true;
     config->services.node_port_primary = true;
     config->services.advertise = ADVERTISE_LOAD_BALANCER | ADVERTISE_EXTERNAL;
-    config->services.snat_port_first = 20000;
-    config->services.snat_port_last = 29999;
+    config->services.snat_port_first = 10000;
+    config->services.snat_port_last = 65535;
+    config->services.timeouts.tcp_opening_ms = MINUTE_MS;
+    config->services.timeouts.tcp_established_ms = KEPT_ALIVE_MS;
+    config->services.timeouts.tcp_half_closed_ms = 60 * MINUTE_MS;
+    config->services.timeouts.tcp_closed_ms = 10 * SECOND_MS;
+    config->services.timeouts.udp_ms = 30 * SECOND_MS;
+    config->services.timeouts.udp_stream_ms = 120 * SECOND_MS;
     config->services.max_flows = 262144;
     config->services.max_services = 65536;
     config->services.max_endpoints = 262144;

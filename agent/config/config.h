@@ -42,8 +42,9 @@ struct config {
         int64_t node_gone_ms; /* routes.nodeGone: how long a deleted Node object is waited for */
     } routes;
     struct {
-        bool enabled; /* default false: no NAT unless asked for */
-        string_list uplinks, pod_interfaces;
+        bool enabled;                           /* default false: no NAT unless asked for */
+        bool uplinks_auto, pod_interfaces_auto; /* found by what they are; the default */
+        string_list uplinks, pod_interfaces;    /* else: names and patterns */
         bool cluster_cidrs_set; /* an empty list written out means: nothing is a pod */
         prefix_list cluster_cidrs, service_cidrs, node_port_addresses, external_ips,
             load_balancer_ips;
@@ -53,6 +54,10 @@ struct config {
         unsigned advertise;                     /* enum advertise */
         bool masquerade_all;
         uint16_t snat_port_first, snat_port_last;
+        struct {
+            int64_t tcp_opening_ms, tcp_established_ms, tcp_half_closed_ms, tcp_closed_ms;
+            int64_t udp_ms, udp_stream_ms;
+        } timeouts; /* of a flow's silence */
         uint32_t max_flows, max_services, max_endpoints;
         char *healthz; /* "address:port" */
     } services;

@@ -60,7 +60,10 @@ void parse_text(struct parse *, const struct config_key *, const struct doc *, v
 void parse_path(struct parse *, const struct config_key *, const struct doc *, void *char_field);
 /* Frees the names and empties the list. */
 void parse_clear_names(string_list *list);
-void parse_names(struct parse *, const struct config_key *, const struct doc *, void *list_field);
+/* Names and patterns of interfaces, or "auto". */
+void parse_uplinks(struct parse *, const struct config_key *, const struct doc *, void *list_field);
+void parse_pod_interfaces(struct parse *, const struct config_key *, const struct doc *,
+                          void *list_field);
 
 /* Those of one key; config.c */
 void parse_deadman(struct parse *, const struct config_key *, const struct doc *, void *ms_field);

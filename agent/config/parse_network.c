@@ -119,7 +119,7 @@ void parse_port_range(struct parse *parse, const struct config_key *key, const s
     const char *dash = strchr(text, '-');
     if (!dash || port_parse(text, dash, &first) < 0 || port_parse(dash + 1, NULL, &last) < 0) {
         doc_fault(parse->document, node, parse->errors,
-                  "expected a range of ports, such as 20000-29999, found %s", quote(text, shown));
+                  "expected a range of ports, such as 10000-65535, found %s", quote(text, shown));
     } else if (first > last) {
         doc_fault(parse->document, node, parse->errors, "the range %s ends before it begins",
                   quote(text, shown));

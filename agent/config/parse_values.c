@@ -80,16 +80,21 @@ void parse_size(struct parse *parse, const struct config_key *key, const struct 
 void parse_duration(struct parse *parse, const struct config_key *key, const struct doc *node,
                     void *field)
 {
-    (void)key;
     const char *text;
-    char shown[QUOTE_LEN];
+    char shown[QUOTE_LEN], least[CLOCK_STRLEN];
+    int64_t ms;
     if (doc_string(parse->document, node, &text, parse->errors) <= 0)
         return;
-    int r = clock_parse_duration(text, field);
-    if (r == -ERANGE)
+    int r = clock_parse_duration(text, &ms);
+    if (r == 0 && ms < (int64_t)key->min)
+        doc_fault(parse->document, node, parse->errors, "%s is shorter than %s", quote(text, shown),
+                  clock_ago((int64_t)key->min, least));
+    else if (r == 0)
+        *(int64_t *)field = ms;
+    else if (r == -ERANGE)
         doc_fault(parse->document, node, parse->errors, "%s is longer than a year",
                   quote(text, shown));
-    else if (r < 0)
+    else
         doc_fault(parse->document, node, parse->errors,
                   "expected a duration, such as 250ms, 10s or 1m30s, found %s", quote(text, shown));
 }
@@ -128,11 +133,8 @@ void parse_clear_names(string_list *list)
     vec_clear(list);
 }
 
-void parse_names(struct parse *parse, const struct config_key *key, const struct doc *node,
-                 void *field)
+static void parse_names(struct parse *parse, const struct doc *node, string_list *list)
 {
-    (void)key;
-    string_list *list = field;
     if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
         return;
     parse_clear_names(list);
@@ -152,4 +154,31 @@ void parse_names(struct parse *parse, const struct config_key *key, const struct
             return;
         }
     }
+}
+
+/* A list of names, or the word that says to find them. */
+static void parse_interfaces(struct parse *parse, const struct doc *node, string_list *list,
+                             bool *is_auto)
+{
+    if (node->type == DOC_SCALAR && strcmp(node->text, "auto") == 0) {
+        parse_clear_names(list);
+        *is_auto = true;
+        return;
+    }
+    *is_auto = false;
+    parse_names(parse, node, list);
+}
+
+void parse_uplinks(struct parse *parse, const struct config_key *key, const struct doc *node,
+                   void *field)
+{
+    (void)key;
+    parse_interfaces(parse, node, field, &parse->config->services.uplinks_auto);
+}
+
+void parse_pod_interfaces(struct parse *parse, const struct config_key *key, const struct doc *node,
+                          void *field)
+{
+    (void)key;
+    parse_interfaces(parse, node, field, &parse->config->services.pod_interfaces_auto);
 }

@@ -86,6 +86,22 @@ static void write_names(struct json *json, const struct config *config, const vo
     json_end_array(json);
 }
 
+static void write_uplinks(struct json *json, const struct config *config, const void *field)
+{
+    if (config->services.uplinks_auto)
+        json_string(json, NULL, "auto");
+    else
+        write_names(json, config, field);
+}
+
+static void write_pod_interfaces(struct json *json, const struct config *config, const void *field)
+{
+    if (config->services.pod_interfaces_auto)
+        json_string(json, NULL, "auto");
+    else
+        write_names(json, config, field);
+}
+
 static void write_prefixes(struct json *json, const prefix_list *prefixes)
 {
     char buffer[PREFIX_STRLEN];
@@ -168,14 +184,15 @@ static value_writer writer_of(config_parser parser)
         { parse_duration, write_duration },
         { parse_endpoint, write_string },
         { parse_kubernetes, write_kubernetes },
-        { parse_names, write_names },
         { parse_node, write_string },
         { parse_node_ports, write_node_ports },
         { parse_path, write_string },
+        { parse_pod_interfaces, write_pod_interfaces },
         { parse_port_range, write_port_range },
         { parse_size, write_size },
         { parse_table, write_count },
         { parse_text, write_string },
+        { parse_uplinks, write_uplinks },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(writers); i++)

@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "bpf/abi.h"
 #include "model/address_block.h"
 #include "model/node.h"
@@ -150,6 +151,23 @@ static int find_pods(const struct node_facts *facts, prefix_list *pods)
                : push_objects(pods, facts->store, KIND_ADDRESS_POOL, push_pool);
 }
 
+/* Whole seconds, as the program counts them; rounded up. */
+static void set_timeouts(const struct config *config, uint32_t timeouts_s[static NAT_STATES])
+{
+    const int64_t ms[NAT_STATES] = {
+        [NAT_STATE_HALF_OPEN] = config->services.timeouts.tcp_opening_ms,
+        [NAT_STATE_ANSWERED] = config->services.timeouts.tcp_opening_ms,
+        [NAT_STATE_ESTABLISHED] = config->services.timeouts.tcp_established_ms,
+        [NAT_STATE_HALF_CLOSED] = config->services.timeouts.tcp_half_closed_ms,
+        [NAT_STATE_CLOSED] = config->services.timeouts.tcp_closed_ms,
+        [NAT_STATE_UNANSWERED] = config->services.timeouts.udp_ms,
+        [NAT_STATE_EXCHANGE] = config->services.timeouts.udp_ms,
+        [NAT_STATE_STREAM] = config->services.timeouts.udp_stream_ms,
+    };
+    for (enum nat_state state = 0; state < NAT_STATES; state++)
+        timeouts_s[state] = (uint32_t)((ms[state] + SECOND_MS - 1) / SECOND_MS);
+}
+
 int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_settings,
                       struct faults *faults)
 {
@@ -175,6 +193,7 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
         .snat_first = config->services.snat_port_first,
         .snat_last = config->services.snat_port_last,
     };
+    set_timeouts(config, ret_settings->timeouts_s);
     return 0;
 }
 

@@ -23,6 +23,7 @@
 #include "apply/nat/prove.h"
 #include "base/macro.h"
 #include "cmocka_all.h"
+#include "nat_timeouts.h"
 
 enum lab_row {
     ROW_AWAY,
@@ -271,6 +272,7 @@ static inline int lab_plane(struct nat_lab *lab)
         .service_net_count = 2,
         .snat_first = 32768,
         .snat_last = 60999,
+        .timeouts_s = NAT_TIMEOUTS,
     };
     const struct ip v4 = lab_ip("192.0.2.1"), v6 = lab_ip("2001:db8::1");
     const struct ip local[] = { v4, v6 };
@@ -315,6 +317,8 @@ static inline int nat_lab_open(void **state)
     lab_attach(lab, 1, "u0", NAT_HOOK_UPLINK_OUT);
     lab_attach(lab, 2, "pod0", NAT_HOOK_POD_IN);
     lab_attach(lab, 3, "pod0", NAT_HOOK_POD_OUT);
+    lab->origins.attachments = lab->attachments;
+    lab->origins.attachment_count = 4;
     *state = lab;
     return lab_plane(lab);
 }

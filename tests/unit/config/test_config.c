@@ -80,8 +80,8 @@ static void assert_defaults(const struct config *config)
     assert_int_equal(config->routes.deadman_ms, 0);
     assert_false(config->services.enabled);
     assert_int_equal(config->services.uplinks.count, 0);
-    assert_int_equal(config->services.pod_interfaces.count, 1);
-    assert_string_equal(config->services.pod_interfaces.items[0], "veth*");
+    assert_int_equal(config->services.pod_interfaces.count, 0);
+    assert_true(config->services.uplinks_auto && config->services.pod_interfaces_auto);
     assert_false(config->services.cluster_cidrs_set);
     assert_prefixes(&config->services.cluster_cidrs, 0, NULL);
     assert_prefixes(&config->services.service_cidrs, 0, NULL);
@@ -94,8 +94,10 @@ static void assert_defaults(const struct config *config)
     assert_string_equal(config->services.proxy_name, "");
     assert_int_equal(config->services.advertise, ADVERTISE_LOAD_BALANCER | ADVERTISE_EXTERNAL);
     assert_false(config->services.masquerade_all);
-    assert_int_equal(config->services.snat_port_first, 20000);
-    assert_int_equal(config->services.snat_port_last, 29999);
+    assert_int_equal(config->services.snat_port_first, 10000);
+    assert_int_equal(config->services.snat_port_last, 65535);
+    assert_int_equal(config->services.timeouts.tcp_established_ms, (2 * 60 + 4) * 60000);
+    assert_int_equal(config->services.timeouts.udp_ms, 30000);
     assert_int_equal(config->services.max_flows, 262144);
     assert_int_equal(config->services.max_services, 65536);
     assert_int_equal(config->services.max_endpoints, 262144);
@@ -167,6 +169,7 @@ static void every_key_is_read(void **state)
     assert_int_equal(config->routes.drain_withdraw_ms, 0);
     assert_int_equal(config->routes.deadman_ms, 90 * 60000);
     assert_true(config->services.enabled);
+    assert_false(config->services.uplinks_auto || config->services.pod_interfaces_auto);
     assert_int_equal(config->services.uplinks.count, 2);
     assert_string_equal(config->services.uplinks.items[1], "en*");
     assert_int_equal(config->services.pod_interfaces.count, 1);
@@ -374,6 +377,8 @@ static void durations_are_checked(void **state)
                   "2:55: routes.drain.withdraw: \"9000h\" is longer than a year\n");
     assert_errors(SOURCE "routes:\n  holdDown:\n    initial: 2m\n",
                   "4:14: routes.holdDown.initial: initial (2m) is longer than max (1m)\n");
+    assert_errors(SOURCE "services: {timeouts: {tcpEstablished: 2h}}\n",
+                  "2:39: services.timeouts.tcpEstablished: \"2h\" is shorter than 2h 4m\n");
     assert_errors(SOURCE "routes:\n  holdDown:\n    max: 500ms\n",
                   "4:10: routes.holdDown.max: initial (1s) is longer than max (500ms)\n");
 }
@@ -415,7 +420,7 @@ static void port_ranges_are_checked(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         AUTOFREE char *text = text_format(SOURCE "services: {snatPorts: \"%s\"}\n", bad[i]);
         AUTOFREE char *expected =
-            text_format("2:23: services.snatPorts: expected a range of ports, such as 20000-29999, "
+            text_format("2:23: services.snatPorts: expected a range of ports, such as 10000-65535, "
                         "found \"%s\"\n",
                         bad[i]);
         assert_errors(text, expected);

@@ -54,12 +54,12 @@ static void defaults_have_no_line(void **state)
     assert_setting(&settings, "routes.holdDown.max", "\"1m\"", 0);
     assert_setting(&settings, "routes.deadman", "\"off\"", 0);
     assert_setting(&settings, "services.enabled", "false", 0);
-    assert_setting(&settings, "services.podInterfaces", "[\"veth*\"]", 0);
+    assert_setting(&settings, "services.podInterfaces", "\"auto\"", 0);
     assert_setting(&settings, "services.clusterCIDRs", "null", 0);
     assert_setting(&settings, "services.serviceCIDRs", "[]", 0);
     assert_setting(&settings, "services.nodePortAddresses", "[\"primary\"]", 0);
     assert_setting(&settings, "services.advertise", "[\"loadBalancer\",\"external\"]", 0);
-    assert_setting(&settings, "services.snatPorts", "\"20000-29999\"", 0);
+    assert_setting(&settings, "services.snatPorts", "\"10000-65535\"", 0);
     assert_setting(&settings, "bird.socket", "null", 0);
 }
 

@@ -154,6 +154,22 @@ static void too_many_networks_are_a_fault(void **state)
     assert_string_equal(planning.faults.list.items[1].place, "services.serviceCIDRs");
 }
 
+static void timeouts_are_whole_seconds(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    planning.config->services.timeouts.udp_ms = 2001;
+    CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
+    assert_int_equal(plan_nat_settings(&planning.facts, &settings, &planning.faults), 0);
+    static const uint32_t wanted[NAT_STATES] = {
+        [NAT_STATE_HALF_OPEN] = 60, [NAT_STATE_ANSWERED] = 60,      [NAT_STATE_ESTABLISHED] = 7440,
+        [NAT_STATE_CLOSED] = 10,    [NAT_STATE_HALF_CLOSED] = 3600, [NAT_STATE_UNANSWERED] = 3,
+        [NAT_STATE_EXCHANGE] = 3,   [NAT_STATE_STREAM] = 120,
+    };
+    assert_memory_equal(settings.timeouts_s, wanted, sizeof(wanted));
+}
+
 static void ports_of_masquerading_are_carried(void **state)
 {
     (void)state;
@@ -161,8 +177,8 @@ static void ports_of_masquerading_are_carried(void **state)
     planning_begin(&planning);
     CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
     assert_int_equal(plan_nat_settings(&planning.facts, &settings, &planning.faults), 0);
-    assert_int_equal(settings.snat_first, 20000);
-    assert_int_equal(settings.snat_last, 29999);
+    assert_int_equal(settings.snat_first, 10000);
+    assert_int_equal(settings.snat_last, 65535);
 }
 
 int main(void)
@@ -174,6 +190,7 @@ int main(void)
         cmocka_unit_test(networks_are_reduced),
         cmocka_unit_test(too_many_networks_are_a_fault),
         cmocka_unit_test(ports_of_masquerading_are_carried),
+        cmocka_unit_test(timeouts_are_whole_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
