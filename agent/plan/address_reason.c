@@ -2,6 +2,8 @@
 /* The words for each reason; see address_reason.h. */
 #include "plan/address_reason.h"
 
+#include <stdio.h>
+
 #include "base/macro.h"
 
 static const struct {
@@ -18,6 +20,9 @@ static const struct {
     [REASON_OTHER_CLASS] = { "other-class", "its loadBalancerClass is not ours" },
     [REASON_NOT_ADVERTISED] = { "not-advertised", "left out by services.advertise" },
     [REASON_OPTED_OUT] = { "opted-out", "annotation fingerpost.io/announce is false" },
+    [REASON_NODE_ADDRESS] = { "node-address", "it is a Node's own address" },
+    [REASON_LOCAL_ADDRESS] = { "local-address", "an interface of this node has it" },
+    [REASON_CONNECTED_NETWORK] = { "connected-network", "this node is connected to its network" },
     [REASON_NODE_GONE] = { "node-gone", "this node's Node object was deleted" },
     [REASON_WITHDRAWN] = { "withdrawn", "withdrawn by the operator" },
     [REASON_NODE_EXCLUDED] = { "node-excluded", "this node is excluded from load balancers" },
@@ -38,4 +43,11 @@ const char *address_reason_name(enum address_reason reason)
 const char *address_reason_text(enum address_reason reason)
 {
     return reasons[reason].text;
+}
+
+const char *address_reason_about(enum address_reason reason, const char *of,
+                                 char buffer[static REASON_STRLEN])
+{
+    (void)snprintf(buffer, REASON_STRLEN, "%s%s%s", reasons[reason].text, *of ? ": " : "", of);
+    return buffer;
 }

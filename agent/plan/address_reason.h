@@ -21,6 +21,9 @@ enum address_reason {
     REASON_OTHER_CLASS,         /* loadBalancerClass is not ours */
     REASON_NOT_ADVERTISED,      /* services.advertise leaves this kind of address out */
     REASON_OPTED_OUT,           /* annotation fingerpost.io/announce: "false" */
+    REASON_NODE_ADDRESS,        /* it is a Node's, whatever the service says */
+    REASON_LOCAL_ADDRESS,       /* it is on an interface of this node */
+    REASON_CONNECTED_NETWORK,   /* it is in a network that this node is connected to */
     REASON_NODE_GONE,           /* this node's Node object was deleted */
     REASON_WITHDRAWN,           /* by the operator: withdraw, or the end of drain */
     REASON_NODE_EXCLUDED,       /* label exclude-from-external-load-balancers */
@@ -37,3 +40,9 @@ enum address_reason {
 const char *address_reason_name(enum address_reason reason);
 /* A sentence for people: "no usable endpoint on this node (policy Local)". */
 const char *address_reason_text(enum address_reason reason);
+
+enum { REASON_STRLEN = 512 };
+
+/* The sentence with what it is about behind it, "a Node has it: node-2"; `of` "": nothing. */
+const char *address_reason_about(enum address_reason reason, const char *of,
+                                 char buffer[static REASON_STRLEN]);

@@ -36,7 +36,8 @@ static void port_taken_fault(struct faults *faults, const struct candidate *lose
 
 /* Counts a candidate's own ports and those with endpoints, and says what follows for it. */
 static int judge_ports(const struct route_inputs *inputs, const candidate_list *list,
-                       struct candidate *candidate, struct faults *faults)
+                       const struct real_address *real, struct candidate *candidate,
+                       struct faults *faults)
 {
     const struct service *service = candidate->service;
     bool local_policy = candidate->address->origin == ADDRESS_CLUSTER ? service->internal_local
@@ -61,8 +62,8 @@ static int judge_ports(const struct route_inputs *inputs, const candidate_list *
         else
             elsewhere |= usable.anywhere;
     }
-    candidate->reason = candidate->ports ? claim_announceable(inputs, service, candidate->address)
-                                         : REASON_PORTS_TAKEN;
+    candidate->reason =
+        candidate->ports ? claim_announceable(inputs, candidate, real) : REASON_PORTS_TAKEN;
     if (candidate->reason == REASON_ANNOUNCED && candidate->forwarding == 0)
         candidate->reason = elsewhere ? REASON_NO_LOCAL_ENDPOINTS : REASON_NO_ENDPOINTS;
     return 0;
@@ -78,25 +79,37 @@ static void in_service_cidr_fault(struct faults *faults, const struct candidate 
                ip_str(&candidate->address->ip, address));
 }
 
-/* The node's own addresses and networks, and every Node's addresses, are never guarded. */
-static bool is_real_address(const struct node_facts *facts, const struct ip *ip)
+static void real_address_fault(struct faults *faults, const struct candidate *candidate,
+                               const struct real_address *real)
 {
-    if (facts->local_prefixes) {
-        for (size_t i = 0; i < facts->local_prefixes->count; i++) {
-            if (prefix_contains(sorted_at(facts->local_prefixes, i), ip))
-                return true;
-        }
-    }
-    return store_is_node_address(facts->store, ip);
+    const struct object *object = &candidate->service->object;
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+    char address[IP_STRLEN], reason[REASON_STRLEN];
+    faults_add(faults, place ? place : "Service",
+               "give the Service an address of its own, or the annotation "
+               "fingerpost.io/announce: \"false\"",
+               "%s is not announced: %s", ip_str(&candidate->address->ip, address),
+               address_reason_about(real->reason, real->of, reason));
+}
+
+/* What the reason of a candidate is about. */
+static const char *about(const struct candidate *candidate, const struct real_address *real)
+{
+    const char *named = candidate->service->load_balancer_class;
+    if (real && candidate->reason == real->reason)
+        return real->of;
+    return candidate->reason == REASON_OTHER_CLASS && named ? named : "";
 }
 
 /* One allocation: the row, its claims, then their strings. */
-static struct address_row *row_new(const struct ip *ip, const candidate_list *list)
+static struct address_row *row_new(const struct ip *ip, const candidate_list *list,
+                                   const struct real_address *real)
 {
     size_t size = sizeof(struct address_row) + list->count * sizeof(struct claim);
     vec_each(const struct candidate, candidate, list) {
         const struct object *object = &candidate->service->object;
-        size += strlen(object->namespace) + strlen(object->name) + 2;
+        size += strlen(object->namespace) + strlen(object->name) + strlen(about(candidate, real));
+        size += 3;
     }
     struct address_row *row = calloc(1, size);
     if (!row)
@@ -111,11 +124,16 @@ static struct address_row *row_new(const struct ip *ip, const candidate_list *li
         strings = stpcpy(strings, object->namespace) + 1;
         claim->name = strings;
         strings = stpcpy(strings, object->name) + 1;
+        claim->of = strings;
+        strings = stpcpy(strings, about(candidate, real)) + 1;
         claim->origin = candidate->address->origin;
         claim->reason = candidate->reason;
         claim->ports = candidate->ports;
         claim->forwarding = candidate->forwarding;
-        row->reason = MAX(row->reason, candidate->reason);
+        if (candidate->reason > row->reason || row->claim_count == 1) {
+            row->reason = candidate->reason;
+            row->of = claim->of;
+        }
     }
     return row;
 }
@@ -147,15 +165,17 @@ static void overrule(candidate_list *list, enum address_reason reason)
 
 /*
  * What the kernel is asked for beside the announcement. A ClusterIP needs no route of its own where
- * its network is led as a whole.
+ * its network is led as a whole. An address that is another load balancer's, or somebody's apart
+ * from services, is left to whoever has it: a route to svc0 would take all its ports.
  */
-static void guard_row(const struct node_facts *facts, bool may_announce, struct address_row *row)
+static void guard_row(const struct node_facts *facts, bool may_announce, bool is_real,
+                      struct address_row *row)
 {
-    bool served = row->reason >= REASON_PORTS_TAKEN; /* by one of the services at least */
+    bool served = row->reason > REASON_OTHER_CLASS; /* for one of the services at least */
     const struct service *owner = claim_cluster_ip_owner(facts, &row->address);
     row->foreign = facts->nat_leads && owner && lead_covers(facts, &row->address) &&
                    claim_service(facts->config, owner) == REASON_OTHER_PROXY;
-    if (!served || row->foreign || is_real_address(facts, &row->address))
+    if (!served || row->foreign || is_real)
         return;
     row->guarded = may_announce;
     if (row->guarded || !lead_covers(facts, &row->address))
@@ -164,8 +184,9 @@ static void guard_row(const struct node_facts *facts, bool may_announce, struct 
 
 /* Judges each candidate. `*ret_may_announce`: this node may announce the address for one of them.
  */
-static int judge(const struct route_inputs *inputs, const struct ip *address, candidate_list *list,
-                 bool *ret_may_announce, struct faults *faults)
+static int judge(const struct route_inputs *inputs, const struct ip *address,
+                 const struct real_address *real, candidate_list *list, bool *ret_may_announce,
+                 struct faults *faults)
 {
     const struct node_facts *facts = inputs->node;
     int r = facts->config->services.enabled ? claim_nat_candidates(facts, address, list)
@@ -177,9 +198,12 @@ static int judge(const struct route_inputs *inputs, const struct ip *address, ca
         if (candidate->reason == REASON_IN_SERVICE_CIDR)
             in_service_cidr_fault(faults, candidate);
         if (candidate->reason == REASON_ANNOUNCED)
-            r = judge_ports(inputs, list, candidate, faults);
+            r = judge_ports(inputs, list, real, candidate, faults);
         if (r < 0)
             return r;
+        if (real && candidate->reason == real->reason &&
+            candidate->address->origin != ADDRESS_CLUSTER)
+            real_address_fault(faults, candidate, real);
         may_announce |= candidate->reason >= REASON_NO_ENDPOINTS;
     }
     *ret_may_announce = may_announce;
@@ -190,8 +214,11 @@ int plan_address(const struct route_inputs *inputs, const struct ip *address,
                  struct address_row **ret_row, struct faults *faults)
 {
     AUTOVEC candidate_list list = { 0 };
+    struct real_address found;
+    const bool is_real = real_address_of(inputs->node, address, &found);
+    const struct real_address *real = is_real ? &found : NULL;
     bool may_announce;
-    int r = judge(inputs, address, &list, &may_announce, faults);
+    int r = judge(inputs, address, real, &list, &may_announce, faults);
     if (r < 0)
         return r;
     *ret_row = NULL;
@@ -204,12 +231,12 @@ int plan_address(const struct route_inputs *inputs, const struct ip *address,
     else if (hold)
         overrule(&list, REASON_HELD_DOWN);
 
-    struct address_row *row = row_new(address, &list);
+    struct address_row *row = row_new(address, &list, real);
     if (!row)
         return -ENOMEM;
     row->protocol = row->reason == REASON_ANNOUNCED ? announced_protocol(inputs, &list) : 0;
     row->held_until_ms = row->reason == REASON_HELD_DOWN ? hold->until_ms : 0;
-    guard_row(inputs->node, may_announce, row);
+    guard_row(inputs->node, may_announce, is_real, row);
     *ret_row = row;
     return 0;
 }

@@ -16,6 +16,7 @@ struct claim {
     const char *namespace, *name;
     enum address_origin origin;
     enum address_reason reason;
+    const char *of;             /* whose it is, where that is the reason: "node-2"; "": no matter */
     uint32_t ports, forwarding; /* frontends on the address; those with a usable endpoint */
 };
 
@@ -23,6 +24,7 @@ struct claim {
 struct address_row {
     struct ip address;
     enum address_reason reason;
+    const char *of;        /* as in the claim that came furthest */
     uint8_t protocol;      /* in the export table, if announced */
     bool guarded;          /* this node may announce it: unmapped ports must not loop */
     bool usable;           /* would be announced but for hold-down */

@@ -208,16 +208,23 @@ static bool is_advertised(const struct config *config, enum address_origin origi
 }
 
 enum address_reason claim_announceable(const struct route_inputs *inputs,
-                                       const struct service *service,
-                                       const struct service_address *address)
+                                       const struct candidate *candidate,
+                                       const struct real_address *real)
 {
     const struct node_facts *facts = inputs->node;
+    const struct service *service = candidate->service;
+    const struct service_address *address = candidate->address;
     if (address->origin == ADDRESS_LOAD_BALANCER && !is_our_class(facts->config, service))
         return REASON_OTHER_CLASS;
+    /* A ClusterIP on an interface of this node is somebody's on purpose, advertised or not. */
+    if (real && address->origin == ADDRESS_CLUSTER && real->reason == REASON_LOCAL_ADDRESS)
+        return REASON_LOCAL_ADDRESS;
     if (!is_advertised(facts->config, address->origin))
         return REASON_NOT_ADVERTISED;
     if (!service->announce)
         return REASON_OPTED_OUT;
+    if (real)
+        return real->reason;
     if (inputs->standing == STANDING_GONE)
         return REASON_NODE_GONE;
     if (inputs->standing == STANDING_WITHDRAWN)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plan/address_reason.h"
+#include "plan/real_address.h"
 #include "plan/route_inputs.h"
 
 /* One service naming one address in one of its fields. */
@@ -58,10 +59,13 @@ enum address_reason claim_served(const struct node_facts *facts, const struct se
 
 bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip);
 
-/* Whether this node may announce it: REASON_OTHER_CLASS to NETWORK_UNAVAILABLE, or ANNOUNCED. */
+/*
+ * Whether this node may announce it: REASON_OTHER_CLASS to NETWORK_UNAVAILABLE, or ANNOUNCED.
+ * `real`: whose it is apart from services; NULL: nobody's.
+ */
 enum address_reason claim_announceable(const struct route_inputs *inputs,
-                                       const struct service *service,
-                                       const struct service_address *address);
+                                       const struct candidate *candidate,
+                                       const struct real_address *real);
 
 /* The usable endpoints of one service port in one family. */
 struct port_endpoints {

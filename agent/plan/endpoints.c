@@ -8,6 +8,10 @@
  * different versions may listen on different ports. A slice that no port is left of (no number)
  * says nothing.
  *
+ * Who writes a slice may name any address. One where ClusterIPs are is no endpoint: its packets
+ * would come back to the program, which would choose again, for ever. Of other addresses of
+ * Services the program itself takes care: they may be hosts', too.
+ *
  * Slices may hold copies of an endpoint while it moves from one to another, or while its address
  * is another's already. The copies that can do the most count.
  */
@@ -16,6 +20,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/text.h"
 
 typedef VEC(struct backend) backend_list;
 
@@ -24,10 +29,55 @@ static bool slice_counts(const struct endpoint_slice *slice, uint8_t family)
     return !slice->headless_label && slice->family == family;
 }
 
+/* Packets to such an endpoint would be for a Service once more. */
+static bool in_service_nets(const struct node_facts *facts, const struct ip *ip)
+{
+    vec_each(const struct prefix, net, &facts->config->services.service_cidrs) {
+        if (prefix_contains(net, ip))
+            return true;
+    }
+    return false;
+}
+
+static void add_fault(const struct service *service, const struct endpoint_slice *slice,
+                      uint32_t count, const struct ip *first, struct faults *faults)
+{
+    const struct object *object = &service->object;
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+    char address[IP_STRLEN];
+    faults_add(faults, place ? place : "Service", "name pods or hosts in the EndpointSlice",
+               "EndpointSlice %s: %u of its endpoints are in services.serviceCIDRs, and left out: "
+               "%s%s",
+               slice->object.name, count, ip_str(first, address), count > 1 ? ", ..." : "");
+}
+
+void endpoints_faults(const struct node_facts *facts, const struct service *service,
+                      struct faults *faults)
+{
+    size_t slice_count;
+    const struct endpoint_slice *const *slices = store_slices_of(
+        facts->store, service->object.namespace, service->object.name, &slice_count);
+    for (size_t i = 0; i < slice_count; i++) {
+        const struct ip *first = NULL;
+        uint32_t count = 0;
+        for (uint32_t j = 0; j < slices[i]->endpoint_count; j++) {
+            const struct ip *ip = &slices[i]->endpoints[j].ip;
+            if (!in_service_nets(facts, ip))
+                continue;
+            first = first ? first : ip;
+            count++;
+        }
+        if (count)
+            add_fault(service, slices[i], count, first, faults);
+    }
+}
+
 static int each_of_slice(const struct node_facts *facts, const struct endpoint_slice *slice,
                          uint16_t port, backend_fn each, void *context)
 {
     for (uint32_t i = 0; i < slice->endpoint_count; i++) {
+        if (in_service_nets(facts, &slice->endpoints[i].ip))
+            continue;
         const struct backend backend = {
             .endpoint = &slice->endpoints[i],
             .port = port,

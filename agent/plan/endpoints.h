@@ -2,6 +2,7 @@
 /* The endpoints of a service port that are good for anything. Internal to plan/. */
 #pragma once
 
+#include "base/fault.h"
 #include "model/endpoint_slice.h"
 #include "plan/facts.h"
 
@@ -17,6 +18,11 @@ static inline bool endpoint_is_usable(const struct endpoint *endpoint)
 {
     return endpoint->ready || (endpoint->serving && endpoint->terminating);
 }
+
+/* Adds a fault for each slice of the service with endpoints in services.serviceCIDRs: these count
+ * for nothing. */
+void endpoints_faults(const struct node_facts *facts, const struct service *service,
+                      struct faults *faults);
 
 /* Called for each; anything but 0 ends the walk and is its result. */
 typedef int (*backend_fn)(void *context, const struct backend *backend);

@@ -32,6 +32,7 @@ struct node_facts {
     const struct config *config;
     const struct sorted *local_prefixes; /* struct prefix: addresses and on-link networks */
     const struct sorted *link_addresses; /* struct link_address: of this node; NULL: not known */
+    const struct sorted *links;          /* struct link; NULL: not known */
     const struct nat_leads *nat_leads;   /* NULL: NAT is off, or svc0 is not there */
     bool other_rules;                    /* the kernel has ip rules beside its own three and ours */
     /* This node's source address towards the default route: IPv4, IPv6; IP_NONE: none, unknown. */

@@ -3,7 +3,8 @@
  * Which networks are led to svc0, and how; see lead.h.
  *
  * A network that overlaps one of this node's own is not led: the route would take the node's
- * neighbours away. Its ClusterIPs then get a route each.
+ * neighbours away. Its ClusterIPs then get a route each. Single addresses of this node inside it do
+ * no harm, such as those of kube-proxy's IPVS mode or of a DNS cache on the node.
  *
  * Called by the route planner: for a whole plan, and for each address.
  */
@@ -17,12 +18,14 @@ struct lead lead_to_svc0(const struct node_facts *facts, uint8_t family)
     return (struct lead){ leads->ifindex, family == IP_V4 ? leads->v4 : leads->v6 };
 }
 
-/* A network of this node that a prefix overlaps, or NULL. */
+/* A network of this node that a prefix overlaps, or NULL. A single address takes nothing away: the
+ * kernel looks for its own addresses before it looks at routes. */
 static const struct prefix *overlapped(const struct node_facts *facts, const struct prefix *prefix)
 {
     for (size_t i = 0; facts->local_prefixes && i < facts->local_prefixes->count; i++) {
         const struct prefix *local = sorted_at(facts->local_prefixes, i);
-        if (prefix_contains(local, &prefix->ip) || prefix_contains(prefix, &local->ip))
+        if (local->length < ip_bits(&local->ip) &&
+            (prefix_contains(local, &prefix->ip) || prefix_contains(prefix, &local->ip)))
             return local;
     }
     return NULL;

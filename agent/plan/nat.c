@@ -7,7 +7,8 @@
  * family gets its frontends (nat_frontends.c: what is served, and which Service has the port), the
  * endpoint sets of each port (nat_sets.c), and an outcome for each frontend and origin
  * (nat_outcome.c: policies, short circuits, masquerading). Of a Service of another proxy only the
- * ClusterIPs are kept, so that the program leaves them alone.
+ * ClusterIPs are kept, so that the program leaves them alone; so are, of every Service, those that
+ * an interface of this node has.
  *
  * Called by `agentctl plan`. Owns nothing between calls.
  */
@@ -20,6 +21,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "plan/claim.h"
+#include "plan/endpoints.h"
 #include "plan/nat_addresses.h"
 #include "plan/nat_frontends.h"
 #include "plan/nat_outcome.h"
@@ -192,6 +194,8 @@ static int fill_families(const struct node_facts *facts, const struct service *s
         else
             nat_family_done(family);
     }
+    if (row->family_count)
+        endpoints_faults(facts, service, faults);
     return 0;
 }
 
@@ -209,6 +213,9 @@ int plan_nat_service(const struct node_facts *facts, const struct service *servi
         return -ENOMEM;
     int r = foreign ? nat_cluster_ips(facts, service, IP_NONE, &row->foreign)
                     : fill_families(facts, service, row, faults);
+    if (r < 0)
+        return r;
+    r = nat_left_cluster_ips(facts, service, &row->foreign);
     if (r < 0)
         return r;
     *ret_row = row->family_count || row->foreign.count ? TAKE_PTR(row) : NULL;

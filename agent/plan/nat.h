@@ -36,21 +36,6 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
                       struct faults *faults);
 void nat_settings_done(struct nat_settings *settings);
 
-struct port_range {
-    uint16_t first, last;
-};
-
-/* Which ports the kernel gives to sockets that ask for any; 0-0 in `local`: not known. */
-struct nat_kernel_ports {
-    struct port_range local;           /* net.ipv4.ip_local_port_range */
-    const struct port_range *reserved; /* net.ipv4.ip_local_reserved_ports */
-    size_t reserved_count;
-};
-
-/* Adds a fault for each pair of snatPorts, node ports and the kernel's ports that overlap. */
-void nat_port_overlaps(const struct config *config, const struct nat_kernel_ports *kernel,
-                       const struct sorted *rows, struct faults *faults);
-
 /*
  * Where health ports are served: IP_NONE alone for every address of both families, 0.0.0.0 or ::
  * for every address of one, else the addresses of this node that serve node ports, sorted. Nothing

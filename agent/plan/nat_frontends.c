@@ -6,6 +6,7 @@
  * Two Services may want the same port of the same address: the older Service gets it. A node port
  * yields to every Service that has the address itself with that port, however young, since the
  * program looks packets up by address. Of two Services with the same node port the older gets it.
+ * ClusterIPs that an interface of this node has are nobody's frontends here.
  */
 #include "plan/nat_frontends.h"
 
@@ -17,12 +18,19 @@
 #include "plan/claim.h"
 #include "plan/nat_addresses.h"
 
-int nat_cluster_ips(const struct node_facts *facts, const struct service *service, uint8_t family,
-                    ip_list *list)
+/* A ClusterIP that this node itself has is for whoever listens there: a DNS cache on the node. */
+static bool is_left_to_node(const struct node_facts *facts, const struct service_address *address)
+{
+    return address->origin == ADDRESS_CLUSTER && real_interface_of(facts, &address->ip);
+}
+
+static int push_cluster_ips(const struct node_facts *facts, const struct service *service,
+                            uint8_t family, bool left, ip_list *list)
 {
     for (uint32_t i = 0; i < service->address_count; i++) {
         const struct service_address *address = &service->addresses[i];
         if (address->origin != ADDRESS_CLUSTER || (family && address->ip.family != family) ||
+            is_left_to_node(facts, address) != left ||
             claim_cluster_ip_owner(facts, &address->ip) != service)
             continue;
         if (vec_push(list, address->ip) < 0)
@@ -30,6 +38,18 @@ int nat_cluster_ips(const struct node_facts *facts, const struct service *servic
     }
     ip_list_unite(list);
     return 0;
+}
+
+int nat_cluster_ips(const struct node_facts *facts, const struct service *service, uint8_t family,
+                    ip_list *list)
+{
+    return push_cluster_ips(facts, service, family, false, list);
+}
+
+int nat_left_cluster_ips(const struct node_facts *facts, const struct service *service,
+                         ip_list *list)
+{
+    return push_cluster_ips(facts, service, IP_NONE, true, list);
 }
 
 static int push_frontend(struct nat_family *family, const struct ip *address, uint32_t index,
@@ -60,6 +80,8 @@ static int add_address(const struct node_facts *facts, const struct service_addr
 {
     AUTOVEC candidate_list list = { 0 };
     const struct candidate *self = NULL;
+    if (is_left_to_node(facts, address))
+        return 0;
     int r = claim_nat_candidates(facts, &address->ip, &list);
     if (r < 0)
         return r;

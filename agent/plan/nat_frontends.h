@@ -10,8 +10,11 @@
 
 /*
  * Appends the ClusterIPs of a family (IP_NONE: of both) that are this Service's, and no older
- * one's; the list is then sorted. Returns 0 or -ENOMEM.
+ * one's; the list is then sorted. Left out, and in nat_left_cluster_ips() only, are those that an
+ * interface of this node has. Return 0 or -ENOMEM.
  */
+int nat_left_cluster_ips(const struct node_facts *facts, const struct service *service,
+                         ip_list *list);
 int nat_cluster_ips(const struct node_facts *facts, const struct service *service, uint8_t family,
                     ip_list *list);
 

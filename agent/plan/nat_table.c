@@ -68,3 +68,15 @@ int nat_attachment_cmp(const void *a, const void *b)
     int r = CMP(left->ifindex, right->ifindex);
     return r ? r : CMP(left->hook, right->hook);
 }
+
+bool nat_sees_replies(const struct nat_attachment *list, size_t count, uint32_t ifindex)
+{
+    /* A bridge of pods has pod_out; its ports see what comes in. */
+    static const enum nat_hook hooks[] = { NAT_HOOK_UPLINK_IN, NAT_HOOK_POD_OUT };
+    for (size_t i = 0; count > 0 && i < ARRAY_SIZE(hooks); i++) {
+        const struct nat_attachment key = { .ifindex = ifindex, .hook = hooks[i] };
+        if (bsearch(&key, list, count, sizeof(*list), nat_attachment_cmp))
+            return true;
+    }
+    return false;
+}

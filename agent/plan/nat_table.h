@@ -76,8 +76,8 @@ struct nat_family {
 
 /*
  * One Service that has frontends or ClusterIPs, or that another proxy serves: then it has no
- * family, and `foreign` names its ClusterIPs, whose packets are not ours. An allocation of its own,
- * with all that it points to.
+ * family. `foreign` names the ClusterIPs whose packets are not ours: all of another proxy's, and
+ * those that this node itself has. An allocation of its own, with all that it points to.
  */
 struct nat_row {
     char *namespace, *name;
@@ -103,6 +103,7 @@ struct nat_settings {
     const struct prefix *pod_nets, *service_nets;
     size_t pod_net_count, service_net_count;
     uint16_t snat_first, snat_last;
+    uint32_t timeouts_s[NAT_STATES]; /* of a flow's silence */
 };
 
 /* A program on an interface: what stands, or shall stand. */
@@ -113,5 +114,7 @@ struct nat_attachment {
 };
 
 int nat_attachment_cmp(const void *a, const void *b); /* ifindex, hook */
+/* Whether an interface has a program that translates replies as they come in. `list`: sorted. */
+bool nat_sees_replies(const struct nat_attachment *list, size_t count, uint32_t ifindex);
 
 typedef VEC(struct nat_attachment) nat_attachment_list; /* sorted */

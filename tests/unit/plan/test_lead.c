@@ -140,14 +140,14 @@ static void an_address_of_another_proxy_is_left_out(void **state)
 #define NET "main 10.96.0.0/12 dev if7 proto 33 src 192.0.2.1\n"
 #define LED "main 198.51.100.1/32 dev if7 proto 33 src 192.0.2.1\n"
 
-/* The node's own packets are served where this node may not announce, as kube-proxy does. */
-static void what_others_announce_is_led_too(void **state)
+/* Nor is what another load balancer has, which answers on other ports, too. */
+static void what_others_have_is_not_led(void **state)
 {
     (void)state;
     static const struct {
         const char *type, *more, *ingress, *expected;
     } cases[] = {
-        { "LoadBalancer", "loadBalancerClass: c", "{ip: " VIP "}", NET LED },
+        { "LoadBalancer", "loadBalancerClass: c", "{ip: " VIP "}", NET },
         /* What NAT does not serve: */
         { "LoadBalancer", "externalIPs: [192.0.2.77]", "", NET },
         { "LoadBalancer", "", "{ip: " VIP ", ipMode: Proxy}", NET },
@@ -164,6 +164,43 @@ static void what_others_announce_is_led_too(void **state)
         planning.facts.nat_leads = &way;
         assert_guards(&planning, cases[i].expected);
     }
+}
+
+static void an_address_of_two_classes_is_ours(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    struct nat_leads way = the_way();
+    planning_begin(&planning);
+    planning.facts.nat_leads = &way;
+    add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
+    put_served(&planning, "a", "LoadBalancer", "10.96.0.1",
+               "ports: [{port: 80}], loadBalancerClass: c", "{ip: " VIP "}");
+    assert_guards(&planning, NET);
+    put_served(&planning, "b", "LoadBalancer", "10.96.0.2", "ports: [{port: 80}]", "{ip: " VIP "}");
+    AUTOFREE char *taken = guards(&planning);
+    assert_null(strstr(taken, VIP "/32"));
+    put_served(&planning, "b", "LoadBalancer", "10.96.0.2", "ports: [{port: 81}]", "{ip: " VIP "}");
+    assert_guards(&planning, NET LED);
+}
+
+/* A DNS cache on the node has the cluster's DNS address; kube-proxy's IPVS mode has them all. */
+static void single_addresses_do_not_move_the_lead(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    struct nat_leads way = the_way();
+    struct sorted prefixes = SORTED(struct prefix, (compare_fn)prefix_cmp);
+    struct prefix local;
+    planning_begin(&planning);
+    planning.facts.nat_leads = &way;
+    planning.facts.local_prefixes = &prefixes;
+    add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
+    put_typed(&planning, "dns", "ClusterIP", "10.96.0.10", "", "");
+    assert_int_equal(prefix_parse("10.96.0.10/32", &local), 0);
+    assert_int_equal(sorted_put(&prefixes, &local), 0);
+    assert_guards(&planning, NET);
+    sorted_done(&prefixes);
 }
 
 static void drained_addresses_stay_led(void **state)
@@ -225,6 +262,8 @@ static void real_addresses_are_never_led_away(void **state)
     put_typed(&planning, "x", "ClusterIP", "10.1.0.7", "", "");
     const char *expected =
         "main 10.96.0.1/32 dev if7 proto 33 src 192.0.2.1\n"
+        "Service d/web: 10.1.0.9 is not announced: this node is connected to its network: "
+        "10.1.0.0/16\n"
         "services.serviceCIDRs: 10.0.0.0/8 overlaps this node's network 10.1.0.0/16: unallocated "
         "addresses in it are not refused to the node itself\n";
     assert_guards(&planning, expected);
@@ -254,7 +293,9 @@ int main(void)
         cmocka_unit_test(other_rules_are_preceded),
         cmocka_unit_test(the_lead_follows_rules_and_foreign_addresses),
         cmocka_unit_test(an_address_of_another_proxy_is_left_out),
-        cmocka_unit_test(what_others_announce_is_led_too),
+        cmocka_unit_test(what_others_have_is_not_led),
+        cmocka_unit_test(an_address_of_two_classes_is_ours),
+        cmocka_unit_test(single_addresses_do_not_move_the_lead),
         cmocka_unit_test(drained_addresses_stay_led),
         cmocka_unit_test(cluster_ips_go_by_their_networks),
         cmocka_unit_test(real_addresses_are_never_led_away),

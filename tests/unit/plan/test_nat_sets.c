@@ -230,6 +230,30 @@ static void serving_unready_ones_get_no_new_flows(void **state)
     check_cases(cases, ARRAY_SIZE(cases));
 }
 
+/* A tenant's slice may name any address; one that a status names, too, may be a host's. */
+static void cluster_ips_are_no_endpoints(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    add_range(&planning.config->services.service_cidrs, "10.96.0.0/12");
+    put_served(&planning, "web", "LoadBalancer", CLUSTER_IP, "ports: [{name: h, port: 80}]",
+               "{ip: 198.51.100.1}, {ip: 192.0.2.2}");
+    put_node(&planning, "node-2", "", "{type: InternalIP, address: 192.0.2.2}");
+    put_slice(
+        &planning, "web-1",
+        HERE("10.0.0.1", READY) ", " THERE("10.96.0.9", READY) ", " THERE("192.0.2.2", READY));
+    assert_sets(&planning, "cluster 10.0.0.1:8080 192.0.2.2:8080, local 10.0.0.1:8080");
+    assert_int_equal(planning.faults.list.count, 1);
+    const struct fault *fault = &planning.faults.list.items[0];
+    assert_string_equal(fault->place, "Service d/web");
+    assert_string_equal(fault->message, "EndpointSlice web-1: 1 of its endpoints are in "
+                                        "services.serviceCIDRs, and left out: 10.96.0.9");
+    put_slice(&planning, "web-1", HERE("10.96.0.9", READY));
+    assert_sets(&planning, "cluster, local");
+    assert_string_equal(reason_of(&planning, "198.51.100.1"), "no-endpoints");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +266,7 @@ int main(void)
         cmocka_unit_test(families_stay_apart),
         cmocka_unit_test(all_that_serve),
         cmocka_unit_test(serving_unready_ones_get_no_new_flows),
+        cmocka_unit_test(cluster_ips_are_no_endpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,7 +200,7 @@ static bool is_guarded(struct planning *planning, const char *address)
     return guarded;
 }
 
-static void real_addresses_are_not_guarded(void **state)
+static void real_addresses_are_neither_guarded_nor_announced(void **state)
 {
     (void)state;
     AUTOPLANNING struct planning planning;
@@ -217,14 +217,16 @@ static void real_addresses_are_not_guarded(void **state)
     assert_int_equal(prefix_parse("198.51.100.0/24", &prefix), 0);
     assert_int_equal(sorted_put(&prefixes, &prefix), 0);
     assert_false(is_guarded(&planning, VIP));
+    assert_string_equal(reason_of(&planning, VIP), "connected-network");
     assert_true(is_guarded(&planning, "2001:db8::1"));
+    assert_string_equal(reason_of(&planning, "2001:db8::1"), "announced");
     sorted_done(&prefixes);
     planning.facts.local_prefixes = NULL;
 
     put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\n"
                    "status: {addresses: [{type: InternalIP, address: " VIP "}]}\n");
     assert_false(is_guarded(&planning, VIP));
-    assert_string_equal(reason_of(&planning, VIP), "announced");
+    assert_string_equal(reason_of(&planning, VIP), "node-address");
 }
 
 /* Guarded is what this node may announce, whether or not it serves it now. */
@@ -466,7 +468,7 @@ int main(void)
         cmocka_unit_test(hold_down_ends),
         cmocka_unit_test(the_nodes_standing),
         cmocka_unit_test(blocks_of_this_node_only),
-        cmocka_unit_test(real_addresses_are_not_guarded),
+        cmocka_unit_test(real_addresses_are_neither_guarded_nor_announced),
         cmocka_unit_test(guards_stay_without_endpoints),
         cmocka_unit_test(routes_are_in_order),
         cmocka_unit_test(one_route_to_a_slot),

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whose an address is, apart from Services; see real_address.h.
+ *
+ * What status.loadBalancer and externalIPs say is the word of whoever may write these fields. The
+ * Nodes' objects and this node's interfaces know better: an address that answers to somebody stays
+ * his, or a Service would take every port of it, on this node and, by BGP, for everybody.
+ *
+ * kube-proxy in IPVS mode puts every service address on a device of its own, and leaves the device
+ * behind when it goes. What is there is nobody's for that.
+ *
+ * Called for each address that is planned. Interfaces of pods have no addresses, so there are few
+ * to look at; of kube-proxy's, which may have thousands, none is.
+ */
+#include "plan/real_address.h"
+
+#include <stdio.h>
+
+#include "model/node.h"
+#include "plan/link_table.h"
+
+#define IPVS_DEVICE "kube-ipvs0"
+
+static bool tell(enum address_reason reason, const char *of, struct real_address *ret_real)
+{
+    ret_real->reason = reason;
+    (void)snprintf(ret_real->of, sizeof(ret_real->of), "%s", of);
+    return true;
+}
+
+static const struct link *ipvs_device(const struct node_facts *facts)
+{
+    return facts->links ? link_named(facts->links, IPVS_DEVICE) : NULL;
+}
+
+/* The index behind all addresses of an interface. */
+static size_t behind(const struct sorted *addresses, uint32_t ifindex)
+{
+    return sorted_lower_bound(addresses, &(struct link_address){ .ifindex = ifindex + 1 });
+}
+
+const struct link *real_interface_of(const struct node_facts *facts, const struct ip *ip)
+{
+    const struct sorted *addresses = facts->link_addresses;
+    const struct prefix host = ip_host_prefix(ip);
+    if (!addresses || !facts->links || !facts->local_prefixes ||
+        !sorted_find(facts->local_prefixes, &host))
+        return NULL;
+    const struct link *ipvs = ipvs_device(facts);
+    for (size_t i = 0; i < addresses->count;) {
+        const struct link_address *address = sorted_at(addresses, i);
+        if (ipvs && address->ifindex == ipvs->ifindex)
+            i = behind(addresses, ipvs->ifindex);
+        else if (ip_equal(&address->ip, ip))
+            return link_find(facts->links, address->ifindex);
+        else
+            i++;
+    }
+    return NULL;
+}
+
+/*
+ * A network that this node is connected to. One of a single address is the other end of a link, or
+ * kube-proxy's device has the address.
+ */
+static const struct prefix *network_of(const struct node_facts *facts, const struct ip *ip)
+{
+    const struct sorted *prefixes = facts->local_prefixes;
+    for (size_t i = 0; prefixes && i < prefixes->count; i++) {
+        const struct prefix *prefix = sorted_at(prefixes, i);
+        if (prefix_contains(prefix, ip) && (prefix->length < ip_bits(ip) || !ipvs_device(facts)))
+            return prefix;
+    }
+    return NULL;
+}
+
+bool real_address_of(const struct node_facts *facts, const struct ip *ip,
+                     struct real_address *ret_real)
+{
+    char text[PREFIX_STRLEN];
+    const struct node *node = store_node_at(facts->store, ip);
+    if (node)
+        return tell(REASON_NODE_ADDRESS, node->object.name, ret_real);
+    const struct link *link = real_interface_of(facts, ip);
+    if (link)
+        return tell(REASON_LOCAL_ADDRESS, link->name, ret_real);
+    const struct prefix *network = network_of(facts, ip);
+    return network && tell(REASON_CONNECTED_NETWORK, prefix_str(network, text), ret_real);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses that are somebody's whatever Services say: a Node's, this node's own, those of networks
+ * that this node is connected to. Services may be served on them, port by port; the addresses are
+ * never announced, guarded or led to svc0.
+ */
+#pragma once
+
+#include "plan/address_reason.h"
+#include "plan/facts.h"
+
+struct real_address {
+    enum address_reason reason; /* NODE_ADDRESS, LOCAL_ADDRESS, or CONNECTED_NETWORK */
+    char of[256];               /* the Node, the interface, or the network: "192.0.2.0/24" */
+};
+
+/* True if the address is somebody's. */
+bool real_address_of(const struct node_facts *facts, const struct ip *ip,
+                     struct real_address *ret_real);
+
+/* The interface of this node that has the address, but for kube-proxy's; NULL: none, not known. */
+const struct link *real_interface_of(const struct node_facts *facts, const struct ip *ip);

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whose an address is apart from Services, and what its claims say then. */
+#include "linking.h"
+#include "nat_planning.h"
+#include "plan/real_address.h"
+
+/* node-1 with eth0, a tunnel and kube-proxy's device. */
+struct world {
+    struct planning planning;
+    struct sorted links, addresses, prefixes;
+};
+
+static void put_prefix(struct world *world, const char *text)
+{
+    struct prefix prefix;
+    assert_int_equal(prefix_parse(text, &prefix), 0);
+    assert_int_equal(sorted_put(&world->prefixes, &prefix), 0);
+}
+
+/* As the kernel's mirror has it: the address, and the network of its length or of its peer. */
+static void give(struct world *world, const struct link *link, const char *ip, const char *network)
+{
+    char host[PREFIX_STRLEN];
+    put_address(&world->addresses, link->ifindex, ip);
+    (void)snprintf(host, sizeof(host), "%s/%s", ip, strchr(ip, ':') ? "128" : "32");
+    put_prefix(world, host);
+    put_prefix(world, network);
+}
+
+static void world_begin(struct world *world)
+{
+    *world = (struct world){
+        .links = SORTED(struct link, link_cmp),
+        .addresses = SORTED(struct link_address, link_address_cmp),
+        .prefixes = SORTED(struct prefix, prefix_item_cmp),
+    };
+    planning_begin(&world->planning);
+    put_link(&world->links, "eth0", "");
+    put_link(&world->links, "kube-ipvs0", "dummy");
+    put_link(&world->links, "tun0", "tun");
+    put_link(&world->links, "nodelocaldns", "dummy");
+    world->planning.facts.links = &world->links;
+    world->planning.facts.link_addresses = &world->addresses;
+    world->planning.facts.local_prefixes = &world->prefixes;
+    put(&world->planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-2}\nstatus: "
+                          "{addresses: [{type: InternalIP, address: 192.0.2.2}]}\n");
+    give(world, link_named(&world->links, "eth0"), "192.0.2.1", "192.0.2.0/24");
+    give(world, link_named(&world->links, "eth0"), "2001:db8:1::1", "2001:db8:1::/64");
+    give(world, link_named(&world->links, "tun0"), "203.0.113.1", "203.0.113.9/32");
+    give(world, link_named(&world->links, "nodelocaldns"), "10.96.0.10", "10.96.0.10/32");
+}
+
+static void world_done(struct world *world)
+{
+    planning_done(&world->planning);
+    sorted_done(&world->links);
+    sorted_done(&world->addresses);
+    sorted_done(&world->prefixes);
+}
+
+#define AUTOWORLD CLEANUP(world_done)
+
+/* "node-address: node-2", or "nobody's". */
+static void assert_whose(struct world *world, const char *text, const char *expected)
+{
+    struct real_address real;
+    struct ip ip;
+    char whose[300] = "nobody's";
+    assert_int_equal(ip_parse(text, &ip), 0);
+    if (real_address_of(&world->planning.facts, &ip, &real))
+        (void)snprintf(whose, sizeof(whose), "%s: %s", address_reason_name(real.reason), real.of);
+    if (strcmp(whose, expected) != 0)
+        fail_msg("%s is %s, not %s", text, whose, expected);
+}
+
+static void everybody_has_his_own(void **state)
+{
+    (void)state;
+    AUTOWORLD struct world world;
+    world_begin(&world);
+    assert_whose(&world, "192.0.2.2", "node-address: node-2");
+    assert_whose(&world, "192.0.2.1", "local-address: eth0");
+    assert_whose(&world, "192.0.2.254", "connected-network: 192.0.2.0/24");
+    assert_whose(&world, "2001:db8:1::1", "local-address: eth0");
+    assert_whose(&world, "2001:db8:1::fe", "connected-network: 2001:db8:1::/64");
+    assert_whose(&world, "203.0.113.1", "local-address: tun0");
+    assert_whose(&world, "10.96.0.10", "local-address: nodelocaldns");
+    assert_whose(&world, "198.51.100.1", "nobody's");
+    assert_whose(&world, "2001:db8:2::1", "nobody's");
+}
+
+/* Its addresses are the Services', unless somebody else has them, too. */
+static void kube_proxys_device_has_none(void **state)
+{
+    (void)state;
+    AUTOWORLD struct world world;
+    world_begin(&world);
+    const struct link *ipvs = link_named(&world.links, "kube-ipvs0");
+    give(&world, ipvs, "198.51.100.1", "198.51.100.1/32");
+    give(&world, ipvs, "10.96.0.1", "10.96.0.1/32");
+    give(&world, ipvs, "10.96.0.10", "10.96.0.10/32");
+    give(&world, ipvs, "192.0.2.99", "192.0.2.99/32");
+    assert_whose(&world, "198.51.100.1", "nobody's");
+    assert_whose(&world, "10.96.0.1", "nobody's");
+    assert_whose(&world, "10.96.0.10", "local-address: nodelocaldns");
+    assert_whose(&world, "192.0.2.99", "connected-network: 192.0.2.0/24");
+    assert_whose(&world, "192.0.2.1", "local-address: eth0");
+}
+
+/* The other end of a tunnel is no network, but somebody's. */
+static void a_peer_is_somebodys(void **state)
+{
+    (void)state;
+    AUTOWORLD struct world world;
+    world_begin(&world);
+    sorted_remove(&world.links, link_named(&world.links, "kube-ipvs0"));
+    assert_whose(&world, "203.0.113.9", "connected-network: 203.0.113.9/32");
+}
+
+/* As `agentctl plan` has it. */
+static void without_a_host_nodes_are_known(void **state)
+{
+    (void)state;
+    AUTOWORLD struct world world;
+    world_begin(&world);
+    world.planning.facts.links = NULL;
+    world.planning.facts.link_addresses = world.planning.facts.local_prefixes = NULL;
+    assert_whose(&world, "192.0.2.2", "node-address: node-2");
+    assert_whose(&world, "192.0.2.1", "nobody's");
+}
+
+/* What a status names is withheld with whose it is, and a fault; what has opted out is not told. */
+static void claims_on_them_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metadata, *spec, *address, *reason, *fault;
+    } cases[] = {
+        { "", "", "192.0.2.2", "a Node's own address: node-2",
+          "192.0.2.2 is not announced: it is a Node's own address: node-2" },
+        { "", "", "192.0.2.1", "an interface of this node has it: eth0",
+          "192.0.2.1 is not announced: an interface of this node has it: eth0" },
+        { "", "", "192.0.2.254", "this node is connected to its network: 192.0.2.0/24",
+          "192.0.2.254 is not announced: this node is connected to its network: 192.0.2.0/24" },
+        { "", "loadBalancerClass: f5.com/lb", "192.0.2.2", "is not ours: f5.com/lb", NULL },
+        { "annotations: {fingerpost.io/announce: \"false\"}", "", "192.0.2.2", "announce is false",
+          NULL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOWORLD struct world world;
+        char ingress[64], text[REASON_STRLEN];
+        world_begin(&world);
+        (void)snprintf(ingress, sizeof(ingress), "{ip: %s}", cases[i].address);
+        put_service(&world.planning, "web", cases[i].metadata, cases[i].spec, ingress);
+        put_endpoint(&world.planning, "web-1", "web", "10.0.0.1", "node-1", "ready: true");
+        struct address_row *row = row_of(&world.planning, cases[i].address);
+        assert_non_null(strstr(address_reason_about(row->reason, row->of, text), cases[i].reason));
+        assert_string_equal(row->claims[0].of, row->of);
+        assert_false(row->guarded);
+        const struct faults *faults = &world.planning.faults;
+        assert_int_equal(faults->list.count, cases[i].fault != NULL);
+        if (cases[i].fault) {
+            assert_string_equal(faults->list.items[0].place, "Service d/web");
+            assert_string_equal(faults->list.items[0].message, cases[i].fault);
+        }
+        address_row_free(row);
+    }
+}
+
+/* As a DNS cache on the node has it: its questions are for the cache, from wherever they come. */
+static void a_cluster_ip_on_the_node_is_left_to_it(void **state)
+{
+    (void)state;
+    AUTOWORLD struct world world;
+    world_begin(&world);
+    struct planning *planning = &world.planning;
+    const struct link *ipvs = link_named(&world.links, "kube-ipvs0");
+    char buffer[IP_STRLEN];
+    give(&world, ipvs, "10.96.0.11", "10.96.0.11/32");
+    put_served(planning, "dns", "ClusterIP", "10.96.0.10", "ports: [{name: h, port: 53}]", "");
+    put_served(planning, "web", "ClusterIP", "10.96.0.11", "ports: [{name: h, port: 80}]", "");
+    assert_frontends(planning, "dns", "");
+    assert_frontends(planning, "web", "10.96.0.11:80/TCP clusterIP");
+    AUTONAT struct nat_row *row = nat_of(planning, "dns");
+    assert_int_equal(row->family_count, 0);
+    assert_int_equal(row->foreign.count, 1);
+    assert_string_equal(ip_str(&row->foreign.items[0], buffer), "10.96.0.10");
+    struct address_row *told = row_of(planning, "10.96.0.10");
+    assert_string_equal(address_reason_name(told->reason), "local-address");
+    assert_string_equal(told->of, "nodelocaldns");
+    address_row_free(told);
+    assert_string_equal(reason_of(planning, "10.96.0.11"), "not-advertised");
+    assert_true(faults_none(&planning->faults));
+}
+
+/* The port by which nodes are asked stays, and so does the other family. */
+static void the_rest_of_its_service_stays(void **state)
+{
+    (void)state;
+    AUTOWORLD struct world world;
+    world_begin(&world);
+    put_served(&world.planning, "dns", "LoadBalancer", "10.96.0.10, \"fd00:96::10\"",
+               "ports: [{name: h, port: 53}]", "{ip: 198.51.100.1}");
+    assert_frontends(&world.planning, "dns",
+                     "198.51.100.1:53/TCP loadBalancer, fd00:96::10:53/TCP clusterIP");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everybody_has_his_own),
+        cmocka_unit_test(kube_proxys_device_has_none),
+        cmocka_unit_test(a_peer_is_somebodys),
+        cmocka_unit_test(without_a_host_nodes_are_known),
+        cmocka_unit_test(claims_on_them_are_told),
+        cmocka_unit_test(a_cluster_ip_on_the_node_is_left_to_it),
+        cmocka_unit_test(the_rest_of_its_service_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
