@@ -15,9 +15,9 @@ int link_cmp(const void *a, const void *b)
 bool link_equal(const struct link *a, const struct link *b)
 {
     return a->ifindex == b->ifindex && a->master == b->master && a->mtu == b->mtu &&
-           a->type == b->type && a->up == b->up && memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 &&
-           strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0 &&
-           strcmp(a->alias, b->alias) == 0;
+           a->type == b->type && a->up == b->up && a->peer_away == b->peer_away &&
+           memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->kind, b->kind) == 0 && strcmp(a->alias, b->alias) == 0;
 }
 
 const struct link *link_find(const struct sorted *links, uint32_t ifindex)
@@ -38,6 +38,13 @@ bool link_is_svc0(const struct link *link)
 {
     return strcmp(link->name, SVC0_NAME) == 0 && strcmp(link->kind, "veth") == 0 &&
            ours_is_alias(link->alias);
+}
+
+int link_way_cmp(const void *a, const void *b)
+{
+    const struct link_way *left = a, *right = b;
+    int r = CMP(left->ifindex, right->ifindex);
+    return r ? r : prefix_cmp(&left->net, &right->net);
 }
 
 int link_address_cmp(const void *a, const void *b)

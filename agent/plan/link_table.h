@@ -16,8 +16,9 @@ struct link {
     uint32_t ifindex;
     uint32_t master; /* bridge, bond, VRF, ... that it is a port of; 0: none */
     uint32_t mtu;
-    uint16_t type; /* ARPHRD_* of linux/if_arp.h */
-    bool up;       /* administratively */
+    uint16_t type;  /* ARPHRD_* of linux/if_arp.h */
+    bool up;        /* administratively */
+    bool peer_away; /* a veth whose other end is in another network namespace */
     uint8_t mac[6];
     char name[16];
     char kind[16];  /* "veth", "bridge", "bond", "vlan", ...; "" of hardware and the loopback */
@@ -35,6 +36,16 @@ const struct link *link_named(const struct sorted *links, const char *name);
 
 /* True if it is svc0, and made by us. */
 bool link_is_svc0(const struct link *link);
+
+/*
+ * That routes lead out of an interface: straight to a network or a host, or (`net` IP_NONE) to
+ * other routers, by a next hop or a default route.
+ */
+struct link_way {
+    uint32_t ifindex;
+    struct prefix net;
+};
+int link_way_cmp(const void *a, const void *b); /* ifindex; to other routers first */
 
 /* An address of an interface; not one for which ip_is_special(). */
 struct link_address {

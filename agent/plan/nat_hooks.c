@@ -7,6 +7,13 @@
  * routed: the program belongs on the master, and to name the port is a mistake. A VRF is a master
  * of routing tables only; its ports are served like any interface.
  *
+ * A bridge of pods is different. What one of its pods answers another is switched from port to
+ * port, and would reach the client untranslated. So its ports carry both programs, and see what
+ * each pod sends and gets. The bridge itself has pod_out alone: pod_in there would judge packets
+ * that a port's has translated already. Such a bridge is named itself or by its ports; its ports
+ * are veths and taps. One with any other port, a NIC say, joins pods to the fabric, and is served
+ * as one interface.
+ *
  * The programs are attached to an interface that is down, too, so that no packet passes them by
  * when it comes up. They are always attached to the loopback and to svc0, which patterns do not
  * match.
@@ -21,40 +28,73 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-static const char loopback[] = "lo";
+/* Bridges whose ports are pods: their indices, sorted. */
+typedef VEC(uint32_t) bridge_list;
 
-static bool is_own(const struct link *link)
+static int index_cmp(const void *a, const void *b)
 {
-    return strcmp(link->name, loopback) == 0 || strcmp(link->name, SVC0_NAME) == 0 ||
-           strcmp(link->name, SVC0_PEER_NAME) == 0;
+    const uint32_t *left = a, *right = b;
+    return CMP(*left, *right);
 }
 
-static bool matches(const string_list *patterns, const struct link *link)
+static bool has_bridge(const bridge_list *bridges, uint32_t ifindex)
 {
-    if (is_own(link))
-        return false;
-    vec_each(char *, pattern, patterns) {
-        if (fnmatch(*pattern, link->name, 0) == 0)
-            return true;
+    return ifindex && vec_find(bridges, &ifindex, index_cmp);
+}
+
+static int push_bridge(bridge_list *bridges, const struct link_facts *facts,
+                       const struct link *bridge)
+{
+    if (nat_is_uplink(facts, bridge) || has_bridge(bridges, bridge->ifindex))
+        return 0;
+    int r = vec_push(bridges, bridge->ifindex);
+    vec_sort(bridges, index_cmp);
+    return r;
+}
+
+/* Bridges that are pods' themselves, or by one of their ports. */
+static int find_bridges(const struct link_facts *facts, bridge_list *bridges)
+{
+    sorted_each(const struct link, link, facts->links) {
+        const struct link *master = nat_master_of(facts, link);
+        const struct link *bridge = nat_is_bridge(link) ? link
+                                    : master && nat_is_bridge(master) && nat_may_be_pods(link)
+                                        ? master
+                                        : NULL;
+        int r = bridge && nat_is_pods(facts, link) ? push_bridge(bridges, facts, bridge) : 0;
+        if (r < 0)
+            return r;
     }
-    return false;
+    return 0;
 }
 
-/* The bridge, bond or the like that an interface is a port of. NULL: none. */
-static const struct link *master_of(const struct sorted *links, const struct link *link)
+/* Of these bridges those that have no ports but pods'. */
+static int find_pod_bridges(const struct link_facts *facts, bridge_list *ret_bridges)
 {
-    const struct link *master = link->master ? link_find(links, link->master) : NULL;
-    return master && strcmp(master->kind, "vrf") != 0 ? master : NULL;
+    AUTOVEC bridge_list all = { 0 }, joined = { 0 }, kept = { 0 };
+    int r = find_bridges(facts, &all);
+    sorted_each(const struct link, link, facts->links) {
+        if (r == 0 && !nat_may_be_pods(link) && has_bridge(&all, link->master))
+            r = vec_push(&joined, link->master);
+    }
+    vec_sort(&joined, index_cmp);
+    vec_each(const uint32_t, ifindex, &all) {
+        if (r == 0 && !has_bridge(&joined, *ifindex))
+            r = vec_push(&kept, *ifindex);
+    }
+    if (r == 0)
+        *ret_bridges = TAKE_STRUCT(kept);
+    return r;
 }
 
-static bool can_serve(const struct sorted *links, const struct link *link)
+static bool can_serve(const struct link_facts *facts, const struct link *link)
 {
-    return link->type == ARPHRD_ETHER && !master_of(links, link);
+    return link->type == ARPHRD_ETHER && !nat_master_of(facts, link);
 }
 
-static void refuse(const struct sorted *links, const struct link *link, struct faults *faults)
+static void refuse(const struct link_facts *facts, const struct link *link, struct faults *faults)
 {
-    const struct link *master = master_of(links, link);
+    const struct link *master = nat_master_of(facts, link);
     AUTOFREE char *place = text_format("interface %s", link->name);
     AUTOFREE char *remedy = master ? text_format("name %s instead", master->name) : NULL;
 
@@ -88,21 +128,24 @@ static int attach_both(nat_attachment_list *wanted, const struct link *link, enu
     return r < 0 ? r : attach(wanted, link, out);
 }
 
-static int plan_link(const struct sorted *links, const struct link *link,
-                     const struct config *config, nat_attachment_list *wanted,
-                     struct faults *faults)
+static int plan_link(const struct link_facts *facts, const struct link *link,
+                     const bridge_list *bridges, nat_attachment_list *wanted, struct faults *faults)
 {
-    if (strcmp(link->name, loopback) == 0)
+    if (strcmp(link->name, "lo") == 0)
         return attach(wanted, link, NAT_HOOK_LO_OUT);
     if (link_is_svc0(link))
         return attach(wanted, link, NAT_HOOK_SVC_OUT);
+    if (has_bridge(bridges, link->ifindex))
+        return attach(wanted, link, NAT_HOOK_POD_OUT);
+    if (has_bridge(bridges, link->master))
+        return attach_both(wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
 
-    bool uplink = matches(&config->services.uplinks, link);
-    bool pod = matches(&config->services.pod_interfaces, link);
+    bool uplink = nat_is_uplink(facts, link);
+    bool pod = nat_is_pods(facts, link);
     if (!uplink && !pod)
         return 0;
-    if (!can_serve(links, link)) {
-        refuse(links, link, faults);
+    if (!can_serve(facts, link)) {
+        refuse(facts, link, faults);
         return 0;
     }
     if (uplink && pod)
@@ -111,38 +154,87 @@ static int plan_link(const struct sorted *links, const struct link *link,
                   : attach_both(wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
 }
 
+static bool has_hook(const nat_attachment_list *wanted, enum nat_hook hook)
+{
+    vec_each(const struct nat_attachment, it, wanted) {
+        if (it->hook == hook)
+            return true;
+    }
+    return false;
+}
+
 /* Pods come and go; that an uplink is not there is a mistake, or a broken node. */
-static void miss_uplinks(const struct sorted *links, const struct config *config,
+static void miss_uplinks(const struct link_facts *facts, const nat_attachment_list *wanted,
                          struct faults *faults)
 {
-    vec_each(char *, pattern, &config->services.uplinks) {
+    if (facts->config->services.uplinks_auto && !has_hook(wanted, NAT_HOOK_UPLINK_IN))
+        faults_add(faults, "services.uplinks", "name it if there is one",
+                   "no interface leads to other hosts: nobody outside of this node is served");
+    vec_each(char *, pattern, &facts->config->services.uplinks) {
         bool found = false;
-        sorted_each(const struct link, link, links)
-            found |= !is_own(link) && fnmatch(*pattern, link->name, 0) == 0;
+        sorted_each(const struct link, link, facts->links)
+            found |= !nat_is_own_link(link) && fnmatch(*pattern, link->name, 0) == 0;
         if (!found)
             faults_add(faults, "services.uplinks", NULL, "no interface matches \"%s\"", *pattern);
     }
 }
 
-int plan_nat_hooks(const struct sorted *links, const struct config *config,
-                   nat_attachment_list *ret_wanted, struct faults *faults)
+/* Whether an interface that leads to pods carries nothing. */
+static bool is_missed(const struct link_facts *facts, const struct link *link,
+                      const nat_attachment_list *wanted)
+{
+    return !nat_is_own_link(link) && can_serve(facts, link) &&
+           !nat_sees_replies(wanted->items, wanted->count, link->ifindex) &&
+           nat_leads_to_pods(facts, link);
+}
+
+/* Names that pods' interfaces don't have, or pods of which nothing is known. */
+static void miss_pods(const struct link_facts *facts, const nat_attachment_list *wanted,
+                      struct faults *faults)
+{
+    const struct link *missed = NULL;
+    size_t count = 0;
+    sorted_each(const struct link, link, facts->links) {
+        if (is_missed(facts, link, wanted)) {
+            missed = missed ? missed : link;
+            count++;
+        }
+    }
+    if (missed)
+        faults_add(faults, "services.podInterfaces", "name it, or let them be found: auto",
+                   "routes lead to pods by %s, which no pattern matches (%zu such interfaces)",
+                   missed->name, count);
+    if (facts->pod_net_count == 0 && !has_hook(wanted, NAT_HOOK_POD_OUT))
+        faults_add(faults, "services.clusterCIDRs",
+                   "name the pods' networks there, or their interfaces in services.podInterfaces",
+                   "nothing is known of pods, neither networks nor interfaces: all count as "
+                   "strangers");
+}
+
+int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_wanted,
+                   struct faults *faults)
 {
     AUTOVEC nat_attachment_list wanted = { 0 };
-    sorted_each(const struct link, link, links) {
-        int r = plan_link(links, link, config, &wanted, faults);
+    AUTOVEC bridge_list bridges = { 0 };
+    int r = find_pod_bridges(facts, &bridges);
+    if (r < 0)
+        return r;
+    sorted_each(const struct link, link, facts->links) {
+        r = plan_link(facts, link, &bridges, &wanted, faults);
         if (r < 0)
             return r;
     }
-    miss_uplinks(links, config, faults);
+    miss_uplinks(facts, &wanted, faults);
+    miss_pods(facts, &wanted, faults);
     *ret_wanted = TAKE_STRUCT(wanted);
     return 0;
 }
 
-uint32_t plan_svc0_mtu(const struct sorted *links, const struct config *config)
+uint32_t plan_svc0_mtu(const struct link_facts *facts)
 {
     uint32_t largest = 0;
-    sorted_each(const struct link, link, links) {
-        if (matches(&config->services.uplinks, link) && can_serve(links, link))
+    sorted_each(const struct link, link, facts->links) {
+        if (nat_is_uplink(facts, link) && can_serve(facts, link))
             largest = MAX(largest, link->mtu);
     }
     return largest ? largest : 1500;

@@ -9,19 +9,19 @@
 #include "config/config.h"
 #include "plan/facts.h"
 #include "plan/link_table.h"
+#include "plan/nat_roles.h"
 #include "plan/nat_table.h"
 
 /*
- * The attachments: uplinks and pods by services.uplinks and podInterfaces, the loopback, svc0 (if
- * it is there and ours). What matches and can't be served, and uplinks that are not there, go to
- * `faults`, each by the interface's or the pattern's name. `links`: struct link. Returns 0 or
- * -ENOMEM.
+ * The attachments: uplinks and pods, named or found (nat_roles.h), the loopback, svc0 (if it is
+ * there and ours). What is named and can't be served, uplinks that are not there, and pods of which
+ * nobody says where they are, go to `faults`. Returns 0 or -ENOMEM.
  */
-int plan_nat_hooks(const struct sorted *links, const struct config *config,
-                   nat_attachment_list *ret_wanted, struct faults *faults);
+int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_wanted,
+                   struct faults *faults);
 
 /* svc0's MTU: the largest of an uplink that can be served; 1500 without one. */
-uint32_t plan_svc0_mtu(const struct sorted *links, const struct config *config);
+uint32_t plan_svc0_mtu(const struct link_facts *facts);
 
 /*
  * The leads of the node's own packets (struct nat_leads of facts.h) by svc0 `ifindex`: from the

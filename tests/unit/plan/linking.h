@@ -37,3 +37,19 @@ static inline void put_pattern(string_list *patterns, const char *pattern)
 {
     assert_int_equal(vec_push(patterns, strdup(pattern)), 0);
 }
+
+static inline void clear_patterns(string_list *patterns)
+{
+    vec_each(char *, pattern, patterns)
+        free(*pattern);
+    patterns->count = 0;
+}
+
+/* A route by an interface to a network; NULL: to other routers. */
+static inline void put_way(struct sorted *ways, uint32_t ifindex, const char *net)
+{
+    struct link_way way = { .ifindex = ifindex };
+    if (net)
+        assert_int_equal(prefix_parse(net, &way.net), 0);
+    assert_int_equal(sorted_put(ways, &way), 0);
+}

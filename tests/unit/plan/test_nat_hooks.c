@@ -5,13 +5,29 @@
 
 struct fixture {
     struct planning planning;
-    struct sorted links;
+    struct sorted links, ways;
+    struct prefix pod_net; /* IP_NONE: not known */
 };
+
+static struct link_facts facts_of(const struct fixture *fixture)
+{
+    return (struct link_facts){
+        .config = fixture->planning.config,
+        .links = &fixture->links,
+        .ways = &fixture->ways,
+        .pod_nets = &fixture->pod_net,
+        .pod_net_count = fixture->pod_net.ip.family != IP_NONE,
+    };
+}
 
 static struct fixture begin(void)
 {
-    struct fixture fixture = { .links = SORTED(struct link, link_cmp) };
+    struct fixture fixture = { .links = SORTED(struct link, link_cmp),
+                               .ways = SORTED(struct link_way, link_way_cmp) };
     planning_begin(&fixture.planning);
+    assert_int_equal(prefix_parse("10.244.0.0/16", &fixture.pod_net), 0);
+    fixture.planning.config->services.uplinks_auto = false;
+    fixture.planning.config->services.pod_interfaces_auto = false;
     put_pattern(&fixture.planning.config->services.uplinks, "eth*");
     put_pattern(&fixture.planning.config->services.pod_interfaces, "veth*");
     put_link(&fixture.links, "lo", "")->type = ARPHRD_LOOPBACK;
@@ -23,6 +39,7 @@ static void done(struct fixture *fixture)
 {
     planning_done(&fixture->planning);
     sorted_done(&fixture->links);
+    sorted_done(&fixture->ways);
 }
 
 #define AUTOFIXTURE CLEANUP(done)
@@ -33,8 +50,8 @@ static char *planned(struct fixture *fixture)
     AUTOFAULTS struct faults faults = { 0 };
     struct text out = { 0 };
     nat_attachment_list wanted = { 0 };
-    assert_int_equal(plan_nat_hooks(&fixture->links, fixture->planning.config, &wanted, &faults),
-                     0);
+    const struct link_facts facts = facts_of(fixture);
+    assert_int_equal(plan_nat_hooks(&facts, &wanted, &faults), 0);
     vec_each(const struct nat_attachment, it, &wanted) {
         assert_true(it == wanted.items || nat_attachment_cmp(it - 1, it) < 0);
         text_addf(&out, "%s%s:%d", out.length ? " " : "", it->name, it->hook);
@@ -135,6 +152,36 @@ static void masters_vlans_and_ports_of_a_vrf_are_served(void **state)
     assert_planned(&fixture, BASE " eth7:0 eth7:1");
 }
 
+static void a_bridge_of_pods_is_served_at_its_ports(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    uint32_t bridge = put_link(&fixture.links, "cni0", "bridge")->ifindex;
+    put_link(&fixture.links, "port1", "veth")->master = bridge;
+    assert_planned(&fixture, BASE); /* nobody names it */
+    put_pattern(&fixture.planning.config->services.pod_interfaces, "cni0");
+    assert_planned(&fixture, BASE " cni0:3 port1:2 port1:3");
+    put_link(&fixture.links, "tap7", "tun")->master = bridge;
+    put_link(&fixture.links, "tap8", "tun");
+    assert_planned(&fixture, BASE " cni0:3 port1:2 port1:3 tap7:2 tap7:3");
+    put_link(&fixture.links, "nic0", "")->master = bridge;
+    assert_planned(&fixture, BASE " cni0:2 cni0:3");
+}
+
+static void a_bridge_of_pods_is_named_by_its_ports(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    uint32_t bridge = put_link(&fixture.links, "cni0", "bridge")->ifindex;
+    put_link(&fixture.links, "veth1", "veth")->master = bridge;
+    put_link(&fixture.links, "other2", "veth")->master = bridge;
+    put_link(&fixture.links, "br7", "bridge");
+    assert_planned(&fixture, BASE " cni0:3 veth1:2 veth1:3 other2:2 other2:3");
+    put_pattern(&fixture.planning.config->services.uplinks, "cni0");
+    assert_planned(&fixture, BASE " cni0:0 cni0:1; interface veth1: NAT is not attached: it is a "
+                                  "port of bridge cni0 -> name cni0 instead");
+}
+
 static void missing_uplinks_are_told(void **state)
 {
     (void)state;
@@ -144,6 +191,63 @@ static void missing_uplinks_are_told(void **state)
     put_pattern(&fixture.planning.config->services.pod_interfaces, "cali*");
     assert_planned(&fixture, BASE "; services.uplinks: no interface matches \"bond0\" -> -"
                                   "; services.uplinks: no interface matches \"lo\" -> -");
+}
+
+static void find_all(struct fixture *fixture)
+{
+    fixture->planning.config->services.uplinks_auto = true;
+    fixture->planning.config->services.pod_interfaces_auto = true;
+    clear_patterns(&fixture->planning.config->services.uplinks);
+    clear_patterns(&fixture->planning.config->services.pod_interfaces);
+}
+
+static void all_is_found(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    find_all(&fixture);
+    assert_planned(&fixture, "lo:4; services.uplinks: no interface leads to other hosts: nobody "
+                             "outside of this node is served -> name it if there is one");
+    put_way(&fixture.ways, 2, NULL);
+    uint32_t bridge = put_link(&fixture.links, "cni0", "bridge")->ifindex;
+    put_way(&fixture.ways, bridge, "10.244.3.0/24");
+    struct link *port = put_link(&fixture.links, "port4", "veth");
+    port->master = bridge;
+    port->peer_away = true;
+    put_way(&fixture.ways, put_link(&fixture.links, "cali5", "veth")->ifindex, "10.244.0.9/32");
+    put_link(&fixture.links, "tun6", "tun")->type = ARPHRD_NONE;
+    put_way(&fixture.ways, 6, NULL); /* not named, so no fault */
+    assert_planned(&fixture, BASE " cni0:3 port4:2 port4:3 cali5:2 cali5:3");
+    put_pattern(&fixture.planning.config->services.uplinks, "cali5");
+    fixture.planning.config->services.uplinks_auto = false;
+    assert_planned(&fixture, "lo:4 cni0:3 port4:2 port4:3 cali5:0 cali5:1");
+}
+
+static void pods_that_no_name_has_are_told(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    put_way(&fixture.ways, put_link(&fixture.links, "cali3", "veth")->ifindex, "10.244.0.9/32");
+    put_way(&fixture.ways, put_link(&fixture.links, "cali4", "veth")->ifindex, "10.244.0.8/32");
+    put_way(&fixture.ways, put_link(&fixture.links, "docker5", "bridge")->ifindex, "172.17.0.0/16");
+    assert_planned(&fixture, BASE "; services.podInterfaces: routes lead to pods by cali3, which "
+                                  "no pattern matches (2 such interfaces) -> name it, or let them "
+                                  "be found: auto");
+    put_pattern(&fixture.planning.config->services.pod_interfaces, "cali*");
+    assert_planned(&fixture, BASE " cali3:2 cali3:3 cali4:2 cali4:3");
+}
+
+static void that_nothing_is_known_of_pods_is_told(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    fixture.pod_net = (struct prefix){ 0 };
+    assert_planned(&fixture,
+                   BASE "; services.clusterCIDRs: nothing is known of pods, neither networks nor "
+                        "interfaces: all count as strangers -> name the pods' networks there, or "
+                        "their interfaces in services.podInterfaces");
+    put_link(&fixture.links, "veth3", "veth");
+    assert_planned(&fixture, BASE " veth3:2 veth3:3");
 }
 
 static void both_lists_make_an_uplink(void **state)
@@ -160,16 +264,16 @@ static void svc0_has_the_uplinks_mtu(void **state)
 {
     (void)state;
     AUTOFIXTURE struct fixture fixture = begin();
-    const struct config *config = fixture.planning.config;
+    const struct link_facts facts = facts_of(&fixture);
     ((struct link *)sorted_at(&fixture.links, 0))->mtu = 65536;
     put_link(&fixture.links, "eth1", "")->mtu = 9000;
     put_link(&fixture.links, "veth1", "veth")->mtu = 9500;
     put_link(&fixture.links, "eth2", "tun")->type = ARPHRD_NONE;
     struct link *tun = sorted_at(&fixture.links, 4);
     tun->mtu = 20000;
-    assert_int_equal(plan_svc0_mtu(&fixture.links, config), 9000);
+    assert_int_equal(plan_svc0_mtu(&facts), 9000);
     sorted_clear(&fixture.links);
-    assert_int_equal(plan_svc0_mtu(&fixture.links, config), 1500);
+    assert_int_equal(plan_svc0_mtu(&facts), 1500);
 }
 
 static void memory_may_run_out(void **state)
@@ -177,10 +281,9 @@ static void memory_may_run_out(void **state)
     (void)state;
     AUTOFIXTURE struct fixture fixture = begin();
     AUTOFAULTS struct faults faults = { 0 };
+    const struct link_facts facts = facts_of(&fixture);
     nat_attachment_list wanted;
-    assert_int_equal(
-        with_heap(0, plan_nat_hooks(&fixture.links, fixture.planning.config, &wanted, &faults)),
-        -ENOMEM);
+    assert_int_equal(with_heap(0, plan_nat_hooks(&facts, &wanted, &faults)), -ENOMEM);
 }
 
 int main(void)
@@ -192,7 +295,12 @@ int main(void)
         cmocka_unit_test(without_ethernet_it_is_refused),
         cmocka_unit_test(a_ports_master_is_named),
         cmocka_unit_test(masters_vlans_and_ports_of_a_vrf_are_served),
+        cmocka_unit_test(a_bridge_of_pods_is_served_at_its_ports),
+        cmocka_unit_test(a_bridge_of_pods_is_named_by_its_ports),
         cmocka_unit_test(missing_uplinks_are_told),
+        cmocka_unit_test(all_is_found),
+        cmocka_unit_test(pods_that_no_name_has_are_told),
+        cmocka_unit_test(that_nothing_is_known_of_pods_is_told),
         cmocka_unit_test(both_lists_make_an_uplink),
         cmocka_unit_test(svc0_has_the_uplinks_mtu),
         cmocka_unit_test(memory_may_run_out),
