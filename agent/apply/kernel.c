@@ -35,6 +35,7 @@
 #include "apply/netlink/nl.h"
 #include "apply/replay.h"
 #include "apply/source.h"
+#include "apply/ways.h"
 #include "apply/write.h"
 #include "base/macro.h"
 
@@ -46,18 +47,20 @@ enum stale {
     STALE_RULES = 1 << 1,
     STALE_ADDRESSES = 1 << 2,
     STALE_LINKS = 1 << 3,
+    STALE_WAYS = 1 << 4,
 };
 
 static unsigned everything(const struct kernel_scope *scope)
 {
     return (scope->route_count ? STALE_ROUTES : 0) | (scope->rules ? STALE_RULES : 0) |
-           (scope->addresses ? STALE_ADDRESSES : 0) | (scope->links ? STALE_LINKS : 0);
+           (scope->addresses ? STALE_ADDRESSES : 0) | (scope->links ? STALE_LINKS : 0) |
+           (scope->ways ? STALE_WAYS : 0);
 }
 
 struct kernel {
     struct nl_socket *requests, *notifications;
     struct kernel_scope scope;
-    struct sorted routes, rules, prefixes, links, addresses;
+    struct sorted routes, rules, prefixes, links, addresses, ways;
     bool twins;     /* two routes of the kernel are one in the mirror */
     unsigned stale; /* enum stale */
 
@@ -117,17 +120,25 @@ static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
 
 static int hear_link(struct kernel *kernel, const struct nlmsghdr *message)
 {
+    struct link link;
+    if (message->nlmsg_type == RTM_DELLINK && decode_link(message, &link))
+        ways_forget(&kernel->ways, link.ifindex);
     int r = links_hear(&kernel->links, message);
     kernel->events.links |= r > 0;
     return MIN(r, 0);
 }
 
-/* Programs may hang there; every interface has other qdiscs, which come and go with it. */
+/*
+ * Programs may hang there; every interface has other qdiscs, which come and go with it. A filter
+ * that comes matters if it gets packets before ours.
+ */
 static void hear_filter(struct kernel *kernel, const struct nlmsghdr *message)
 {
     const struct tcmsg *fixed = mnl_nlmsg_get_payload(message);
     if (mnl_nlmsg_get_payload_len(message) >= sizeof(*fixed) && fixed->tcm_parent != TC_H_ROOT &&
-        TC_H_MAJ(fixed->tcm_parent) == TC_H_MAJ(TC_H_CLSACT))
+        TC_H_MAJ(fixed->tcm_parent) == TC_H_MAJ(TC_H_CLSACT) &&
+        (message->nlmsg_type != RTM_NEWTFILTER ||
+         TC_H_MAJ(fixed->tcm_info) >> 16 < OURS_TC_PRIORITY))
         kernel->events.links = true;
 }
 
@@ -138,6 +149,15 @@ static void hear_address(struct kernel *kernel, const struct nlmsghdr *message)
         fixed->ifa_index != kernel->scope.ifindex)
         return;
     kernel->stale |= STALE_ADDRESSES;
+}
+
+static int hear_way(struct kernel *kernel, const struct nlmsghdr *message)
+{
+    int r = kernel->scope.ways && message->nlmsg_type == RTM_NEWROUTE
+                ? ways_hear(&kernel->ways, message)
+                : 0;
+    kernel->events.links |= r > 0;
+    return MIN(r, 0);
 }
 
 /* Some groups are heard for the sake of routes alone: see scope_groups(). */
@@ -151,7 +171,8 @@ static int hear(const struct nlmsghdr *message, void *context)
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
     case RTM_DELROUTE:
-        return hear_route(kernel, message);
+        r = hear_way(kernel, message);
+        return r < 0 ? r : hear_route(kernel, message);
     case RTM_NEWRULE:
     case RTM_DELRULE:
         hear_rule(kernel, message);
@@ -164,6 +185,7 @@ static int hear(const struct nlmsghdr *message, void *context)
     case RTM_NEWLINK:
     case RTM_DELLINK:
         return kernel->scope.links ? hear_link(kernel, message) : 0;
+    case RTM_NEWTFILTER:
     case RTM_DELTFILTER:
     case RTM_DELQDISC:
         hear_filter(kernel, message);
@@ -239,7 +261,7 @@ static bool renew(struct sorted *table, struct sorted *fresh)
 
 /* Freshly dumped tables; those that were not stale stay empty. */
 struct fresh {
-    struct sorted routes, rules, prefixes, addresses, links;
+    struct sorted routes, rules, prefixes, addresses, links, ways;
     bool twins;
 };
 
@@ -250,6 +272,7 @@ static void fresh_done(struct fresh *fresh)
     sorted_done(&fresh->prefixes);
     sorted_done(&fresh->addresses);
     sorted_done(&fresh->links);
+    sorted_done(&fresh->ways);
 }
 
 static int dump_stale(struct kernel *kernel, struct fresh *fresh)
@@ -269,7 +292,11 @@ static int dump_stale(struct kernel *kernel, struct fresh *fresh)
                            &fresh->addresses);
     if (r < 0)
         return r;
-    return stale & STALE_LINKS ? dump_links(kernel->requests, &fresh->links) : 0;
+    if (stale & STALE_LINKS)
+        r = dump_links(kernel->requests, &fresh->links);
+    if (r < 0)
+        return r;
+    return stale & STALE_WAYS ? dump_ways(kernel->requests, &fresh->ways) : 0;
 }
 
 /* Dumps what is stale; on failure all of it stays stale and stays as it was. */
@@ -293,6 +320,8 @@ static int refresh(struct kernel *kernel)
         events->links |= !links_equal(&kernel->links, &fresh.links);
         swap(&kernel->links, &fresh.links);
     }
+    if (kernel->stale & STALE_WAYS)
+        events->links |= renew(&kernel->ways, &fresh.ways);
     kernel->twins = fresh.twins;
     kernel->stale = 0;
     return 0;
@@ -320,6 +349,7 @@ int kernel_open(const struct kernel_scope *scope, int netns, struct kernel **ret
     if (!kernel)
         return -ENOMEM;
     kernel->scope = *scope;
+    kernel->ways = (struct sorted)SORTED(struct link_way, link_way_cmp);
     kernel->stale = everything(scope);
     int r = nl_open_in(netns, NETLINK_ROUTE, &kernel->requests);
     if (r < 0)
@@ -347,6 +377,7 @@ void kernel_close(struct kernel *kernel)
     sorted_done(&kernel->prefixes);
     sorted_done(&kernel->links);
     sorted_done(&kernel->addresses);
+    sorted_done(&kernel->ways);
     vec_done(&kernel->events.routes);
     vec_done(&kernel->heard);
     vec_done(&kernel->losses);
@@ -395,6 +426,11 @@ const struct sorted *kernel_links(const struct kernel *kernel)
 const struct sorted *kernel_link_addresses(const struct kernel *kernel)
 {
     return &kernel->addresses;
+}
+
+const struct sorted *kernel_ways(const struct kernel *kernel)
+{
+    return &kernel->ways;
 }
 
 int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources)

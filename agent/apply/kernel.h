@@ -44,9 +44,9 @@ struct kernel_events {
     routes;     /* came, went or changed by someone else's hand; duplicates possible */
     bool rules; /* a rule of ours changed */
     bool other_rules;
-    bool addresses;  /* some interface address changed */
-    bool links;      /* some interface changed, or an address of one in any way; or a filter
-                        of a clsact qdisc went */
+    bool addresses; /* some interface address changed */
+    bool links; /* some interface changed, or where routes by it lead, or an address of one in any
+                   way; or a filter of a clsact qdisc went, or came before ours */
     bool resynced;   /* a dump found routes other than notified, or notifications were
                         lost: everything may have changed */
     uint32_t writer; /* netlink port id of the last foreign change to one of our routes
@@ -76,6 +76,9 @@ const struct sorted *kernel_local_prefixes(const struct kernel *kernel);
 /* struct link by link_cmp(); struct link_address by link_address_cmp(). */
 const struct sorted *kernel_links(const struct kernel *kernel);
 const struct sorted *kernel_link_addresses(const struct kernel *kernel);
+/* struct link_way by link_way_cmp(): grows by notifications, shrinks with interfaces and resyncs.
+ */
+const struct sorted *kernel_ways(const struct kernel *kernel);
 
 /* Asks the kernel. Returns 0 or -errno (the socket failed). */
 int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources);

@@ -26,9 +26,10 @@ struct kernel_scope {
     size_t route_count;    /* 0: no routes */
     uint32_t export_table; /* by which a route is ours: see base/ours.h */
     bool rules;            /* all but the three standard ones */
-    bool links;            /* all, and filters of clsact qdiscs that go are told */
-    bool addresses;        /* of interfaces, with their networks */
-    uint32_t ifindex;      /* whose addresses; 0: all interfaces' */
+    bool links;       /* all, and filters of clsact qdiscs that go, or come before ours, are told */
+    bool addresses;   /* of interfaces, with their networks */
+    bool ways;        /* where routes lead, of all tables (ways.h); with links */
+    uint32_t ifindex; /* whose addresses; 0: all interfaces' */
 };
 
 /*

@@ -58,6 +58,56 @@ static void links_are_described(void **state)
     assert_null(link_find(kernel_links(lab->kernel), 9999));
 }
 
+static bool leads(const struct kernel *kernel, const char *name, const char *net)
+{
+    const struct link *link = link_named(kernel_links(kernel), name);
+    struct link_way way = { .ifindex = link ? link->ifindex : 0 };
+    if (net)
+        assert_int_equal(prefix_parse(net, &way.net), 0);
+    return sorted_find(kernel_ways(kernel), &way) != NULL;
+}
+
+/* Of routes of all tables: where they lead, told once. */
+static void ways_are_followed(void **state)
+{
+    const struct kernel_scope scope = { .links = true, .ways = true };
+    CLEANUP(kernel_closep) struct kernel *kernel = NULL;
+
+    (void)state;
+    run("ip link add d0 type veth peer name d1 && ip link set d0 up && ip link set d1 up && "
+        "ip addr add 10.7.0.1/24 dev d0 && ip route add 10.8.0.5 dev d1 table 117");
+    assert_int_equal(kernel_open(&scope, NL_HERE, &kernel), 0);
+    assert_true(leads(kernel, "d0", "10.7.0.0/24"));
+    assert_true(leads(kernel, "d1", "10.8.0.5/32"));
+    assert_false(leads(kernel, "d0", NULL) || leads(kernel, "d0", "10.7.0.1/32"));
+    assert_int_equal(kernel_ways(kernel)->count, 2);
+
+    run("ip route add 10.9.0.0/16 via 10.7.0.9 && ip route add 10.8.0.6 dev d1 && "
+        "ip route add 10.9.1.0/24 via 10.7.0.9 && ip route add blackhole 10.9.2.0/24 && "
+        "ip route add 10.9.3.0/24 dev d1 proto 33");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_true(leads(kernel, "d0", NULL) && leads(kernel, "d1", "10.8.0.6/32"));
+    assert_false(leads(kernel, "d1", "10.9.3.0/24"));
+    assert_int_equal(kernel_ways(kernel)->count, 4);
+    assert_true(kernel_events(kernel)->links);
+    kernel_events_done(kernel);
+    run("ip route add 10.9.4.0/24 via 10.7.0.9"); /* nothing new */
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_false(kernel_events(kernel)->links);
+
+    run("ip route add 10.9.5.0/24 nexthop via 10.7.0.9 nexthop dev d1");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_true(leads(kernel, "d1", NULL));
+    run("ip route del 10.8.0.6 dev d1 && ip route del 10.9.5.0/24");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_true(leads(kernel, "d1", "10.8.0.6/32")); /* until all is read again */
+    assert_int_equal(kernel_resync(kernel), 0);
+    assert_false(leads(kernel, "d1", "10.8.0.6/32") || leads(kernel, "d1", NULL));
+    run("ip link del d0");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_int_equal(kernel_ways(kernel)->count, 0);
+}
+
 /* The kernel does not tell of an alias while the link is down; it does with the next change. */
 static void each_change_is_followed(void **state)
 {
@@ -307,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(links_are_described, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(ways_are_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(each_change_is_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(filters_that_go_are_told, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(a_port_that_leaves_stays_a_link, lab_open, lab_close),

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Routes as ways; see ways.h.
+ *
+ * Every table counts but "local": pods' routes are often in tables of their own, and a VRF has one.
+ * Left out are routes that forward nothing, our own ones to svc0, and networks that every interface
+ * has (link-local, multicast).
+ */
+#include "apply/ways.h"
+
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/macro.h"
+#include "base/ours.h"
+
+/* Of a route's message what counts here. */
+struct heard {
+    struct prefix net;
+    uint32_t ifindex; /* 0: it has several next hops */
+    bool gateway;
+    const struct nlattr *hops; /* struct rtnexthop, one behind the other */
+};
+
+static bool is_of_concern(const struct nlmsghdr *message, const struct rtmsg *fixed)
+{
+    return mnl_nlmsg_get_payload_len(message) >= sizeof(*fixed) &&
+           (fixed->rtm_family == AF_INET || fixed->rtm_family == AF_INET6) &&
+           fixed->rtm_type == RTN_UNICAST && fixed->rtm_table != RT_TABLE_LOCAL &&
+           fixed->rtm_protocol != ROUTE_PROTOCOL_GUARD && !(fixed->rtm_flags & RTM_F_CLONED);
+}
+
+/* Of these three only that they are there, or their bytes as such, count. */
+static void take_hops(const struct nlmsghdr *message, struct heard *heard)
+{
+    const struct nlattr *it = NULL;
+    while ((it = nl_next_attribute(message, sizeof(struct rtmsg), it))) {
+        const uint16_t type = mnl_attr_get_type(it);
+        heard->gateway |= type == RTA_GATEWAY || type == RTA_VIA;
+        if (type == RTA_MULTIPATH)
+            heard->hops = it;
+    }
+}
+
+static bool decode(const struct nlmsghdr *message, struct heard *ret_heard)
+{
+    const struct rtmsg *fixed = mnl_nlmsg_get_payload(message);
+    if (!is_of_concern(message, fixed))
+        return false;
+    struct heard heard = { .net.ip.family = fixed->rtm_family == AF_INET ? IP_V4 : IP_V6,
+                           .net.length = fixed->rtm_dst_len };
+    const struct nl_wanted wanted[] = {
+        { RTA_DST, (uint16_t)ip_size(&heard.net.ip) },
+        { RTA_OIF, sizeof(uint32_t) },
+    };
+    const struct nlattr *attributes[RTA_OIF + 1];
+    nl_parse(message, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, RTA_OIF);
+    if (heard.net.length > ip_bits(&heard.net.ip) || (heard.net.length > 0 && !attributes[RTA_DST]))
+        return false;
+    if (attributes[RTA_DST])
+        memcpy(heard.net.ip.bytes, mnl_attr_get_payload(attributes[RTA_DST]),
+               ip_size(&heard.net.ip));
+    if (attributes[RTA_OIF])
+        heard.ifindex = mnl_attr_get_u32(attributes[RTA_OIF]);
+    take_hops(message, &heard);
+    heard.gateway |= heard.net.length == 0;
+    *ret_heard = heard;
+    return true;
+}
+
+/* Returns 1 if it is new, 0, or -ENOMEM. */
+static int add(struct sorted *ways, uint32_t ifindex, const struct prefix *net)
+{
+    struct link_way way = { .ifindex = ifindex };
+    if (net)
+        way.net = *net;
+    if (ifindex == 0 || sorted_find(ways, &way))
+        return 0;
+    int r = sorted_put(ways, &way);
+    return r < 0 ? r : 1;
+}
+
+/* Several next hops are routers, or networks behind several interfaces, which is as good. */
+static int add_hops(struct sorted *ways, const struct nlattr *hops)
+{
+    const char *at = mnl_attr_get_payload(hops), *end = at + mnl_attr_get_payload_len(hops);
+    int fresh = 0;
+    while ((size_t)(end - at) >= sizeof(struct rtnexthop)) {
+        struct rtnexthop hop;
+        memcpy(&hop, at, sizeof(hop));
+        if (hop.rtnh_len < sizeof(hop) || hop.rtnh_len > end - at)
+            break;
+        int r = add(ways, (uint32_t)hop.rtnh_ifindex, NULL);
+        if (r < 0)
+            return r;
+        fresh |= r;
+        at += MIN((size_t)RTNH_ALIGN(hop.rtnh_len), (size_t)(end - at));
+    }
+    return fresh;
+}
+
+int ways_hear(struct sorted *ways, const struct nlmsghdr *message)
+{
+    struct heard heard;
+    if (!decode(message, &heard))
+        return 0;
+    if (heard.hops)
+        return add_hops(ways, heard.hops);
+    if (heard.gateway)
+        return add(ways, heard.ifindex, NULL);
+    if (ip_is_special(&heard.net.ip) ||
+        (heard.net.ip.family == IP_V6 && heard.net.ip.bytes[0] == 0xff))
+        return 0;
+    return add(ways, heard.ifindex, &heard.net);
+}
+
+static int on_route(const struct nlmsghdr *row, void *context)
+{
+    return MIN(ways_hear(context, row), 0);
+}
+
+/* What an interrupted dump told was true as well. */
+static void restart(void *context)
+{
+    (void)context;
+}
+
+int dump_ways(struct nl_socket *socket, struct sorted *ret_ways)
+{
+    static const uint8_t families[] = { AF_INET, AF_INET6 };
+    AUTOSORTED struct sorted ways = SORTED(struct link_way, link_way_cmp);
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        const struct rtmsg fixed = { .rtm_family = families[i], .rtm_type = RTN_UNICAST };
+        struct nl_request request;
+        nl_begin(&request, RTM_GETROUTE, 0, &fixed, sizeof(fixed));
+        int r = nl_dump(socket, &request, on_route, restart, &ways);
+        if (r < 0)
+            return r;
+    }
+    *ret_ways = TAKE_STRUCT(ways);
+    return 0;
+}
+
+void ways_forget(struct sorted *ways, uint32_t ifindex)
+{
+    const struct link_way first = { .ifindex = ifindex };
+    size_t at = sorted_lower_bound(ways, &first);
+    while (at < ways->count) {
+        const struct link_way way = *(struct link_way *)sorted_at(ways, at);
+        if (way.ifindex != ifindex)
+            return;
+        sorted_remove(ways, &way);
+    }
+}

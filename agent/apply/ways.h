@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the kernel's routes lead, by interface: struct link_way, from a dump of all tables and from
+ * notifications. A million routes by one gateway are one way.
+ *
+ * A way that was seen stays until its interface goes, or until everything is dumped again: what
+ * interfaces are shall not follow each session of a routing daemon that flaps.
+ */
+#pragma once
+
+#include "apply/netlink/nl.h"
+#include "base/sorted.h"
+#include "plan/link_table.h"
+
+/* struct link_way by link_way_cmp(). Returns 0, or -errno with the output untouched. */
+int dump_ways(struct nl_socket *socket, struct sorted *ret_ways);
+
+/* Plays an RTM_NEWROUTE onto the table. Returns 1 if it told something new, 0, or -ENOMEM. */
+int ways_hear(struct sorted *ways, const struct nlmsghdr *message);
+
+/* Forgets those of an interface that is gone. */
+void ways_forget(struct sorted *ways, uint32_t ifindex);
