@@ -6,6 +6,9 @@
  * it once more replaces the program without a gap. The agent adds a clsact qdisc to an interface
  * that has none, and deletes one that is empty, whoever added it: an empty one has no effect.
  *
+ * The kernel runs filters in order of their priority numbers, until one decides. Those with numbers
+ * below ours get the packets first; we can't be put before them.
+ *
  * The older qdisc "ingress" uses the same slot of the interface, and the kernel would silently add
  * an egress filter to its ingress. Nothing is attached to an interface that has one.
  */
@@ -89,10 +92,32 @@ static const void *find_option(const struct nlmsghdr *row, uint16_t type, size_t
 
 /* The filters of one place. */
 struct filters {
-    uint32_t program_id; /* of ours; 0: it is not there */
+    struct nat_place_state state; /* of our filter; `behind` also where it is not there */
+    unsigned first;               /* the priority of the one that stands before all others */
     bool foreign;
     bool taken; /* a foreign one has our priority and handle */
 };
+
+/* Remembers a foreign filter with a priority before ours, if it is the first of these. Each list
+ * begins with a head, which has no name. */
+static void note_before(struct filters *filters, const struct nlmsghdr *row, unsigned priority)
+{
+    const char *name = find_option(row, TCA_BPF_NAME, 2);
+    const struct nlattr *kind = find(row, TCA_KIND);
+    const bool later = filters->state.behind && priority >= filters->first;
+    if (priority >= OURS_TC_PRIORITY || (later && !(name && priority == filters->first)))
+        return;
+    filters->state.behind = true;
+    filters->first = priority;
+    if (is_kind(row, "bpf") && name)
+        (void)snprintf(filters->state.before, sizeof(filters->state.before),
+                       "filter %.32s of priority %u", name, priority);
+    else
+        (void)snprintf(filters->state.before, sizeof(filters->state.before),
+                       "a %.*s filter of priority %u",
+                       kind ? MIN(16, (int)mnl_attr_get_payload_len(kind)) : 0,
+                       kind ? mnl_attr_get_str(kind) : "", priority);
+}
 
 static int on_filter(const struct nlmsghdr *row, void *context)
 {
@@ -100,16 +125,18 @@ static int on_filter(const struct nlmsghdr *row, void *context)
     const struct tcmsg *fixed = mnl_nlmsg_get_payload(row);
     if (mnl_nlmsg_get_payload_len(row) < sizeof(*fixed))
         return 0;
-    bool our_priority = TC_H_MAJ(fixed->tcm_info) >> 16 == OURS_TC_PRIORITY;
+    unsigned priority = TC_H_MAJ(fixed->tcm_info) >> 16;
+    bool our_priority = priority == OURS_TC_PRIORITY;
     if (our_priority && fixed->tcm_handle == 0 && is_kind(row, "bpf"))
         return 0; /* the head of a list of filters */
     const char *name = find_option(row, TCA_BPF_NAME, sizeof(OURS_NAME));
     const uint32_t *id = find_option(row, TCA_BPF_ID, sizeof(*id));
     bool our_place = our_priority && fixed->tcm_handle == OURS_TC_HANDLE;
     if (our_place && id && name && strncmp(name, OURS_NAME, sizeof(OURS_NAME)) == 0) {
-        filters->program_id = *id;
+        filters->state.program = *id;
     } else {
         filters->foreign = true;
+        note_before(filters, row, priority);
         filters->taken |= our_place;
     }
     return 0;
@@ -205,7 +232,7 @@ static int drop_empty_qdisc(struct nl_socket *socket, uint32_t ifindex)
         const struct nat_place place = { ifindex, (enum nat_direction)direction };
         struct filters filters;
         int r = list_filters(socket, &place, &filters);
-        if (r < 0 || filters.foreign || filters.program_id)
+        if (r < 0 || filters.foreign || filters.state.program)
             return r;
     }
     CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
@@ -247,21 +274,22 @@ int clsact_attach(struct nl_socket *socket, const struct nat_place *place, int p
     return send_one(socket, &request, text);
 }
 
-int clsact_program(struct nl_socket *socket, const struct nat_place *place, uint32_t *ret_id)
+int clsact_look(struct nl_socket *socket, const struct nat_place *place,
+                struct nat_place_state *ret_state)
 {
     struct filters filters;
     int r = list_filters(socket, place, &filters);
     if (r < 0)
         return r;
-    *ret_id = filters.program_id;
+    *ret_state = filters.state;
     return 0;
 }
 
 int clsact_detach(struct nl_socket *socket, const struct nat_place *place)
 {
-    uint32_t id = 0;
-    int r = clsact_program(socket, place, &id);
-    if (r < 0 || id == 0)
+    struct nat_place_state state;
+    int r = clsact_look(socket, place, &state);
+    if (r < 0 || state.program == 0)
         return r;
     struct tcmsg fixed = filter_of(place);
     struct nl_request request;
@@ -281,9 +309,9 @@ int clsact_find(struct nl_socket *socket, nat_place_list *places)
     vec_each(const uint32_t, ifindex, &clsact.ifindexes) {
         for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {
             const struct nat_place place = { *ifindex, (enum nat_direction)direction };
-            uint32_t id = 0;
-            r = clsact_program(socket, &place, &id);
-            if (r == 0 && id)
+            struct nat_place_state state;
+            r = clsact_look(socket, &place, &state);
+            if (r == 0 && state.program)
                 r = vec_push(places, place);
             if (r < 0)
                 return r;

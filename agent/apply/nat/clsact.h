@@ -9,8 +9,8 @@
  * kernel says if it refuses. */
 int clsact_attach(struct nl_socket *socket, const struct nat_place *place, int program,
                   char text[static 96]);
-/* `ret_id`: the id of our filter's program; 0: there is none. */
-int clsact_program(struct nl_socket *socket, const struct nat_place *place, uint32_t *ret_id);
+int clsact_look(struct nl_socket *socket, const struct nat_place *place,
+                struct nat_place_state *ret_state);
 /* Removes our filter, if there is one, and the qdisc if it is empty then. */
 int clsact_detach(struct nl_socket *socket, const struct nat_place *place);
 /* Appends the places of our filters on all interfaces. */

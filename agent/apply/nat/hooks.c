@@ -7,6 +7,11 @@
  * no packet misses both programs, and none is seen by two. Every sync asks the kernel about each
  * place, at a few system calls per interface; the agent relies on no memory of it.
  *
+ * To come first again, a TCX link has to be taken away and made anew: for some microseconds packets
+ * pass without us. So that two who both want to be first do not take turns for ever, this is done
+ * once in ten minutes for a place, and is a fault in between. Of clsact's filters the priority
+ * decides, and a foreign one before ours is a fault for as long as it stands.
+ *
  * The agent remembers only where it has attached a program. If the kernel does not list it there
  * any more, somebody removed it, and attaching it again counts as a repair. Links are opened by
  * their pins when needed and closed again, because a node has hundreds of them; tests, which give
@@ -27,12 +32,17 @@
 #include "apply/nat/clsact.h"
 #include "apply/nat/pins.h"
 #include "apply/nat/tcx.h"
+#include "base/clock.h"
 #include "base/macro.h"
+#include "base/ours.h"
 #include "base/text.h"
+
+enum { FRONT_AGAIN_MS = 10 * 60 * 1000 };
 
 struct attached {
     struct nat_place place;
-    int link; /* without pins: keeps the link; else -1 */
+    int link;        /* without pins: keeps the link; else -1 */
+    int64_t next_ms; /* monotonic; not before then it is put in front again */
 };
 
 struct nat_hooks {
@@ -65,14 +75,19 @@ static int open_link(const struct nat_hooks *hooks, const struct attached *attac
     return link < 0 ? -errno : link;
 }
 
-/* Asks the kernel for the id of our program in a place; 0: there is none. */
-static uint32_t program_in(const struct nat_hooks *hooks, const struct attached *attached)
+/* Asks the kernel about a place. */
+static struct nat_place_state look_at(const struct nat_hooks *hooks,
+                                      const struct attached *attached)
 {
-    uint32_t id = 0;
-    if (!hooks->tcx)
-        return clsact_program(hooks->socket, &attached->place, &id) < 0 ? 0 : id;
+    struct nat_place_state state = { 0 };
+    if (!hooks->tcx) {
+        (void)clsact_look(hooks->socket, &attached->place, &state);
+        return state;
+    }
     AUTOCLOSE int link = open_link(hooks, attached);
-    return link < 0 ? 0 : tcx_program(link, &attached->place);
+    if (link >= 0)
+        tcx_look(link, &attached->place, &state);
+    return state;
 }
 
 static void forget(struct nat_hooks *hooks, const struct attached *attached)
@@ -143,18 +158,62 @@ static void refused(struct faults *faults, const struct nat_attachment *wanted, 
                *text ? " (" : "", text, *text ? ")" : "");
 }
 
+static void overtaken(struct faults *faults, const struct nat_attachment *wanted, bool tcx,
+                      const char *before)
+{
+    AUTOFREE char *place = text_format("interface %s", wanted->name);
+    AUTOFREE char *remedy =
+        tcx ? strdup("let it be attached after ours: see bpftool net show")
+            : text_format("give it a priority above %d: see tc filter show", OURS_TC_PRIORITY);
+    faults_add(faults, place ? place : "interface", remedy,
+               "%s is attached to its %s before NAT: what it does not pass on, NAT never sees",
+               before, nat_direction_name(nat_hook_direction(wanted->hook)));
+}
+
+/* Makes our link anew, before all others. Returns 0 or -errno. */
+static int go_first(struct nat_hooks *hooks, const struct attached *attached,
+                    const struct nat_attachment *wanted, char text[static 96])
+{
+    struct attached key = { .place = attached->place };
+    int r = detach(hooks, attached);
+    if (r < 0)
+        return r;
+    forget(hooks, attached);
+    r = attach(hooks, wanted, text);
+    if (r < 0)
+        return r;
+    struct attached *fresh = sorted_find(&hooks->attached, &key);
+    fresh->next_ms = clock_mono_ms() + FRONT_AGAIN_MS;
+    return 0;
+}
+
+/* Ours stands, with somebody before it. Returns 1 if it was put in front, 0, or -errno. */
+static int ensure_first(struct nat_hooks *hooks, const struct attached *attached,
+                        const struct nat_attachment *wanted, const char *before,
+                        struct faults *faults, char text[static 96])
+{
+    if (!hooks->tcx || clock_mono_ms() < attached->next_ms) {
+        overtaken(faults, wanted, hooks->tcx, before);
+        return 0;
+    }
+    int r = go_first(hooks, attached, wanted, text);
+    return r < 0 ? r : 1;
+}
+
 /* Attaches or swaps one program. Returns 1, 0 if it was attached already, or -errno. */
 static int ensure(struct nat_hooks *hooks, const struct nat_attachment *wanted, uint32_t *repairs,
-                  char text[static 96])
+                  struct faults *faults, char text[static 96])
 {
     const struct attached key = { .place = place_of(wanted) };
     const struct attached *attached = sorted_find(&hooks->attached, &key);
-    uint32_t program = attached ? program_in(hooks, attached) : 0;
-    bool gone = attached && program == 0;
+    const struct nat_place_state state =
+        attached ? look_at(hooks, attached) : (struct nat_place_state){ .program = 0 };
+    bool gone = attached && state.program == 0;
+    bool right = state.program == nat_plane_program_id(hooks->plane, wanted->hook);
     int r;
-    if (program && program == nat_plane_program_id(hooks->plane, wanted->hook))
-        return 0;
-    if (program) {
+    if (state.program && right)
+        return state.behind ? ensure_first(hooks, attached, wanted, state.before, faults, text) : 0;
+    if (state.program) {
         r = swap(hooks, attached, wanted, text);
     } else {
         if (gone)
@@ -196,7 +255,7 @@ static int detach_unwanted(struct nat_hooks *hooks, const struct nat_attachment 
         const struct attached *attached = sorted_at(&hooks->attached, i - 1);
         if (is_wanted(&attached->place, wanted, count))
             continue;
-        if (program_in(hooks, attached)) {
+        if (look_at(hooks, attached).program) {
             int r = detach(hooks, attached);
             if (r < 0 && r != -ENODEV)
                 return r;
@@ -214,7 +273,7 @@ int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted,
     int changes = 0;
     for (size_t i = 0; i < count; i++) {
         char text[96] = "";
-        int r = ensure(hooks, &wanted[i], &repairs, text);
+        int r = ensure(hooks, &wanted[i], &repairs, faults, text);
         if (r == -ENOMEM)
             return r;
         if (r < 0 && r != -ENODEV)
@@ -228,16 +287,28 @@ int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted,
     return changes + r;
 }
 
-bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count)
+enum nat_rank nat_hooks_rank(struct nat_hooks *hooks, const struct nat_attachment *wanted,
+                             size_t count)
 {
+    enum nat_rank rank = NAT_RANK_FIRST;
     for (size_t i = 0; i < count; i++) {
         const struct attached key = { .place = place_of(&wanted[i]) };
         const struct attached *attached = sorted_find(&hooks->attached, &key);
-        uint32_t program = attached ? program_in(hooks, attached) : 0;
-        if (program == 0 || program != nat_plane_program_id(hooks->plane, wanted[i].hook))
-            return false;
+        if (!attached)
+            return NAT_RANK_NONE;
+        const struct nat_place_state state = look_at(hooks, attached);
+        if (state.program == 0 ||
+            state.program != nat_plane_program_id(hooks->plane, wanted[i].hook))
+            return NAT_RANK_NONE;
+        if (state.behind)
+            rank = NAT_RANK_BEHIND;
     }
-    return true;
+    return rank;
+}
+
+bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count)
+{
+    return nat_hooks_rank(hooks, wanted, count) != NAT_RANK_NONE;
 }
 
 const char *nat_hooks_method(const struct nat_hooks *hooks)
@@ -265,7 +336,7 @@ static int adopt(struct nat_hooks *hooks)
         return r;
     vec_each(const struct nat_place, place, &places) {
         const struct attached attached = { .place = *place, .link = -1 };
-        if (program_in(hooks, &attached)) {
+        if (look_at(hooks, &attached).program) {
             r = sorted_put(&hooks->attached, &attached);
             if (r < 0)
                 return r;

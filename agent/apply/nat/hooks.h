@@ -5,7 +5,8 @@
  * outlive the agent; an upgrade swaps the programs without a gap.
  *
  * Pinned links, and filters of our priority, handle and name, are ours. Whatever else is attached
- * to an interface is not touched.
+ * to an interface is not touched. Ours come first: what somebody else does with packets before we
+ * have seen them is his decision, and may be the end of a Service.
  */
 #pragma once
 
@@ -24,14 +25,26 @@ DEFINE_CLEANUP(struct nat_hooks *, nat_hooks_close);
 
 /*
  * Makes the wanted attachments (sorted) the only ones of ours: attaches, swaps, attaches again what
- * somebody removed, detaches the rest. An interface that refuses is a fault with its name; the next
- * call tries again, and the caller sees to it that there is one. Returns the number of changes, or
- * -errno. `ret_repairs`: how many had been attached and were gone.
+ * somebody removed, detaches the rest. Where somebody else has attached before ours, ours is put in
+ * front again, but not often; else that is a fault with his name. An interface that refuses is a
+ * fault with its name; the next call tries again, and the caller sees to it that there is one.
+ * Returns the number of changes, or -errno. `ret_repairs`: how many had been attached and were
+ * gone.
  */
 int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count,
                    uint32_t *ret_repairs, struct faults *faults);
 
-/* Asks the kernel: true if the current program is attached at each of the wanted places. */
+/* How the current programs stand in the wanted places; of several places the worst. */
+enum nat_rank {
+    NAT_RANK_NONE,   /* another program, or none */
+    NAT_RANK_BEHIND, /* somebody else gets the packets first */
+    NAT_RANK_FIRST,
+};
+
+/* Asks the kernel. */
+enum nat_rank nat_hooks_rank(struct nat_hooks *hooks, const struct nat_attachment *wanted,
+                             size_t count);
+/* True if they stand in each, be it first or behind others. */
 bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count);
 
 /* "tcx" or "clsact": the method in use, for status. */

@@ -2,6 +2,7 @@
 /* Places: where on an interface a program may be attached. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -22,6 +23,13 @@ struct nat_place {
 typedef VEC(struct nat_place) nat_place_list;
 
 int nat_place_cmp(const void *a, const void *b);
+
+/* What the kernel says of a place. */
+struct nat_place_state {
+    uint32_t program; /* the id of our program; 0: it is not there */
+    bool behind;      /* a program or filter of somebody else gets the packets first */
+    char before[64];  /* the first of those, for people */
+};
 
 /* "ingress" or "egress" */
 const char *nat_direction_name(enum nat_direction direction);

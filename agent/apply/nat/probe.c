@@ -5,8 +5,8 @@
  *
  * The kernel takes the devices from the context: `ifindex`, and `ingress_ifindex`, which is 0 for
  * packets that the node itself made. It looks up routes in the network namespace of the caller. The
- * words of cb[] are passed in and come back (seen on 6.1, 6.12, 6.18). A run is one system call of
- * some microseconds; it sends nothing, and the twin writes nothing.
+ * words of cb[], and the mark, are passed in and come back (seen on 6.1, 6.12, 6.18). A run is one
+ * system call of some microseconds; it sends nothing, and the twin writes nothing.
  *
  * A flow is looked up as the program does it, but by system call: that does not count as a use in
  * the LRU table.
@@ -21,6 +21,7 @@
 #include "apply/nat/flows.h"
 #include "apply/nat/packet.h"
 #include "apply/nat/programs.h"
+#include "apply/nat/table.h"
 #include "base/clock.h"
 
 static void read_endpoint(const struct nat_plane *plane, uint32_t id, struct nat_endpoint *ret)
@@ -61,6 +62,7 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
         .cause = out.cb[0] >> 8 & 0xff,
         .masquerade = out.cb[0] >> 16 & 0xff,
         .route = (int)(out.cb[0] >> 24),
+        .out = out.mark,
         .service = out.cb[1],
         .port = out.cb[2],
         .endpoint = out.cb[3],
@@ -69,25 +71,6 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
     };
     read_endpoint(plane, out.cb[3], &ret_answer->endpoint_value);
     return 0;
-}
-
-/* The half under a tuple, in one of the two tables. It may move to "flows" meanwhile, so that table
- * is asked once more. */
-static bool find_half(const struct nat_plane *plane, const struct nat_tuple *tuple,
-                      struct nat_flow *ret_flow, bool *ret_established)
-{
-    static const enum nat_map_index tables[] = { NAT_MAP_FLOWS, NAT_MAP_FLOWS_NEW, NAT_MAP_FLOWS };
-
-    for (int i = 0; i < 3; i++) {
-        struct nat_flow flow;
-        if (bpf_map_lookup_elem(plane->maps[tables[i]].fd, tuple, &flow) < 0 ||
-            !nat_flow_whole(tuple, &flow))
-            continue;
-        *ret_flow = flow;
-        *ret_established = tables[i] == NAT_MAP_FLOWS;
-        return true;
-    }
-    return false;
 }
 
 bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
@@ -101,14 +84,13 @@ bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
         .protocol = (uint8_t)probe->protocol,
     };
     struct nat_flow flow;
-    bool established;
 
-    if (!find_half(plane, &tuple, &flow, &established))
+    if (nat_table_get(plane, NAT_MAP_FLOWS, &tuple, &flow) < 0 || !nat_flow_whole(&tuple, &flow))
         return false;
     const struct nat_tuple *to = flow.half == NAT_HALF_DIRECT ? &tuple : &flow.to;
     *ret_flow = (struct nat_found_flow){
         .half = flow.half,
-        .established = established,
+        .state = nat_flow_state_of(plane, &tuple, &flow),
         .masqueraded = (flow.flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN)) != 0,
         .stale = nat_flow_stale(plane, &flow),
         .source = { nat_addr_ip(&to->src), ntohs(to->sport) },

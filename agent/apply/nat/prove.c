@@ -10,15 +10,21 @@
  * fails ends that.
  *
  * Source ranges: the source that stands for its kind may be outside of them. Then it must be
- * dropped, and another source of the kind, inside a range, is looked for to ask the rest; where no
- * range has one, nobody of that kind may come, and there is no more to prove.
+ * dropped, and another one of the kind, inside a range, asks the rest (admitted.h).
+ *
+ * The way: the replies to masqueraded packets and to this node's own come back by the interface
+ * that these leave by. Unless that carries our program, they reach the node with an address that
+ * nobody there waits for, and are lost. Other replies are translated where they leave, at the
+ * client's side. So a set that is good for the ones may be bad for the others; a walk notes both.
  */
 #include "apply/nat/prove.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "apply/nat/admitted.h"
 #include "base/macro.h"
 
 enum {
@@ -29,14 +35,22 @@ enum {
 _Static_assert(sizeof(((struct nat_proof *)0)->why) >= FRONTEND_STRLEN + WHY_SIZE,
                "a proof says of which frontend, and why");
 
+/* What is known of the slots of a set. */
+enum walked {
+    WALKED_NOT,
+    WALKED_FORTH, /* each has a way, but for some the replies would not be seen */
+    WALKED_BOTH,  /* there and back */
+};
+
 struct prover {
     struct nat_plane *plane;
     const struct probe_origins *origins;
     const struct nat_row *row;
     const struct nat_family *family;
-    uint32_t service;   /* the id whose name is the row's; 0: not asked yet */
-    bool *walked;       /* by port_index * NAT_SETS + set: every slot is good */
-    char why[WHY_SIZE]; /* what differs */
+    uint32_t service;    /* the id whose name is the row's; 0: not asked yet */
+    enum walked *walked; /* by port_index * NAT_SETS + set */
+    bool unseen;         /* one of the slots being walked leaves by an interface without us */
+    char why[WHY_SIZE];  /* what differs */
     const char *remedy;
 };
 
@@ -78,6 +92,8 @@ static const char *route_text(int route)
         "the packet does not fit",
         "no source address",
     };
+    if (route == NAT_ROUTE_SVC0)
+        return "an address of a Service";
     if (route == NAT_ROUTE_NO_SOURCE)
         return "no address of this node to masquerade with";
     return route > 0 && (size_t)route < ARRAY_SIZE(texts) ? texts[route] : "refused";
@@ -137,6 +153,35 @@ static int check_masquerade(struct prover *prover, const struct nat_outcome *out
     return differs(prover, look_closer, does ? "masqueraded" : "not masqueraded");
 }
 
+/* Whether the replies to a forwarded packet come back to this node's own address. */
+static bool returns_here(const struct nat_probe *probe, const struct nat_answer *answer)
+{
+    return answer->masquerade != NAT_MASQUERADE_NO || probe->ingress_ifindex == 0;
+}
+
+/* The way there and back. */
+static int check_way(struct prover *prover, const struct nat_probe *probe,
+                     const struct nat_answer *answer)
+{
+    const struct probe_origins *origins = prover->origins;
+    char where[64], name[IF_NAMESIZE];
+
+    if (answer->route != 0)
+        return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
+                       probe->pick, endpoint_str(&answer->endpoint_value, where),
+                       route_text(answer->route));
+    if (answer->out == 0 ||
+        nat_sees_replies(origins->attachments, origins->attachment_count, answer->out))
+        return 1;
+    prover->unseen = true;
+    if (!returns_here(probe, answer))
+        return 1;
+    return differs(prover, "name it in services.uplinks, or in podInterfaces if it is a pod's",
+                   "%s is reached by %s, where our program is not",
+                   endpoint_str(&answer->endpoint_value, where),
+                   if_indextoname(answer->out, name) ? name : "an interface that is gone");
+}
+
 /* A forwarded flow: where to, and whether there is a way. `ret_index`: of the planned set. */
 static int check_forward(struct prover *prover, const struct nat_port *port,
                          const struct nat_outcome *outcome, const struct nat_probe *probe,
@@ -158,11 +203,8 @@ static int check_forward(struct prover *prover, const struct nat_port *port,
     const struct nat_endpoint *planned = vec_find(set, &answer->endpoint_value, nat_endpoint_cmp);
     if (!planned)
         return differs(prover, look_closer, "slot %u: %s is no endpoint of it", probe->pick, where);
-    if (answer->route != 0)
-        return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
-                       probe->pick, where, route_text(answer->route));
     *ret_index = (size_t)(planned - set->items);
-    return 1;
+    return check_way(prover, probe, answer);
 }
 
 /* ---- questions ---- */
@@ -230,110 +272,23 @@ static int prove_outcome(struct prover *prover, const struct nat_frontend *front
 {
     const struct nat_port *port = &prover->family->ports.items[frontend->port_index];
     const struct demand demand = demand_of(outcome);
-    bool *walked = &prover->walked[frontend->port_index * NAT_SETS + outcome->set];
+    enum walked *walked = &prover->walked[frontend->port_index * NAT_SETS + outcome->set];
     struct nat_answer answer;
     size_t index = 0;
 
+    prover->unseen = false;
     probe->pick = demand.outcome ? 1 : 0;
     int r = ask(prover, probe, &demand, &answer);
     if (r <= 0 || !demand.outcome)
         return r;
     r = check_forward(prover, port, outcome, probe, &answer, &index);
-    if (r > 0 && !*walked) {
+    const enum walked needed = returns_here(probe, &answer) ? WALKED_BOTH : WALKED_FORTH;
+    if (r > 0 && *walked < needed) {
         r = walk_slots(prover, port, &demand, probe, index);
-        *walked = r > 0;
+        if (r > 0)
+            *walked = prover->unseen ? WALKED_FORTH : WALKED_BOTH;
     }
     return r;
-}
-
-/* ---- source ranges ---- */
-
-static bool in_any(const struct prefix *prefixes, size_t count, const struct ip *ip)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (prefix_contains(&prefixes[i], ip))
-            return true;
-    }
-    return false;
-}
-
-static bool is_admitted(const struct nat_family *family, const struct nat_frontend *frontend,
-                        const struct ip *source)
-{
-    return frontend->kind != NAT_FRONTEND_LOAD_BALANCER || family->source_ranges.count == 0 ||
-           in_any(family->source_ranges.items, family->source_ranges.count, source);
-}
-
-/* The address behind the last one of a prefix; false if there is none. */
-static bool address_behind(const struct prefix *prefix, struct ip *ret_ip)
-{
-    struct ip ip = prefix->ip;
-    if (prefix->length == 0)
-        return false;
-    size_t byte = (prefix->length - 1u) / 8;
-    unsigned sum = ip.bytes[byte] + (1u << (7 - (prefix->length - 1u) % 8));
-    ip.bytes[byte] = (uint8_t)sum;
-    while (sum > 0xff && byte-- > 0) {
-        sum = ip.bytes[byte] + 1u;
-        ip.bytes[byte] = (uint8_t)sum;
-    }
-    *ret_ip = ip;
-    return sum <= 0xff;
-}
-
-/* Of a range, what is no pod: its first address, or the first one behind some pod network. */
-static bool find_stranger(const struct probe_origins *origins, const struct prefix *range,
-                          struct ip *ret_ip)
-{
-    if (!in_any(origins->pod_nets, origins->pod_net_count, &range->ip)) {
-        *ret_ip = range->ip;
-        return true;
-    }
-    for (size_t i = 0; i < origins->pod_net_count; i++) {
-        struct ip ip;
-        if (address_behind(&origins->pod_nets[i], &ip) && prefix_contains(range, &ip) &&
-            !in_any(origins->pod_nets, origins->pod_net_count, &ip)) {
-            *ret_ip = ip;
-            return true;
-        }
-    }
-    return false;
-}
-
-/*
- * Two prefixes overlap if one has the other's first address, which then is in both. Without a pod
- * network of the family any address is a pod's, at a pod's interface.
- */
-static bool find_pod(const struct probe_origins *origins, const struct prefix *range,
-                     struct ip *ret_ip)
-{
-    bool known = false;
-    for (size_t i = 0; i < origins->pod_net_count; i++) {
-        const struct prefix *net = &origins->pod_nets[i];
-        known |= net->ip.family == range->ip.family;
-        if (prefix_contains(range, &net->ip)) {
-            *ret_ip = net->ip;
-            return true;
-        }
-        if (prefix_contains(net, &range->ip)) {
-            *ret_ip = range->ip;
-            return true;
-        }
-    }
-    *ret_ip = range->ip;
-    return !known;
-}
-
-static bool find_admitted(const struct prover *prover, enum nat_origin origin, struct ip *ret_ip)
-{
-    const struct probe_origins *origins = prover->origins;
-
-    vec_each(const struct prefix, range, &prover->family->source_ranges) {
-        if (origin == NAT_ORIGIN_POD ? find_pod(origins, range, ret_ip)
-                                     : find_stranger(origins, range, ret_ip))
-            return true;
-    }
-    return false;
 }
 
 /* ---- frontends ---- */
@@ -369,10 +324,10 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
 
     if (!origins->of[origin].there || from->family == IP_NONE)
         return 1;
-    if (!is_admitted(prover->family, frontend, from)) {
+    if (frontend->kind == NAT_FRONTEND_LOAD_BALANCER && !is_admitted(prover->family, from)) {
         struct nat_answer answer;
         int r = ask(prover, &probe, &kept_out, &answer);
-        if (r <= 0 || !find_admitted(prover, origin, &probe.source))
+        if (r <= 0 || !find_admitted(origins, prover->family, origin, &probe.source))
             return r;
     }
     int r = prove_outcome(prover, frontend, &frontend->from[origin], &probe);
@@ -388,8 +343,6 @@ static int prove_frontend(struct prover *prover, const struct nat_frontend *fron
     char name[FRONTEND_STRLEN], why[WHY_SIZE];
     int r = 1;
 
-    if (frontend->protocol == PROTOCOL_SCTP)
-        r = differs(prover, NULL, "this version does not translate SCTP");
     for (enum nat_origin origin = 0; r > 0 && origin < NAT_ORIGINS; origin++) {
         r = prove_source(prover, frontend, origin, &forwards[origin]);
         if (r != 0)
@@ -450,7 +403,7 @@ int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
 {
     for (uint32_t i = 0; i < row->family_count; i++) {
         const struct nat_family *family = &row->families[i];
-        AUTOFREE bool *walked = calloc(family->ports.count * NAT_SETS + 1, sizeof(*walked));
+        AUTOFREE enum walked *walked = calloc(family->ports.count * NAT_SETS + 1, sizeof(*walked));
         struct prover prover = {
             .plane = plane,
             .origins = origins,

@@ -20,6 +20,9 @@ struct probe_origins {
      * comes in by the pod's interface is. */
     const struct prefix *pod_nets;
     size_t pod_net_count;
+    /* Where programs are attached, sorted; borrowed. */
+    const struct nat_attachment *attachments;
+    size_t attachment_count;
 };
 
 /*

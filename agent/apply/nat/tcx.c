@@ -7,17 +7,24 @@
  * A link dies with its device. Its pin stays, and opens a link of interface 0 from then on; the
  * interface's index may belong to another device by now, or the link to another network namespace.
  * So a link counts as attached only if the kernel lists its program in the place in question.
+ *
+ * The kernel runs the programs of a place in order, until one of them decides. We attach before all
+ * others; somebody who does the same later is in front of us, and takes what he doesn't pass on.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "apply/nat/tcx.h"
+#include "base/cleanup.h"
 
 enum {
     TCX_INGRESS = 46, /* enum bpf_attach_type */
     TCX_EGRESS = 47,
-    LINK_TYPE_TCX = 11, /* enum bpf_link_type */
+    LINK_TYPE_TCX = 11,  /* enum bpf_link_type */
+    BEFORE_ALL = 1 << 3, /* BPF_F_BEFORE, and nobody named to be before */
     LOOPBACK_IFINDEX = 1,
     PROGRAMS_MAX = 64, /* on one hook: the kernel's own limit */
 };
@@ -36,7 +43,8 @@ bool tcx_supported(void)
 
 int tcx_attach(const struct nat_place *place, int program, int *ret_link)
 {
-    int link = bpf_link_create(program, (int)place->ifindex, attach_type(place), NULL);
+    LIBBPF_OPTS(bpf_link_create_opts, options, .flags = BEFORE_ALL);
+    int link = bpf_link_create(program, (int)place->ifindex, attach_type(place), &options);
     if (link < 0)
         return link;
     *ret_link = link;
@@ -48,28 +56,52 @@ int tcx_swap(int link, int program)
     return bpf_link_update(link, program, NULL);
 }
 
-static bool is_listed(const struct nat_place *place, uint32_t program_id)
+/* A foreign program, by its name where we may ask for it (CAP_SYS_ADMIN). */
+static void name_program(uint32_t id, char buffer[static 64])
 {
-    uint32_t ids[PROGRAMS_MAX], count = PROGRAMS_MAX;
+    struct bpf_prog_info info = { 0 };
+    uint32_t size = sizeof(info);
+    AUTOCLOSE int program = bpf_prog_get_fd_by_id(id);
+    if (program >= 0 && bpf_obj_get_info_by_fd(program, &info, &size) == 0 && *info.name)
+        (void)snprintf(buffer, 64, "program %u (%.16s)", id, info.name);
+    else
+        (void)snprintf(buffer, 64, "program %u", id);
+}
+
+/* Finds our program among those that the kernel lists, in the order in which they run. */
+static void find_listed(const struct nat_place *place, uint32_t program,
+                        struct nat_place_state *state)
+{
+    uint32_t ids[PROGRAMS_MAX], count = PROGRAMS_MAX, at = 0;
     if (bpf_prog_query((int)place->ifindex, attach_type(place), 0, NULL, ids, &count) < 0)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (ids[i] == program_id)
-            return true;
-    }
-    return false;
+        return;
+    while (at < count && ids[at] != program)
+        at++;
+    if (at == count)
+        return;
+    state->program = program;
+    state->behind = at > 0;
+    if (state->behind)
+        name_program(ids[0], state->before);
 }
 
 /* The kernel puts interface and attach type where struct bpf_link_info has those of a netns link.
  */
-uint32_t tcx_program(int link, const struct nat_place *place)
+void tcx_look(int link, const struct nat_place *place, struct nat_place_state *ret_state)
 {
     struct bpf_link_info info = { 0 };
     uint32_t size = sizeof(info);
-    if (bpf_obj_get_info_by_fd(link, &info, &size) < 0 || info.type != LINK_TYPE_TCX ||
-        info.netns.netns_ino != place->ifindex || info.netns.attach_type != attach_type(place))
-        return 0;
-    return is_listed(place, info.prog_id) ? info.prog_id : 0;
+    *ret_state = (struct nat_place_state){ 0 };
+    if (bpf_obj_get_info_by_fd(link, &info, &size) == 0 && info.type == LINK_TYPE_TCX &&
+        info.netns.netns_ino == place->ifindex && info.netns.attach_type == attach_type(place))
+        find_listed(place, info.prog_id, ret_state);
+}
+
+uint32_t tcx_program(int link, const struct nat_place *place)
+{
+    struct nat_place_state state;
+    tcx_look(link, place, &state);
+    return state.program;
 }
 
 int tcx_detach(int link)

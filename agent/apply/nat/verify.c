@@ -193,8 +193,6 @@ static void check_desired(struct check *check)
 {
     size_t before = check->list->count;
     check->installed = nat_installed_find(check->plane, check->service);
-    if (check->desired->sctp)
-        differ(check, "SCTP is not translated by this version");
     if (!check->installed) {
         differ(check, "the Service is not in the maps");
         return;

@@ -12,7 +12,7 @@
 #include "base/macro.h"
 #include "cmocka_all.h"
 
-enum { SERVICE = 7, FIRST_PORT = 20 };
+enum { SERVICE = 7, FIRST_PORT = 20, UPLINK = 10, STRAY = 99 };
 
 /* What the twin does wrong; only answers to this kind of origin, with this slot (0: any). */
 struct error {
@@ -27,6 +27,8 @@ struct nat_plane {
     const struct nat_row *row;
     struct prefix pod_nets[2];
     struct error error;
+    uint32_t stray; /* the slot whose endpoint is reached by STRAY; the others are by UPLINK */
+    enum protocol errs_in; /* only answers about this protocol; 0: any */
     unsigned runs;
 };
 
@@ -79,7 +81,7 @@ static inline bool admitted(const struct nat_family *family, const struct nat_fr
     return found;
 }
 
-static inline void answer_forward(const struct nat_family *family,
+static inline void answer_forward(const struct nat_plane *plane, const struct nat_family *family,
                                   const struct nat_frontend *frontend,
                                   const struct nat_outcome *outcome, const struct nat_probe *probe,
                                   struct nat_answer *answer)
@@ -90,6 +92,7 @@ static inline void answer_forward(const struct nat_family *family,
     answer->endpoint = probe->pick;
     answer->count = (uint32_t)set->count;
     answer->set = outcome->set;
+    answer->out = probe->pick == plane->stray ? STRAY : UPLINK;
     if (ip_equal(&answer->endpoint_value.ip, &probe->source))
         answer->masquerade = NAT_MASQUERADE_HAIRPIN;
     else if (outcome->masquerade)
@@ -101,7 +104,8 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
 {
     const struct error *error = &plane->error;
     const enum nat_origin origin = source_of(plane, probe);
-    const bool errs = error->origin == origin && (!error->slot || error->slot == probe->pick);
+    const bool errs = error->origin == origin && (!error->slot || error->slot == probe->pick) &&
+                      (!plane->errs_in || plane->errs_in == probe->protocol);
     const struct nat_family *family = NULL;
     const struct nat_frontend *frontend = frontend_of(plane->row, probe, &family);
     struct nat_answer answer = { 0 };
@@ -127,7 +131,7 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
         answer.cause = NAT_CAUSE_NO_LOCAL;
     } else {
         answer.act = NAT_ACT_FORWARD;
-        answer_forward(family, frontend, outcome, probe, &answer);
+        answer_forward(plane, family, frontend, outcome, probe, &answer);
     }
     if (errs && error->bend)
         error->bend(&answer);

@@ -297,6 +297,47 @@ static void foreign_links_stay(void **state)
                      nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT));
 }
 
+static void assert_fault(struct lab *lab, const char *place, const char *words)
+{
+    assert_int_equal(lab->faults.list.count, 1);
+    assert_string_equal(lab->faults.list.items[0].place, place);
+    if (!strstr(lab->faults.list.items[0].message, words))
+        fail_msg("%s", lab->faults.list.items[0].message);
+    faults_done(&lab->faults);
+    lab->faults = (struct faults){ 0 };
+}
+
+static void ours_goes_in_front_once(void **state)
+{
+    struct lab *lab = *state;
+    const struct nat_place place = { lab->wanted[0].ifindex, NAT_INGRESS };
+    const int program = nat_plane_program(planes[1], NAT_HOOK_LO_OUT);
+    AUTOFREE char *told = text_format("program %u (lo_out) is attached to its ingress before NAT",
+                                      nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT));
+    AUTOCLOSE int foreign = -1;
+
+    assert_int_equal(tcx_attach(&place, program, &foreign), 0);
+    assert_int_equal(sync_to(lab, 4), 4);
+    assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_FIRST);
+    for (int times = 0; times < 2; times++) { /* it comes before us again */
+        assert_int_equal(tcx_detach(foreign), 0);
+        close(foreign);
+        assert_int_equal(tcx_attach(&place, program, &foreign), 0);
+        assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_BEHIND);
+        assert_true(nat_hooks_attached(lab->hooks, lab->wanted, 4));
+        assert_int_equal(sync_to(lab, 4), times ? 0 : 1);
+        assert_int_equal(lab->repairs, 0);
+        if (times == 0)
+            assert_stands(lab, 4);
+    }
+    assert_fault(lab, "interface eth0", told);
+    assert_int_equal(programs_on(&lab->wanted[0]), 2);
+
+    assert_int_equal(tcx_detach(foreign), 0);
+    assert_stands(lab, 4);
+    assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_FIRST);
+}
+
 static const char foreign_filter[] =
     "tc filter add dev eth0 %s pref %d handle %d protocol all bpf object-pinned %s/foreign "
     "direct-action";
@@ -322,13 +363,21 @@ static void foreign_filters_stay(void **state)
     run("test -z \"$(tc filter show dev eth0 ingress)\"");
 }
 
-static void assert_fault(struct lab *lab, const char *place, const char *words)
+static void a_filter_before_ours_is_a_fault(void **state)
 {
-    assert_int_equal(lab->faults.list.count, 1);
-    assert_string_equal(lab->faults.list.items[0].place, place);
-    if (!strstr(lab->faults.list.items[0].message, words))
-        fail_msg("%s", lab->faults.list.items[0].message);
-    faults_done(&lab->faults);
+    struct lab *lab = *state;
+    assert_int_equal(sync_to(lab, 4), 4);
+    add_foreign(lab, "ingress", 2, 1);
+    run("tc filter add dev eth0 ingress pref 7 protocol ip u32 match u32 0 0 flowid :1");
+    assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_BEHIND);
+    assert_int_equal(sync_to(lab, 4), 0);
+    assert_fault(lab, "interface eth0", "of priority 2 is attached to its ingress before NAT");
+    run("tc filter del dev eth0 ingress pref 2");
+    assert_int_equal(sync_to(lab, 4), 0);
+    assert_fault(lab, "interface eth0", "a u32 filter of priority 7 is attached to its ingress");
+    run("tc filter del dev eth0 ingress pref 7");
+    assert_stands(lab, 4);
+    assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_FIRST);
 }
 
 static void a_taken_place_is_a_fault(void **state)
@@ -375,7 +424,9 @@ int main(void)
         BOTH(all_of_ours_can_be_removed),
         TCX(without_pins_links_live_with_the_process),
         TCX(foreign_links_stay),
+        TCX(ours_goes_in_front_once),
         CLSACT(foreign_filters_stay),
+        CLSACT(a_filter_before_ours_is_a_fault),
         CLSACT(a_taken_place_is_a_fault),
         CLSACT(an_ingress_qdisc_is_a_fault),
     };

@@ -74,6 +74,15 @@ struct lab {
     struct faults faults;
 };
 
+static const struct nat_attachment attached[] = {
+    { .ifindex = 1, .hook = NAT_HOOK_LO_OUT },
+    { .ifindex = UPLINK, .hook = NAT_HOOK_UPLINK_IN },
+    { .ifindex = UPLINK, .hook = NAT_HOOK_UPLINK_OUT },
+    { .ifindex = 12, .hook = NAT_HOOK_POD_IN },
+    { .ifindex = 12, .hook = NAT_HOOK_POD_OUT },
+    { .ifindex = STRAY, .hook = NAT_HOOK_SVC_OUT },
+};
+
 static int setup(void **state)
 {
     static const enum nat_hook hooks[] = { NAT_HOOK_UPLINK_IN, NAT_HOOK_POD_IN, NAT_HOOK_SVC_OUT };
@@ -87,6 +96,8 @@ static int setup(void **state)
     lab->plane.pod_nets[1] = prefix("fd44::/16");
     lab->origins.pod_nets = lab->plane.pod_nets;
     lab->origins.pod_net_count = 2;
+    lab->origins.attachments = attached;
+    lab->origins.attachment_count = ARRAY_SIZE(attached);
     for (enum nat_origin i = 0; i < NAT_ORIGINS; i++) {
         lab->origins.of[i].there = true;
         lab->origins.of[i].hook = hooks[i];
@@ -302,6 +313,46 @@ static void test_a_sender_may_be_the_endpoint(void **state)
     expect_proof(lab, 0, "10.0.0.1", "10.0.0.1:80/TCP from pod: not masqueraded");
 }
 
+/* Replies to what is masqueraded, and to the node itself, come back where the packet leaves. */
+static void test_the_way_back_has_our_program(void **state)
+{
+    struct lab *lab = *state;
+    static const char why[] = "from node: 10.244.1.5:8080 is reached by an interface that is gone, "
+                              "where our program is not";
+    AUTOFREE char *told = text_format("10.96.0.10:80/TCP %s", why);
+    AUTOFREE char *fault = text_format("10.96.0.10:80/TCP: %s", why);
+
+    lab->plane.stray = 2;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 1, "10.96.0.10", told);
+    expect_fault(lab, 1, fault);
+    assert_string_equal(lab->faults.list.items[1].remedy,
+                        "name it in services.uplinks, or in podInterfaces if it is a pod's");
+}
+
+/* What keeps its source is answered to the client, and translated there. */
+static void test_the_way_there_needs_no_program(void **state)
+{
+    struct lab *lab = *state;
+    struct nat_frontend *frontends = lab->row->families[0].frontends.items;
+
+    lab->plane.stray = 2;
+    for (size_t i = 0; i < 3; i++)
+        frontends[i].from[NAT_ORIGIN_NODE] =
+            (struct nat_outcome){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NAT_SET_LOCAL, false };
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    expect_proof(lab, 1, "10.96.0.10", "");
+    assert_true(faults_none(&lab->faults));
+
+    frontends[1].from[NAT_ORIGIN_OUTSIDE].masquerade = true;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    expect_proof(lab, 1, "10.96.0.10",
+                 "10.96.0.10:80/TCP from outside: 10.244.1.5:8080 is reached by an interface that "
+                 "is gone, where our program is not");
+}
+
 static void test_only_what_is_there_is_asked(void **state)
 {
     struct lab *lab = *state;
@@ -315,7 +366,7 @@ static void test_only_what_is_there_is_asked(void **state)
     assert_int_equal(lab->plane.runs, 3 + 2);
 }
 
-static void test_sctp_is_not_served(void **state)
+static void test_each_protocol_is_proved(void **state)
 {
     struct lab *lab = *state;
 
@@ -327,8 +378,8 @@ static void test_sctp_is_not_served(void **state)
     frontends[3] = node_port;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
-    expect_proof(lab, 1, "10.96.0.10", "10.96.0.10:5060/SCTP this version does not translate SCTP");
-    expect_fault(lab, 0, "10.96.0.10:5060/SCTP: this version does not translate SCTP");
+    expect_proof(lab, 1, "10.96.0.10", "");
+    assert_true(faults_none(&lab->faults));
 }
 
 static void test_a_node_port_that_fails_is_a_fault_only(void **state)
@@ -336,10 +387,13 @@ static void test_a_node_port_that_fails_is_a_fault_only(void **state)
     struct lab *lab = *state;
 
     lab->row->families[0].frontends.items[2].protocol = PROTOCOL_SCTP;
+    lab->plane.error.origin = NAT_ORIGIN_OUTSIDE;
+    lab->plane.error.bend = bend_act;
+    lab->plane.errs_in = PROTOCOL_SCTP;
     assert_int_equal(prove(lab), 0);
     expect_proof(lab, 0, "10.0.0.1", "");
     expect_proof(lab, 1, "10.96.0.10", "");
-    expect_fault(lab, 0, "192.0.2.1:30080/SCTP: this version does not translate SCTP");
+    expect_fault(lab, 0, "192.0.2.1:30080/SCTP: from outside: pass instead of forward");
 }
 
 static void add_range(struct lab *lab, const char *range)
@@ -423,8 +477,10 @@ int main(void)
         TEST(test_memory_is_no_verdict),
         TEST(test_a_bad_slot_is_bad_for_all),
         TEST(test_a_sender_may_be_the_endpoint),
+        TEST(test_the_way_back_has_our_program),
+        TEST(test_the_way_there_needs_no_program),
         TEST(test_only_what_is_there_is_asked),
-        TEST(test_sctp_is_not_served),
+        TEST(test_each_protocol_is_proved),
         TEST(test_a_node_port_that_fails_is_a_fault_only),
         TEST(test_source_ranges),
         TEST(test_source_ranges_without_a_stranger),

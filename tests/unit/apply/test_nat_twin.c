@@ -191,6 +191,23 @@ static void test_a_missing_route_is_found(void **state)
     expect_all(lab, ROW_WEB, 4, false, "no way to ");
 }
 
+/* Masqueraded packets are answered where they leave; what keeps its source is not. */
+static void test_a_way_without_our_program_is_found(void **state)
+{
+    struct nat_lab *lab = *state;
+
+    run("ip link add x0 type veth peer name x0p && ip link set x0 up && ip link set x0p up && "
+        "ip route replace 10.244.0.5 dev x0");
+    struct nat_probe probe = probe_from(lab, NAT_ORIGIN_POD, "10.244.0.200", "10.96.0.20", 53);
+    probe.protocol = PROTOCOL_UDP;
+    assert_int_equal(ask(lab, probe).out, if_nametoindex("x0"));
+    expect_all(lab, ROW_ONE, 1, false,
+               "10.244.0.5:8080 is reached by x0, where our program is not");
+    run("ip route replace 10.244.0.5 dev pod0");
+    assert_int_equal(ask(lab, probe).out, if_nametoindex("pod0"));
+    expect_all(lab, ROW_ONE, 1, true, "");
+}
+
 /* A masqueraded flow needs an address of this node, of its family. */
 static void test_a_missing_source_is_found(void **state)
 {
@@ -296,25 +313,28 @@ static void test_a_flow_is_found(void **state)
     flow.to.dst = nat_addr_of(endpoint);
     flow.to.dport = htons(8080);
     assert_false(nat_plane_find_flow(lab->plane, &probe, &found));
-    const int table = lab->plane->maps[NAT_MAP_FLOWS_NEW].fd;
+    const int table = lab->plane->maps[NAT_MAP_FLOWS].fd;
     assert_int_equal(bpf_map_update_elem(table, &key, &flow, BPF_ANY), 0);
     assert_true(nat_plane_find_flow(lab->plane, &probe, &found));
     assert_int_equal(found.half, NAT_HALF_FORWARD);
-    assert_true(!found.established && found.masqueraded && !found.stale);
+    assert_int_equal(found.state, NAT_STATE_HALF_OPEN);
+    assert_true(found.masqueraded && !found.stale);
     assert_true(ip_equal(&found.destination.ip, endpoint) && found.destination.port == 8080);
     assert_true(ip_equal(&found.source.ip, &probe.source) && found.source.port == 5000);
 
     flow.generation++;
-    assert_int_equal(bpf_map_update_elem(lab->plane->maps[NAT_MAP_FLOWS].fd, &key, &flow, BPF_ANY),
-                     0);
+    flow.flags |= NAT_FLOW_ANSWERED | NAT_FLOW_CONFIRMED;
+    assert_int_equal(bpf_map_update_elem(table, &key, &flow, BPF_ANY), 0);
     assert_true(nat_plane_find_flow(lab->plane, &probe, &found));
-    assert_true(found.established && found.stale);
+    assert_int_equal(found.state, NAT_STATE_ESTABLISHED);
+    assert_true(found.stale);
 
     /* The entry was given to another key while it was read. */
     flow.check++;
-    assert_int_equal(bpf_map_update_elem(lab->plane->maps[NAT_MAP_FLOWS].fd, &key, &flow, BPF_ANY),
-                     0);
-    assert_true(nat_plane_find_flow(lab->plane, &probe, &found) && !found.established);
+    assert_int_equal(bpf_map_update_elem(table, &key, &flow, BPF_ANY), 0);
+    assert_false(nat_plane_find_flow(lab->plane, &probe, &found));
+    flow.check--;
+    assert_int_equal(bpf_map_update_elem(table, &key, &flow, BPF_ANY), 0);
     probe.protocol = PROTOCOL_UDP;
     assert_false(nat_plane_find_flow(lab->plane, &probe, &found));
 }
@@ -355,6 +375,7 @@ int main(void)
         TEST(test_refusals),
         TEST(test_proof),
         TEST(test_a_missing_route_is_found),
+        TEST(test_a_way_without_our_program_is_found),
         TEST(test_a_missing_source_is_found),
         TEST(test_broken_slots_are_found),
         TEST(test_a_lost_frontend_is_found),
