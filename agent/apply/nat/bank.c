@@ -36,13 +36,11 @@ static void write_port(struct nat_plane *plane, uint32_t bank, uint64_t outcomes
 
 static int take(struct nat_change *change, enum nat_id kind, uint32_t count, uint32_t *ret_first)
 {
-    static const enum nat_map_index maps[NAT_ID_KINDS] = {
-        [NAT_ID_SERVICE] = NAT_MAP_SERVICES,
-        [NAT_ID_PORT] = NAT_MAP_PORTS,
-        [NAT_ID_ENDPOINT] = NAT_MAP_ENDPOINTS,
-        [NAT_ID_SLOT] = NAT_MAP_SLOTS,
-    };
-    change->at = maps[kind];
+    const struct nat_part *part = &change->parts[kind];
+    change->at = nat_share_map(kind);
+    if (part->reserve && nat_ids_free(&change->plane->ids, kind, change->now_ms) <
+                             (uint64_t)space_block(count) + part->reserve)
+        return part->over ? -EDQUOT : -ENOSPC;
     return nat_ids_take(&change->plane->ids, kind, count, change->now_ms, ret_first);
 }
 

@@ -4,7 +4,8 @@
 
 #include "apply/nat/change.h"
 
-/* Fills the idle bank. Returns 0 or -ENOSPC: the map change->at is full. */
+/* Fills the idle bank. Returns 0; or -ENOSPC, or -EDQUOT: of the map change->at there is no more.
+ */
 int nat_bank_fill(struct nat_change *change);
 /* Gives back all that nat_bank_fill() has taken. */
 void nat_bank_undo(struct nat_change *change);

@@ -9,6 +9,7 @@
 
 #include "apply/nat/desired.h"
 #include "apply/nat/maps.h"
+#include "apply/nat/share.h"
 
 struct nat_port_change {
     struct nat_installed_port *old; /* NULL: the port is new */
@@ -22,13 +23,14 @@ struct nat_change {
     bool created;  /* the Service is new */
     uint32_t bank; /* the one that is filled */
     int64_t now_ms;
-    VEC(struct nat_port_change) ports; /* in the order of desired->ports */
-    nat_installed_ports ports_next;    /* memory for installed->ports after the change */
-    nat_entry_list entries;            /* those of `desired`, with port ids */
-    struct nat_frontend_value *taken;  /* by entry: what another Service had there */
-    VEC(uint64_t) slots;               /* the sets that got slots */
-    nat_id_list begun, ended;          /* endpoint ids */
-    enum nat_map_index at;             /* the map that was written last */
+    VEC(struct nat_port_change) ports;       /* in the order of desired->ports */
+    nat_installed_ports ports_next;          /* memory for installed->ports after the change */
+    nat_entry_list entries;                  /* those of `desired`, with port ids */
+    struct nat_frontend_value *taken;        /* by entry: what another Service had there */
+    VEC(uint64_t) slots;                     /* the sets that got slots */
+    nat_id_list begun, ended;                /* endpoint ids */
+    enum nat_map_index at;                   /* the map that was written last */
+    struct nat_part parts[NAT_SHARED_COUNT]; /* zero: there is room for all */
 };
 
 /* Nothing is written yet. Returns 0 or -ENOMEM; to be freed in either case. */

@@ -2,9 +2,8 @@
 /*
  * From a row to entries, ports and ranges.
  *
- * A port that no frontend leads to has no place in the maps. Nor has SCTP, which this version does
- * not translate; the address of such a Service is known all the same. Outcomes are a matter of
- * port, kind of frontend and source, so that all frontends of one kind and port say the same.
+ * A port that no frontend leads to has no place in the maps. Outcomes are a matter of port, kind of
+ * frontend and source, so that all frontends of one kind and port say the same.
  */
 #include "apply/nat/desired.h"
 
@@ -90,9 +89,7 @@ static int add_ports(struct nat_desired *desired, const struct nat_row *row)
 {
     for (uint32_t i = 0; i < row->family_count; i++) {
         vec_each(const struct nat_frontend, frontend, &row->families[i].frontends) {
-            bool sctp = frontend->protocol == PROTOCOL_SCTP;
-            desired->sctp |= sctp;
-            int r = sctp ? 0 : add_port(desired, &row->families[i], frontend->port_index);
+            int r = add_port(desired, &row->families[i], frontend->port_index);
             if (r < 0)
                 return r;
         }
@@ -111,8 +108,6 @@ static int add_address(struct nat_desired *desired, const struct ip *ip,
 static int add_frontend(struct nat_desired *desired, const struct nat_family *family,
                         const struct nat_frontend *frontend)
 {
-    if (frontend->protocol == PROTOCOL_SCTP)
-        return 0;
     struct nat_entry entry = {
         .key = { .addr = nat_addr_of(&frontend->address),
                  .port = htons(frontend->port),

@@ -23,7 +23,6 @@ struct nat_desired {
     VEC(struct nat_desired_port) ports; /* by owner, as nat_installed.ports */
     nat_entry_list entries; /* `port` is an index of `ports`, plus 1; 0: of an address alone */
     nat_range_list ranges;
-    bool sctp; /* there are frontends that this version does not translate */
 };
 
 /* Returns 0, -ENOMEM or -ENAMETOOLONG; to be freed in any case. */

@@ -45,6 +45,12 @@ int nat_ids_take(struct nat_ids *ids, enum nat_id kind, uint32_t count, int64_t 
     return space_take(&ids->spaces[kind], count, ret_first);
 }
 
+uint32_t nat_ids_free(struct nat_ids *ids, enum nat_id kind, int64_t now_ms)
+{
+    wake(ids, now_ms);
+    return ids->spaces[kind].limit - ids->spaces[kind].used;
+}
+
 int nat_ids_reserve(struct nat_ids *ids, size_t more)
 {
     size_t waiting = ids->resting.count - ids->resting_from;

@@ -36,6 +36,9 @@ void nat_ids_done(struct nat_ids *ids);
 int nat_ids_take(struct nat_ids *ids, enum nat_id kind, uint32_t count, int64_t now_ms,
                  uint32_t *ret_first);
 
+/* How many are neither in use nor at rest. */
+uint32_t nat_ids_free(struct nat_ids *ids, enum nat_id kind, int64_t now_ms);
+
 /* Room for `more` calls of nat_ids_rest(). Returns 0 or -ENOMEM. */
 int nat_ids_reserve(struct nat_ids *ids, size_t more);
 

@@ -65,11 +65,14 @@ int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const str
                             const struct ip *v6);
 int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex);
 
+/* How many namespaces have Services, which decides about the share of each in the maps. */
+void nat_plane_set_tenants(struct nat_plane *plane, uint32_t count);
+
 /*
  * Makes the maps match the row, by difference; the Service changes as a whole. Returns 1 if
  * something was written, 0 if the maps matched already, or -errno with a fault; then the Service is
- * as it was
- * (-ENOSPC: a map is full, and the fault names it).
+ * as it was (-ENOSPC: a map is full; -EDQUOT: it is nearly full, and the namespace has more of it
+ * than its share; the fault names the map).
  */
 int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct faults *faults);
 /* Removes a Service: its UDP flows end, its TCP flows go on. Returns 1, 0 (there is none), -errno.
@@ -122,7 +125,8 @@ struct nat_answer {
     enum nat_act act;
     enum nat_cause cause;
     enum nat_masquerade masquerade;
-    int route; /* 0, what bpf_fib_lookup() answered, or NAT_ROUTE_NO_SOURCE */
+    int route;    /* 0, what bpf_fib_lookup() answered, or NAT_ROUTE_* */
+    uint32_t out; /* the interface that the packet leaves by; 0: none, or it is too big */
     uint32_t service, port, endpoint;
     enum nat_set_kind set;
     uint32_t count;                     /* endpoints of the set */
@@ -136,7 +140,8 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
 /* Half of a flow: what it does with the packets of its tuple. */
 struct nat_found_flow {
     enum nat_half half;
-    bool established, masqueraded;
+    enum nat_state state;
+    bool masqueraded;
     bool stale; /* its endpoint does not live any more: UDP packets do not follow the flow */
     struct nat_endpoint source, destination; /* as the packet goes on */
     uint32_t idle_s;
@@ -180,6 +185,11 @@ int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_n
  * not ended. Where there are many flows this is the count of the last round of the sweep.
  */
 uint64_t nat_plane_established(const struct nat_plane *plane);
+
+/* How many flows of each state the last round of the sweep has met. */
+void nat_plane_flow_states(const struct nat_plane *plane, uint64_t ret_count[static NAT_STATES]);
+/* What the programs have done for want of room, since the maps were made. */
+void nat_plane_pressure(const struct nat_plane *plane, struct nat_pressure *ret_pressure);
 
 /* Removes everything that is pinned below `pins`. Returns the number of pins, or -errno. */
 int nat_plane_unpin(const char *pins);

@@ -8,6 +8,7 @@
 #include "apply/nat/installed.h"
 #include "apply/nat/maps.h"
 #include "apply/nat/plane.h"
+#include "apply/nat/share.h"
 #include "apply/nat/sweep.h"
 #include "base/sorted.h"
 #include "base/vec.h"
@@ -26,13 +27,16 @@ struct nat_plane {
     struct nat_port_value *ports;
     struct nat_endpoint_value *endpoints;
     struct nat_counter *counters;
+    struct nat_pressure *pressure;
 
     struct nat_ids ids;
-    struct sorted installed;      /* struct nat_installed *, by name */
-    struct nat_installed **by_id; /* by service id */
-    VEC(struct ip) local;         /* this node's own addresses, sorted */
-    nat_entry_list strays;        /* entries of no Service, which the next sweep removes */
-    bool filter_litter;           /* the filter has bits of what is gone */
-    bool filter_refilling;        /* its idle half is being filled anew */
+    uint32_t tenants;                    /* namespaces that have Services; 0: not told */
+    int64_t headroom[NAT_SHARED_TABLES]; /* see share.c */
+    struct sorted installed;             /* struct nat_installed *, by name */
+    struct nat_installed **by_id;        /* by service id */
+    VEC(struct ip) local;                /* this node's own addresses, sorted */
+    nat_entry_list strays;               /* entries of no Service, which the next sweep removes */
+    bool filter_litter;                  /* the filter has bits of what is gone */
+    bool filter_refilling;               /* its idle half is being filled anew */
     struct nat_sweep sweep;
 };

@@ -12,6 +12,7 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,9 +165,25 @@ static int carry_out(struct nat_change *change)
     return r;
 }
 
-/* `installed`: NULL for a new Service. `ret_at`: the map that is full, if the result is -ENOSPC. */
+/* What there was no more of. */
+struct shortage {
+    enum nat_map_index at;
+    struct nat_part part; /* with -EDQUOT: the namespace's */
+};
+
+static struct shortage shortage_of(const struct nat_change *change)
+{
+    struct shortage shortage = { .at = change->at };
+    for (int i = 0; i < NAT_SHARED_COUNT; i++) {
+        if (nat_share_map(i) == change->at)
+            shortage.part = change->parts[i];
+    }
+    return shortage;
+}
+
+/* `installed`: NULL for a new Service. `ret_short`: with -ENOSPC and -EDQUOT. */
 static int apply(struct nat_plane *plane, const struct nat_desired *desired,
-                 struct nat_installed *installed, enum nat_map_index *ret_at)
+                 struct nat_installed *installed, struct shortage *ret_short)
 {
     CLEANUP(nat_installed_freep) struct nat_installed *fresh = NULL;
     AUTOCHANGE struct nat_change change = { 0 };
@@ -179,9 +196,12 @@ static int apply(struct nat_plane *plane, const struct nat_desired *desired,
     if (r < 0)
         return r;
     change.created = !installed;
-    fresh = NULL; /* carry_out() installs it, or frees it */
-    r = carry_out(&change);
-    *ret_at = change.at;
+    r = nat_share_judge(&change);
+    if (r == 0) {
+        fresh = NULL; /* carry_out() installs it, or frees it */
+        r = carry_out(&change);
+    }
+    *ret_short = shortage_of(&change);
     return r;
 }
 
@@ -191,27 +211,37 @@ static const char *remedy_of(enum nat_map_index map)
                                                             : "raise services.maps.services";
 }
 
-static void explain(const char *name, int error, enum nat_map_index at, struct faults *faults)
+static void explain_share(const char *name, const char *place, const struct shortage *shortage,
+                          struct faults *faults)
+{
+    const int length = (int)strcspn(name, "/");
+    AUTOTEXT struct text remedy = { 0 };
+    text_addf(&remedy, "let namespace %.*s have fewer, or %s", length, name,
+              remedy_of(shortage->at));
+    faults_add(faults, place, text_str(&remedy),
+               "the map %s is nearly full, and namespace %.*s would have %" PRIu64
+               " of its entries, more than its share of %" PRIu64,
+               nat_map_name(shortage->at), length, name, shortage->part.has, shortage->part.fair);
+}
+
+static void explain(const char *name, int error, const struct shortage *shortage,
+                    struct faults *faults)
 {
     AUTOTEXT struct text place = { 0 };
     text_addf(&place, "Service %s", name);
-    if (error == -ENOSPC)
-        faults_add(faults, text_str(&place), remedy_of(at), "the map %s is full", nat_map_name(at));
+    if (error == -EDQUOT)
+        explain_share(name, text_str(&place), shortage, faults);
+    else if (error == -ENOSPC)
+        faults_add(faults, text_str(&place), remedy_of(shortage->at), "the map %s is full",
+                   nat_map_name(shortage->at));
     else
         faults_add(faults, text_str(&place), NULL, "can't be written to the maps: %s",
                    strerror(-error));
 }
 
-static void explain_sctp(const char *name, struct faults *faults)
-{
-    AUTOTEXT struct text place = { 0 };
-    text_addf(&place, "Service %s", name);
-    faults_add(faults, text_str(&place), NULL, "SCTP is not translated by this version");
-}
-
 /* Returns as nat_plane_write(). */
 static int write_desired(struct nat_plane *plane, const struct nat_desired *desired,
-                         enum nat_map_index *ret_at)
+                         struct shortage *ret_short)
 {
     struct nat_installed *installed = nat_installed_find(plane, desired->name);
     int repaired = installed && installed->doubted ? refresh(plane, installed) : 0;
@@ -219,21 +249,19 @@ static int write_desired(struct nat_plane *plane, const struct nat_desired *desi
         return repaired;
     if (installed && nat_row_matches(plane, installed, desired))
         return repaired;
-    int r = apply(plane, desired, installed, ret_at);
+    int r = apply(plane, desired, installed, ret_short);
     return r < 0 ? r : 1;
 }
 
 int nat_plane_write(struct nat_plane *plane, const struct nat_row *row, struct faults *faults)
 {
-    enum nat_map_index at = NAT_MAP_NAMES;
+    struct shortage shortage = { .at = NAT_MAP_NAMES };
     AUTOWISH struct nat_desired desired;
     int r = nat_desired_make(row, &desired);
-    if (r == 0 && desired.sctp)
-        explain_sctp(desired.name, faults);
     if (r == 0)
-        r = write_desired(plane, &desired, &at);
+        r = write_desired(plane, &desired, &shortage);
     if (r < 0)
-        explain(desired.name, r, at, faults);
+        explain(desired.name, r, &shortage, faults);
     return r;
 }
 
@@ -265,6 +293,11 @@ int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char 
     forget_refusals(plane, installed->id);
     forget(&change);
     return 1;
+}
+
+void nat_plane_set_tenants(struct nat_plane *plane, uint32_t count)
+{
+    plane->tenants = count;
 }
 
 void nat_plane_doubt(struct nat_plane *plane)

@@ -18,6 +18,7 @@
 #include "apply/nat/rows.h"
 #include "apply/nat/table.h"
 #include "nat_rows.h"
+#include "nat_timeouts.h"
 
 static char lab_pins[64]; /* a folder that does not exist yet, on a bpf file system */
 static char lab_mount[40];
@@ -66,6 +67,8 @@ static inline struct nat_plane *plane_open(const struct nat_plane_options *optio
     int r = nat_plane_open(&with, &plane, &faults);
     print_faults(&faults);
     assert_int_equal(r, 0);
+    static const struct nat_settings settings = { .timeouts_s = NAT_TIMEOUTS };
+    assert_int_equal(nat_plane_set(plane, &settings, &faults), 0);
     return plane;
 }
 
