@@ -106,10 +106,10 @@ void nat_filter_switch(struct nat_plane *plane)
     plane->filter_refilling = false;
 }
 
-static int add_flows(struct nat_plane *plane, enum nat_map_index map)
+static int add_flows(struct nat_plane *plane)
 {
     AUTOWALK struct nat_walk walk;
-    nat_table_walk(plane, map, &walk);
+    nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
     int r;
     while ((r = nat_walk_next(&walk)) > 0) {
         for (uint32_t i = 0; i < walk.count; i++)
@@ -118,18 +118,11 @@ static int add_flows(struct nat_plane *plane, enum nat_map_index map)
     return r;
 }
 
-/* In the order in which a flow moves: it is met in one of the two tables at least. */
-static int add_all_flows(struct nat_plane *plane)
-{
-    int r = add_flows(plane, NAT_MAP_FLOWS_NEW);
-    return r < 0 ? r : add_flows(plane, NAT_MAP_FLOWS);
-}
-
 int nat_filter_begin(struct nat_plane *plane)
 {
     plane->control->filter_words = plane->maps[NAT_MAP_FILTER].entries / 2;
     nat_filter_refill(plane);
-    int r = add_all_flows(plane);
+    int r = add_flows(plane);
     if (r < 0) {
         plane->filter_refilling = false;
         return r;

@@ -63,6 +63,24 @@ uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s)
     return idle > 0 ? (uint32_t)idle : 0;
 }
 
+bool nat_flow_find_mate(const struct nat_plane *plane, const struct nat_tuple *key,
+                        const struct nat_flow *flow, struct nat_flow *ret_mate)
+{
+    if (flow->half == NAT_HALF_DIRECT)
+        return false;
+    struct nat_tuple mate_key = nat_flow_mate_key(flow);
+    return nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, ret_mate) == 0 &&
+           nat_flow_whole(&mate_key, ret_mate) && nat_flow_is_mate(key, ret_mate);
+}
+
+enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat_tuple *key,
+                                 const struct nat_flow *flow)
+{
+    struct nat_flow mate;
+    bool found = nat_flow_find_mate(plane, key, flow, &mate);
+    return nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
+}
+
 static struct nat_flow_view view_direct(const struct nat_tuple *key, const struct nat_flow *flow,
                                         uint32_t now_s)
 {
@@ -72,8 +90,8 @@ static struct nat_flow_view view_direct(const struct nat_tuple *key, const struc
         .client_port = ntohs(key->dport),
         .address_port = ntohs(key->sport),
         .protocol = key->protocol,
+        .state = nat_flow_state(flow, flow, true, key->protocol),
         .direct = true,
-        .closing = (flow->flags & (NAT_FLOW_FIN | NAT_FLOW_RST)) != 0,
         .idle_s = nat_flow_idle(flow, now_s),
         .packets = { 0, flow->packets },
         .bytes = { 0, flow->bytes },
@@ -85,9 +103,8 @@ static struct nat_flow_view view_direct(const struct nat_tuple *key, const struc
     return view;
 }
 
-static struct nat_flow_view view_forward(const struct nat_plane *plane, enum nat_map_index map,
-                                         const struct nat_tuple *key, const struct nat_flow *flow,
-                                         uint32_t now_s)
+static struct nat_flow_view view_forward(const struct nat_plane *plane, const struct nat_tuple *key,
+                                         const struct nat_flow *flow, uint32_t now_s)
 {
     struct nat_flow_view view = {
         .client = nat_addr_ip(&key->src),
@@ -109,84 +126,63 @@ static struct nat_flow_view view_forward(const struct nat_plane *plane, enum nat
         .packets = { flow->packets, 0 },
         .bytes = { flow->bytes, 0 },
     };
-    uint8_t flags = flow->flags;
-    struct nat_tuple mate_key = nat_flow_mate_key(flow);
     struct nat_flow mate;
-    if (nat_table_get(plane, map, &mate_key, &mate) == 0 && nat_flow_whole(&mate_key, &mate) &&
-        nat_flow_is_mate(key, &mate)) {
-        flags |= mate.flags;
+    bool found = nat_flow_find_mate(plane, key, flow, &mate);
+    view.state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
+    if (found) {
         view.idle_s = MIN(view.idle_s, nat_flow_idle(&mate, now_s));
         view.packets[1] = mate.packets;
         view.bytes[1] = mate.bytes;
     }
-    view.closing = (flags & (NAT_FLOW_FIN | NAT_FLOW_RST)) != 0;
     return view;
 }
 
-struct listing {
-    size_t left;
-    int (*each)(const struct nat_flow_view *flow, void *context);
-    void *context;
-    uint32_t now_s;
-};
-
-/* Returns 0, or what ended the walk. */
-static int list_half(const struct nat_plane *plane, enum nat_map_index map,
-                     const struct nat_tuple *key, const struct nat_flow *flow,
-                     struct listing *listing)
+/* Returns what `each` answers; 0 for a half by which no flow is listed. */
+static int list_half(const struct nat_plane *plane, const struct nat_tuple *key,
+                     const struct nat_flow *flow, uint32_t now_s,
+                     int (*each)(const struct nat_flow_view *flow, void *context), void *context,
+                     size_t *left)
 {
     struct nat_flow_view view;
     if (!nat_flow_whole(key, flow))
         return 0;
     if (flow->half == NAT_HALF_FORWARD)
-        view = view_forward(plane, map, key, flow, listing->now_s);
+        view = view_forward(plane, key, flow, now_s);
     else if (flow->half == NAT_HALF_DIRECT)
-        view = view_direct(key, flow, listing->now_s);
+        view = view_direct(key, flow, now_s);
     else
         return 0;
-    view.established = map == NAT_MAP_FLOWS;
-    listing->left--;
-    return listing->each(&view, listing->context);
-}
-
-static int list_map(const struct nat_plane *plane, enum nat_map_index map, struct listing *listing,
-                    bool *ret_ended)
-{
-    AUTOWALK struct nat_walk walk;
-    nat_table_walk(plane, map, &walk);
-    int r = 0;
-    while (listing->left && (r = nat_walk_next(&walk)) > 0) {
-        for (uint32_t i = 0; i < walk.count && listing->left; i++) {
-            if (list_half(plane, map, nat_walk_key(&walk, i), nat_walk_value(&walk, i), listing)) {
-                *ret_ended = true;
-                return 0;
-            }
-        }
-    }
-    return r < 0 ? r : 0;
+    --*left;
+    return each(&view, context);
 }
 
 int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
                         int (*each)(const struct nat_flow_view *flow, void *context), void *context)
 {
-    struct listing listing = { limit, each, context, (uint32_t)(clock_mono_ms() / SECOND_MS) };
-    bool ended = false;
-    int r = list_map(plane, NAT_MAP_FLOWS, &listing, &ended);
-    if (r < 0 || ended)
-        return r;
-    return list_map(plane, NAT_MAP_FLOWS_NEW, &listing, &ended);
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
+    const uint32_t now_s = (uint32_t)(clock_mono_ms() / SECOND_MS);
+    int r = 0;
+    while (limit && (r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count && limit; i++) {
+            if (list_half(plane, nat_walk_key(&walk, i), nat_walk_value(&walk, i), now_s, each,
+                          context, &limit))
+                return 0;
+        }
+    }
+    return r < 0 ? r : 0;
 }
 
 bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *flow)
 {
     return flow->half == NAT_HALF_FORWARD && key->protocol == PROTOCOL_TCP &&
-           !(flow->flags & (NAT_FLOW_FIN | NAT_FLOW_RST));
+           (flow->flags & (NAT_FLOW_ANSWERED | NAT_FLOW_FIN | NAT_FLOW_RST)) == NAT_FLOW_ANSWERED;
 }
 
 uint64_t nat_plane_established(const struct nat_plane *plane)
 {
-    if (plane->sweep.last_seen > COUNT_AT_ONCE)
-        return plane->sweep.last_established;
+    if (plane->sweep.last.seen > COUNT_AT_ONCE)
+        return plane->sweep.last.established;
     AUTOWALK struct nat_walk walk;
     nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
     uint64_t count = 0;
@@ -195,4 +191,14 @@ uint64_t nat_plane_established(const struct nat_plane *plane)
             count += nat_flow_delays_drain(nat_walk_key(&walk, i), nat_walk_value(&walk, i));
     }
     return count;
+}
+
+void nat_plane_flow_states(const struct nat_plane *plane, uint64_t ret_count[static NAT_STATES])
+{
+    memcpy(ret_count, plane->sweep.last.states, sizeof(plane->sweep.last.states));
+}
+
+void nat_plane_pressure(const struct nat_plane *plane, struct nat_pressure *ret_pressure)
+{
+    *ret_pressure = *plane->pressure;
 }

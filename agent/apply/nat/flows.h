@@ -13,6 +13,14 @@ struct nat_tuple nat_flow_mate_key(const struct nat_flow *flow);
  */
 bool nat_flow_is_mate(const struct nat_tuple *key, const struct nat_flow *mate);
 
+/* Reads the other half of the flow under `key`. False: this half is alone. */
+bool nat_flow_find_mate(const struct nat_plane *plane, const struct nat_tuple *key,
+                        const struct nat_flow *flow, struct nat_flow *ret_mate);
+
+/* What the flow of a half has come to. It is read with its other half, if there is one. */
+enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat_tuple *key,
+                                 const struct nat_flow *flow);
+
 /* False if the kernel gave the entry to another key while it was read. */
 bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow);
 

@@ -73,7 +73,10 @@ static uint32_t wanted_entries(enum nat_map_index map, const struct nat_plane_op
         return options->max_endpoints + 1;
     case NAT_MAP_FLOWS:
         return 2 * options->max_flows;
-    case NAT_MAP_FLOWS_NEW:
+    case NAT_MAP_RING:
+        return options->max_flows;
+    case NAT_MAP_SEARCHES:
+        return options->max_endpoints + 1;
     case NAT_MAP_AFFINITY:
         return MAX(1024u, options->max_flows / 4);
     case NAT_MAP_COUNTERS:
@@ -301,6 +304,7 @@ int nat_maps_finish(struct nat_plane *plane, struct faults *faults)
     plane->slots = plane->maps[NAT_MAP_SLOTS].memory;
     plane->endpoints = plane->maps[NAT_MAP_ENDPOINTS].memory;
     plane->counters = plane->maps[NAT_MAP_COUNTERS].memory;
+    plane->pressure = plane->maps[NAT_MAP_PRESSURE].memory;
     return 0;
 }
 
@@ -320,7 +324,7 @@ int nat_plane_settle(struct nat_plane *plane)
         struct nat_map *map = &plane->maps[i];
         if (map->old_fd < 0)
             continue;
-        if (i == NAT_MAP_FLOWS || i == NAT_MAP_FLOWS_NEW || i == NAT_MAP_AFFINITY) {
+        if (i == NAT_MAP_FLOWS || i == NAT_MAP_AFFINITY) {
             int r = copy_table(map);
             if (r < 0)
                 return r;

@@ -6,8 +6,7 @@
  * never sees the packet. So it is as short as the programs' parser allows: TCP has no options, UDP
  * no data. The frame is a broadcast: the kernel takes a frame to another station as not meant for
  * the device, whose own address is not known here. Checksums are correct, since the twin runs the
- * same code as the programs, which updates them. SCTP's is left zero, because the programs decide
- * on SCTP by the protocol number alone.
+ * same code as the programs, which updates them. SCTP's is left zero: none, which is as good.
  */
 #include "apply/nat/packet.h"
 

@@ -3,17 +3,14 @@
  * The sweep over "flows", which removes flows that are over. agentd's loop calls it for one slice
  * at a time.
  *
- * The programs never remove an established flow because of its age. They note FIN, RST and the time
- * of the last packet, in each half by itself. The time-outs are those of the kernel's own
- * connection tracking; a flow is idle since its last packet in either direction. A UDP flow whose
+ * The programs find for themselves that a flow is over, when they need its slot or its source port;
+ * the sweep removes it soon after, so that the table shows what lives. A flow is idle since its
+ * last packet in either direction, and how long it may be depends on its state. A UDP flow whose
  * endpoint is gone carries no packet any more and is removed at once, a TCP flow goes on.
  *
  * If a flow gets a packet between the judgement and the removal, both halves stay; the half that
  * was removed is written again, and is missing for a moment only. A packet that comes after the
  * removal belongs to no flow, as in connection tracking.
- *
- * While a round refills the idle half of the filter it walks "flows_new" first. Flows move from
- * there to "flows" and never back, so each is met in one of the two.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -28,10 +25,6 @@
 #include "base/macro.h"
 
 enum {
-    TCP_ESTABLISHED_S = 5 * 24 * 3600,
-    TCP_CLOSING_S = 120, /* FIN in one direction or both */
-    TCP_RESET_S = 10,
-    UDP_S = 120,
     ALONE_S = 60, /* a half whose other half is missing */
 
     SLICE_PAUSE_MS = 20,
@@ -40,34 +33,24 @@ enum {
     REFILL_PAUSE_MS = 60000,
 };
 
-static uint32_t limit_of(uint8_t protocol, uint8_t flags)
-{
-    if (protocol != PROTOCOL_TCP)
-        return UDP_S;
-    if (flags & NAT_FLOW_RST)
-        return TCP_RESET_S;
-    return flags & NAT_FLOW_FIN ? TCP_CLOSING_S : TCP_ESTABLISHED_S;
-}
-
 enum fate { FATE_STAYS, FATE_HALF_GOES, FATE_GOES };
 
 static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *key,
-                       const struct nat_flow *flow, uint32_t now_s)
+                       const struct nat_flow *flow, uint32_t now_s, enum nat_state *ret_state)
 {
+    struct nat_flow mate;
     uint32_t idle = nat_flow_idle(flow, now_s);
+    bool found = nat_flow_find_mate(plane, key, flow, &mate);
+    *ret_state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
     if (key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow))
         return FATE_GOES;
-    if (flow->half == NAT_HALF_DIRECT)
-        return idle > limit_of(key->protocol, flow->flags) ? FATE_HALF_GOES : FATE_STAYS;
-    if (idle <= TCP_RESET_S) /* the shortest time-out: no need to read the other half */
-        return FATE_STAYS;
-
-    struct nat_tuple mate_key = nat_flow_mate_key(flow);
-    struct nat_flow mate;
-    if (nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, &mate) < 0 || !nat_flow_is_mate(key, &mate))
+    if (found)
+        idle = MIN(idle, nat_flow_idle(&mate, now_s));
+    else if (flow->half != NAT_HALF_DIRECT)
         return idle > ALONE_S ? FATE_HALF_GOES : FATE_STAYS;
-    idle = MIN(idle, nat_flow_idle(&mate, now_s));
-    return idle > limit_of(key->protocol, flow->flags | mate.flags) ? FATE_GOES : FATE_STAYS;
+    if (idle <= plane->control->timeouts_s[*ret_state])
+        return FATE_STAYS;
+    return found ? FATE_GOES : FATE_HALF_GOES;
 }
 
 /* False if it changed since it was judged: also if the client used its port for another flow. */
@@ -106,8 +89,8 @@ static int end_mate(const struct nat_plane *plane, const struct nat_tuple *key,
     if (r < 0 || !nat_flow_is_mate(key, &mate))
         return r < 0 ? r : 1;
     bool ended = key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow);
-    return ended || nat_flow_idle(&mate, now_s) > TCP_RESET_S ? end_half(plane, &mate_key, &mate)
-                                                              : 0;
+    uint32_t limit = plane->control->timeouts_s[nat_flow_state(flow, &mate, false, key->protocol)];
+    return ended || nat_flow_idle(&mate, now_s) > limit ? end_half(plane, &mate_key, &mate) : 0;
 }
 
 /* Returns 1 if a flow has ended with it. */
@@ -141,31 +124,21 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
         const struct nat_tuple *key = nat_walk_key(&sweep->walk, i);
         const struct nat_flow *flow = nat_walk_value(&sweep->walk, i);
         if (!nat_flow_whole(key, flow)) {
-            if (sweep->phase == NAT_SWEEP_FLOWS)
-                end_unmade(plane, key);
+            end_unmade(plane, key);
             continue;
         }
-        enum fate fate = FATE_STAYS;
-        if (sweep->phase == NAT_SWEEP_FLOWS) {
-            fate = judge(plane, key, flow, now_s);
-            ended += end_flow(plane, key, flow, fate, now_s);
-        }
-        if (fate == FATE_STAYS && plane->filter_refilling)
+        enum nat_state state;
+        enum fate fate = judge(plane, key, flow, now_s, &state);
+        ended += end_flow(plane, key, flow, fate, now_s);
+        if (fate != FATE_STAYS)
+            continue;
+        if (plane->filter_refilling)
             nat_filter_add_flow(plane, key, flow);
-        sweep->established += fate == FATE_STAYS && nat_flow_delays_drain(key, flow);
+        sweep->now.states[state] += flow->half != NAT_HALF_REPLY;
+        sweep->now.established += nat_flow_delays_drain(key, flow);
     }
-    sweep->seen += sweep->walk.count;
+    sweep->now.seen += sweep->walk.count;
     return ended;
-}
-
-static void begin_walk(struct nat_plane *plane, enum nat_map_index map)
-{
-    struct nat_walk *walk = &plane->sweep.walk;
-    plane->sweep.seen = plane->sweep.established = 0;
-    if (walk->room == 0)
-        nat_table_walk(plane, map, walk);
-    walk->fd = plane->maps[map].fd;
-    nat_walk_again(walk);
 }
 
 static void begin_round(struct nat_plane *plane, int64_t now_mono_ms)
@@ -176,8 +149,12 @@ static void begin_round(struct nat_plane *plane, int64_t now_mono_ms)
         sweep->next_refill_ms = now_mono_ms + REFILL_PAUSE_MS;
         nat_filter_refill(plane);
     }
-    sweep->phase = plane->filter_refilling ? NAT_SWEEP_NEW : NAT_SWEEP_FLOWS;
-    begin_walk(plane, plane->filter_refilling ? NAT_MAP_FLOWS_NEW : NAT_MAP_FLOWS);
+    sweep->under_way = true;
+    sweep->now = (struct nat_sweep_count){ 0 };
+    if (sweep->walk.room == 0)
+        nat_table_walk(plane, NAT_MAP_FLOWS, &sweep->walk);
+    sweep->walk.fd = plane->maps[NAT_MAP_FLOWS].fd;
+    nat_walk_again(&sweep->walk);
 }
 
 /* Returns after how many milliseconds to call again. */
@@ -186,24 +163,26 @@ static int64_t end_round(struct nat_plane *plane)
     struct nat_sweep *sweep = &plane->sweep;
     if (plane->filter_refilling)
         nat_filter_switch(plane);
-    sweep->phase = NAT_SWEEP_IDLE;
-    sweep->last_seen = sweep->seen;
-    sweep->last_established = sweep->established;
-    return sweep->seen ? ROUND_PAUSE_MS : EMPTY_PAUSE_MS;
+    sweep->under_way = false;
+    sweep->last = sweep->now;
+    return sweep->last.seen ? ROUND_PAUSE_MS : EMPTY_PAUSE_MS;
 }
 
 static int give_up(struct nat_plane *plane, int error)
 {
     plane->filter_litter |= plane->filter_refilling;
     plane->filter_refilling = false;
-    plane->sweep.phase = NAT_SWEEP_IDLE;
+    plane->sweep.under_way = false;
     return error;
 }
 
 int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_next_ms)
 {
     struct nat_sweep *sweep = &plane->sweep;
-    if (sweep->phase == NAT_SWEEP_IDLE)
+    *ret_next_ms = ROUND_PAUSE_MS;
+    if (plane->control->ring_slots == 0) /* nat_plane_set() has not told how long flows live */
+        return 0;
+    if (!sweep->under_way)
         begin_round(plane, now_mono_ms);
 
     int ended = 0, r = nat_walk_next(&sweep->walk);
@@ -211,13 +190,6 @@ int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_n
         return give_up(plane, r);
     if (r > 0)
         ended = look_at_slice(plane, (uint32_t)(now_mono_ms / SECOND_MS));
-    int64_t pause = SLICE_PAUSE_MS;
-    if (sweep->walk.ended && sweep->phase == NAT_SWEEP_NEW) {
-        sweep->phase = NAT_SWEEP_FLOWS;
-        begin_walk(plane, NAT_MAP_FLOWS);
-    } else if (sweep->walk.ended) {
-        pause = end_round(plane);
-    }
-    *ret_next_ms = pause;
+    *ret_next_ms = sweep->walk.ended ? end_round(plane) : SLICE_PAUSE_MS;
     return ended;
 }

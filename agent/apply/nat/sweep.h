@@ -2,14 +2,22 @@
 /* Where the sweep over the flows is. nat_plane_sweep() goes on from there; see sweep.c. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "apply/nat/walk.h"
+#include "bpf/abi.h"
+
+/* What a round has met. */
+struct nat_sweep_count {
+    uint64_t seen;               /* entries of "flows" */
+    uint64_t established;        /* connections that a drain waits for */
+    uint64_t states[NAT_STATES]; /* flows */
+};
 
 struct nat_sweep {
-    enum { NAT_SWEEP_IDLE, NAT_SWEEP_NEW, NAT_SWEEP_FLOWS } phase;
+    bool under_way;
     struct nat_walk walk;
     int64_t next_refill_ms; /* the filter is not filled anew before this time */
-    /* Entries of "flows", and connections, in this round and in the one before. */
-    uint64_t seen, established, last_seen, last_established;
+    struct nat_sweep_count now, last;
 };

@@ -172,11 +172,17 @@ static void use_of_array(const struct nat_plane *plane, enum nat_map_index map,
         use->capacity -= NAT_BANKS;
         break;
     case NAT_MAP_ENDPOINTS:
+    case NAT_MAP_SEARCHES:
         use->entries = spaces[NAT_ID_ENDPOINT].used - 1;
         use->capacity -= 1;
         break;
     case NAT_MAP_SLOTS:
         use->entries = spaces[NAT_ID_SLOT].used;
+        break;
+    case NAT_MAP_RING: /* a slot has its flow until another takes it */
+        use->entries = 0;
+        for (enum nat_state state = 0; state < NAT_STATES; state++)
+            use->entries += plane->sweep.last.states[state];
         break;
     default:
         use->entries = use->capacity;

@@ -164,7 +164,7 @@ static void sweeps(void **state)
     int64_t next_ms;
     expect_write(plane, row, 1);
     assert_int_equal(with_memory(0, nat_plane_sweep(plane, 100000, &next_ms)), -ENOMEM);
-    assert_int_equal(plane->sweep.phase, NAT_SWEEP_IDLE);
+    assert_false(plane->sweep.under_way);
     assert_false(plane->filter_refilling);
     assert_true(plane->filter_litter);
     expect_verified(plane, &row, 1);

@@ -300,10 +300,10 @@ static void sizes(void **state)
         enum nat_map_index map;
         uint64_t entries, capacity;
     } wanted[] = {
-        { NAT_MAP_FRONTENDS, 2, 400 },  { NAT_MAP_SERVICES, 1, 100 },   { NAT_MAP_PORTS, 2, 400 },
-        { NAT_MAP_SLOTS, 2, 4000 },     { NAT_MAP_ENDPOINTS, 2, 1000 }, { NAT_MAP_FLOWS, 0, 16384 },
-        { NAT_MAP_FLOWS_NEW, 0, 2048 }, { NAT_MAP_AFFINITY, 0, 2048 },  { NAT_MAP_NAMES, 1, 100 },
-        { NAT_MAP_COUNTERS, 8, 800 },   { NAT_MAP_FILTER, 3, 512 },
+        { NAT_MAP_FRONTENDS, 2, 400 }, { NAT_MAP_SERVICES, 1, 100 },   { NAT_MAP_PORTS, 2, 400 },
+        { NAT_MAP_SLOTS, 2, 4000 },    { NAT_MAP_ENDPOINTS, 2, 1000 }, { NAT_MAP_FLOWS, 0, 16384 },
+        { NAT_MAP_RING, 0, 8192 },     { NAT_MAP_AFFINITY, 0, 2048 },  { NAT_MAP_NAMES, 1, 100 },
+        { NAT_MAP_COUNTERS, 8, 800 },  { NAT_MAP_FILTER, 3, 512 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
         const struct nat_map_use *it = &use[wanted[i].map];
