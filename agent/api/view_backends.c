@@ -181,7 +181,10 @@ static bool count_flows(const struct api_state *state, const backend_list *list)
     struct count_walk walk = { .state = state, .list = list };
     const struct nat_status *nat = &state->status->nat;
 
-    if (nat->established + nat->half_open >= FLOWS_COUNTED)
+    uint64_t flows = 0;
+    for (enum nat_state flow = 0; flow < NAT_STATES; flow++)
+        flows += nat->flows[flow];
+    if (flows >= FLOWS_COUNTED)
         return false;
     if (list->count == 0)
         return true;

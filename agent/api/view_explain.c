@@ -141,8 +141,7 @@ static void write_verdict(struct json *json, const struct address_row *row,
 {
     if (row) {
         json_string(json, "state", reason_state(row->reason));
-        json_string(json, "reason", address_reason_name(row->reason));
-        json_string(json, "reasonText", address_reason_text(row->reason));
+        write_reason(json, row->reason, row->of);
     } else if (!block) {
         json_string(json, "state", "none");
         json_string(json, "reason", known);

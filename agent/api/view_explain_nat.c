@@ -117,7 +117,9 @@ static void write_other_ports(struct json *json, const struct api_state *state,
     enum nat_act act = NAT_ACT_PASS;
     enum nat_cause cause = NAT_CAUSE_NONE;
 
-    if (has_kind(state->nat, address, NAT_FRONTEND_CLUSTER_IP)) {
+    if (row && row->reason == REASON_LOCAL_ADDRESS) {
+        cause = NAT_CAUSE_NONE; /* the node's own listeners answer */
+    } else if (has_kind(state->nat, address, NAT_FRONTEND_CLUSTER_IP)) {
         act = NAT_ACT_REJECT;
         cause = NAT_CAUSE_UNDEFINED_PORT;
     } else if (is_foreign(state->nat, address)) {

@@ -39,11 +39,7 @@ static const char *name_of(struct walk *walk, uint32_t id)
 
 static const char *state_name(const struct nat_flow_view *flow)
 {
-    if (flow->direct)
-        return "direct";
-    if (flow->closing)
-        return "closing";
-    return flow->established ? "established" : "half-open";
+    return flow->direct ? "direct" : nat_state_name(flow->state);
 }
 
 static void write_masquerade(struct json *json, const struct nat_flow_view *flow)

@@ -36,6 +36,23 @@ static void write_maps(const struct nat_status *nat, struct text *out)
                       nat->maps[i].bytes);
 }
 
+static void write_pressure(const struct nat_pressure *pressure, struct text *out)
+{
+    metric_single(out, "fingerpost_nat_flows_dropped_total", "counter",
+                  "Flows of little worth that gave their place to another.",
+                  pressure->flows_dropped);
+    metric_single(out, "fingerpost_nat_flows_refused_total", "counter",
+                  "New flows for which there was no place.", pressure->flows_refused);
+    metric_single(out, "fingerpost_nat_source_ports_searched_total", "counter",
+                  "New flows whose first choice of a source port was taken.",
+                  pressure->ports_searched);
+    metric_single(out, "fingerpost_nat_source_ports_dropped_total", "counter",
+                  "Flows of little worth that gave their source port to another.",
+                  pressure->ports_dropped);
+    metric_single(out, "fingerpost_nat_source_ports_refused_total", "counter",
+                  "New flows for which there was no source port.", pressure->ports_refused);
+}
+
 static void write_hooks(const struct nat_status *nat, struct text *out)
 {
     uint64_t attached = 0, missing = 0;
@@ -64,8 +81,10 @@ static void write_state(const struct nat_status *nat, struct text *out)
     metric_sample(out, "fingerpost_nat_addresses", "state", "unproved", nat->unproved);
     write_hooks(nat, out);
     metric(out, "fingerpost_nat_flows", "gauge", "Flows in the tables.");
-    metric_sample(out, "fingerpost_nat_flows", "state", "established", nat->established);
-    metric_sample(out, "fingerpost_nat_flows", "state", "half-open", nat->half_open);
+    for (enum nat_state state = 0; state < NAT_STATES; state++)
+        metric_sample(out, "fingerpost_nat_flows", "state", nat_state_name(state),
+                      nat->flows[state]);
+    write_pressure(&nat->pressure, out);
     metric_single(out, "fingerpost_nat_flows_ended_total", "counter",
                   "Flows that the sweep took out of the tables.", nat->ended);
     metric_single(out, "fingerpost_nat_writes_total", "counter", "Services written to the maps.",

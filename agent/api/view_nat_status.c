@@ -39,14 +39,37 @@ static void write_interfaces(struct json *json, const struct nat_status *nat)
     json_end_array(json);
 }
 
+/* Where we could not ask for it, somebody else's connection tracking may still do it. */
+static void write_defragmentation(struct json *json, const struct nat_status *nat)
+{
+    json_begin_object(json, "defragmentation");
+    json_string(json, "ipv4", nat->defragments[0] ? "on" : "unknown");
+    json_string(json, "ipv6", nat->defragments[1] ? "on" : "unknown");
+    json_end_object(json);
+}
+
 static void write_flows(struct json *json, const struct nat_status *nat)
 {
     json_begin_object(json, "flows");
     json_int(json, "established", (int64_t)nat->established);
-    json_int(json, "halfOpen", (int64_t)nat->half_open);
+    json_begin_object(json, "states");
+    for (enum nat_state state = 0; state < NAT_STATES; state++)
+        json_int(json, nat_state_name(state), (int64_t)nat->flows[state]);
+    json_end_object(json);
     json_int(json, "ended", (int64_t)nat->ended);
+    json_int(json, "dropped", (int64_t)nat->pressure.flows_dropped);
+    json_int(json, "refused", (int64_t)nat->pressure.flows_refused);
     json_time(json, "lastSweepAt", nat->last_sweep_wall_ms);
     json_double(json, "lastSweepMs", (double)nat->last_sweep_us / 1000);
+    json_end_object(json);
+}
+
+static void write_source_ports(struct json *json, const struct nat_pressure *pressure)
+{
+    json_begin_object(json, "sourcePorts");
+    json_int(json, "searched", (int64_t)pressure->ports_searched);
+    json_int(json, "dropped", (int64_t)pressure->ports_dropped);
+    json_int(json, "refused", (int64_t)pressure->ports_refused);
     json_end_object(json);
 }
 
@@ -89,6 +112,7 @@ void write_nat_status(struct json *json, const struct api_state *state)
     json_bool(json, "complete", nat->complete);
     json_string(json, "method", nat->method);
     write_interfaces(json, nat);
+    write_defragmentation(json, nat);
     json_int(json, "services", nat->services);
     json_int(json, "frontends", nat->frontends);
     json_int(json, "endpoints", nat->endpoints);
@@ -103,6 +127,7 @@ void write_nat_status(struct json *json, const struct api_state *state)
     json_time(json, "lastFullPassAt", nat->last_full_pass_wall_ms);
     json_double(json, "lastFullPassMs", (double)nat->last_full_pass_us / 1000);
     write_flows(json, nat);
+    write_source_ports(json, &nat->pressure);
     write_map_uses(json, "maps", nat->maps, nat->map_count);
     json_int(json, "bytes", (int64_t)nat_status_bytes(nat));
     write_refusals(json, state);

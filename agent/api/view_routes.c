@@ -39,10 +39,12 @@ static void write_installed(struct json *json, const struct api_state *state,
         json_bool(json, "installed", has_export_route(state, prefix, protocol));
 }
 
-static void write_reason(struct json *json, enum address_reason reason)
+void write_reason(struct json *json, enum address_reason reason, const char *of)
 {
+    char text[REASON_STRLEN];
+
     json_string(json, "reason", address_reason_name(reason));
-    json_string(json, "reasonText", address_reason_text(reason));
+    json_string(json, "reasonText", address_reason_about(reason, of, text));
 }
 
 void write_claim(struct json *json, const struct claim *claim)
@@ -50,7 +52,7 @@ void write_claim(struct json *json, const struct claim *claim)
     json_string(json, "namespace", claim->namespace);
     json_string(json, "name", claim->name);
     json_string(json, "origin", address_origin_name(claim->origin));
-    write_reason(json, claim->reason);
+    write_reason(json, claim->reason, claim->of);
     json_int(json, "ports", claim->ports);
     json_int(json, "forwarding", claim->forwarding);
 }
@@ -76,7 +78,7 @@ void write_address_route(struct json *json, const char *key, const struct api_st
     json_string(json, "prefix", prefix_str(&prefix, buffer));
     json_string(json, "kind", "service");
     json_string(json, "state", reason_state(row->reason));
-    write_reason(json, row->reason);
+    write_reason(json, row->reason, row->of);
     if (announced)
         json_int(json, "protocol", row->protocol);
     else

@@ -18,6 +18,8 @@ void write_block(struct json *json, const char *key, const struct api_state *sta
                  const struct block_row *row);
 /* The members of a claim, into an object that is open. */
 void write_claim(struct json *json, const struct claim *claim);
+/* "reason" and "reasonText"; `of`: what it is about, or "". */
+void write_reason(struct json *json, enum address_reason reason, const char *of);
 
 /* route_str(), with the name of the interface where it is known. */
 const char *route_entry(const struct api_state *state, const struct route *route,

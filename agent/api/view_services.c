@@ -41,8 +41,7 @@ static void write_address(struct json *json, const struct route_plan *plan,
     json_string(json, "origin", address_origin_name(address->origin));
     if (claim) {
         json_string(json, "state", reason_state(claim->reason));
-        json_string(json, "reason", address_reason_name(claim->reason));
-        json_string(json, "reasonText", address_reason_text(claim->reason));
+        write_reason(json, claim->reason, claim->of);
     } else { /* seen since the last pass */
         json_string(json, "state", "withheld");
         json_null(json, "reason");

@@ -29,6 +29,7 @@ struct node_facts node_facts_of(const struct config *config, const struct store 
         .config = config,
         .local_prefixes = kernel_local_prefixes(kernel),
         .link_addresses = kernel_link_addresses(kernel),
+        .links = kernel_links(kernel),
         .nat_leads = leads->ifindex ? leads : NULL,
         .other_rules = has_other_rules(kernel),
         .default_source = { defaults->v4, defaults->v6 },

@@ -45,8 +45,9 @@ struct nat_flow_view {
     uint16_t client_port, address_port, endpoint_port, source_port;
     uint8_t protocol;
     uint32_t service, port, endpoint_id;
-    bool established, direct, masqueraded, hairpin, closing,
-        stale; /* stale: its endpoint is gone */
+    enum nat_state state;
+    bool direct, masqueraded, hairpin;
+    bool stale; /* its endpoint is gone */
     uint32_t idle_s;
     uint64_t packets[2], bytes[2]; /* to the endpoint, and back */
 };
@@ -75,6 +76,7 @@ const char *nat_origin_name(enum nat_origin origin);
 /* "pass", "forward", "reject", "drop". */
 const char *nat_act_name(enum nat_act act);
 /* "uplink-in", "svc-out". */
+const char *nat_state_name(enum nat_state state);
 const char *nat_hook_name(enum nat_hook hook);
 
 /* ---- what is kept ---- */
@@ -97,9 +99,10 @@ struct nat_tally {
 int nat_tally_add(struct nat_tally *tally, const nat_refusal_list *now);
 
 struct nat_status {
-    bool enabled;       /* services.enabled */
-    bool complete;      /* a full pass has been done: every Service stands in the maps */
-    const char *method; /* "tcx", "clsact"; NULL: not known yet */
+    bool enabled;        /* services.enabled */
+    bool complete;       /* a full pass has been done: every Service stands in the maps */
+    const char *method;  /* "tcx", "clsact"; NULL: not known yet */
+    bool defragments[2]; /* netfilter joins fragments for us, whoever else asks; IPv4, IPv6 */
     VEC(struct nat_interface_status) interfaces; /* in order of name */
     uint32_t services, frontends, endpoints;     /* that the maps shall have */
     uint32_t proved, unproved;                   /* addresses */
@@ -108,8 +111,10 @@ struct nat_status {
     uint64_t repairs;                            /* of maps and hooks: someone else's change */
     int64_t last_pass_wall_ms, last_pass_us;     /* full or not */
     int64_t last_full_pass_wall_ms, last_full_pass_us;
-    uint64_t established, half_open;           /* flows */
+    uint64_t established;                      /* connections that a drain waits for */
+    uint64_t flows[NAT_STATES];                /* in the last round of the sweep */
     uint64_t ended;                            /* flows that the sweep ended */
+    struct nat_pressure pressure;              /* what the programs did for want of room */
     int64_t last_sweep_wall_ms, last_sweep_us; /* the last round over the whole table */
     /* Counted now and then, since counting walks: after a full pass and a round of the sweep. */
     struct nat_map_use maps[NAT_MAP_COUNT];

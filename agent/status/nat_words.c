@@ -18,8 +18,9 @@ static const struct {
     [NAT_CAUSE_UNALLOCATED] = { "unallocated", "in services.serviceCIDRs, and no Service has it" },
     [NAT_CAUSE_UNDEFINED_PORT] = { "undefined-port", "a ClusterIP without that port" },
     [NAT_CAUSE_UNMAPPED_PORT] = { "unmapped-port", "an address of a Service without that port" },
-    [NAT_CAUSE_OTHER_PROXY] = { "other-proxy", "a ClusterIP that another proxy serves" },
-    [NAT_CAUSE_SNAT_EXHAUSTED] = { "snat-exhausted", "no free source port for masquerading" },
+    [NAT_CAUSE_OTHER_PROXY] = { "other-proxy",
+                                "a ClusterIP that another proxy or this node serves" },
+    [NAT_CAUSE_SNAT_EXHAUSTED] = { "snat-exhausted", "no free source port to the endpoint" },
     [NAT_CAUSE_NO_ROUTE] = { "no-route", "the kernel has no way to the endpoint, or back" },
     [NAT_CAUSE_INVALID] = { "invalid", "TCP that neither opens a connection nor belongs to one" },
     [NAT_CAUSE_FRAGMENT] = { "fragment", "a fragment whose first one was not seen" },
@@ -27,6 +28,8 @@ static const struct {
     [NAT_CAUSE_PROTOCOL] = { "protocol", "a protocol that is not translated" },
     [NAT_CAUSE_TTL] = { "ttl", "hop limit used up on the way to the endpoint" },
     [NAT_CAUSE_TOO_BIG] = { "too-big", "larger than the MTU towards the endpoint" },
+    [NAT_CAUSE_FLOWS_FULL] = { "flows-full", "no room for another flow" },
+    [NAT_CAUSE_EXTENSIONS] = { "extensions", "more than four IPv6 extension headers" },
 };
 _Static_assert(ARRAY_SIZE(causes) == NAT_CAUSE_COUNT, "every cause has its words");
 
@@ -74,6 +77,18 @@ const char *nat_act_name(enum nat_act act)
         [NAT_ACT_DROP] = "drop",
     };
     return act < ARRAY_SIZE(names) ? names[act] : "unknown";
+}
+
+const char *nat_state_name(enum nat_state state)
+{
+    static const char *const names[] = {
+        [NAT_STATE_HALF_OPEN] = "half-open", [NAT_STATE_UNANSWERED] = "unanswered",
+        [NAT_STATE_EXCHANGE] = "exchange",   [NAT_STATE_ANSWERED] = "answered",
+        [NAT_STATE_CLOSED] = "closed",       [NAT_STATE_HALF_CLOSED] = "half-closed",
+        [NAT_STATE_STREAM] = "stream",       [NAT_STATE_ESTABLISHED] = "established",
+    };
+    _Static_assert(ARRAY_SIZE(names) == NAT_STATES, "every state has its word");
+    return state < NAT_STATES ? names[state] : "unknown";
 }
 
 const char *nat_hook_name(enum nat_hook hook)

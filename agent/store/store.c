@@ -270,12 +270,13 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
                                                             ret_count);
 }
 
-bool store_is_node_address(const struct store *store, const struct ip *ip)
+const struct node *store_node_at(const struct store *store, const struct ip *ip)
 {
     size_t count;
     struct index_key key = index_key_of_ip(ip);
-    (void)index_find(&store->indexes.list[NODES_AT], &key, &count);
-    return count > 0;
+    const struct node *const *nodes =
+        (const struct node *const *)index_find(&store->indexes.list[NODES_AT], &key, &count);
+    return count > 0 ? nodes[0] : NULL;
 }
 
 int store_addresses(const struct store *store, ip_list *ret_list)

@@ -20,6 +20,7 @@
 #include "base/ip.h"
 #include "base/vec.h"
 #include "model/endpoint_slice.h"
+#include "model/node.h"
 #include "model/object.h"
 #include "model/service.h"
 
@@ -76,8 +77,8 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
 const struct service *const *store_services_on(const struct store *store, enum protocol protocol,
                                                uint16_t node_port, size_t *ret_count);
 
-/* True if some Node object lists the address. */
-bool store_is_node_address(const struct store *store, const struct ip *ip);
+/* The Node whose object lists the address, the first by name; NULL: none. Borrowed. */
+const struct node *store_node_at(const struct store *store, const struct ip *ip);
 
 /* Every address that some service carries, sorted, without duplicates. */
 int store_addresses(const struct store *store, ip_list *ret_list);

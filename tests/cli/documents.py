@@ -97,18 +97,22 @@ def status(**changes):
     return document
 
 
+STATES = "half-open unanswered exchange answered closed half-closed stream established".split()
 NO_NAT = {
     "enabled": False,
     "complete": False,
     "method": None,
     "interfaces": [],
+    "defragmentation": {"ipv4": "unknown", "ipv6": "unknown"},
     **dict.fromkeys(("services", "frontends", "endpoints", "proved", "unproved"), 0),
     **dict.fromkeys(("passes", "fullPasses", "writes", "repairs"), 0),
     **dict.fromkeys(("lastPassAt", "lastFullPassAt")),
     **dict.fromkeys(("lastPassMs", "lastFullPassMs"), 0.0),
     "flows": {
-        "established": 0, "halfOpen": 0, "ended": 0, "lastSweepAt": None, "lastSweepMs": 0.0
+        "established": 0, "states": dict.fromkeys(STATES, 0), "ended": 0, "dropped": 0, "refused": 0,
+        "lastSweepAt": None, "lastSweepMs": 0.0
     },
+    "sourcePorts": {"searched": 0, "dropped": 0, "refused": 0},
     "maps": [],
     "bytes": 0,
     "refusals": [],

@@ -3,7 +3,7 @@
 
 import copy
 
-from documents import EXPLANATION, LONG_AGO, NO_NAT, SERVICE, ago, items
+from documents import EXPLANATION, LONG_AGO, NO_NAT, SERVICE, STATES, ago, items
 
 REFUSAL = {
     "service": "default/web",
@@ -59,9 +59,10 @@ def nat(**changes):
         "lastFullPassAt": ago(LONG_AGO),
         "lastFullPassMs": 0.5,
         "flows": {
-            "established": 1204, "halfOpen": 3, "ended": 77, "lastSweepAt": ago(LONG_AGO),
-            "lastSweepMs": 2.5,
+            "established": 1204, "states": {**dict.fromkeys(STATES, 3), "established": 1204},
+            "ended": 77, "dropped": 0, "refused": 0, "lastSweepAt": ago(LONG_AGO), "lastSweepMs": 2.5,
         },
+        "sourcePorts": {"searched": 12, "dropped": 0, "refused": 0},
         "maps": MAPS,
         "bytes": 22021000,
         "refusals": [REFUSAL],

@@ -171,7 +171,7 @@ def test_status_tells_what_needs_attention(ctl, agent):
         "-> raise services.maps in agentd.yaml",
     ]
     # A map that forgets is meant to be full.
-    lru = [{"name": "flows_new", "entries": 100, "capacity": 100, "fill": 1.0, "bytes": 1}]
+    lru = [{"name": "affinity", "entries": 100, "capacity": 100, "fill": 1.0, "bytes": 1}]
     assert services_line(ctl, agent, nat=nat_documents.nat(maps=lru))[0].startswith("OK ")
 
 

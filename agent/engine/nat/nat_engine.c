@@ -99,6 +99,12 @@ static void try_plane(struct nat_engine *nat)
     nat_state_report(nat, "nat", &faults);
 }
 
+static int scope_of_nat(const struct config *config, struct kernel_scope *scope)
+{
+    scope->ways = config->services.enabled;
+    return 0;
+}
+
 static void close_nat(struct engine *engine)
 {
     struct nat_engine *nat = to_nat(engine);
@@ -197,7 +203,8 @@ static int observe_node(struct nat_engine *nat, struct round *round)
     round->leads_moved |= before.ifindex != now->ifindex || !ip_equal(&before.v4, &now->v4) ||
                           !ip_equal(&before.v6, &now->v6);
     r = follow_node_ports(nat, &ports_moved);
-    nat->work.all |= round->leads_moved || ports_moved;
+    nat->work.all |= round->leads_moved || ports_moved || nat->node.own_moved;
+    nat->node.own_moved = false;
     return r;
 }
 
@@ -298,6 +305,7 @@ static void count(struct engine *engine)
 
 const struct engine_ops nat_engine_ops = {
     .name = "nat",
+    .scope = scope_of_nat,
     .open = open_nat,
     .close = close_nat,
     .configure = configure,

@@ -4,9 +4,9 @@
  *
  * Called whenever links or addresses change, after a reload, and in every pass over everything. The
  * planners say what should be there, and only the difference is written. Every proof is made again
- * when svc0, the networks, this node's addresses or the state of the hooks as a whole change. A
- * pod's interface alone is no reason for that, since pods come and go all the time: then only what
- * was not proved is tried again.
+ * when svc0, the networks, this node's addresses, the uplinks or the state of the hooks as a whole
+ * change. A pod's interface alone is no reason for that, since pods come and go all the time: then
+ * only what was not proved is tried again.
  */
 #include "engine/nat/nat_node.h"
 
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/nat/defrag.h"
 #include "apply/nat/host.h"
 #include "apply/nat/svc0.h"
 #include "base/clock.h"
@@ -23,6 +24,8 @@
 int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins)
 {
     *node = (struct nat_node){ .plane = plane, .moved = true };
+    node->defragments[0] = nat_defrag_ensure(pins, IP_V4) == 0;
+    node->defragments[1] = nat_defrag_ensure(pins, IP_V6) == 0;
     return nat_hooks_open(plane, pins, &node->hooks);
 }
 
@@ -66,11 +69,25 @@ static int follow_settings(struct nat_node *node, const struct node_facts *facts
     return 0;
 }
 
+/* What the planner of hooks reads. */
+static struct link_facts link_facts_of(const struct nat_node *node, const struct node_facts *facts,
+                                       const struct kernel *kernel)
+{
+    return (struct link_facts){
+        .config = facts->config,
+        .links = kernel_links(kernel),
+        .ways = kernel_ways(kernel),
+        .pod_nets = node->settings.pod_nets,
+        .pod_net_count = node->settings.pod_net_count,
+    };
+}
+
 static int follow_svc0(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
                        struct faults *faults)
 {
     struct svc0 found = { 0 };
-    uint32_t mtu = plan_svc0_mtu(kernel_links(kernel), facts->config);
+    const struct link_facts known = link_facts_of(node, facts, kernel);
+    uint32_t mtu = plan_svc0_mtu(&known);
     int r = svc0_ensure(mtu, &found, faults);
     if (r < 0)
         return r;
@@ -117,6 +134,7 @@ static int follow_local(struct nat_node *node, struct kernel *kernel)
     for (size_t i = 0; same && i < fresh.count; i++)
         same = ip_equal(&fresh.items[i], &node->local.items[i]);
     node->moved |= !same;
+    node->own_moved |= !same;
     vec_move(&node->local, &fresh);
     return 0;
 }
@@ -202,13 +220,33 @@ static int tell_interfaces(struct nat_node *node, struct nat_status *status)
     return 0;
 }
 
+/* The next uplink from `at` on; the list's end if there is none. */
+static size_t next_uplink(const nat_attachment_list *list, size_t at)
+{
+    while (at < list->count && list->items[at].hook != NAT_HOOK_UPLINK_IN)
+        at++;
+    return at;
+}
+
+static bool same_uplinks(const nat_attachment_list *a, const nat_attachment_list *b)
+{
+    size_t left = next_uplink(a, 0), right = next_uplink(b, 0);
+    while (left < a->count && right < b->count &&
+           a->items[left].ifindex == b->items[right].ifindex) {
+        left = next_uplink(a, left + 1);
+        right = next_uplink(b, right + 1);
+    }
+    return left == a->count && right == b->count;
+}
+
 static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
                         struct kernel *kernel, struct status *status)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC nat_attachment_list wanted = { 0 };
     uint32_t repairs = 0;
-    int r = plan_nat_hooks(kernel_links(kernel), facts->config, &wanted, &faults);
+    const struct link_facts known = link_facts_of(node, facts, kernel);
+    int r = plan_nat_hooks(&known, &wanted, &faults);
     if (r == 0)
         r = nat_hooks_sync(node->hooks, wanted.items, wanted.count, &repairs, &faults);
     if (r >= 0)
@@ -217,18 +255,21 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
         return r;
     status->nat.repairs += repairs;
     status->nat.method = nat_hooks_method(node->hooks);
+    node->moved |= !same_uplinks(&wanted, &node->wanted);
+    memcpy(status->nat.defragments, node->defragments, sizeof(node->defragments));
     vec_move(&node->wanted, &wanted);
-    bool attached = nat_node_is_attached(node);
-    node->incomplete = !faults_none(&faults) || !attached;
+    node->rank = nat_node_look(node);
+    bool attached = node->rank != NAT_RANK_NONE;
+    node->incomplete = !faults_none(&faults) || node->rank != NAT_RANK_FIRST;
     node->moved |= attached != node->attached;
     node->attached = attached;
     report(status, "hooks", &faults);
     return tell_interfaces(node, &status->nat);
 }
 
-bool nat_node_is_attached(struct nat_node *node)
+enum nat_rank nat_node_look(struct nat_node *node)
 {
-    return nat_hooks_attached(node->hooks, node->wanted.items, node->wanted.count);
+    return nat_hooks_rank(node->hooks, node->wanted.items, node->wanted.count);
 }
 
 static uint32_t first_with(const struct nat_node *node, enum nat_hook hook)
@@ -320,6 +361,8 @@ static void find_origins(struct nat_node *node)
         },
         .pod_nets = settings->pod_nets,
         .pod_net_count = settings->pod_net_count,
+        .attachments = node->wanted.items,
+        .attachment_count = node->wanted.count,
     };
 }
 

@@ -27,12 +27,15 @@ struct nat_node {
     struct nat_leads leads; /* to svc0; ifindex 0: svc0 is not there */
     struct probe_origins origins;
     struct default_sources defaults;
-    bool attached;   /* our program is attached to each hook */
-    bool incomplete; /* something was refused: it is tried again soon */
-    bool moved;      /* something changed that every proof depends on; the engine clears it */
+    enum nat_rank rank;  /* how our programs stood at the hooks when they were looked at */
+    bool defragments[2]; /* netfilter does, for us; IPv4, IPv6 */
+    bool attached;       /* our program is attached to each hook */
+    bool incomplete;     /* something was refused: it is tried again soon */
+    bool moved;          /* something changed that every proof depends on; the engine clears it */
+    bool own_moved;      /* this node's addresses changed, and with them plans; likewise */
 };
 
-/* Finds what an earlier agent attached. Returns 0 or -errno. */
+/* Finds what an earlier agent attached, and has fragments joined. Returns 0 or -errno. */
 int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins);
 void nat_node_done(struct nat_node *node);
 
@@ -46,5 +49,5 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
 /* Adds the hooks that our program is not attached to. Returns 0 or -ENOMEM. */
 int nat_node_verify(struct nat_node *node, nat_difference_list *list);
 
-/* Asks the kernel whether our program is attached to each hook. */
-bool nat_node_is_attached(struct nat_node *node);
+/* Asks the kernel how our programs stand at the hooks. */
+enum nat_rank nat_node_look(struct nat_node *node);

@@ -295,12 +295,35 @@ static void note_written(struct nat_engine *engine)
         nat_proving_end(engine);
 }
 
+static bool any_comes_or_goes(const struct nat_engine *engine)
+{
+    vec_each(const struct nat_turn, turn, &engine->turns) {
+        if (!turn->before || !turn->after)
+            return true;
+    }
+    return engine->work.all;
+}
+
+/* The rows are in order of namespaces. */
+static uint32_t count_namespaces(const struct sorted *rows)
+{
+    const char *last = "";
+    uint32_t count = 0;
+    sorted_each(struct nat_row *const, row, rows) {
+        count += strcmp((*row)->namespace, last) != 0;
+        last = (*row)->namespace;
+    }
+    return count;
+}
+
 int nat_turns_write(struct nat_engine *engine, struct round *round)
 {
     nat_proving_begin(engine);
     int r = place_rows(engine);
     if (r < 0)
         return r;
+    if (any_comes_or_goes(engine))
+        nat_plane_set_tenants(engine->plane, count_namespaces(&engine->rows));
     r = write_and_prove(engine, round);
     end_turns(engine);
     if (r == 0)

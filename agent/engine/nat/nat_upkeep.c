@@ -3,8 +3,9 @@
  * The upkeep of service NAT; see nat_upkeep.h.
  *
  * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, and
- * checks that the hooks carry our programs: the kernel gives no notification when a filter is
- * replaced or a TCX link is detached. Without flows the timer fires every five seconds.
+ * checks that the hooks carry our programs, first of all: the kernel gives no notification when a
+ * filter is replaced, or a TCX program is attached or detached. Without flows the timer fires every
+ * five seconds.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
 
 enum { LIMITS_MS = 5000 };
@@ -22,7 +24,9 @@ static void count_maps(struct nat_engine *engine)
 {
     struct nat_status *status = &engine->status->nat;
     status->map_count = nat_plane_maps(engine->plane, status->maps);
-    status->half_open = status->maps[NAT_MAP_FLOWS_NEW].entries / 2;
+    nat_plane_flow_states(engine->plane, status->flows);
+    nat_plane_pressure(engine->plane, &status->pressure);
+    nat_pressure_report(engine, clock_mono_ms());
 }
 
 static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
@@ -32,7 +36,7 @@ static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
         return;
     upkeep->limits_read_ms = now_ms;
     (void)nat_plane_read_limits(engine->plane);
-    if (engine->node.attached && !nat_node_is_attached(&engine->node)) {
+    if (nat_node_look(&engine->node) < engine->node.rank) {
         engine->node_doubted = true;
         upkeep->wake(upkeep->context);
     }

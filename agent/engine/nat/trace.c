@@ -132,7 +132,13 @@ static void tell_endpoints(struct story *story, const struct nat_answer *answer)
     story_tell(story, "endpoints", "one of the %s set of %zu: %s",
                answer->set == NAT_SET_LOCAL ? "local" : "cluster", endpoints->count,
                text_str(&list));
-    const char *way = answer->route == 0 ? "the kernel has a way there"
+    char by[64] = "the kernel has a way there", name[IF_NAMESIZE];
+    if (answer->out)
+        (void)snprintf(by, sizeof(by), "the kernel has a way there, by %s",
+                       interface_name(answer->out, name));
+    const char *way = answer->route == 0 ? by
+                      : answer->route == NAT_ROUTE_SVC0
+                          ? "but that is an address of a Service: it is lost"
                       : answer->route == NAT_ROUTE_NO_SOURCE
                           ? "but this node has no address to masquerade with: it is lost"
                           : "but the kernel has no way there: it is lost";
@@ -190,6 +196,19 @@ static int tell_refused_answer(struct story *story, const struct ip *endpoint)
     return r;
 }
 
+/* Replies to the node's own address are lost where no program of ours sees them. */
+static void tell_unseen_answer(struct story *story, const struct nat_answer *answer)
+{
+    const struct tracer *tracer = story->tracer;
+    const bool returns = answer->masquerade != NAT_MASQUERADE_NO || story->ifindex == 0;
+    char name[IF_NAMESIZE];
+
+    if (returns && answer->out &&
+        !nat_sees_replies(tracer->attachments, tracer->attachment_count, answer->out))
+        story_tell(story, "answer", "comes in by %s, where our program is not: it is lost",
+                   interface_name(answer->out, name));
+}
+
 static int follow_forward(struct story *story, const struct nat_answer *answer)
 {
     struct trace *trace = story->trace;
@@ -205,6 +224,7 @@ static int follow_forward(struct story *story, const struct nat_answer *answer)
         return r;
     tell_endpoints(story, answer);
     tell_masquerade(story);
+    tell_unseen_answer(story, answer);
     return answer->route == 0 && story->ifindex == 0
                ? tell_refused_answer(story, &answer->endpoint_value.ip)
                : 0;
@@ -262,8 +282,8 @@ static bool has_frontend(const struct nat_row *row, const struct trace_question 
 
 /*
  * The Service whose load balancer or external address a packet is for that no program sees. Such an
- * address is another Node's, or in a network of this one: no route leads it to svc0, which would
- * take it away from its host. NULL: there is none.
+ * address is another Node's or balancer's, or in a network of this one: no route leads it to svc0,
+ * which would take it away from its host. NULL: there is none.
  */
 static const struct nat_row *find_unled(const struct story *story)
 {
@@ -284,8 +304,8 @@ static void tell_limit(struct story *story, const struct nat_row *row)
         (void)snprintf(who, sizeof(who), "what comes in by %s goes", story->trace->in);
     story_tell(story, "limit",
                "Service %s/%s has this address, port and protocol, but %s to the host that has the "
-               "address: another Node's, and those of a network that this node is in, are not led "
-               "to svc0",
+               "address: another Node's or balancer's, and those of a network that this node is "
+               "in, are not led to svc0",
                row->namespace, row->name, who);
 }
 
@@ -332,6 +352,11 @@ static int ask_new_flow(struct story *story)
 
 /* ---- the flow that exists ---- */
 
+static bool is_answered(enum nat_state state)
+{
+    return state != NAT_STATE_HALF_OPEN && state != NAT_STATE_UNANSWERED;
+}
+
 /*
  * Whether packets of a forward half follow it. The twin answers for the first packet of a
  * connection; an established TCP connection goes on even where such a one would begin anew.
@@ -343,7 +368,7 @@ static bool is_followed(const struct story *story, const struct nat_found_flow *
 
     if (found->half != NAT_HALF_FORWARD)
         return !found->stale || probe.protocol == PROTOCOL_TCP;
-    if (found->established && probe.protocol == PROTOCOL_TCP)
+    if (is_answered(found->state) && probe.protocol == PROTOCOL_TCP)
         return true;
     probe.see_flows = true;
     /* Of a flow that exists, the twin names the endpoint and no set. */
@@ -364,7 +389,7 @@ static void ask_flow(struct story *story)
     *flow = (struct trace_flow){
         .found = true,
         .half = found.half,
-        .established = found.established,
+        .established = is_answered(found.state),
         .masqueraded = found.masqueraded,
         .source = found.source,
         .destination = found.destination,
@@ -374,7 +399,7 @@ static void ask_flow(struct story *story)
         story_tell(story, "flow", "a direct one: its packets go on as they are");
     else
         story_tell(story, "flow", "%s one: its packets go on as %s -> %s",
-                   found.established ? "an established" : "a half-open",
+                   is_answered(found.state) ? "an established" : "a half-open",
                    place_str(&found.source, source), place_str(&found.destination, destination));
 }
 

@@ -12,18 +12,20 @@
 enum { TOLD = 20 }; /* of one pass: the start of a node is one line more, not thousands */
 
 /* Why the plan, which is in force by now, has no route for the address. */
-static const char *withdrawal_reason(const struct route_plan *plan, const struct route *route)
+static const char *withdrawal_reason(const struct route_plan *plan, const struct route *route,
+                                     char buffer[static REASON_STRLEN])
 {
     if (route->protocol == ROUTE_PROTOCOL_BLOCK)
         return "a block that this node announces no more";
     struct address_row key = { .address = route->prefix.ip }, *key_ptr = &key;
     struct address_row *const *row = sorted_find(&plan->addresses, &key_ptr);
-    return row ? address_reason_text((*row)->reason) : "no service names it any more";
+    return row ? address_reason_about((*row)->reason, (*row)->of, buffer)
+               : "no service names it any more";
 }
 
 void announcement_log(const struct route_plan *plan, const struct route_op *op, uint32_t *count)
 {
-    char prefix[PREFIX_STRLEN];
+    char prefix[PREFIX_STRLEN], reason[REASON_STRLEN];
     if (op->kind == OP_REPLACE || ++*count > TOLD)
         return;
     prefix_str(&op->route.prefix, prefix);
@@ -31,7 +33,7 @@ void announcement_log(const struct route_plan *plan, const struct route_op *op, 
         log_event(&event_announced, LOG_FIELDS({ "PREFIX", prefix }), "%s: announced", prefix);
     else
         log_event(&event_withdrawn, LOG_FIELDS({ "PREFIX", prefix }), "%s: withdrawn: %s", prefix,
-                  withdrawal_reason(plan, &op->route));
+                  withdrawal_reason(plan, &op->route, reason));
 }
 
 void announcement_finish(uint32_t count)

@@ -209,7 +209,7 @@ struct nat_flow_view *made_flow(struct made_nat *nat, uint32_t service, const ch
         .source_port = 43122,
         .protocol = PROTOCOL_TCP,
         .service = service,
-        .established = true,
+        .state = NAT_STATE_ESTABLISHED,
         .idle_s = 4,
         .packets = { 12, 10 },
         .bytes = { 900, 14500 },

@@ -78,6 +78,7 @@ static struct address_row *add_row(struct made_state *state, const char *address
     assert_non_null(row);
     assert_int_equal(ip_parse(address, &row->address), 0);
     row->reason = reason;
+    row->of = "";
     row->claim_count = count;
     memcpy(row->claims, claims, count * sizeof(*claims));
     assert_int_equal(sorted_put(&state->plan.addresses, &row), 0);
@@ -86,15 +87,13 @@ static struct address_row *add_row(struct made_state *state, const char *address
 
 static void add_rows(struct made_state *state)
 {
-    const struct claim announced = {
-        "default", "web", ADDRESS_LOAD_BALANCER, REASON_ANNOUNCED, 2, 1
-    };
-    const struct claim internal = {
-        "default", "web", ADDRESS_CLUSTER, REASON_NOT_ADVERTISED, 2, 1
-    };
+    const struct claim announced = { "default", "web", ADDRESS_LOAD_BALANCER, REASON_ANNOUNCED, "",
+                                     2,         1 };
+    const struct claim internal = { "default", "web", ADDRESS_CLUSTER, REASON_NOT_ADVERTISED, "",
+                                    2,         1 };
     const struct claim shared[] = {
-        { "default", "gone", ADDRESS_EXTERNAL, REASON_HELD_DOWN, 1, 1 },
-        { "default", "web", ADDRESS_EXTERNAL, REASON_PORTS_TAKEN, 0, 0 },
+        { "default", "gone", ADDRESS_EXTERNAL, REASON_HELD_DOWN, "", 1, 1 },
+        { "default", "web", ADDRESS_EXTERNAL, REASON_PORTS_TAKEN, "", 0, 0 },
     };
     struct address_row *row = add_row(state, "10.0.0.1", REASON_ANNOUNCED, &announced, 1);
     row->protocol = ROUTE_PROTOCOL_SERVICE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the documents say of NAT, from planned rows and made live maps. */
+/* What the documents say of NAT, from planned rows and made live maps: long, as documents are. */
 #include <errno.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ static void test_flows(void **state)
     made_flow(nat, 1, "10.224.0.3");
     flow = made_flow(nat, 2, "fd00::9");
     flow->masqueraded = true;
-    flow->established = false;
+    flow->state = NAT_STATE_HALF_OPEN;
     flow->source_port = 20011;
     flow = made_flow(nat, 0, "10.224.0.3");
     flow->direct = flow->stale = true;
@@ -126,9 +126,11 @@ static void test_flows(void **state)
     view_flows(&nat->state->api, NULL, 1, &few);
     assert_document(&few,
                     "{'apiVersion':'v1','kind':'FlowList','items':[" FLOW "],'truncated':true}");
-    nat->flows.items[2].hairpin = nat->flows.items[2].closing = true;
+    nat->flows.items[2].hairpin = true;
+    nat->flows.items[2].state = NAT_STATE_HALF_CLOSED;
     assert_true(view_flows(&nat->state->api, "default/idle", 1, &one));
-    assert_part(&one, "\"masquerade\"", "\"stale\"", "'masquerade':'hairpin','state':'closing',");
+    assert_part(&one, "\"masquerade\"", "\"stale\"",
+                "'masquerade':'hairpin','state':'half-closed',");
     assert_part(&one, "\"truncated\"", NULL, "'truncated':false}");
     assert_false(view_flows(&nat->state->api, "default/gone", 1, &gone));
     made_flow(nat, 3, "10.224.0.3"); /* it has outlived its Service */
@@ -231,8 +233,8 @@ static void test_many_flows_are_not_counted(void **state)
     struct made_nat *nat = *state;
     AUTOTEXT struct text out = { 0 };
 
-    nat->state->status.nat.established = 60000;
-    nat->state->status.nat.half_open = 10000;
+    nat->state->status.nat.flows[NAT_STATE_ESTABLISHED] = 60000;
+    nat->state->status.nat.flows[NAT_STATE_HALF_OPEN] = 10000;
     assert_true(view_backends(&nat->state->api, NULL, &out));
     assert_null(strstr(text_str(&out), "\"flows\":0"));
     assert_non_null(strstr(text_str(&out), "\"flows\":null"));
@@ -413,6 +415,7 @@ static void test_status(void **state)
     const struct nat_interface_status eth0 = { "eth0", 0x3, 0x1 }, svc0 = { "svc0", 0x20, 0x20 };
 
     status->method = "tcx";
+    status->defragments[0] = true;
     assert_int_equal(vec_push(&status->interfaces, eth0), 0);
     assert_int_equal(vec_push(&status->interfaces, svc0), 0);
     status->services = 2;
@@ -425,7 +428,9 @@ static void test_status(void **state)
     status->writes = 6;
     status->repairs = 4;
     status->established = 1204;
-    status->half_open = 3;
+    status->flows[NAT_STATE_ESTABLISHED] = 1200;
+    status->flows[NAT_STATE_HALF_OPEN] = 3;
+    status->pressure = (struct nat_pressure){ 900, 11, 12, 13, 14, 15 };
     status->ended = 77;
     status->last_sweep_wall_ms = WALL_MS;
     status->last_sweep_us = 1500;
@@ -442,12 +447,15 @@ static void test_status(void **state)
         &out, "\"nat\"", ",\"faults\"",
         "'nat':{'enabled':true,'complete':true,'method':'tcx','interfaces':["
         "{'name':'eth0','hooks':['uplink-in'],'missing':['uplink-out']},"
-        "{'name':'svc0','hooks':['svc-out'],'missing':[]}],"
+        "{'name':'svc0','hooks':['svc-out'],'missing':[]}],'defragmentation':{'ipv4':'on','ipv6':'unknown'},"
         "'services':2,'frontends':5,'endpoints':12,'proved':3,'unproved':1,'passes':2,"
         "'fullPasses':1,'writes':6,'repairs':4,'lastPassAt':'2026-11-20T07:33:20Z',"
         "'lastPassMs':0.900,'lastFullPassAt':'2026-11-20T07:33:20Z',"
-        "'lastFullPassMs':2.500,'flows':{'established':1204,'halfOpen':3,'ended':77,"
+        "'lastFullPassMs':2.500,'flows':{'established':1204,'states':{'half-open':3,'unanswered':0,"
+        "'exchange':0,'answered':0,'closed':0,'half-closed':0,'stream':0,'established':1200},"
+        "'ended':77,'dropped':11,'refused':12,"
         "'lastSweepAt':'2026-11-20T07:33:20Z','lastSweepMs':1.500},"
+        "'sourcePorts':{'searched':13,'dropped':14,'refused':15},"
         "'maps':[{'name':'frontends','entries':5,'capacity':262144,'fill':0.000,'bytes':4194304},"
         "{'name':'flows','entries':65536,'capacity':524288,'fill':0.125,'bytes':12582912}],"
         "'bytes':16777216,'refusals':[" REFUSAL(

@@ -54,7 +54,10 @@ static void fill(struct made_nat *nat)
     status->proved = 3;
     status->unproved = 1;
     status->established = 1204;
-    status->half_open = 3;
+    status->flows[NAT_STATE_ESTABLISHED] = 1204;
+    status->flows[NAT_STATE_HALF_OPEN] = 3;
+    status->flows[NAT_STATE_HALF_CLOSED] = 5;
+    status->pressure = (struct nat_pressure){ 900, 11, 12, 13, 14, 15 };
     status->ended = 77;
     status->writes = 6;
     status->repairs = 4;
@@ -80,6 +83,12 @@ static void test_values(void **state)
         "fingerpost_nat_hooks{state=\"attached\"} 2",
         "fingerpost_nat_hooks{state=\"missing\"} 1",
         "fingerpost_nat_flows{state=\"established\"} 1204",
+        "fingerpost_nat_flows{state=\"half-closed\"} 5",
+        "fingerpost_nat_flows_dropped_total 11",
+        "fingerpost_nat_flows_refused_total 12",
+        "fingerpost_nat_source_ports_searched_total 13",
+        "fingerpost_nat_source_ports_dropped_total 14",
+        "fingerpost_nat_source_ports_refused_total 15",
         "fingerpost_nat_flows{state=\"half-open\"} 3",
         "fingerpost_nat_flows_ended_total 77",
         "fingerpost_nat_writes_total 6",

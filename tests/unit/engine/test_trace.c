@@ -282,7 +282,7 @@ static void test_the_story(void **state)
         "service: default/web:http has this address, port and protocol\n"
         "verdict: forward\n"
         "endpoints: one of the local set of 1: 10.244.0.5:8080\n"
-        "picked: 10.244.0.5:8080, this time; the kernel has a way there\n"
+        "picked: 10.244.0.5:8080, this time; the kernel has a way there, by pod0\n"
         "source: 198.51.100.9, as it came\n");
 }
 
