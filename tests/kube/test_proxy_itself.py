@@ -161,7 +161,16 @@ def is_a_pod_by_its_way_in(case, packet):
             and not case.pod_ranges and model.is_local(claim[0], "externalTrafficPolicy"))
 
 
-LEFT_OUT = (comes_elsewhere, has_a_borrowed_source, is_for_a_contested_place,
+def is_for_an_address_nobody_leads_here(case, packet):
+    """14.14, 14.16, 14.17: no route leads the node's own packets to the program for what is
+    somebody's real address, or another load balancer's; kube-proxy translates them."""
+    if not case.claim(packet):
+        return False
+    node = model.this_node(case.things, clusters.NODE)
+    return judge.is_unled(case.things, case.settings, node, case.found, packet)
+
+
+LEFT_OUT = (is_for_an_address_nobody_leads_here, comes_elsewhere, has_a_borrowed_source, is_for_a_contested_place,
             is_for_a_contested_address, is_for_another_proxy, is_for_copies_that_differ,
             is_for_another_frontend_at_last, is_a_pod_by_its_way_in)
 

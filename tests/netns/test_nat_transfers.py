@@ -6,6 +6,8 @@ import socket
 
 import pytest
 from lab.traffic import Connection, Datagrams, Load, serve
+from scapy.layers.inet import IP, UDP, fragment
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment, fragment6
 from served import FAMILIES, KINDS, PROTOCOLS, TARGET, Service, node_of, pods, start, steer
 
 pytestmark = pytest.mark.lab(nat=True)
@@ -91,13 +93,64 @@ def test_a_client_learns_the_mtu_of_the_way(world, family):
 
 
 @pytest.mark.shared
+@pytest.mark.parametrize("length", (1400, 1450, 9000, 40000))
+def test_what_may_be_cut_is_cut(world, length):
+    """Many who send datagrams (bind, RADIUS, SIP) want to hear nothing of MTUs, and don't set DF."""
+    narrow(world)
+    for client, address, port in ways(world, 4):
+        with Datagrams(client, address, port) as flow:
+            flow.socket.setsockopt(socket.IPPROTO_IP, 10, 5)  # IP_MTU_DISCOVER: omit
+            data = bytes(range(200)) * (length // 200)
+            assert flow.put(data), f"{client} -> {address}:{port}"
+
+
+def cut(flow, family, data, number):
+    """The fragments of a datagram of this flow, in order."""
+    (source, sport, *_), (target, dport, *_) = flow.socket.getsockname(), flow.socket.getpeername()
+    upper = UDP(sport=sport, dport=dport) / data
+    if family == 4:
+        return [bytes(piece) for piece in fragment(IP(src=source, dst=target, id=number) / upper, 1200)]
+    whole = IPv6(src=source, dst=target) / IPv6ExtHdrFragment(id=number) / upper
+    return [bytes(piece) for piece in fragment6(whole, 1280)]
+
+
+def send_raw(client, family, target, pieces):
+    level, option = {4: (socket.IPPROTO_IP, 3), 6: (socket.IPPROTO_IPV6, 36)}[family]  # HDRINCL
+    with client.entered():
+        raw = socket.socket({4: socket.AF_INET, 6: socket.AF_INET6}[family], socket.SOCK_RAW,
+                            socket.IPPROTO_RAW)
+    with raw:
+        raw.setsockopt(level, option, 1)
+        for piece in pieces:
+            raw.sendto(piece, (target, 0))
+
+
+@pytest.mark.shared
+@BOTH
+@pytest.mark.parametrize("order", [(2, 0, 1), (3, 2, 1, 0), (1, 0, 2, 3)], ids=str)
+def test_fragments_in_disorder(world, family, order):
+    """Joined by the stack, which the agent has asked for that, and brought back by svc0."""
+    data = bytes(range(250)) * (len(order) * 1100 // 250)
+    for client, address, port in ways(world, family):
+        if client is world.nodes[0] or port == world.web.node_port:
+            continue
+        with Datagrams(client, address, port) as flow:
+            for number in (77, 77 if family == 4 else 78):  # IPv4 soon has no others left
+                pieces = cut(flow, family, data, number)
+                assert len(pieces) == len(order)
+                send_raw(client, family, address, [pieces[index] for index in order])
+                words = flow.socket.recv(65536).decode().split()
+                assert int(words[5]) == len(data), f"{client} -> {address}:{port}"
+
+
+@pytest.mark.shared
 @BOTH
 @pytest.mark.parametrize("mtu", ["even", "narrow"])
 def test_fragments(world, family, mtu):
     """Datagrams of more than a packet, in both directions; the sockets count the bytes.
 
-    A node to its own node port is left out: lo takes 64 KiB in one piece, which the program can't
-    cut, so that the socket is told "message too long".
+    A node to its own node port is left out: lo takes 64 KiB in one piece, with DF, so that the
+    socket is told "message too long".
     """
     if mtu == "narrow":
         narrow(world)

@@ -5,6 +5,7 @@ judge() says what `agentctl trace --json` prints of a new flow. As in model.py, 
 of the contract, and nothing is shared with the program that is held against it.
 """
 
+import ipaddress
 import typing
 
 import model
@@ -83,10 +84,28 @@ def holder(objects, address):
     return min(holders, key=model.precedence, default=None)
 
 
-def is_guarded(found, address, node):
-    """2.7: what a Service brought along; 2.2: but for addresses of the node itself."""
-    return address not in model.node_addresses(node, address.version, ["Interface"]) and any(
+def is_real(objects, node, address):
+    """14.16: a Node's, this node's own, or in a network that one of its interfaces is in."""
+    own = model.node_addresses(node, address.version, ["Interface"])
+    length = 24 if address.version == 4 else 64  # of all networks of hosts in these tests
+    return any(
+        address in model.node_addresses(item, address.version)
+        for item in model.of_kind(objects, "Node")
+    ) or any(address in ipaddress.ip_network((ip, length), strict=False) for ip in own)
+
+
+def is_our_class(service, kind, settings):
+    """14.9, 14.17: of load balancers."""
+    own_class = service["spec"].get("loadBalancerClass") or ""
+    return kind != "loadBalancer" or own_class == settings.get("loadBalancerClass", "")
+
+
+def is_guarded(objects, settings, node, found, address):
+    """2.7: what a Service of ours brought along; 14.16: but for real addresses."""
+    return not is_real(objects, node, address) and any(
         place[0] == address and claim[1] in ("loadBalancer", "externalIP")
+        and any(is_our_class(claim[0], kind, settings)
+                for kind in kinds_of(objects, claim[0], address, settings) - {"nodePort"})
         for place, claim in found.items()
     )
 
@@ -103,6 +122,17 @@ def is_left_to_another(objects, settings, packet):
     return is_led(packet) and held_by and model.is_other_proxys(held_by, settings)
 
 
+def is_unled(objects, settings, node, found, packet):
+    """14.14, 14.17: no route leads to the program what is somebody's real address, or another load
+    balancer's. Its own addresses this node has on lo."""
+    address = model.read_address(packet.destination)
+    own = model.node_addresses(node, address.version, ["Interface"])
+    by_network = holder(objects, address) or model.is_within(
+        address, settings.get("serviceCIDRs") or [])
+    return is_led(packet) and address not in own and not by_network and not is_guarded(
+        objects, settings, node, found, address)
+
+
 def judge_unserved(objects, settings, node_name, packet, found):
     """A packet that no frontend is for."""
     address = model.read_address(packet.destination)
@@ -114,7 +144,7 @@ def judge_unserved(objects, settings, node_name, packet, found):
     if model.is_within(address, settings.get("serviceCIDRs") or []):
         return answer("drop", "unallocated")  # 2.9, 14.2
     node = model.this_node(objects, node_name)
-    if is_led(packet) and is_guarded(found, address, node):
+    if is_led(packet) and is_guarded(objects, settings, node, found, address):
         return answer("reject", "unmapped-port")  # 14.10; what passes here is refused behind it
     return answer("pass", "none")
 
@@ -125,6 +155,8 @@ def judge(objects, settings, node_name, packet, found=None):
     claim = found.get(packet.place())
     if not claim or is_left_to_another(objects, settings, packet):
         return judge_unserved(objects, settings, node_name, packet, found)
+    if is_unled(objects, settings, model.this_node(objects, node_name), found, packet):
+        return answer("pass", "none")
     item = model.frontend_item(objects, packet.place(), claim, settings, node_name)
     return judge_served(packet, claim, item, source_of(objects, settings, packet))
 
@@ -137,9 +169,7 @@ ADVERTISED = {"loadBalancer": "loadBalancer", "externalIP": "external", "cluster
 
 
 def may_announce(service, kind, settings):
-    """14.9: of load balancers, our class only."""
-    own_class = service["spec"].get("loadBalancerClass") or ""
-    if kind == "loadBalancer" and own_class != settings.get("loadBalancerClass", ""):
+    if not is_our_class(service, kind, settings):
         return False
     if (service["metadata"].get("annotations") or {}).get(ANNOUNCE) == "false":
         return False
@@ -153,8 +183,10 @@ def kinds_of(objects, service, address, settings):
 
 
 def is_announced(objects, settings, node_name, place, claim):
-    """9.1, 9.2: by the set that serves from outside."""
+    """9.1, 9.2: by the set that serves from outside; 14.16: no real address."""
     service, kind, _ = claim
+    if is_real(objects, model.this_node(objects, node_name), place[0]):
+        return False
     item = model.frontend_item(objects, place, claim, settings, node_name)
     kinds = kinds_of(objects, service, place[0], settings)
     return (kind != "nodePort" and item["from"]["outside"]["verdict"] == "forward"

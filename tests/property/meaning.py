@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1] / "bpf"))
 import abi  # noqa: E402
 from bpf import Map  # noqa: E402
 
-PROTOCOLS = {abi.TCP: "TCP", abi.UDP: "UDP"}
+PROTOCOLS = {abi.TCP: "TCP", abi.UDP: "UDP", abi.SCTP: "SCTP"}
 KINDS = ("clusterIP", "loadBalancer", "externalIP", "nodePort", "refused", "foreign")
 VERDICTS = ("forward", "reject", "drop")
 NAME = abi.u8 * 320
@@ -45,8 +45,8 @@ class Maps:
     def __init__(self, pins):
         for name in ("control", "filter", "frontends", "services", "ports", "slots", "endpoints",
                      "ranges"):
-            setattr(self, name, Map(pins / "1" / name, *abi.MAPS[name]))
-        self.names = Map(pins / "1" / "names", abi.u32, NAME)
+            setattr(self, name, Map(pins / abi.LAYOUT / name, *abi.MAPS[name]))
+        self.names = Map(pins / abi.LAYOUT / "names", abi.u32, NAME)
 
     def close(self):
         for part in vars(self).values():
@@ -153,8 +153,6 @@ def modelled_frontends(items):
     found = {}
     for item in items:
         for frontend in item["frontends"]:
-            if frontend["protocol"] == "SCTP":  # not of this version
-                continue
             found[frontend["address"], frontend["protocol"], frontend["port"]] = {
                 "service": f"{item['namespace']}/{item['name']}",
                 "kind": frontend["kind"],
@@ -187,7 +185,7 @@ def modelled_serving(objects, found, node_name):
         endpoints = model.endpoints_of(objects, service, port, address.version, node_name)
         targets = sorted(model.endpoint_text(place) for place, endpoint in endpoints.items()
                          if endpoint["serving"] or endpoint["ready"])
-        if targets and protocol != "SCTP":
+        if targets:
             place = "/".join(model.key(service)), address.version, protocol, port["port"]
             serving[place] = targets
     return serving

@@ -150,6 +150,33 @@ def test_what_is_announced(change, settings, expected):
     assert judge.announced(objects[:1], {**SETTINGS, **settings}, NODE) == set()
 
 
+def test_real_addresses_are_not_announced():
+    """14.16: a Node's, an interface's, or its neighbour's. Only the Service's own ports change."""
+    taken = ["192.0.2.77", "198.18.5.77", "198.18.5.78"]
+    web = service(externalIPs=[EXTERNAL])
+    web["status"]["loadBalancer"]["ingress"] += [{"ip": ip} for ip in taken]
+    objects = [web, endpoint_slice(endpoint()), node("192.0.2.1"),
+               {**node("192.0.2.77"), "metadata": {"name": OTHER}}]
+    seen = model.on_host(objects, NODE, ["198.18.5.77"], [])
+    assert judge.announced(seen, SETTINGS, NODE) == {VIP, EXTERNAL}
+    for address in taken:
+        for port, origin, expected in ((80, judge.OUTSIDE, "forward"), (81, judge.OUTSIDE, "pass"),
+                                       (81, judge.HERE, "pass")):
+            packet = judge.Packet("192.0.2.1", address, port, "TCP", origin)
+            assert judge.judge(seen, SETTINGS, NODE, packet)["verdict"] == expected, (address, port)
+    packet = judge.Packet("192.0.2.1", "192.0.2.77", 80, "TCP", judge.HERE)
+    assert judge.judge(seen, SETTINGS, NODE, packet)["verdict"] == "pass"  # 14.14
+
+
+def test_another_class_keeps_its_other_ports():
+    """14.17"""
+    for own_class, expected in (("a/b", "pass"), (None, "reject")):
+        web = service(**({"loadBalancerClass": own_class} if own_class else {}))
+        packet = judge.Packet("192.0.2.1", VIP, 81, "TCP", judge.HERE)
+        objects = [web, endpoint_slice(endpoint()), *HOST]
+        assert judge.judge(objects, SETTINGS, NODE, packet)["verdict"] == expected
+
+
 def test_what_is_not_announced():
     objects = [service(), endpoint_slice(endpoint(THERE, OTHER))]
     assert judge.announced([service(**LOCAL), objects[1]], SETTINGS, NODE) == set()

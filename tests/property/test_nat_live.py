@@ -42,7 +42,7 @@ class Drawer:
 
     def __init__(self, chance, things, settings, found):
         self.chance = chance
-        self.found = [place for place in found if place[1] != "SCTP"]  # not of this version
+        self.found = list(found)
         services = model.of_kind(things, "Service")
         self.addresses = {place[0] for place in found}
         self.addresses |= {ip for service in services for ip in model.cluster_ips(service)}
@@ -153,24 +153,17 @@ def check_sources(site, things):
             yield f"the node's own packets have {found[family]}, {expected} expected"
 
 
-def is_about_sctp(text):
-    return "SCTP" in text  # which this version says it does not do
-
-
 def check_announced(site, things, settings):
     """The table that BGP speaks from has what is served and to be announced; the agent's own proof
     and comparison find nothing to say."""
-    found = model.all_frontends(things, settings, clusters.NODE)
-    unproved = {str(address) for (address, protocol, _), (_, kind, _) in found.items()
-                if protocol == "SCTP" and kind != "nodePort"}
-    got, expected = site.announced(), judge.announced(things, settings, clusters.NODE) - unproved
+    got, expected = site.announced(), judge.announced(things, settings, clusters.NODE)
     lines = [f"{address} is announced" for address in sorted(got - expected)]
     lines += [f"{address} is not announced" for address in sorted(expected - got)]
     faults = site.get("faults")[1]["items"]
     lines += [f"fault: {f['place']} {f['message']}" for f in faults
               if (f["subsystem"], f["group"].split()[0]) == ("services", "proof")]
     lines += [f"verify: {item}" for item in site.get("verify")[1]["items"]]
-    return [line for line in lines if not is_about_sctp(line)]
+    return lines
 
 
 def check_packets(site, seed, things, settings):
