@@ -153,6 +153,13 @@ struct nat_net {
     struct nat_addr net, mask; /* IPv4 mapped, so a /8 has a mask of 104 bits */
 };
 
+/*
+ * "control".path, bits. A masqueraded packet goes through the stack where somebody may listen
+ * there, or else past it: abi.h's "flows" says how.
+ */
+#define NAT_PATH_STACK   1u /* new flows go through the stack */
+#define NAT_PATH_STACKED 2u /* there may be flows that do */
+
 struct nat_control {
     __u64 filter_half;  /* which half of "filter" is in force: 0 or 1 */
     __u32 filter_words; /* of one half; a power of two */
@@ -163,6 +170,7 @@ struct nat_control {
     __u32 pod_net_count, service_net_count;
     /* Least time between two refusals to one source, of IPv4 and IPv6; 0: no limit. */
     __u32 icmp_interval_ms[2];
+    __u32 path;                   /* NAT_PATH_* */
     __u32 ring_slots;             /* of "ring": how many flows there may be */
     __u32 timeouts_s[NAT_STATES]; /* after so long a silence a flow is over */
     /* None of a family: who comes in by a pod's interface is a pod. */
@@ -291,6 +299,13 @@ struct nat_range_key {
  * its key is the tuple of the replies. It has no other half and translates nothing: it keeps its
  * tuple from being given to another flow.
  *
+ * A masqueraded flow goes past the stack, both ways: destination and source are translated in one
+ * step. Or it goes through the stack as two flows, one behind the other: where requests come in
+ * only their destination is translated, and replies get the service's address where they leave, as
+ * in a flow that is not masqueraded; the source leg, a flow of its own, gives requests this node's
+ * address where they leave, and replies the client's where they come in. So whoever listens in the
+ * stack sees the client and the endpoint.
+ *
  * "ring", ARRAY of nat_tuple with half as many entries as "flows": each flow has a slot, which
  * holds the key of its reply half or direct half. A new flow takes the next slot whose flow is over
  * or gone; so flows end without the agent, and "flows" is never fuller than the ring. A slot counts
@@ -312,11 +327,24 @@ enum nat_hand {
 #define NAT_FLOW_HAIRPIN  0x08u
 #define NAT_FLOW_AT_EXIT  0x10u /* reply half: translated where it leaves the node */
 #define NAT_FLOW_ANSWERED 0x20u /* the endpoint has answered: in both halves */
-#define NAT_FLOW_OUTBOUND                                           \
-    0x80u /* this node's own, straight to an endpoint: requests are \
-             translated where they leave, and replies where they come */
 #define NAT_FLOW_CONFIRMED \
     0x40u /* forward half: the client has spoken since; direct: a reply has */
+#define NAT_FLOW_OUTBOUND                                                \
+    0x80u /* requests are translated where they leave, and replies where \
+             they come: a source leg, or this node's own, straight to an \
+             endpoint */
+
+/* Whether a half is one of a source leg. */
+static inline __attribute__((always_inline)) int nat_flow_is_source_leg(__u8 flags)
+{
+    return flags & NAT_FLOW_OUTBOUND && flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN);
+}
+
+/* Whether a half is the reply half of a flow that has a source leg. */
+static inline __attribute__((always_inline)) int nat_flow_has_source_leg(__u8 flags)
+{
+    return flags & NAT_FLOW_AT_EXIT && flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN);
+}
 
 struct nat_flow {
     struct nat_tuple to;

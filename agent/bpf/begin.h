@@ -38,6 +38,20 @@ ALWAYS_INLINE void set_hands(struct nat_flow *reply, const struct packet *packet
     }
 }
 
+/* This node's address for what leaves masqueraded by a device. Returns 0 or -cause. */
+ALWAYS_INLINE int source_at(__u32 out, __u8 family, struct nat_addr *ret_source)
+{
+    const struct nat_interface_value *value = bpf_map_lookup_elem(&interfaces, &out);
+    if (!value || value->check != out) {
+        out = 0;
+        value = bpf_map_lookup_elem(&interfaces, &out);
+        if (!value)
+            return -NAT_CAUSE_NO_ROUTE;
+    }
+    *ret_source = family == 4 ? value->v4 : value->v6;
+    return ret_source->halves[0] | ret_source->halves[1] ? 0 : -NAT_CAUSE_NO_ROUTE;
+}
+
 /*
  * Finds the way out of a masqueraded packet, and the source address that the packet gets there.
  * Returns 0 or -cause.
@@ -51,16 +65,18 @@ SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *pac
         return answer == BPF_FIB_LKUP_RET_FRAG_NEEDED ? -NAT_CAUSE_TOO_BIG : -NAT_CAUSE_NO_ROUTE;
     if (way_is_back(skb, packet, ret_way))
         return -NAT_CAUSE_NO_ROUTE;
-    __u32 out = ret_way->fib.ifindex;
-    const struct nat_interface_value *value = bpf_map_lookup_elem(&interfaces, &out);
-    if (!value || value->check != out) {
-        out = 0;
-        value = bpf_map_lookup_elem(&interfaces, &out);
-        if (!value)
-            return -NAT_CAUSE_NO_ROUTE;
-    }
-    *ret_source = packet->family == 4 ? value->v4 : value->v6;
-    return ret_source->halves[0] | ret_source->halves[1] ? 0 : -NAT_CAUSE_NO_ROUTE;
+    return source_at(ret_way->fib.ifindex, packet->family, ret_source);
+}
+
+/*
+ * Whether the packet of a new flow goes through the stack, though it is masqueraded, and gets its
+ * source where it leaves. Not from svc0: the stack would route it there again.
+ */
+ALWAYS_INLINE int has_source_leg(const struct nat_control *control, const struct packet *packet,
+                                 const struct verdict *verdict)
+{
+    return control->path & NAT_PATH_STACK && verdict->masquerade != NAT_MASQUERADE_NO &&
+           (packet->hook == NAT_HOOK_UPLINK_IN || packet->hook == NAT_HOOK_POD_IN);
 }
 
 /*
@@ -70,6 +86,12 @@ SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *pac
 ALWAYS_INLINE int may_keep_port(const struct nat_control *control, const struct nat_tuple *reply)
 {
     return bpf_ntohs(reply->dport) >= 1024 && !filter_has(control, &reply->dst, reply->dport);
+}
+
+/* Whether requests and replies would have the same tuple: a pod's to itself, from the same port. */
+ALWAYS_INLINE int is_mirrored(const struct nat_tuple *tuple)
+{
+    return tuple->sport == tuple->dport && addr_equal(&tuple->src, &tuple->dst);
 }
 
 /*
@@ -116,15 +138,21 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
     __builtin_memset(claim, 0, sizeof(*claim));
     /* To an endpoint on this node the source stays: the stack drops what its own address sent. */
     int own = is_own(skb, packet);
-    int rewritten = (verdict->masquerade != NAT_MASQUERADE_NO || own) && !verdict->on_node;
+    int exit = at_exit(packet->hook);
+    int rewritten = (verdict->masquerade != NAT_MASQUERADE_NO || own) && !verdict->on_node &&
+                    !has_source_leg(control, packet, verdict);
     struct nat_tuple *reply = &claim->reply;
     reply->src = verdict->addr;
     reply->sport = verdict->endpoint_port;
     reply->dst = packet->tuple.src;
     reply->dport = packet->tuple.sport;
     reply->protocol = packet->tuple.protocol;
-    room->way_found = rewritten;
-    if (rewritten) {
+    room->way_found = rewritten && !exit;
+    if (rewritten && exit) {
+        int r = source_at(skb->ifindex, packet->family, &reply->dst);
+        if (r < 0)
+            return r;
+    } else if (rewritten) {
         int r = masquerade_source(skb, packet, verdict, &room->way, &reply->dst);
         if (r < 0)
             return r;
@@ -147,7 +175,7 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
     claim->first = control->snat_first;
     claim->count = control->snat_count;
     claim->family = packet->family;
-    claim->keep = !rewritten || may_keep_port(control, reply);
+    claim->keep = rewritten ? may_keep_port(control, reply) : !is_mirrored(reply);
     claim->sockets = rewritten || (verdict->on_node && packet->tuple.protocol == IPPROTO_TCP);
     if (room->reopens)
         flow_free_reply(&packet->tuple, &room->old);
@@ -165,7 +193,8 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
         bpf_map_delete_elem(&flows, reply);
         return TAKEN;
     }
-    count_flow(verdict->service);
+    if (!exit)
+        count_flow(verdict->service);
     return claim->value.hand;
 }
 
@@ -192,7 +221,7 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
     if (r < 0)
         return drop(skb, packet, verdict->service, -r);
     if (r != NAT_HAND_NEIGH || !room->way_found)
-        return forward(skb, packet, &room->to, r, verdict->service);
+        return forward(skb, packet, &room->to, r, at_exit(packet->hook) ? 0 : verdict->service);
     count_packet(skb, verdict->service);
     return forward_by(skb, packet, &room->to, verdict->service, &room->way);
 }
@@ -225,19 +254,20 @@ SUBPROGRAM int keep_direct(struct scratch *room)
 
 /*
  * A connection straight to an endpoint leaves a direct half, so that no flow is given the same
- * tuple. Where a flow has that tuple already, the connection gets another source port.
+ * tuple. Returns 1 where a flow has that tuple already, so that the connection has to get another
+ * source port; `room->verdict` is then where it goes.
  */
-ALWAYS_INLINE int go_direct(struct __sk_buff *skb, struct packet *packet, struct scratch *room)
+ALWAYS_INLINE int direct_gives_way(const struct packet *packet, struct scratch *room)
 {
     tuple_reverse(&packet->tuple, &room->claim.reply);
     if (keep_direct(room) != -EEXIST)
-        return NEXT;
+        return 0;
     const struct nat_flow *flow = flow_find(&room->claim.reply);
     if (!flow || flow->half != NAT_HALF_REPLY)
-        return NEXT;
+        return 0;
     room->verdict.addr = packet->tuple.dst;
     room->verdict.endpoint_port = packet->tuple.dport;
-    return begin_flow(skb, packet, &room->verdict);
+    return 1;
 }
 
 /* TCP that conntrack calls invalid as the first packet of a connection: an endpoint could not use
@@ -254,25 +284,6 @@ ALWAYS_INLINE int is_opening(const struct packet *packet)
 {
     return packet->tuple.protocol != IPPROTO_TCP ||
            (packet->tcp & (TCP_SYN | TCP_ACK | TCP_RST | TCP_FIN)) == TCP_SYN;
-}
-
-/* Whether one of this node's sockets sends the packet straight to what may be an endpoint. */
-ALWAYS_INLINE int is_own_direct(struct __sk_buff *skb, const struct nat_control *control,
-                                const struct packet *packet)
-{
-    return skb->ingress_ifindex == 0 &&
-           filter_has(control, &packet->tuple.dst, packet->tuple.dport);
-}
-
-/* Sees to it that no flow has the tuple of a connection of this node's own to an endpoint. */
-SUBPROGRAM int leave_direct(struct __sk_buff *skb, struct packet *packet)
-{
-    struct scratch *room = scratch_get();
-    if (!room || !is_opening(packet))
-        return NEXT;
-    __builtin_memset(&room->verdict, 0, sizeof(room->verdict));
-    room->verdict.origin = NAT_ORIGIN_NODE;
-    return go_direct(skb, packet, room);
 }
 
 ALWAYS_INLINE int has_ports(const struct packet *packet)
@@ -321,7 +332,8 @@ SUBPROGRAM int judge(struct __sk_buff *skb, struct packet *packet)
         return refuse_with(skb, packet, 0, NAT_CAUSE_UNMAPPED_PORT, ANSWER_PORT_UNREACHABLE);
     }
     if (packet->hook != NAT_HOOK_LO_OUT && has_ports(packet) && is_opening(packet) &&
-        filter_has(control, &packet->tuple.dst, packet->tuple.dport))
-        return go_direct(skb, packet, room);
+        filter_has(control, &packet->tuple.dst, packet->tuple.dport) &&
+        direct_gives_way(packet, room))
+        return begin_flow(skb, packet, verdict);
     return NEXT;
 }

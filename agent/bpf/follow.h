@@ -68,8 +68,13 @@ SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
     } else if (!!(flow->flags & NAT_FLOW_AT_EXIT) != at_exit(packet->hook)) {
         return NEXT;
     }
+    int outbound = flow->flags & NAT_FLOW_OUTBOUND;
+    /* Untranslated by its flow, which is over, a reply would reach the client from the endpoint. */
+    if (half == NAT_HALF_REPLY && nat_flow_is_source_leg(flow->flags) && !flow_find(&to))
+        return drop(skb, packet, service, NAT_CAUSE_INVALID);
     note(skb, packet, flow);
-    return forward(skb, packet, &to, hand, service);
+    /* The flow in front of a source leg counts for the Service. */
+    return forward(skb, packet, &to, hand, outbound ? 0 : service);
 }
 
 /*

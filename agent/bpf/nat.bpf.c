@@ -17,20 +17,22 @@
  *                         has taken before
  *   lo_out                egress of lo: this node to its own node ports, and what endpoints in
  *                         this node's namespace answer it
- *   uplink_out, pod_out   egress: replies that went through the stack get the service's address;
- *                         what this node itself sends straight to an endpoint gets another source
- *                         port where a flow has the same tuple
+ *   uplink_out, pod_out   egress: replies that went through the stack get the service's address,
+ *                         and masqueraded requests that did get this node's (leave.h); what this
+ *                         node itself sends straight to an endpoint gets another source port where
+ *                         a flow has the same tuple
  *
  * A flow that is not masqueraded goes through the stack, since its source and route are as before;
- * its replies are translated back where they leave. A flow whose source became this node's address
- * goes past the stack both ways: the stack would take packets from its own address for spoofed
- * ones.
+ * its replies are translated back where they leave. A masqueraded flow does so, too, where somebody
+ * may listen in the stack; else it goes past the stack both ways, since the stack would take
+ * packets from this node's own address for spoofed ones. See "flows" in abi.h.
  *
  * With dry_run the same programs are the twin (twin.h).
  */
 #include "bpf/begin.h"
 #include "bpf/follow.h"
 #include "bpf/fragment.h"
+#include "bpf/leave.h"
 #include "bpf/twin.h"
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
@@ -49,9 +51,9 @@ ALWAYS_INLINE int leave_or_drop(struct __sk_buff *skb, const struct nat_control 
 /*
  * Looks for the packet's flow; where requests are judged, then for its frontend. `hook` is
  * packet->hook as a constant: so the programs at exits don't contain the judge, which the verifier
- * would check at each start. `own`: at an exit, one of this node's sockets sends it to an endpoint.
+ * would check at each start. `leaves`: it is at an exit, and may be for leave().
  */
-ALWAYS_INLINE int walk(struct __sk_buff *skb, struct packet *packet, enum nat_hook hook, int own)
+ALWAYS_INLINE int walk(struct __sk_buff *skb, struct packet *packet, enum nat_hook hook, int leaves)
 {
     struct scratch *room = scratch_get();
     if (!room)
@@ -62,7 +64,7 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, struct packet *packet, enum nat_ho
         return r;
     if (!at_exit(hook))
         return judge(skb, packet);
-    return own ? leave_direct(skb, packet) : NEXT;
+    return leaves ? leave(skb, packet) : NEXT;
 }
 
 ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
@@ -99,14 +101,14 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
             return r;
     }
     int reply = may_be_reply(control, &packet);
-    int own = at_exit(hook) && has_ports(&packet) && is_own_direct(skb, control, &packet);
-    if (at_exit(hook) && !reply && !own)
+    int leaves = at_exit(hook) && has_ports(&packet) && may_leave(skb, control, &packet);
+    if (at_exit(hook) && !reply && !leaves)
         return NEXT;
     if (!at_exit(hook) && !reply && hook != NAT_HOOK_SVC_OUT && !may_be_request(control, &packet))
         return NEXT;
     if (packet.shape == SHAPE_BAD || packet.shape == SHAPE_DEEP)
         return leave_or_drop(skb, control, &packet);
-    r = walk(skb, &packet, hook, own);
+    r = walk(skb, &packet, hook, leaves);
     return r >= ANSWER ? answer(skb, control, &packet, r - ANSWER) : r;
 }
 

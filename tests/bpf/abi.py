@@ -23,6 +23,7 @@ OUTCOME_LOCAL, OUTCOME_MASQ = 4, 8
 HALF_FORWARD, HALF_REPLY, HALF_DIRECT = 1, 2, 3
 HAND_STACK, HAND_NEIGH, HAND_SVC0, HAND_LO = range(4)
 FLOW_FIN, FLOW_RST, FLOW_MASQ, FLOW_HAIRPIN = (1 << bit for bit in range(4))
+PATH_STACK, PATH_STACKED = 1, 2
 FLOW_AT_EXIT, FLOW_ANSWERED, FLOW_CONFIRMED, FLOW_OUTBOUND = (1 << bit for bit in range(4, 8))
 SERVICE_BANK, SERVICE_USED = 1 << 0, 1 << 1
 SERVICE_RANGES = {4: 1 << 2, 6: 1 << 3}
@@ -112,7 +113,7 @@ class Control(Value):
         ("filter_half", u64), ("filter_words", u32), ("svc0_ifindex", u32),
         ("svc0_mac", u8 * 6), ("snat_first", u16), ("snat_count", u32),
         ("pod_net_count", u32), ("service_net_count", u32), ("icmp_interval_ms", u32 * 2),
-        ("ring_slots", u32), ("timeouts_s", u32 * len(STATES)),
+        ("path", u32), ("ring_slots", u32), ("timeouts_s", u32 * len(STATES)),
         ("pod_nets", Net * 16), ("service_nets", Net * 16),
     ]
 

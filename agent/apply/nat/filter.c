@@ -65,8 +65,10 @@ static void add_flow(struct nat_plane *plane, uint64_t half, const struct nat_tu
 {
     if (flow->half != NAT_HALF_FORWARD)
         return;
-    add(plane, half, nat_filter_hash(&key->dst, key->dport));
     add(plane, half, nat_filter_hash(&flow->to.dst, flow->to.dport));
+    if (flow->flags & NAT_FLOW_OUTBOUND)
+        return;
+    add(plane, half, nat_filter_hash(&key->dst, key->dport));
     /* ICMP errors and later fragments are looked up by the address alone. */
     struct ip address = nat_addr_ip(&key->dst);
     if (!nat_is_local(plane, &address))
