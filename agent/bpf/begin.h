@@ -123,6 +123,23 @@ ALWAYS_INLINE void make_forward(struct __sk_buff *skb, const struct packet *pack
     half->check = nat_tuple_check(&packet->tuple);
 }
 
+/* What a reply half has from the packet and the verdict, its hands apart. */
+ALWAYS_INLINE void fill_reply(struct nat_flow *reply, const struct packet *packet,
+                              const struct verdict *verdict)
+{
+    tuple_reverse(&packet->tuple, &reply->to);
+    reply->service = verdict->service;
+    reply->port = verdict->port;
+    reply->endpoint = verdict->endpoint;
+    reply->generation = verdict->generation;
+    reply->seen_s = now_s();
+    reply->half = NAT_HALF_REPLY;
+    if (verdict->masquerade == NAT_MASQUERADE_YES)
+        reply->flags = NAT_FLOW_MASQ;
+    else if (verdict->masquerade == NAT_MASQUERADE_HAIRPIN)
+        reply->flags = NAT_FLOW_HAIRPIN;
+}
+
 /*
  * Makes both halves of a flow. Returns its hand, with the packet's new tuple; TAKEN if another CPU
  * has just made it; or -cause.
@@ -160,17 +177,7 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
             reply->dst = packet->tuple.src;
     }
 
-    tuple_reverse(&packet->tuple, &claim->value.to);
-    claim->value.service = verdict->service;
-    claim->value.port = verdict->port;
-    claim->value.endpoint = verdict->endpoint;
-    claim->value.generation = verdict->generation;
-    claim->value.seen_s = now_s();
-    claim->value.half = NAT_HALF_REPLY;
-    if (verdict->masquerade == NAT_MASQUERADE_YES)
-        claim->value.flags = NAT_FLOW_MASQ;
-    else if (verdict->masquerade == NAT_MASQUERADE_HAIRPIN)
-        claim->value.flags = NAT_FLOW_HAIRPIN;
+    fill_reply(&claim->value, packet, verdict);
     set_hands(&claim->value, packet, verdict, own, rewritten);
     claim->first = control->snat_first;
     claim->count = control->snat_count;

@@ -112,22 +112,29 @@ ALWAYS_INLINE int refuse_too_big(struct __sk_buff *skb, struct packet *packet, _
 }
 
 /*
- * Has the stack forward the translated packet, which cuts it into fragments. It comes from this
- * node's address or from a service's.
+ * Has the stack forward the translated packet, which cuts it into fragments, and encrypts it. It
+ * comes from this node's address or from a service's.
  */
-SUBPROGRAM int forward_cut(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
-                           __u32 service, const struct way *way)
+SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
+                                const struct nat_tuple *to, __u32 service, const struct way *way)
 {
     const struct nat_control *control = control_get();
     if (!control)
         return SHOT;
-    __u32 in = way_in(skb, control, &to->src);
+    __u32 in = way_in(skb, control, packet, &to->src);
     if (!in)
         return refuse_too_big(skb, packet, service, way);
     if (translate(skb, packet, to) < 0)
         return SHOT;
     int r = way_receive(skb, in, in == LO_IFINDEX ? NULL : control->svc0_mac);
     return r < 0 ? SHOT : r;
+}
+
+/* Whether policies of XFRM shall see what this node itself sends to Services. */
+ALWAYS_INLINE int is_for_xfrm(void)
+{
+    const struct nat_control *control = control_get();
+    return control && control->path & NAT_PATH_XFRM;
 }
 
 /* Translates the packet and sends it past the stack. */
@@ -144,8 +151,8 @@ SUBPROGRAM int forward_by(struct __sk_buff *skb, struct packet *packet, const st
     if (!own && packet->hops <= 1) {
         return refuse_with(skb, packet, service, NAT_CAUSE_TTL, ANSWER_TIME_EXCEEDED);
     }
-    if (way->cut)
-        return forward_cut(skb, packet, to, service, way);
+    if (way->cut || (own && is_for_xfrm()))
+        return forward_by_stack(skb, packet, to, service, way);
     if (translate(skb, packet, to) < 0 || (!own && hop_taken(skb, packet->family) < 0))
         return SHOT;
     return way_send(skb, way, own);

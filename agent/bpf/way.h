@@ -84,12 +84,12 @@ ALWAYS_INLINE int way_is_back(struct __sk_buff *skb, const struct packet *packet
 }
 
 /*
- * The device by which the stack takes IPv4 packets from `src` that it is to forward, also under a
- * strict reverse path filter: lo for an address of this node, svc0 for one that is led there. 0:
- * none of the two.
+ * The device by which the stack takes packets from `src` that it is to forward, also under a
+ * strict reverse path filter, which IPv4 knows: lo for an address of this node, svc0 for one that
+ * is led there. 0: none of the two.
  */
 ALWAYS_INLINE __u32 way_in(struct __sk_buff *skb, const struct nat_control *control,
-                           const struct nat_addr *src)
+                           const struct packet *packet, const struct nat_addr *src)
 {
     struct bpf_fib_lookup fib = {
         .family = AF_INET_,
@@ -97,6 +97,8 @@ ALWAYS_INLINE __u32 way_in(struct __sk_buff *skb, const struct nat_control *cont
         .tot_len = WAY_FRAGMENT,
         .ipv4_dst = src->words[3],
     };
+    if (packet->family == 6)
+        return LO_IFINDEX;
     __u32 answer = (__u32)bpf_fib_lookup(skb, &fib, sizeof(fib), 0);
     if (answer == BPF_FIB_LKUP_RET_NOT_FWDED)
         return LO_IFINDEX;

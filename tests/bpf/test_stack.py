@@ -10,6 +10,7 @@ from packets import frame
 from test_errors import ROUTER, check, error_at
 from test_flows import begin, opposite, reply_to, web
 from test_verdicts import CLIENT, LB, NODE, POD1, POD2, REMOTE, VIP, ends, first, hops
+from world import MACS
 
 WAYS = pytest.mark.parametrize(
     "endpoint, way_in, way_out, back_in, back_out",
@@ -198,8 +199,17 @@ def test_errors_of_the_client(nat, family, protocol):
     check(out, family, NODE[family], REMOTE[family], ends(reply))
 
 
-def test_this_nodes_own_go_past(nat, family, protocol):
-    """What it sends itself has gone through the stack's output already."""
+@pytest.mark.parametrize("xfrm", (0, abi.PATH_XFRM), ids=("past", "xfrm"))
+def test_this_nodes_own(nat, family, protocol, xfrm):
+    """What it sends itself has gone through the stack's output already, and goes past it; with
+    policies of XFRM it comes in once more, by lo, for the stack to forward and encrypt."""
+    nat.control.path |= xfrm
+    nat.write_control()
     web(nat, family, protocol, REMOTE)
-    _, result = begin(nat, "node", family, protocol)
-    assert result.verdict == REDIRECT
+    sent, result = begin(nat, "node", family, protocol)
+    assert result.verdict == REDIRECT and ends(result.packet)[2] == REMOTE[family]
+    assert (result.packet.dst == MACS["lo"]) == bool(xfrm)
+    left = nat.send("uplink_out", result.packet, ingress="lo")
+    assert (left.verdict, left.data) == (NEXT, result.data)
+    answer = nat.send("uplink_in", reply_to("uplink_in", result.packet, protocol))
+    assert answer.verdict == REDIRECT and ends(answer.packet) == opposite(sent)

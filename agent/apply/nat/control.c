@@ -83,6 +83,16 @@ int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
     return 0;
 }
 
+void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm)
+{
+    uint32_t path = plane->control->path & NAT_PATH_STACKED;
+    if (stack)
+        path = NAT_PATH_STACK | NAT_PATH_STACKED;
+    if (xfrm)
+        path |= NAT_PATH_XFRM;
+    __atomic_store_n(&plane->control->path, path, __ATOMIC_RELEASE);
+}
+
 int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6])
 {
     static const uint8_t none[6];

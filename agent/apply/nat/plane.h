@@ -47,6 +47,12 @@ int nat_plane_settle(struct nat_plane *plane);
 /* Writes "control". More networks than NAT_MAX_* are a fault. Returns 0 or -errno. */
 int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
                   struct faults *faults);
+/*
+ * New masqueraded flows go through the stack, or past it. Those that are there stay on the path
+ * that they began on. `xfrm`: what this node itself sends to endpoints elsewhere is forwarded by
+ * the stack, so that policies of XFRM hold for it.
+ */
+void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm);
 /* Tells the programs the index and MAC of svc0; index 0: there is none. Returns 0. */
 int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6]);
 /* Reads the kernel's ICMP rate limits (icmp_ratelimit, icmp_ratemask) again. Returns 0 or -errno.
