@@ -24,6 +24,9 @@ enum nat_state nat_flow_state_of(const struct nat_plane *plane, const struct nat
 /* False if the kernel gave the entry to another key while it was read. */
 bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow);
 
+/* Whether the half belongs to the source leg of another flow (abi.h), and counts for none. */
+bool nat_flow_is_leg(const struct nat_flow *flow);
+
 /* True if the endpoint that the flow was made to does not live any more. */
 bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow);
 

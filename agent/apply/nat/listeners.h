@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who looks at the packets that this node forwards: netfilter's chains, tables and hooks, XFRM. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+
+struct nat_listeners {
+    bool any;     /* also where it can't be known */
+    bool xfrm;    /* there are policies of XFRM */
+    char who[96]; /* the first one found, or why it can't be known; "": nobody */
+};
+
+struct nat_watch;
+
+/*
+ * Opens what it takes to look, in the caller's network namespace. Looking needs CAP_NET_ADMIN
+ * there. Returns 0 or -errno.
+ */
+int nat_watch_open(struct nat_watch **ret_watch);
+void nat_watch_close(struct nat_watch *watch);
+DEFINE_CLEANUP(struct nat_watch *, nat_watch_close);
+
+/* Looks. Cheap where nothing has changed: tables of nftables are read only when they did. */
+struct nat_listeners nat_watch_look(struct nat_watch *watch);
