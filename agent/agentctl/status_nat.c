@@ -52,6 +52,20 @@ static void add_interfaces(struct text *out, const struct doc *nat)
     }
 }
 
+/* "; masqueraded packets through the stack (nftables chain inet guard forward)". */
+static void add_path(struct text *out, const struct doc *nat)
+{
+    const struct doc *path = doc_get(nat, "path");
+    if (!field_is(path, "inForce", "stack"))
+        return;
+    text_add(out, "; masqueraded packets through the stack");
+    if (strcmp(field(path, "listener"), "-") != 0) {
+        text_add(out, " (");
+        add_clean(out, field(path, "listener"));
+        text_add(out, ")");
+    }
+}
+
 static bool lacks_hooks(const struct doc *interface)
 {
     const struct doc *missing = doc_get(interface, "missing");
@@ -123,6 +137,7 @@ const char *describe_services(const struct doc *status, struct text *out)
     text_add(out, ", ");
     text_add_count(out, field_int(doc_get(nat, "flows"), "established"), "flow");
     add_interfaces(out, nat);
+    add_path(out, nat);
     return needs_attention(nat) ? "WARN" : "OK";
 }
 

@@ -48,6 +48,15 @@ static void write_defragmentation(struct json *json, const struct nat_status *na
     json_end_object(json);
 }
 
+/* The way of masqueraded packets. */
+static void write_path(struct json *json, const struct nat_status *nat)
+{
+    json_begin_object(json, "path");
+    json_string(json, "inForce", nat->path);
+    json_string(json, "listener", *nat->listener ? nat->listener : NULL);
+    json_end_object(json);
+}
+
 static void write_flows(struct json *json, const struct nat_status *nat)
 {
     json_begin_object(json, "flows");
@@ -112,6 +121,7 @@ void write_nat_status(struct json *json, const struct api_state *state)
     json_bool(json, "complete", nat->complete);
     json_string(json, "method", nat->method);
     write_interfaces(json, nat);
+    write_path(json, nat);
     write_defragmentation(json, nat);
     json_int(json, "services", nat->services);
     json_int(json, "frontends", nat->frontends);

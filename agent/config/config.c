@@ -146,6 +146,7 @@ static const struct config_key services_keys[] = {
     { "proxyName", parse_text, FIELD(services.proxy_name) },
     { "advertise", parse_advertise, FIELD(services.advertise) },
     { "masqueradeAll", parse_bool, FIELD(services.masquerade_all) },
+    { "path", parse_packet_path, FIELD(services.path) },
     { "snatPorts", parse_port_range },
     { "timeouts", parse_section, .keys = timeouts_keys },
     { "maps", parse_section, .keys = maps_keys },

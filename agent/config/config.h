@@ -25,6 +25,10 @@ enum advertise {
     ADVERTISE_CLUSTER = 1 << 2,
 };
 
+/* services.path: of masqueraded packets. */
+enum packet_path { PATH_AUTO, PATH_STACK, PATH_DIRECT, PATHS };
+extern const char *const packet_path_names[PATHS];
+
 struct config {
     char *node; /* default: the host's name, as the kubelet takes it (lower case) */
     struct {
@@ -53,6 +57,7 @@ struct config {
         char *load_balancer_class, *proxy_name; /* "" by default */
         unsigned advertise;                     /* enum advertise */
         bool masquerade_all;
+        enum packet_path path; /* default auto */
         uint16_t snat_port_first, snat_port_last;
         struct {
             int64_t tcp_opening_ms, tcp_established_ms, tcp_half_closed_ms, tcp_closed_ms;

@@ -78,5 +78,6 @@ void parse_node_ports(struct parse *, const struct config_key *, const struct do
 void parse_endpoint(struct parse *, const struct config_key *, const struct doc *,
                     void *char_field);
 void parse_port_range(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_packet_path(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_advertise(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_table(struct parse *, const struct config_key *, const struct doc *, void *uint32_field);

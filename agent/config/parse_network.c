@@ -164,6 +164,26 @@ void parse_advertise(struct parse *parse, const struct config_key *key, const st
     *(unsigned *)field = all;
 }
 
+const char *const packet_path_names[PATHS] = { "auto", "stack", "direct" };
+
+void parse_packet_path(struct parse *parse, const struct config_key *key, const struct doc *node,
+                       void *field)
+{
+    (void)key;
+    char shown[QUOTE_LEN];
+    const char *text = "";
+    if (doc_string(parse->document, node, &text, parse->errors) < 0)
+        return;
+    for (enum packet_path path = 0; path < PATHS; path++) {
+        if (strcmp(text, packet_path_names[path]) == 0) {
+            *(enum packet_path *)field = path;
+            return;
+        }
+    }
+    doc_fault(parse->document, node, parse->errors, "expected auto, stack or direct, found %s",
+              quote(text, shown));
+}
+
 /* Why a table can't be BIRD's; NULL if it can. */
 static const char *table_reason(int64_t table)
 {

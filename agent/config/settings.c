@@ -142,6 +142,12 @@ static void write_port_range(struct json *json, const struct config *config, con
                  config->services.snat_port_last);
 }
 
+static void write_packet_path(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
+    json_string(json, NULL, packet_path_names[*(const enum packet_path *)field]);
+}
+
 static void write_advertise(struct json *json, const struct config *config, const void *field)
 {
     unsigned kinds = *(const unsigned *)field;
@@ -176,6 +182,7 @@ static value_writer writer_of(config_parser parser)
         value_writer write;
     } writers[] = {
         { parse_advertise, write_advertise },
+        { parse_packet_path, write_packet_path },
         { parse_bool, write_bool },
         { parse_cidrs, write_cidrs },
         { parse_cluster_cidrs, write_cluster_cidrs },

@@ -103,6 +103,7 @@ NO_NAT = {
     "complete": False,
     "method": None,
     "interfaces": [],
+    "path": {"inForce": None, "listener": None},
     "defragmentation": {"ipv4": "unknown", "ipv6": "unknown"},
     **dict.fromkeys(("services", "frontends", "endpoints", "proved", "unproved"), 0),
     **dict.fromkeys(("passes", "fullPasses", "writes", "repairs"), 0),

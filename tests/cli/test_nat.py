@@ -143,6 +143,15 @@ def services_line(ctl, agent, **changes):
     return block
 
 
+def test_status_says_who_listens_in_the_stack(ctl, agent):
+    line = "2 services, 12 endpoints, 1204 flows; tcx on eth0, eth1 and 3 more"
+    for listener, text in ((None, ""), ("nftables chain inet guard forward",) * 2):
+        path = {"inForce": "stack", "listener": listener}
+        shown = services_line(ctl, agent, nat=nat_documents.nat(path=path))[0]
+        assert shown == f"OK    {line}; masqueraded packets through the stack" + (
+            f" ({text})" if text else "")
+
+
 def test_status_of_nat(ctl, agent):
     refused = "default/web: refused 12, no usable endpoint anywhere; last 10.0.2.5:43122 ->" \
         " 10.0.0.1:80/TCP on eth0, 3d 4h ago"

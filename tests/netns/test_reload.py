@@ -37,7 +37,7 @@ CHANGED = {
         "serviceCIDRs": ["10.96.0.0/16", "fd00:96::/112"], "nodePortAddresses": ["primary"],
         "externalIPs": ["203.0.113.0/24", "fd00:203::/64"], "loadBalancerClass": "",
         "loadBalancerIPs": ["203.0.113.0/24", "fd00:203::/64"],
-        "advertise": ["loadBalancer", "external"], "masqueradeAll": True,
+        "advertise": ["loadBalancer", "external"], "masqueradeAll": True, "path": "stack",
         "snatPorts": "20000-30000", "healthz": "127.0.0.1:10257",
     },
 }

@@ -81,6 +81,7 @@ static int open_plane(struct nat_engine *nat, struct faults *faults)
         return r;
     }
     nat->plane = TAKE_PTR(plane);
+    nat_path_follow(nat);
     return 0;
 }
 
@@ -137,6 +138,7 @@ static int open_nat(const struct engine_setup *setup, struct engine **ret_engine
 static void configure(struct engine *engine, const struct config *config)
 {
     to_nat(engine)->config = config;
+    nat_path_follow(to_nat(engine));
 }
 
 /* For the metrics: what waits to be applied. */

@@ -46,6 +46,7 @@ void nat_state_done(struct nat_engine *engine)
     nat_triggers_done(&engine->triggers);
     nat_node_done(&engine->node);
     nat_plane_close(engine->plane);
+    nat_watch_close(engine->watch);
     nl_close(engine->socket);
 }
 

@@ -14,6 +14,7 @@
 #include "apply/netlink/nl.h"
 #include "engine/engine.h"
 #include "engine/nat/nat_node.h"
+#include "engine/nat/nat_path.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_proofs.h"
 #include "engine/nat/nat_triggers.h"
@@ -68,6 +69,7 @@ struct nat_engine {
     struct nat_triggers triggers; /* of Services that are not programmed yet */
     struct nat_upkeep upkeep;
     struct nat_pressure_watch pressure;
+    struct nat_watch *watch; /* of who listens in the stack; NULL: not opened yet */
     bool node_doubted; /* a hook was found without our program, of which the kernel tells nobody */
     bool complete;     /* a pass over everything has been written */
     bool synced;       /* one of what a synced source says, not its copy */

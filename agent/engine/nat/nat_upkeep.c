@@ -2,10 +2,10 @@
 /*
  * The upkeep of service NAT; see nat_upkeep.h.
  *
- * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, and
- * checks that the hooks carry our programs, first of all: the kernel gives no notification when a
- * filter is replaced, or a TCX program is attached or detached. Without flows the timer fires every
- * five seconds.
+ * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, asks
+ * who listens in the stack, and checks that the hooks carry our programs, first of all: the kernel
+ * gives no notification when a filter is replaced, or a TCX program is attached or detached.
+ * Without flows the timer fires every five seconds.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -36,6 +36,7 @@ static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
         return;
     upkeep->limits_read_ms = now_ms;
     (void)nat_plane_read_limits(engine->plane);
+    nat_path_follow(engine);
     if (nat_node_look(&engine->node) < engine->node.rank) {
         engine->node_doubted = true;
         upkeep->wake(upkeep->context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the documents say of NAT, from planned rows and made live maps: long, as documents are. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmocka_all.h"
@@ -415,6 +416,8 @@ static void test_status(void **state)
     const struct nat_interface_status eth0 = { "eth0", 0x3, 0x1 }, svc0 = { "svc0", 0x20, 0x20 };
 
     status->method = "tcx";
+    status->path = "stack";
+    (void)snprintf(status->listener, sizeof(status->listener), "nftables chain inet guard routed");
     status->defragments[0] = true;
     assert_int_equal(vec_push(&status->interfaces, eth0), 0);
     assert_int_equal(vec_push(&status->interfaces, svc0), 0);
@@ -447,7 +450,9 @@ static void test_status(void **state)
         &out, "\"nat\"", ",\"faults\"",
         "'nat':{'enabled':true,'complete':true,'method':'tcx','interfaces':["
         "{'name':'eth0','hooks':['uplink-in'],'missing':['uplink-out']},"
-        "{'name':'svc0','hooks':['svc-out'],'missing':[]}],'defragmentation':{'ipv4':'on','ipv6':'unknown'},"
+        "{'name':'svc0','hooks':['svc-out'],'missing':[]}],"
+        "'path':{'inForce':'stack','listener':'nftables chain inet guard routed'},"
+        "'defragmentation':{'ipv4':'on','ipv6':'unknown'},"
         "'services':2,'frontends':5,'endpoints':12,'proved':3,'unproved':1,'passes':2,"
         "'fullPasses':1,'writes':6,'repairs':4,'lastPassAt':'2026-11-20T07:33:20Z',"
         "'lastPassMs':0.900,'lastFullPassAt':'2026-11-20T07:33:20Z',"

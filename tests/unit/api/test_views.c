@@ -56,6 +56,7 @@ static void test_status(void **state)
         "'overflowsHeard':false,'overflows':0},"
         "'services':{'enabled':false,'count':1},"
         "'nat':{'enabled':false,'complete':false,'method':null,'interfaces':[],"
+        "'path':{'inForce':null,'listener':null},"
         "'defragmentation':{'ipv4':'unknown','ipv6':'unknown'},'services':0,"
         "'frontends':0,'endpoints':0,'proved':0,'unproved':0,'passes':0,'fullPasses':0,"
         "'writes':0,'repairs':0,'lastPassAt':null,'lastPassMs':0.000,"

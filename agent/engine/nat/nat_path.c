@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The path of masqueraded packets; see nat_path.h. Called when the engine opens, when its
+ * configuration changes, and by the upkeep.
+ *
+ * Past the stack is faster. But there nobody sees the packets: no NetworkPolicy, no firewall of the
+ * host, no XFRM. So under `auto` they go through the stack as soon as somebody listens there, or
+ * may, and past it again when nobody does. Flows stay on the path that they began on; who adds the
+ * first rule ever sees those of before when they begin anew.
+ */
+#include "engine/nat/nat_path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/nat/nat_state.h"
+
+/* Who listens. */
+static struct nat_listeners look(struct nat_engine *engine)
+{
+    struct nat_listeners listeners = { 0 };
+    int r = engine->watch ? 0 : nat_watch_open(&engine->watch);
+    if (r == 0)
+        return nat_watch_look(engine->watch);
+    listeners.any = true;
+    (void)snprintf(listeners.who, sizeof(listeners.who), "the kernel cannot be asked: %s",
+                   strerror(-r));
+    return listeners;
+}
+
+void nat_path_follow(struct nat_engine *engine)
+{
+    struct nat_status *status = &engine->status->nat;
+    const enum packet_path wanted = engine->config->services.path;
+    struct nat_listeners listeners = { 0 };
+    if (!engine->plane)
+        return;
+    if (wanted != PATH_DIRECT)
+        listeners = look(engine);
+    bool stack = wanted == PATH_STACK || listeners.any;
+    const char *path = packet_path_names[stack ? PATH_STACK : PATH_DIRECT];
+    if (!status->path || strcmp(status->path, path) != 0)
+        log_info("masqueraded packets go %s the stack%s%s", stack ? "through" : "past",
+                 *listeners.who ? ", where somebody listens: " : "", listeners.who);
+    nat_plane_set_path(engine->plane, stack, listeners.xfrm);
+    status->path = path;
+    memcpy(status->listener, listeners.who, sizeof(status->listener));
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masqueraded packets in the stack: NetworkPolicies in netfilter and policies of XFRM see the client
+and the endpoint, on every way to a Service, and decide."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from lab import wait_equal
+from lab.traffic import Connection, ask
+from served import (
+    FAMILIES,
+    KINDS,
+    PROTOCOLS,
+    TARGET,
+    Expected,
+    Plan,
+    Service,
+    address_of,
+    check,
+    node_of,
+    pods,
+    settle,
+    start,
+    steer,
+)
+
+pytestmark = pytest.mark.lab(nodes=2, nat=True)
+QUIET = 1
+POLICY = """
+table inet guard {
+    set allowed4 { type ipv4_addr . ipv4_addr; }
+    set allowed6 { type ipv6_addr . ipv6_addr; }
+    chain forward {
+        type filter hook forward priority 0; policy drop;
+        icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept
+        ip saddr . ip daddr @allowed4 meta l4proto { tcp, udp } th dport 8080 accept
+        ip6 saddr . ip6 daddr @allowed6 meta l4proto { tcp, udp } th dport 8080 accept
+        ip daddr . ip saddr @allowed4 meta l4proto { tcp, udp } th sport 8080 accept
+        ip6 daddr . ip6 saddr @allowed6 meta l4proto { tcp, udp } th sport 8080 accept
+    }
+}
+"""
+
+
+@pytest.fixture(name="world")
+def world_fixture(lab):
+    """A Service with an endpoint on either node, all of whose packets come to the first."""
+    lab.ones = pods(lab, "one")
+    lab.near, lab.far = (Service(lab, name, number) for name, number in (("near", 10), ("far", 11)))
+    lab.near.write(lab.ones["one1"])
+    lab.far.write(lab.ones["one2"])
+    return lab
+
+
+def begin(world, **services):
+    agent = start(world, services=services)[0]
+    for service in (world.near, world.far):
+        steer(world, world.nodes[0], *service.announced(), *service.of["clusterIP"])
+    return agent
+
+
+def path(agent):
+    return agent.json("status")["nat"]["path"]
+
+
+def allow(node, client, *hosts):
+    """Lets a client reach these pods, in both families."""
+    for family in FAMILIES:
+        pairs = ", ".join(f"{address_of(client, family)} . {address_of(host, family)}"
+                          for host in hosts)
+        node.run("nft", "add", "element", "inet", "guard", f"allowed{family}", f"{{ {pairs} }}")
+
+
+def answered(world, client, services, kinds=KINDS):
+    """Of all ways to the Services: how many ended in an answer, and how many did not."""
+    def try_one(way):
+        service, kind, family, protocol = way
+        try:
+            ask(client, *service.address(kind, family, world.nodes[0]), protocol, timeout=QUIET)
+            return True
+        except OSError:
+            return False
+    ways = [(service, kind, family, protocol) for service in services for kind in kinds
+            for family in FAMILIES for protocol in PROTOCOLS]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(try_one, ways))
+    return found.count(True), found.count(False)
+
+
+def test_policies_hold_on_every_way(world):
+    """A policy that comes later is found, obeyed, and forgotten once it is gone."""
+    node, client = world.nodes[0], world.client
+    agent = begin(world)
+    assert path(agent) == {"inForce": "direct", "listener": None}
+    assert answered(world, client, (world.near, world.far)) == (32, 0)
+
+    node.run("nft", "-f", "-", text=POLICY)
+    wait_equal(lambda: path(agent), {"inForce": "stack",
+               "listener": "nftables chain inet guard forward"}, "the path", 30)
+    assert answered(world, client, (world.near, world.far)) == (0, 32)
+    allow(node, client, world.ones["one2"])
+    assert answered(world, client, (world.near, world.far)) == (16, 16)
+    allow(node, client, world.ones["one1"])
+    assert answered(world, client, (world.near, world.far)) == (32, 0)
+    # A pod of the node is another client, and nobody has allowed it anything.
+    assert answered(world, world.ones["one1"], (world.far,)) == (0, 16)
+
+    node.run("nft", "delete", "table", "inet", "guard")
+    wait_equal(lambda: path(agent)["inForce"], "direct", "the path", 30)
+    assert answered(world, client, (world.near, world.far)) == (32, 0)
+
+
+def test_all_is_served_by_the_stack(world):
+    """Who reaches what as whom is as past the stack, under strict reverse path filters."""
+    guests = [world.pod(node, f"guest-{node.role[-1]}") for node in world.nodes]
+    agent = begin(world, path="stack")
+    assert path(agent) == {"inForce": "stack", "listener": None}
+    settle(world)
+    plans = {node.role: Plan(node.agents[0]) for node in world.nodes}
+    clients = [world.client, *world.nodes, *world.ones.values(), *guests]
+    cells = [Expected(plans, client, service, kind, family, protocol, world.nodes[0])
+             for service in (world.near, world.far) for kind in KINDS for client in clients
+             for family in FAMILIES for protocol in PROTOCOLS]
+    check([cell for cell in cells if cell.comes_back() and cell.verdict == "forward"])
+    where = world.far.address("loadBalancer", 4, world.nodes[0])
+    with Connection(world.client, *where, source_port=45678):
+        flows = [flow for flow in agent.json("flows", "--limit", "100000")["items"]
+                 if flow["client"].endswith(":45678")]
+        assert [flow["source"].rpartition(":")[0] for flow in flows] == [world.nodes[0].address4]
+
+
+def test_nothing_goes_past_xfrm(world):
+    """A policy without a security association drops what it is for; a packet past it would arrive.
+    What the node itself sends is no exception."""
+    node, far = world.nodes[0], world.ones["one2"]
+    agent = begin(world)
+    clients = (world.client, node)
+    assert [answered(world, client, (world.far,), ("clusterIP", "nodePort")) for client in clients] == [(8, 0)] * 2
+    for family in FAMILIES:
+        node.run("ip", "xfrm", "policy", "add", "dst", address_of(far, family), "dir", "out", "tmpl",
+                 "src", address_of(node, family), "dst", address_of(node_of(far), family), "proto",
+                 "esp", "mode", "tunnel")
+    wait_equal(lambda: path(agent), {"inForce": "stack", "listener": "policies of XFRM"},
+               "the path", 30)
+    assert [answered(world, client, (world.far,), ("clusterIP", "nodePort")) for client in clients] == [(0, 8)] * 2
+    node.run("ip", "xfrm", "policy", "flush")
+    wait_equal(lambda: path(agent)["inForce"], "direct", "the path", 30)
+    assert [answered(world, client, (world.far,), ("clusterIP", "nodePort")) for client in clients] == [(8, 0)] * 2
