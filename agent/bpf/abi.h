@@ -40,8 +40,9 @@ enum {
     NAT_COUNTER_STRIPES = 8, /* CPUs share the counters of a service by number modulo this */
     NAT_MAX_POD_NETS = 16,
     NAT_MAX_SERVICE_NETS = 16,
-    NAT_NAME_MAX = 320, /* "namespace/name" with its final zero */
-    NAT_TCP = 6,        /* IPPROTO_TCP, for whom no header of the kernel fits */
+    NAT_MAX_PEERS = 512, /* of a family */
+    NAT_NAME_MAX = 320,  /* "namespace/name" with its final zero */
+    NAT_TCP = 6,         /* IPPROTO_TCP, for whom no header of the kernel fits */
 };
 
 /* What becomes of a packet; of a new flow, in the planner's rows. */
@@ -169,6 +170,7 @@ struct nat_control {
     __u16 snat_first; /* source ports for masquerading: first and number, host order */
     __u32 snat_count;
     __u32 pod_net_count, service_net_count;
+    __u32 peer_counts[2]; /* of IPv4 and IPv6, in "peers" */
     /* Least time between two refusals to one source, of IPv4 and IPv6; 0: no limit. */
     __u32 icmp_interval_ms[2];
     __u32 path;                   /* NAT_PATH_* */
@@ -410,7 +412,14 @@ struct nat_pressure {
     __u64 ports_searched; /* flows that did not get the first source port they asked for */
     __u64 ports_dropped;  /* living flows of little worth that gave their source port to another */
     __u64 ports_refused;  /* new flows that found no source port */
+    __u64 errors_spread;  /* ICMP errors that were sent on to the other Nodes */
+    __u64 spread_ns;      /* CLOCK_MONOTONIC of the last one */
 };
+
+/*
+ * "peers", ARRAY of nat_addr: the other Nodes, IPv4 from 0 on, IPv6 from NAT_MAX_PEERS on. They get
+ * what only the Node can use that has the flow (spread.h).
+ */
 
 /*
  * "affinity", LRU_HASH: the endpoint that a client was sent to last, for each set of a port that it
@@ -528,6 +537,7 @@ enum nat_hook {
     MAP(RING, ring)             \
     MAP(SEARCHES, searches)     \
     MAP(PRESSURE, pressure)     \
+    MAP(PEERS, peers)           \
     MAP(AFFINITY, affinity)     \
     MAP(COUNTERS, counters)     \
     MAP(REFUSALS, refusals)     \

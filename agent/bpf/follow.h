@@ -79,7 +79,8 @@ SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
 
 /*
  * Translates an ICMP error about a packet of a flow: its receiver knows that packet by the tuple it
- * had before. Returns what becomes of the error, or 1 if it is about no flow.
+ * had before. Returns what becomes of the error; 1 if it is none; or STRANGER if it is about no
+ * flow: `room->to` is then the tuple that it quotes.
  */
 SUBPROGRAM int follow_error(struct __sk_buff *skb, struct packet *packet)
 {
@@ -92,7 +93,9 @@ SUBPROGRAM int follow_error(struct __sk_buff *skb, struct packet *packet)
     const struct nat_tuple *inner = &room->to;
     tuple_reverse(inner, &other);
     const struct nat_flow *flow = flow_find(&other);
-    if (!flow || flow->half == NAT_HALF_DIRECT)
+    if (!flow)
+        return STRANGER;
+    if (flow->half == NAT_HALF_DIRECT)
         return 1;
     __u8 exits = flow->half == NAT_HALF_FORWARD ? NAT_FLOW_OUTBOUND : NAT_FLOW_AT_EXIT;
     if (!!(flow->flags & exits) != at_exit(packet->hook))

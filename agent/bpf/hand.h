@@ -14,10 +14,11 @@
 #include "bpf/way.h"
 
 enum {
-    NEXT = -1,    /* TC_ACT_UNSPEC, TCX_NEXT: other programs attached here, then the stack */
-    SHOT = 2,     /* TC_ACT_SHOT, TCX_DROP */
-    TAKEN = 100,  /* another CPU has just made this flow */
-    ANSWER = 256, /* + enum answer: the packet is to be answered, by handle() */
+    NEXT = -1,      /* TC_ACT_UNSPEC, TCX_NEXT: other programs attached here, then the stack */
+    SHOT = 2,       /* TC_ACT_SHOT, TCX_DROP */
+    TAKEN = 100,    /* another CPU has just made this flow */
+    STRANGER = 101, /* an ICMP error about no flow */
+    ANSWER = 256,   /* + enum answer: the packet is to be answered, by handle() */
 };
 
 ALWAYS_INLINE int at_exit(enum nat_hook hook)

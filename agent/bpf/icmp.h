@@ -32,6 +32,8 @@ enum {
     ICMP4_TIME_EXCEEDED = 11,
     ICMP4_PARAMETER = 12,
     ICMP4_TYPES = 18,
+    ICMP4_TOO_BIG = 4, /* a code of ICMP4_UNREACHABLE */
+    ICMP6_TOO_BIG = 2,
 };
 
 /* What follows an IP header and its extensions. */

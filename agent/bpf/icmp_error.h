@@ -131,6 +131,29 @@ static __always_inline __s64 icmp_adjust_quoted(struct __sk_buff *skb,
 }
 
 /*
+ * Gives an ICMP error, whose own header is at `offset`, another receiver of the same family.
+ * Negative: the packet is spoilt.
+ */
+__noinline int icmp_error_readdress(struct __sk_buff *skb, __u32 offset,
+                                    const struct nat_addr *from, const struct nat_addr *to)
+{
+    __u32 change;
+
+    if (!from || !to)
+        return -1;
+    change = (__u32)bpf_csum_diff((__be32 *)from->words, 16, (__be32 *)to->words, 16, 0);
+    if (skb->protocol == bpf_htons(ETH_P_IPV6))
+        return bpf_skb_store_bytes(skb, ETH_HLEN + 24, to, 16, BPF_F_RECOMPUTE_CSUM) ||
+                       icmp_adjust_at(skb, offset + 2, change)
+                   ? -1
+                   : 0;
+    return bpf_skb_store_bytes(skb, ETH_HLEN + 16, &to->words[3], 4, BPF_F_RECOMPUTE_CSUM) ||
+                   icmp_adjust_at(skb, ETH_HLEN + 10, change)
+               ? -1
+               : 0;
+}
+
+/*
  * For a frame that parse_icmp_error() took, and whose quote is `inner_from`: makes that `inner_to`
  * and writes the outer addresses. All checksums are kept right (wrong ones wrong). Negative: the
  * packet is spoilt and must be dropped.

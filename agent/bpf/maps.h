@@ -115,6 +115,14 @@ struct {
 } pressure SEC(".maps");
 
 struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 2 * NAT_MAX_PEERS);
+    __type(key, __u32);
+    __type(value, struct nat_addr);
+} peers SEC(".maps");
+
+struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 65536);
     __type(key, struct nat_affinity_key);

@@ -33,6 +33,7 @@
 #include "bpf/follow.h"
 #include "bpf/fragment.h"
 #include "bpf/leave.h"
+#include "bpf/spread.h"
 #include "bpf/twin.h"
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
@@ -97,6 +98,8 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
     }
     if (packet.shape == SHAPE_ICMP) {
         r = follow_error(skb, &packet);
+        if (r == STRANGER)
+            r = hook == NAT_HOOK_UPLINK_IN ? spread_error(skb, &packet) : 1;
         if (r != 1)
             return r;
     }

@@ -100,6 +100,17 @@ static bool pod_nets_changed(const struct change *change)
                            after->pod_net_count);
 }
 
+static bool peer_changed(const struct node_facts *facts, const struct change *change)
+{
+    static const struct node absent = { 0 };
+    const struct object *any = change->after ? change->after : change->before;
+    const struct node *before = change->before ? to_node(change->before) : &absent;
+    const struct node *after = change->after ? to_node(change->after) : &absent;
+    return strcmp(any->name, facts->config->node) != 0 &&
+           (!ip_equal(&before->primary_v4, &after->primary_v4) ||
+            !ip_equal(&before->primary_v6, &after->primary_v6));
+}
+
 static bool block_nets_changed(const struct change *change)
 {
     static const struct address_block absent = { 0 };
@@ -128,7 +139,8 @@ int plan_nat_affected(const struct node_facts *facts, const struct change *chang
     case KIND_NODE:
         if (this_node_changed(facts, change))
             *ret_all = true;
-        *ret_settings |= !facts->config->services.cluster_cidrs_set && pod_nets_changed(change);
+        *ret_settings |= peer_changed(facts, change) ||
+                         (!facts->config->services.cluster_cidrs_set && pod_nets_changed(change));
         break;
     case KIND_ADDRESS_POOL:
         *ret_settings |= !facts->config->services.cluster_cidrs_set;

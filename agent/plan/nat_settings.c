@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What holds for all Services: which addresses are pods, which are kept for ClusterIPs, and which
- * ports masquerading may use.
+ * What holds for all Services: which addresses are pods, which are kept for ClusterIPs, which are
+ * other Nodes', and which ports masquerading may use.
  *
  * Pods are told by their source address: by services.clusterCIDRs if that is written, else by the
  * AddressBlocks and the podCIDRs of all Nodes. In a family of which no such network is known, also
@@ -11,9 +11,13 @@
  * The program compares the source of every new flow with every network. So the networks are
  * reduced to the fewest that cover the same addresses: neighbours become one.
  *
+ * The other Nodes are told to the program, too: an ICMP error may have come here that is about one
+ * of their flows (bpf/spread.h).
+ *
  * Called by the NAT engine at start, on reload, and when plan_nat_affected() says so.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -151,6 +155,29 @@ static int find_pods(const struct node_facts *facts, prefix_list *pods)
                : push_objects(pods, facts->store, KIND_ADDRESS_POOL, push_pool);
 }
 
+static int push_peer(ip_list *peers, const struct ip *address)
+{
+    return address->family == IP_NONE ? 0 : vec_push(peers, *address);
+}
+
+/* The other Nodes' addresses, those of IPv4 first. */
+static int find_peers(const struct node_facts *facts, ip_list *peers)
+{
+    AUTOVEC object_list nodes = { 0 };
+    int r = store_list(facts->store, KIND_NODE, &nodes);
+    for (int four = 1; four >= 0 && r == 0; four--) {
+        vec_each(const struct object *, object, &nodes) {
+            const struct node *node = to_node(*object);
+            if (strcmp(node->object.name, facts->config->node) == 0)
+                continue;
+            r = push_peer(peers, four ? &node->primary_v4 : &node->primary_v6);
+            if (r < 0)
+                break;
+        }
+    }
+    return r;
+}
+
 /* Whole seconds, as the program counts them; rounded up. */
 static void set_timeouts(const struct config *config, uint32_t timeouts_s[static NAT_STATES])
 {
@@ -174,9 +201,12 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
     const struct config *config = facts->config;
     AUTOVEC prefix_list pods = { 0 };
     AUTOVEC prefix_list services = { 0 };
+    AUTOVEC ip_list peers = { 0 };
     int r = push_all(&services, &config->services.service_cidrs);
     if (r == 0)
         r = find_pods(facts, &pods);
+    if (r == 0)
+        r = find_peers(facts, &peers);
     if (r < 0)
         return r;
     reduce(&pods);
@@ -190,6 +220,8 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
         .service_net_count = services.count,
         .pod_nets = TAKE_PTR(pods.items),
         .service_nets = TAKE_PTR(services.items),
+        .peer_count = peers.count,
+        .peers = TAKE_PTR(peers.items),
         .snat_first = config->services.snat_port_first,
         .snat_last = config->services.snat_port_last,
     };
@@ -201,5 +233,6 @@ void nat_settings_done(struct nat_settings *settings)
 {
     free((void *)settings->pod_nets);
     free((void *)settings->service_nets);
+    free((void *)settings->peers);
     *settings = (struct nat_settings){ 0 };
 }

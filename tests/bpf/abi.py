@@ -112,7 +112,8 @@ class Control(Value):
     _fields_ = [
         ("filter_half", u64), ("filter_words", u32), ("svc0_ifindex", u32),
         ("svc0_mac", u8 * 6), ("snat_first", u16), ("snat_count", u32),
-        ("pod_net_count", u32), ("service_net_count", u32), ("icmp_interval_ms", u32 * 2),
+        ("pod_net_count", u32), ("service_net_count", u32), ("peer_counts", u32 * 2),
+        ("icmp_interval_ms", u32 * 2),
         ("path", u32), ("ring_slots", u32), ("timeouts_s", u32 * len(STATES)),
         ("pod_nets", Net * 16), ("service_nets", Net * 16),
     ]
@@ -157,7 +158,7 @@ class Search(Value):
 class Pressure(Value):
     _fields_ = [(name, u64) for name in (
         "turn", "flows_dropped", "flows_refused", "ports_searched", "ports_dropped",
-        "ports_refused")]
+        "ports_refused", "errors_spread", "spread_ns")]
 
 
 class AffinityKey(Value):
@@ -218,7 +219,7 @@ MAPS = {
     "control": (u32, Control), "filter": (u32, u64), "frontends": (FrontendKey, FrontendValue),
     "services": (u32, u64), "ports": (u32, PortValue), "slots": (u32, u64),
     "endpoints": (u32, EndpointValue), "ranges": (RangeKey, u32), "flows": (Tuple, Flow),
-    "ring": (u32, Tuple), "searches": (u32, Search), "pressure": (u32, Pressure),
+    "ring": (u32, Tuple), "searches": (u32, Search), "pressure": (u32, Pressure), "peers": (u32, Address),
     "affinity": (AffinityKey, AffinityValue),
     "counters": (u32, Counter), "refusals": (RefusalKey, RefusalValue),
     "limits": (Address, u64), "interfaces": (u32, InterfaceValue),

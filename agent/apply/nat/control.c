@@ -61,6 +61,20 @@ static void write_nets(struct nat_net *to, uint32_t *count, uint32_t room,
     __atomic_store_n(count, (uint32_t)from_count, __ATOMIC_RELEASE);
 }
 
+/* Peers that don't fit get no errors. One that is read while it changes costs one error. */
+static void write_peers(struct nat_plane *plane, const struct nat_settings *settings)
+{
+    uint32_t counts[2] = { 0 };
+    for (size_t i = 0; i < settings->peer_count; i++) {
+        const struct ip *peer = &settings->peers[i];
+        const bool six = peer->family == IP_V6;
+        if (counts[six] < NAT_MAX_PEERS)
+            plane->peers[(six ? NAT_MAX_PEERS : 0) + counts[six]++] = nat_addr_of(peer);
+    }
+    for (int six = 0; six < 2; six++)
+        __atomic_store_n(&plane->control->peer_counts[six], counts[six], __ATOMIC_RELEASE);
+}
+
 int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
                   struct faults *faults)
 {
@@ -71,6 +85,7 @@ int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
                settings->pod_net_count, "pods", faults);
     write_nets(control->service_nets, &control->service_net_count, NAT_MAX_SERVICE_NETS,
                settings->service_nets, settings->service_net_count, "services", faults);
+    write_peers(plane, settings);
 
     uint32_t count = settings->snat_last - settings->snat_first + 1u;
     __atomic_store_n(&control->snat_count, MIN(count, control->snat_count), __ATOMIC_RELEASE);

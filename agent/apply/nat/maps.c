@@ -305,6 +305,7 @@ int nat_maps_finish(struct nat_plane *plane, struct faults *faults)
     plane->endpoints = plane->maps[NAT_MAP_ENDPOINTS].memory;
     plane->counters = plane->maps[NAT_MAP_COUNTERS].memory;
     plane->pressure = plane->maps[NAT_MAP_PRESSURE].memory;
+    plane->peers = plane->maps[NAT_MAP_PEERS].memory;
     return 0;
 }
 

@@ -28,6 +28,7 @@ struct nat_plane {
     struct nat_endpoint_value *endpoints;
     struct nat_counter *counters;
     struct nat_pressure *pressure;
+    struct nat_addr *peers;
 
     struct nat_ids ids;
     uint32_t tenants;                    /* namespaces that have Services; 0: not told */

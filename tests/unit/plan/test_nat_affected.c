@@ -99,6 +99,8 @@ static void only_this_node_touches_all(void **state)
     AUTOPLANNING struct planning planning;
     begin(&planning);
     put_node(&planning, "node-2", "zone-a", "{type: InternalIP, address: 192.0.2.2}");
+    assert_touched(&planning, "settings"); /* a peer */
+    put_node(&planning, "node-2", "zone-b", "{type: InternalIP, address: 192.0.2.2}");
     assert_touched(&planning, "");
     put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-1,\n"
                    "  labels: {topology.kubernetes.io/zone: zone-a,\n"

@@ -50,6 +50,34 @@ static void put_pod_nets(struct planning *planning, const char *name, const char
     put(planning, yaml);
 }
 
+static void peers_are_the_other_nodes(void **state)
+{
+    (void)state;
+    static const char *const nodes[][2] = {
+        { "node-1", "192.0.2.1" },
+        { "node-2", "192.0.2.2" },
+        { "node-3", "2001:db8::3" },
+        { "node-4", "192.0.2.4" },
+    };
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+        AUTOFREE char *yaml = text_format("apiVersion: v1\nkind: Node\nmetadata: {name: %s}\n"
+                                          "status: {addresses: [{type: InternalIP, address: "
+                                          "\"%s\"}]}\n",
+                                          nodes[i][0], nodes[i][1]);
+        put(&planning, yaml);
+    }
+    CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
+    assert_int_equal(plan_nat_settings(&planning.facts, &settings, &planning.faults), 0);
+    AUTOTEXT struct text out = { 0 };
+    for (size_t i = 0; i < settings.peer_count; i++) {
+        char buffer[IP_STRLEN];
+        text_addf(&out, " %s", ip_str(&settings.peers[i], buffer));
+    }
+    assert_string_equal(text_str(&out), " 192.0.2.2 192.0.2.4 2001:db8::3");
+}
+
 /* A pool alone is nobody's yet. */
 static void pods_are_what_is_in_blocks_and_of_nodes(void **state)
 {
@@ -184,6 +212,7 @@ static void ports_of_masquerading_are_carried(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(peers_are_the_other_nodes),
         cmocka_unit_test(pods_are_what_is_in_blocks_and_of_nodes),
         cmocka_unit_test(pools_stand_for_their_blocks),
         cmocka_unit_test(the_configuration_goes_before_objects),
