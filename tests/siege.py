@@ -5,15 +5,17 @@ they have to be is said there, by assertions.
 """
 
 import json
+import socket
 import time
 
 from lab import wait
-from lab.traffic import Connection, Load, ask, outcome, serve, tool
-from served import FAMILIES, PORT, TARGET, Service, address_of, pods, start, steer
+from lab.traffic import Connection, Load, ask, open_socket, tool
+from served import FAMILIES, TARGET, Service, address_of, pods, start, steer
 
 # Addresses of nobody that are routed to the client, who does not answer for them.
 ABSENT = {4: "198.18.0.0", 6: "2001:db8:bad::"}
 ABSENT_NETS = {4: "198.18.0.0/15", 6: "2001:db8:bad::/64"}
+FIRST = 20000  # of the source ports whose connections are attacked
 WATCH = """
 table inet watch {
     counter foreign { }
@@ -169,25 +171,68 @@ def foreign(host):
     return next(item["counter"]["packets"] for item in said["nftables"] if "counter" in item)
 
 
+class Speaker:
+    """An endpoint that speaks when it is told to: the test holds its ends of connections."""
+
+    def __init__(self, world):
+        self.world, self.pairs = world, []
+        pod = world.pod(world.node, "late")
+        with pod.entered():
+            self.listener = socket.create_server(("::", TARGET), family=socket.AF_INET6, backlog=64,
+                                                 dualstack_ipv6=True)
+        self.service = Service(world, "late", 12)
+        self.service.write(pod)
+        world.agent_here.settled()
+        steer(world, world.node, *self.service.announced())
+
+    def connect(self, client, kind, family, source_port=0):
+        """The ends of a new connection: (client's, server's)."""
+        where = self.service.address(kind, family, self.world.node)
+        end = open_socket(client, where[0], source_port=source_port)
+        end.connect(where)
+        self.listener.settimeout(5)
+        other, _ = self.listener.accept()
+        other.settimeout(5)
+        self.pairs.append((end, other))
+        return end, other
+
+
+def is_heard(listening, speaking):
+    """Whether what one end says comes to the other."""
+    try:
+        speaking.sendall(b"now")
+        return listening.recv(3) == b"now"
+    except OSError:
+        return False
+
+
+def wait_swept(agent):
+    """Until the agent has looked at all flows, from now on."""
+    def last():
+        return agent.json("status")["nat"]["flows"]["lastSweepAt"]
+
+    for _ in range(2):
+        before = last()
+        wait(lambda: last() != before, "a sweep", 90)
+
+
 def guesses(world, connections, count, idle_s):
-    """Segments in the name of clients whose connections are idle, with numbers that are guessed."""
-    ways = {(4, world.client): "loadBalancer", (6, world.client): "loadBalancer"}
-    watch(world.client)
-    watch(world.guest)
-    held, ports = [], {}
-    for (family, client), kind in ways.items():
-        where = world.web.address(kind, family)
-        mine = [Connection(client, *where, source_port=20000 + at) for at in range(connections // 2)]
-        assert all(connection.who() for connection in mine)
-        held += mine
-        ports[family] = (20000, len(mine))
-    quiet = hold(world, 2)
-    sent = sum(
-        spoofed(world, "guess", address_of(world.client, family), 1, ports[family],
-                world.web.address("loadBalancer", family), count // 2)
-        for family in FAMILIES
-    )
+    """Segments in the name of clients whose connections are idle, with numbers that are guessed. Then
+    it is the endpoints that speak first."""
+    for host in (world.client, world.guest):
+        watch(host)
+    speaker, sent = Speaker(world), 0
+    for family in FAMILIES:
+        for at in range(connections // 2):
+            speaker.connect(world.client, "loadBalancer", family, FIRST + at)
+        speaker.connect(world.guest, "clusterIP", family)
+    for family in FAMILIES:
+        sent += spoofed(world, "guess", address_of(world.client, family), 1,
+                        (FIRST, connections // 2),
+                        speaker.service.address("loadBalancer", family), count // 2)
     end = time.monotonic() + idle_s
     wait(lambda: time.monotonic() > end, "connections to be idle", idle_s + 10)
-    return {"segments": sent, "connections": len(held) + len(quiet), "broken": broken(held + quiet),
+    wait_swept(world.agent_here)
+    alive = [is_heard(*pair) and is_heard(*reversed(pair)) for pair in speaker.pairs]
+    return {"segments": sent, "connections": len(alive), "broken": alive.count(False),
             "untranslated": foreign(world.client) + foreign(world.guest)}
