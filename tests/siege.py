@@ -8,7 +8,7 @@ import json
 import socket
 import time
 
-from lab import wait
+from lab import objects, wait
 from lab.traffic import Connection, Load, ask, open_socket, tool
 from served import FAMILIES, TARGET, Service, address_of, pods, start, steer
 
@@ -33,12 +33,22 @@ table inet deaf {
 """
 
 
+class Neighbour(Service):
+    """A Service that is older than those of the hostile tenant."""
+
+    def objects(self, slices=True):
+        items = super().objects(slices)
+        for item in items:
+            item["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+        return items
+
+
 def build(lab, **services):
     """One node with two endpoints; `web` is served by both, `one` by the first, under Local."""
     [lab.node] = lab.nodes
     lab.pods = pods(lab, "one", "two")
     lab.guest = lab.pod(lab.node, "guest")
-    lab.web, lab.one = Service(lab), Service(lab, "one", 11, externalTrafficPolicy="Local")
+    lab.web, lab.one = Neighbour(lab), Neighbour(lab, "one", 11, externalTrafficPolicy="Local")
     lab.web.write(*lab.pods.values())
     lab.one.write(lab.pods["one1"])
     [lab.agent_here] = start(lab, lab.web, services=services)
@@ -236,3 +246,56 @@ def guesses(world, connections, count, idle_s):
     alive = [is_heard(*pair) and is_heard(*reversed(pair)) for pair in speaker.pairs]
     return {"segments": sent, "connections": len(alive), "broken": alive.count(False),
             "untranslated": foreign(world.client) + foreign(world.guest)}
+
+
+def of_tenant(namespace, *items):
+    """The same objects in a namespace; the younger of two that want the same."""
+    for item in items:
+        item["metadata"] |= {"namespace": namespace, "creationTimestamp": "2030-01-01T00:00:00Z"}
+    return items
+
+
+def crowd(name, endpoints):
+    """A Service with so many endpoints that nobody has."""
+    at = [objects.endpoint(f"10.224.{128 + number // 250}.{number % 250 + 1}", "node9")
+          for number in range(endpoints)]
+    return of_tenant("hostile", objects.service(name), objects.slice_of(name, at))
+
+
+def thefts(world):
+    """Services that want addresses which are somebody else's: by status, and by externalIPs."""
+    node, gateway = world.node, [world.node.gateway4, world.node.gateway6]
+    wanted = {
+        "node": [node.address4, node.address6], "gateway": gateway,
+        "neighbour": [*world.web.of["loadBalancer"], *world.one.of["externalIP"]],
+        "cluster": world.web.of["clusterIP"], "loopback": ["127.0.0.1", "::1"],
+        "nobody": ["0.0.0.0", "::", "224.0.0.1", "ff02::1", "169.254.1.1", "fe80::1"],
+        "pod": [world.guest.address4, world.guest.address6],
+    }
+    thief = world.pods["one1"]
+    for number, (name, addresses) in enumerate(wanted.items()):
+        item = objects.service(f"thief-{name}", addresses, externalIPs=list(addresses))
+        item["spec"]["clusterIP"] = f"10.96.7.{number}"
+        item["spec"]["clusterIPs"] = [f"10.96.7.{number}"]
+        item["spec"]["ipFamilies"] = ["IPv4"]
+        yield from of_tenant("hostile", item, objects.slice_of(
+            f"thief-{name}", [objects.endpoint(thief.address4, node.role)]))
+    other = objects.service("thief-class", ["203.0.113.99"], loadBalancerClass="other.example/lb")
+    yield from of_tenant("hostile", other, objects.slice_of(
+        "thief-class", [objects.endpoint(thief.address4, node.role)]))
+
+
+def announced_of(node):
+    """All that the node's agent has for BGP."""
+    return sorted(line.split()[1] for family in FAMILIES for line in node.table(119, family))
+
+
+def change_of_neighbour(world, pod):
+    """The seconds from when the neighbour's endpoint is another pod until a client meets that."""
+    where = world.web.address("clusterIP", 4)
+    begin = time.monotonic()
+    world.web.write(pod)
+    while ask(world.guest, *where).name != pod.role:
+        if time.monotonic() - begin > 10:
+            raise AssertionError(f"{pod} serves nobody")
+    return time.monotonic() - begin
