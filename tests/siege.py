@@ -291,10 +291,11 @@ def announced_of(node):
 
 
 def change_of_neighbour(world, pod):
-    """The seconds from when the neighbour's endpoint is another pod until a client meets that."""
+    """The seconds from when the neighbour's endpoint is written to be another pod until a client has
+    met that."""
     where = world.web.address("clusterIP", 4)
-    begin = time.monotonic()
     world.web.write(pod)
+    begin = time.monotonic()
     while ask(world.guest, *where).name != pod.role:
         if time.monotonic() - begin > 10:
             raise AssertionError(f"{pod} serves nobody")
