@@ -44,6 +44,8 @@ static const char *remedy_of(const char *reason)
         { "node-address", "give the Service an address that no Node has" },
         { "local-address", "give the Service an address that no interface has" },
         { "connected-network", "give the Service an address outside networks of Nodes" },
+        { "pod-network", "give the Service an address outside services.clusterCIDRs" },
+        { "service-network", "give the Service an address outside services.serviceCIDRs" },
         { "node-gone", "add the Node again, or remove the agent from this machine" },
         { "withdrawn", "agentctl undrain" },
         { "node-excluded",

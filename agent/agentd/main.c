@@ -32,12 +32,13 @@ static const char usage[] =
     "SIGHUP reloads the configuration; SIGTERM stops, and leaves all routes in place.\n"
     "See also: agentctl --help\n";
 
-static int refuse(const char *path, const struct faults *faults)
+static int refuse(const char *path, const struct faults *faults, bool starting)
 {
     vec_each(const struct fault, fault, &faults->list)
         log_error("%s: %s", fault->place, fault->message);
-    log_event(&event_config_refused, LOG_FIELDS({ "OBJECT", path }), "%s is refused: %zu error%s",
-              path, faults->list.count, faults->list.count == 1 ? "" : "s");
+    log_event(&event_config_refused, LOG_FIELDS({ "OBJECT", path }), "%s is refused: %zu error%s%s",
+              path, faults->list.count, faults->list.count == 1 ? "" : "s",
+              starting ? "; routes and Service NAT stay in the kernel as they are" : "");
     return EXIT_CONFIG;
 }
 
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
     if (r == 0 && check_only && config->source.kubeconfig)
         r = kube_config_try(config->source.kubeconfig, &faults);
     if (r < 0)
-        return refuse(path, &faults);
+        return refuse(path, &faults, !check_only && !deadman);
     if (check_only)
         return EXIT_SUCCESS;
     if (deadman)

@@ -230,15 +230,16 @@ nat_frontend_check(const struct nat_frontend_key *key)
 }
 
 /*
- * "services", ARRAY of __u64 by service id; 0: there is no such service. The word of id 0 has the
- * generation that was given out last.
+ * "services", ARRAY of __u64 by service id; 0: there is no such service. A service's generation is
+ * the last one that an endpoint had before it: flows that carry that or an older one belong to
+ * somebody who had the id before. The word of id 0 has the generation of the service made last.
  */
 #define NAT_SERVICE_BANK             (1ull << 0)
 #define NAT_SERVICE_USED             (1ull << 1)
 #define NAT_SERVICE_RANGES_V4        (1ull << 2) /* "ranges" decides on IPv4 sources, by bank */
 #define NAT_SERVICE_RANGES_V6        (1ull << 3)
-#define NAT_SERVICE_AFFINITY_SHIFT   8  /* 24 bits: ClientIP affinity in seconds; 0: none */
-#define NAT_SERVICE_GENERATION_SHIFT 32 /* rises when the id gets another owner */
+#define NAT_SERVICE_AFFINITY_SHIFT   8 /* 24 bits: ClientIP affinity in seconds; 0: none */
+#define NAT_SERVICE_GENERATION_SHIFT 32
 
 /*
  * "ports", ARRAY by port * 2 + bank: one port of one family of one service. `outcomes` has a

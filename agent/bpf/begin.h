@@ -19,6 +19,9 @@ ALWAYS_INLINE void set_hands(struct nat_flow *reply, const struct packet *packet
         reply->mate_hand = NAT_HAND_STACK;
         reply->hand = NAT_HAND_STACK;
         reply->flags |= NAT_FLOW_OUTBOUND;
+    } else if (verdict->on_node && rewritten) {
+        reply->mate_hand = NAT_HAND_LO;
+        reply->hand = NAT_HAND_NEIGH;
     } else if (verdict->on_node) {
         reply->mate_hand = packet->hook == NAT_HOOK_SVC_OUT ? NAT_HAND_LO : NAT_HAND_STACK;
         reply->hand = NAT_HAND_STACK;
@@ -60,6 +63,10 @@ SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *pac
                                  const struct verdict *verdict, struct way *ret_way,
                                  struct nat_addr *ret_source)
 {
+    if (verdict->on_node) {
+        *ret_source = verdict->addr;
+        return 0;
+    }
     __u32 answer = way_find(skb, packet, &packet->tuple.src, &verdict->addr, ret_way);
     if (answer)
         return answer == BPF_FIB_LKUP_RET_FRAG_NEEDED ? -NAT_CAUSE_TOO_BIG : -NAT_CAUSE_NO_ROUTE;
@@ -77,6 +84,26 @@ ALWAYS_INLINE int has_source_leg(const struct nat_control *control, const struct
 {
     return control->path & NAT_PATH_STACK && verdict->masquerade != NAT_MASQUERADE_NO &&
            (packet->hook == NAT_HOOK_UPLINK_IN || packet->hook == NAT_HOOK_POD_IN);
+}
+
+/*
+ * Whether a packet at svc0 came in by an interface that the agent has not seen yet: its flow is
+ * masqueraded, since nothing there would translate the answers. Such are the interfaces of pods
+ * that are born while no agent runs.
+ */
+ALWAYS_INLINE int is_unseen(struct __sk_buff *skb, const struct packet *packet)
+{
+    __u32 in = skb->ingress_ifindex;
+    return packet->hook == NAT_HOOK_SVC_OUT && in && !bpf_map_lookup_elem(&interfaces, &in);
+}
+
+/* Chooses, and sees to it that the answers come back. */
+ALWAYS_INLINE void choose_way(struct __sk_buff *skb, const struct nat_control *control,
+                              const struct packet *packet, __u32 pick, struct verdict *verdict)
+{
+    choose(control, packet, pick, verdict);
+    if (verdict->act == NAT_ACT_FORWARD && is_unseen(skb, packet))
+        verdict->masquerade = NAT_MASQUERADE_YES;
 }
 
 /*
@@ -153,18 +180,19 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
         return -NAT_CAUSE_NO_ROUTE;
     struct claim *claim = &room->claim;
     __builtin_memset(claim, 0, sizeof(*claim));
-    /* To an endpoint on this node the source stays: the stack drops what its own address sent. */
+    /* To an endpoint on this node the source stays: the stack takes its own address on lo only. */
     int own = is_own(skb, packet);
     int exit = at_exit(packet->hook);
-    int rewritten = (verdict->masquerade != NAT_MASQUERADE_NO || own) && !verdict->on_node &&
-                    !has_source_leg(control, packet, verdict);
+    int rewritten =
+        is_unseen(skb, packet) || ((verdict->masquerade != NAT_MASQUERADE_NO || own) &&
+                                   !verdict->on_node && !has_source_leg(control, packet, verdict));
     struct nat_tuple *reply = &claim->reply;
     reply->src = verdict->addr;
     reply->sport = verdict->endpoint_port;
     reply->dst = packet->tuple.src;
     reply->dport = packet->tuple.sport;
     reply->protocol = packet->tuple.protocol;
-    room->way_found = rewritten && !exit;
+    room->way_found = rewritten && !exit && !verdict->on_node;
     if (rewritten && exit) {
         int r = source_at(skb->ifindex, packet->family, &reply->dst);
         if (r < 0)
@@ -316,7 +344,7 @@ SUBPROGRAM int judge(struct __sk_buff *skb, struct packet *packet)
     struct verdict *verdict = &room->verdict;
     __builtin_memset(verdict, 0, sizeof(*verdict));
     verdict->origin = origin_of(skb, control, packet);
-    choose(control, packet, 0, verdict);
+    choose_way(skb, control, packet, 0, verdict);
 
     if (verdict->act == NAT_ACT_FORWARD) {
         if (opens_nothing(packet))

@@ -30,7 +30,7 @@ SUBPROGRAM int tell(struct __sk_buff *skb, struct packet *packet)
                              : flow->flags & NAT_FLOW_HAIRPIN ? NAT_MASQUERADE_HAIRPIN
                                                               : NAT_MASQUERADE_NO;
     } else {
-        choose(control, packet, pick, &verdict);
+        choose_way(skb, control, packet, pick, &verdict);
         if (verdict.act == NAT_ACT_PASS && verdict.cause == NAT_CAUSE_NONE &&
             packet->hook == NAT_HOOK_SVC_OUT)
             refuse(&verdict, NAT_ACT_REJECT, NAT_CAUSE_UNMAPPED_PORT);

@@ -207,6 +207,12 @@ static bool is_advertised(const struct config *config, enum address_origin origi
     return config->services.advertise & bits[origin];
 }
 
+static bool is_of_clusters(const struct node_facts *facts, const struct ip *ip)
+{
+    return claim_in_ranges(&facts->config->services.service_cidrs, ip) ||
+           is_cluster_ip(facts->store, ip);
+}
+
 enum address_reason claim_announceable(const struct route_inputs *inputs,
                                        const struct candidate *candidate,
                                        const struct real_address *real)
@@ -225,6 +231,8 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
         return REASON_OPTED_OUT;
     if (real)
         return real->reason;
+    if (address->origin == ADDRESS_LOAD_BALANCER && is_of_clusters(facts, &address->ip))
+        return REASON_SERVICE_NETWORK;
     if (inputs->standing == STANDING_GONE)
         return REASON_NODE_GONE;
     if (inputs->standing == STANDING_WITHDRAWN)

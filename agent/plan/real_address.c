@@ -74,6 +74,15 @@ static const struct prefix *network_of(const struct node_facts *facts, const str
     return NULL;
 }
 
+static const struct prefix *cidr_with(const prefix_list *list, const struct ip *ip)
+{
+    vec_each(const struct prefix, prefix, list) {
+        if (prefix_contains(prefix, ip))
+            return prefix;
+    }
+    return NULL;
+}
+
 bool real_address_of(const struct node_facts *facts, const struct ip *ip,
                      struct real_address *ret_real)
 {
@@ -85,5 +94,8 @@ bool real_address_of(const struct node_facts *facts, const struct ip *ip,
     if (link)
         return tell(REASON_LOCAL_ADDRESS, link->name, ret_real);
     const struct prefix *network = network_of(facts, ip);
-    return network && tell(REASON_CONNECTED_NETWORK, prefix_str(network, text), ret_real);
+    if (network)
+        return tell(REASON_CONNECTED_NETWORK, prefix_str(network, text), ret_real);
+    network = cidr_with(&facts->config->services.cluster_cidrs, ip);
+    return network && tell(REASON_POD_NETWORK, prefix_str(network, text), ret_real);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Addresses that are somebody's whatever Services say: a Node's, this node's own, those of networks
- * that this node is connected to. Services may be served on them, port by port; the addresses are
- * never announced, guarded or led to svc0.
+ * that this node is connected to, and pods' by services.clusterCIDRs. Services may be served on
+ * them, port by port; the addresses are never announced, guarded or led to svc0.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "plan/facts.h"
 
 struct real_address {
-    enum address_reason reason; /* NODE_ADDRESS, LOCAL_ADDRESS, or CONNECTED_NETWORK */
+    enum address_reason reason; /* from NODE_ADDRESS to POD_NETWORK */
     char of[256];               /* the Node, the interface, or the network: "192.0.2.0/24" */
 };
 

@@ -3,8 +3,8 @@
 
 Restarts under churn, where no withdrawal may happen that the objects didn't ask for; edits of
 manifests, after which the kernel must hold what the plan says and memory must not have grown;
-drains that are interrupted by kill -9; and pods that come and go while clients ask, none of whom may
-be refused by an address that is announced. A run is named by its seed; the same seed makes the same
+drains that are interrupted by kill -9; pods that come and go while clients ask, none of whom may be
+refused by an address that is announced; and sieges of service NAT (soak_nat.py). A run is named by its seed; the same seed makes the same
 changes, though not at the same moments.
 """
 
@@ -20,7 +20,7 @@ from cluster import VIP, VIP6, announced_by, exported, start, tables
 from lab import Lab, wait_equal
 from races import Race
 
-from . import process
+from . import process, soak_nat
 from .edits import Edits
 
 GROWTH_TOLERATED = 1.05
@@ -40,6 +40,9 @@ def add_options(parser):
     group.add_argument("--races", type=int, default=200, metavar="N")
     group.add_argument("--minutes", type=float, metavar="N",
                        help="again with other seeds, until so much time has passed")
+    group.add_argument("--part", action="append", choices=[part.__name__ for part in parts()],
+                       help="only this part; may be given again")
+    soak_nat.add_options(group)
     group.add_argument("--seed", type=int, default=1, metavar="N")
 
 
@@ -149,6 +152,10 @@ def races(options, seed, say):
     return {"passed": not violations, "races": options.races, "violations": violations}
 
 
+def parts():
+    return (restarts, edits, drains, races, *soak_nat.PARTS)
+
+
 def attempt(part, options, seed, say):
     """A part's document; one that ends with an exception has failed, and says how."""
     begin = time.monotonic()
@@ -165,7 +172,8 @@ def run(options, say):
     end = time.monotonic() + 60 * (options.minutes or 0)
     items, seed = [], options.seed
     while not items or time.monotonic() < end:
-        items += [attempt(part, options, seed, say) for part in (restarts, edits, drains, races)]
+        items += [attempt(part, options, seed, say) for part in parts()
+                  if part.__name__ in (options.part or [part.__name__])]
         seed += 1
     return {"apiVersion": "v1", "kind": "Soak", "items": items,
             "passed": all(item["passed"] for item in items)}

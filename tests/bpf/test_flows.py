@@ -97,6 +97,23 @@ def test_reply_to_the_node_itself(nat, family, protocol, endpoint, hook, target,
     assert hops(answer.packet) == 64
 
 
+@pytest.mark.parametrize("endpoint, hook", ((POD2, "pod_in"), (REMOTE, "uplink_in"), (NODE, "lo_out")))
+def test_client_by_an_interface_that_is_not_known_yet(nat, family, protocol, endpoint, hook):
+    """Of a pod that was born while no agent ran: nothing of ours stands there to translate the answer,
+    so it must come by here."""
+    service = web(nat, family, protocol, endpoint)
+    if endpoint is NODE:
+        nat.on_node(service, (NODE[family], 8080))
+    packet = frame("svc_out", POD1[family], 40000, VIP[family], 80, protocol)
+    ingress = nat.world.index["pod1"]
+    del nat.maps["interfaces"][ingress]
+    result = nat.send("svc_out", packet, ingress="pod1")
+    assert result.verdict == REDIRECT
+    assert ends(result.packet)[0] == NODE[family] and ends(result.packet)[2] == endpoint[family]
+    answer = nat.send(hook, reply_to(hook, result.packet, protocol))
+    assert answer.verdict == REDIRECT and ends(answer.packet) == opposite(packet)
+
+
 def test_hairpin(nat, family, protocol):
     """A pod reaches itself: it must see another source, and its answer must come by here."""
     web(nat, family, protocol, POD1)

@@ -57,6 +57,16 @@ bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow)
            (uint32_t)plane->endpoints[flow->endpoint].state != flow->generation;
 }
 
+/* The id of the flow's Service; 0: it has gone, and another one may have the id. */
+static uint32_t service_of(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    if (flow->service >= plane->maps[NAT_MAP_SERVICES].entries)
+        return 0;
+    uint64_t word = plane->services[flow->service];
+    uint32_t before = (uint32_t)(word >> NAT_SERVICE_GENERATION_SHIFT);
+    return (int32_t)(flow->generation - before) > 0 ? flow->service : 0;
+}
+
 /* The program's clock is coarse and may be a little ahead of ours. */
 uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s)
 {
@@ -134,7 +144,7 @@ static struct nat_flow_view view_forward(const struct nat_plane *plane, const st
         .endpoint_port = ntohs(flow->to.dport),
         .source_port = ntohs(flow->to.sport),
         .protocol = key->protocol,
-        .service = flow->service,
+        .service = service_of(plane, flow),
         .port = flow->port,
         .endpoint_id = flow->endpoint,
         .masqueraded = (flow->flags & NAT_FLOW_MASQ) != 0,

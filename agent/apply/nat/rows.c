@@ -87,6 +87,13 @@ static int enter_name(struct nat_change *change)
     return nat_table_put(plane, NAT_MAP_NAMES, &installed->id, change->desired->name, BPF_ANY);
 }
 
+/* Flows of endpoints that were made up to now are none of the next Service's, whatever its id. */
+static void begin_generation(struct nat_plane *plane)
+{
+    uint64_t last = plane->endpoints[0].addr.words[NAT_GENERATION_WORD];
+    nat_word_set(&plane->services[0], last << NAT_SERVICE_GENERATION_SHIFT);
+}
+
 /* A new Service gets an id, a name, and counters of zero. On failure its memory is freed. */
 static int enter(struct nat_change *change)
 {
@@ -100,7 +107,7 @@ static int enter(struct nat_change *change)
         return r;
     }
     plane->by_id[installed->id] = installed;
-    nat_word_set(&plane->services[0], plane->services[0] + (1ull << NAT_SERVICE_GENERATION_SHIFT));
+    begin_generation(plane);
     memset(&plane->counters[installed->id * NAT_COUNTER_STRIPES], 0,
            NAT_COUNTER_STRIPES * sizeof(*plane->counters));
     r = enter_name(change);

@@ -73,6 +73,19 @@ static void assert_whose(struct world *world, const char *text, const char *expe
         fail_msg("%s is %s, not %s", text, whose, expected);
 }
 
+static void pods_have_theirs(void **state)
+{
+    (void)state;
+    AUTOWORLD struct world world;
+    world_begin(&world);
+    assert_whose(&world, "10.224.0.3", "nobody's");
+    struct prefix net;
+    assert_int_equal(prefix_parse("10.224.0.0/16", &net), 0);
+    assert_int_equal(vec_push(&world.planning.config->services.cluster_cidrs, net), 0);
+    assert_whose(&world, "10.224.0.3", "pod-network: 10.224.0.0/16");
+    assert_whose(&world, "10.225.0.3", "nobody's");
+}
+
 static void everybody_has_his_own(void **state)
 {
     (void)state;
@@ -209,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everybody_has_his_own),
+        cmocka_unit_test(pods_have_theirs),
         cmocka_unit_test(kube_proxys_device_has_none),
         cmocka_unit_test(a_peer_is_somebodys),
         cmocka_unit_test(without_a_host_nodes_are_known),
