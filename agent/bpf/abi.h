@@ -32,7 +32,7 @@
 
 #include <linux/types.h>
 
-#define NAT_LAYOUT 2
+#define NAT_LAYOUT 3
 
 /* No service, port or endpoint has the id 0. */
 
@@ -40,6 +40,7 @@ enum {
     NAT_COUNTER_STRIPES = 8, /* CPUs share the counters of a service by number modulo this */
     NAT_MAX_POD_NETS = 16,
     NAT_MAX_SERVICE_NETS = 16,
+    NAT_MAX_BY_ROUTE = 4,
     NAT_NAME_MAX = 320, /* "namespace/name" with its final zero */
     NAT_TCP = 6,        /* IPPROTO_TCP, for whom no header of the kernel fits */
 };
@@ -168,6 +169,8 @@ struct nat_control {
     /* None of a family: who comes in by a pod's interface is a pod. */
     struct nat_net pod_nets[NAT_MAX_POD_NETS];
     struct nat_net service_nets[NAT_MAX_SERVICE_NETS];
+    /* Tunnels that ask each packet's route for their other end; the first 0: no more. */
+    __u32 by_route[NAT_MAX_BY_ROUTE];
 };
 
 /*

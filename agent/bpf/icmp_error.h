@@ -35,7 +35,7 @@ static __noinline int icmp_error_find(struct __sk_buff *skb, struct icmp_error *
 {
     __u8 type;
 
-    if (icmp_upper(skb, ETH_HLEN, &ret->outer) || ret->outer.fragment ||
+    if (icmp_upper(skb, L3, &ret->outer) || ret->outer.fragment ||
         bpf_skb_load_bytes(skb, ret->outer.offset, &type, 1) || !icmp_error_type(&ret->outer, type))
         return 0;
     ret->quote = ret->outer.offset + ICMP_LEN;
@@ -147,7 +147,7 @@ __noinline int icmp_error_translate(struct __sk_buff *skb, const struct nat_tupl
     __s64 quoted;
 
     if (!inner_from || !inner_to || !outer_src || !outer_dst || !icmp_error_find(skb, &error) ||
-        icmp_load_addresses(skb, ETH_HLEN, error.outer.version, &old[0], &old[1]))
+        icmp_load_addresses(skb, L3, error.outer.version, &old[0], &old[1]))
         return -1;
     version = (__u64)error.outer.version << 32;
     addresses =
@@ -161,7 +161,7 @@ __noinline int icmp_error_translate(struct __sk_buff *skb, const struct nat_tupl
         bpf_skb_store_bytes(skb, error.inner.offset, &inner_to->sport, 4, BPF_F_RECOMPUTE_CSUM) ||
         icmp_store_addresses(skb, error.quote, &inner_to->src, &inner_to->dst,
                              version | addresses) ||
-        icmp_store_addresses(skb, ETH_HLEN, outer_src, outer_dst, version | outer))
+        icmp_store_addresses(skb, L3, outer_src, outer_dst, version | outer))
         return -1;
     change = (__u32)quoted;
     /* In IPv4 the quoted header's checksum balances its addresses, and ICMP doesn't cover ours. */

@@ -111,6 +111,8 @@ struct nat_attachment {
     uint32_t ifindex;
     char name[16];
     enum nat_hook hook; /* tells the direction, too */
+    bool bare;          /* packets there have no Ethernet header */
+    bool by_route;      /* ... and it asks each one's route for its other end */
 };
 
 int nat_attachment_cmp(const void *a, const void *b); /* ifindex, hook */

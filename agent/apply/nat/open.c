@@ -45,7 +45,7 @@ static int load(struct nat_plane *plane, const struct nat_plane_options *options
     r = nat_maps_prepare(plane, options, faults);
     if (r < 0)
         return r;
-    r = nat_programs_load(plane->live, false, faults);
+    r = nat_programs_load(plane->live, NAT_PROGRAMS_LIVE, faults);
     if (r < 0)
         return r;
     return nat_maps_finish(plane, faults);
@@ -56,10 +56,10 @@ static int load_twin(struct nat_plane *plane, struct faults *faults)
     int r = nat_programs_open(&plane->twin);
     if (r < 0)
         return r;
-    r = nat_maps_share(plane);
+    r = nat_maps_share(plane, plane->twin);
     if (r < 0)
         return r;
-    return nat_programs_load(plane->twin, true, faults);
+    return nat_programs_load(plane->twin, NAT_PROGRAMS_TWIN, faults);
 }
 
 int nat_plane_open(const struct nat_plane_options *options, struct nat_plane **ret_plane,
@@ -91,6 +91,7 @@ void nat_plane_close(struct nat_plane *plane)
     vec_done(&plane->strays);
     nat_walk_done(&plane->sweep.walk);
     nat_maps_close(plane);
+    nat_programs_close(plane->bare);
     nat_programs_close(plane->twin);
     nat_programs_close(plane->live);
     free(plane->pins);

@@ -239,6 +239,18 @@ static bool same_uplinks(const nat_attachment_list *a, const nat_attachment_list
     return left == a->count && right == b->count;
 }
 
+static void follow_tunnels(struct nat_node *node)
+{
+    uint32_t tunnels[NAT_MAX_BY_ROUTE];
+    size_t count = 0;
+    vec_each(const struct nat_attachment, it, &node->wanted) {
+        bool known = count && tunnels[count - 1] == it->ifindex;
+        if (it->by_route && !known && count < NAT_MAX_BY_ROUTE)
+            tunnels[count++] = it->ifindex;
+    }
+    nat_plane_set_by_route(node->plane, tunnels, count);
+}
+
 static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
                         struct kernel *kernel, struct status *status)
 {
@@ -258,6 +270,7 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
     node->moved |= !same_uplinks(&wanted, &node->wanted);
     memcpy(status->nat.defragments, node->defragments, sizeof(node->defragments));
     vec_move(&node->wanted, &wanted);
+    follow_tunnels(node);
     node->rank = nat_node_look(node);
     bool attached = node->rank != NAT_RANK_NONE;
     node->incomplete = !faults_none(&faults) || node->rank != NAT_RANK_FIRST;
