@@ -2,10 +2,10 @@
 /*
  * From interfaces to attachments; see nat_hooks.h.
  *
- * The programs read Ethernet headers, so an interface without them (tun, WireGuard, IP tunnels) is
- * a fault by its name. A port of a bridge or bond hands its packets to its master before they are
- * routed: the program belongs on the master, and to name the port is a mistake. A VRF is a master
- * of routing tables only; its ports are served like any interface.
+ * An interface without Ethernet headers (tun, WireGuard, IP tunnels) gets programs of its own, and
+ * one with other headers is a fault by its name. A port of a bridge or bond hands its packets to
+ * its master before they are routed: the program belongs on the master, and to name the port is a
+ * mistake. A VRF is a master of routing tables only; its ports are served like any interface.
  *
  * A bridge of pods is different. What one of its pods answers another is switched from port to
  * port, and would reach the client untranslated. So its ports carry both programs, and see what
@@ -89,7 +89,7 @@ static int find_pod_bridges(const struct link_facts *facts, bridge_list *ret_bri
 
 static bool can_serve(const struct link_facts *facts, const struct link *link)
 {
-    return link->type == ARPHRD_ETHER && !nat_master_of(facts, link);
+    return nat_can_carry(link) && !nat_master_of(facts, link);
 }
 
 static void refuse(const struct link_facts *facts, const struct link *link, struct faults *faults)
@@ -103,7 +103,24 @@ static void refuse(const struct link_facts *facts, const struct link *link, stru
                    "NAT is not attached: it is a port of %s %s", master->kind, master->name);
     else
         faults_add(faults, place ? place : "interface", "take it out of the configuration",
-                   "NAT is not attached: it has no Ethernet header (type %u)", link->type);
+                   "NAT is not attached: its packets begin with neither Ethernet nor IP (type %u)",
+                   link->type);
+}
+
+/* The programs are told of a few only. */
+static bool is_one_too_many(const nat_attachment_list *wanted, const struct link *link,
+                            struct faults *faults)
+{
+    size_t count = 0;
+    vec_each(const struct nat_attachment, it, wanted)
+        count += it->by_route && it->hook == NAT_HOOK_UPLINK_IN;
+    if (!nat_goes_by_route(link) || count < NAT_MAX_BY_ROUTE)
+        return false;
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    faults_add(faults, place ? place : "interface", "give some of them a fixed other end",
+               "NAT is not attached: there are %d tunnels without a fixed other end before it",
+               NAT_MAX_BY_ROUTE);
+    return true;
 }
 
 static void in_both_lists(const struct link *link, struct faults *faults)
@@ -116,7 +133,12 @@ static void in_both_lists(const struct link *link, struct faults *faults)
 
 static int attach(nat_attachment_list *wanted, const struct link *link, enum nat_hook hook)
 {
-    struct nat_attachment attachment = { .ifindex = link->ifindex, .hook = hook };
+    struct nat_attachment attachment = {
+        .ifindex = link->ifindex,
+        .hook = hook,
+        .bare = nat_is_bare(link),
+        .by_route = nat_goes_by_route(link),
+    };
     memcpy(attachment.name, link->name, sizeof(attachment.name));
     return vec_push(wanted, attachment);
 }
@@ -148,6 +170,8 @@ static int plan_link(const struct link_facts *facts, const struct link *link,
         refuse(facts, link, faults);
         return 0;
     }
+    if (is_one_too_many(wanted, link, faults))
+        return 0;
     if (uplink && pod)
         in_both_lists(link, faults);
     return uplink ? attach_both(wanted, link, NAT_HOOK_UPLINK_IN, NAT_HOOK_UPLINK_OUT)

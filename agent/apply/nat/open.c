@@ -10,6 +10,7 @@
  * Linux charges the memory of maps to the agent's control group since 5.11; RLIMIT_MEMLOCK is not
  * raised.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,40 @@ int nat_plane_open(const struct nat_plane_options *options, struct nat_plane **r
         return r;
     *ret_plane = TAKE_PTR(plane);
     return 0;
+}
+
+/* What is wrong goes to the log: the interface's own fault says that it is not served. */
+static int load_bare(struct nat_plane *plane)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(nat_programs_closep) struct nat_programs *programs = NULL;
+    int r = nat_programs_open(&programs);
+    if (r == 0)
+        r = nat_maps_share(plane, programs);
+    if (r == 0)
+        r = nat_programs_load(programs, NAT_PROGRAMS_BARE, &faults);
+    if (r == 0)
+        plane->bare = TAKE_PTR(programs);
+    return r;
+}
+
+int nat_plane_program(struct nat_plane *plane, enum nat_hook hook, bool bare)
+{
+    if (bare && !plane->bare && !plane->bare_error)
+        plane->bare_error = load_bare(plane);
+    if (bare && plane->bare_error)
+        return plane->bare_error;
+    return nat_programs_fd(bare ? plane->bare : plane->live, hook);
+}
+
+uint32_t nat_plane_program_id(const struct nat_plane *plane, enum nat_hook hook, bool bare)
+{
+    const struct nat_programs *programs = bare ? plane->bare : plane->live;
+    struct bpf_prog_info info = { 0 };
+    uint32_t length = sizeof(info);
+    if (!programs || bpf_obj_get_info_by_fd(nat_programs_fd(programs, hook), &info, &length) < 0)
+        return 0;
+    return info.id;
 }
 
 void nat_plane_close(struct nat_plane *plane)

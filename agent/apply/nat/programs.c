@@ -184,46 +184,12 @@ int nat_programs_load(struct nat_programs *programs, enum nat_programs_use use,
     return r;
 }
 
-static int program_fd(const struct nat_programs *programs, enum nat_hook hook)
+int nat_programs_fd(const struct nat_programs *programs, enum nat_hook hook)
 {
     return bpf_program__fd(bpf_object__find_program_by_name(programs->obj, hook_programs[hook]));
 }
 
-/* What is wrong goes to the log: the interface's own fault says that it is not served. */
-static int load_bare(struct nat_plane *plane)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    CLEANUP(nat_programs_closep) struct nat_programs *programs = NULL;
-    int r = nat_programs_open(&programs);
-    if (r == 0)
-        r = nat_maps_share(plane, programs);
-    if (r == 0)
-        r = nat_programs_load(programs, NAT_PROGRAMS_BARE, &faults);
-    if (r == 0)
-        plane->bare = TAKE_PTR(programs);
-    return r;
-}
-
-int nat_plane_program(struct nat_plane *plane, enum nat_hook hook, bool bare)
-{
-    if (bare && !plane->bare && !plane->bare_error)
-        plane->bare_error = load_bare(plane);
-    if (bare && plane->bare_error)
-        return plane->bare_error;
-    return program_fd(bare ? plane->bare : plane->live, hook);
-}
-
 int nat_plane_twin(const struct nat_plane *plane, enum nat_hook hook)
 {
-    return program_fd(plane->twin, hook);
-}
-
-uint32_t nat_plane_program_id(const struct nat_plane *plane, enum nat_hook hook, bool bare)
-{
-    const struct nat_programs *programs = bare ? plane->bare : plane->live;
-    struct bpf_prog_info info = { 0 };
-    uint32_t length = sizeof(info);
-    if (!programs || bpf_obj_get_info_by_fd(program_fd(programs, hook), &info, &length) < 0)
-        return 0;
-    return info.id;
+    return nat_programs_fd(plane->twin, hook);
 }

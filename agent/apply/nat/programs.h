@@ -37,6 +37,9 @@ DEFINE_CLEANUP(struct nat_programs *, nat_programs_close);
 /* The map of this name as bpf/maps.h declares it. Borrowed; NULL: there is none. */
 struct bpf_map *nat_programs_map(const struct nat_programs *programs, const char *name);
 
+/* The descriptor of a hook's program; negative if it was left out. Borrowed. */
+int nat_programs_fd(const struct nat_programs *programs, enum nat_hook hook);
+
 /*
  * The descriptor of the twin's program for a hook, for BPF_PROG_TEST_RUN. Borrowed. Negative for
  * the hooks where packets leave: the twin does not have those programs.
