@@ -131,10 +131,12 @@ static void in_both_lists(const struct link *link, struct faults *faults)
                "it matches both lists, and is served as an uplink");
 }
 
-static int attach(nat_attachment_list *wanted, const struct link *link, enum nat_hook hook)
+static int attach(const struct link_facts *facts, nat_attachment_list *wanted,
+                  const struct link *link, enum nat_hook hook)
 {
     struct nat_attachment attachment = {
         .ifindex = link->ifindex,
+        .vrf = nat_vrf_of(facts, link),
         .hook = hook,
         .bare = nat_is_bare(link),
         .by_route = nat_goes_by_route(link),
@@ -143,24 +145,24 @@ static int attach(nat_attachment_list *wanted, const struct link *link, enum nat
     return vec_push(wanted, attachment);
 }
 
-static int attach_both(nat_attachment_list *wanted, const struct link *link, enum nat_hook in,
-                       enum nat_hook out)
+static int attach_both(const struct link_facts *facts, nat_attachment_list *wanted,
+                       const struct link *link, enum nat_hook in, enum nat_hook out)
 {
-    int r = attach(wanted, link, in);
-    return r < 0 ? r : attach(wanted, link, out);
+    int r = attach(facts, wanted, link, in);
+    return r < 0 ? r : attach(facts, wanted, link, out);
 }
 
 static int plan_link(const struct link_facts *facts, const struct link *link,
                      const bridge_list *bridges, nat_attachment_list *wanted, struct faults *faults)
 {
     if (strcmp(link->name, "lo") == 0)
-        return attach(wanted, link, NAT_HOOK_LO_OUT);
+        return attach(facts, wanted, link, NAT_HOOK_LO_OUT);
     if (link_is_svc0(link))
-        return attach(wanted, link, NAT_HOOK_SVC_OUT);
+        return attach(facts, wanted, link, NAT_HOOK_SVC_OUT);
     if (has_bridge(bridges, link->ifindex))
-        return attach(wanted, link, NAT_HOOK_POD_OUT);
+        return attach(facts, wanted, link, NAT_HOOK_POD_OUT);
     if (has_bridge(bridges, link->master))
-        return attach_both(wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
+        return attach_both(facts, wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
 
     bool uplink = nat_is_uplink(facts, link);
     bool pod = nat_is_pods(facts, link);
@@ -174,8 +176,8 @@ static int plan_link(const struct link_facts *facts, const struct link *link,
         return 0;
     if (uplink && pod)
         in_both_lists(link, faults);
-    return uplink ? attach_both(wanted, link, NAT_HOOK_UPLINK_IN, NAT_HOOK_UPLINK_OUT)
-                  : attach_both(wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
+    return uplink ? attach_both(facts, wanted, link, NAT_HOOK_UPLINK_IN, NAT_HOOK_UPLINK_OUT)
+                  : attach_both(facts, wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
 }
 
 static bool has_hook(const nat_attachment_list *wanted, enum nat_hook hook)

@@ -78,6 +78,12 @@ const struct link *nat_master_of(const struct link_facts *facts, const struct li
     return master && strcmp(master->kind, "vrf") != 0 ? master : NULL;
 }
 
+uint32_t nat_vrf_of(const struct link_facts *facts, const struct link *link)
+{
+    const struct link *master = link->master ? link_find(facts->links, link->master) : NULL;
+    return master && strcmp(master->kind, "vrf") == 0 ? master->ifindex : 0;
+}
+
 /* ---- routes ---- */
 
 /* Where the routes by an interface lead. */

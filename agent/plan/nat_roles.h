@@ -46,6 +46,9 @@ bool nat_is_bare(const struct link *link);
 /* A tunnel that asks each packet's route for its other end. */
 bool nat_goes_by_route(const struct link *link);
 
+/* The VRF that an interface is in; 0: none. */
+uint32_t nat_vrf_of(const struct link_facts *facts, const struct link *link);
+
 /* By its kind the host's end of a pod or of a virtual machine. */
 bool nat_may_be_pods(const struct link *link);
 
