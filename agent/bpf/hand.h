@@ -126,7 +126,9 @@ SUBPROGRAM int forward_cut(struct __sk_buff *skb, struct packet *packet, const s
         return refuse_too_big(skb, packet, service, way);
     if (translate(skb, packet, to) < 0)
         return SHOT;
-    int r = way_receive(skb, in, in == LO_IFINDEX ? NULL : control->svc0_mac);
+    const __u8 *mac = in == LO_IFINDEX ? NULL : control->svc0_mac;
+    barrier_var(mac); /* Linux 6.1 does not see that `in`, asked again, says the same */
+    int r = way_receive(skb, in, mac);
     return r < 0 ? SHOT : r;
 }
 
