@@ -58,6 +58,8 @@ ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *c
         r = way_receive(skb, LO_IFINDEX, NULL);
     else if (packet->hook == NAT_HOOK_SVC_OUT)
         r = way_receive(skb, control->svc0_ifindex, control->svc0_mac);
+    else if (!L3 && way_by_route(skb->ifindex))
+        r = head_put(skb) < 0 ? -1 : (int)bpf_redirect_neigh(skb->ifindex, NULL, 0, 0);
     else
         r = (int)bpf_redirect(skb->ifindex, 0);
     return r < 0 ? SHOT : r;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The proof against a twin that answers from the same row, and is then made to err: each kind of
- * answer that differs must be found and told. The real twin is test_nat_twin.c's.
+ * answer that differs must be found and told, which makes it long. The real twin is
+ * test_nat_twin.c's.
  */
 #include <errno.h>
 
