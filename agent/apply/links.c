@@ -31,6 +31,7 @@ bool decode_link(const struct nlmsghdr *message, struct link *ret_link)
         .mtu = full.mtu,
         .type = full.type,
         .up = full.up,
+        .one_peer = full.one_peer,
         .peer_away = full.peer && full.peer_nsid >= 0 && strcmp(full.kind, "veth") == 0,
     };
     memcpy(link.mac, full.mac, sizeof(link.mac));

@@ -41,8 +41,9 @@ enum {
     NAT_MAX_POD_NETS = 16,
     NAT_MAX_SERVICE_NETS = 16,
     NAT_MAX_PEERS = 512, /* of a family */
-    NAT_NAME_MAX = 320,  /* "namespace/name" with its final zero */
-    NAT_TCP = 6,         /* IPPROTO_TCP, for whom no header of the kernel fits */
+    NAT_MAX_BY_ROUTE = 4,
+    NAT_NAME_MAX = 320, /* "namespace/name" with its final zero */
+    NAT_TCP = 6,        /* IPPROTO_TCP, for whom no header of the kernel fits */
 };
 
 /* What becomes of a packet; of a new flow, in the planner's rows. */
@@ -179,6 +180,8 @@ struct nat_control {
     /* None of a family: who comes in by a pod's interface is a pod. */
     struct nat_net pod_nets[NAT_MAX_POD_NETS];
     struct nat_net service_nets[NAT_MAX_SERVICE_NETS];
+    /* Tunnels that ask each packet's route for their other end; the first 0: no more. */
+    __u32 by_route[NAT_MAX_BY_ROUTE];
 };
 
 /*

@@ -59,6 +59,8 @@ ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *c
         r = way_receive(skb, LO_IFINDEX, NULL);
     else if (packet->hook == NAT_HOOK_SVC_OUT)
         r = way_receive(skb, control->svc0_ifindex, control->svc0_mac);
+    else if (!L3 && way_by_route(skb->ifindex))
+        r = head_put(skb) < 0 ? -1 : (int)bpf_redirect_neigh(skb->ifindex, NULL, 0, 0);
     else
         r = (int)bpf_redirect(skb->ifindex, 0);
     return r < 0 ? SHOT : r;
@@ -127,7 +129,9 @@ SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
         return refuse_too_big(skb, packet, service, way);
     if (translate(skb, packet, to) < 0)
         return SHOT;
-    int r = way_receive(skb, in, in == LO_IFINDEX ? NULL : control->svc0_mac);
+    const __u8 *mac = in == LO_IFINDEX ? NULL : control->svc0_mac;
+    barrier_var(mac); /* Linux 6.1 does not see that `in`, asked again, says the same */
+    int r = way_receive(skb, in, mac);
     return r < 0 ? SHOT : r;
 }
 

@@ -21,6 +21,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/abi.h"
+#include "bpf/start.h"
 
 enum {
     ICMP_LEN = 8,

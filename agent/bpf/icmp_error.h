@@ -35,7 +35,7 @@ static __noinline int icmp_error_find(struct __sk_buff *skb, struct icmp_error *
 {
     __u8 type;
 
-    if (icmp_upper(skb, ETH_HLEN, &ret->outer) || ret->outer.fragment ||
+    if (icmp_upper(skb, L3, &ret->outer) || ret->outer.fragment ||
         bpf_skb_load_bytes(skb, ret->outer.offset, &type, 1) || !icmp_error_type(&ret->outer, type))
         return 0;
     ret->quote = ret->outer.offset + ICMP_LEN;
@@ -143,12 +143,12 @@ __noinline int icmp_error_readdress(struct __sk_buff *skb, __u32 offset,
         return -1;
     change = (__u32)bpf_csum_diff((__be32 *)from->words, 16, (__be32 *)to->words, 16, 0);
     if (skb->protocol == bpf_htons(ETH_P_IPV6))
-        return bpf_skb_store_bytes(skb, ETH_HLEN + 24, to, 16, BPF_F_RECOMPUTE_CSUM) ||
+        return bpf_skb_store_bytes(skb, L3 + 24, to, 16, BPF_F_RECOMPUTE_CSUM) ||
                        icmp_adjust_at(skb, offset + 2, change)
                    ? -1
                    : 0;
-    return bpf_skb_store_bytes(skb, ETH_HLEN + 16, &to->words[3], 4, BPF_F_RECOMPUTE_CSUM) ||
-                   icmp_adjust_at(skb, ETH_HLEN + 10, change)
+    return bpf_skb_store_bytes(skb, L3 + 16, &to->words[3], 4, BPF_F_RECOMPUTE_CSUM) ||
+                   icmp_adjust_at(skb, L3 + 10, change)
                ? -1
                : 0;
 }
@@ -170,7 +170,7 @@ __noinline int icmp_error_translate(struct __sk_buff *skb, const struct nat_tupl
     __s64 quoted;
 
     if (!inner_from || !inner_to || !outer_src || !outer_dst || !icmp_error_find(skb, &error) ||
-        icmp_load_addresses(skb, ETH_HLEN, error.outer.version, &old[0], &old[1]))
+        icmp_load_addresses(skb, L3, error.outer.version, &old[0], &old[1]))
         return -1;
     version = (__u64)error.outer.version << 32;
     addresses =
@@ -184,7 +184,7 @@ __noinline int icmp_error_translate(struct __sk_buff *skb, const struct nat_tupl
         bpf_skb_store_bytes(skb, error.inner.offset, &inner_to->sport, 4, BPF_F_RECOMPUTE_CSUM) ||
         icmp_store_addresses(skb, error.quote, &inner_to->src, &inner_to->dst,
                              version | addresses) ||
-        icmp_store_addresses(skb, ETH_HLEN, outer_src, outer_dst, version | outer))
+        icmp_store_addresses(skb, L3, outer_src, outer_dst, version | outer))
         return -1;
     change = (__u32)quoted;
     /* In IPv4 the quoted header's checksum balances its addresses, and ICMP doesn't cover ours. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads a packet's tuple. The packet has an Ethernet header (the agent attaches to nothing else)
- * and belongs to no VLAN: a packet of one is for the program on the VLAN's own device. A tag whose
- * VLAN is 0 says no more than a priority (IEEE 802.1Q), and the packet is this device's.
+ * Reads a packet's tuple. The packet belongs to no VLAN: a packet of one is for the program on the
+ * VLAN's own device. A tag whose VLAN is 0 says no more than a priority (IEEE 802.1Q), and the
+ * packet is this device's.
  */
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/abi.h"
+#include "bpf/start.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 /* Kept out of line: the six programs share its code, and its stack frame ends when it returns. */
@@ -26,7 +27,6 @@
 #define GLOBAL        __attribute__((noinline))
 
 enum {
-    L3 = ETH_HLEN,
     HEADERS_MAX = ETH_HLEN + 60 + 20, /* IPv4 with options, TCP without */
     L4_OFFSET_MAX = 512,              /* so long may IPv6 extension headers be */
     EXTENSIONS_MAX = 4,

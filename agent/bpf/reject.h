@@ -105,6 +105,8 @@ static __always_inline int answer_swap_macs(struct __sk_buff *skb)
 {
     __u8 macs[2 * ETH_ALEN], swapped[2 * ETH_ALEN];
 
+    if (!L3)
+        return 0;
     if (bpf_skb_load_bytes(skb, 0, macs, sizeof(macs)))
         return -1;
     __builtin_memcpy(swapped, macs + ETH_ALEN, ETH_ALEN);
@@ -138,12 +140,12 @@ static __always_inline int answer_settle(struct __sk_buff *skb, __u32 l4, __u32 
 static __noinline __s64 answer_make_room(struct __sk_buff *skb, const struct icmp_upper *upper,
                                          __u32 quote, __u32 room)
 {
-    __u32 start = ETH_HLEN + room;
+    __u32 start = L3 + room;
 
-    if (bpf_skb_change_tail(skb, ETH_HLEN + quote, 0) ||
+    if (bpf_skb_change_tail(skb, L3 + quote, 0) ||
         bpf_skb_adjust_room(skb, (__s32)room, BPF_ADJ_ROOM_MAC, 0))
         return -1;
-    if (icmp_partial(skb, ETH_HLEN) &&
+    if (icmp_partial(skb, L3) &&
         answer_settle(skb, upper->offset + room, start + quote, upper->protocol))
         return -1;
     return icmp_sum(skb, start, quote);
@@ -161,9 +163,9 @@ static __noinline int answer4(struct __sk_buff *skb, const struct icmp_upper *up
     __u32 quote;
     __s64 sum;
 
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, ip, sizeof(*ip)) || !answer_addressed4(skb, ip))
+    if (bpf_skb_load_bytes(skb, L3, ip, sizeof(*ip)) || !answer_addressed4(skb, ip))
         return -1;
-    quote = skb->len - ETH_HLEN;
+    quote = skb->len - L3;
     /* The rest is padding of a short frame. Big TCP, which hasn't any, has no length either. */
     if (ip->tot_len && quote > bpf_ntohs(ip->tot_len))
         quote = bpf_ntohs(ip->tot_len);
@@ -191,8 +193,7 @@ static __noinline int answer4(struct __sk_buff *skb, const struct icmp_upper *up
     answer.icmp = answer_header(4, kind, mtu);
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&answer.icmp, sizeof(answer.icmp), (__u32)sum);
     answer.icmp.checksum = (__u16)~icmp_fold((__u32)sum);
-    return bpf_skb_store_bytes(skb, ETH_HLEN, &answer, sizeof(answer), BPF_F_RECOMPUTE_CSUM) ? -1
-                                                                                             : 0;
+    return bpf_skb_store_bytes(skb, L3, &answer, sizeof(answer), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
 static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *upper, __u32 kind,
@@ -208,9 +209,9 @@ static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *up
     __u32 quote;
     __s64 sum;
 
-    if (bpf_skb_load_bytes(skb, ETH_HLEN, ip, sizeof(*ip)) || !answer_addressed6(skb, ip))
+    if (bpf_skb_load_bytes(skb, L3, ip, sizeof(*ip)) || !answer_addressed6(skb, ip))
         return -1;
-    quote = skb->len - ETH_HLEN;
+    quote = skb->len - L3;
     if (ip->payload_len && quote > sizeof(*ip) + bpf_ntohs(ip->payload_len))
         quote = sizeof(*ip) + bpf_ntohs(ip->payload_len);
     if (quote > ANSWER_MAX_QUOTE6)
@@ -233,21 +234,20 @@ static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *up
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&ip->saddr, 2 * sizeof(source), (__u32)sum);
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&answer.icmp, sizeof(answer.icmp), (__u32)sum);
     answer.icmp.checksum = (__u16)~icmp_fold((__u32)sum);
-    return bpf_skb_store_bytes(skb, ETH_HLEN, &answer, sizeof(answer), BPF_F_RECOMPUTE_CSUM) ? -1
-                                                                                             : 0;
+    return bpf_skb_store_bytes(skb, L3, &answer, sizeof(answer), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
 /*
  * Turns the frame in place into the error of `kind` (enum answer) to its sender, from the address
- * it was for, with the MAC addresses swapped; `mtu` is for ANSWER_TOO_BIG. Returns 0, or a negative
- * number if the packet must not or can't be answered: it may be changed by then and must be
- * dropped.
+ * it was for, with the MAC addresses swapped, if it has any; `mtu` is for ANSWER_TOO_BIG. Returns
+ * 0, or a negative number if the packet must not or can't be answered: it may be changed by then
+ * and must be dropped.
  */
 __noinline int answer_with(struct __sk_buff *skb, __u32 kind, __u32 mtu)
 {
     struct icmp_upper upper = {};
 
-    if (icmp_upper(skb, ETH_HLEN, &upper) || !answer_wanted(skb, &upper))
+    if (icmp_upper(skb, L3, &upper) || !answer_wanted(skb, &upper))
         return -1;
     if ((upper.version == 4 ? answer4(skb, &upper, kind, mtu) : answer6(skb, &upper, kind, mtu)))
         return -1;

@@ -8,9 +8,13 @@
  *
  * Nothing on that way cuts a packet into fragments: a device drops what is larger than its MTU. So
  * a packet that may be cut is handed to the stack for it (hand.h).
+ *
+ * A tunnel with no fixed other end (Calico's tunl0) sends a packet to the next hop of its route,
+ * and drops a packet that has none. The agent lists these devices in "control".
  */
 #pragma once
 
+#include "bpf/filter.h"
 #include "bpf/maps.h"
 #include "bpf/parse.h"
 
@@ -22,6 +26,7 @@ enum {
      * there from what this node's own sockets send. */
     SENT = 0xf19e,
     GSO_BY_FRAGS = 0xffff,
+    LOST = 2,          /* TC_ACT_SHOT */
     WAY_FRAGMENT = 68, /* a size that every way takes (RFC 791) */
 };
 
@@ -107,6 +112,20 @@ ALWAYS_INLINE __u32 way_in(struct __sk_buff *skb, const struct nat_control *cont
     return fib.ifindex == control->svc0_ifindex ? fib.ifindex : 0;
 }
 
+/* Whether a device asks each packet for its route. */
+ALWAYS_INLINE int way_by_route(__u32 ifindex)
+{
+    const struct nat_control *control = control_get();
+    if (!control || !control->by_route[0])
+        return 0;
+#pragma unroll
+    for (int i = 0; i < NAT_MAX_BY_ROUTE; i++) {
+        if (control->by_route[i] == ifindex)
+            return 1;
+    }
+    return 0;
+}
+
 /*
  * Sends the packet. `own`: this node made the packet, which still carries its route to svc0. While
  * the kernel resolves the neighbour it keeps the packet, and then asks that route for the
@@ -118,7 +137,9 @@ ALWAYS_INLINE int way_send(struct __sk_buff *skb, const struct way *way, int own
 {
     const struct bpf_fib_lookup *fib = &way->fib;
     skb->tc_index = SENT;
-    if (own && way->unresolved)
+    if (head_put(skb) < 0)
+        return LOST;
+    if ((own && way->unresolved) || way_by_route(fib->ifindex))
         return (int)bpf_redirect_neigh(fib->ifindex, NULL, 0, 0);
     struct bpf_redir_neigh hop = { .nh_family = fib->family };
     if (fib->family == AF_INET_)
@@ -131,6 +152,8 @@ ALWAYS_INLINE int way_send(struct __sk_buff *skb, const struct way *way, int own
 /* Lets another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */
 ALWAYS_INLINE int way_receive(struct __sk_buff *skb, __u32 ifindex, const __u8 *mac)
 {
+    if (head_put(skb) < 0)
+        return -1;
     struct ethhdr *eth = packet_at(skb, 0);
     if (!packet_has(skb, eth + 1))
         return -1;

@@ -18,6 +18,7 @@ struct link {
     uint32_t mtu;
     uint16_t type;  /* ARPHRD_* of linux/if_arp.h */
     bool up;        /* administratively */
+    bool one_peer;  /* a tunnel with a fixed other end, or the like (IFF_POINTOPOINT) */
     bool peer_away; /* a veth whose other end is in another network namespace */
     uint8_t mac[6];
     char name[16];

@@ -2,10 +2,10 @@
 /*
  * From interfaces to attachments; see nat_hooks.h.
  *
- * The programs read Ethernet headers, so an interface without them (tun, WireGuard, IP tunnels) is
- * a fault by its name. A port of a bridge or bond hands its packets to its master before they are
- * routed: the program belongs on the master, and to name the port is a mistake. A VRF is a master
- * of routing tables only; its ports are served like any interface.
+ * An interface without Ethernet headers (tun, WireGuard, IP tunnels) gets programs of its own, and
+ * one with other headers is a fault by its name. A port of a bridge or bond hands its packets to
+ * its master before they are routed: the program belongs on the master, and to name the port is a
+ * mistake. A VRF is a master of routing tables only; its ports are served like any interface.
  *
  * A bridge of pods is different. What one of its pods answers another is switched from port to
  * port, and would reach the client untranslated. So its ports carry both programs, and see what
@@ -89,7 +89,7 @@ static int find_pod_bridges(const struct link_facts *facts, bridge_list *ret_bri
 
 static bool can_serve(const struct link_facts *facts, const struct link *link)
 {
-    return link->type == ARPHRD_ETHER && !nat_master_of(facts, link);
+    return nat_can_carry(link) && !nat_master_of(facts, link);
 }
 
 static void refuse(const struct link_facts *facts, const struct link *link, struct faults *faults)
@@ -103,7 +103,24 @@ static void refuse(const struct link_facts *facts, const struct link *link, stru
                    "NAT is not attached: it is a port of %s %s", master->kind, master->name);
     else
         faults_add(faults, place ? place : "interface", "take it out of the configuration",
-                   "NAT is not attached: it has no Ethernet header (type %u)", link->type);
+                   "NAT is not attached: its packets begin with neither Ethernet nor IP (type %u)",
+                   link->type);
+}
+
+/* The programs are told of a few only. */
+static bool is_one_too_many(const nat_attachment_list *wanted, const struct link *link,
+                            struct faults *faults)
+{
+    size_t count = 0;
+    vec_each(const struct nat_attachment, it, wanted)
+        count += it->by_route && it->hook == NAT_HOOK_UPLINK_IN;
+    if (!nat_goes_by_route(link) || count < NAT_MAX_BY_ROUTE)
+        return false;
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    faults_add(faults, place ? place : "interface", "give some of them a fixed other end",
+               "NAT is not attached: there are %d tunnels without a fixed other end before it",
+               NAT_MAX_BY_ROUTE);
+    return true;
 }
 
 static void in_both_lists(const struct link *link, struct faults *faults)
@@ -114,31 +131,38 @@ static void in_both_lists(const struct link *link, struct faults *faults)
                "it matches both lists, and is served as an uplink");
 }
 
-static int attach(nat_attachment_list *wanted, const struct link *link, enum nat_hook hook)
+static int attach(const struct link_facts *facts, nat_attachment_list *wanted,
+                  const struct link *link, enum nat_hook hook)
 {
-    struct nat_attachment attachment = { .ifindex = link->ifindex, .hook = hook };
+    struct nat_attachment attachment = {
+        .ifindex = link->ifindex,
+        .vrf = nat_vrf_of(facts, link),
+        .hook = hook,
+        .bare = nat_is_bare(link),
+        .by_route = nat_goes_by_route(link),
+    };
     memcpy(attachment.name, link->name, sizeof(attachment.name));
     return vec_push(wanted, attachment);
 }
 
-static int attach_both(nat_attachment_list *wanted, const struct link *link, enum nat_hook in,
-                       enum nat_hook out)
+static int attach_both(const struct link_facts *facts, nat_attachment_list *wanted,
+                       const struct link *link, enum nat_hook in, enum nat_hook out)
 {
-    int r = attach(wanted, link, in);
-    return r < 0 ? r : attach(wanted, link, out);
+    int r = attach(facts, wanted, link, in);
+    return r < 0 ? r : attach(facts, wanted, link, out);
 }
 
 static int plan_link(const struct link_facts *facts, const struct link *link,
                      const bridge_list *bridges, nat_attachment_list *wanted, struct faults *faults)
 {
     if (strcmp(link->name, "lo") == 0)
-        return attach(wanted, link, NAT_HOOK_LO_OUT);
+        return attach(facts, wanted, link, NAT_HOOK_LO_OUT);
     if (link_is_svc0(link))
-        return attach(wanted, link, NAT_HOOK_SVC_OUT);
+        return attach(facts, wanted, link, NAT_HOOK_SVC_OUT);
     if (has_bridge(bridges, link->ifindex))
-        return attach(wanted, link, NAT_HOOK_POD_OUT);
+        return attach(facts, wanted, link, NAT_HOOK_POD_OUT);
     if (has_bridge(bridges, link->master))
-        return attach_both(wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
+        return attach_both(facts, wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
 
     bool uplink = nat_is_uplink(facts, link);
     bool pod = nat_is_pods(facts, link);
@@ -148,10 +172,12 @@ static int plan_link(const struct link_facts *facts, const struct link *link,
         refuse(facts, link, faults);
         return 0;
     }
+    if (is_one_too_many(wanted, link, faults))
+        return 0;
     if (uplink && pod)
         in_both_lists(link, faults);
-    return uplink ? attach_both(wanted, link, NAT_HOOK_UPLINK_IN, NAT_HOOK_UPLINK_OUT)
-                  : attach_both(wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
+    return uplink ? attach_both(facts, wanted, link, NAT_HOOK_UPLINK_IN, NAT_HOOK_UPLINK_OUT)
+                  : attach_both(facts, wanted, link, NAT_HOOK_POD_IN, NAT_HOOK_POD_OUT);
 }
 
 static bool has_hook(const nat_attachment_list *wanted, enum nat_hook hook)

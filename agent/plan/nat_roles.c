@@ -4,8 +4,9 @@
  *
  * Found, in this order:
  *
- *   neither  what is ours, has no Ethernet header, is a port of a bridge or bond, or is no way to
+ *   neither  what is ours, can't carry a program, is a port of a bridge or bond, or is no way to
  *            anywhere (dummy, VRF, ifb)
+ *   uplink   it has no Ethernet header (IPIP, WireGuard, tun), and routes lead by it
  *   pod      a host route leads by it straight to an address in the pods' networks; or it is a
  *            bridge on a network of pods or with pods' ports, and has no others (a NIC)
  *   uplink   routes lead by it to other routers, a default route among them; or it is a tunnel
@@ -40,6 +41,32 @@ bool nat_may_be_pods(const struct link *link)
            (strcmp(link->kind, "veth") == 0 || strcmp(link->kind, "tun") == 0);
 }
 
+/* As dev_is_mac_header_xmit() of Linux has it; what it leaves out is no way to anywhere. */
+bool nat_is_bare(const struct link *link)
+{
+    static const uint16_t types[] = { ARPHRD_NONE,  ARPHRD_TUNNEL, ARPHRD_TUNNEL6, ARPHRD_SIT,
+                                      ARPHRD_IPGRE, ARPHRD_IP6GRE, ARPHRD_RAWIP,   ARPHRD_PPP };
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        if (link->type == types[i])
+            return true;
+    }
+    return false;
+}
+
+/* GRE without a fixed other end puts the outer header before the packet (ipgre_header()). */
+bool nat_can_carry(const struct link *link)
+{
+    if (link->type == ARPHRD_IPGRE || link->type == ARPHRD_IP6GRE)
+        return link->one_peer;
+    return link->type == ARPHRD_ETHER || nat_is_bare(link);
+}
+
+bool nat_goes_by_route(const struct link *link)
+{
+    return !link->one_peer && (link->type == ARPHRD_TUNNEL || link->type == ARPHRD_TUNNEL6 ||
+                               link->type == ARPHRD_SIT);
+}
+
 bool nat_is_bridge(const struct link *link)
 {
     return strcmp(link->kind, "bridge") == 0;
@@ -51,6 +78,12 @@ const struct link *nat_master_of(const struct link_facts *facts, const struct li
     return master && strcmp(master->kind, "vrf") != 0 ? master : NULL;
 }
 
+uint32_t nat_vrf_of(const struct link_facts *facts, const struct link *link)
+{
+    const struct link *master = link->master ? link_find(facts->links, link->master) : NULL;
+    return master && strcmp(master->kind, "vrf") == 0 ? master->ifindex : 0;
+}
+
 /* ---- routes ---- */
 
 /* Where the routes by an interface lead. */
@@ -60,6 +93,11 @@ struct routed {
     bool to_pod_net; /* straight to a network of pods */
     bool to_others;  /* straight to a network or host that is no pod's */
 };
+
+static bool is_way(const struct routed *routed)
+{
+    return routed->to_routers || routed->to_pod || routed->to_pod_net || routed->to_others;
+}
 
 static bool is_pods(const struct link_facts *facts, const struct prefix *net)
 {
@@ -142,10 +180,12 @@ static bool is_bridge_of_pods(const struct link_facts *facts, const struct link 
 
 enum nat_role nat_found_role(const struct link_facts *facts, const struct link *link)
 {
-    if (nat_is_own_link(link) || link->type != ARPHRD_ETHER || leads_nowhere(link) ||
+    if (nat_is_own_link(link) || !nat_can_carry(link) || leads_nowhere(link) ||
         nat_master_of(facts, link))
         return NAT_ROLE_NONE;
     const struct routed routed = routed_by(facts, link);
+    if (nat_is_bare(link))
+        return is_way(&routed) ? NAT_ROLE_UPLINK : NAT_ROLE_NONE;
     if (routed.to_pod || is_bridge_of_pods(facts, link, &routed))
         return NAT_ROLE_POD;
     if (routed.to_routers || is_tunnel(link))

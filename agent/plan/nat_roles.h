@@ -36,6 +36,19 @@ bool nat_is_own_link(const struct link *link);
 /* The bridge, bond or the like that an interface is a port of; NULL: none. Not a VRF. */
 const struct link *nat_master_of(const struct link_facts *facts, const struct link *link);
 
+/*
+ * True if packets have an Ethernet header there, or none at all before IP's (`bare`). What has
+ * another one, as GRE without a fixed other end, can't carry a program.
+ */
+bool nat_can_carry(const struct link *link);
+bool nat_is_bare(const struct link *link);
+
+/* A tunnel that asks each packet's route for its other end. */
+bool nat_goes_by_route(const struct link *link);
+
+/* The VRF that an interface is in; 0: none. */
+uint32_t nat_vrf_of(const struct link_facts *facts, const struct link *link);
+
 /* By its kind the host's end of a pod or of a virtual machine. */
 bool nat_may_be_pods(const struct link *link);
 

@@ -111,8 +111,11 @@ struct nat_settings {
 /* A program on an interface: what stands, or shall stand. */
 struct nat_attachment {
     uint32_t ifindex;
+    uint32_t vrf; /* whose routes hold for what comes in; 0: those of the node */
     char name[16];
     enum nat_hook hook; /* tells the direction, too */
+    bool bare;          /* packets there have no Ethernet header */
+    bool by_route;      /* ... and it asks each one's route for its other end */
 };
 
 int nat_attachment_cmp(const void *a, const void *b); /* ifindex, hook */

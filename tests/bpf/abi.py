@@ -113,9 +113,9 @@ class Control(Value):
         ("filter_half", u64), ("filter_words", u32), ("svc0_ifindex", u32),
         ("svc0_mac", u8 * 6), ("snat_first", u16), ("snat_count", u32),
         ("pod_net_count", u32), ("service_net_count", u32), ("peer_counts", u32 * 2),
-        ("icmp_interval_ms", u32 * 2),
-        ("path", u32), ("ring_slots", u32), ("timeouts_s", u32 * len(STATES)),
-        ("pod_nets", Net * 16), ("service_nets", Net * 16),
+        ("icmp_interval_ms", u32 * 2), ("path", u32), ("ring_slots", u32),
+        ("timeouts_s", u32 * len(STATES)), ("pod_nets", Net * 16), ("service_nets", Net * 16),
+        ("by_route", u32 * 4),
     ]
 
 

@@ -6,6 +6,7 @@ GUESTS = {
     "runner": "small ones, that show how run behaves",
     "packets": "tests/bpf inside",
     "sockets": "guest_nat.py inside",
+    "matrix": "guest_matrix.py inside",
     "systemd": "guest_systemd.py inside",
     "services": "guest_services.py inside",
     "reboot": "guest_reboot.py inside, two boots",

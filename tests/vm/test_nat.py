@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Service NAT on the kernels that Debian has: packets of tests/bpf, and real sockets through
-every hook (guest_nat.py), inside qemu guests. FINGERPOST_VM_KERNELS says which; see test_vm.py."""
+every hook (guest_nat.py), and by devices of many kinds (guest_matrix.py), inside qemu guests. FINGERPOST_VM_KERNELS says which; see test_vm.py."""
 
 import pytest
 from guests import BUILD, HERE, KERNELS, prepare, pytest_in, release
 from lab.agent import REPOSITORY, build_folder
 from lab.traffic import tool
+from matrix import GUEST
 
 pytestmark = pytest.mark.timeout(2400)
 LIMIT = "1800"  # each takes minutes
@@ -57,3 +58,14 @@ def test_sockets(kernel, tmp_path, monkeypatch):
                         ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(BUILD))
     failed = failures(results)
     assert len(results) > 60 and not failed, show(failed)
+
+
+@pytest.mark.guest_matrix
+def test_matrix(kernel, tmp_path, monkeypatch):
+    """Each row is here or in tests/netns/test_nat_matrix.py, so none is passed over."""
+    monkeypatch.setenv("FINGERPOST_BUILD", str(release()))
+    tool("echo")
+    results = pytest_in(kernel, tmp_path, [str(HERE / "guest_matrix.py"), "--noconftest"],
+                        ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(BUILD))
+    failed = failures(results)
+    assert len(results) == len(GUEST) and not failed, show(failed)

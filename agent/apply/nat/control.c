@@ -187,6 +187,13 @@ int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const str
     return nat_table_put(plane, NAT_MAP_INTERFACES, &ifindex, &value, BPF_ANY);
 }
 
+void nat_plane_set_by_route(struct nat_plane *plane, const uint32_t *tunnels, size_t count)
+{
+    uint32_t *to = plane->control->by_route;
+    for (size_t i = 0; i < NAT_MAX_BY_ROUTE; i++)
+        __atomic_store_n(&to[i], i < count ? tunnels[i] : 0, __ATOMIC_RELEASE);
+}
+
 int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex)
 {
     return nat_table_remove(plane, NAT_MAP_INTERFACES, &ifindex);

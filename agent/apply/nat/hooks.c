@@ -121,7 +121,9 @@ static int attach(struct nat_hooks *hooks, const struct nat_attachment *wanted,
                   char text[static 96])
 {
     struct attached attached = { .place = place_of(wanted), .link = -1 };
-    int program = nat_plane_program(hooks->plane, wanted->hook);
+    int program = nat_plane_program(hooks->plane, wanted->hook, wanted->bare);
+    if (program < 0)
+        return program;
     int r = hooks->tcx ? attach_link(hooks, &attached, program)
                        : clsact_attach(hooks->socket, &attached.place, program, text);
     return r < 0 ? r : sorted_put(&hooks->attached, &attached);
@@ -130,7 +132,9 @@ static int attach(struct nat_hooks *hooks, const struct nat_attachment *wanted,
 static int swap(struct nat_hooks *hooks, const struct attached *attached,
                 const struct nat_attachment *wanted, char text[static 96])
 {
-    int program = nat_plane_program(hooks->plane, wanted->hook);
+    int program = nat_plane_program(hooks->plane, wanted->hook, wanted->bare);
+    if (program < 0)
+        return program;
     if (!hooks->tcx)
         return clsact_attach(hooks->socket, &attached->place, program, text);
     AUTOCLOSE int link = open_link(hooks, attached);
@@ -209,7 +213,7 @@ static int ensure(struct nat_hooks *hooks, const struct nat_attachment *wanted, 
     const struct nat_place_state state =
         attached ? look_at(hooks, attached) : (struct nat_place_state){ .program = 0 };
     bool gone = attached && state.program == 0;
-    bool right = state.program == nat_plane_program_id(hooks->plane, wanted->hook);
+    bool right = state.program == nat_plane_program_id(hooks->plane, wanted->hook, wanted->bare);
     int r;
     if (state.program && right)
         return state.behind ? ensure_first(hooks, attached, wanted, state.before, faults, text) : 0;
@@ -298,7 +302,7 @@ enum nat_rank nat_hooks_rank(struct nat_hooks *hooks, const struct nat_attachmen
             return NAT_RANK_NONE;
         const struct nat_place_state state = look_at(hooks, attached);
         if (state.program == 0 ||
-            state.program != nat_plane_program_id(hooks->plane, wanted[i].hook))
+            state.program != nat_plane_program_id(hooks->plane, wanted[i].hook, wanted[i].bare))
             return NAT_RANK_NONE;
         if (state.behind)
             rank = NAT_RANK_BEHIND;

@@ -309,10 +309,10 @@ int nat_maps_finish(struct nat_plane *plane, struct faults *faults)
     return 0;
 }
 
-int nat_maps_share(struct nat_plane *plane)
+int nat_maps_share(const struct nat_plane *plane, struct nat_programs *programs)
 {
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
-        int r = bpf_map__reuse_fd(nat_programs_map(plane->twin, names[i]), plane->maps[i].fd);
+        int r = bpf_map__reuse_fd(nat_programs_map(programs, names[i]), plane->maps[i].fd);
         if (r < 0)
             return r;
     }

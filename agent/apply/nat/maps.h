@@ -12,6 +12,8 @@
 
 #include "apply/nat/plane.h"
 
+struct nat_programs;
+
 struct nat_map {
     int fd; /* borrowed from the live programs */
     uint32_t type, flags, key_size, value_size, entries;
@@ -38,8 +40,8 @@ int nat_maps_prepare(struct nat_plane *plane, const struct nat_plane_options *op
  */
 int nat_maps_finish(struct nat_plane *plane, struct faults *faults);
 
-/* Gives the twin the maps of the live programs; before the twin is loaded. Returns 0 or -errno. */
-int nat_maps_share(struct nat_plane *plane);
+/* Gives other programs the maps of the live ones, before they are loaded. Returns 0 or -errno. */
+int nat_maps_share(const struct nat_plane *plane, struct nat_programs *programs);
 
 /* Unmaps the arrays and closes replaced maps. Pins stay. */
 void nat_maps_close(struct nat_plane *plane);

@@ -10,6 +10,7 @@
  * Linux charges the memory of maps to the agent's control group since 5.11; RLIMIT_MEMLOCK is not
  * raised.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static int load(struct nat_plane *plane, const struct nat_plane_options *options
     r = nat_maps_prepare(plane, options, faults);
     if (r < 0)
         return r;
-    r = nat_programs_load(plane->live, false, faults);
+    r = nat_programs_load(plane->live, NAT_PROGRAMS_LIVE, faults);
     if (r < 0)
         return r;
     return nat_maps_finish(plane, faults);
@@ -56,10 +57,10 @@ static int load_twin(struct nat_plane *plane, struct faults *faults)
     int r = nat_programs_open(&plane->twin);
     if (r < 0)
         return r;
-    r = nat_maps_share(plane);
+    r = nat_maps_share(plane, plane->twin);
     if (r < 0)
         return r;
-    return nat_programs_load(plane->twin, true, faults);
+    return nat_programs_load(plane->twin, NAT_PROGRAMS_TWIN, faults);
 }
 
 int nat_plane_open(const struct nat_plane_options *options, struct nat_plane **ret_plane,
@@ -82,6 +83,40 @@ int nat_plane_open(const struct nat_plane_options *options, struct nat_plane **r
     return 0;
 }
 
+/* What is wrong goes to the log: the interface's own fault says that it is not served. */
+static int load_bare(struct nat_plane *plane)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(nat_programs_closep) struct nat_programs *programs = NULL;
+    int r = nat_programs_open(&programs);
+    if (r == 0)
+        r = nat_maps_share(plane, programs);
+    if (r == 0)
+        r = nat_programs_load(programs, NAT_PROGRAMS_BARE, &faults);
+    if (r == 0)
+        plane->bare = TAKE_PTR(programs);
+    return r;
+}
+
+int nat_plane_program(struct nat_plane *plane, enum nat_hook hook, bool bare)
+{
+    if (bare && !plane->bare && !plane->bare_error)
+        plane->bare_error = load_bare(plane);
+    if (bare && plane->bare_error)
+        return plane->bare_error;
+    return nat_programs_fd(bare ? plane->bare : plane->live, hook);
+}
+
+uint32_t nat_plane_program_id(const struct nat_plane *plane, enum nat_hook hook, bool bare)
+{
+    const struct nat_programs *programs = bare ? plane->bare : plane->live;
+    struct bpf_prog_info info = { 0 };
+    uint32_t length = sizeof(info);
+    if (!programs || bpf_obj_get_info_by_fd(nat_programs_fd(programs, hook), &info, &length) < 0)
+        return 0;
+    return info.id;
+}
+
 void nat_plane_close(struct nat_plane *plane)
 {
     if (!plane)
@@ -91,6 +126,7 @@ void nat_plane_close(struct nat_plane *plane)
     vec_done(&plane->strays);
     nat_walk_done(&plane->sweep.walk);
     nat_maps_close(plane);
+    nat_programs_close(plane->bare);
     nat_programs_close(plane->twin);
     nat_programs_close(plane->live);
     free(plane->pins);

@@ -70,6 +70,8 @@ int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, siz
 int nat_plane_set_interface(struct nat_plane *plane, uint32_t ifindex, const struct ip *v4,
                             const struct ip *v6);
 int nat_plane_remove_interface(struct nat_plane *plane, uint32_t ifindex);
+/* The tunnels that ask each packet's route for their other end: NAT_MAX_BY_ROUTE at the most. */
+void nat_plane_set_by_route(struct nat_plane *plane, const uint32_t *tunnels, size_t count);
 
 /* How many namespaces have Services, which decides about the share of each in the maps. */
 void nat_plane_set_tenants(struct nat_plane *plane, uint32_t count);
@@ -108,10 +110,13 @@ int nat_plane_verify(struct nat_plane *plane, const struct sorted *rows, nat_dif
 int nat_plane_verify_row(struct nat_plane *plane, const struct nat_row *row,
                          nat_difference_list *list);
 
-/* The descriptor of a hook's program, for attaching it. Borrowed. */
-int nat_plane_program(const struct nat_plane *plane, enum nat_hook hook);
-/* The kernel's id of that program; 0: the kernel does not say. */
-uint32_t nat_plane_program_id(const struct nat_plane *plane, enum nat_hook hook);
+/*
+ * The descriptor of a hook's program, for attaching it; `bare`: for interfaces without an Ethernet
+ * header, which loads these programs when they are first asked for. Borrowed. Or -errno.
+ */
+int nat_plane_program(struct nat_plane *plane, enum nat_hook hook, bool bare);
+/* The kernel's id of that program; 0: the kernel does not say, or the program is not loaded. */
+uint32_t nat_plane_program_id(const struct nat_plane *plane, enum nat_hook hook, bool bare);
 
 /* ---- questions, answered from the live maps ---- */
 

@@ -17,8 +17,10 @@ struct nat_programs;
 
 struct nat_plane {
     struct nat_programs *live, *twin;
-    char *pins; /* the folder of this layout's maps; NULL: nothing is pinned */
-    char *root; /* nat_plane_options.pins */
+    struct nat_programs *bare; /* of interfaces without an Ethernet header; NULL: not needed yet */
+    int bare_error;            /* why they can't be loaded: that is not tried again */
+    char *pins;                /* the folder of this layout's maps; NULL: nothing is pinned */
+    char *root;                /* nat_plane_options.pins */
     struct nat_map maps[NAT_MAP_COUNT];
 
     /* The mapped arrays; see bpf/abi.h, and arrays.h for how they are read and written. */

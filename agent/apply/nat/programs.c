@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The programs. The agent contains the object file (as libbpf's skeleton) and loads it twice: once
- * for packets, and once as the twin that only answers questions.
+ * for packets, and once as the twin that only answers questions. A node that has an interface
+ * without Ethernet headers to be served loads it a third time, when that interface is first met:
+ * the kernel takes a while to check the programs, which other nodes need not wait for.
  *
  * The kernel refuses a program with a bare error number. So that a fault can name the cause,
  * libbpf's probes then ask for each feature that the programs need and older kernels lack. The end
@@ -144,21 +146,34 @@ static void explain(int error, struct faults *faults)
     }
 }
 
-/* The programs where packets leave decide nothing that the twin is asked, so it needs no verified
- * copy of them. */
-static int leave_out_exits(struct nat_programs *programs)
+/*
+ * The kernel checks no program that nobody needs. Where packets leave nothing is decided that the
+ * twin is asked; lo and svc0 have Ethernet headers.
+ */
+static int leave_out(struct nat_programs *programs, enum nat_programs_use use)
 {
-    int r = bpf_program__set_autoload(programs->progs.uplink_out, false);
-    return r < 0 ? r : bpf_program__set_autoload(programs->progs.pod_out, false);
+    struct bpf_program *const exits[] = { programs->progs.uplink_out, programs->progs.pod_out };
+    struct bpf_program *const own[] = { programs->progs.lo_out, programs->progs.svc_out };
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(exits); i++) {
+        if (use == NAT_PROGRAMS_TWIN)
+            r = bpf_program__set_autoload(exits[i], false);
+        else if (use == NAT_PROGRAMS_BARE)
+            r = bpf_program__set_autoload(own[i], false);
+    }
+    return r;
 }
 
-int nat_programs_load(struct nat_programs *programs, bool dry_run, struct faults *faults)
+int nat_programs_load(struct nat_programs *programs, enum nat_programs_use use,
+                      struct faults *faults)
 {
     int processors = libbpf_num_possible_cpus();
-    programs->rodata_twin->dry_run = dry_run;
+    programs->rodata_twin->dry_run = use == NAT_PROGRAMS_TWIN;
     programs->rodata_counters->stripes_are_shared =
         processors < 0 || processors > NAT_COUNTER_STRIPES;
-    int r = dry_run ? leave_out_exits(programs) : 0;
+    if (use == NAT_PROGRAMS_BARE)
+        programs->rodata_start->L3 = 0;
+    int r = leave_out(programs, use);
     if (r < 0) {
         explain(r, faults);
         return r;
@@ -169,26 +184,12 @@ int nat_programs_load(struct nat_programs *programs, bool dry_run, struct faults
     return r;
 }
 
-static int program_fd(const struct nat_programs *programs, enum nat_hook hook)
+int nat_programs_fd(const struct nat_programs *programs, enum nat_hook hook)
 {
     return bpf_program__fd(bpf_object__find_program_by_name(programs->obj, hook_programs[hook]));
 }
 
-int nat_plane_program(const struct nat_plane *plane, enum nat_hook hook)
-{
-    return program_fd(plane->live, hook);
-}
-
 int nat_plane_twin(const struct nat_plane *plane, enum nat_hook hook)
 {
-    return program_fd(plane->twin, hook);
-}
-
-uint32_t nat_plane_program_id(const struct nat_plane *plane, enum nat_hook hook)
-{
-    struct bpf_prog_info info = { 0 };
-    uint32_t length = sizeof(info);
-    if (bpf_obj_get_info_by_fd(nat_plane_program(plane, hook), &info, &length) < 0)
-        return 0;
-    return info.id;
+    return nat_programs_fd(plane->twin, hook);
 }

@@ -47,10 +47,11 @@ struct prover {
     const struct probe_origins *origins;
     const struct nat_row *row;
     const struct nat_family *family;
-    uint32_t service;    /* the id whose name is the row's; 0: not asked yet */
-    enum walked *walked; /* by port_index * NAT_SETS + set */
-    bool unseen;         /* one of the slots being walked leaves by an interface without us */
-    char why[WHY_SIZE];  /* what differs */
+    uint32_t service;          /* the id whose name is the row's; 0: not asked yet */
+    enum walked *walked;       /* by port_index * NAT_SETS + set */
+    enum walked *const *walks; /* such a table for each uplink that is asked by */
+    bool unseen;               /* one of the slots being walked leaves by an interface without us */
+    char why[WHY_SIZE];        /* what differs */
     const char *remedy;
 };
 
@@ -303,9 +304,9 @@ static const char *frontend_str(const struct nat_frontend *frontend,
     return buffer;
 }
 
-/* `ret_forwards` becomes true if a flow from there is forwarded. */
-static int prove_source(struct prover *prover, const struct nat_frontend *frontend,
-                        enum nat_origin origin, bool *ret_forwards)
+/* By one interface. `ret_forwards` becomes true if a flow from there is forwarded. */
+static int prove_source_by(struct prover *prover, const struct nat_frontend *frontend,
+                           enum nat_origin origin, uint32_t ifindex, bool *ret_forwards)
 {
     static const struct demand kept_out = { NAT_ACT_DROP, NAT_CAUSE_SOURCE_RANGE, NULL };
     const struct probe_origins *origins = prover->origins;
@@ -313,8 +314,8 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
         prover->family->family == IP_V6 ? &origins->of[origin].v6 : &origins->of[origin].v4;
     struct nat_probe probe = {
         .hook = origins->of[origin].hook,
-        .ifindex = origins->of[origin].ifindex,
-        .ingress_ifindex = origins->of[origin].ingress_ifindex,
+        .ifindex = ifindex,
+        .ingress_ifindex = origins->of[origin].ingress_ifindex ? ifindex : 0,
         .source = *from,
         .destination = frontend->address,
         .source_port = PROBE_PORT,
@@ -332,6 +333,27 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
     }
     int r = prove_outcome(prover, frontend, &frontend->from[origin], &probe);
     *ret_forwards |= r > 0 && frontend->from[origin].act == NAT_ACT_FORWARD;
+    return r;
+}
+
+static int prove_source(struct prover *prover, const struct nat_frontend *frontend,
+                        enum nat_origin origin, bool *ret_forwards)
+{
+    const struct probe_origins *origins = prover->origins;
+    prover->walked = prover->walks[0];
+    int r = prove_source_by(prover, frontend, origin, origins->of[origin].ifindex, ret_forwards);
+    if (origin != NAT_ORIGIN_OUTSIDE)
+        return r;
+    for (size_t i = 0; r > 0 && i < origins->vrf_uplink_count; i++) {
+        char why[WHY_SIZE], name[IF_NAMESIZE];
+        prover->walked = prover->walks[i + 1];
+        r = prove_source_by(prover, frontend, origin, origins->vrf_uplinks[i], ret_forwards);
+        if (r != 0)
+            continue;
+        memcpy(why, prover->why, sizeof(why));
+        (void)differs(prover, prover->remedy, "by %s: %.90s",
+                      if_indextoname(origins->vrf_uplinks[i], name) ? name : "a VRF", why);
+    }
     return r;
 }
 
@@ -403,16 +425,20 @@ int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
 {
     for (uint32_t i = 0; i < row->family_count; i++) {
         const struct nat_family *family = &row->families[i];
-        AUTOFREE enum walked *walked = calloc(family->ports.count * NAT_SETS + 1, sizeof(*walked));
+        const size_t sets = family->ports.count * NAT_SETS + 1;
+        AUTOFREE enum walked *walked = calloc(sets * (1 + PROBE_VRFS), sizeof(*walked));
+        enum walked *walks[1 + PROBE_VRFS];
         struct prover prover = {
             .plane = plane,
             .origins = origins,
             .row = row,
             .family = family,
-            .walked = walked,
+            .walks = walks,
         };
         if (!walked)
             return -ENOMEM;
+        for (size_t j = 0; j < ARRAY_SIZE(walks); j++)
+            walks[j] = &walked[j * sets];
         for (size_t j = 0, count = 0; j < family->frontends.count; j += count) {
             int r = prove_address(&prover, &family->frontends.items[j], proofs, faults, &count);
             if (r < 0)

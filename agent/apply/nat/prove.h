@@ -8,6 +8,8 @@
 
 #include "apply/nat/plane.h"
 
+enum { PROBE_VRFS = 4 };
+
 /* Where packets of each origin are seen, and a source address that counts as such. */
 struct probe_origins {
     struct {
@@ -16,6 +18,9 @@ struct probe_origins {
         uint32_t ifindex, ingress_ifindex;
         struct ip v4, v6; /* IP_NONE: none of that family */
     } of[NAT_ORIGINS];
+    /* One uplink of each further VRF, whose routes are others: from outside by these, too. */
+    uint32_t vrf_uplinks[PROBE_VRFS];
+    size_t vrf_uplink_count;
     /* Sources in these are pods, as in nat_settings; borrowed. In a family without one, whoever
      * comes in by the pod's interface is. */
     const struct prefix *pod_nets;

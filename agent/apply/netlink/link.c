@@ -86,6 +86,7 @@ bool nl_link_decode(const struct nlmsghdr *message, struct nl_link *ret_link)
         .type = fixed->ifi_type,
         .up = (fixed->ifi_flags & IFF_UP) != 0,
         .arp = !(fixed->ifi_flags & IFF_NOARP),
+        .one_peer = (fixed->ifi_flags & IFF_POINTOPOINT) != 0,
     };
     take_string(attributes[IFLA_IFNAME], link.name, sizeof(link.name));
     take_string(attributes[IFLA_IFALIAS], link.alias, sizeof(link.alias));

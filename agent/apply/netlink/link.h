@@ -26,6 +26,7 @@ struct nl_link {
     uint16_t type;     /* ARPHRD_* of linux/if_arp.h */
     bool up;           /* administratively */
     bool arp;          /* it asks for neighbours */
+    bool one_peer;     /* at the other end is one host (IFF_POINTOPOINT) */
     bool v6_generates; /* it makes IPv6 addresses for itself; false without IPv6 */
     uint8_t mac[6];    /* zeros if its address is not an Ethernet one */
     char name[NL_LINK_NAMELEN];

@@ -232,11 +232,24 @@ static bool same_uplinks(const nat_attachment_list *a, const nat_attachment_list
 {
     size_t left = next_uplink(a, 0), right = next_uplink(b, 0);
     while (left < a->count && right < b->count &&
-           a->items[left].ifindex == b->items[right].ifindex) {
+           a->items[left].ifindex == b->items[right].ifindex &&
+           a->items[left].vrf == b->items[right].vrf) {
         left = next_uplink(a, left + 1);
         right = next_uplink(b, right + 1);
     }
     return left == a->count && right == b->count;
+}
+
+static void follow_tunnels(struct nat_node *node)
+{
+    uint32_t tunnels[NAT_MAX_BY_ROUTE];
+    size_t count = 0;
+    vec_each(const struct nat_attachment, it, &node->wanted) {
+        bool known = count && tunnels[count - 1] == it->ifindex;
+        if (it->by_route && !known && count < NAT_MAX_BY_ROUTE)
+            tunnels[count++] = it->ifindex;
+    }
+    nat_plane_set_by_route(node->plane, tunnels, count);
 }
 
 static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
@@ -258,6 +271,7 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
     node->moved |= !same_uplinks(&wanted, &node->wanted);
     memcpy(status->nat.defragments, node->defragments, sizeof(node->defragments));
     vec_move(&node->wanted, &wanted);
+    follow_tunnels(node);
     node->rank = nat_node_look(node);
     bool attached = node->rank != NAT_RANK_NONE;
     node->incomplete = !faults_none(&faults) || node->rank != NAT_RANK_FIRST;
@@ -327,6 +341,23 @@ static struct ip pod_source(const struct nat_settings *settings, uint8_t family)
     return outside_source(settings, family);
 }
 
+/* One uplink of each VRF but that of the first uplink; those beyond PROBE_VRFS are not asked by. */
+static void find_vrf_uplinks(struct nat_node *node, uint32_t first)
+{
+    struct probe_origins *origins = &node->origins;
+    uint32_t seen[1 + PROBE_VRFS], count = 0;
+    vec_each(const struct nat_attachment, it, &node->wanted) {
+        bool known = it->hook != NAT_HOOK_UPLINK_IN;
+        for (uint32_t i = 0; i < count; i++)
+            known |= seen[i] == it->vrf;
+        if (known || count == ARRAY_SIZE(seen))
+            continue;
+        seen[count++] = it->vrf;
+        if (it->ifindex != first)
+            origins->vrf_uplinks[origins->vrf_uplink_count++] = it->ifindex;
+    }
+}
+
 /* Finds the origins of probes: where the packets of a proof come from. */
 static void find_origins(struct nat_node *node)
 {
@@ -364,6 +395,7 @@ static void find_origins(struct nat_node *node)
         .attachments = node->wanted.items,
         .attachment_count = node->wanted.count,
     };
+    find_vrf_uplinks(node, uplink);
 }
 
 int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,

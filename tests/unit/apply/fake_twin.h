@@ -27,6 +27,7 @@ struct nat_plane {
     const struct nat_row *row;
     struct prefix pod_nets[2];
     struct error error;
+    uint32_t vrf;   /* an uplink by which only the first slot has a way */
     uint32_t stray; /* the slot whose endpoint is reached by STRAY; the others are by UPLINK */
     enum protocol errs_in; /* only answers about this protocol; 0: any */
     unsigned runs;
@@ -113,7 +114,8 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
     plane->runs++;
     assert_non_null(frontend);
     assert_false(probe->see_flows);
-    assert_int_equal(probe->ifindex, 10 + probe->hook);
+    assert_true(probe->ifindex == 10u + probe->hook ||
+                (plane->vrf && probe->ifindex == plane->vrf));
     assert_int_equal(probe->ingress_ifindex, probe->hook == NAT_HOOK_SVC_OUT ? 0 : probe->ifindex);
     if (errs && error->failure)
         return error->failure;
@@ -132,6 +134,8 @@ int nat_plane_probe(struct nat_plane *plane, const struct nat_probe *probe,
     } else {
         answer.act = NAT_ACT_FORWARD;
         answer_forward(plane, family, frontend, outcome, probe, &answer);
+        if (plane->vrf && probe->ifindex == plane->vrf && probe->pick > 1)
+            answer.route = 2;
     }
     if (errs && error->bend)
         error->bend(&answer);

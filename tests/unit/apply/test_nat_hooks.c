@@ -288,13 +288,13 @@ static void foreign_links_stay(void **state)
     struct lab *lab = *state;
     const struct nat_place place = { lab->wanted[0].ifindex, NAT_INGRESS };
     AUTOCLOSE int foreign = -1;
-    assert_int_equal(tcx_attach(&place, nat_plane_program(planes[1], NAT_HOOK_LO_OUT), &foreign),
-                     0);
+    assert_int_equal(
+        tcx_attach(&place, nat_plane_program(planes[1], NAT_HOOK_LO_OUT, false), &foreign), 0);
     assert_int_equal(sync_to(lab, 4), 4);
     assert_stands(lab, 4);
     assert_int_equal(nat_hooks_remove_all(lab->folder), 4);
     assert_int_equal(tcx_program(foreign, &place),
-                     nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT));
+                     nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT, false));
 }
 
 static void assert_fault(struct lab *lab, const char *place, const char *words)
@@ -311,9 +311,9 @@ static void ours_goes_in_front_once(void **state)
 {
     struct lab *lab = *state;
     const struct nat_place place = { lab->wanted[0].ifindex, NAT_INGRESS };
-    const int program = nat_plane_program(planes[1], NAT_HOOK_LO_OUT);
+    const int program = nat_plane_program(planes[1], NAT_HOOK_LO_OUT, false);
     AUTOFREE char *told = text_format("program %u (lo_out) is attached to its ingress before NAT",
-                                      nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT));
+                                      nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT, false));
     AUTOCLOSE int foreign = -1;
 
     assert_int_equal(tcx_attach(&place, program, &foreign), 0);
@@ -346,7 +346,7 @@ static void add_foreign(const struct lab *lab, const char *direction, int priori
 {
     AUTOFREE char *pinned = text_format("%s/foreign", lab->folder);
     AUTOFREE char *command = text_format(foreign_filter, direction, priority, handle, lab->folder);
-    (void)bpf_obj_pin(nat_plane_program(planes[1], NAT_HOOK_LO_OUT), pinned);
+    (void)bpf_obj_pin(nat_plane_program(planes[1], NAT_HOOK_LO_OUT, false), pinned);
     run(command);
 }
 
@@ -413,6 +413,30 @@ static void an_ingress_qdisc_is_a_fault(void **state)
 #define TCX(test)    cmocka_unit_test_setup_teardown(test, lab_open_tcx, lab_close)
 #define CLSACT(test) cmocka_unit_test_setup_teardown(test, lab_open_clsact, lab_close)
 
+/* The agent loads these programs when they are first needed, and takes them off as any. */
+static void an_interface_without_ethernet_headers(void **state)
+{
+    struct lab *lab = *state;
+    run("ip tuntap add name tun0 mode tun");
+    const enum nat_hook hooks[] = { NAT_HOOK_UPLINK_IN, NAT_HOOK_UPLINK_OUT };
+    for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
+        lab->wanted[i] = attachment("tun0", hooks[i]);
+        lab->wanted[i].bare = true;
+    }
+    assert_int_equal(sync_to(lab, 2), 2);
+    assert_stands(lab, 2);
+    for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
+        uint32_t bare = nat_plane_program_id(planes[0], hooks[i], true);
+        assert_int_not_equal(bare, 0);
+        assert_int_not_equal(bare, nat_plane_program_id(planes[0], hooks[i], false));
+        lab->wanted[i].bare = false;
+    }
+    assert_false(nat_hooks_attached(lab->hooks, lab->wanted, 1));
+    assert_int_equal(sync_to(lab, 2), 2);
+    assert_stands(lab, 2);
+    assert_int_equal(sync_to(lab, 0), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +446,7 @@ int main(void)
         BOTH(an_interface_changes_its_role),
         BOTH(an_interface_goes_and_another_comes),
         BOTH(all_of_ours_can_be_removed),
+        BOTH(an_interface_without_ethernet_headers),
         TCX(without_pins_links_live_with_the_process),
         TCX(foreign_links_stay),
         TCX(ours_goes_in_front_once),

@@ -46,9 +46,9 @@ static void what_is_pinned_is_found_again(void **state)
     uint64_t slot = nat_slot_of(plane, first), word = plane->services[id];
     plane->counters[id * NAT_COUNTER_STRIPES + 3].packets = 7;
     assert_int_not_equal(nat_plane_twin(plane, NAT_HOOK_POD_IN),
-                         nat_plane_program(plane, NAT_HOOK_POD_IN));
+                         nat_plane_program(plane, NAT_HOOK_POD_IN, false));
     for (int hook = 0; hook < NAT_HOOKS; hook++)
-        assert_int_not_equal(nat_plane_program_id(plane, hook), 0);
+        assert_int_not_equal(nat_plane_program_id(plane, hook, false), 0);
     nat_plane_close(plane);
 
     plane = plane_open(&lab_roomy, true);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The proof against a twin that answers from the same row, and is then made to err: each kind of
- * answer that differs must be found and told. The real twin is test_nat_twin.c's.
+ * answer that differs must be found and told, which makes it long. The real twin is
+ * test_nat_twin.c's.
  */
 #include <errno.h>
 
@@ -353,6 +354,26 @@ static void test_the_way_there_needs_no_program(void **state)
                  "is gone, where our program is not");
 }
 
+/* Its routes are others, so what the first uplink has told of an endpoint does not count there. */
+static void test_each_vrf_is_asked(void **state)
+{
+    struct lab *lab = *state;
+
+    lab->plane.vrf = lab->origins.vrf_uplinks[0] = 0x7ffffff0;
+    assert_int_equal(prove(lab), 0);
+    const unsigned before = lab->plane.runs;
+    expect_proof(lab, 1, "10.96.0.10", "");
+    lab->origins.vrf_uplink_count = 1;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 1, "10.96.0.10",
+                 "10.96.0.10:80/TCP from outside: by a VRF: slot 2: no way to 10.244.1.5:8080: an "
+                 "unreachable route");
+    assert_true(lab->plane.runs > before);
+    expect_fault(lab, 0,
+                 "10.96.0.10:80/TCP: from outside: by a VRF: slot 2: no way to 10.244.1.5:8080: an "
+                 "unreachable route");
+}
+
 static void test_only_what_is_there_is_asked(void **state)
 {
     struct lab *lab = *state;
@@ -479,6 +500,7 @@ int main(void)
         TEST(test_a_sender_may_be_the_endpoint),
         TEST(test_the_way_back_has_our_program),
         TEST(test_the_way_there_needs_no_program),
+        TEST(test_each_vrf_is_asked),
         TEST(test_only_what_is_there_is_asked),
         TEST(test_each_protocol_is_proved),
         TEST(test_a_node_port_that_fails_is_a_fault_only),

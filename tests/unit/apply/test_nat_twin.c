@@ -85,7 +85,7 @@ static void test_no_twin_of_exits(void **state)
     struct nat_lab *lab = *state;
     for (enum nat_hook hook = 0; hook < NAT_HOOKS; hook++) {
         const bool exit = hook == NAT_HOOK_UPLINK_OUT || hook == NAT_HOOK_POD_OUT;
-        assert_true(nat_plane_program(lab->plane, hook) >= 0);
+        assert_true(nat_plane_program(lab->plane, hook, false) >= 0);
         assert_int_equal(nat_plane_twin(lab->plane, hook) < 0, exit);
     }
     struct nat_probe probe = probe_from(lab, NAT_ORIGIN_POD, "10.244.0.5", "10.96.0.10", 80);

@@ -300,7 +300,7 @@ static void show(struct nat_lab *lab, const char *source, const char *destinatio
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = data, .data_out = out,
                 .data_size_out = sizeof(out), .ctx_in = &context, .ctx_size_in = sizeof(context));
     options.data_size_in = (uint32_t)nat_packet_build(&packet, data);
-    const int program = nat_plane_program(lab->plane, NAT_HOOK_UPLINK_IN);
+    const int program = nat_plane_program(lab->plane, NAT_HOOK_UPLINK_IN, false);
     assert_int_equal(bpf_prog_test_run_opts(program, &options), 0);
 }
 

@@ -44,7 +44,7 @@ static void done(struct fixture *fixture)
 
 #define AUTOFIXTURE CLEANUP(done)
 
-/* "lo:4 eth0:0": interfaces and hooks as planned, then the faults. */
+/* "lo:4 eth0:0": interfaces and hooks as planned (b: bare, r: by route), then the faults. */
 static char *planned(struct fixture *fixture)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -54,7 +54,8 @@ static char *planned(struct fixture *fixture)
     assert_int_equal(plan_nat_hooks(&facts, &wanted, &faults), 0);
     vec_each(const struct nat_attachment, it, &wanted) {
         assert_true(it == wanted.items || nat_attachment_cmp(it - 1, it) < 0);
-        text_addf(&out, "%s%s:%d", out.length ? " " : "", it->name, it->hook);
+        text_addf(&out, "%s%s:%d%s%s", out.length ? " " : "", it->name, it->hook,
+                  it->bare ? "b" : "", it->by_route ? "r" : "");
     }
     vec_each(const struct fault, fault, &faults.list)
         text_addf(&out, "; %s: %s -> %s", fault->place, fault->message,
@@ -108,17 +109,40 @@ static void what_everything_matches_is_not_meant(void **state)
     assert_planned(&fixture, BASE " svc0:5 x:2 x:3");
 }
 
-static void without_ethernet_it_is_refused(void **state)
+static void without_ethernet_it_has_programs_of_its_own(void **state)
 {
     (void)state;
     AUTOFIXTURE struct fixture fixture = begin();
     put_link(&fixture.links, "eth1", "wireguard")->type = ARPHRD_NONE;
     put_link(&fixture.links, "vethtun", "tun")->type = ARPHRD_NONE;
+    put_link(&fixture.links, "eth4", "ipip")->type = ARPHRD_TUNNEL;
+    put_link(&fixture.links, "eth5", "ipip")->type = ARPHRD_TUNNEL;
+    ((struct link *)sorted_at(&fixture.links, 5))->one_peer = true;
+    assert_planned(&fixture, BASE " eth1:0b eth1:1b vethtun:2b vethtun:3b eth4:0br eth4:1br "
+                                  "eth5:0b eth5:1b");
+}
+
+static void with_other_headers_it_is_refused(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    put_link(&fixture.links, "eth1", "gre")->type = ARPHRD_IPGRE;
     assert_planned(&fixture,
-                   BASE "; interface eth1: NAT is not attached: it has no Ethernet header "
-                        "(type 65534) -> take it out of the configuration"
-                        "; interface vethtun: NAT is not attached: it has no Ethernet "
-                        "header (type 65534) -> take it out of the configuration");
+                   BASE "; interface eth1: NAT is not attached: its packets begin with neither "
+                        "Ethernet nor IP (type 778) -> take it out of the configuration");
+}
+
+static void a_few_tunnels_may_go_by_routes(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    static const char *const names[] = { "eth1", "eth2", "eth3", "eth4", "eth5" };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        put_link(&fixture.links, names[i], "sit")->type = ARPHRD_SIT;
+    assert_planned(&fixture,
+                   BASE " eth1:0br eth1:1br eth2:0br eth2:1br eth3:0br eth3:1br eth4:0br eth4:1br; "
+                        "interface eth5: NAT is not attached: there are 4 tunnels without a fixed "
+                        "other end before it -> give some of them a fixed other end");
 }
 
 static void a_ports_master_is_named(void **state)
@@ -216,8 +240,10 @@ static void all_is_found(void **state)
     port->peer_away = true;
     put_way(&fixture.ways, put_link(&fixture.links, "cali5", "veth")->ifindex, "10.244.0.9/32");
     put_link(&fixture.links, "tun6", "tun")->type = ARPHRD_NONE;
-    put_way(&fixture.ways, 6, NULL); /* not named, so no fault */
-    assert_planned(&fixture, BASE " cni0:3 port4:2 port4:3 cali5:2 cali5:3");
+    put_way(&fixture.ways, 6, NULL);
+    put_link(&fixture.links, "gre7", "gre")->type = ARPHRD_IPGRE;
+    put_way(&fixture.ways, 7, NULL); /* not named, so no fault */
+    assert_planned(&fixture, BASE " cni0:3 port4:2 port4:3 cali5:2 cali5:3 tun6:0b tun6:1b");
     put_pattern(&fixture.planning.config->services.uplinks, "cali5");
     fixture.planning.config->services.uplinks_auto = false;
     assert_planned(&fixture, "lo:4 cni0:3 port4:2 port4:3 cali5:0 cali5:1");
@@ -268,9 +294,9 @@ static void svc0_has_the_uplinks_mtu(void **state)
     ((struct link *)sorted_at(&fixture.links, 0))->mtu = 65536;
     put_link(&fixture.links, "eth1", "")->mtu = 9000;
     put_link(&fixture.links, "veth1", "veth")->mtu = 9500;
-    put_link(&fixture.links, "eth2", "tun")->type = ARPHRD_NONE;
-    struct link *tun = sorted_at(&fixture.links, 4);
-    tun->mtu = 20000;
+    put_link(&fixture.links, "eth2", "gre")->type = ARPHRD_IPGRE;
+    struct link *gre = sorted_at(&fixture.links, 4);
+    gre->mtu = 20000;
     assert_int_equal(plan_svc0_mtu(&facts), 9000);
     sorted_clear(&fixture.links);
     assert_int_equal(plan_svc0_mtu(&facts), 1500);
@@ -292,7 +318,9 @@ int main(void)
         cmocka_unit_test(each_kind_has_its_hooks),
         cmocka_unit_test(a_pattern_is_a_glob),
         cmocka_unit_test(what_everything_matches_is_not_meant),
-        cmocka_unit_test(without_ethernet_it_is_refused),
+        cmocka_unit_test(without_ethernet_it_has_programs_of_its_own),
+        cmocka_unit_test(with_other_headers_it_is_refused),
+        cmocka_unit_test(a_few_tunnels_may_go_by_routes),
         cmocka_unit_test(a_ports_master_is_named),
         cmocka_unit_test(masters_vlans_and_ports_of_a_vrf_are_served),
         cmocka_unit_test(a_bridge_of_pods_is_served_at_its_ports),

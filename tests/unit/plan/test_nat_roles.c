@@ -89,9 +89,37 @@ static void routed_pods(void **state) /* Calico, Cilium, Coil */
     assert_role(&fixture, "lxc3", NAT_ROLE_POD);
     assert_role(&fixture, "tap4", NAT_ROLE_POD);
     assert_role(&fixture, "dummy0", NAT_ROLE_NONE);
-    assert_role(&fixture, "tunl0", NAT_ROLE_NONE);
+    assert_role(&fixture, "tunl0", NAT_ROLE_UPLINK);
     put_way(&fixture.ways, link_named(&fixture.links, "cali1")->ifindex, NULL);
     assert_role(&fixture, "cali1", NAT_ROLE_POD); /* it routes for others, and is a pod */
+}
+
+static void without_ethernet_headers(void **state)
+{
+    static const struct {
+        const char *kind, *net; /* NULL: no route leads by it */
+        uint16_t type;
+        bool one_peer;
+        enum nat_role role;
+    } rows[] = {
+        { "ipip", "10.244.3.0/24", ARPHRD_TUNNEL, false, NAT_ROLE_UPLINK },
+        { "ip6tnl", "fd44::30/124", ARPHRD_TUNNEL6, true, NAT_ROLE_UPLINK },
+        { "sit", NULL, ARPHRD_SIT, false, NAT_ROLE_NONE },
+        { "wireguard", "10.244.3.7/32", ARPHRD_NONE, true, NAT_ROLE_UPLINK },
+        { "tun", "", ARPHRD_NONE, true, NAT_ROLE_UPLINK },
+        { "ppp", "192.168.9.1/32", ARPHRD_PPP, true, NAT_ROLE_UPLINK },
+        { "gre", "10.244.3.0/24", ARPHRD_IPGRE, true, NAT_ROLE_UPLINK },
+        { "gre", "10.244.3.0/24", ARPHRD_IPGRE, false, NAT_ROLE_NONE },
+        { "can", "10.244.3.0/24", ARPHRD_CAN, true, NAT_ROLE_NONE },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        AUTOFIXTURE struct fixture fixture = begin();
+        struct link *link = add(&fixture, "over1", rows[i].kind, rows[i].net);
+        link->type = rows[i].type;
+        link->one_peer = rows[i].one_peer;
+        assert_role(&fixture, "over1", rows[i].role);
+    }
 }
 
 static void bridged_pods(void **state) /* flannel, k3s, the bridge plugin */
@@ -152,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(routed_pods),
+        cmocka_unit_test(without_ethernet_headers),
         cmocka_unit_test(bridged_pods),
         cmocka_unit_test(a_node_that_is_a_container),
         cmocka_unit_test(ports_of_a_bond_and_of_a_vrf),
