@@ -272,7 +272,7 @@ SUBPROGRAM int keep_direct(struct scratch *room)
     const struct nat_flow *flow = flow_find(reply);
     if (flow && flow->half == NAT_HALF_DIRECT)
         return 0;
-    if (flow && flow_end(reply, NAT_NO_SLOT, WORTH_PAST) != WORTH_NOTHING)
+    if (flow && flow_end(reply, NAT_NO_SLOT, WORTH_PAST))
         return -EEXIST;
     __builtin_memset(direct, 0, sizeof(*direct));
     direct->seen_s = now_s();

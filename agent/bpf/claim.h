@@ -54,7 +54,7 @@ struct claim {
     struct nat_flow value;
     __u32 first, count; /* source ports to choose from */
     __u32 searched;     /* ports tried in the search */
-    __u32 worth;        /* of the living flows met in it, what the candidate is worth */
+    __u32 price;        /* of the living flows met in it, that of the candidate */
     __be16 candidate;
     __u8 family;
     __u8 keep;    /* try the port that is in `reply` first */
@@ -87,21 +87,21 @@ ALWAYS_INLINE struct scratch *scratch_get(void)
 }
 
 /* Claims the reply tuple if it is free, or if the flow that has it is worth no more than `worth`.
- * Returns WORTH_NOTHING if it is claimed, or else what the flow is worth. */
-SUBPROGRAM enum worth claim_tuple(struct __sk_buff *skb, struct claim *claim, enum worth worth,
-                                  int sockets)
+ * Returns 0 if it is claimed, or else that flow's price. */
+SUBPROGRAM __u32 claim_tuple(struct __sk_buff *skb, struct claim *claim, enum worth worth,
+                             int sockets)
 {
     if (sockets && socket_has(skb, &claim->reply, claim->family))
-        return WORTH_ALL;
+        return PRICE(WORTH_ALL);
     claim->value.check = nat_tuple_check(&claim->reply);
     int r = flow_insert(&claim->reply, &claim->value);
     if (r == -EEXIST) {
-        enum worth is = flow_end(&claim->reply, NAT_NO_SLOT, worth);
-        if (is != WORTH_NOTHING)
-            return is;
+        __u32 price = flow_end(&claim->reply, NAT_NO_SLOT, worth);
+        if (price)
+            return price;
         r = flow_insert(&claim->reply, &claim->value);
     }
-    return r == 0 ? WORTH_NOTHING : WORTH_ALL;
+    return r == 0 ? 0 : PRICE(WORTH_ALL);
 }
 
 ALWAYS_INLINE struct nat_search *search_of(__u32 endpoint)
@@ -126,16 +126,16 @@ static long claim_step(__u32 step, void *context)
     /* A node port; or an endpoint on this node. */
     if (filter_has(control, &claim->reply.dst, claim->reply.dport))
         return 0;
-    enum worth worth = claim_tuple(skb, claim, WORTH_NOTHING, 1);
-    if (worth == WORTH_NOTHING) {
+    __u32 price = claim_tuple(skb, claim, WORTH_NOTHING, 1);
+    if (price == 0) {
         claim->done = 1;
         return 1;
     }
-    if (worth < claim->worth) {
-        claim->worth = worth;
+    if (price < claim->price) {
+        claim->price = price;
         claim->candidate = claim->reply.dport;
     }
-    return step >= CLAIM_FREE && claim->worth <= WORTH_LITTLE;
+    return step >= CLAIM_FREE && claim->price < PRICE(WORTH_SOME);
 }
 
 /* Searches all source ports. Returns 1 if it has claimed one. */
@@ -148,14 +148,14 @@ SUBPROGRAM int claim_search(struct __sk_buff *skb, struct claim *claim)
     __u32 steps = claim->count < CLAIM_STEPS ? claim->count : CLAIM_STEPS;
     if (search->failed_s == now_s() && steps > CLAIM_STEPS_FULL)
         steps = CLAIM_STEPS_FULL;
-    claim->worth = WORTH_ALL;
+    claim->price = PRICE(WORTH_ALL);
     bpf_loop(steps, claim_step, &skb, 0);
     __sync_fetch_and_add(&state->ports_searched, 1);
     if (claim->done)
         return 1;
-    if (claim->worth != WORTH_ALL) {
+    if (claim->price < PRICE(WORTH_ALL)) {
         claim->reply.dport = claim->candidate;
-        if (claim_tuple(skb, claim, claim->worth, 1) == WORTH_NOTHING) {
+        if (claim_tuple(skb, claim, claim->price >> 8, 1) == 0) {
             __sync_fetch_and_add(&state->ports_dropped, 1);
             return 1;
         }
@@ -176,7 +176,7 @@ GLOBAL int claim_any(struct __sk_buff *skb)
     if (!room)
         return 0;
     struct claim *claim = &room->claim;
-    if (claim->keep && claim_tuple(skb, claim, WORTH_NOTHING, claim->sockets) == WORTH_NOTHING)
+    if (claim->keep && claim_tuple(skb, claim, WORTH_NOTHING, claim->sockets) == 0)
         return 1;
     return claim_search(skb, claim);
 }

@@ -114,6 +114,19 @@ enum worth {
     WORTH_ALL,
 };
 
+/*
+ * By which flows are compared where one has to go: the worth, and among equals how lately the flow
+ * was heard of. A flow of this second may just be waiting for its answer.
+ */
+#define PRICE(worth) ((__u32)(worth) << 8)
+
+ALWAYS_INLINE __u32 flow_price(enum worth worth, __s32 idle)
+{
+    if (worth == WORTH_NOTHING)
+        return 0;
+    return PRICE(worth) | (idle < 0 ? 255u : idle < 255 ? 255u - (__u32)idle : 0);
+}
+
 /* A half that is alone may be one that another CPU is about to complete. */
 ALWAYS_INLINE enum worth flow_worth(const struct nat_control *control, const struct nat_flow *half,
                                     const struct nat_flow *mate, __u8 alone, __u8 protocol)
@@ -157,18 +170,18 @@ ALWAYS_INLINE int flow_seize(struct nat_flow *half, const struct nat_tuple *key,
 
 /*
  * Ends the flow whose reply half or direct half is under `key`, if it is worth at most `worth`, and
- * if its half names `slot` (NAT_NO_SLOT: any). Returns what the flow is worth; WORTH_NOTHING if it
- * has ended, or there is none.
+ * if its half names `slot` (NAT_NO_SLOT: any). Returns the flow's price; 0 if it has ended, or
+ * there is none.
  */
-SUBPROGRAM enum worth flow_end(const struct nat_tuple *key, __u32 slot, enum worth worth)
+SUBPROGRAM __u32 flow_end(const struct nat_tuple *key, __u32 slot, enum worth worth)
 {
     struct nat_tuple mate_key;
     const struct nat_control *control = control_get();
     struct nat_flow *flow = flow_find(key);
     if (!control || !flow || (slot != NAT_NO_SLOT && flow->slot != slot))
-        return WORTH_NOTHING;
+        return 0;
     if (flow->half == NAT_HALF_FORWARD)
-        return WORTH_ALL;
+        return PRICE(WORTH_ALL);
     union flow_age age = flow_age(flow);
     const struct nat_flow *mate = flow_find_mate(key, &flow->to, &mate_key);
     __u8 alone = 0;
@@ -178,13 +191,13 @@ SUBPROGRAM enum worth flow_end(const struct nat_tuple *key, __u32 slot, enum wor
     }
     enum worth is = flow_worth(control, flow, mate, alone, key->protocol);
     if (is > worth)
-        return is;
+        return flow_price(is, flow_idle_s(flow, mate));
     if (!flow_seize(flow, key, age))
-        return WORTH_ALL;
+        return PRICE(WORTH_ALL);
     if (!alone)
         bpf_map_delete_elem(&flows, &mate_key);
     bpf_map_delete_elem(&flows, key);
-    return WORTH_NOTHING;
+    return 0;
 }
 
 /*

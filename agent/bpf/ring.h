@@ -5,9 +5,11 @@
  * whose flow is over or gone. So what has ended is found again without the agent, in the order in
  * which it began.
  *
- * Where the hand finds living flows only, it takes the slot of the one that is worth least, the
- * oldest among equals: a flood of flows that nobody answers drives out its like. No flow that is
- * established gives its slot away.
+ * Where the hand finds living flows only, it takes the slot of the one that is worth least, and
+ * among equals of the one that was silent for longest: a flood of flows that nobody answers drives
+ * out its like, and seldom one that is just waiting for its answer. No flow that is established
+ * gives its slot away. The hand never goes back: a slot that another CPU has just taken looks free
+ * until its flow is written down.
  */
 #pragma once
 
@@ -20,7 +22,7 @@ enum {
 
 struct ring_look {
     __u32 found, slot;      /* a slot that is free now */
-    __u32 worth, candidate; /* of the living flows met so far, the one worth least */
+    __u32 price, candidate; /* of the living flows met so far, the cheapest */
 };
 
 ALWAYS_INLINE struct nat_pressure *pressure_get(void)
@@ -29,14 +31,15 @@ ALWAYS_INLINE struct nat_pressure *pressure_get(void)
     return bpf_map_lookup_elem(&pressure, &zero);
 }
 
-/* Ends the flow of a slot if it is worth no more than `worth`. Returns what it is worth. */
-ALWAYS_INLINE enum worth ring_clear(__u32 slot, enum worth worth)
+/* Ends the flow of a slot if it is worth no more than `worth`. Returns its price; 0: the slot is
+ * free. */
+ALWAYS_INLINE __u32 ring_clear(__u32 slot, enum worth worth)
 {
     const struct nat_tuple *place = bpf_map_lookup_elem(&ring, &slot);
     if (!place)
-        return WORTH_ALL;
+        return PRICE(WORTH_ALL);
     struct nat_tuple key = *place;
-    return key.protocol ? flow_end(&key, slot, worth) : WORTH_NOTHING;
+    return key.protocol ? flow_end(&key, slot, worth) : 0;
 }
 
 static long ring_step(__u32 step, void *context)
@@ -47,30 +50,30 @@ static long ring_step(__u32 step, void *context)
     if (!control || !state || control->ring_slots == 0)
         return 1;
     __u32 slot = __sync_fetch_and_add(&state->turn, 1) % control->ring_slots;
-    enum worth worth = ring_clear(slot, WORTH_NOTHING);
-    if (worth == WORTH_NOTHING) {
+    __u32 price = ring_clear(slot, WORTH_NOTHING);
+    if (price == 0) {
         look->slot = slot;
         look->found = 1;
         return 1;
     }
-    if (worth < look->worth) {
-        look->worth = worth;
+    if (price < look->price) {
+        look->price = price;
         look->candidate = slot;
     }
-    return step >= RING_FREE && look->worth <= WORTH_LITTLE;
+    return step >= RING_FREE && look->price < PRICE(WORTH_SOME);
 }
 
 /* Returns a slot for a new flow, or NAT_NO_SLOT if there is none. */
 GLOBAL __u32 ring_take(void)
 {
-    struct ring_look look = { .worth = WORTH_ALL };
+    struct ring_look look = { .price = PRICE(WORTH_ALL) };
     struct nat_pressure *state = pressure_get();
     if (!state)
         return NAT_NO_SLOT;
     bpf_loop(RING_STEPS, ring_step, &look, 0);
     if (look.found)
         return look.slot;
-    if (look.worth != WORTH_ALL && ring_clear(look.candidate, look.worth) == WORTH_NOTHING) {
+    if (look.price < PRICE(WORTH_ALL) && ring_clear(look.candidate, look.price >> 8) == 0) {
         __sync_fetch_and_add(&state->flows_dropped, 1);
         return look.candidate;
     }

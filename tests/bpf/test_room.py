@@ -48,6 +48,16 @@ def starts(nat, family, protocol, sport=50000):
     return nat.send(hook, packet).verdict != SHOT
 
 
+def test_the_young_stay(small, family, protocol):
+    """What waits for its answer for less than a second is no older flow's victim, wherever the hand
+    stands."""
+    web(small, family, protocol, POD1)
+    packets = fill(small, family, protocol, "half-open" if protocol == abi.TCP else "unanswered")
+    small.grow_old(tuple_of(packets[5]), 3)
+    assert starts(small, family, protocol)
+    assert living(small, packets) == [number for number in range(SLOTS) if number != 5]
+
+
 @pytest.mark.parametrize("protocol, state", (
     (abi.TCP, "half-open"), (abi.TCP, "answered"), (abi.TCP, "closed"),
     (abi.UDP, "unanswered"), (abi.UDP, "exchange")), ids=str)
