@@ -97,13 +97,23 @@ ALWAYS_INLINE int is_unseen(struct __sk_buff *skb, const struct packet *packet)
     return packet->hook == NAT_HOOK_SVC_OUT && in && !bpf_map_lookup_elem(&interfaces, &in);
 }
 
-/* Chooses, and sees to it that the answers come back. */
-ALWAYS_INLINE void choose_way(struct __sk_buff *skb, const struct nat_control *control,
-                              const struct packet *packet, __u32 pick, struct verdict *verdict)
+/*
+ * Judges the packet in the scratch room as the first of a flow, into the verdict there, and sees to
+ * it that the answers come back. `pick`: see choose(). Returns 0.
+ */
+GLOBAL int decide(struct __sk_buff *skb, __u32 pick)
 {
-    choose(control, packet, pick, verdict);
-    if (verdict->act == NAT_ACT_FORWARD && is_unseen(skb, packet))
+    const struct nat_control *control = control_get();
+    struct scratch *room = scratch_get();
+    if (!control || !room)
+        return 0;
+    struct verdict *verdict = &room->verdict;
+    __builtin_memset(verdict, 0, sizeof(*verdict));
+    verdict->origin = origin_of(skb, control, &room->packet);
+    choose(control, &room->packet, pick, verdict);
+    if (verdict->act == NAT_ACT_FORWARD && is_unseen(skb, &room->packet))
         verdict->masquerade = NAT_MASQUERADE_YES;
+    return 0;
 }
 
 /*
@@ -171,13 +181,14 @@ ALWAYS_INLINE void fill_reply(struct nat_flow *reply, const struct packet *packe
  * Makes both halves of a flow. Returns its hand, with the packet's new tuple; TAKEN if another CPU
  * has just made it; or -cause.
  */
-SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
-                         const struct verdict *verdict, struct nat_tuple *ret_to)
+GLOBAL int flow_make(struct __sk_buff *skb)
 {
     const struct nat_control *control = control_get();
     struct scratch *room = scratch_get();
     if (!control || !room)
         return -NAT_CAUSE_NO_ROUTE;
+    const struct packet *packet = &room->packet;
+    const struct verdict *verdict = &room->verdict;
     struct claim *claim = &room->claim;
     __builtin_memset(claim, 0, sizeof(*claim));
     /* To an endpoint on this node the source stays: the stack takes its own address on lo only. */
@@ -221,8 +232,8 @@ SUBPROGRAM int flow_make(struct __sk_buff *skb, const struct packet *packet,
         return -NAT_CAUSE_SNAT_EXHAUSTED;
     ring_put(claim->value.slot, reply);
 
-    tuple_reverse(reply, ret_to);
-    make_forward(skb, packet, ret_to, &claim->value);
+    tuple_reverse(reply, &room->to);
+    make_forward(skb, packet, &room->to, &claim->value);
     /* If the table refuses the forward half just now, the reply half rebuilds it once answered. */
     if (flow_complete(&packet->tuple, room) == -EEXIST) {
         bpf_map_delete_elem(&flows, reply);
@@ -240,7 +251,7 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
     struct scratch *room = scratch_get();
     if (!room)
         return SHOT;
-    int r = flow_make(skb, packet, verdict, &room->to);
+    int r = flow_make(skb);
     if (r == TAKEN) {
         const struct nat_flow *flow = flow_find(&packet->tuple);
         if (!flow || flow->half != NAT_HALF_FORWARD)
@@ -256,9 +267,9 @@ ALWAYS_INLINE int begin_flow(struct __sk_buff *skb, struct packet *packet,
     if (r < 0)
         return drop(skb, packet, verdict->service, -r);
     if (r != NAT_HAND_NEIGH || !room->way_found)
-        return forward(skb, packet, &room->to, r, at_exit(packet->hook) ? 0 : verdict->service);
+        return forward(skb, r, at_exit(packet->hook) ? 0 : verdict->service);
     count_packet(skb, verdict->service);
-    return forward_by(skb, packet, &room->to, verdict->service, &room->way);
+    return forward_by(skb, verdict->service);
 }
 
 /*
@@ -335,17 +346,15 @@ ALWAYS_INLINE int is_multicast(const struct packet *packet)
 }
 
 /* Judges a packet that belongs to no flow. */
-SUBPROGRAM int judge(struct __sk_buff *skb, struct packet *packet)
+GLOBAL int judge(struct __sk_buff *skb)
 {
     const struct nat_control *control = control_get();
     struct scratch *room = scratch_get();
     if (!control || !room)
         return NEXT;
+    struct packet *packet = &room->packet;
     struct verdict *verdict = &room->verdict;
-    __builtin_memset(verdict, 0, sizeof(*verdict));
-    verdict->origin = origin_of(skb, control, packet);
-    choose_way(skb, control, packet, 0, verdict);
-
+    decide(skb, 0);
     if (verdict->act == NAT_ACT_FORWARD) {
         if (opens_nothing(packet))
             return drop(skb, packet, verdict->service, NAT_CAUSE_INVALID);

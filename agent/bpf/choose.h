@@ -204,9 +204,11 @@ ALWAYS_INLINE void see_hairpin(const struct packet *packet, struct verdict *verd
  * Applies the outcome for this kind of frontend and origin, and picks an endpoint. Returns 0, or <
  * 0 if the set has no living endpoint left.
  */
-SUBPROGRAM int choose_endpoint(const struct packet *packet, __u64 word, __u32 kind, __u32 pick,
-                               struct verdict *verdict)
+GLOBAL int choose_endpoint(const struct packet *packet, __u64 word, __u32 kind, __u32 pick,
+                           struct verdict *verdict)
 {
+    if (!packet || !verdict)
+        return -1;
     __u32 bank = word & NAT_SERVICE_BANK, index = verdict->port * 2 + bank;
     const struct nat_port_value *port = bpf_map_lookup_elem(&ports, &index);
     if (!port)

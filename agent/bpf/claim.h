@@ -62,8 +62,13 @@ struct claim {
     __u8 done;
 };
 
-/* Room for what is too large for the stack; no other program of ours runs on this CPU meanwhile. */
+/*
+ * Room for what is too large for the stack, and for what the steps of a packet's way hand to each
+ * other; no other program of ours runs on this CPU meanwhile. Each step is a global function that
+ * finds the packet here: so the verifier checks it once, and not for all that may have come before.
+ */
 struct scratch {
+    struct packet packet;
     struct verdict verdict;
     struct claim claim;
     struct nat_tuple to;
@@ -86,11 +91,14 @@ ALWAYS_INLINE struct scratch *scratch_get(void)
     return bpf_map_lookup_elem(&scratch, &zero);
 }
 
-/* Claims the reply tuple if it is free, or if the flow that has it is worth no more than `worth`.
- * Returns 0 if it is claimed, or else that flow's price. */
-SUBPROGRAM __u32 claim_tuple(struct __sk_buff *skb, struct claim *claim, enum worth worth,
-                             int sockets)
+/* Claims the reply tuple of the claim in the scratch room if it is free, or if the flow that has it
+ * is worth no more than `worth`. Returns 0 if it is claimed, or else that flow's price. */
+GLOBAL __u32 claim_tuple(struct __sk_buff *skb, __u32 worth, int sockets)
 {
+    struct scratch *room = scratch_get();
+    if (!room)
+        return PRICE(WORTH_ALL);
+    struct claim *claim = &room->claim;
     if (sockets && socket_has(skb, &claim->reply, claim->family))
         return PRICE(WORTH_ALL);
     claim->value.check = nat_tuple_check(&claim->reply);
@@ -126,7 +134,7 @@ static long claim_step(__u32 step, void *context)
     /* A node port; or an endpoint on this node. */
     if (filter_has(control, &claim->reply.dst, claim->reply.dport))
         return 0;
-    __u32 price = claim_tuple(skb, claim, WORTH_NOTHING, 1);
+    __u32 price = claim_tuple(skb, WORTH_NOTHING, 1);
     if (price == 0) {
         claim->done = 1;
         return 1;
@@ -155,7 +163,7 @@ SUBPROGRAM int claim_search(struct __sk_buff *skb, struct claim *claim)
         return 1;
     if (claim->price < PRICE(WORTH_ALL)) {
         claim->reply.dport = claim->candidate;
-        if (claim_tuple(skb, claim, claim->price >> 8, 1) == 0) {
+        if (claim_tuple(skb, claim->price >> 8, 1) == 0) {
             __sync_fetch_and_add(&state->ports_dropped, 1);
             return 1;
         }
@@ -176,7 +184,7 @@ GLOBAL int claim_any(struct __sk_buff *skb)
     if (!room)
         return 0;
     struct claim *claim = &room->claim;
-    if (claim->keep && claim_tuple(skb, claim, WORTH_NOTHING, claim->sockets) == 0)
+    if (claim->keep && claim_tuple(skb, WORTH_NOTHING, claim->sockets) == 0)
         return 1;
     return claim_search(skb, claim);
 }

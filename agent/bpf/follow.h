@@ -43,13 +43,15 @@ SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *f
 }
 
 /* Sends a packet along its flow. Returns what becomes of it, or 1 if it belongs to no flow. */
-SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
+GLOBAL int follow(struct __sk_buff *skb)
 {
     struct scratch *room = scratch_get();
-    struct nat_flow *flow = flow_find(&packet->tuple);
-    if (!room || !flow)
+    if (!room)
         return 1;
-    struct nat_tuple to = flow->to;
+    struct packet *packet = &room->packet;
+    struct nat_flow *flow = flow_find(&packet->tuple);
+    if (!flow)
+        return 1;
     __u32 hand = flow->hand, service = flow->service, half = flow->half;
     if (half == NAT_HALF_DIRECT) {
         if (!at_exit(packet->hook))
@@ -61,7 +63,7 @@ SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
             return NEXT;
         if (begins_anew(packet, flow) ||
             (idle_s(flow) && flow_keep_mate(&packet->tuple, flow) < 0)) {
-            room->old = to;
+            room->old = flow->to;
             room->reopens = 1;
             return 1;
         }
@@ -69,12 +71,13 @@ SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
         return NEXT;
     }
     int outbound = flow->flags & NAT_FLOW_OUTBOUND;
+    room->to = flow->to;
     /* Untranslated by its flow, which is over, a reply would reach the client from the endpoint. */
-    if (half == NAT_HALF_REPLY && nat_flow_is_source_leg(flow->flags) && !flow_find(&to))
+    if (half == NAT_HALF_REPLY && nat_flow_is_source_leg(flow->flags) && !flow_find(&room->to))
         return drop(skb, packet, service, NAT_CAUSE_INVALID);
     note(skb, packet, flow);
     /* The flow in front of a source leg counts for the Service. */
-    return forward(skb, packet, &to, hand, outbound ? 0 : service);
+    return forward(skb, hand, outbound ? 0 : service);
 }
 
 /*
@@ -82,7 +85,7 @@ SUBPROGRAM int follow(struct __sk_buff *skb, struct packet *packet)
  * had before. Returns what becomes of the error; 1 if it is none; or STRANGER if it is about no
  * flow: `room->to` is then the tuple that it quotes.
  */
-SUBPROGRAM int follow_error(struct __sk_buff *skb, struct packet *packet)
+GLOBAL int follow_error(struct __sk_buff *skb)
 {
     struct nat_tuple other;
     struct nat_addr src, dst;
@@ -90,6 +93,7 @@ SUBPROGRAM int follow_error(struct __sk_buff *skb, struct packet *packet)
     struct scratch *room = scratch_get();
     if (!control || !room || !parse_icmp_error(skb, &room->to))
         return 1;
+    struct packet *packet = &room->packet;
     const struct nat_tuple *inner = &room->to;
     tuple_reverse(inner, &other);
     const struct nat_flow *flow = flow_find(&other);

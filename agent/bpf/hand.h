@@ -142,10 +142,15 @@ ALWAYS_INLINE int is_for_xfrm(void)
     return control && control->path & NAT_PATH_XFRM;
 }
 
-/* Translates the packet and sends it past the stack. */
-SUBPROGRAM int forward_by(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
-                          __u32 service, const struct way *way)
+/* Translates the packet to `room->to` and sends it past the stack, by `room->way`. */
+GLOBAL int forward_by(struct __sk_buff *skb, __u32 service)
 {
+    struct scratch *room = scratch_get();
+    if (!room)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    const struct nat_tuple *to = &room->to;
+    const struct way *way = &room->way;
     int own = is_own(skb, packet);
     if (is_cut_sctp(packet, to))
         return drop(skb, packet, service, NAT_CAUSE_FRAGMENT);
@@ -176,19 +181,20 @@ ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *contr
     return r < 0 ? SHOT : r;
 }
 
-/* Translates the packet and passes it on as `hand` says. */
-SUBPROGRAM int forward(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to,
-                       __u32 hand, __u32 service)
+/* Translates the packet to `room->to` and passes it on as `hand` says. */
+GLOBAL int forward(struct __sk_buff *skb, __u32 hand, __u32 service)
 {
     const struct nat_control *control = control_get();
     struct scratch *room = scratch_get();
     if (!control || !room)
         return SHOT;
+    struct packet *packet = &room->packet;
+    const struct nat_tuple *to = &room->to;
     count_packet(skb, service);
     /* From svc0 a packet can't return to the stack, which would route it to svc0 again. */
     if (hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT)) {
         way_find(skb, packet, &to->src, &to->dst, &room->way);
-        return forward_by(skb, packet, to, service, &room->way);
+        return forward_by(skb, service);
     }
     if (is_cut_sctp(packet, to))
         return drop(skb, packet, service, NAT_CAUSE_FRAGMENT);

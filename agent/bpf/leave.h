@@ -39,11 +39,12 @@ ALWAYS_INLINE int takes_source_leg(const struct packet *packet, struct scratch *
 }
 
 /* Sends a packet on that belongs to no flow. */
-SUBPROGRAM int leave(struct __sk_buff *skb, struct packet *packet)
+GLOBAL int leave(struct __sk_buff *skb)
 {
     struct scratch *room = scratch_get();
     if (!room)
         return NEXT;
+    struct packet *packet = &room->packet;
     struct verdict *verdict = &room->verdict;
     __builtin_memset(verdict, 0, sizeof(*verdict));
     verdict->origin = NAT_ORIGIN_NODE;

@@ -54,26 +54,23 @@ ALWAYS_INLINE int leave_or_drop(struct __sk_buff *skb, const struct nat_control 
  * packet->hook as a constant: so the programs at exits don't contain the judge, which the verifier
  * would check at each start. `leaves`: it is at an exit, and may be for leave().
  */
-ALWAYS_INLINE int walk(struct __sk_buff *skb, struct packet *packet, enum nat_hook hook, int leaves)
+ALWAYS_INLINE int walk(struct __sk_buff *skb, struct scratch *room, enum nat_hook hook, int leaves)
 {
-    struct scratch *room = scratch_get();
-    if (!room)
-        return NEXT;
     room->reopens = 0;
-    int r = has_ports(packet) ? follow(skb, packet) : 1;
+    int r = has_ports(&room->packet) ? follow(skb) : 1;
     if (r != 1)
         return r;
     if (!at_exit(hook))
-        return judge(skb, packet);
-    return leaves ? leave(skb, packet) : NEXT;
+        return judge(skb);
+    return leaves ? leave(skb) : NEXT;
 }
 
 ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
 {
-    struct packet packet;
     int r;
     const struct nat_control *control = control_get();
-    if (!control)
+    struct scratch *room = scratch_get();
+    if (!control || !room)
         return NEXT;
     /* By a bridge it passes several exits: the mark stays until the packet comes in somewhere. */
     if (skb->tc_index == SENT) {
@@ -81,38 +78,39 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
             return NEXT;
         skb->tc_index = 0;
     }
-    parse(skb, hook, &packet);
-    if (packet.shape == SHAPE_NONE)
+    struct packet *packet = &room->packet;
+    parse(skb, hook, packet);
+    if (packet->shape == SHAPE_NONE)
         return NEXT;
     if (dry_run)
-        return tell(skb, &packet);
+        return tell(skb);
     /* A promiscuous interface also sees frames for other stations: they are not for this node. */
     if (hook == NAT_HOOK_UPLINK_IN && skb->pkt_type == PACKET_OTHERHOST)
         return NEXT;
-    if (packet.shape == SHAPE_FIRST || packet.shape == SHAPE_LATER) {
-        enum fragment_way way = fragment_join(control, &packet);
+    if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
+        enum fragment_way way = fragment_join(control, packet);
         if (way == FRAGMENT_LEFT)
             return NEXT;
         if (way == FRAGMENT_LOST)
-            return drop(skb, &packet, 0, NAT_CAUSE_FRAGMENT);
+            return drop(skb, packet, 0, NAT_CAUSE_FRAGMENT);
     }
-    if (packet.shape == SHAPE_ICMP) {
-        r = follow_error(skb, &packet);
+    if (packet->shape == SHAPE_ICMP) {
+        r = follow_error(skb);
         if (r == STRANGER)
-            r = hook == NAT_HOOK_UPLINK_IN ? spread_error(skb, &packet) : 1;
+            r = hook == NAT_HOOK_UPLINK_IN ? spread_error(skb) : 1;
         if (r != 1)
             return r;
     }
-    int reply = may_be_reply(control, &packet);
-    int leaves = at_exit(hook) && has_ports(&packet) && may_leave(skb, control, &packet);
+    int reply = may_be_reply(control, packet);
+    int leaves = at_exit(hook) && has_ports(packet) && may_leave(skb, control, packet);
     if (at_exit(hook) && !reply && !leaves)
         return NEXT;
-    if (!at_exit(hook) && !reply && hook != NAT_HOOK_SVC_OUT && !may_be_request(control, &packet))
+    if (!at_exit(hook) && !reply && hook != NAT_HOOK_SVC_OUT && !may_be_request(control, packet))
         return NEXT;
-    if (packet.shape == SHAPE_BAD || packet.shape == SHAPE_DEEP)
-        return leave_or_drop(skb, control, &packet);
-    r = walk(skb, &packet, hook, leaves);
-    return r >= ANSWER ? answer(skb, control, &packet, r - ANSWER) : r;
+    if (packet->shape == SHAPE_BAD || packet->shape == SHAPE_DEEP)
+        return leave_or_drop(skb, control, packet);
+    r = walk(skb, room, hook, leaves);
+    return r >= ANSWER ? answer(skb, control, packet, r - ANSWER) : r;
 }
 
 SEC("tc")

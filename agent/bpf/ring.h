@@ -33,7 +33,7 @@ ALWAYS_INLINE struct nat_pressure *pressure_get(void)
 
 /* Ends the flow of a slot if it is worth no more than `worth`. Returns its price; 0: the slot is
  * free. */
-ALWAYS_INLINE __u32 ring_clear(__u32 slot, enum worth worth)
+GLOBAL __u32 ring_clear(__u32 slot, __u32 worth)
 {
     const struct nat_tuple *place = bpf_map_lookup_elem(&ring, &slot);
     if (!place)

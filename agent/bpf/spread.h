@@ -67,12 +67,13 @@ ALWAYS_INLINE int spread_is_due(__u32 copies)
  * Sends an error about no flow to the other Nodes, if it may be about one of theirs; `room->to` is
  * the tuple that it quotes. Returns SHOT, or 1 if it was left alone.
  */
-SUBPROGRAM int spread_error(struct __sk_buff *skb, const struct packet *packet)
+GLOBAL int spread_error(struct __sk_buff *skb)
 {
     const struct nat_control *control = control_get();
     struct scratch *room = scratch_get();
     if (!control || !room)
         return 1;
+    const struct packet *packet = &room->packet;
     const struct nat_tuple *inner = &room->to;
     __u32 count = control->peer_counts[packet->family == 6];
     if (count == 0 || !addr_equal(&inner->src, &packet->tuple.dst) || !is_too_big(skb, packet))
