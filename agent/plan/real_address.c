@@ -74,10 +74,23 @@ static const struct prefix *network_of(const struct node_facts *facts, const str
     return NULL;
 }
 
-static const struct prefix *cidr_with(const prefix_list *list, const struct ip *ip)
+/* Whether a network is not the pods' alone: it has this node's address, too. */
+static bool has_nodes(const struct node_facts *facts, const struct prefix *network)
 {
-    vec_each(const struct prefix, prefix, list) {
-        if (prefix_contains(prefix, ip))
+    const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    const struct node *node = object ? to_node(object) : NULL;
+    return node && (prefix_contains(network, &node->primary_v4) ||
+                    prefix_contains(network, &node->primary_v6));
+}
+
+/*
+ * The network of pods that an address is in. Who writes one that covers the nodes as well means the
+ * whole site by it, and addresses of Services may lie there.
+ */
+static const struct prefix *pods_with(const struct node_facts *facts, const struct ip *ip)
+{
+    vec_each(const struct prefix, prefix, &facts->config->services.cluster_cidrs) {
+        if (prefix_contains(prefix, ip) && !has_nodes(facts, prefix))
             return prefix;
     }
     return NULL;
@@ -96,6 +109,6 @@ bool real_address_of(const struct node_facts *facts, const struct ip *ip,
     const struct prefix *network = network_of(facts, ip);
     if (network)
         return tell(REASON_CONNECTED_NETWORK, prefix_str(network, text), ret_real);
-    network = cidr_with(&facts->config->services.cluster_cidrs, ip);
+    network = pods_with(facts, ip);
     return network && tell(REASON_POD_NETWORK, prefix_str(network, text), ret_real);
 }

@@ -7,6 +7,9 @@ from lab import Lab
 from matrix import HERE, World, run
 
 
+pytestmark = pytest.mark.xdist_group("matrix")  # one lab for all rows
+
+
 @pytest.fixture(name="world", scope="module")
 def world_fixture():
     with Lab("nat-matrix", nat=True) as lab:

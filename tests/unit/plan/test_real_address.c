@@ -84,6 +84,13 @@ static void pods_have_theirs(void **state)
     assert_int_equal(vec_push(&world.planning.config->services.cluster_cidrs, net), 0);
     assert_whose(&world, "10.224.0.3", "pod-network: 10.224.0.0/16");
     assert_whose(&world, "10.225.0.3", "nobody's");
+    /* A network that covers this node as well is not the pods' alone. */
+    assert_int_equal(prefix_parse("192.0.0.0/8", &net), 0);
+    assert_int_equal(vec_push(&world.planning.config->services.cluster_cidrs, net), 0);
+    assert_whose(&world, "192.1.0.3", "pod-network: 192.0.0.0/8");
+    put_node(&world.planning, world.planning.config->node, "",
+             "{type: InternalIP, address: 192.0.2.1}");
+    assert_whose(&world, "192.1.0.3", "nobody's");
 }
 
 static void everybody_has_his_own(void **state)
