@@ -103,7 +103,7 @@ struct nat_status {
     bool complete;       /* a full pass has been done: every Service stands in the maps */
     const char *method;  /* "tcx", "clsact"; NULL: not known yet */
     const char *path;    /* of masqueraded packets: "stack", "direct"; NULL: not known yet */
-    char listener[96];   /* who makes it "stack" by itself; "": nobody */
+    char listener[128];  /* who makes it "stack" by itself; "": nobody */
     bool defragments[2]; /* netfilter joins fragments for us, whoever else asks; IPv4, IPv6 */
     VEC(struct nat_interface_status) interfaces; /* in order of name */
     uint32_t services, frontends, endpoints;     /* that the maps shall have */

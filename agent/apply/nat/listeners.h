@@ -7,9 +7,9 @@
 #include "base/cleanup.h"
 
 struct nat_listeners {
-    bool any;     /* also where it can't be known */
-    bool xfrm;    /* there are policies of XFRM */
-    char who[96]; /* the first one found, or why it can't be known; "": nobody */
+    bool any;      /* also where it can't be known */
+    bool xfrm;     /* there are policies of XFRM */
+    char who[128]; /* the first one found, or why it can't be known; "": nobody */
 };
 
 struct nat_watch;

@@ -16,6 +16,10 @@
 #include "base/log.h"
 #include "engine/nat/nat_state.h"
 
+_Static_assert(sizeof(((struct nat_listeners *)0)->who) ==
+                   sizeof(((struct nat_status *)0)->listener),
+               "it is copied as a whole");
+
 /* Who listens. */
 static struct nat_listeners look(struct nat_engine *engine)
 {
