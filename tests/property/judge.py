@@ -182,6 +182,12 @@ def kinds_of(objects, service, address, settings):
     return {kind for claimed, _, kind, _ in claims if claimed == address}
 
 
+def is_of_clusters(objects, settings, address):
+    """A ClusterIP, or where they are taken from: no status of a load balancer can give it away."""
+    return bool(holder(objects, address)) or model.is_within(
+        address, settings.get("serviceCIDRs") or [])
+
+
 def is_announced(objects, settings, node_name, place, claim):
     """9.1, 9.2: by the set that serves from outside; 14.16: no real address."""
     service, kind, _ = claim
@@ -189,6 +195,8 @@ def is_announced(objects, settings, node_name, place, claim):
         return False
     item = model.frontend_item(objects, place, claim, settings, node_name)
     kinds = kinds_of(objects, service, place[0], settings)
+    if is_of_clusters(objects, settings, place[0]):
+        kinds -= {"loadBalancer"}
     return (kind != "nodePort" and item["from"]["outside"]["verdict"] == "forward"
             and any(may_announce(service, own, settings) for own in kinds))
 
