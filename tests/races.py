@@ -12,6 +12,7 @@ they can see it at all.
 import select
 import time
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv6Address
 
 from bench.netlink import RouteWatch, key_of
 from lab import wait
@@ -20,6 +21,17 @@ from served import FAMILIES, PROTOCOLS, TARGET, Service, start, steer
 
 ASKED = 25  # times by each family and protocol, from the first moment
 PATIENCE = 30
+SOLICITED = IPv6Address("ff02::1:ff00:0")
+
+
+def is_ready(host, link, address):
+    """Whether a link transmits, and hears who asks for its address: after the command that brings it
+    up, the kernel does both when the lock of all its links is free. A question before that is lost,
+    and asked again after a second."""
+    group = IPv6Address(int(SOLICITED) | int(IPv6Address(address)) & 0xFFFFFF)
+    [state] = host.ip_json("link", "show", link)
+    [groups] = host.ip_json("-6", "maddr", "show", "dev", link)
+    return state["operstate"] == "UP" and f"{group}" in [each.get("address") for each in groups["maddr"]]
 
 
 class Race:
@@ -56,6 +68,8 @@ class Race:
             f"route add default via {node.address4} dev eth0 onlink",
             "route add default via fe80::1 dev eth0",
         )
+        for end in ((node, pod.host_end, "fe80::1"), (pod, "eth0", pod.address6)):
+            wait(lambda end=end: is_ready(*end), f"{end[1]} to carry IPv6")
 
     def note(self, text):
         self.violations.append(f"round {self.rounds}: {text}")

@@ -291,8 +291,8 @@ def announced_of(node):
 
 
 def change_of_neighbour(world, pod):
-    """The seconds from when the neighbour's endpoint is written to be another pod until a client has
-    met that."""
+    """The seconds from when the neighbour's only endpoint is written to be another pod until a client
+    has met that."""
     where = world.web.address("clusterIP", 4)
     world.web.write(pod)
     begin = time.monotonic()

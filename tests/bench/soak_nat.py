@@ -86,6 +86,8 @@ def guesses(options, seed, say):
 
 def move_back_and_forth(world, before=None):
     """The seconds of each of a neighbour's changes, sorted. `before` each, something else is done."""
+    world.web.write(world.pods["one1"])
+    world.agent_here.settled(timeout=300)
     took = []
     for number in range(CHANGES):
         if before:
