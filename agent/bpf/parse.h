@@ -27,8 +27,7 @@
 #define GLOBAL        __attribute__((noinline))
 
 enum {
-    HEADERS_MAX = ETH_HLEN + 60 + 20, /* IPv4 with options, TCP without */
-    L4_OFFSET_MAX = 512,              /* so long may IPv6 extension headers be */
+    L4_OFFSET_MAX = 512, /* so long may IPv6 extension headers be */
     EXTENSIONS_MAX = 4,
     SCTP_HEADER = 12, /* ports, verification tag, checksum */
     SCTP_CHECKSUM = 8,
@@ -101,7 +100,10 @@ ALWAYS_INLINE void *packet_l4(struct __sk_buff *skb, __u32 l4)
     return packet_at(skb, l4 & (2 * L4_OFFSET_MAX - 1));
 }
 
-/* Makes the first `bytes` bytes directly readable. Pointers into the packet are invalid afterwards.
+/*
+ * Makes the first `bytes` bytes directly readable. Pointers into the packet are invalid afterwards.
+ * Never more than is read: what comes out of the first page of a large segment leaves the rest of
+ * that page at an odd address, from where a receiver copies it more slowly.
  */
 ALWAYS_INLINE void packet_pull(struct __sk_buff *skb, __u32 bytes)
 {
@@ -277,20 +279,30 @@ ALWAYS_INLINE int without_vlan(struct __sk_buff *skb, enum nat_hook hook)
     return bpf_skb_vlan_pop(skb) == 0;
 }
 
+/* What a transport header has at least. */
+ALWAYS_INLINE __u32 transport_size(__u8 protocol)
+{
+    if (protocol == IPPROTO_TCP)
+        return sizeof(struct tcphdr);
+    return protocol == IPPROTO_SCTP ? (__u32)SCTP_HEADER : sizeof(struct udphdr);
+}
+
 ALWAYS_INLINE void parse(struct __sk_buff *skb, enum nat_hook hook, struct packet *packet)
 {
     __builtin_memset(packet, 0, sizeof(*packet));
     packet->hook = hook;
     if (!is_ip(skb) || !without_vlan(skb, hook))
         return;
-    packet_pull(skb, HEADERS_MAX);
-    if (skb->protocol == bpf_htons(ETH_P_IP))
+    if (skb->protocol == bpf_htons(ETH_P_IP)) {
+        packet_pull(skb, L3 + sizeof(struct iphdr));
         parse_v4(skb, packet);
-    else
+    } else {
+        packet_pull(skb, L3 + sizeof(struct ipv6hdr));
         parse_v6(skb, packet);
+    }
     if (packet->shape != SHAPE_PORTS && packet->shape != SHAPE_FIRST)
         return;
-    if (packet->l4 + sizeof(struct tcphdr) > HEADERS_MAX && packet->l4 <= L4_OFFSET_MAX)
-        packet_pull(skb, packet->l4 + sizeof(struct tcphdr));
+    if (packet->l4 <= L4_OFFSET_MAX)
+        packet_pull(skb, packet->l4 + transport_size(packet->tuple.protocol));
     parse_ports(skb, packet);
 }
