@@ -10,9 +10,15 @@
 
 enum { SILENT_S = 60 /* an endpoint that is gone, and has not been heard of for so long */ };
 
+/* Whether a packet may begin a flow anew: most segments of TCP can't, and need not be asked. */
+ALWAYS_INLINE int may_begin_anew(const struct packet *packet)
+{
+    return packet->tuple.protocol != IPPROTO_TCP || (packet->tcp & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+}
+
 /*
- * Whether a packet of a forward half begins a new flow: a datagram whose flow has been silent for
- * too long, or whose endpoint is gone; a SYN under the tuple of a connection that is over, was
+ * Whether such a packet of a forward half begins a new flow: a datagram whose flow has been silent
+ * for too long, or whose endpoint is gone; a SYN under the tuple of a connection that is over, was
  * silent for too long, or can't come to life any more since its endpoint is gone. To a connection
  * that lives a SYN makes no difference: whoever sends it may be guessing.
  */
@@ -21,7 +27,7 @@ SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *f
     struct nat_tuple mate_key;
     const struct nat_control *control = control_get();
     int tcp = packet->tuple.protocol == IPPROTO_TCP;
-    if (!control || (tcp && (packet->tcp & (TCP_SYN | TCP_ACK)) != TCP_SYN))
+    if (!control)
         return 0;
     int gone = flow->endpoint && !endpoint_lives(flow->endpoint, flow->generation);
     if (!tcp && gone)
@@ -45,28 +51,27 @@ SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *f
 /* Sends a packet along its flow. Returns what becomes of it, or 1 if it belongs to no flow. */
 GLOBAL int follow(struct __sk_buff *skb)
 {
+    const struct nat_control *control = control_get();
     struct scratch *room = scratch_get();
-    if (!room)
+    if (!control || !room)
         return 1;
     struct packet *packet = &room->packet;
     struct nat_flow *flow = flow_find(&packet->tuple);
     if (!flow)
         return 1;
-    __u32 hand = flow->hand, service = flow->service, half = flow->half;
-    if (half == NAT_HALF_DIRECT) {
-        if (!at_exit(packet->hook))
-            note(skb, packet, flow);
-        return NEXT;
-    }
+    __u32 hand = flow->hand, service = flow->service, half = flow->half, now = room_now_s(room);
     if (half == NAT_HALF_FORWARD) {
         if (!!(flow->flags & NAT_FLOW_OUTBOUND) != at_exit(packet->hook))
             return NEXT;
-        if (begins_anew(packet, flow) ||
-            (idle_s(flow) && flow_keep_mate(&packet->tuple, flow) < 0)) {
+        if ((may_begin_anew(packet) && begins_anew(packet, flow)) ||
+            (flow->seen_s != now && flow_keep_mate(&packet->tuple, flow) < 0)) {
             room->old = flow->to;
             room->reopens = 1;
             return 1;
         }
+    } else if (half == NAT_HALF_DIRECT) {
+        if (at_exit(packet->hook))
+            return NEXT;
     } else if (!!(flow->flags & NAT_FLOW_AT_EXIT) != at_exit(packet->hook)) {
         return NEXT;
     }
@@ -75,9 +80,11 @@ GLOBAL int follow(struct __sk_buff *skb)
     /* Untranslated by its flow, which is over, a reply would reach the client from the endpoint. */
     if (half == NAT_HALF_REPLY && nat_flow_is_source_leg(flow->flags) && !flow_find(&room->to))
         return drop(skb, packet, service, NAT_CAUSE_INVALID);
-    note(skb, packet, flow);
+    note(skb, packet, flow, now);
+    if (half == NAT_HALF_DIRECT)
+        return NEXT;
     /* The flow in front of a source leg counts for the Service. */
-    return forward(skb, hand, outbound ? 0 : service);
+    return hand_on(skb, control, room, hand, outbound ? 0 : service);
 }
 
 /*

@@ -182,12 +182,9 @@ ALWAYS_INLINE int pass_on(struct __sk_buff *skb, const struct nat_control *contr
 }
 
 /* Translates the packet to `room->to` and passes it on as `hand` says. */
-GLOBAL int forward(struct __sk_buff *skb, __u32 hand, __u32 service)
+ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *control,
+                          struct scratch *room, __u32 hand, __u32 service)
 {
-    const struct nat_control *control = control_get();
-    struct scratch *room = scratch_get();
-    if (!control || !room)
-        return SHOT;
     struct packet *packet = &room->packet;
     const struct nat_tuple *to = &room->to;
     count_packet(skb, service);
@@ -201,4 +198,12 @@ GLOBAL int forward(struct __sk_buff *skb, __u32 hand, __u32 service)
     if (translate(skb, packet, to) < 0)
         return SHOT;
     return pass_on(skb, control, hand);
+}
+
+/* The same, for a flow's first packet. */
+GLOBAL int forward(struct __sk_buff *skb, __u32 hand, __u32 service)
+{
+    const struct nat_control *control = control_get();
+    struct scratch *room = scratch_get();
+    return control && room ? hand_on(skb, control, room, hand, service) : SHOT;
 }

@@ -131,11 +131,10 @@ ALWAYS_INLINE void note_segment(const struct packet *packet, struct nat_flow *fl
         flow->ack = packet->ack;
 }
 
-GLOBAL int note(struct __sk_buff *skb, const struct packet *packet, struct nat_flow *flow)
+/* `now`: in seconds. */
+ALWAYS_INLINE void note(struct __sk_buff *skb, const struct packet *packet, struct nat_flow *flow,
+                        __u32 now)
 {
-    __u32 now = now_s();
-    if (!packet || !flow)
-        return 0;
     int first_in_s = flow->seen_s != now;
     if (first_in_s)
         flow->seen_s = now;
@@ -149,5 +148,4 @@ GLOBAL int note(struct __sk_buff *skb, const struct packet *packet, struct nat_f
     }
     if (packet->tuple.protocol == IPPROTO_TCP)
         note_segment(packet, flow, first_in_s);
-    return 0;
 }
