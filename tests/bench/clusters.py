@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters of many Services, as manifests for us and as rules for nftables: the same ones.
 
-Their endpoints are pods of other nodes, which exist only as addresses. "target" is one more Service
-with one real endpoint: port 80 is the pod's 8080, 81 its 8081, and 9 (UDP) its 9.
+Their endpoints are pods of other nodes, which exist only as addresses. "target" and "near" are two
+more with one real endpoint each: port 80 is the pod's 8080, 81 its 8081, and 9 (UDP) its 9.
 """
 
 import json
@@ -12,6 +12,7 @@ from lab import objects
 from .kubeproxy import ServicePort
 
 TARGET = {4: "10.96.250.1", 6: "fd00:96::fa01"}
+NEAR = {4: "10.96.250.2", 6: "fd00:96::fa02"}
 TARGET_PORTS = (("echo", 80, "TCP", 8080), ("rate", 81, "TCP", 8081), ("flood", 9, "UDP", 9),
                 ("ask", 80, "UDP", 8080))
 
@@ -34,11 +35,11 @@ def service_ports(count, endpoints, family):
     ]
 
 
-def target_ports(address, family):
+def target_ports(name, cluster_ip, address):
     return [
-        ServicePort(f"default/target-{name}", protocol.lower(), TARGET[family], port,
+        ServicePort(f"default/{name}-{port_name}", protocol.lower(), cluster_ip, port,
                     [(address, target)])
-        for name, port, protocol, target in TARGET_PORTS
+        for port_name, port, protocol, target in TARGET_PORTS
     ]
 
 
@@ -79,9 +80,10 @@ def write(lab, count, endpoints, families=(4, 6)):
     lab.write_text("many.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
 
 
-def write_target(lab, pod):
-    ports = [{"name": name, "port": port, "protocol": protocol, "targetPort": target}
-             for name, port, protocol, target in TARGET_PORTS]
+def write_target(lab, name, cluster_ips, pod):
+    """`cluster_ips`: TARGET or NEAR."""
+    ports = [{"name": port_name, "port": port, "protocol": protocol, "targetPort": target}
+             for port_name, port, protocol, target in TARGET_PORTS]
     addresses = {4: [(pod.address4, pod.node.role)], 6: [(pod.address6, pod.node.role)]}
-    lab.write("target.yaml", service("target", list(TARGET.values()), ports),
-              *slices("target", addresses, ports))
+    lab.write(f"{name}.yaml", service(name, list(cluster_ips.values()), ports),
+              *slices(name, addresses, ports))

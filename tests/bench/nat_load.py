@@ -171,7 +171,7 @@ def nat_first():
             pod, client = lab.pod(node, "one"), lab.pod(node, "client")
             serve(pod, TARGET)
             clusters.write(lab, count - 1, ENDPOINTS)
-            clusters.write_target(lab, pod)
+            clusters.write_target(lab, "target", clusters.TARGET, pod)
             lab.write_nodes()
             lab.agent(node).settled(300)
             for family in FAMILIES:
