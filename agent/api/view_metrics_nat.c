@@ -51,6 +51,21 @@ static void write_pressure(const struct nat_pressure *pressure, struct text *out
                   pressure->ports_dropped);
     metric_single(out, "fingerpost_nat_source_ports_refused_total", "counter",
                   "New flows for which there was no source port.", pressure->ports_refused);
+    metric_single(out, "fingerpost_nat_errors_spread_total", "counter",
+                  "ICMP errors about no flow of this node that were sent on to the other Nodes.",
+                  pressure->errors_spread);
+}
+
+/* Which way masqueraded packets go: 1 for the one in force. */
+static void write_path(const struct nat_status *nat, struct text *out)
+{
+    static const char *const paths[] = { "direct", "stack" };
+
+    metric(out, "fingerpost_nat_path", "gauge",
+           "Whether masqueraded packets go through the stack, or past it (direct).");
+    for (size_t i = 0; nat->path && i < sizeof(paths) / sizeof(*paths); i++)
+        metric_sample(out, "fingerpost_nat_path", "path", paths[i],
+                      strcmp(nat->path, paths[i]) == 0);
 }
 
 static void write_hooks(const struct nat_status *nat, struct text *out)
@@ -80,6 +95,7 @@ static void write_state(const struct nat_status *nat, struct text *out)
     metric_sample(out, "fingerpost_nat_addresses", "state", "proved", nat->proved);
     metric_sample(out, "fingerpost_nat_addresses", "state", "unproved", nat->unproved);
     write_hooks(nat, out);
+    write_path(nat, out);
     metric(out, "fingerpost_nat_flows", "gauge", "Flows in the tables.");
     for (enum nat_state state = 0; state < NAT_STATES; state++)
         metric_sample(out, "fingerpost_nat_flows", "state", nat_state_name(state),

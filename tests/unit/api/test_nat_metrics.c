@@ -57,7 +57,8 @@ static void fill(struct made_nat *nat)
     status->flows[NAT_STATE_ESTABLISHED] = 1204;
     status->flows[NAT_STATE_HALF_OPEN] = 3;
     status->flows[NAT_STATE_HALF_CLOSED] = 5;
-    status->pressure = (struct nat_pressure){ 900, 11, 12, 13, 14, 15 };
+    status->pressure = (struct nat_pressure){ 900, 11, 12, 13, 14, 15, 16 };
+    status->path = "stack";
     status->ended = 77;
     status->writes = 6;
     status->repairs = 4;
@@ -89,6 +90,9 @@ static void test_values(void **state)
         "fingerpost_nat_source_ports_searched_total 13",
         "fingerpost_nat_source_ports_dropped_total 14",
         "fingerpost_nat_source_ports_refused_total 15",
+        "fingerpost_nat_errors_spread_total 16",
+        "fingerpost_nat_path{path=\"stack\"} 1",
+        "fingerpost_nat_path{path=\"direct\"} 0",
         "fingerpost_nat_flows{state=\"half-open\"} 3",
         "fingerpost_nat_flows_ended_total 77",
         "fingerpost_nat_writes_total 6",
