@@ -41,6 +41,8 @@ def backend(host, family, **conditions):
 class Service:
     """Port 80 of TCP and UDP on every kind of address of both families; `spec` is laid over it."""
 
+    protocols = PROTOCOLS
+
     def __init__(self, lab, name="web", number=10, **spec):
         self.lab, self.name, self.node_port, self.spec = lab, name, 30000 + number, spec
         self.of = {
@@ -66,7 +68,7 @@ class Service:
         ports = [
             {"name": protocol.lower(), "port": PORT, "protocol": protocol, "targetPort": TARGET,
              "nodePort": self.node_port}
-            for protocol in PROTOCOLS
+            for protocol in self.protocols
         ]
         items = [objects.service(
             self.name, self.of["loadBalancer"],
@@ -77,7 +79,7 @@ class Service:
             items.append(objects.slice_of(
                 self.name, [backend(host, family, **how) for host, how in self.backends],
                 family=f"IPv{family}", suffix=f"v{family}",
-                ports=[{"name": p.lower(), "port": TARGET, "protocol": p} for p in PROTOCOLS],
+                ports=[{"name": p.lower(), "port": TARGET, "protocol": p} for p in self.protocols],
             ))
         return items
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A server that says who it is and whom it sees: echo NAME PORT..., TCP and UDP, IPv4 and IPv6.
+ * A server that says who it is and whom it sees: echo NAME PORT..., TCP and UDP, IPv4 and IPv6. A
+ * port "sctp:8080" is one of SCTP alone, which is asked as TCP is.
  *
  * Over TCP it is asked by lines: "who" is answered by "NAME PEER PORT LOCAL PORT", "bye" by the
  * same and the end of the connection, "get N" by N bytes, "put N" and N bytes by "NAME N DIGEST",
@@ -159,7 +160,7 @@ static void *serve_connection(void *argument)
     return NULL;
 }
 
-static void *serve_tcp(void *argument)
+static void *serve_stream(void *argument)
 {
     int listener = (int)(intptr_t)argument;
     pthread_attr_t small;
@@ -234,10 +235,10 @@ static void *serve_udp(void *argument)
     return NULL;
 }
 
-static int open_socket(int type, uint16_t port)
+static int open_socket(int type, int protocol, uint16_t port)
 {
     struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-    int one = 1, zero = 0, fd = socket(AF_INET6, type | SOCK_CLOEXEC, 0);
+    int one = 1, zero = 0, fd = socket(AF_INET6, type | SOCK_CLOEXEC, protocol);
     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (type == SOCK_DGRAM) {
@@ -253,24 +254,36 @@ static int open_socket(int type, uint16_t port)
     return fd;
 }
 
+static bool open_stream(int protocol, uint16_t port)
+{
+    pthread_t thread;
+    int fd = open_socket(SOCK_STREAM, protocol, port);
+    return pthread_create(&thread, NULL, serve_stream, (void *)(intptr_t)fd) == 0;
+}
+
+static bool open_port(const char *word)
+{
+    static const char sctp[] = "sctp:";
+    if (strncmp(word, sctp, sizeof sctp - 1) == 0)
+        return open_stream(IPPROTO_SCTP, (uint16_t)atoi(word + sizeof sctp - 1));
+    uint16_t port = (uint16_t)atoi(word);
+    pthread_t thread;
+    struct udp *udp = malloc(sizeof *udp);
+    if (!udp)
+        return false;
+    *udp = (struct udp){ .fd = open_socket(SOCK_DGRAM, 0, port), .port = port };
+    return open_stream(0, port) && pthread_create(&thread, NULL, serve_udp, udp) == 0;
+}
+
 int main(int count, char **words)
 {
     if (count < 3)
         return 64;
     name = words[1];
     signal(SIGPIPE, SIG_IGN);
-    for (int i = 2; i < count; i++) {
-        uint16_t port = (uint16_t)atoi(words[i]);
-        int tcp = open_socket(SOCK_STREAM, port);
-        struct udp *udp = malloc(sizeof *udp);
-        pthread_t thread;
-        if (!udp)
+    for (int i = 2; i < count; i++)
+        if (!open_port(words[i]))
             return 1;
-        *udp = (struct udp){ .fd = open_socket(SOCK_DGRAM, port), .port = port };
-        if (pthread_create(&thread, NULL, serve_tcp, (void *)(intptr_t)tcp) != 0 ||
-            pthread_create(&thread, NULL, serve_udp, udp) != 0)
-            return 1;
-    }
     puts("up");
     fflush(stdout);
     for (;;)

@@ -39,7 +39,8 @@ def tool(name):
 
 
 def serve(host, *ports, name=None):
-    """Starts echo.c on a host: TCP and UDP, both families. It is called after the host."""
+    """Starts echo.c on a host: TCP and UDP, both families, or SCTP ("sctp:8080"). It is called after
+    the host."""
     log = f"echo-{'-'.join(map(str, ports))}-{len(host.processes)}.log"
     process = host.start(tool("echo"), name or host.role, *map(str, ports), log=log)
 
@@ -58,12 +59,21 @@ def parse(line):
     return Answer(words[0], words[1], int(words[2]), words[3], int(words[4]))
 
 
-def open_socket(host, address, kind=socket.SOCK_STREAM, source_port=0, source="", timeout=5):
+IP_RECVERR = {socket.AF_INET: (socket.IPPROTO_IP, 11), socket.AF_INET6: (socket.IPPROTO_IPV6, 25)}
+
+
+def open_socket(host, address, kind=socket.SOCK_STREAM, source_port=0, source="", timeout=5,
+                protocol=0):
     """A socket of the host, of the address's family. `source_port`: may be in use elsewhere."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with host.entered():
-        sock = socket.socket(family, kind)
+        sock = socket.socket(family, kind, protocol)
     sock.settimeout(timeout)
+    if protocol == socket.IPPROTO_SCTP:
+        # Errors of ICMP end it, and the server offers no address of the other family.
+        sock.setsockopt(*IP_RECVERR[family], 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     if source_port or source:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -72,11 +82,11 @@ def open_socket(host, address, kind=socket.SOCK_STREAM, source_port=0, source=""
 
 
 class Connection:
-    """A TCP connection to echo.c."""
+    """A TCP connection to echo.c, or an association of SCTP."""
 
-    def __init__(self, host, address, port, source_port=0, source="", timeout=5):
+    def __init__(self, host, address, port, source_port=0, source="", timeout=5, protocol=0):
         self.socket = open_socket(host, address, source_port=source_port, source=source,
-                                  timeout=timeout)
+                                  timeout=timeout, protocol=protocol)
         try:
             self.socket.connect((address, port))
         except OSError:
@@ -141,10 +151,14 @@ def digest(data):
     return value
 
 
+STREAMS = {"TCP": 0, "SCTP": socket.IPPROTO_SCTP}
+
+
 def ask(host, address, port, protocol="TCP", source_port=0, source="", timeout=5):
     """Asks a server once, over a connection or datagram of its own: an Answer, or the OSError."""
-    if protocol == "TCP":
-        with Connection(host, address, port, source_port, source, timeout) as connection:
+    if protocol in STREAMS:
+        with Connection(host, address, port, source_port, source, timeout,
+                        STREAMS[protocol]) as connection:
             return connection.who()
     with Datagrams(host, address, port, source_port, source, timeout) as datagrams:
         return datagrams.who()

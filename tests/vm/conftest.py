@@ -7,6 +7,7 @@ GUESTS = {
     "packets": "tests/bpf inside",
     "sockets": "guest_nat.py inside",
     "matrix": "guest_matrix.py inside",
+    "stack": "guest_stack.py inside",
     "systemd": "guest_systemd.py inside",
     "services": "guest_services.py inside",
     "reboot": "guest_reboot.py inside, two boots",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Service NAT on the kernels that Debian has: packets of tests/bpf, and real sockets through
-every hook (guest_nat.py), and by devices of many kinds (guest_matrix.py), inside qemu guests. FINGERPOST_VM_KERNELS says which; see test_vm.py."""
+every hook (guest_nat.py), by devices of many kinds (guest_matrix.py), and with the protocols and hooks of
+stock kernels (guest_stack.py), inside qemu guests. FINGERPOST_VM_KERNELS says which; see test_vm.py."""
 
 import pytest
 from guests import BUILD, HERE, KERNELS, prepare, pytest_in, release
@@ -69,3 +70,13 @@ def test_matrix(kernel, tmp_path, monkeypatch):
                         ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(BUILD))
     failed = failures(results)
     assert len(results) == len(GUEST) and not failed, show(failed)
+
+
+@pytest.mark.guest_stack
+def test_stack(kernel, tmp_path, monkeypatch):
+    monkeypatch.setenv("FINGERPOST_BUILD", str(release()))
+    tool("echo")
+    results = pytest_in(kernel, tmp_path, [str(HERE / "guest_stack.py"), "--noconftest"],
+                        ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(BUILD))
+    failed = failures(results)
+    assert len(results) == 4 and not failed, show(failed)

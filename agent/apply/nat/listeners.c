@@ -7,8 +7,9 @@
  * are read by netlink, and only when the generation of the rules is another one.
  *
  * All other hooks (legacy iptables, programs of BPF) the kernel lists by nfnetlink_hook (Linux
- * 5.14, if configured). Hooks of connection tracking, address translation, IPVS, SELinux and our
- * own defragmentation judge nobody. Where the kernel can't list hooks, /proc says which tables
+ * 5.14, if configured). Hooks of connection tracking, address translation, IPVS, SELinux, AppArmor
+ * (which asks who sent a packet), br_netfilter (which passes over what it has shown already) and
+ * our own defragmentation judge nobody. Where the kernel can't list hooks, /proc says which tables
  * legacy iptables has; where that can't be read, somebody may listen. Programs of BPF are not found
  * there.
  *
@@ -195,7 +196,7 @@ static bool judges_nobody(const char *function, uint32_t hook, int32_t priority)
     static const char *const prefixes[] = {
         "ipv4_conntrack", "ipv6_conntrack", "nf_confirm", "ipv4_confirm", "ipv6_confirm",
         "ipv4_helper",    "ipv6_helper",    "nf_nat_",    "iptable_nat",  "ip6table_nat",
-        "ipv6_defrag",    "ip_vs_",         "selinux_",
+        "ipv6_defrag",    "ip_vs_",         "selinux_",   "apparmor_",    "ip_sabotage_in",
     };
     for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
         if (strncmp(function, prefixes[i], strlen(prefixes[i])) == 0)
