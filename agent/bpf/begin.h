@@ -77,12 +77,14 @@ SUBPROGRAM int masquerade_source(struct __sk_buff *skb, const struct packet *pac
 
 /*
  * Whether the packet of a new flow goes through the stack, though it is masqueraded, and gets its
- * source where it leaves. Not from svc0: the stack would route it there again.
+ * source where it leaves. Not from svc0: the stack would route it there again. Nor if it is for
+ * XFRM, which would seal it before it leaves.
  */
 ALWAYS_INLINE int has_source_leg(const struct nat_control *control, const struct packet *packet,
                                  const struct verdict *verdict)
 {
-    return control->path & NAT_PATH_STACK && verdict->masquerade != NAT_MASQUERADE_NO &&
+    return (control->path & (NAT_PATH_STACK | NAT_PATH_WHOLE)) == NAT_PATH_STACK &&
+           verdict->masquerade != NAT_MASQUERADE_NO &&
            (packet->hook == NAT_HOOK_UPLINK_IN || packet->hook == NAT_HOOK_POD_IN);
 }
 

@@ -18,6 +18,7 @@ enum {
     SHOT = 2,       /* TC_ACT_SHOT, TCX_DROP */
     TAKEN = 100,    /* another CPU has just made this flow */
     STRANGER = 101, /* an ICMP error about no flow */
+    PAST = 102,     /* the stack would not take the packet: it goes past it */
     ANSWER = 256,   /* + enum answer: the packet is to be answered, by handle() */
 };
 
@@ -116,7 +117,7 @@ ALWAYS_INLINE int refuse_too_big(struct __sk_buff *skb, struct packet *packet, _
 
 /*
  * Has the stack forward the translated packet, which cuts it into fragments, and encrypts it. It
- * comes from this node's address or from a service's.
+ * comes from this node's address or from a service's. PAST: from one that is not led to svc0.
  */
 SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
                                 const struct nat_tuple *to, __u32 service, const struct way *way)
@@ -125,8 +126,10 @@ SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
     if (!control)
         return SHOT;
     __u32 in = way_in(skb, control, packet, &to->src);
-    if (!in)
+    if (!in && way->cut)
         return refuse_too_big(skb, packet, service, way);
+    if (!in)
+        return PAST;
     if (translate(skb, packet, to) < 0)
         return SHOT;
     const __u8 *mac = in == LO_IFINDEX ? NULL : control->svc0_mac;
@@ -135,11 +138,11 @@ SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
     return r < 0 ? SHOT : r;
 }
 
-/* Whether policies of XFRM shall see what this node itself sends to Services. */
-ALWAYS_INLINE int is_for_xfrm(void)
+/* Whether policies of XFRM shall see the packet: what this node itself sends, or any. */
+ALWAYS_INLINE int is_for_xfrm(int own)
 {
     const struct nat_control *control = control_get();
-    return control && control->path & NAT_PATH_XFRM;
+    return control && control->path & (own ? NAT_PATH_XFRM : NAT_PATH_WHOLE);
 }
 
 /* Translates the packet to `room->to` and sends it past the stack, by `room->way`. */
@@ -161,8 +164,11 @@ GLOBAL int forward_by(struct __sk_buff *skb, __u32 service)
     if (!own && packet->hops <= 1) {
         return refuse_with(skb, packet, service, NAT_CAUSE_TTL, ANSWER_TIME_EXCEEDED);
     }
-    if (way->cut || (own && is_for_xfrm()))
-        return forward_by_stack(skb, packet, to, service, way);
+    if (way->cut || is_for_xfrm(own)) {
+        int r = forward_by_stack(skb, packet, to, service, way);
+        if (r != PAST)
+            return r;
+    }
     if (translate(skb, packet, to) < 0 || (!own && hop_taken(skb, packet->family) < 0))
         return SHOT;
     return way_send(skb, way, own);

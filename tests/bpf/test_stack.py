@@ -213,3 +213,18 @@ def test_this_nodes_own(nat, family, protocol, xfrm):
     assert (left.verdict, left.data) == (NEXT, result.data)
     answer = nat.send("uplink_in", reply_to("uplink_in", result.packet, protocol))
     assert answer.verdict == REDIRECT and ends(answer.packet) == opposite(sent)
+
+
+def test_whole_before_xfrm(nat, family, protocol):
+    """Where nobody but XFRM listens, the stack gets packets with both addresses translated, by lo, and
+    their answers by svc0: what is sealed at the way out could not be translated there."""
+    nat.control.path |= abi.PATH_XFRM | abi.PATH_WHOLE
+    nat.write_control()
+    web(nat, family, protocol, REMOTE)
+    sent, result = begin(nat, "outside", family, protocol)
+    assert result.verdict == REDIRECT and result.packet.dst == MACS["lo"]
+    assert (ends(result.packet)[0], ends(result.packet)[2]) == (NODE[family], REMOTE[family])
+    left = nat.send("uplink_out", result.packet, ingress="lo")
+    assert (left.verdict, left.data) == (NEXT, result.data)
+    answer = nat.send("uplink_in", reply_to("uplink_in", result.packet, protocol))
+    assert answer.verdict == REDIRECT and ends(answer.packet) == opposite(sent)

@@ -98,13 +98,13 @@ int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
     return 0;
 }
 
-void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm)
+void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm, bool judged)
 {
     uint32_t path = plane->control->path & NAT_PATH_STACKED;
     if (stack)
         path = NAT_PATH_STACK | NAT_PATH_STACKED;
     if (xfrm)
-        path |= NAT_PATH_XFRM;
+        path |= NAT_PATH_XFRM | (judged ? 0 : NAT_PATH_WHOLE);
     __atomic_store_n(&plane->control->path, path, __ATOMIC_RELEASE);
 }
 

@@ -280,18 +280,23 @@ static void look_at_policies(const struct nat_watch *watch, struct nat_listeners
         listens(listeners, "the policies of XFRM cannot be read: %s%s", strerror(-r), "");
 }
 
+static void look_at_netfilter(struct nat_watch *watch, struct nat_listeners *listeners)
+{
+    look_at_rules(watch, listeners);
+    look_at_hooks(watch, listeners);
+    if (watch->no_hooks) {
+        look_at_tables("/proc/net/ip_tables_names", listeners);
+        look_at_tables("/proc/net/ip6_tables_names", listeners);
+    }
+    listeners->judged = listeners->any;
+}
+
 struct nat_listeners nat_watch_look(struct nat_watch *watch)
 {
     struct nat_listeners listeners = { 0 };
+    if (watch->netfilter)
+        look_at_netfilter(watch, &listeners);
     if (watch->xfrm)
         look_at_policies(watch, &listeners);
-    if (!watch->netfilter)
-        return listeners;
-    look_at_rules(watch, &listeners);
-    look_at_hooks(watch, &listeners);
-    if (watch->no_hooks) {
-        look_at_tables("/proc/net/ip_tables_names", &listeners);
-        look_at_tables("/proc/net/ip6_tables_names", &listeners);
-    }
     return listeners;
 }

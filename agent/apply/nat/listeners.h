@@ -8,6 +8,7 @@
 
 struct nat_listeners {
     bool any;      /* also where it can't be known */
+    bool judged;   /* netfilter listens, or may */
     bool xfrm;     /* there are policies of XFRM */
     char who[128]; /* the first one found, or why it can't be known; "": nobody */
 };

@@ -50,9 +50,10 @@ int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
 /*
  * New masqueraded flows go through the stack, or past it. Those that are there stay on the path
  * that they began on. `xfrm`: what this node itself sends to endpoints elsewhere is forwarded by
- * the stack, so that policies of XFRM hold for it.
+ * the stack, so that policies of XFRM hold for it. `judged`: netfilter shall see clients; where it
+ * need not, `xfrm` sees masqueraded packets with both addresses translated.
  */
-void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm);
+void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm, bool judged);
 /* Tells the programs the index and MAC of svc0; index 0: there is none. Returns 0. */
 int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6]);
 /* Reads the kernel's ICMP rate limits (icmp_ratelimit, icmp_ratemask) again. Returns 0 or -errno.
