@@ -30,7 +30,7 @@ from served import (  # noqa: E402
 PATIENCE = 20
 KINDS = ("clusterIP", "loadBalancer", "nodePort")
 DIRECT = {"inForce": "direct", "listener": None}
-SHORT = 5  # seconds for which a flow of SCTP is kept
+SHORT = 20  # seconds for which a flow of SCTP is kept: longer than any pause here
 
 
 @pytest.fixture(name="world", scope="module")
@@ -91,14 +91,14 @@ def test_sctp(world):
         for family in FAMILIES:
             where = service.address("loadBalancer", family)
             with Connection(world.client, *where, timeout=PATIENCE, protocol=STREAMS["SCTP"]) as one:
-                for size in (10, 1000):
+                for size in (10, 5000):
                     assert one.put(bytes(size)) and one.get(5 * size), (where, size)
     # Closed by both sides, and its flows end.
     for host in (world.client, *world.ones.values()):
         wait_equal(lambda: len(host.run("cat", "/proc/net/sctp/assocs").stdout.splitlines()), 1,
                    f"the end of all associations on {host}")
     wait_equal(lambda: [flow for flow in world.agent1.json("flows", "--limit", "100000")["items"]
-                        if flow["protocol"] == "SCTP"], [], "the end of all flows", 60)
+                        if flow["protocol"] == "SCTP"], [], "the end of all flows", 120)
     for family in FAMILIES:
         where = world.none.address("loadBalancer", family)
         assert outcome(world.client, *where, "SCTP", timeout=PATIENCE) == "reject", where
