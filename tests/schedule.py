@@ -160,10 +160,13 @@ class Schedule:
     def rank(self, job):
         return job.load >= self.processors, self.work_behind(job)
 
+    def lane_is_free(self, job):
+        return not job.lane or all(other.lane != job.lane for other in self.running)
+
     def fits(self, job):
         if not self.running:
             return True
-        if job.lane and any(other.lane == job.lane for other in self.running):
+        if not self.lane_is_free(job):
             return False
         if sum(other.memory for other in self.running) + job.memory > self.memory:
             return False
@@ -172,7 +175,7 @@ class Schedule:
 
     def next(self):
         """A job that can begin; None if there is none now."""
-        blocked = False  # by one that waits for processors
+        blocked = False  # by one that waits for room, not for its lane
         for job in self.waiting:
             if any(other not in self.ended for other in self.before(job)):
                 continue
@@ -180,7 +183,7 @@ class Schedule:
                 continue
             if self.fits(job):
                 return job
-            blocked = blocked or bool(job.load)
+            blocked = blocked or bool(job.load) and self.lane_is_free(job)
         return None
 
     def missing(self, job):

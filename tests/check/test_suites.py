@@ -247,6 +247,11 @@ def test_who_needs_the_whole_machine_is_alone_with_those_that_wait(history):
     assert not [s for s in sets if {"waits", "other"} <= s], "two of a lane"
 
 
+def test_who_waits_for_its_lane_keeps_nobody_from_the_processors(history):
+    said, _ = history(*[job(f"guest{n}", 9, lane="guest") for n in range(3)], job("small", 1))
+    assert said.index("+small") < said.index("-guest0")
+
+
 def test_a_big_job_does_not_wait_for_ever(history):
     said, _ = history(job("first", 9), *[job(f"small{n}", 1) for n in range(6)], job("big", 5, load=2))
     assert said.index("+big") < min(said.index("+first"), said.index("+small0"))
