@@ -9,7 +9,7 @@ import socket
 import time
 
 from lab import objects, wait
-from lab.traffic import Connection, Load, ask, open_socket, tool
+from lab.traffic import Connection, Load, ask, open_socket, tool, wait_answers
 from served import FAMILIES, TARGET, Service, address_of, pods, start, steer
 
 # Addresses of nobody that are routed to the client, who does not answer for them.
@@ -127,8 +127,7 @@ def hang(world, seconds, rate):
         waited[family] = time.monotonic() - begin
     loads = [Load(world.client, "short", *world.web.address("loadBalancer", family), c=2, i=5)
              for family in FAMILIES]
-    for load in loads:
-        load.more()
+    wait_answers(loads, 200)
     return {"syns": 2 * count, "firstAfterSeconds": round(max(waited.values()), 2),
             "refused": sum(sum(load.stop()["errors"].values()) for load in loads),
             "served": sum(load.result["done"] for load in loads), "broken": broken(held)}
@@ -143,8 +142,7 @@ def syns(world, count, rate):
         for family in FAMILIES:
             spoofed(world, "syn", ABSENT[family], 60000, (1024, 60000),
                     service.address("loadBalancer", family), count // 4, rate)
-    for load in loads:
-        load.more(50)
+    wait_answers(loads, 50)
     figures = {"syns": count, "served": sum(load.stop()["done"] for load in loads),
                "errors": [load.result["errors"] for load in loads if load.result["errors"]],
                "broken": broken(held), "held": len(held)}

@@ -11,7 +11,7 @@ import scripted
 from cluster import exported, pod_address, tables
 from lab import objects, wait, wait_equal
 from lab.authority import Authority, write_kubeconfig
-from lab.traffic import Load, ask, wait_outcome
+from lab.traffic import Load, ask, wait_answers, wait_outcome
 from scripted import ScriptedApi, server_context
 from served import FAMILIES, NO_HOLD, Service, pods
 
@@ -258,20 +258,17 @@ def test_an_old_copy_hurts_no_traffic(nat):
              for kind in ("short", "long", "udp")]
     monitor = nat.lab.monitor()
 
-    def everywhere(number=20):
-        for load in loads:
-            load.more(number)
-    everywhere()
+    wait_answers(loads, 20)
     nat.agent.kill()
     nat.api.stop()
     nat.copy.write_bytes(old)
     nat.agent.start()
     wait(lambda: nat.source()["copy"]["inForce"], "the copy in force")
-    everywhere(100)
+    wait_answers(loads, 100)
     assert nat.agent.json("status")["nat"]["writes"] == 0 and who() == both
     nat.api.start()
     wait(lambda: nat.source()["synced"], "the API's word")
-    everywhere(100)
+    wait_answers(loads, 100)
     for load in loads:
         load.stop()
     for load in loads:

@@ -223,6 +223,14 @@ def wait_outcome(expected, host, address, port, protocol="TCP"):
          f"{address}:{port}/{protocol} from {host} to {expected}")
 
 
+def wait_answers(loads, number, timeout=60):
+    """Waits until so many more answers have come to each of the loads."""
+    wanted = [(load, load.now()["done"] + number) for load in loads]
+    for load, done in wanted:
+        wait(lambda load=load, done=done: load.now()["done"] >= done, f"{number} answers to {load.what}",
+             timeout)
+
+
 class Load:
     """A running load.c: `with Load(host, "short", address, port, c=4) as load`. At the end of the
     block it is stopped, and `load.result` is what it saw in all."""
@@ -241,8 +249,7 @@ class Load:
 
     def more(self, number=200, timeout=60):
         """Waits until so many more answers have come."""
-        before = self.now()["done"]
-        wait(lambda: self.now()["done"] >= before + number, f"{number} answers to {self.what}", timeout)
+        wait_answers([self], number, timeout)
 
     def stop(self):
         if self.result is None:

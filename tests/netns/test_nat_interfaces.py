@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from attached import attachments, strip
 from lab import wait, wait_equal
-from lab.traffic import Connection, Load, ask, outcome, serve
+from lab.traffic import Connection, Load, ask, outcome, serve, wait_answers
 from served import (
     FAMILIES,
     KINDS,
@@ -155,14 +155,12 @@ def test_an_interface_that_goes_down_and_up(world, which):
     device = "eth0" if which == "uplink" else world.one.host_end
     loads = [Load(world.client, kind, *world.web.address("loadBalancer", family), c=4)
              for kind in ("long", "udp") for family in FAMILIES]
-    for load in loads:
-        load.more(50)
+    wait_answers(loads, 50)
     for _ in range(3):
         node.ip("link", "set", device, "down")
         node.ip("link", "set", device, "up")
         restore_routes(world, which)
-        for load in loads:
-            load.more(50)
+        wait_answers(loads, 50)
     for load in loads:
         result = load.stop()
         assert not [e for e in result["errors"] if e != "receive ETIMEDOUT"], result

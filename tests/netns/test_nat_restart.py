@@ -8,11 +8,12 @@ import pytest
 from attached import attachments
 from cluster import exported, guard_rules, tables
 from lab import wait, wait_equal
-from lab.traffic import Load, outcome, wait_outcome
+from lab.traffic import Load, outcome, wait_answers, wait_outcome
 from served import FAMILIES, NO_HOLD, Service, announced, pods, settle, start, steer
 
 NAT = pytest.mark.lab(nat=True)
 ONE = pytest.mark.lab(nodes=1, nat=True)
+ANSWERS = 40  # that each client gets in each state of the agents
 KILLS = 8
 CHANGES = 300
 CHANGES_PER_SECOND = 100
@@ -50,11 +51,6 @@ def all_unhurt(found):
         load.unhurt()
 
 
-def everywhere(found, number=20):
-    for load in found:
-        load.more(number)
-
-
 @pytest.mark.busy
 @NAT
 def test_kills_under_load(world):
@@ -62,13 +58,13 @@ def test_kills_under_load(world):
     agents = start(world, world.web)
     monitor = world.monitor()
     found = loads(world)
-    everywhere(found)
+    wait_answers(found, ANSWERS)
     for number in range(KILLS):
         agent = agents[number % len(agents)]
         agent.kill()
-        everywhere(found)
+        wait_answers(found, ANSWERS)
         agent.start()
-        everywhere(found)
+        wait_answers(found, ANSWERS)
     settle(world)
     assert all(agent.ctl("verify").code == 0 for agent in agents)
     all_unhurt(found)
@@ -81,12 +77,12 @@ def test_a_clean_stop_and_a_reload_under_load(world):
     agents = start(world, world.web)
     found = loads(world)
     for agent in agents:
-        everywhere(found)
+        wait_answers(found, ANSWERS)
         agent.stop()
-        everywhere(found)
+        wait_answers(found, ANSWERS)
         agent.start()
         agent.reload()
-        everywhere(found)
+        wait_answers(found, ANSWERS)
     all_unhurt(found)
 
 
@@ -99,7 +95,7 @@ def test_endpoints_that_change_all_the_time(world):
     others = [Service(world, f"other{number}", 20 + number) for number in range(8)]
     chance = random.Random(4)
     found = loads(world)
-    everywhere(found)
+    wait_answers(found, ANSWERS)
     written = 0
     while written < CHANGES:
         for _ in range(CHANGES_PER_SECOND // 10):
@@ -107,7 +103,7 @@ def test_endpoints_that_change_all_the_time(world):
             more = [pod for pod in world.extra if chance.random() < 0.5]
             service.write(*world.stay, *more)
             written += 1
-        everywhere(found, 2)
+        wait_answers(found, 2)
     world.web.write(*world.stay)
     settle(world)
     assert all(agent.ctl("verify").code == 0 for agent in agents)
@@ -133,7 +129,7 @@ def test_rules_of_others_come_and_go(world):
     agents = start(world, world.web)
     node = world.nodes[0]
     found = loads(world)
-    everywhere(found)
+    wait_answers(found, ANSWERS)
     behind, count = leads(node)
     assert behind == 0 and count and not guard_rules(node)
     rule = ("from", "192.0.2.99", "lookup", "77")
@@ -141,10 +137,10 @@ def test_rules_of_others_come_and_go(world):
         node.ip("rule", "add", *rule)
         wait_equal(lambda: (leads(node), guard_rules(node)),
                    ([count, 0], ["1990: from all lookup 120 proto 33"] * 2), "the rules")
-        everywhere(found)
+        wait_answers(found, ANSWERS)
         node.ip("rule", "del", *rule)
         wait_equal(lambda: (leads(node), guard_rules(node)), ([0, count], []), "main")
-        everywhere(found)
+        wait_answers(found, ANSWERS)
     assert agents[0].json("diff")["items"] == []
     all_unhurt(found)
 
@@ -158,7 +154,7 @@ def test_source_ports_are_used_again(world):
     start(world, world.web, services={"snatPorts": "20000-20199"})
     found = [Load(world.client, "short", *world.web.address("nodePort", family, world.nodes[0]), c=4)
              for family in FAMILIES]
-    everywhere(found, 5000)
+    wait_answers(found, 5000)
     for load in found:
         load.unbroken()
 
@@ -173,13 +169,13 @@ def test_a_drained_node(world):
     node = world.nodes[0]
     balanced = world.web.of["loadBalancer"]
     found = [load for load in loads(world) if not any(ip in load.what for ip in balanced)]
-    everywhere(found)
+    wait_answers(found, ANSWERS)
     assert agents[0].ctl("drain").code == 0
     announced(world, world.web, world.nodes[1])
-    everywhere(found)
+    wait_answers(found, ANSWERS)
     assert agents[0].ctl("undrain").code == 0
     announced(world, world.web, *world.nodes)
-    everywhere(found)
+    wait_answers(found, ANSWERS)
     all_unhurt(found)
     assert tables(node)[4]
 
@@ -286,13 +282,13 @@ def test_maps_of_other_sizes_under_load(world):
     """The old programs go on with the old maps until the new ones are in their place."""
     agents = start(world, world.web)
     found = loads(world)
-    everywhere(found)
+    wait_answers(found, ANSWERS)
     for size in (20000, 300, 20000):
         for agent in agents:
             agent.stop()
             agent.settings["services"]["maps"] = {"services": size, "endpoints": size}
             agent.write_config()
             agent.start()
-            everywhere(found)
+            wait_answers(found, ANSWERS)
     assert all(agent.ctl("verify").code == 0 for agent in agents)
     all_unhurt(found)
