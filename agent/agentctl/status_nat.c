@@ -3,7 +3,8 @@
  * Service NAT on the screen of `agentctl status`: how much it serves and where, and what needs
  * attention: a pass that is still to come, an interface without its programs, a map that fills up.
  * Refused packets are no bad news by themselves (somebody tries a port that is not there); they are
- * told with -v, and by `agentctl explain`.
+ * told with -v, and by `agentctl explain`. So is how many packets the hooks have seen: whether none
+ * is bad news, only who knows the traffic can say.
  */
 #include "agentctl/status_nat.h"
 
@@ -162,4 +163,23 @@ void add_refusals(struct text *out, const struct doc *refusals, const char *inde
         }
         text_addf(out, ", %s ago\n", ago ? ago : "long");
     }
+}
+
+static void add_hook_packets(struct text *out, const struct doc *packets, const char *indent)
+{
+    text_addf(out, "%spackets seen", indent);
+    doc_each(hook, packets) {
+        text_addf(out, "%s %s %" PRId64, hook == packets->first ? ":" : ",", hook->key,
+                  field_int(packets, hook->key));
+    }
+    text_add_char(out, '\n');
+}
+
+void add_nat_details(struct text *out, const struct doc *nat, const char *indent)
+{
+    const struct doc *packets = doc_get(nat, "hookPackets");
+
+    if (field_true(nat, "enabled") && packets && packets->count > 0)
+        add_hook_packets(out, packets, indent);
+    add_refusals(out, doc_get(nat, "refusals"), indent);
 }

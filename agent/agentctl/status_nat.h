@@ -13,3 +13,5 @@ const char *describe_services(const struct doc *status, struct text *out);
 void add_nat_warnings(struct text *out, const struct doc *nat, const char *indent);
 /* What was refused lately, a line each. */
 void add_refusals(struct text *out, const struct doc *refusals, const char *indent);
+/* What is told with -v: how many packets each kind of hook has seen, and what was refused. */
+void add_nat_details(struct text *out, const struct doc *nat, const char *indent);

@@ -168,7 +168,7 @@ static void add_subsystems(struct text *out, const struct ctl *ctl, const struct
         if (strcmp(name, "services") == 0)
             add_nat_warnings(out, doc_get(status, "nat"), indent);
         if (ctl->verbose && strcmp(name, "services") == 0)
-            add_refusals(out, doc_get(doc_get(status, "nat"), "refusals"), indent);
+            add_nat_details(out, doc_get(status, "nat"), indent);
     }
 }
 

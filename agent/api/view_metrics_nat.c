@@ -80,6 +80,11 @@ static void write_hooks(const struct nat_status *nat, struct text *out)
            "Places on interfaces that hold a program of the agent, or lack it.");
     metric_sample(out, "fingerpost_nat_hooks", "state", "attached", attached);
     metric_sample(out, "fingerpost_nat_hooks", "state", "missing", missing);
+    metric(out, "fingerpost_nat_hook_packets_total", "counter",
+           "Packets that the programs at a kind of hook have seen.");
+    for (enum nat_hook hook = 0; hook < NAT_HOOKS; hook++)
+        metric_sample(out, "fingerpost_nat_hook_packets_total", "hook", nat_hook_name(hook),
+                      nat->hook_packets[hook]);
 }
 
 static void write_state(const struct nat_status *nat, struct text *out)

@@ -39,6 +39,14 @@ static void write_interfaces(struct json *json, const struct nat_status *nat)
     json_end_array(json);
 }
 
+static void write_hook_packets(struct json *json, const struct nat_status *nat)
+{
+    json_begin_object(json, "hookPackets");
+    for (enum nat_hook hook = 0; hook < NAT_HOOKS; hook++)
+        json_int(json, nat_hook_name(hook), (int64_t)nat->hook_packets[hook]);
+    json_end_object(json);
+}
+
 /* Where we could not ask for it, somebody else's connection tracking may still do it. */
 static void write_defragmentation(struct json *json, const struct nat_status *nat)
 {
@@ -121,6 +129,7 @@ void write_nat_status(struct json *json, const struct api_state *state)
     json_bool(json, "complete", nat->complete);
     json_string(json, "method", nat->method);
     write_interfaces(json, nat);
+    write_hook_packets(json, nat);
     write_path(json, nat);
     write_defragmentation(json, nat);
     json_int(json, "services", nat->services);

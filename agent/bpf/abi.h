@@ -526,6 +526,15 @@ enum nat_hook {
 };
 
 /*
+ * At the start of "scratch", the programs' own PERCPU_ARRAY of one, which is neither pinned nor in
+ * the list below: how many packets each hook has seen since its program was loaded, whatever became
+ * of them. None of the twin.
+ */
+struct nat_seen {
+    __u64 packets[NAT_HOOKS];
+};
+
+/*
  * All maps, in the order of this file and of maps.h: the end of NAT_MAP_*, and the map's name in
  * the program and below the pins. The agent numbers, opens, pins and counts them by this list.
  */

@@ -68,6 +68,7 @@ struct claim {
  * finds the packet here: so the verifier checks it once, and not for all that may have come before.
  */
 struct scratch {
+    struct nat_seen seen; /* what the agent reads; the rest is nobody else's */
     struct packet packet;
     struct verdict verdict;
     struct claim claim;

@@ -72,6 +72,8 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
     struct scratch *room = scratch_get();
     if (!control || !room)
         return NEXT;
+    if (!dry_run)
+        room->seen.packets[hook]++;
     /* By a bridge it passes several exits: the mark stays until the packet comes in somewhere. */
     if (skb->tc_index == SENT) {
         if (at_exit(hook))

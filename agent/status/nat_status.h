@@ -116,6 +116,7 @@ struct nat_status {
     uint64_t established;                      /* connections that a drain waits for */
     uint64_t flows[NAT_STATES];                /* in the last round of the sweep */
     uint64_t ended;                            /* flows that the sweep ended */
+    uint64_t hook_packets[NAT_HOOKS];          /* seen since the start */
     struct nat_pressure pressure;              /* what the programs did for want of room */
     int64_t last_sweep_wall_ms, last_sweep_us; /* the last round over the whole table */
     /* Counted now and then, since counting walks: after a full pass and a round of the sweep. */

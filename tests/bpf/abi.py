@@ -215,6 +215,10 @@ class FragmentValue(Value):
     ]
 
 
+class Seen(Value):
+    _fields_ = [("packets", u64 * len(HOOKS))]
+
+
 MAPS = {
     "control": (u32, Control), "filter": (u32, u64), "frontends": (FrontendKey, FrontendValue),
     "services": (u32, u64), "ports": (u32, PortValue), "slots": (u32, u64),
@@ -233,7 +237,7 @@ STRUCTS = {
     "nat_affinity_value": AffinityValue, "nat_counter": Counter,
     "nat_search": Search, "nat_pressure": Pressure, "nat_refusal_key": RefusalKey, "nat_refusal_value": RefusalValue,
     "nat_interface_value": InterfaceValue, "nat_fragment_key": FragmentKey,
-    "nat_fragment_value": FragmentValue,
+    "nat_fragment_value": FragmentValue, "nat_seen": Seen,
 }
 
 

@@ -8,7 +8,9 @@ and packet out, nothing sent.
 
 import ctypes
 import os
+import re
 from collections import namedtuple
+from pathlib import Path
 
 MAP_LOOKUP, MAP_UPDATE, MAP_DELETE, MAP_NEXT = 1, 2, 3, 4
 OBJECT_GET, PROGRAM_RUN, OBJECT_INFO = 7, 10, 15
@@ -165,6 +167,33 @@ class Map:
     def clear(self):
         for key in self.keys():
             del self[key]
+
+
+def processors():
+    """As many as there may be."""
+    text = Path("/sys/devices/system/cpu/possible").read_text(encoding="ascii")
+    return int(re.findall(r"\d+", text)[-1]) + 1
+
+
+class Rooms:
+    """A pinned PERCPU_ARRAY of one, of which the beginning is known."""
+
+    def __init__(self, path, value):
+        self.fd = open_pinned(path)
+        self.value = value
+        self.size = information(self.fd, MapInfo()).value_size + 7 & ~7
+
+    def read(self):
+        """The value of each processor."""
+        rooms = ctypes.create_string_buffer(self.size * processors())
+        attributes = MapAttributes(fd=self.fd)
+        attributes.point("key", u32(0))
+        attributes.point("value", rooms)
+        call(MAP_LOOKUP, attributes)
+        return [
+            self.value.from_buffer_copy(rooms, index)
+            for index in range(0, len(rooms), self.size)
+        ]
 
 
 Ran = namedtuple("Ran", "verdict packet cb context")

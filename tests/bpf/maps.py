@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import abi
 from abi import Address, FrontendKey, Tuple
-from bpf import Map, Program
+from bpf import Map, Program, Rooms
 from packets import judge
 from scapy.layers.inet import TCP, UDP, Ether
 from world import POD_NETS, SERVICE_NETS
@@ -149,6 +149,7 @@ class Nat:
         self.maps = {
             name: Map(folder / "maps" / name, *types) for name, types in abi.MAPS.items()
         }
+        self.rooms = Rooms(folder / "maps" / "scratch", abi.Seen)
         self.live = {hook: Program(folder / "live" / hook) for hook in abi.HOOKS}
         self.twin = {hook: Program(folder / "twin" / hook) for hook in abi.HOOKS}
         self.services = self.ports = self.endpoints = self.slots = 0  # of each the last id
@@ -317,6 +318,11 @@ class Nat:
             for key, value in self.maps["refusals"].items()
             if service is None or key.service == service
         }
+
+    def seen(self):
+        """{hook: packets seen since the programs were loaded}"""
+        rooms = [list(room.packets) for room in self.rooms.read()]
+        return dict(zip(abi.HOOKS, map(sum, zip(*rooms))))
 
     def snapshot(self):
         """All that the program may write, to tell whether it did."""

@@ -98,11 +98,13 @@ def status(**changes):
 
 
 STATES = "half-open unanswered exchange answered closed half-closed stream established".split()
+HOOKS = "uplink-in uplink-out pod-in pod-out lo-out svc-out".split()
 NO_NAT = {
     "enabled": False,
     "complete": False,
     "method": None,
     "interfaces": [],
+    "hookPackets": dict.fromkeys(HOOKS, 0),
     "path": {"inForce": None, "listener": None},
     "defragmentation": {"ipv4": "unknown", "ipv6": "unknown"},
     **dict.fromkeys(("services", "frontends", "endpoints", "proved", "unproved"), 0),

@@ -3,7 +3,7 @@
 
 import copy
 
-from documents import EXPLANATION, LONG_AGO, NO_NAT, SERVICE, STATES, ago, items
+from documents import EXPLANATION, HOOKS, LONG_AGO, NO_NAT, SERVICE, STATES, ago, items
 
 REFUSAL = {
     "service": "default/web",
@@ -46,6 +46,7 @@ def nat(**changes):
             interface("svc0", "svc-out"),
             interface("veth1a2b", *pod),
         ],
+        "hookPackets": dict(zip(HOOKS, (48211, 47033, 1204, 1187, 12, 0))),
         "services": 2,
         "frontends": 5,
         "endpoints": 12,

@@ -128,6 +128,10 @@ def test_maps(ctl, agent):
     ]
 
 
+SEEN = "packets seen: uplink-in 48211, uplink-out 47033, pod-in 1204, pod-out 1187, lo-out 12," \
+    " svc-out 0"
+
+
 def services_line(ctl, agent, **changes):
     running = agent({"/v1/status": status(services__enabled=True, **changes)})
     output = ctl.run("status", "-v")[1]
@@ -156,12 +160,12 @@ def test_status_of_nat(ctl, agent):
     refused = "default/web: refused 12, no usable endpoint anywhere; last 10.0.2.5:43122 ->" \
         " 10.0.0.1:80/TCP on eth0, 3d 4h ago"
     assert services_line(ctl, agent, nat=nat_documents.nat()) == [
-        "OK    2 services, 12 endpoints, 1204 flows; tcx on eth0, eth1 and 3 more", refused
+        "OK    2 services, 12 endpoints, 1204 flows; tcx on eth0, eth1 and 3 more", SEEN, refused
     ]
     assert services_line(ctl, agent, nat=nat_documents.nat(complete=False, refusals=[])) == [
-        "WARN  2 services, the first complete pass is still to come"
+        "WARN  2 services, the first complete pass is still to come", SEEN
     ]
-    bare = nat_documents.nat(interfaces=[], maps=[], refusals=[])
+    bare = nat_documents.nat(interfaces=[], maps=[], refusals=[], hookPackets={})
     assert services_line(ctl, agent, nat=bare) == ["OK    2 services, 12 endpoints, 1204 flows"]
     pods = nat_documents.nat(interfaces=[nat_documents.interface("veth1", "pod-in")], refusals=[])
     assert services_line(ctl, agent, nat=pods)[0].endswith("; tcx on 1 interface")
@@ -178,6 +182,7 @@ def test_status_tells_what_needs_attention(ctl, agent):
         "-> see: agentctl verify",
         "map flows is 81% full",
         "-> raise services.maps in agentd.yaml",
+        SEEN,
     ]
     # A map that forgets is meant to be full.
     lru = [{"name": "affinity", "entries": 100, "capacity": 100, "fill": 1.0, "bytes": 1}]

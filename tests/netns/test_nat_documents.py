@@ -91,6 +91,28 @@ def test_what_was_moved_and_refused(world):
     assert refusal in agent.json("status")["nat"]["refusals"]
 
 
+def test_each_kind_of_hook_is_counted(world):
+    """What comes from outside for a pod here passes the uplink and the pod's interface, both ways."""
+    agent, (address, _) = world.agent_here, world.web.of["loadBalancer"]
+
+    def seen():
+        return agent.json("status")["nat"]["hookPackets"]
+
+    before = seen()
+    for _ in range(3):
+        ask(world.client, address, PORT)
+    passed = {hook: count - before[hook] for hook, count in seen().items()}
+    for hook in ("uplink-in", "uplink-out", "pod-in", "pod-out"):
+        assert passed[hook] >= 3 * 3, passed  # a SYN or its answer, data, a FIN
+    before = seen()["svc-out"]
+    ask(world.nodes[0], address, PORT)
+    assert seen()["svc-out"] - before >= 3
+    lines = dict(line.rsplit(" ", 1) for line in agent.get("/metrics").splitlines())
+    metric = 'fingerpost_nat_hook_packets_total{hook="%s"}'
+    assert int(lines[metric % "uplink-in"]) >= passed["uplink-in"]
+    assert "packets seen: uplink-in " in agent.ctl("status", "-v").out
+
+
 def programming(agent):
     """(samples, their sum) of the time from a change in the cluster until it was in the maps."""
     name = "kubeproxy_network_programming_duration_seconds"

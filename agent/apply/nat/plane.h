@@ -203,5 +203,11 @@ void nat_plane_flow_states(const struct nat_plane *plane, uint64_t ret_count[sta
 /* What the programs have done for want of room, since the maps were made. */
 void nat_plane_pressure(const struct nat_plane *plane, struct nat_pressure *ret_pressure);
 
+/*
+ * How many packets each hook has seen since the plane was opened, on all interfaces and processors.
+ * Returns 0 or -errno.
+ */
+int nat_plane_seen(const struct nat_plane *plane, uint64_t ret_packets[static NAT_HOOKS]);
+
 /* Removes everything that is pinned below `pins`. Returns the number of pins, or -errno. */
 int nat_plane_unpin(const char *pins);

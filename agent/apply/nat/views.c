@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading the live maps for documents, metrics and the proof: names, sets, counters, refusals and
- * how full each map is. Everything is given in the types of plane.h, so that callers see nothing of
- * the layout but ids.
+ * Reading the live maps for documents, metrics and the proof: names, sets, counters, refusals, what
+ * the hooks have seen and how full each map is. Everything is given in the types of plane.h, so
+ * that callers see nothing of the layout but ids.
  */
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "apply/nat/arrays.h"
+#include "apply/nat/programs.h"
 #include "apply/nat/table.h"
 #include "base/file.h"
 
@@ -127,6 +131,41 @@ int nat_plane_refusals(struct nat_plane *plane, nat_refusal_list *ret_list)
         return r;
     *ret_list = TAKE_STRUCT(list);
     return 0;
+}
+
+/* Adds what one load of the programs has seen: of each processor a `struct scratch`, which begins
+ * with it. */
+static int add_seen(const struct nat_programs *programs, uint64_t packets[static NAT_HOOKS])
+{
+    const struct bpf_map *map = nat_programs_map(programs, "scratch");
+    const int processors = libbpf_num_possible_cpus();
+    const uint32_t zero = 0;
+    if (!map || processors < 0)
+        return map ? processors : -ENOENT;
+    const size_t size = (bpf_map__value_size(map) + 7u) & ~7u;
+    AUTOFREE uint8_t *rooms = calloc((size_t)processors, size);
+    if (!rooms)
+        return -ENOMEM;
+    if (bpf_map_lookup_elem(bpf_map__fd(map), &zero, rooms) < 0)
+        return -errno;
+    for (int i = 0; i < processors; i++) {
+        struct nat_seen seen;
+        memcpy(&seen, rooms + (size_t)i * size, sizeof(seen));
+        for (enum nat_hook hook = 0; hook < NAT_HOOKS; hook++)
+            packets[hook] += seen.packets[hook];
+    }
+    return 0;
+}
+
+int nat_plane_seen(const struct nat_plane *plane, uint64_t ret_packets[static NAT_HOOKS])
+{
+    uint64_t packets[NAT_HOOKS] = { 0 };
+    int r = add_seen(plane->live, packets);
+    if (r == 0 && plane->bare)
+        r = add_seen(plane->bare, packets);
+    if (r == 0)
+        memcpy(ret_packets, packets, sizeof(packets));
+    return r;
 }
 
 static uint64_t count_table(const struct nat_plane *plane, enum nat_map_index map)

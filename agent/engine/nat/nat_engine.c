@@ -303,6 +303,8 @@ static void count(struct engine *engine)
         }
     }
     nat_proofs_count(&nat->proofs, &status->proved, &status->unproved);
+    if (nat->plane)
+        (void)nat_plane_seen(nat->plane, status->hook_packets);
 }
 
 const struct engine_ops nat_engine_ops = {

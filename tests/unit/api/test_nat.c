@@ -434,6 +434,8 @@ static void test_status(void **state)
     status->flows[NAT_STATE_ESTABLISHED] = 1200;
     status->flows[NAT_STATE_HALF_OPEN] = 3;
     status->pressure = (struct nat_pressure){ 900, 11, 12, 13, 14, 15 };
+    status->hook_packets[NAT_HOOK_UPLINK_IN] = 48211;
+    status->hook_packets[NAT_HOOK_SVC_OUT] = 7;
     status->ended = 77;
     status->last_sweep_wall_ms = WALL_MS;
     status->last_sweep_us = 1500;
@@ -451,6 +453,8 @@ static void test_status(void **state)
         "'nat':{'enabled':true,'complete':true,'method':'tcx','interfaces':["
         "{'name':'eth0','hooks':['uplink-in'],'missing':['uplink-out']},"
         "{'name':'svc0','hooks':['svc-out'],'missing':[]}],"
+        "'hookPackets':{'uplink-in':48211,'uplink-out':0,'pod-in':0,'pod-out':0,'lo-out':0,"
+        "'svc-out':7},"
         "'path':{'inForce':'stack','listener':'nftables chain inet guard routed'},"
         "'defragmentation':{'ipv4':'on','ipv6':'unknown'},"
         "'services':2,'frontends':5,'endpoints':12,'proved':3,'unproved':1,'passes':2,"

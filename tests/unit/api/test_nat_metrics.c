@@ -59,6 +59,8 @@ static void fill(struct made_nat *nat)
     status->flows[NAT_STATE_HALF_CLOSED] = 5;
     status->pressure = (struct nat_pressure){ 900, 11, 12, 13, 14, 15, 16 };
     status->path = "stack";
+    status->hook_packets[NAT_HOOK_UPLINK_IN] = 48211;
+    status->hook_packets[NAT_HOOK_SVC_OUT] = 7;
     status->ended = 77;
     status->writes = 6;
     status->repairs = 4;
@@ -83,6 +85,9 @@ static void test_values(void **state)
         "fingerpost_nat_addresses{state=\"unproved\"} 1",
         "fingerpost_nat_hooks{state=\"attached\"} 2",
         "fingerpost_nat_hooks{state=\"missing\"} 1",
+        "fingerpost_nat_hook_packets_total{hook=\"uplink-in\"} 48211",
+        "fingerpost_nat_hook_packets_total{hook=\"pod-out\"} 0",
+        "fingerpost_nat_hook_packets_total{hook=\"svc-out\"} 7",
         "fingerpost_nat_flows{state=\"established\"} 1204",
         "fingerpost_nat_flows{state=\"half-closed\"} 5",
         "fingerpost_nat_flows_dropped_total 11",

@@ -314,11 +314,49 @@ static void sizes(void **state)
     assert_in_range(use[NAT_MAP_COUNTERS].bytes, 101 * 256, 1 << 20);
 }
 
+static void send_one(struct nat_plane *plane, enum nat_hook hook, bool bare)
+{
+    uint8_t frame[64] = { 0 };
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame, .data_size_in = sizeof(frame));
+    assert_int_equal(bpf_prog_test_run_opts(nat_plane_program(plane, hook, bare), &options), 0);
+}
+
+/* What the hooks of both loads have seen; what the twin is asked is no packet. */
+static void seen(void **state)
+{
+    (void)state;
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    const struct nat_probe probe = {
+        .hook = NAT_HOOK_UPLINK_IN,
+        .ifindex = 1,
+        .source = ip("192.0.2.1"),
+        .destination = ip("192.0.2.2"),
+        .protocol = PROTOCOL_TCP,
+    };
+    struct nat_answer answer;
+    uint64_t packets[NAT_HOOKS] = { 99, 99, 99, 99, 99, 99 };
+    assert_int_equal(nat_plane_probe(plane, &probe, &answer), 0);
+    send_one(plane, NAT_HOOK_UPLINK_OUT, false);
+    send_one(plane, NAT_HOOK_UPLINK_OUT, false);
+    send_one(plane, NAT_HOOK_SVC_OUT, false);
+    assert_int_equal(nat_plane_seen(plane, packets), 0);
+    const uint64_t first[NAT_HOOKS] = { [NAT_HOOK_UPLINK_OUT] = 2, [NAT_HOOK_SVC_OUT] = 1 };
+    assert_memory_equal(packets, first, sizeof(first));
+    send_one(plane, NAT_HOOK_UPLINK_OUT, true);
+    send_one(plane, NAT_HOOK_POD_IN, true);
+    assert_int_equal(nat_plane_seen(plane, packets), 0);
+    const uint64_t then[NAT_HOOKS] = {
+        [NAT_HOOK_UPLINK_OUT] = 3, [NAT_HOOK_POD_IN] = 1, [NAT_HOOK_SVC_OUT] = 1
+    };
+    assert_memory_equal(packets, then, sizeof(then));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings),
         cmocka_unit_test(interfaces),
+        cmocka_unit_test(seen),
         cmocka_unit_test(names_and_sets),
         cmocka_unit_test(counters_and_refusals),
         cmocka_unit_test(neighbours_in_the_filter),
