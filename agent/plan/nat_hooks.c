@@ -131,6 +131,14 @@ static void in_both_lists(const struct link *link, struct faults *faults)
                "it matches both lists, and is served as an uplink");
 }
 
+/* The kernel is asked for children by each proof of a pod here: not of pods' own interfaces. */
+static bool may_be_parent(const struct link *link, enum nat_hook hook)
+{
+    const bool uplink = hook == NAT_HOOK_UPLINK_IN || hook == NAT_HOOK_UPLINK_OUT;
+    return link->type == ARPHRD_ETHER && !nat_is_own_link(link) &&
+           (uplink || (!nat_may_be_pods(link) && !nat_is_bridge(link)));
+}
+
 static int attach(const struct link_facts *facts, nat_attachment_list *wanted,
                   const struct link *link, enum nat_hook hook)
 {
@@ -140,6 +148,7 @@ static int attach(const struct link_facts *facts, nat_attachment_list *wanted,
         .hook = hook,
         .bare = nat_is_bare(link),
         .by_route = nat_goes_by_route(link),
+        .parent = may_be_parent(link, hook),
     };
     memcpy(attachment.name, link->name, sizeof(attachment.name));
     return vec_push(wanted, attachment);

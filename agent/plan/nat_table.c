@@ -69,14 +69,28 @@ int nat_attachment_cmp(const void *a, const void *b)
     return r ? r : CMP(left->hook, right->hook);
 }
 
+/* The first that an interface has of the hooks; NULL: none. */
+static const struct nat_attachment *find_hook(const struct nat_attachment *list, size_t count,
+                                              uint32_t ifindex, const enum nat_hook hooks[static 2])
+{
+    const struct nat_attachment *found = NULL;
+    for (size_t i = 0; !found && count > 0 && i < 2; i++) {
+        const struct nat_attachment key = { .ifindex = ifindex, .hook = hooks[i] };
+        found = bsearch(&key, list, count, sizeof(*list), nat_attachment_cmp);
+    }
+    return found;
+}
+
 bool nat_sees_replies(const struct nat_attachment *list, size_t count, uint32_t ifindex)
 {
     /* A bridge of pods has pod_out; its ports see what comes in. */
     static const enum nat_hook hooks[] = { NAT_HOOK_UPLINK_IN, NAT_HOOK_POD_OUT };
-    for (size_t i = 0; count > 0 && i < ARRAY_SIZE(hooks); i++) {
-        const struct nat_attachment key = { .ifindex = ifindex, .hook = hooks[i] };
-        if (bsearch(&key, list, count, sizeof(*list), nat_attachment_cmp))
-            return true;
-    }
-    return false;
+    return find_hook(list, count, ifindex, hooks) != NULL;
+}
+
+bool nat_may_be_parent(const struct nat_attachment *list, size_t count, uint32_t ifindex)
+{
+    static const enum nat_hook hooks[] = { NAT_HOOK_UPLINK_IN, NAT_HOOK_POD_IN };
+    const struct nat_attachment *found = find_hook(list, count, ifindex, hooks);
+    return found && found->parent;
 }

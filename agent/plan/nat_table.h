@@ -116,10 +116,13 @@ struct nat_attachment {
     enum nat_hook hook; /* tells the direction, too */
     bool bare;          /* packets there have no Ethernet header */
     bool by_route;      /* ... and it asks each one's route for its other end */
+    bool parent;        /* it may have macvlan or ipvlan children in pods */
 };
 
 int nat_attachment_cmp(const void *a, const void *b); /* ifindex, hook */
 /* Whether an interface has a program that translates replies as they come in. `list`: sorted. */
 bool nat_sees_replies(const struct nat_attachment *list, size_t count, uint32_t ifindex);
+/* Whether an interface with programs is one that pods may be children of. `list`: sorted. */
+bool nat_may_be_parent(const struct nat_attachment *list, size_t count, uint32_t ifindex);
 
 typedef VEC(struct nat_attachment) nat_attachment_list; /* sorted */

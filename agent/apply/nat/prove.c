@@ -16,6 +16,11 @@
  * that these leave by. Unless that carries our program, they reach the node with an address that
  * nobody there waits for, and are lost. Other replies are translated where they leave, at the
  * client's side. So a set that is good for the ones may be bad for the others; a walk notes both.
+ *
+ * To an endpoint of this node that is behind a child (macvlan, ipvlan) of the interface which the
+ * packet leaves by there is no way at all: what a parent sends never reaches its children. The
+ * kernel is asked for children only where an endpoint of this node is reached by what may have some
+ * (struct nat_attachment); an endpoint of another node is reached by the same interface.
  */
 #include "apply/nat/prove.h"
 
@@ -25,6 +30,7 @@
 #include <string.h>
 
 #include "apply/nat/admitted.h"
+#include "apply/nat/children.h"
 #include "base/macro.h"
 
 enum {
@@ -47,11 +53,13 @@ struct prover {
     const struct probe_origins *origins;
     const struct nat_row *row;
     const struct nat_family *family;
-    uint32_t service;          /* the id whose name is the row's; 0: not asked yet */
-    enum walked *walked;       /* by port_index * NAT_SETS + set */
-    enum walked *const *walks; /* such a table for each uplink that is asked by */
-    bool unseen;               /* one of the slots being walked leaves by an interface without us */
-    char why[WHY_SIZE];        /* what differs */
+    uint32_t service;           /* the id whose name is the row's; 0: not asked yet */
+    enum walked *walked;        /* by port_index * NAT_SETS + set */
+    enum walked *const *walks;  /* such a table for each uplink that is asked by */
+    uint32_t parent;            /* the interface that was asked last for ... */
+    enum nat_children children; /* ... its children; 0: none was asked */
+    bool unseen;        /* one of the slots being walked leaves by an interface without us */
+    char why[WHY_SIZE]; /* what differs */
     const char *remedy;
 };
 
@@ -160,9 +168,43 @@ static bool returns_here(const struct nat_probe *probe, const struct nat_answer 
     return answer->masquerade != NAT_MASQUERADE_NO || probe->ingress_ifindex == 0;
 }
 
+/* Whether an endpoint is a pod of this node, and reached by what may have children. */
+static bool may_be_child(const struct prover *prover, const struct nat_port *port,
+                         const struct nat_answer *answer)
+{
+    const struct probe_origins *origins = prover->origins;
+    return nat_may_be_parent(origins->attachments, origins->attachment_count, answer->out) &&
+           vec_find(&port->sets[NAT_SET_LOCAL], &answer->endpoint_value, nat_endpoint_cmp);
+}
+
+static int check_parent(struct prover *prover, const struct nat_answer *answer)
+{
+    static const struct {
+        const char *kind, *remedy;
+    } texts[] = {
+        [NAT_CHILDREN_MACVLAN] = { "a macvlan", "give this node a macvlan child of that interface, "
+                                                "too, with routes to such pods" },
+        [NAT_CHILDREN_IPVLAN] = { "an ipvlan", "give this node an ipvlan child of that interface, "
+                                               "too, with routes to such pods" },
+    };
+    char where[64], name[IF_NAMESIZE];
+
+    if (prover->parent != answer->out) {
+        prover->parent = answer->out;
+        prover->children = nat_children_of(answer->out);
+    }
+    if (prover->children == NAT_CHILDREN_NONE)
+        return 1;
+    return differs(prover, texts[prover->children].remedy,
+                   "%s is on this node, but %s, %s parent, never reaches its children",
+                   endpoint_str(&answer->endpoint_value, where),
+                   if_indextoname(answer->out, name) ? name : "an interface that is gone",
+                   texts[prover->children].kind);
+}
+
 /* The way there and back. */
-static int check_way(struct prover *prover, const struct nat_probe *probe,
-                     const struct nat_answer *answer)
+static int check_way(struct prover *prover, const struct nat_port *port,
+                     const struct nat_probe *probe, const struct nat_answer *answer)
 {
     const struct probe_origins *origins = prover->origins;
     char where[64], name[IF_NAMESIZE];
@@ -171,8 +213,11 @@ static int check_way(struct prover *prover, const struct nat_probe *probe,
         return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
                        probe->pick, endpoint_str(&answer->endpoint_value, where),
                        route_text(answer->route));
-    if (answer->out == 0 ||
-        nat_sees_replies(origins->attachments, origins->attachment_count, answer->out))
+    if (answer->out == 0)
+        return 1;
+    if (may_be_child(prover, port, answer) && check_parent(prover, answer) == 0)
+        return 0;
+    if (nat_sees_replies(origins->attachments, origins->attachment_count, answer->out))
         return 1;
     prover->unseen = true;
     if (!returns_here(probe, answer))
@@ -205,7 +250,7 @@ static int check_forward(struct prover *prover, const struct nat_port *port,
     if (!planned)
         return differs(prover, look_closer, "slot %u: %s is no endpoint of it", probe->pick, where);
     *ret_index = (size_t)(planned - set->items);
-    return check_way(prover, probe, answer);
+    return check_way(prover, port, probe, answer);
 }
 
 /* ---- questions ---- */

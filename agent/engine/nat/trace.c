@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apply/nat/children.h"
 #include "base/macro.h"
 #include "engine/nat/story.h"
 
@@ -209,6 +210,29 @@ static void tell_unseen_answer(struct story *story, const struct nat_answer *ans
                    interface_name(answer->out, name));
 }
 
+/* What a parent of macvlan or ipvlan devices sends never reaches a pod here that is in one. */
+static int tell_child(struct story *story, const struct nat_answer *answer)
+{
+    const struct tracer *tracer = story->tracer;
+    AUTOVEC nat_endpoint_list here = { 0 };
+    char name[IF_NAMESIZE];
+
+    if (!nat_may_be_parent(tracer->attachments, tracer->attachment_count, answer->out))
+        return 0;
+    int r =
+        nat_plane_set_endpoints(tracer->plane, answer->service, answer->port, NAT_SET_LOCAL, &here);
+    if (r < 0)
+        return r;
+    vec_sort(&here, nat_endpoint_cmp);
+    if (vec_find(&here, &answer->endpoint_value, nat_endpoint_cmp) &&
+        nat_children_of(answer->out) != NAT_CHILDREN_NONE)
+        story_tell(story, "limit",
+                   "the endpoint is on this node, and what %s sends never reaches its own macvlan "
+                   "or ipvlan children: it is lost",
+                   interface_name(answer->out, name));
+    return 0;
+}
+
 static int follow_forward(struct story *story, const struct nat_answer *answer)
 {
     struct trace *trace = story->trace;
@@ -225,6 +249,9 @@ static int follow_forward(struct story *story, const struct nat_answer *answer)
     tell_endpoints(story, answer);
     tell_masquerade(story);
     tell_unseen_answer(story, answer);
+    r = tell_child(story, answer);
+    if (r < 0)
+        return r;
     return answer->route == 0 && story->ifindex == 0
                ? tell_refused_answer(story, &answer->endpoint_value.ip)
                : 0;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apply/nat/children.h"
 #include "apply/nat/prove.h"
 #include "base/macro.h"
 #include "cmocka_all.h"

@@ -67,6 +67,19 @@ static void row_free(struct nat_row *row)
     free(row);
 }
 
+/* In place of apply/nat/children.c. */
+static struct {
+    enum nat_children of_uplink;
+    unsigned asked;
+} children;
+
+enum nat_children nat_children_of(uint32_t ifindex)
+{
+    assert_int_equal(ifindex, UPLINK);
+    children.asked++;
+    return children.of_uplink;
+}
+
 struct lab {
     struct nat_row *row;
     struct nat_plane plane;
@@ -77,8 +90,8 @@ struct lab {
 
 static const struct nat_attachment attached[] = {
     { .ifindex = 1, .hook = NAT_HOOK_LO_OUT },
-    { .ifindex = UPLINK, .hook = NAT_HOOK_UPLINK_IN },
-    { .ifindex = UPLINK, .hook = NAT_HOOK_UPLINK_OUT },
+    { .ifindex = UPLINK, .hook = NAT_HOOK_UPLINK_IN, .parent = true },
+    { .ifindex = UPLINK, .hook = NAT_HOOK_UPLINK_OUT, .parent = true },
     { .ifindex = 12, .hook = NAT_HOOK_POD_IN },
     { .ifindex = 12, .hook = NAT_HOOK_POD_OUT },
     { .ifindex = STRAY, .hook = NAT_HOOK_SVC_OUT },
@@ -90,6 +103,7 @@ static int setup(void **state)
     static const char *const sources[] = { "198.51.100.9", "10.244.0.200", "192.0.2.1" };
     struct lab *lab = calloc(1, sizeof(*lab));
 
+    memset(&children, 0, sizeof(children));
     lab->row = row_new();
     lab->plane.row = lab->row;
     lab->plane.error.origin = NAT_ORIGINS;
@@ -331,6 +345,43 @@ static void test_the_way_back_has_our_program(void **state)
                         "name it in services.uplinks, or in podInterfaces if it is a pod's");
 }
 
+/* What a parent sends never reaches its children; of other nodes' pods it says nothing. */
+static void test_no_way_leads_to_a_child(void **state)
+{
+    struct lab *lab = *state;
+    static const struct {
+        enum nat_children children;
+        const char *kind, *remedy;
+    } cases[] = {
+        { NAT_CHILDREN_MACVLAN, "a macvlan",
+          "give this node a macvlan child of that interface, too, with routes to such pods" },
+        { NAT_CHILDREN_IPVLAN, "an ipvlan",
+          "give this node an ipvlan child of that interface, too, with routes to such pods" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        static const char told[] =
+            "10.0.0.1:80/TCP: from outside: 10.244.0.5:8080 is on this node, but ";
+        children.of_uplink = cases[i].children;
+        children.asked = 0;
+        assert_int_equal(prove(lab), 0);
+        assert_false(lab->proofs.items[0].served);
+        assert_false(lab->proofs.items[1].served);
+        const struct fault *fault = &lab->faults.list.items[0];
+        assert_true(strncmp(fault->message, told, strlen(told)) == 0);
+        assert_non_null(strstr(fault->message, cases[i].kind));
+        assert_string_equal(fault->remedy, cases[i].remedy);
+        assert_int_equal(children.asked, 1);
+    }
+    lab->row->families[0].ports.items[0].sets[NAT_SET_LOCAL].items[0].ip = ip("10.244.0.6");
+    lab->row->families[0].frontends.items[0].from[NAT_ORIGIN_OUTSIDE].set = NAT_SET_CLUSTER;
+    lab->row->families[0].frontends.items[2].from[NAT_ORIGIN_OUTSIDE].set = NAT_SET_CLUSTER;
+    children.asked = 0;
+    assert_int_equal(prove(lab), 0);
+    expect_proof(lab, 0, "10.0.0.1", "");
+    assert_int_equal(children.asked, 0);
+}
+
 /* What keeps its source is answered to the client, and translated there. */
 static void test_the_way_there_needs_no_program(void **state)
 {
@@ -500,6 +551,7 @@ int main(void)
         TEST(test_a_sender_may_be_the_endpoint),
         TEST(test_the_way_back_has_our_program),
         TEST(test_the_way_there_needs_no_program),
+        TEST(test_no_way_leads_to_a_child),
         TEST(test_each_vrf_is_asked),
         TEST(test_only_what_is_there_is_asked),
         TEST(test_each_protocol_is_proved),

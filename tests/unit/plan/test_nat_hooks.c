@@ -88,6 +88,37 @@ static void each_kind_has_its_hooks(void **state)
     assert_planned(&fixture, BASE " veth1:2 veth1:3");
 }
 
+/* The interfaces with programs that pods may be children of. */
+static void assert_parents(struct fixture *fixture, const char *expected)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text out = { 0 };
+    AUTOVEC nat_attachment_list wanted = { 0 };
+    const struct link_facts facts = facts_of(fixture);
+    uint32_t last = 0;
+    assert_int_equal(plan_nat_hooks(&facts, &wanted, &faults), 0);
+    vec_each(const struct nat_attachment, it, &wanted) {
+        if (it->ifindex != last && nat_may_be_parent(wanted.items, wanted.count, it->ifindex))
+            text_addf(&out, "%s ", it->name);
+        last = it->ifindex;
+    }
+    assert_string_equal(text_str(&out), expected);
+}
+
+static void who_may_have_children(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    strcpy(put_link(&fixture.links, "svc0", "veth")->alias, "fingerpost");
+    put_link(&fixture.links, "veth1", "veth");
+    put_link(&fixture.links, "eth1", "veth"); /* of a node that is a container */
+    put_link(&fixture.links, "eth2", "wireguard")->type = ARPHRD_NONE;
+    put_link(&fixture.links, "veth2", "bond"); /* named as if it were pods' */
+    put_link(&fixture.links, "veth3", "bridge");
+    put_link(&fixture.links, "other", "");
+    assert_parents(&fixture, "eth0 eth1 veth2 ");
+}
+
 static void a_pattern_is_a_glob(void **state)
 {
     (void)state;
@@ -316,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_has_its_hooks),
+        cmocka_unit_test(who_may_have_children),
         cmocka_unit_test(a_pattern_is_a_glob),
         cmocka_unit_test(what_everything_matches_is_not_meant),
         cmocka_unit_test(without_ethernet_it_has_programs_of_its_own),
