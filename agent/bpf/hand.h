@@ -9,9 +9,10 @@
 
 #include "bpf/claim.h"
 #include "bpf/count.h"
+#include "bpf/limit.h"
 #include "bpf/reject.h"
+#include "bpf/send.h"
 #include "bpf/translate.h"
-#include "bpf/way.h"
 
 enum {
     NEXT = -1,      /* TC_ACT_UNSPEC, TCX_NEXT: other programs attached here, then the stack */

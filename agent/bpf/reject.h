@@ -16,7 +16,6 @@
 #include <linux/if_packet.h>
 
 #include "bpf/icmp.h"
-#include "bpf/maps.h"
 
 enum answer { ANSWER_PORT_UNREACHABLE, ANSWER_TIME_EXCEEDED, ANSWER_TOO_BIG };
 
@@ -24,7 +23,6 @@ enum {
     ANSWER_MAX_QUOTE4 = 576 - sizeof(struct iphdr) - ICMP_LEN,
     ANSWER_MAX_QUOTE6 = 1280 - sizeof(struct ipv6hdr) - ICMP_LEN,
     ANSWER_HOPS = 64,
-    ANSWER_BURST = 6,
     ANSWER_LO_IFINDEX = 1, /* in every network namespace */
 };
 
@@ -252,34 +250,4 @@ __noinline int answer_with(struct __sk_buff *skb, __u32 kind, __u32 mtu)
     if ((upper.version == 4 ? answer4(skb, &upper, kind, mtu) : answer6(skb, &upper, kind, mtu)))
         return -1;
     return answer_swap_macs(skb);
-}
-
-/*
- * The kernel's limit for one receiver of errors, as in inet_peer_xrlim_allow(): credit grows with
- * time up to ANSWER_BURST intervals, and an error costs one interval. The map has the moment at
- * which the credit was zero, so the credit is the time since then. It is negative on a CPU that was
- * held up after it had read the clock. CPUs that race may be charged less than they should be, as
- * in the kernel. The node's own packets have no limit: the kernel has none on loopback.
- */
-static __always_inline int may_answer(const struct nat_control *control,
-                                      const struct nat_addr *source, int family)
-{
-    __s64 interval = control->icmp_interval_ms[family == 6] * 1000000ll;
-    __s64 now = (__s64)bpf_ktime_get_ns();
-    __s64 credit = ANSWER_BURST * interval, empty;
-    __s64 *word;
-
-    if (!interval)
-        return 1;
-    word = bpf_map_lookup_elem(&limits, source);
-    if (word && now - READ_ONCE(*word) < credit)
-        credit = now - READ_ONCE(*word);
-    if (credit < interval)
-        return 0;
-    empty = now - credit + interval;
-    if (word)
-        WRITE_ONCE(*word, empty);
-    else
-        bpf_map_update_elem(&limits, source, &empty, BPF_ANY);
-    return 1;
 }
