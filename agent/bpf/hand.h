@@ -15,8 +15,6 @@
 #include "bpf/translate.h"
 
 enum {
-    NEXT = -1,      /* TC_ACT_UNSPEC, TCX_NEXT: other programs attached here, then the stack */
-    SHOT = 2,       /* TC_ACT_SHOT, TCX_DROP */
     TAKEN = 100,    /* another CPU has just made this flow */
     STRANGER = 101, /* an ICMP error about no flow */
     PAST = 102,     /* the stack would not take the packet: it goes past it */

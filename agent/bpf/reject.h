@@ -26,16 +26,9 @@ enum {
     ANSWER_LO_IFINDEX = 1, /* in every network namespace */
 };
 
-/* Both families' ICMP header: type, code, checksum, and a word that is the MTU or zero. */
-struct answer_icmp {
-    __u8 type, code;
-    __sum16 checksum;
-    __be32 word;
-};
-
-static __always_inline struct answer_icmp answer_header(__u8 version, __u32 kind, __u32 mtu)
+static __always_inline struct icmp_head answer_header(__u8 version, __u32 kind, __u32 mtu)
 {
-    struct answer_icmp icmp = {};
+    struct icmp_head icmp = {};
 
     switch (kind) {
     case ANSWER_PORT_UNREACHABLE:
@@ -154,7 +147,7 @@ static __noinline int answer4(struct __sk_buff *skb, const struct icmp_upper *up
 {
     struct {
         struct iphdr ip;
-        struct answer_icmp icmp;
+        struct icmp_head icmp;
     } answer;
     struct iphdr *ip = &answer.ip;
     __be32 source;
@@ -190,7 +183,7 @@ static __noinline int answer4(struct __sk_buff *skb, const struct icmp_upper *up
     ip->check = (__u16)~icmp_fold((__u32)bpf_csum_diff(NULL, 0, (__be32 *)ip, sizeof(*ip), 0));
     answer.icmp = answer_header(4, kind, mtu);
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&answer.icmp, sizeof(answer.icmp), (__u32)sum);
-    answer.icmp.checksum = (__u16)~icmp_fold((__u32)sum);
+    answer.icmp.check = (__u16)~icmp_fold((__u32)sum);
     return bpf_skb_store_bytes(skb, L3, &answer, sizeof(answer), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
@@ -199,7 +192,7 @@ static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *up
 {
     struct {
         struct ipv6hdr ip;
-        struct answer_icmp icmp;
+        struct icmp_head icmp;
     } answer;
     struct ipv6hdr *ip = &answer.ip;
     struct in6_addr source;
@@ -231,7 +224,7 @@ static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *up
     sum = bpf_csum_diff(NULL, 0, pseudo, sizeof(pseudo), (__u32)sum);
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&ip->saddr, 2 * sizeof(source), (__u32)sum);
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&answer.icmp, sizeof(answer.icmp), (__u32)sum);
-    answer.icmp.checksum = (__u16)~icmp_fold((__u32)sum);
+    answer.icmp.check = (__u16)~icmp_fold((__u32)sum);
     return bpf_skb_store_bytes(skb, L3, &answer, sizeof(answer), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 

@@ -72,18 +72,10 @@ ALWAYS_INLINE int way_by_route(__u32 ifindex)
  */
 ALWAYS_INLINE int way_send(struct __sk_buff *skb, const struct way *way, int own)
 {
-    const struct bpf_fib_lookup *fib = &way->fib;
     skb->tc_index = SENT;
     if (head_put(skb) < 0)
         return LOST;
-    if ((own && way->unresolved) || way_by_route(fib->ifindex))
-        return (int)bpf_redirect_neigh(fib->ifindex, NULL, 0, 0);
-    struct bpf_redir_neigh hop = { .nh_family = fib->family };
-    if (fib->family == AF_INET_)
-        hop.ipv4_nh = fib->ipv4_dst;
-    else
-        __builtin_memcpy(hop.ipv6_nh, fib->ipv6_dst, sizeof(hop.ipv6_nh));
-    return (int)bpf_redirect_neigh(fib->ifindex, &hop, sizeof(hop), 0);
+    return way_redirect(way, (own && way->unresolved) || way_by_route(way->fib.ifindex));
 }
 
 /* Lets another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */

@@ -43,16 +43,28 @@ struct way {
     __u32 cut;        /* the packet is larger than the way's MTU, and is to be cut */
 };
 
-/* Finds the way of a packet from `src` to `dst`. Returns way->answer: 0 also if it is to be cut. */
-ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
-                             const struct nat_addr *src, const struct nat_addr *dst,
-                             struct way *way)
+/* Asks the kernel for its route; what it says goes to `way`. */
+ALWAYS_INLINE __u32 way_settle(struct __sk_buff *skb, struct way *way)
+{
+    struct bpf_fib_lookup *fib = &way->fib;
+    __u32 answer = (__u32)bpf_fib_lookup(skb, fib, sizeof(*fib), 0);
+    way->unresolved = answer == BPF_FIB_LKUP_RET_NO_NEIGH;
+    way->answer = way->unresolved ? 0 : answer;
+    return way->answer;
+}
+
+/*
+ * The kernel's route from `src` to `dst` for `size` bytes. Returns way->answer: not 0 if they do
+ * not fit (BPF_FIB_LKUP_RET_FRAG_NEEDED): then fib.mtu_result is what does.
+ */
+ALWAYS_INLINE __u32 way_ask(struct __sk_buff *skb, __u8 family, __u16 size,
+                            const struct nat_addr *src, const struct nat_addr *dst, struct way *way)
 {
     struct bpf_fib_lookup *fib = &way->fib;
     __builtin_memset(fib, 0, sizeof(*fib));
     fib->ifindex = skb->ifindex;
-    fib->tot_len = way_size(skb, packet);
-    if (packet->family == 4) {
+    fib->tot_len = size;
+    if (family == 4) {
         fib->family = AF_INET_;
         fib->ipv4_src = src->words[3];
         fib->ipv4_dst = dst->words[3];
@@ -61,13 +73,49 @@ ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
         __builtin_memcpy(fib->ipv6_src, src, sizeof(*src));
         __builtin_memcpy(fib->ipv6_dst, dst, sizeof(*dst));
     }
-    __u32 answer = (__u32)bpf_fib_lookup(skb, fib, sizeof(*fib), 0);
+    way->cut = 0;
+    return way_settle(skb, way);
+}
+
+/*
+ * How large a packet may be on the way from `src` to `dst`; 0: there is none. The kernel says so of
+ * a packet that is too large, even if it does not know the neighbour yet. `room` is overwritten.
+ */
+ALWAYS_INLINE __u32 way_mtu(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
+                            const struct nat_addr *dst, struct way *room)
+{
+    __u32 answer = way_ask(skb, family, 0xffff, src, dst, room);
+    if (answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
+        return room->fib.mtu_result;
+    return answer ? 0 : 0xffff;
+}
+
+/* Finds the way of a packet from `src` to `dst`. Returns way->answer: 0 also if it is to be cut. */
+ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
+                             const struct nat_addr *src, const struct nat_addr *dst,
+                             struct way *way)
+{
+    __u32 answer = way_ask(skb, packet->family, way_size(skb, packet), src, dst, way);
     way->cut = answer == BPF_FIB_LKUP_RET_FRAG_NEEDED && packet->cuttable;
-    if (way->cut) {
-        fib->tot_len = WAY_FRAGMENT;
-        answer = (__u32)bpf_fib_lookup(skb, fib, sizeof(*fib), 0);
-    }
-    way->unresolved = answer == BPF_FIB_LKUP_RET_NO_NEIGH;
-    way->answer = way->unresolved ? 0 : answer;
-    return way->answer;
+    if (!way->cut)
+        return answer;
+    way->fib.tot_len = WAY_FRAGMENT;
+    return way_settle(skb, way);
+}
+
+/*
+ * Sends the packet by its way. `routed`: its route says where it goes, and no next hop is given, as
+ * tunnels want it that have no fixed other end.
+ */
+ALWAYS_INLINE int way_redirect(const struct way *way, int routed)
+{
+    const struct bpf_fib_lookup *fib = &way->fib;
+    if (routed)
+        return (int)bpf_redirect_neigh(fib->ifindex, NULL, 0, 0);
+    struct bpf_redir_neigh hop = { .nh_family = fib->family };
+    if (fib->family == AF_INET_)
+        hop.ipv4_nh = fib->ipv4_dst;
+    else
+        __builtin_memcpy(hop.ipv6_nh, fib->ipv6_dst, sizeof(hop.ipv6_nh));
+    return (int)bpf_redirect_neigh(fib->ifindex, &hop, sizeof(hop), 0);
 }
