@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from abi import TCP, UDP, Address, Control, Tuple, Value, u32, u64  # noqa: E402
 from bpf import Map, Program  # noqa: E402
-from egress import Client  # noqa: E402
+from egress import Client, Gateway  # noqa: E402
 from lab.agent import build_folder  # noqa: E402
 from maps import Nat  # noqa: E402
 from world import World  # noqa: E402
@@ -66,6 +66,18 @@ def client_fixture(client_programs):
     """The client's side of egress with empty maps."""
     client_programs.reset()
     return client_programs
+
+
+@pytest.fixture(scope="session", name="gateway_programs")
+def gateway_programs_fixture(world):
+    return Gateway(load(world, "egress-gateway", "agent/bpf/egress_gateway.bpf.o"), world)
+
+
+@pytest.fixture(name="gateway")
+def gateway_fixture(gateway_programs):
+    """A gateway with empty maps."""
+    gateway_programs.reset()
+    return gateway_programs
 
 
 class Arguments(Value):
