@@ -525,6 +525,10 @@ enum nat_hook {
     NAT_HOOK_LO_OUT,
     NAT_HOOK_SVC_OUT,
     NAT_HOOKS,
+    /* The programs of egress, behind those of NAT (egress_abi.h). */
+    EGRESS_HOOK_CLIENT_IN = NAT_HOOKS, /* ingress of a pod's host end */
+    EGRESS_HOOK_CLIENT_OUT,            /* its egress */
+    EGRESS_HOOK_GATEWAY_IN,            /* ingress of an uplink */
 };
 
 /*
