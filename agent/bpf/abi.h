@@ -323,10 +323,12 @@ enum nat_half { NAT_HALF_FORWARD = 1, NAT_HALF_REPLY, NAT_HALF_DIRECT };
 
 /* How a translated packet continues. */
 enum nat_hand {
-    NAT_HAND_STACK, /* as it came: the stack routes it */
-    NAT_HAND_NEIGH, /* sent by the program: routed by bpf_fib_lookup(), past the stack */
-    NAT_HAND_SVC0,  /* received once more on svc0: replies to the node's own packets */
-    NAT_HAND_LO,    /* received once more on lo */
+    NAT_HAND_STACK,  /* as it came: the stack routes it */
+    NAT_HAND_NEIGH,  /* sent by the program: routed by bpf_fib_lookup(), past the stack */
+    NAT_HAND_SVC0,   /* received once more on svc0: replies to the node's own packets */
+    NAT_HAND_LO,     /* received once more on lo */
+    NAT_HAND_EGRESS, /* of an egress gateway's flow (egress_abi.h): the NAT program leaves it alone
+                      */
 };
 
 #define NAT_FLOW_FIN      0x01u /* of this direction, where the other side expects it */
@@ -523,6 +525,10 @@ enum nat_hook {
     NAT_HOOK_LO_OUT,
     NAT_HOOK_SVC_OUT,
     NAT_HOOKS,
+    /* The programs of egress, behind those of NAT (egress_abi.h). */
+    EGRESS_HOOK_CLIENT_IN = NAT_HOOKS, /* ingress of a pod's host end */
+    EGRESS_HOOK_CLIENT_OUT,            /* its egress */
+    EGRESS_HOOK_GATEWAY_IN,            /* ingress of an uplink */
 };
 
 /*

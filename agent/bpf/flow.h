@@ -12,31 +12,11 @@
 #include <linux/errno.h>
 
 #include "bpf/choose.h"
+#include "bpf/tuple.h"
 
 enum {
     CLAIM_S = 2, /* the CPU that has claimed a tuple inserts the other half within this time */
 };
-
-ALWAYS_INLINE __u32 now_s(void)
-{
-    return (__u32)(bpf_ktime_get_coarse_ns() / 1000000000ull);
-}
-
-ALWAYS_INLINE void tuple_reverse(const struct nat_tuple *tuple, struct nat_tuple *ret_reversed)
-{
-    ret_reversed->src = tuple->dst;
-    ret_reversed->dst = tuple->src;
-    ret_reversed->sport = tuple->dport;
-    ret_reversed->dport = tuple->sport;
-    ret_reversed->protocol = tuple->protocol;
-    ret_reversed->zero[0] = ret_reversed->zero[1] = ret_reversed->zero[2] = 0;
-}
-
-ALWAYS_INLINE int tuple_equal(const struct nat_tuple *a, const struct nat_tuple *b)
-{
-    return a->sport == b->sport && a->dport == b->dport && addr_equal(&a->src, &b->src) &&
-           addr_equal(&a->dst, &b->dst);
-}
 
 /* The half under a tuple, or NULL. */
 ALWAYS_INLINE struct nat_flow *flow_find(const struct nat_tuple *tuple)

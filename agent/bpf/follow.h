@@ -60,6 +60,8 @@ GLOBAL int follow(struct __sk_buff *skb)
     if (!flow)
         return 1;
     __u32 hand = flow->hand, service = flow->service, half = flow->half, now = room_now_s(room);
+    if (hand == NAT_HAND_EGRESS)
+        return NEXT;
     if (half == NAT_HALF_FORWARD) {
         if (!!(flow->flags & NAT_FLOW_OUTBOUND) != at_exit(packet->hook))
             return NEXT;
@@ -106,7 +108,7 @@ GLOBAL int follow_error(struct __sk_buff *skb)
     const struct nat_flow *flow = flow_find(&other);
     if (!flow)
         return STRANGER;
-    if (flow->half == NAT_HALF_DIRECT)
+    if (flow->half == NAT_HALF_DIRECT || flow->hand == NAT_HAND_EGRESS)
         return 1;
     __u8 exits = flow->half == NAT_HALF_FORWARD ? NAT_FLOW_OUTBOUND : NAT_FLOW_AT_EXIT;
     if (!!(flow->flags & exits) != at_exit(packet->hook))

@@ -9,13 +9,12 @@
 
 #include "bpf/claim.h"
 #include "bpf/count.h"
+#include "bpf/limit.h"
 #include "bpf/reject.h"
+#include "bpf/send.h"
 #include "bpf/translate.h"
-#include "bpf/way.h"
 
 enum {
-    NEXT = -1,      /* TC_ACT_UNSPEC, TCX_NEXT: other programs attached here, then the stack */
-    SHOT = 2,       /* TC_ACT_SHOT, TCX_DROP */
     TAKEN = 100,    /* another CPU has just made this flow */
     STRANGER = 101, /* an ICMP error about no flow */
     PAST = 102,     /* the stack would not take the packet: it goes past it */

@@ -37,6 +37,14 @@ enum {
     ICMP6_TOO_BIG = 2,
 };
 
+/* Both families' ICMP header: type, code, checksum, and a word that is the MTU or zero in errors.
+ */
+struct icmp_head {
+    __u8 type, code;
+    __sum16 check;
+    __be32 word;
+};
+
 /* What follows an IP header and its extensions. */
 struct icmp_upper {
     __u32 offset; /* from the start of the frame */

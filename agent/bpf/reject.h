@@ -16,7 +16,6 @@
 #include <linux/if_packet.h>
 
 #include "bpf/icmp.h"
-#include "bpf/maps.h"
 
 enum answer { ANSWER_PORT_UNREACHABLE, ANSWER_TIME_EXCEEDED, ANSWER_TOO_BIG };
 
@@ -24,20 +23,12 @@ enum {
     ANSWER_MAX_QUOTE4 = 576 - sizeof(struct iphdr) - ICMP_LEN,
     ANSWER_MAX_QUOTE6 = 1280 - sizeof(struct ipv6hdr) - ICMP_LEN,
     ANSWER_HOPS = 64,
-    ANSWER_BURST = 6,
     ANSWER_LO_IFINDEX = 1, /* in every network namespace */
 };
 
-/* Both families' ICMP header: type, code, checksum, and a word that is the MTU or zero. */
-struct answer_icmp {
-    __u8 type, code;
-    __sum16 checksum;
-    __be32 word;
-};
-
-static __always_inline struct answer_icmp answer_header(__u8 version, __u32 kind, __u32 mtu)
+static __always_inline struct icmp_head answer_header(__u8 version, __u32 kind, __u32 mtu)
 {
-    struct answer_icmp icmp = {};
+    struct icmp_head icmp = {};
 
     switch (kind) {
     case ANSWER_PORT_UNREACHABLE:
@@ -156,7 +147,7 @@ static __noinline int answer4(struct __sk_buff *skb, const struct icmp_upper *up
 {
     struct {
         struct iphdr ip;
-        struct answer_icmp icmp;
+        struct icmp_head icmp;
     } answer;
     struct iphdr *ip = &answer.ip;
     __be32 source;
@@ -192,7 +183,7 @@ static __noinline int answer4(struct __sk_buff *skb, const struct icmp_upper *up
     ip->check = (__u16)~icmp_fold((__u32)bpf_csum_diff(NULL, 0, (__be32 *)ip, sizeof(*ip), 0));
     answer.icmp = answer_header(4, kind, mtu);
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&answer.icmp, sizeof(answer.icmp), (__u32)sum);
-    answer.icmp.checksum = (__u16)~icmp_fold((__u32)sum);
+    answer.icmp.check = (__u16)~icmp_fold((__u32)sum);
     return bpf_skb_store_bytes(skb, L3, &answer, sizeof(answer), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
@@ -201,7 +192,7 @@ static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *up
 {
     struct {
         struct ipv6hdr ip;
-        struct answer_icmp icmp;
+        struct icmp_head icmp;
     } answer;
     struct ipv6hdr *ip = &answer.ip;
     struct in6_addr source;
@@ -233,7 +224,7 @@ static __noinline int answer6(struct __sk_buff *skb, const struct icmp_upper *up
     sum = bpf_csum_diff(NULL, 0, pseudo, sizeof(pseudo), (__u32)sum);
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&ip->saddr, 2 * sizeof(source), (__u32)sum);
     sum = bpf_csum_diff(NULL, 0, (__be32 *)&answer.icmp, sizeof(answer.icmp), (__u32)sum);
-    answer.icmp.checksum = (__u16)~icmp_fold((__u32)sum);
+    answer.icmp.check = (__u16)~icmp_fold((__u32)sum);
     return bpf_skb_store_bytes(skb, L3, &answer, sizeof(answer), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
@@ -252,34 +243,4 @@ __noinline int answer_with(struct __sk_buff *skb, __u32 kind, __u32 mtu)
     if ((upper.version == 4 ? answer4(skb, &upper, kind, mtu) : answer6(skb, &upper, kind, mtu)))
         return -1;
     return answer_swap_macs(skb);
-}
-
-/*
- * The kernel's limit for one receiver of errors, as in inet_peer_xrlim_allow(): credit grows with
- * time up to ANSWER_BURST intervals, and an error costs one interval. The map has the moment at
- * which the credit was zero, so the credit is the time since then. It is negative on a CPU that was
- * held up after it had read the clock. CPUs that race may be charged less than they should be, as
- * in the kernel. The node's own packets have no limit: the kernel has none on loopback.
- */
-static __always_inline int may_answer(const struct nat_control *control,
-                                      const struct nat_addr *source, int family)
-{
-    __s64 interval = control->icmp_interval_ms[family == 6] * 1000000ll;
-    __s64 now = (__s64)bpf_ktime_get_ns();
-    __s64 credit = ANSWER_BURST * interval, empty;
-    __s64 *word;
-
-    if (!interval)
-        return 1;
-    word = bpf_map_lookup_elem(&limits, source);
-    if (word && now - READ_ONCE(*word) < credit)
-        credit = now - READ_ONCE(*word);
-    if (credit < interval)
-        return 0;
-    empty = now - credit + interval;
-    if (word)
-        WRITE_ONCE(*word, empty);
-    else
-        bpf_map_update_elem(&limits, source, &empty, BPF_ANY);
-    return 1;
 }

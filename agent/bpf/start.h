@@ -18,6 +18,12 @@
 
 #include <bpf/bpf_helpers.h>
 
+/* Verdicts of programs at a hook, of tc and TCX alike. */
+enum {
+    NEXT = -1, /* other programs attached here, then the stack */
+    SHOT = 2,  /* dropped */
+};
+
 const volatile __u32 L3 SEC(".rodata.start") = ETH_HLEN;
 
 /*

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from abi import TCP, UDP, Address, Control, Tuple, Value, u32, u64  # noqa: E402
 from bpf import Map, Program  # noqa: E402
+from egress import Client, Gateway  # noqa: E402
 from lab.agent import build_folder  # noqa: E402
 from maps import Nat  # noqa: E402
 from world import World  # noqa: E402
@@ -52,6 +53,31 @@ def icmp_folder_fixture(world):
 @pytest.fixture(scope="session", name="nat_folder")
 def nat_folder_fixture(world):
     return load(world, "nat", "agent/bpf/nat.bpf.o")
+
+
+@pytest.fixture(scope="session", name="client_programs")
+def client_programs_fixture(world):
+    folder = load(world, "egress-client", "agent/bpf/egress_client.bpf.o")
+    return Client(folder, world)
+
+
+@pytest.fixture(name="client")
+def client_fixture(client_programs):
+    """The client's side of egress with empty maps."""
+    client_programs.reset()
+    return client_programs
+
+
+@pytest.fixture(scope="session", name="gateway_programs")
+def gateway_programs_fixture(world):
+    return Gateway(load(world, "egress-gateway", "agent/bpf/egress_gateway.bpf.o"), world)
+
+
+@pytest.fixture(name="gateway")
+def gateway_fixture(gateway_programs):
+    """A gateway with empty maps."""
+    gateway_programs.reset()
+    return gateway_programs
 
 
 class Arguments(Value):

@@ -4,6 +4,7 @@
  * skb->cb[] and the map "arguments" say is handed over, what is returned becomes the verdict.
  */
 #include "bpf/icmp_error.h"
+#include "bpf/limit.h"
 #include "bpf/maps.h"
 #include "bpf/reject.h"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""abi.py says what agent/bpf/abi.h says: places of fields, sums, hashes."""
+"""abi.py and egress.py say what abi.h and egress_abi.h of agent/bpf say: places of fields, sums,
+hashes."""
 
 import ctypes
 import random
@@ -7,15 +8,17 @@ import re
 import subprocess
 
 import abi
+import egress
 import pytest
 from lab.agent import REPOSITORY
 
+STRUCTS = {**abi.STRUCTS, **egress.STRUCTS}
 # Of each line of input, an address as four words, a port and a number, all checks and hashes.
 PROGRAM = r"""
 #include <arpa/inet.h>
 #include <stddef.h>
 #include <stdio.h>
-#include "bpf/abi.h"
+#include "bpf/egress_abi.h"
 int main(void)
 {
 %s
@@ -38,7 +41,7 @@ int main(void)
 @pytest.fixture(scope="module", name="program")
 def program_fixture(tmp_path_factory):
     lines = []
-    for struct, value in abi.STRUCTS.items():
+    for struct, value in STRUCTS.items():
         lines.append(f'printf("{struct} %zu\\n", sizeof(struct {struct}));')
         for name, *_ in value._fields_:
             place = f"offsetof(struct {struct}, {name}), sizeof(((struct {struct} *)0)->{name})"
@@ -52,7 +55,7 @@ def program_fixture(tmp_path_factory):
 def test_structs(program):
     said = subprocess.run([program], input="", capture_output=True, text=True, check=True).stdout
     expected = []
-    for struct, value in abi.STRUCTS.items():
+    for struct, value in STRUCTS.items():
         expected.append(f"{struct} {ctypes.sizeof(value)}")
         for name, *_ in value._fields_:
             field = getattr(value, name)

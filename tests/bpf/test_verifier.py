@@ -17,3 +17,8 @@ SHARE = 2 if KERNEL < (6, 6) else 5
 @pytest.mark.parametrize("hook", abi.HOOKS)
 def test_the_verifier_has_room(nat, hook):
     assert 1000 < nat.live[hook].verified() < LIMIT / SHARE
+
+
+def test_the_verifier_has_room_for_egress(client, gateway):
+    for name, program in {**client.hooks, **gateway.hooks}.items():
+        assert 1000 < program.verified() < LIMIT / SHARE, name

@@ -33,6 +33,11 @@ static struct tcmsg qdisc_of(uint32_t ifindex)
     };
 }
 
+static unsigned priority_of(const struct nat_place *place)
+{
+    return OURS_TC_PRIORITY + (unsigned)place->layer;
+}
+
 static struct tcmsg filter_of(const struct nat_place *place)
 {
     uint32_t minor = place->direction == NAT_INGRESS ? TC_H_MIN_INGRESS : TC_H_MIN_EGRESS;
@@ -40,7 +45,7 @@ static struct tcmsg filter_of(const struct nat_place *place)
         .tcm_ifindex = (int)place->ifindex,
         .tcm_handle = OURS_TC_HANDLE,
         .tcm_parent = TC_H_MAKE(TC_H_CLSACT, minor),
-        .tcm_info = TC_H_MAKE((uint32_t)OURS_TC_PRIORITY << 16, htons(ETH_P_ALL)),
+        .tcm_info = TC_H_MAKE(priority_of(place) << 16, htons(ETH_P_ALL)),
     };
 }
 
@@ -92,10 +97,11 @@ static const void *find_option(const struct nlmsghdr *row, uint16_t type, size_t
 
 /* The filters of one place. */
 struct filters {
+    unsigned priority;            /* of the place */
     struct nat_place_state state; /* of our filter; `behind` also where it is not there */
     unsigned first;               /* the priority of the one that stands before all others */
-    bool foreign;
-    bool taken; /* a foreign one has our priority and handle */
+    bool others;                  /* foreign ones, or of another layer of ours */
+    bool taken;                   /* a foreign one has our priority and handle */
 };
 
 /* Remembers a foreign filter with a priority before ours, if it is the first of these. Each list
@@ -105,7 +111,7 @@ static void note_before(struct filters *filters, const struct nlmsghdr *row, uns
     const char *name = find_option(row, TCA_BPF_NAME, 2);
     const struct nlattr *kind = find(row, TCA_KIND);
     const bool later = filters->state.behind && priority >= filters->first;
-    if (priority >= OURS_TC_PRIORITY || (later && !(name && priority == filters->first)))
+    if (priority >= filters->priority || (later && !(name && priority == filters->first)))
         return;
     filters->state.behind = true;
     filters->first = priority;
@@ -126,25 +132,30 @@ static int on_filter(const struct nlmsghdr *row, void *context)
     if (mnl_nlmsg_get_payload_len(row) < sizeof(*fixed))
         return 0;
     unsigned priority = TC_H_MAJ(fixed->tcm_info) >> 16;
-    bool our_priority = priority == OURS_TC_PRIORITY;
+    bool our_priority =
+        priority >= OURS_TC_PRIORITY && priority < (unsigned)OURS_TC_PRIORITY + NAT_LAYERS;
     if (our_priority && fixed->tcm_handle == 0 && is_kind(row, "bpf"))
         return 0; /* the head of a list of filters */
     const char *name = find_option(row, TCA_BPF_NAME, sizeof(OURS_NAME));
     const uint32_t *id = find_option(row, TCA_BPF_ID, sizeof(*id));
     bool our_place = our_priority && fixed->tcm_handle == OURS_TC_HANDLE;
-    if (our_place && id && name && strncmp(name, OURS_NAME, sizeof(OURS_NAME)) == 0) {
+    bool ours = our_place && id && name && strncmp(name, OURS_NAME, sizeof(OURS_NAME)) == 0;
+    bool here = priority == filters->priority;
+    if (ours && here)
         filters->state.program = *id;
-    } else {
-        filters->foreign = true;
+    else
+        filters->others = true;
+    if (!ours) {
         note_before(filters, row, priority);
-        filters->taken |= our_place;
+        filters->taken |= our_place && here;
     }
     return 0;
 }
 
 static void restart_filters(void *context)
 {
-    *(struct filters *)context = (struct filters){ 0 };
+    struct filters *filters = context;
+    *filters = (struct filters){ .priority = filters->priority };
 }
 
 static int list_filters(struct nl_socket *socket, const struct nat_place *place,
@@ -153,7 +164,7 @@ static int list_filters(struct nl_socket *socket, const struct nat_place *place,
     struct tcmsg fixed = filter_of(place);
     struct nl_request request;
     fixed.tcm_handle = fixed.tcm_info = 0;
-    *ret_filters = (struct filters){ 0 };
+    *ret_filters = (struct filters){ .priority = priority_of(place) };
     nl_begin(&request, RTM_GETTFILTER, 0, &fixed, sizeof(fixed));
     return nl_dump(socket, &request, on_filter, restart_filters, ret_filters);
 }
@@ -229,10 +240,11 @@ static int make_qdisc(struct nl_socket *socket, uint32_t ifindex, char text[stat
 static int drop_empty_qdisc(struct nl_socket *socket, uint32_t ifindex)
 {
     for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {
-        const struct nat_place place = { ifindex, (enum nat_direction)direction };
+        const struct nat_place place = { .ifindex = ifindex,
+                                         .direction = (enum nat_direction)direction };
         struct filters filters;
         int r = list_filters(socket, &place, &filters);
-        if (r < 0 || filters.foreign || filters.state.program)
+        if (r < 0 || filters.others || filters.state.program)
             return r;
     }
     CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
@@ -258,8 +270,8 @@ int clsact_attach(struct nl_socket *socket, const struct nat_place *place, int p
     if (r < 0)
         return r;
     if (filters.taken) {
-        snprintf(text, 96, "a filter of somebody else has priority %d, handle %d", OURS_TC_PRIORITY,
-                 OURS_TC_HANDLE);
+        snprintf(text, 96, "a filter of somebody else has priority %u, handle %d",
+                 priority_of(place), OURS_TC_HANDLE);
         return -EEXIST;
     }
     struct tcmsg fixed = filter_of(place);
@@ -300,7 +312,7 @@ int clsact_detach(struct nl_socket *socket, const struct nat_place *place)
     return r < 0 ? r : drop_empty_qdisc(socket, place->ifindex);
 }
 
-int clsact_find(struct nl_socket *socket, nat_place_list *places)
+int clsact_find(struct nl_socket *socket, enum nat_layer layer, nat_place_list *places)
 {
     CLEANUP(qdiscs_done) struct qdiscs clsact = { .kind = "clsact" };
     int r = list_qdiscs(socket, &clsact);
@@ -308,7 +320,7 @@ int clsact_find(struct nl_socket *socket, nat_place_list *places)
         return r;
     vec_each(const uint32_t, ifindex, &clsact.ifindexes) {
         for (int direction = NAT_INGRESS; direction <= NAT_EGRESS; direction++) {
-            const struct nat_place place = { *ifindex, (enum nat_direction)direction };
+            const struct nat_place place = { *ifindex, (enum nat_direction)direction, layer };
             struct nat_place_state state;
             r = clsact_look(socket, &place, &state);
             if (r == 0 && state.program)

@@ -14,4 +14,4 @@ int clsact_look(struct nl_socket *socket, const struct nat_place *place,
 /* Removes our filter, if there is one, and the qdisc if it is empty then. */
 int clsact_detach(struct nl_socket *socket, const struct nat_place *place);
 /* Appends the places of our filters on all interfaces. */
-int clsact_find(struct nl_socket *socket, nat_place_list *places);
+int clsact_find(struct nl_socket *socket, enum nat_layer layer, nat_place_list *places);

@@ -13,8 +13,11 @@
 #include "base/text.h"
 
 /* Returns the number of living links that were taken away, or -errno. */
-static int remove_links(const char *folder)
+static int remove_links(const char *pins, enum nat_layer layer)
 {
+    AUTOFREE char *folder = text_format("%s/%s", pins, nat_layer_folder(layer));
+    if (!folder)
+        return -ENOMEM;
     AUTOVEC nat_place_list places = { 0 };
     int removed = 0, r = nat_pins_list(folder, &places);
     if (r < 0)
@@ -29,14 +32,14 @@ static int remove_links(const char *folder)
 }
 
 /* Returns the number of filters that were taken away, or -errno. */
-static int remove_filters(void)
+static int remove_filters(enum nat_layer layer)
 {
     CLEANUP(nl_closep) struct nl_socket *socket = NULL;
     AUTOVEC nat_place_list places = { 0 };
     int r = nl_open(&socket);
     if (r < 0)
         return r;
-    r = clsact_find(socket, &places);
+    r = clsact_find(socket, layer, &places);
     if (r < 0)
         return r;
     vec_each(const struct nat_place, place, &places) {
@@ -49,12 +52,15 @@ static int remove_filters(void)
 
 int nat_hooks_remove_all(const char *pins)
 {
-    AUTOFREE char *folder = text_format("%s/links", pins);
-    if (!folder)
-        return -ENOMEM;
-    int links = remove_links(folder);
-    int filters = remove_filters();
-    if (links < 0)
-        return links;
-    return filters < 0 ? filters : links + filters;
+    int removed = 0;
+    for (enum nat_layer layer = 0; layer < NAT_LAYERS; layer++) {
+        int links = remove_links(pins, layer);
+        int filters = remove_filters(layer);
+        if (links < 0)
+            return links;
+        if (filters < 0)
+            return filters;
+        removed += links + filters;
+    }
+    return removed;
 }

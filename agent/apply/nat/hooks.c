@@ -46,7 +46,7 @@ struct attached {
 };
 
 struct nat_hooks {
-    struct nat_plane *plane;
+    struct hook_programs programs;
     char *folder; /* of the pinned links; NULL: nothing is pinned */
     bool tcx;
     struct nl_socket *socket;
@@ -59,9 +59,34 @@ static int attached_cmp(const void *a, const void *b)
                          &((const struct attached *)b)->place);
 }
 
-static struct nat_place place_of(const struct nat_attachment *attachment)
+static struct nat_place place_of(const struct nat_hooks *hooks,
+                                 const struct nat_attachment *attachment)
 {
-    return (struct nat_place){ attachment->ifindex, nat_hook_direction(attachment->hook) };
+    return (struct nat_place){ attachment->ifindex, nat_hook_direction(attachment->hook),
+                               hooks->programs.layer };
+}
+
+static int program_of(const struct nat_hooks *hooks, const struct nat_attachment *wanted)
+{
+    return hooks->programs.fd(hooks->programs.context, wanted->hook, wanted->bare);
+}
+
+static uint32_t program_id_of(const struct nat_hooks *hooks, const struct nat_attachment *wanted)
+{
+    return hooks->programs.id(hooks->programs.context, wanted->hook, wanted->bare);
+}
+
+/* The program to stand behind. It may not be attached yet: then there is none. */
+static int leader_of(const struct nat_hooks *hooks, const struct nat_attachment *wanted)
+{
+    const struct hook_programs *it = &hooks->programs;
+    return it->leader_fd ? it->leader_fd(it->context, wanted->hook, wanted->bare) : -1;
+}
+
+static uint32_t leader_id_of(const struct nat_hooks *hooks, const struct nat_attachment *wanted)
+{
+    const struct hook_programs *it = &hooks->programs;
+    return wanted && it->leader_id ? it->leader_id(it->context, wanted->hook, wanted->bare) : 0;
 }
 
 /* ---- one place ---- */
@@ -75,9 +100,10 @@ static int open_link(const struct nat_hooks *hooks, const struct attached *attac
     return link < 0 ? -errno : link;
 }
 
-/* Asks the kernel about a place. */
+/* Asks the kernel about a place. `wanted`: NULL if only the program counts. */
 static struct nat_place_state look_at(const struct nat_hooks *hooks,
-                                      const struct attached *attached)
+                                      const struct attached *attached,
+                                      const struct nat_attachment *wanted)
 {
     struct nat_place_state state = { 0 };
     if (!hooks->tcx) {
@@ -86,7 +112,7 @@ static struct nat_place_state look_at(const struct nat_hooks *hooks,
     }
     AUTOCLOSE int link = open_link(hooks, attached);
     if (link >= 0)
-        tcx_look(link, &attached->place, &state);
+        tcx_look(link, &attached->place, leader_id_of(hooks, wanted), &state);
     return state;
 }
 
@@ -105,10 +131,12 @@ static void forget(struct nat_hooks *hooks, const struct attached *attached)
  * then refuses to attach the same program again (EEXIST). That is a fault, which the next sync
  * ends.
  */
-static int attach_link(struct nat_hooks *hooks, struct attached *attached, int program)
+static int attach_link(struct nat_hooks *hooks, struct attached *attached, int program, int leader)
 {
     AUTOCLOSE int link = -1;
-    int r = tcx_attach(&attached->place, program, &link);
+    int r = tcx_attach(&attached->place, program, leader, &link);
+    if (r == -ENOENT && leader >= 0) /* it is not attached here */
+        r = tcx_attach(&attached->place, program, -1, &link);
     if (r < 0)
         return r;
     if (hooks->folder)
@@ -120,11 +148,11 @@ static int attach_link(struct nat_hooks *hooks, struct attached *attached, int p
 static int attach(struct nat_hooks *hooks, const struct nat_attachment *wanted,
                   char text[static 96])
 {
-    struct attached attached = { .place = place_of(wanted), .link = -1 };
-    int program = nat_plane_program(hooks->plane, wanted->hook, wanted->bare);
+    struct attached attached = { .place = place_of(hooks, wanted), .link = -1 };
+    int program = program_of(hooks, wanted);
     if (program < 0)
         return program;
-    int r = hooks->tcx ? attach_link(hooks, &attached, program)
+    int r = hooks->tcx ? attach_link(hooks, &attached, program, leader_of(hooks, wanted))
                        : clsact_attach(hooks->socket, &attached.place, program, text);
     return r < 0 ? r : sorted_put(&hooks->attached, &attached);
 }
@@ -132,7 +160,7 @@ static int attach(struct nat_hooks *hooks, const struct nat_attachment *wanted,
 static int swap(struct nat_hooks *hooks, const struct attached *attached,
                 const struct nat_attachment *wanted, char text[static 96])
 {
-    int program = nat_plane_program(hooks->plane, wanted->hook, wanted->bare);
+    int program = program_of(hooks, wanted);
     if (program < 0)
         return program;
     if (!hooks->tcx)
@@ -208,12 +236,12 @@ static int ensure_first(struct nat_hooks *hooks, const struct attached *attached
 static int ensure(struct nat_hooks *hooks, const struct nat_attachment *wanted, uint32_t *repairs,
                   struct faults *faults, char text[static 96])
 {
-    const struct attached key = { .place = place_of(wanted) };
+    const struct attached key = { .place = place_of(hooks, wanted) };
     const struct attached *attached = sorted_find(&hooks->attached, &key);
     const struct nat_place_state state =
-        attached ? look_at(hooks, attached) : (struct nat_place_state){ .program = 0 };
+        attached ? look_at(hooks, attached, wanted) : (struct nat_place_state){ .program = 0 };
     bool gone = attached && state.program == 0;
-    bool right = state.program == nat_plane_program_id(hooks->plane, wanted->hook, wanted->bare);
+    bool right = state.program == program_id_of(hooks, wanted);
     int r;
     if (state.program && right)
         return state.behind ? ensure_first(hooks, attached, wanted, state.before, faults, text) : 0;
@@ -259,7 +287,7 @@ static int detach_unwanted(struct nat_hooks *hooks, const struct nat_attachment 
         const struct attached *attached = sorted_at(&hooks->attached, i - 1);
         if (is_wanted(&attached->place, wanted, count))
             continue;
-        if (look_at(hooks, attached).program) {
+        if (look_at(hooks, attached, NULL).program) {
             int r = detach(hooks, attached);
             if (r < 0 && r != -ENODEV)
                 return r;
@@ -296,13 +324,12 @@ enum nat_rank nat_hooks_rank(struct nat_hooks *hooks, const struct nat_attachmen
 {
     enum nat_rank rank = NAT_RANK_FIRST;
     for (size_t i = 0; i < count; i++) {
-        const struct attached key = { .place = place_of(&wanted[i]) };
+        const struct attached key = { .place = place_of(hooks, &wanted[i]) };
         const struct attached *attached = sorted_find(&hooks->attached, &key);
         if (!attached)
             return NAT_RANK_NONE;
-        const struct nat_place_state state = look_at(hooks, attached);
-        if (state.program == 0 ||
-            state.program != nat_plane_program_id(hooks->plane, wanted[i].hook, wanted[i].bare))
+        const struct nat_place_state state = look_at(hooks, attached, &wanted[i]);
+        if (state.program == 0 || state.program != program_id_of(hooks, &wanted[i]))
             return NAT_RANK_NONE;
         if (state.behind)
             rank = NAT_RANK_BEHIND;
@@ -324,7 +351,7 @@ const char *nat_hooks_method(const struct nat_hooks *hooks)
 static int find_places(struct nat_hooks *hooks, nat_place_list *places)
 {
     if (!hooks->tcx)
-        return clsact_find(hooks->socket, places);
+        return clsact_find(hooks->socket, hooks->programs.layer, places);
     return hooks->folder ? nat_pins_list(hooks->folder, places) : 0;
 }
 
@@ -339,8 +366,11 @@ static int adopt(struct nat_hooks *hooks)
     if (r < 0)
         return r;
     vec_each(const struct nat_place, place, &places) {
-        const struct attached attached = { .place = *place, .link = -1 };
-        if (look_at(hooks, &attached).program) {
+        const struct attached attached = {
+            .place = { place->ifindex, place->direction, hooks->programs.layer },
+            .link = -1,
+        };
+        if (look_at(hooks, &attached, NULL).program) {
             r = sorted_put(&hooks->attached, &attached);
             if (r < 0)
                 return r;
@@ -351,16 +381,16 @@ static int adopt(struct nat_hooks *hooks)
     return 0;
 }
 
-int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
+static int open_hooks(bool tcx, const struct hook_programs *programs, const char *pins,
                       struct nat_hooks **ret_hooks)
 {
     CLEANUP(nat_hooks_closep) struct nat_hooks *hooks = calloc(1, sizeof(*hooks));
     if (!hooks)
         return -ENOMEM;
     *hooks = (struct nat_hooks){
-        .plane = plane,
+        .programs = *programs,
         .tcx = tcx,
-        .folder = pins ? text_format("%s/links", pins) : NULL,
+        .folder = pins ? text_format("%s/%s", pins, nat_layer_folder(programs->layer)) : NULL,
         .attached = SORTED(struct attached, attached_cmp),
     };
     if (pins && !hooks->folder)
@@ -373,6 +403,34 @@ int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
         return r;
     *ret_hooks = TAKE_PTR(hooks);
     return 0;
+}
+
+static int plane_fd(void *context, enum nat_hook hook, bool bare)
+{
+    return nat_plane_program(context, hook, bare);
+}
+
+static uint32_t plane_id(void *context, enum nat_hook hook, bool bare)
+{
+    return nat_plane_program_id(context, hook, bare);
+}
+
+int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
+                      struct nat_hooks **ret_hooks)
+{
+    const struct hook_programs programs = {
+        .layer = NAT_LAYER_SERVICES,
+        .context = plane,
+        .fd = plane_fd,
+        .id = plane_id,
+    };
+    return open_hooks(tcx, &programs, pins, ret_hooks);
+}
+
+int nat_hooks_open_for(const struct hook_programs *programs, const char *pins,
+                       struct nat_hooks **ret_hooks)
+{
+    return open_hooks(tcx_supported(), programs, pins, ret_hooks);
 }
 
 int nat_hooks_open(struct nat_plane *plane, const char *pins, struct nat_hooks **ret_hooks)

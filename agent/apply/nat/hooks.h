@@ -10,13 +10,29 @@
  */
 #pragma once
 
+#include "apply/nat/place.h"
 #include "apply/nat/plane.h"
 
 struct nat_hooks;
 
+/* Whose programs are attached: those of service NAT, or those of egress, which stand behind. */
+struct hook_programs {
+    enum nat_layer layer;
+    void *context; /* for the functions */
+    /* The descriptor of a hook's program, borrowed, or -errno; `bare`: as nat_plane_program(). */
+    int (*fd)(void *context, enum nat_hook hook, bool bare);
+    uint32_t (*id)(void *context, enum nat_hook hook, bool bare); /* the kernel's; 0: unknown */
+    /* The program that stands before it in the same place, likewise: -1 and 0: none does. */
+    int (*leader_fd)(void *context, enum nat_hook hook, bool bare);
+    uint32_t (*leader_id)(void *context, enum nat_hook hook, bool bare);
+};
+
 /* `pins`: as in nat_plane_options. Finds what an earlier agent has attached. Returns 0 or -errno.
  */
 int nat_hooks_open(struct nat_plane *plane, const char *pins, struct nat_hooks **ret_hooks);
+/* The same for other programs. */
+int nat_hooks_open_for(const struct hook_programs *programs, const char *pins,
+                       struct nat_hooks **ret_hooks);
 /* The same with the method chosen by the caller: TCX or clsact. */
 int nat_hooks_open_by(bool tcx, struct nat_plane *plane, const char *pins,
                       struct nat_hooks **ret_hooks);

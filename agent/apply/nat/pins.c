@@ -29,7 +29,8 @@ static bool pin_place(const char *name, struct nat_place *ret_place)
         if (end == name || *end != '-' || ifindex == 0 || ifindex > INT32_MAX ||
             strcmp(end + 1, nat_direction_name((enum nat_direction)direction)) != 0)
             continue;
-        *ret_place = (struct nat_place){ (uint32_t)ifindex, (enum nat_direction)direction };
+        *ret_place = (struct nat_place){ .ifindex = (uint32_t)ifindex,
+                                         .direction = (enum nat_direction)direction };
         return true;
     }
     return false;

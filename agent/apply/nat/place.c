@@ -8,10 +8,17 @@ int nat_place_cmp(const void *a, const void *b)
 {
     const struct nat_place *left = a, *right = b;
     int r = CMP(left->ifindex, right->ifindex);
-    return r ? r : CMP(left->direction, right->direction);
+    if (r == 0)
+        r = CMP(left->direction, right->direction);
+    return r ? r : CMP(left->layer, right->layer);
 }
 
 const char *nat_direction_name(enum nat_direction direction)
 {
     return direction == NAT_INGRESS ? "ingress" : "egress";
+}
+
+const char *nat_layer_folder(enum nat_layer layer)
+{
+    return layer == NAT_LAYER_EGRESS ? "egress-links" : "links";
 }

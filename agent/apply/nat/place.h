@@ -12,13 +12,20 @@ enum nat_direction { NAT_INGRESS, NAT_EGRESS };
 
 static inline enum nat_direction nat_hook_direction(enum nat_hook hook)
 {
-    return hook == NAT_HOOK_UPLINK_IN || hook == NAT_HOOK_POD_IN ? NAT_INGRESS : NAT_EGRESS;
+    return hook == NAT_HOOK_UPLINK_IN || hook == NAT_HOOK_POD_IN || hook == EGRESS_HOOK_CLIENT_IN ||
+                   hook == EGRESS_HOOK_GATEWAY_IN
+               ? NAT_INGRESS
+               : NAT_EGRESS;
 }
+
+/* Whose program it is: that of egress stands behind that of service NAT. */
+enum nat_layer { NAT_LAYER_SERVICES, NAT_LAYER_EGRESS, NAT_LAYERS };
 
 /* At most one program of ours is attached here. */
 struct nat_place {
     uint32_t ifindex;
     enum nat_direction direction;
+    enum nat_layer layer;
 };
 typedef VEC(struct nat_place) nat_place_list;
 
@@ -33,3 +40,5 @@ struct nat_place_state {
 
 /* "ingress" or "egress" */
 const char *nat_direction_name(enum nat_direction direction);
+/* The folder of its links' pins: "links", "egress-links". */
+const char *nat_layer_folder(enum nat_layer layer);

@@ -23,8 +23,9 @@
 enum {
     TCX_INGRESS = 46, /* enum bpf_attach_type */
     TCX_EGRESS = 47,
-    LINK_TYPE_TCX = 11,  /* enum bpf_link_type */
-    BEFORE_ALL = 1 << 3, /* BPF_F_BEFORE, and nobody named to be before */
+    LINK_TYPE_TCX = 11, /* enum bpf_link_type */
+    BEFORE = 1 << 3,    /* BPF_F_BEFORE: before all, if nobody is named */
+    AFTER = 1 << 4,     /* BPF_F_AFTER */
     LOOPBACK_IFINDEX = 1,
     PROGRAMS_MAX = 64, /* on one hook: the kernel's own limit */
 };
@@ -36,14 +37,19 @@ static enum bpf_attach_type attach_type(const struct nat_place *place)
 
 bool tcx_supported(void)
 {
-    const struct nat_place loopback = { LOOPBACK_IFINDEX, NAT_INGRESS };
+    const struct nat_place loopback = { .ifindex = LOOPBACK_IFINDEX, .direction = NAT_INGRESS };
     uint32_t count = 0;
     return bpf_prog_query(LOOPBACK_IFINDEX, attach_type(&loopback), 0, NULL, NULL, &count) == 0;
 }
 
-int tcx_attach(const struct nat_place *place, int program, int *ret_link)
+/*
+ * The kernel has the descriptor of the program to stand behind where it has a BTF id for links of
+ * other types. This libbpf knows no links of TCX, and passes that id on for all.
+ */
+int tcx_attach(const struct nat_place *place, int program, int leader, int *ret_link)
 {
-    LIBBPF_OPTS(bpf_link_create_opts, options, .flags = BEFORE_ALL);
+    LIBBPF_OPTS(bpf_link_create_opts, options, .flags = leader < 0 ? BEFORE : AFTER,
+                .target_btf_id = leader < 0 ? 0 : (uint32_t)leader);
     int link = bpf_link_create(program, (int)place->ifindex, attach_type(place), &options);
     if (link < 0)
         return link;
@@ -68,8 +74,9 @@ static void name_program(uint32_t id, char buffer[static 64])
         (void)snprintf(buffer, 64, "program %u", id);
 }
 
-/* Finds our program among those that the kernel lists, in the order in which they run. */
-static void find_listed(const struct nat_place *place, uint32_t program,
+/* Finds our program among those that the kernel lists, in the order in which they run. That of
+ * `leader` may be before it. */
+static void find_listed(const struct nat_place *place, uint32_t program, uint32_t leader,
                         struct nat_place_state *state)
 {
     uint32_t ids[PROGRAMS_MAX], count = PROGRAMS_MAX, at = 0;
@@ -80,27 +87,31 @@ static void find_listed(const struct nat_place *place, uint32_t program,
     if (at == count)
         return;
     state->program = program;
-    state->behind = at > 0;
-    if (state->behind)
-        name_program(ids[0], state->before);
+    for (uint32_t i = 0; i < at && !state->behind; i++) {
+        if (ids[i] == leader)
+            continue;
+        state->behind = true;
+        name_program(ids[i], state->before);
+    }
 }
 
 /* The kernel puts interface and attach type where struct bpf_link_info has those of a netns link.
  */
-void tcx_look(int link, const struct nat_place *place, struct nat_place_state *ret_state)
+void tcx_look(int link, const struct nat_place *place, uint32_t leader,
+              struct nat_place_state *ret_state)
 {
     struct bpf_link_info info = { 0 };
     uint32_t size = sizeof(info);
     *ret_state = (struct nat_place_state){ 0 };
     if (bpf_obj_get_info_by_fd(link, &info, &size) == 0 && info.type == LINK_TYPE_TCX &&
         info.netns.netns_ino == place->ifindex && info.netns.attach_type == attach_type(place))
-        find_listed(place, info.prog_id, ret_state);
+        find_listed(place, info.prog_id, leader, ret_state);
 }
 
 uint32_t tcx_program(int link, const struct nat_place *place)
 {
     struct nat_place_state state;
-    tcx_look(link, place, &state);
+    tcx_look(link, place, 0, &state);
     return state.program;
 }
 

@@ -289,7 +289,7 @@ static void foreign_links_stay(void **state)
     const struct nat_place place = { lab->wanted[0].ifindex, NAT_INGRESS };
     AUTOCLOSE int foreign = -1;
     assert_int_equal(
-        tcx_attach(&place, nat_plane_program(planes[1], NAT_HOOK_LO_OUT, false), &foreign), 0);
+        tcx_attach(&place, nat_plane_program(planes[1], NAT_HOOK_LO_OUT, false), -1, &foreign), 0);
     assert_int_equal(sync_to(lab, 4), 4);
     assert_stands(lab, 4);
     assert_int_equal(nat_hooks_remove_all(lab->folder), 4);
@@ -316,13 +316,13 @@ static void ours_goes_in_front_once(void **state)
                                       nat_plane_program_id(planes[1], NAT_HOOK_LO_OUT, false));
     AUTOCLOSE int foreign = -1;
 
-    assert_int_equal(tcx_attach(&place, program, &foreign), 0);
+    assert_int_equal(tcx_attach(&place, program, -1, &foreign), 0);
     assert_int_equal(sync_to(lab, 4), 4);
     assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_FIRST);
     for (int times = 0; times < 2; times++) { /* it comes before us again */
         assert_int_equal(tcx_detach(foreign), 0);
         close(foreign);
-        assert_int_equal(tcx_attach(&place, program, &foreign), 0);
+        assert_int_equal(tcx_attach(&place, program, -1, &foreign), 0);
         assert_int_equal(nat_hooks_rank(lab->hooks, lab->wanted, 4), NAT_RANK_BEHIND);
         assert_true(nat_hooks_attached(lab->hooks, lab->wanted, 4));
         assert_int_equal(sync_to(lab, 4), times ? 0 : 1);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the egress programs and the agent share: maps, keys, values, words. Like abi.h, whose rules
+ * on byte order and addresses, and on what a reader may rely on, hold here, too.
+ *
+ * On the node of a client, from a pod's packet to a gateway:
+ *
+ *   pods[source]                      -> policy
+ *   routes[policy, destination]       -> set, by the longest prefix; what stays in the cluster is
+ *                                        in the same trie under policy 0, and wins if it is longer
+ *   pins[tuple]                       -> the gateway that this flow began with
+ *   gateways[set * EGRESS_SET_MAX + n] -> state word, address
+ *
+ * On a gateway: clients[source] -> id, ports[id] -> the blocks of source ports that the client has,
+ * blocks[number] -> who has a block. A gateway's flows are in the one table of flows ("flows" in
+ * abi.h), with NAT_HAND_EGRESS as the hand of both halves.
+ *
+ * The maps are pinned below a path that contains EGRESS_LAYOUT.
+ */
+#pragma once
+
+#include "bpf/abi.h"
+
+#define EGRESS_LAYOUT 1
+
+enum {
+    EGRESS_PORT = 5555,     /* UDP port of FoU, as Coil has it */
+    EGRESS_SET_MAX = 32,    /* gateways of a set */
+    EGRESS_HOPS = 225,      /* TTL of the outer header, as Coil has it */
+    EGRESS_BLOCKS_MAX = 64, /* blocks of source ports that a client may have */
+};
+
+/* Why a packet is dropped or answered. Names are egress_cause_name()'s: part of the API. */
+enum egress_cause {
+    EGRESS_CAUSE_HELD,       /* client: what the pod's annotation asks for is not in the maps yet */
+    EGRESS_CAUSE_NO_GATEWAY, /* client: no gateway of the set is usable */
+    EGRESS_CAUSE_TOO_BIG,    /* answered: larger than the way to the gateway, or back, takes */
+    EGRESS_CAUSE_OFFLOAD,    /* the kernel can't put an outer header on this kind of large packet */
+    EGRESS_CAUSE_NO_ROUTE,   /* the kernel has no way to the gateway, the client or outside */
+    EGRESS_CAUSE_STRANGER,   /* gateway: FoU from somebody who is no client */
+    EGRESS_CAUSE_SPOOFED,    /* gateway: the inner source is not the outer one */
+    EGRESS_CAUSE_NESTED,     /* gateway: FoU within FoU, or a packet for the gateway itself */
+    EGRESS_CAUSE_PROTOCOL,   /* gateway: neither TCP, UDP nor ICMP echo */
+    EGRESS_CAUSE_FRAGMENT,   /* a later fragment whose first one was not seen */
+    EGRESS_CAUSE_MALFORMED,  /* headers do not fit */
+    EGRESS_CAUSE_PORTS,      /* gateway: all the client's source ports to this destination live */
+    EGRESS_CAUSE_BLOCKS,     /* gateway: no block of source ports is left for the client */
+    EGRESS_CAUSE_FLOWS_FULL, /* gateway: the flow table is full of living flows */
+    EGRESS_CAUSE_UNKNOWN,    /* gateway, answered by a reset: TCP of no flow */
+    EGRESS_CAUSE_TTL,        /* answered: hop limit used up */
+    EGRESS_CAUSE_DRAINING,   /* gateway: takes no new flows */
+    EGRESS_CAUSE_COUNT,
+};
+
+/* "egress_control", ARRAY of one. */
+#define EGRESS_HOLD_UNKNOWN 1u /* pods that are not in "egress_pods" are held */
+#define EGRESS_DRAINING     2u /* gateway: no new flows */
+
+struct egress_control {
+    __be16 port; /* of FoU */
+    __u16 zero;
+    __u32 flags;                  /* EGRESS_* */
+    __u16 auto_first, auto_count; /* source ports of flows whose set has EGRESS_SET_AUTO */
+    /* Gateway: source ports are first + block * size + n; blocks are counted from 0. */
+    __u16 snat_first;
+    __u16 block_size; /* a power of two */
+    __u32 block_count;
+    __u32 client_blocks;     /* that a client may have, EGRESS_BLOCKS_MAX at the most */
+    struct nat_addr own[2];  /* gateway: where clients reach it, IPv4 and IPv6; zero: none */
+    struct nat_addr snat[2]; /* gateway: the source address that packets get; zero: none */
+    /* Tunnels that ask each packet's route for their other end; the first 0: no more. */
+    __u32 by_route[NAT_MAX_BY_ROUTE];
+};
+
+/* "egress_pods", HASH by nat_addr: pods of this node. */
+#define EGRESS_POD_HELD 1u /* only what stays in the cluster may leave */
+
+struct egress_pod_value {
+    __u32 policy; /* 0: none */
+    __u32 flags;  /* EGRESS_POD_* */
+    __u32 check;  /* nat_check(address, 0) */
+    __u32 zero;
+};
+
+/* "egress_routes", LPM_TRIE without preallocation. */
+struct egress_route_key {
+    __u32 prefixlen; /* 32 + bits of addr */
+    __be32 policy;   /* 0: what stays in the cluster */
+    struct nat_addr addr;
+};
+
+struct egress_route_value {
+    __u32 prefixlen; /* the key's */
+    __u32 set;       /* 0: stays */
+};
+
+/* "egress_sets", ARRAY of __u32 by set; 0: there is no such set. Set 0 is none. */
+#define EGRESS_SET_USED  1u
+#define EGRESS_SET_FLOWS 2u /* each flow is given its gateway by itself, else each client */
+#define EGRESS_SET_AUTO                                                      \
+    4u /* the outer source port follows from the flow, else it is FoU's port \
+        */
+#define EGRESS_SET_COUNT_SHIFT 8 /* gateways that may be in use: 0 to count - 1 */
+
+/*
+ * "egress_gateways", ARRAY by set * EGRESS_SET_MAX + n. A gateway keeps its n as long as it is in
+ * the set. The agent writes the address while the word is 0.
+ */
+struct egress_gateway_value {
+    __u64 word; /* generation << 32 | EGRESS_GATEWAY_* */
+    struct nat_addr addr;
+    __u64 packets; /* that it was sent, for people to read */
+};
+
+#define EGRESS_GATEWAY_USED   1u /* flows that began with it go on */
+#define EGRESS_GATEWAY_ACTIVE 2u /* new flows may begin with it */
+
+/* "egress_pins", LRU_HASH by nat_tuple, as the pod sends: the gateway of a flow. */
+struct egress_pin_value {
+    __u32 gateway;    /* its index */
+    __u32 generation; /* of its word */
+    __u32 check;      /* nat_tuple_check() of the key */
+    __u32 zero;
+};
+
+/*
+ * "egress_inbound", LRU_HASH by nat_tuple, as the pod answers: flows that began outside, whose
+ * answers go the way they came. __u32: nat_tuple_check() of the key.
+ */
+
+/* "egress_pieces", LRU_HASH by nat_fragment_key: the gateway that a fragmented packet goes to, or
+ * comes from. */
+struct egress_piece_value {
+    __u32 gateway; /* its index */
+    __u32 check;   /* nat_check(&src, id) */
+    __u32 seen_s;  /* CLOCK_MONOTONIC */
+    __u32 zero;
+};
+
+/* "egress_clients", HASH by nat_addr: whose packets the gateway takes. */
+struct egress_client_value {
+    __u32 id;    /* of "egress_ports"; never 0 */
+    __u32 check; /* nat_check(address, 0) */
+};
+
+/* "egress_ports", ARRAY by client id: its blocks of source ports, and what it does. */
+struct egress_ports_value {
+    __u32 next;                      /* where the search for a free port goes on; counts up */
+    __u32 count;                     /* of blocks, also of those being taken just now */
+    __u16 blocks[EGRESS_BLOCKS_MAX]; /* numbers + 1; 0: not taken yet */
+    __u32 failed_s; /* CLOCK_MONOTONIC of the last search that found none of all free */
+    __u32 zero;
+    __u64 packets, bytes; /* both directions */
+    __u64 flows, refused;
+};
+
+/* "egress_blocks", ARRAY of __u64 by number: client id << 32 | since when, CLOCK_BOOTTIME in
+ * seconds; 0: nobody's. */
+
+/* "egress_drops", ARRAY by enum egress_cause: how many packets, and the last one. */
+struct egress_drop_value {
+    __u64 count;
+    __u64 last_ns; /* CLOCK_MONOTONIC */
+    struct nat_tuple last;
+    __u32 ifindex; /* where it was seen */
+    __u32 zero;
+};
+
+#define EGRESS_MAPS(MAP)           \
+    MAP(CONTROL, egress_control)   \
+    MAP(PODS, egress_pods)         \
+    MAP(ROUTES, egress_routes)     \
+    MAP(SETS, egress_sets)         \
+    MAP(GATEWAYS, egress_gateways) \
+    MAP(PINS, egress_pins)         \
+    MAP(INBOUND, egress_inbound)   \
+    MAP(PIECES, egress_pieces)     \
+    MAP(CLIENTS, egress_clients)   \
+    MAP(PORTS, egress_ports)       \
+    MAP(BLOCKS, egress_blocks)     \
+    MAP(DROPS, egress_drops)
+
+#define EGRESS_MAP_INDEX(NAME, name) EGRESS_MAP_##NAME,
+enum egress_map_index { EGRESS_MAPS(EGRESS_MAP_INDEX) EGRESS_MAP_COUNT };
+#undef EGRESS_MAP_INDEX
+
+_Static_assert(sizeof(struct egress_gateway_value) == 32, "values have no holes");
+_Static_assert(sizeof(struct egress_route_key) == 24, "keys have no holes");

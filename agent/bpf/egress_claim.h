@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Source ports of an egress gateway. Each client has blocks of ports of its own, so that whoever is
+ * asked which client used a port needs to know no more than who had its block. A client gets a
+ * further block when all the ports it has lead to the same place already, up to
+ * control.client_blocks.
+ *
+ * A port is free or taken for each destination: the reply's tuple is claimed as for a Service
+ * (claim.h). The search goes over all ports that the client has, from where the last one ended, so
+ * that the port given out longest ago comes first; it fails only if each has a flow that is worth
+ * more than the new one.
+ */
+#pragma once
+
+#include "bpf/begin.h"
+#include "bpf/egress_drop.h"
+
+ALWAYS_INLINE struct egress_ports_value *ports_of(__u32 client)
+{
+    return bpf_map_lookup_elem(&egress_ports, &client);
+}
+
+ALWAYS_INLINE __u32 now_boot_s(void)
+{
+    return (__u32)(bpf_ktime_get_boot_ns() / 1000000000ull);
+}
+
+struct block_search {
+    __u32 client, found; /* its number + 1 */
+    __u32 first, count;
+};
+
+static long block_step(__u32 step, void *context)
+{
+    struct block_search *search = context;
+    if (search->count == 0)
+        return 1;
+    __u32 number = (search->first + step) % search->count;
+    __u64 *owner = bpf_map_lookup_elem(&egress_blocks, &number);
+    if (!owner)
+        return 1;
+    if (READ_ONCE(*owner))
+        return 0;
+    __u64 word = (__u64)search->client << 32 | now_boot_s();
+    if (__sync_val_compare_and_swap(owner, 0, word) != 0)
+        return 0;
+    search->found = number + 1;
+    return 1;
+}
+
+/*
+ * Gives a client one more block. Returns its number + 1, or 0: it has as many as it may have, or
+ * nobody has one to spare. Blocks are looked for behind the one that was given out last.
+ */
+GLOBAL __u32 block_take(__u32 client)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct egress_ports_value *ports = ports_of(client), *all = ports_of(0);
+    if (!settings || !ports || !all)
+        return 0;
+    __u32 most =
+        settings->client_blocks < EGRESS_BLOCKS_MAX ? settings->client_blocks : EGRESS_BLOCKS_MAX;
+    __u32 at = __sync_fetch_and_add(&ports->count, 1);
+    struct block_search search = {
+        .client = client,
+        .first = READ_ONCE(all->next),
+        .count = settings->block_count,
+    };
+    if (at < most)
+        bpf_loop(settings->block_count, block_step, &search, 0);
+    if (!search.found || at >= EGRESS_BLOCKS_MAX) {
+        __sync_fetch_and_add(&ports->count, -1);
+        return 0;
+    }
+    WRITE_ONCE(all->next, search.found);
+    WRITE_ONCE(ports->blocks[at], (__u16)search.found);
+    return search.found;
+}
+
+/* Port number n of those that a client has; 0: none, or none yet. */
+ALWAYS_INLINE __u32 port_at(const struct egress_control *settings,
+                            const struct egress_ports_value *ports, __u32 n)
+{
+    __u32 size = settings->block_size, index = size ? n / size : EGRESS_BLOCKS_MAX;
+    if (index >= EGRESS_BLOCKS_MAX)
+        return 0;
+    barrier_var(index); /* a bound that the verifier sees in all of the register */
+    __u32 block = READ_ONCE(ports->blocks[index & (EGRESS_BLOCKS_MAX - 1)]);
+    return block ? settings->snat_first + (block - 1) * size + n % size : 0;
+}
+
+static long port_step(__u32 step, void *context)
+{
+    struct __sk_buff *skb = *(struct __sk_buff **)context;
+    const struct nat_control *control = control_get();
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!control || !settings || !room)
+        return 1;
+    struct claim *claim = &room->claim;
+    struct egress_ports_value *ports = ports_of(claim->value.port);
+    if (!ports || (!claim->keep && claim->first == 0))
+        return 1;
+    __u32 n =
+        claim->keep ? claim->first + step : __sync_fetch_and_add(&ports->next, 1) % claim->first;
+    __u32 port = port_at(settings, ports, n);
+    claim->searched = step + 1;
+    if (!port)
+        return 0;
+    claim->reply.dport = bpf_htons((__u16)port);
+    if (control->filter_words && filter_has(control, &claim->reply.dst, claim->reply.dport))
+        return 0; /* a node port */
+    __u32 price = claim_tuple(skb, WORTH_NOTHING, claim->sockets);
+    if (price == 0) {
+        claim->done = 1;
+        return 1;
+    }
+    if (price < claim->price) {
+        claim->price = price;
+        claim->candidate = claim->reply.dport;
+    }
+    return 0;
+}
+
+/* Tries `count` ports: those from number `first` on in their order (`keep`), or of the `first`
+ * ports that there are, those that come next. */
+ALWAYS_INLINE int ports_try(struct __sk_buff *skb, struct claim *claim, __u32 first, __u32 count,
+                            int keep)
+{
+    claim->first = first;
+    claim->count = count;
+    claim->keep = keep;
+    bpf_loop(count < CLAIM_STEPS ? count : CLAIM_STEPS, port_step, &skb, 0);
+    return claim->done;
+}
+
+/*
+ * Claims a reply tuple for the claim in the scratch room, whose value names the client. Returns 1,
+ * or -cause.
+ */
+GLOBAL int egress_claim(struct __sk_buff *skb)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!settings || !room)
+        return -EGRESS_CAUSE_PORTS;
+    struct claim *claim = &room->claim;
+    struct egress_ports_value *ports = ports_of(claim->value.port);
+    struct nat_pressure *state = pressure_get();
+    if (!ports || !state)
+        return -EGRESS_CAUSE_PORTS;
+    claim->price = PRICE(WORTH_ALL);
+    __u32 have = READ_ONCE(ports->count), size = settings->block_size;
+    if (have > EGRESS_BLOCKS_MAX)
+        have = EGRESS_BLOCKS_MAX;
+    __u32 count = have * size;
+    if (ports->failed_s == now_s() && count > CLAIM_STEPS_FULL)
+        count = CLAIM_STEPS_FULL;
+    if (count && ports_try(skb, claim, have * size, count, 0))
+        return 1;
+    __sync_fetch_and_add(&state->ports_searched, 1);
+    __u32 block = block_take(claim->value.port);
+    if (block && ports_try(skb, claim, have * size, size, 1))
+        return 1;
+    if (claim->price < PRICE(WORTH_ALL)) {
+        claim->reply.dport = claim->candidate;
+        if (claim_tuple(skb, claim->price >> 8, claim->sockets) == 0) {
+            __sync_fetch_and_add(&state->ports_dropped, 1);
+            return 1;
+        }
+    }
+    if (count == have * size)
+        ports->failed_s = now_s();
+    __sync_fetch_and_add(&state->ports_refused, 1);
+    return have ? -EGRESS_CAUSE_PORTS : -EGRESS_CAUSE_BLOCKS;
+}

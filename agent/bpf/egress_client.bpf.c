@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The client side of egress: packets of pods that leave the cluster through gateways.
+ *
+ * There are two programs, on the host's end of each pod that may have to use a gateway. They run
+ * behind the NAT program, so that a packet to a Service is none of their business any more.
+ *
+ *   client_in    ingress: what the pod sends. A packet for a gateway gets outer headers from the
+ *                pod's address to the gateway's (fou.h).
+ *   client_out   egress: what the pod gets. The answers of gateways lose their outer headers.
+ *
+ * A flow keeps the gateway that it began with ("egress_pins") until that gateway is gone. A flow
+ * that began outside, so that the pod only answers, goes the way it came: client_out sees it begin
+ * ("egress_inbound"). FoU that answers no flow of ours is left alone: the pod may have tunnels of
+ * its own, as Coil makes them.
+ *
+ * The pins are a table of what was used last. A flow whose pin was driven out is given a gateway
+ * anew, which is the same one unless the set has changed since.
+ *
+ * A packet that is too large for the way to its gateway is answered by an ICMP error that says how
+ * large it may be. TCP's segments are kept small enough from the start (mss.h).
+ */
+#define EGRESS_CLIENT
+#include "bpf/egress_maps.h"
+
+#include "bpf/egress_drop.h"
+#include "bpf/egress_route.h"
+#include "bpf/fou.h"
+#include "bpf/fou_error.h"
+#include "bpf/mss.h"
+#include "bpf/quote.h"
+#include "bpf/reject.h"
+#include "bpf/tuple.h"
+#include "bpf/way.h"
+
+enum {
+    NO_GATEWAY = 0xffffffffu, /* of a piece: its packet goes its own way */
+    PIECE_S = 15,             /* the least time that RFC 791 gives a packet to become whole */
+};
+
+/* What the steps of a packet's way hand to each other. */
+struct room {
+    struct packet packet;
+    struct nat_tuple key; /* of the pin */
+    struct nat_tuple inner, quoted;
+    struct icmp_upper upper;
+    struct egress_pin_value pin;
+    struct nat_addr gateway;
+    struct way way;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct room);
+} room SEC(".maps");
+
+ALWAYS_INLINE struct room *room_get(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&room, &zero);
+}
+
+/* ---- pieces of fragmented packets ---- */
+
+ALWAYS_INLINE void piece_key(const struct nat_tuple *tuple, __u8 family, __u32 id,
+                             struct nat_fragment_key *ret_key)
+{
+    __builtin_memset(ret_key, 0, sizeof(*ret_key));
+    ret_key->src = tuple->src;
+    ret_key->dst = tuple->dst;
+    ret_key->id = id;
+    ret_key->protocol = family == 4 ? tuple->protocol : 0;
+}
+
+ALWAYS_INLINE void piece_put(const struct nat_tuple *tuple, __u8 family, __u32 id, __u32 gateway)
+{
+    struct nat_fragment_key key;
+    struct egress_piece_value value = { .gateway = gateway, .seen_s = now_s() };
+    piece_key(tuple, family, id, &key);
+    value.check = nat_check(&key.src, key.id);
+    bpf_map_update_elem(&egress_pieces, &key, &value, BPF_ANY);
+}
+
+/* Finds where the first fragment of a packet went, or came from. Returns 0 if it was not seen. */
+ALWAYS_INLINE int piece_find(const struct nat_tuple *tuple, __u8 family, __u32 id,
+                             __u32 *ret_gateway)
+{
+    struct nat_fragment_key key;
+    piece_key(tuple, family, id, &key);
+    const struct egress_piece_value *found = bpf_map_lookup_elem(&egress_pieces, &key);
+    if (!found || found->check != nat_check(&key.src, key.id) || now_s() - found->seen_s > PIECE_S)
+        return 0;
+    *ret_gateway = found->gateway;
+    return 1;
+}
+
+/* ---- what a pod sends ---- */
+
+ALWAYS_INLINE int is_inbound(const struct nat_tuple *tuple)
+{
+    const __u32 *check = bpf_map_lookup_elem(&egress_inbound, tuple);
+    return check && *check == nat_tuple_check(tuple);
+}
+
+/* The gateway that a flow is pinned to, or a new one. Returns 1, or 0: none is usable. */
+SUBPROGRAM int pin_take(struct room *room, __u32 set)
+{
+    const struct egress_pin_value *found = bpf_map_lookup_elem(&egress_pins, &room->key);
+    if (found && found->check == nat_tuple_check(&room->key)) {
+        room->pin = *found;
+        if (gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
+            return 1;
+    }
+    __builtin_memset(&room->pin, 0, sizeof(room->pin));
+    room->pin.check = nat_tuple_check(&room->key);
+    if (!gateway_choose(set, &room->key, &room->pin) ||
+        !gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
+        return 0;
+    bpf_map_update_elem(&egress_pins, &room->key, &room->pin, BPF_ANY);
+    return 1;
+}
+
+/* The outer source port: FoU's own, or one that follows from the flow (as the kernel's automatic
+ * ones do), so that the fabric spreads flows. */
+ALWAYS_INLINE __be16 outer_port(const struct egress_control *control, const struct room *room)
+{
+    __u32 set = room->pin.gateway / EGRESS_SET_MAX;
+    const __u32 *word = bpf_map_lookup_elem(&egress_sets, &set);
+    if (!word || !(READ_ONCE(*word) & EGRESS_SET_AUTO) || !control->auto_count)
+        return control->port;
+    return bpf_htons(control->auto_first + (__u32)tuple_mix(&room->key) % control->auto_count);
+}
+
+/* Answers that the packet is too big: to the pod, by the interface that it came in by. */
+ALWAYS_INLINE int answer_too_big(struct __sk_buff *skb, const struct packet *packet, __u32 mtu)
+{
+    egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
+    if (answer_with(skb, ANSWER_TOO_BIG, mtu) < 0)
+        return SHOT;
+    return (int)bpf_redirect(skb->ifindex, 0);
+}
+
+/* Puts the packet on the way to `room->gateway`. */
+SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
+{
+    const struct egress_control *control = egress_control_get();
+    struct packet *packet = &room->packet;
+    struct bpf_fib_lookup *fib = &room->way.fib;
+    __u32 over = fou_size(packet->family);
+    if (!control)
+        return SHOT;
+    if (is_syn(packet)) {
+        __u32 mtu = way_mtu(skb, packet->family, &packet->tuple.src, &room->gateway, &room->way);
+        if (mtu > over && mss_clamp(skb, packet, mtu - over) < 0)
+            return SHOT;
+    }
+    way_ask(skb, packet->family, way_size(skb, packet) + over, &packet->tuple.src, &room->gateway,
+            &room->way);
+    if (room->way.answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
+        return answer_too_big(skb, packet, fib->mtu_result - over);
+    if (room->way.answer)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
+    struct egress_gateway_value *gateway = gateway_at(room->pin.gateway);
+    if (gateway)
+        __sync_fetch_and_add(&gateway->packets, 1);
+    if (fou_put(skb, packet->family, &packet->tuple.src, &room->gateway, outer_port(control, room),
+                control->port) < 0)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_OFFLOAD);
+    return way_redirect(&room->way, is_by_route(control, fib->ifindex));
+}
+
+/* The key of the packet's pin. Returns 0, or -cause. */
+ALWAYS_INLINE int key_of(struct __sk_buff *skb, struct room *room)
+{
+    struct packet *packet = &room->packet;
+    if (packet->shape == SHAPE_BAD || packet->shape == SHAPE_DEEP)
+        return -EGRESS_CAUSE_MALFORMED;
+    if (packet->shape == SHAPE_ICMP) {
+        int shape = quote_read(skb, L3, &room->upper, &room->inner, &room->quoted);
+        if (shape == INNER_PORTS)
+            room->key = room->inner;
+        else if (shape == INNER_ERROR) /* about a packet that it got: of the same flow */
+            tuple_reverse(&room->quoted, &room->key);
+        else
+            return -EGRESS_CAUSE_PROTOCOL;
+        return 0;
+    }
+    if (packet->tuple.protocol != IPPROTO_TCP && packet->tuple.protocol != IPPROTO_UDP &&
+        packet->shape != SHAPE_LATER)
+        return -EGRESS_CAUSE_PROTOCOL;
+    room->key = packet->tuple;
+    return 0;
+}
+
+/* A later fragment follows its first one. */
+ALWAYS_INLINE int send_piece(struct __sk_buff *skb, struct room *room)
+{
+    __u32 index;
+    if (!piece_find(&room->packet.tuple, room->packet.family, room->packet.fragment, &index))
+        return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_FRAGMENT);
+    if (index == NO_GATEWAY)
+        return NEXT;
+    const struct egress_gateway_value *gateway = gateway_at(index);
+    if (!gateway)
+        return SHOT;
+    room->pin.gateway = index;
+    room->gateway = gateway->addr;
+    return send_to_gateway(skb, room);
+}
+
+ALWAYS_INLINE int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set)
+{
+    struct packet *packet = &room->packet;
+    int r = key_of(skb, room);
+    if (r < 0)
+        return egress_drop(skb, &packet->tuple, -r);
+    if (packet->shape == SHAPE_LATER)
+        return send_piece(skb, room);
+    if (is_inbound(&room->key)) {
+        if (packet->shape == SHAPE_FIRST)
+            piece_put(&packet->tuple, packet->family, packet->fragment, NO_GATEWAY);
+        return NEXT;
+    }
+    if (!pin_take(room, set))
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_GATEWAY);
+    if (packet->shape == SHAPE_FIRST)
+        piece_put(&packet->tuple, packet->family, packet->fragment, room->pin.gateway);
+    return send_to_gateway(skb, room);
+}
+
+SEC("tc")
+int client_in(struct __sk_buff *skb)
+{
+    const struct egress_control *control = egress_control_get();
+    struct room *room = room_get();
+    int stays;
+    if (!control || !room)
+        return NEXT;
+    struct packet *packet = &room->packet;
+    parse(skb, NAT_HOOK_POD_IN, packet);
+    if (packet->shape == SHAPE_NONE)
+        return NEXT;
+    const struct nat_addr *dst = &packet->tuple.dst;
+    const struct egress_pod_value *pod = pod_find(&packet->tuple.src);
+    if (!pod) {
+        if (!(control->flags & EGRESS_HOLD_UNKNOWN) || stay_find(dst, packet->family))
+            return NEXT;
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD);
+    }
+    __u32 held = pod->flags & EGRESS_POD_HELD;
+    __u32 set = set_find(pod->policy, dst, packet->family, &stays);
+    if (set)
+        return leave_cluster(skb, room, set);
+    return held && !stays ? egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD) : NEXT;
+}
+
+/* ---- what a pod gets ---- */
+
+/* Whether the sender of an answer is this gateway. */
+ALWAYS_INLINE int is_from_gateway(const struct room *room, __u32 index)
+{
+    const struct egress_gateway_value *gateway = gateway_at(index);
+    return gateway && addr_equal(&gateway->addr, &room->packet.tuple.src);
+}
+
+/* Whether an answer came from the gateway that its flow is pinned to. */
+ALWAYS_INLINE int is_answer(const struct room *room)
+{
+    const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
+    return pin && pin->check == nat_tuple_check(&room->key) && is_from_gateway(room, pin->gateway);
+}
+
+/* The identification of the fragment at `ip`, as packet.fragment has it. */
+ALWAYS_INLINE __u32 inner_id(struct __sk_buff *skb, __u32 ip, const struct icmp_upper *upper)
+{
+    __be16 short_id = 0;
+    __be32 id = 0;
+    if (upper->version == 4) {
+        bpf_skb_load_bytes(skb, ip + __builtin_offsetof(struct iphdr, id), &short_id,
+                           sizeof(short_id));
+        return short_id;
+    }
+    bpf_skb_load_bytes(skb, upper->offset - sizeof(id), &id, sizeof(id));
+    return id;
+}
+
+/* Whether FoU for a pod answers a flow of ours. */
+ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip)
+{
+    const struct packet *packet = &room->packet;
+    __u32 index;
+    int shape = quote_read(skb, ip, &room->upper, &room->inner, &room->quoted);
+    if (shape == INNER_NONE || room->upper.version != packet->family ||
+        !addr_equal(&room->inner.dst, &packet->tuple.dst))
+        return 0;
+    __u32 id = room->upper.fragment ? inner_id(skb, ip, &room->upper) : 0;
+    if (shape == INNER_LATER)
+        return piece_find(&room->inner, packet->family, id, &index) && is_from_gateway(room, index);
+    if (shape == INNER_ERROR)
+        room->key = room->quoted;
+    else
+        tuple_reverse(&room->inner, &room->key);
+    if (!is_answer(room))
+        return 0;
+    if (room->upper.fragment) {
+        const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
+        if (pin)
+            piece_put(&room->inner, packet->family, id, pin->gateway);
+    }
+    return 1;
+}
+
+/* FoU for a pod: loses its outer headers if it answers a flow of ours. */
+ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room)
+{
+    const struct packet *packet = &room->packet;
+    __u32 ip = L3 + fou_size(packet->family);
+    if (packet->l4 + sizeof(struct udphdr) != ip || !is_ours(skb, room, ip))
+        return NEXT;
+    return fou_take(skb, packet->family) < 0 ? SHOT : NEXT;
+}
+
+/* A flow that begins outside: its answers are to go the way that it came. */
+ALWAYS_INLINE void note_inbound(struct __sk_buff *skb, struct room *room, __u32 policy)
+{
+    const struct packet *packet = &room->packet;
+    int stays;
+    if (packet->shape == SHAPE_ICMP &&
+        quote_read(skb, L3, &room->upper, &room->inner, &room->quoted) == INNER_PORTS)
+        tuple_reverse(&room->inner, &room->key);
+    else if (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST)
+        tuple_reverse(&packet->tuple, &room->key);
+    else
+        return;
+    if (is_inbound(&room->key) || !set_find(policy, &room->key.dst, packet->family, &stays))
+        return;
+    const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
+    if (pin && pin->check == nat_tuple_check(&room->key))
+        return;
+    __u32 check = nat_tuple_check(&room->key);
+    bpf_map_update_elem(&egress_inbound, &room->key, &check, BPF_ANY);
+}
+
+SEC("tc")
+int client_out(struct __sk_buff *skb)
+{
+    const struct egress_control *control = egress_control_get();
+    struct room *room = room_get();
+    if (!control || !room)
+        return NEXT;
+    struct packet *packet = &room->packet;
+    parse(skb, NAT_HOOK_POD_OUT, packet);
+    if (packet->shape == SHAPE_NONE)
+        return NEXT;
+    const struct egress_pod_value *pod = pod_find(&packet->tuple.dst);
+    if (!pod || !pod->policy)
+        return NEXT;
+    if (packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
+        packet->tuple.dport == control->port)
+        return take_answer(skb, room);
+    if (packet->shape == SHAPE_ICMP && fou_error_is(skb, packet, control->port))
+        return fou_error_take(skb, packet) < 0 ? SHOT : NEXT;
+    note_inbound(skb, room, pod->policy);
+    return NEXT;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * An egress gateway: takes the packets of its clients out of their tunnels (fou.h), gives them its
+ * own address and a port of the client's, and sends them on; and back.
+ *
+ * There is one program, gateway_in, at the ingress of each uplink, behind the NAT program. It sees
+ * both directions: FoU from clients, and answers from outside to the address that it translates to.
+ *
+ * Nothing of a client leaves untranslated: what the program can't translate it drops, under a name.
+ * The inner source must be the outer one, and a client's. A segment of TCP that belongs to no flow
+ * is answered by a reset, so that clients whose gateway has come anew connect again at once.
+ *
+ * Flows are in the table that service NAT has ("flows" in abi.h), with the same states, ends and
+ * room; where both run on a node, neither can take a port of the other's. A flow of egress has
+ * NAT_HAND_EGRESS in both halves, no service, and its client's id as `port`.
+ */
+#define EGRESS_GATEWAY
+#include "bpf/egress_maps.h"
+
+#include "bpf/egress_claim.h"
+#include "bpf/egress_tunnel.h"
+#include "bpf/follow.h"
+#include "bpf/fou_error.h"
+#include "bpf/fragment.h"
+#include "bpf/reset.h"
+
+/* Sends a client's packet out, as `room->to`. */
+GLOBAL int send_outside(struct __sk_buff *skb)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!room || !settings)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    struct way *way = &room->way;
+    if (packet->hops <= 1)
+        return STEP_TIME_EXCEEDED;
+    if (limit_segments(skb, packet, &packet->tuple.src) < 0)
+        return SHOT;
+    way_find(skb, packet, &room->to.src, &room->to.dst, way);
+    if (way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
+        packet->mtu = way->fib.mtu_result;
+        return STEP_TOO_BIG;
+    }
+    if (way->answer)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
+    if (translate_any(skb, packet, &room->to) < 0)
+        return SHOT;
+    if (way->cut) { /* by the stack, which takes this node's own address on lo */
+        int r = way_receive(skb, LO_IFINDEX, NULL);
+        return r < 0 ? SHOT : r;
+    }
+    if (hop_taken(skb, packet->family) < 0 || head_put(skb) < 0)
+        return SHOT;
+    return way_redirect(way, is_by_route(settings, way->fib.ifindex));
+}
+
+/* Makes both halves of a flow for the packet. Returns 0 with `room->to`, TAKEN, or -cause. */
+GLOBAL int egress_make(struct __sk_buff *skb, __u32 client)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!settings || !room)
+        return -EGRESS_CAUSE_NO_ROUTE;
+    const struct packet *packet = &room->packet;
+    struct claim *claim = &room->claim;
+    struct nat_tuple *reply = &claim->reply;
+    struct nat_flow *half = &claim->value;
+    __builtin_memset(claim, 0, sizeof(*claim));
+    tuple_reverse(&packet->tuple, reply);
+    reply->dst = settings->snat[packet->family == 6];
+    if (is_zero(&reply->dst))
+        return -EGRESS_CAUSE_NO_ROUTE;
+    tuple_reverse(&packet->tuple, &half->to);
+    half->port = client;
+    half->seen_s = now_s();
+    half->half = NAT_HALF_REPLY;
+    half->flags = NAT_FLOW_MASQ;
+    half->hand = half->mate_hand = NAT_HAND_EGRESS;
+    claim->family = packet->family;
+    claim->sockets = !is_icmp(packet->tuple.protocol);
+    if (room->reopens)
+        flow_free_reply(&packet->tuple, &room->old);
+    half->slot = ring_take();
+    if (half->slot == NAT_NO_SLOT)
+        return -EGRESS_CAUSE_FLOWS_FULL;
+    int r = egress_claim(skb);
+    if (r < 0)
+        return r;
+    ring_put(half->slot, reply);
+    tuple_reverse(reply, &room->to);
+    make_forward(skb, packet, &room->to, half);
+    if (flow_complete(&packet->tuple, room) == -EEXIST) {
+        bpf_map_delete_elem(&flows, reply);
+        return TAKEN;
+    }
+    struct egress_ports_value *ports = ports_of(client);
+    if (ports)
+        __sync_fetch_and_add(&ports->flows, 1);
+    return 0;
+}
+
+/* A client's segment of no connection. */
+GLOBAL int reset_client(struct __sk_buff *skb)
+{
+    struct scratch *room = scratch_get();
+    if (!room)
+        return SHOT;
+    struct nat_addr client = room->packet.tuple.src;
+    egress_count(skb, &room->packet.tuple, EGRESS_CAUSE_UNKNOWN);
+    if (reset_make(skb, &room->packet) < 0)
+        return SHOT;
+    return send_to_client(skb, &client, room->packet.family);
+}
+
+/* A client's packet that belongs to no flow. */
+GLOBAL int begin_egress(struct __sk_buff *skb, __u32 client)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!settings || !room)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    if (packet->shape == SHAPE_LATER)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_FRAGMENT);
+    if (packet->tuple.protocol == IPPROTO_TCP && !is_opening(packet))
+        return STEP_RESET;
+    if (is_icmp(packet->tuple.protocol) && !packet->tuple.sport)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_PROTOCOL); /* answers nobody */
+    if (settings->flags & EGRESS_DRAINING)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_DRAINING);
+    int r = egress_make(skb, client);
+    if (r == TAKEN) {
+        const struct nat_flow *flow = flow_find(&packet->tuple);
+        if (!flow || flow->half != NAT_HALF_FORWARD || flow->hand != NAT_HAND_EGRESS)
+            return SHOT;
+        room->to = flow->to;
+    } else if (r < 0) {
+        struct egress_ports_value *ports = ports_of(client);
+        if (ports)
+            __sync_fetch_and_add(&ports->refused, 1);
+        return egress_drop(skb, &packet->tuple, -r);
+    }
+    return STEP_SEND;
+}
+
+/* Finds the flow of a client's packet. */
+GLOBAL int follow_egress(struct __sk_buff *skb)
+{
+    struct scratch *room = scratch_get();
+    if (!room)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    struct nat_flow *flow = flow_find(&packet->tuple);
+    room->reopens = 0;
+    if (!flow || flow->half != NAT_HALF_FORWARD)
+        return STEP_BEGIN;
+    if (flow->hand != NAT_HAND_EGRESS) /* of a Service, which no client speaks to through here */
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NESTED);
+    __u32 now = room_now_s(room);
+    if ((may_begin_anew(packet) && begins_anew(packet, flow)) ||
+        (flow->seen_s != now && flow_keep_mate(&packet->tuple, flow) < 0)) {
+        room->old = flow->to;
+        room->reopens = 1;
+        return STEP_BEGIN;
+    }
+    room->to = flow->to;
+    note(skb, packet, flow, now);
+    return STEP_SEND;
+}
+
+/*
+ * An ICMP error about a packet of a flow, for its sender. `quoted`: that packet's tuple as the
+ * error has it. `outside`: the error goes out, else to the client.
+ */
+SUBPROGRAM int translate_error(struct __sk_buff *skb, const struct nat_tuple *quoted, int outside)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!settings || !room)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    struct nat_tuple key, was;
+    tuple_reverse(quoted, &key);
+    const struct nat_flow *flow = flow_find(&key);
+    if (!flow || flow->hand != NAT_HAND_EGRESS ||
+        flow->half != (outside ? NAT_HALF_FORWARD : NAT_HALF_REPLY))
+        return outside ? egress_drop(skb, &packet->tuple, EGRESS_CAUSE_UNKNOWN) : NEXT;
+    tuple_reverse(&flow->to, &was);
+    struct nat_addr src = outside ? flow->to.src : packet->tuple.src, dst = flow->to.dst;
+    if (outside && way_find(skb, packet, &src, &dst, &room->way))
+        return SHOT;
+    if (icmp_error_translate(skb, quoted, &was, &src, &dst) < 0)
+        return SHOT;
+    if (!outside)
+        return send_to_client(skb, &dst, packet->family);
+    return head_put(skb) < 0
+               ? SHOT
+               : way_redirect(&room->way, is_by_route(settings, room->way.fib.ifindex));
+}
+
+/* Whether a client may send this through the tunnel. Returns 0 or -cause. */
+ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struct packet *outer,
+                              const struct nat_tuple *inner)
+{
+    int six = outer->family == 6;
+    if (!addr_equal(&inner->src, &outer->tuple.src))
+        return -EGRESS_CAUSE_SPOOFED;
+    if (addr_equal(&inner->dst, &settings->own[six]) ||
+        addr_equal(&inner->dst, &settings->snat[six]) ||
+        (inner->protocol == IPPROTO_UDP && inner->dport == settings->port))
+        return -EGRESS_CAUSE_NESTED;
+    if (inner->protocol != IPPROTO_TCP && inner->protocol != IPPROTO_UDP &&
+        !is_icmp(inner->protocol))
+        return -EGRESS_CAUSE_PROTOCOL;
+    return 0;
+}
+
+/* Reads a client's packet that has come out of the tunnel. */
+GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
+{
+    const struct nat_control *control = control_get();
+    struct scratch *room = scratch_get();
+    struct gateway_room *own = gateway_room_get();
+    if (!control || !room || !own)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    parse(skb, NAT_HOOK_UPLINK_IN, packet);
+    count_client(skb, client);
+    if (packet->shape == SHAPE_ICMP) {
+        int shape = quote_read(skb, L3, &own->upper, &own->inner, &own->quoted);
+        if (shape == INNER_ERROR)
+            return translate_error(skb, &own->quoted, 1);
+        if (shape != INNER_PORTS)
+            return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_PROTOCOL);
+        packet->tuple = own->inner;
+    } else if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
+        if (fragment_join(control, packet) != FRAGMENT_GOES || !has_ports(packet))
+            return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_FRAGMENT);
+    } else if (packet->shape != SHAPE_PORTS) {
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_MALFORMED);
+    }
+    return STEP_FOLLOW;
+}
+
+/* FoU for this gateway. */
+ALWAYS_INLINE int take_out(struct __sk_buff *skb, const struct egress_control *settings,
+                           struct scratch *room)
+{
+    struct gateway_room *own = gateway_room_get();
+    const struct packet *packet = &room->packet;
+    __u32 ip = L3 + fou_size(packet->family);
+    if (!own)
+        return SHOT;
+    const struct egress_client_value *client =
+        bpf_map_lookup_elem(&egress_clients, &packet->tuple.src);
+    if (!client || client->check != nat_check(&packet->tuple.src, 0))
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_STRANGER);
+    __u32 id = client->id;
+    if (packet->l4 + sizeof(struct udphdr) != ip || quote_head(skb, ip, &own->upper, &own->inner) ||
+        own->upper.version != packet->family)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_MALFORMED);
+    if (own->inner.protocol == IPPROTO_UDP && !own->upper.later)
+        bpf_skb_load_bytes(skb, own->upper.offset, &own->inner.sport, 4);
+    int r = check_inner(settings, packet, &own->inner);
+    if (r < 0)
+        return egress_drop(skb, &own->inner, -r);
+    if (fou_take(skb, packet->family) < 0)
+        return egress_drop(skb, &own->inner, EGRESS_CAUSE_OFFLOAD);
+    own->client = id;
+    return from_client(skb, id);
+}
+
+/* An answer, or another packet to the address that clients' packets get. */
+GLOBAL int from_outside(struct __sk_buff *skb)
+{
+    const struct nat_control *control = control_get();
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    struct gateway_room *own = gateway_room_get();
+    if (!control || !settings || !room || !own)
+        return NEXT;
+    struct packet *packet = &room->packet;
+    __u32 over = fou_size(packet->family);
+    if (packet->shape == SHAPE_ICMP) {
+        if (fou_error_is(skb, packet, settings->port)) {
+            if (fou_error_take(skb, packet) < 0)
+                return SHOT;
+            return quote_read(skb, L3, &own->upper, &own->inner, &own->quoted) == INNER_ERROR
+                       ? translate_error(skb, &own->quoted, 1)
+                       : SHOT;
+        }
+        int shape = quote_read(skb, L3, &own->upper, &own->inner, &own->quoted);
+        if (shape == INNER_ERROR)
+            return translate_error(skb, &own->quoted, 0);
+        if (shape != INNER_PORTS)
+            return NEXT;
+        packet->tuple = own->inner;
+    } else if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
+        if (fragment_join(control, packet) != FRAGMENT_GOES || !has_ports(packet))
+            return NEXT;
+    } else if (packet->shape != SHAPE_PORTS) {
+        return NEXT;
+    }
+    struct nat_flow *flow = flow_find(&packet->tuple);
+    if (!flow || flow->half != NAT_HALF_REPLY || flow->hand != NAT_HAND_EGRESS)
+        return NEXT;
+    __u32 client = flow->port;
+    room->to = flow->to;
+    if (way_ask(skb, packet->family, way_size(skb, packet) + over,
+                &settings->own[packet->family == 6], &room->to.dst,
+                &room->way) == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
+        packet->mtu = room->way.fib.mtu_result - over;
+        egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
+        return ANSWER + ANSWER_TOO_BIG;
+    }
+    if (packet->hops <= 1) {
+        egress_count(skb, &packet->tuple, EGRESS_CAUSE_TTL);
+        return ANSWER + ANSWER_TIME_EXCEEDED;
+    }
+    note(skb, packet, flow, room_now_s(room));
+    count_client(skb, client);
+    return STEP_GIVE_BACK;
+}
+
+/* What from_outside() has found the flow of: translates it, and puts it into the tunnel. */
+GLOBAL int give_back(struct __sk_buff *skb)
+{
+    struct scratch *room = scratch_get();
+    if (!room)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    struct nat_addr client = room->to.dst;
+    if (limit_segments(skb, packet, &client) < 0)
+        return SHOT;
+    if (translate_any(skb, packet, &room->to) < 0 || hop_taken(skb, packet->family) < 0)
+        return SHOT;
+    return send_to_client(skb, &client, packet->family);
+}
+
+/* All that is left to do with a client's packet. */
+ALWAYS_INLINE int walk_out(struct __sk_buff *skb, int step)
+{
+    const struct gateway_room *own = gateway_room_get();
+    if (!own)
+        return SHOT;
+    if (step == STEP_FOLLOW)
+        step = follow_egress(skb);
+    if (step == STEP_BEGIN)
+        step = begin_egress(skb, own->client);
+    if (step == STEP_SEND)
+        step = send_outside(skb);
+    if (step == STEP_RESET)
+        return reset_client(skb);
+    if (step == STEP_TIME_EXCEEDED)
+        return answer_client(skb, ANSWER_TIME_EXCEEDED, EGRESS_CAUSE_TTL);
+    if (step == STEP_TOO_BIG)
+        return answer_client(skb, ANSWER_TOO_BIG, EGRESS_CAUSE_TOO_BIG);
+    return step;
+}
+
+SEC("tc")
+int gateway_in(struct __sk_buff *skb)
+{
+    const struct nat_control *control = control_get();
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!control || !settings || !room || skb->pkt_type == PACKET_OTHERHOST)
+        return NEXT;
+    struct packet *packet = &room->packet;
+    parse(skb, NAT_HOOK_UPLINK_IN, packet);
+    if (packet->shape == SHAPE_NONE)
+        return NEXT;
+    const struct nat_addr *own = &settings->own[packet->family == 6];
+    const struct nat_addr *snat = &settings->snat[packet->family == 6];
+    int to_own = !is_zero(own) && addr_equal(&packet->tuple.dst, own);
+    if (to_own && packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
+        packet->tuple.dport == settings->port)
+        return walk_out(skb, take_out(skb, settings, room));
+    if (!(to_own && packet->shape == SHAPE_ICMP) && !addr_equal(&packet->tuple.dst, snat))
+        return NEXT;
+    int r = from_outside(skb);
+    if (r == STEP_GIVE_BACK)
+        return give_back(skb);
+    return r >= ANSWER ? answer(skb, control, packet, r - ANSWER) : r;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

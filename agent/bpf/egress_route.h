@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where a pod's packet goes: nowhere special, or to a gateway of a set.
+ *
+ * A pod's policy and the ranges that stay in the cluster are looked up in one trie, and the longer
+ * prefix wins; where both are as long, the policy does: somebody has named just that range.
+ *
+ * A gateway is chosen by rendezvous: every gateway's address is mixed with the client's (or with
+ * the flow's tuple), and the largest result wins. So all nodes choose alike, without talking to
+ * each other, and a gateway that goes moves its own clients and nobody else's.
+ */
+#pragma once
+
+#include "bpf/egress_drop.h"
+
+ALWAYS_INLINE const struct egress_pod_value *pod_find(const struct nat_addr *addr)
+{
+    const struct egress_pod_value *pod = bpf_map_lookup_elem(&egress_pods, addr);
+    return pod && pod->check == nat_check(addr, 0) ? pod : NULL;
+}
+
+/* The longest prefix under a policy: its length in bits, and its set. 0: there is none. */
+ALWAYS_INLINE __u32 route_find(__u32 policy, const struct nat_addr *addr, __u8 family,
+                               __u32 *ret_set)
+{
+    struct egress_route_key key = {
+        .prefixlen = 32 + 128,
+        .policy = bpf_htonl(policy),
+        .addr = *addr,
+    };
+    const struct egress_route_value *value = bpf_map_lookup_elem(&egress_routes, &key);
+    *ret_set = 0;
+    /* A short IPv6 prefix may cover the addresses that IPv4 is mapped to. */
+    if (!value || (family == 4 && value->prefixlen < 32 + 96))
+        return 0;
+    *ret_set = value->set;
+    return value->prefixlen;
+}
+
+/* Whether what is sent to an address stays in the cluster, whatever policies say of less. */
+ALWAYS_INLINE __u32 stay_find(const struct nat_addr *addr, __u8 family)
+{
+    __u32 none;
+    return route_find(0, addr, family, &none);
+}
+
+/* The set that a destination of a policy goes to; 0: it goes its own way. `ret_stays`: it is in the
+ * cluster. */
+ALWAYS_INLINE __u32 set_find(__u32 policy, const struct nat_addr *addr, __u8 family, int *ret_stays)
+{
+    __u32 set, stay = stay_find(addr, family);
+    __u32 bits = policy ? route_find(policy, addr, family, &set) : 0;
+    *ret_stays = stay > bits;
+    return bits && bits >= stay ? set : 0;
+}
+
+ALWAYS_INLINE struct egress_gateway_value *gateway_at(__u32 index)
+{
+    return bpf_map_lookup_elem(&egress_gateways, &index);
+}
+
+ALWAYS_INLINE __u64 mix(__u64 word)
+{
+    word ^= word >> 32;
+    word *= 0xd6e8feb86659fd93ull;
+    word ^= word >> 32;
+    word *= 0xd6e8feb86659fd93ull;
+    return word ^ word >> 32;
+}
+
+ALWAYS_INLINE __u64 addr_mix(const struct nat_addr *addr)
+{
+    return mix(addr->halves[0] * 0x9e3779b97f4a7c15ull ^ addr->halves[1]);
+}
+
+ALWAYS_INLINE __u64 tuple_mix(const struct nat_tuple *tuple)
+{
+    __u64 ports = (__u64)tuple->sport << 24 | (__u64)tuple->dport << 8 | tuple->protocol;
+    return mix(addr_mix(&tuple->src) * 3 ^ addr_mix(&tuple->dst) ^ ports);
+}
+
+struct rendezvous {
+    __u64 seed, best;
+    __u64 word; /* of the best so far; 0: none */
+    __u32 first, index;
+};
+
+static long rendezvous_step(__u32 step, void *context)
+{
+    struct rendezvous *choice = context;
+    const struct egress_gateway_value *gateway = gateway_at(choice->first + step);
+    if (!gateway)
+        return 1;
+    __u64 word = READ_ONCE(gateway->word);
+    if (!(word & EGRESS_GATEWAY_ACTIVE))
+        return 0;
+    __u64 weight = mix(choice->seed ^ addr_mix(&gateway->addr));
+    if (choice->word && weight <= choice->best)
+        return 0;
+    choice->best = weight;
+    choice->word = word;
+    choice->index = choice->first + step;
+    return 0;
+}
+
+/* Chooses a gateway of a set for new flows. Returns 1, or 0: none is usable. */
+SUBPROGRAM int gateway_choose(__u32 set, const struct nat_tuple *tuple,
+                              struct egress_pin_value *ret_pin)
+{
+    const __u32 *word = bpf_map_lookup_elem(&egress_sets, &set);
+    __u32 flags = word ? READ_ONCE(*word) : 0;
+    struct rendezvous choice = { .first = set * EGRESS_SET_MAX };
+    if (!(flags & EGRESS_SET_USED))
+        return 0;
+    choice.seed = flags & EGRESS_SET_FLOWS ? tuple_mix(tuple) : addr_mix(&tuple->src);
+    __u32 count = flags >> EGRESS_SET_COUNT_SHIFT;
+    bpf_loop(count < EGRESS_SET_MAX ? count : EGRESS_SET_MAX, rendezvous_step, &choice, 0);
+    if (!choice.word)
+        return 0;
+    ret_pin->gateway = choice.index;
+    ret_pin->generation = (__u32)(choice.word >> 32);
+    return 1;
+}
+
+/* The address of a pinned gateway. Returns 0 if the gateway is gone, or its place is another's. */
+ALWAYS_INLINE int gateway_read(__u32 index, __u32 generation, struct nat_addr *ret_addr)
+{
+    const struct egress_gateway_value *gateway = gateway_at(index);
+    if (!gateway)
+        return 0;
+    *ret_addr = gateway->addr;
+    barrier();
+    __u64 word = READ_ONCE(gateway->word); /* written to 0 before the address changes */
+    return word & EGRESS_GATEWAY_USED && (__u32)(word >> 32) == generation;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a gateway's steps share (egress_gateway.bpf.c): which steps there are, what they hand to
+ * each other, and how a packet goes to a client.
+ */
+#pragma once
+
+#include "bpf/echo.h"
+#include "bpf/egress_drop.h"
+#include "bpf/fou.h"
+#include "bpf/hand.h"
+#include "bpf/mss.h"
+
+/*
+ * What is left to do with a packet, beside the verdicts of a hook: gateway_in() calls the steps one
+ * after the other, since the kernel allows but eight calls within each other.
+ */
+enum step {
+    STEP_FOLLOW = 200,  /* a client's packet, out of the tunnel: its flow is to be found */
+    STEP_BEGIN,         /* it has none */
+    STEP_SEND,          /* it goes out as `room->to` */
+    STEP_RESET,         /* it gets a reset */
+    STEP_TIME_EXCEEDED, /* it gets an error: its hop limit is used up, */
+    STEP_TOO_BIG,       /* or it is larger than packet->mtu */
+    STEP_GIVE_BACK,     /* an answer: it goes into the tunnel as `room->to` */
+};
+
+/* What the steps hand to each other, beside the scratch room. */
+struct gateway_room {
+    struct nat_tuple inner, quoted;
+    struct icmp_upper upper;
+    __u32 client; /* id */
+    __u32 zero;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct gateway_room);
+} gateway_room SEC(".maps");
+
+ALWAYS_INLINE struct gateway_room *gateway_room_get(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&gateway_room, &zero);
+}
+
+ALWAYS_INLINE int is_zero(const struct nat_addr *addr)
+{
+    return !(addr->halves[0] | addr->halves[1]);
+}
+
+ALWAYS_INLINE int is_icmp(__u8 protocol)
+{
+    return protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6;
+}
+
+ALWAYS_INLINE int translate_any(struct __sk_buff *skb, struct packet *packet,
+                                const struct nat_tuple *to)
+{
+    return is_icmp(packet->tuple.protocol) ? echo_translate(skb, packet, to)
+                                           : translate(skb, packet, to);
+}
+
+ALWAYS_INLINE void count_client(struct __sk_buff *skb, __u32 client)
+{
+    struct egress_ports_value *ports = ports_of(client);
+    if (!ports)
+        return;
+    __sync_fetch_and_add(&ports->packets, 1);
+    __sync_fetch_and_add(&ports->bytes, skb->len - L3);
+}
+
+/* Puts the packet, which is translated, into the tunnel to a client. */
+SUBPROGRAM int send_to_client(struct __sk_buff *skb, const struct nat_addr *client, __u8 family)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!settings || !room)
+        return SHOT;
+    const struct nat_addr *own = &settings->own[family == 6];
+    struct way *way = &room->way;
+    if (way_ask(skb, family, WAY_FRAGMENT, own, client, way))
+        return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_NO_ROUTE);
+    if (fou_put(skb, family, own, client, settings->port, settings->port) < 0)
+        return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_OFFLOAD);
+    return head_put(skb) < 0 ? SHOT : way_redirect(way, is_by_route(settings, way->fib.ifindex));
+}
+
+/* Answers a client's packet by an ICMP error, through the tunnel. */
+GLOBAL int answer_client(struct __sk_buff *skb, __u32 kind, __u32 cause)
+{
+    struct scratch *room = scratch_get();
+    const struct nat_control *control = control_get();
+    if (!room || !control)
+        return SHOT;
+    struct nat_addr client = room->packet.tuple.src;
+    egress_count(skb, &room->packet.tuple, cause);
+    if (kind != ANSWER_TOO_BIG && !may_answer(control, &client, room->packet.family))
+        return SHOT;
+    if (answer_with(skb, kind, room->packet.mtu) < 0)
+        return SHOT;
+    return send_to_client(skb, &client, room->packet.family);
+}
+
+/* Of a SYN, in either direction: segments are to fit into the tunnel to the client. */
+SUBPROGRAM int limit_segments(struct __sk_buff *skb, const struct packet *packet,
+                              const struct nat_addr *client)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    __u32 over = fou_size(packet->family);
+    if (!settings || !room || !is_syn(packet))
+        return 0;
+    __u32 mtu =
+        way_mtu(skb, packet->family, &settings->own[packet->family == 6], client, &room->way);
+    return mtu > over ? mss_clamp(skb, packet, mtu - over) : 0;
+}

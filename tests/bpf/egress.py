@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The maps of egress, filled as the agent fills them, and its hooks.
+
+    client.pod(POD1[4], policy=1)
+    client.route(1, "0.0.0.0/0", client.set([GATEWAY[4]]))
+    client.send("client_in", packet)
+"""
+
+import ctypes
+import ipaddress
+from collections import namedtuple
+
+import abi
+from abi import Address, Value, be16, check, u8, u16, u32, u64
+from bpf import Map, Program
+from scapy.layers.inet import IP, UDP, Ether
+from scapy.layers.inet6 import IPv6
+from world import NODE
+
+PORT = 5555
+SET_MAX, BLOCKS_MAX = 32, 64
+CAUSES = (
+    "held no-gateway too-big offload no-route stranger spoofed nested protocol fragment malformed "
+    "ports blocks flows-full unknown ttl draining"
+).split()
+HOLD_UNKNOWN, DRAINING = 1, 2
+POD_HELD = 1
+SET_USED, SET_FLOWS, SET_AUTO, SET_COUNT_SHIFT = 1, 2, 4, 8
+GATEWAY_USED, GATEWAY_ACTIVE = 1, 2
+GATEWAY = {4: "192.0.2.20", 6: "2001:db8:2::20"}
+OTHER_GATEWAY = {4: "192.0.2.21", 6: "2001:db8:2::21"}
+OUTER = {4: 28, 6: 48}  # bytes of the outer headers
+
+
+class Control(Value):
+    _fields_ = [
+        ("port", be16), ("zero", u16), ("flags", u32), ("auto_first", u16), ("auto_count", u16),
+        ("snat_first", u16), ("block_size", u16), ("block_count", u32), ("client_blocks", u32),
+        ("own", Address * 2), ("snat", Address * 2), ("by_route", u32 * 4),
+    ]
+
+
+class PodValue(Value):
+    _fields_ = [("policy", u32), ("flags", u32), ("check", u32), ("zero", u32)]
+
+
+class RouteKey(Value):
+    _fields_ = [("prefixlen", u32), ("policy", u32.__ctype_be__), ("addr", u8 * 16)]
+
+
+class RouteValue(Value):
+    _fields_ = [("prefixlen", u32), ("set", u32)]
+
+
+class GatewayValue(Value):
+    _fields_ = [("word", u64), ("addr", Address), ("packets", u64)]
+
+
+class PinValue(Value):
+    _fields_ = [("gateway", u32), ("generation", u32), ("check", u32), ("zero", u32)]
+
+
+class PieceValue(Value):
+    _fields_ = [("gateway", u32), ("check", u32), ("seen_s", u32), ("zero", u32)]
+
+
+class ClientValue(Value):
+    _fields_ = [("id", u32), ("check", u32)]
+
+
+class PortsValue(Value):
+    _fields_ = [
+        ("next", u32), ("count", u32), ("blocks", u16 * BLOCKS_MAX), ("failed_s", u32),
+        ("zero", u32), ("packets", u64), ("bytes", u64), ("flows", u64), ("refused", u64),
+    ]
+
+
+class DropValue(Value):
+    _fields_ = [
+        ("count", u64), ("last_ns", u64), ("last", abi.Tuple), ("ifindex", u32), ("zero", u32),
+    ]
+
+
+SHARED = {
+    "egress_control": (u32, Control), "egress_drops": (u32, DropValue),
+    "egress_pieces": (abi.FragmentKey, PieceValue),
+}
+CLIENT = {
+    "egress_pods": (Address, PodValue), "egress_routes": (RouteKey, RouteValue),
+    "egress_sets": (u32, u32), "egress_gateways": (u32, GatewayValue),
+    "egress_pins": (abi.Tuple, PinValue), "egress_inbound": (abi.Tuple, u32),
+}
+GATEWAY_MAPS = {
+    "egress_clients": (Address, ClientValue), "egress_ports": (u32, PortsValue),
+    "egress_blocks": (u32, u64),
+}
+STRUCTS = {
+    "egress_control": Control, "egress_pod_value": PodValue, "egress_route_key": RouteKey,
+    "egress_route_value": RouteValue, "egress_gateway_value": GatewayValue,
+    "egress_pin_value": PinValue, "egress_piece_value": PieceValue,
+    "egress_client_value": ClientValue, "egress_ports_value": PortsValue,
+    "egress_drop_value": DropValue,
+}
+
+Result = namedtuple("Result", "verdict packet")
+
+
+def fou(src, dst, inner, sport=PORT, dport=PORT, frame=None, **fields):
+    """A frame that carries `inner`, an IP packet, over UDP."""
+    head = IPv6(src=src, dst=dst, **fields) if ":" in src else IP(src=src, dst=dst, **fields)
+    frame = frame or Ether(src="02:00:00:00:00:02", dst="02:00:00:00:00:01")
+    udp = UDP(sport=sport, dport=dport, chksum=0)
+    return frame / head / udp / bytes(inner)
+
+
+def unwrap(packet):
+    """(outer IP header, UDP header, inner packet) of FoU."""
+    outer = packet[IPv6] if IPv6 in packet else packet[IP]
+    udp = outer[UDP]
+    kind = IPv6 if isinstance(outer, IPv6) else IP
+    return outer, udp, kind(bytes(udp.payload))
+
+
+class Programs:
+    """What both sides have."""
+
+    def __init__(self, folder, world, maps, hooks):
+        self.world = world
+        self.maps = {
+            name: Map(folder / "maps" / name, *types) for name, types in {**SHARED, **maps}.items()
+        }
+        self.hooks = {hook: Program(folder / "live" / hook) for hook in hooks}
+
+    def start(self):
+        for name in set(self.maps) - {"egress_control", "egress_drops", "egress_sets",
+                                      "egress_gateways", "egress_ports", "egress_blocks"}:
+            self.maps[name].clear()
+        for cause in range(len(CAUSES)):
+            self.maps["egress_drops"][cause] = DropValue()
+        self.control = Control(port=PORT, auto_first=32768, auto_count=28232)
+        self.write()
+
+    def write(self):
+        self.maps["egress_control"][0] = self.control
+
+    def run(self, hook, device, packet, ingress=None):
+        index = self.world.index[device]
+        ran = self.hooks[hook].run(
+            bytes(packet), ifindex=index,
+            ingress_ifindex=index if ingress is None else self.world.index[ingress],
+        )
+        return Result(ran.verdict, Ether(ran.packet))
+
+    def drops(self):
+        """{cause: number} of what was dropped or answered since the start."""
+        counts = {
+            name: self.maps["egress_drops"][cause].count for cause, name in enumerate(CAUSES)
+        }
+        return {name: count for name, count in counts.items() if count}
+
+
+class Client(Programs):
+    def __init__(self, folder, world):
+        super().__init__(folder, world, CLIENT, ("client_in", "client_out"))
+        self.sets = 0
+
+    def reset(self):
+        self.start()
+        for number in range(1, self.sets + 1):
+            self.maps["egress_sets"][number] = 0
+            for slot in range(SET_MAX):
+                self.maps["egress_gateways"][number * SET_MAX + slot] = GatewayValue()
+        self.sets = 0
+        self.generation = 0
+
+    def pod(self, address, policy=1, held=False):
+        addr = Address.of(address)
+        self.maps["egress_pods"][addr] = PodValue(policy, POD_HELD if held else 0, check(addr, 0))
+
+    def route(self, policy, text, number=0):
+        """`number`: of a set; 0: it stays in the cluster."""
+        net = ipaddress.ip_network(text)
+        bits = 32 + net.prefixlen + (96 if net.version == 4 else 0)
+        addr = (ctypes.c_uint8 * 16)(*abi.mapped(net.network_address))
+        self.maps["egress_routes"][RouteKey(bits, policy, addr)] = RouteValue(bits, number)
+
+    def stay(self, text):
+        self.route(0, text)
+
+    def set(self, gateways, flags=0):
+        self.sets += 1
+        for slot, address in enumerate(gateways):
+            self.gateway(self.sets, slot, address)
+        self.maps["egress_sets"][self.sets] = SET_USED | flags | len(gateways) << SET_COUNT_SHIFT
+        return self.sets
+
+    def gateway(self, number, slot, address, state=GATEWAY_USED | GATEWAY_ACTIVE):
+        """Puts a gateway into a slot; `address` None: takes it out."""
+        index = number * SET_MAX + slot
+        if address is None:
+            self.maps["egress_gateways"][index] = GatewayValue()
+            return
+        self.generation += 1
+        self.maps["egress_gateways"][index] = GatewayValue(
+            self.generation << 32 | state, Address.of(address)
+        )
+
+    def state(self, number, slot, state):
+        """Another state of a gateway that stays."""
+        index = number * SET_MAX + slot
+        value = self.maps["egress_gateways"][index]
+        value.word = value.word >> 32 << 32 | state
+        self.maps["egress_gateways"][index] = value
+
+    def send(self, hook, packet):
+        return self.run(hook, "pod1", packet, None if hook == "client_in" else "eth0")
+
+
+class Gateway(Programs):
+    def __init__(self, folder, world):
+        super().__init__(folder, world, GATEWAY_MAPS, ("gateway_in",))
+        self.nat = {
+            name: Map(folder / "maps" / name, *types)
+            for name, types in abi.MAPS.items()
+        }
+        self.clients = 0
+
+    def reset(self, first=20000, size=8, count=8, blocks=4):
+        self.start()
+        for name in ("flows", "limits", "fragments"):
+            self.nat[name].clear()
+        control = abi.Control(ring_slots=self.nat["flows"].entries // 2)
+        control.timeouts_s[:] = list(abi.STATES.values())
+        self.nat["control"][0] = control
+        self.nat["pressure"][0] = self.nat["pressure"].value()
+        for number in range(self.clients + 1):
+            self.maps["egress_ports"][number] = PortsValue()
+        for number in range(64):
+            self.maps["egress_blocks"][number] = 0
+        self.clients = 0
+        self.control.snat_first, self.control.block_size = first, size
+        self.control.block_count, self.control.client_blocks = count, blocks
+        for index, family in enumerate((4, 6)):
+            self.control.own[index] = self.control.snat[index] = Address.of(NODE[family])
+        self.write()
+
+    def client(self, address):
+        self.clients += 1
+        addr = Address.of(address)
+        self.maps["egress_clients"][addr] = ClientValue(self.clients, check(addr, 0))
+        return self.clients
+
+    def send(self, packet):
+        return self.run("gateway_in", "eth0", packet)
