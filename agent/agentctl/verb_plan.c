@@ -18,6 +18,7 @@
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
+#include "agentctl/plan_egress.h"
 #include "agentctl/plan_nat.h"
 #include "api/view.h"
 #include "plan/nat_hooks.h"
@@ -95,6 +96,7 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
         .plan = &plan.routes,
         .links = &links,
         .nat = &plan.services,
+        .egress = &plan.egress,
     };
     view_plan(&state, faults, &out);
     text_add_char(&out, '\n');
@@ -159,6 +161,7 @@ static int print_plan(const struct ctl *ctl, char *document, int status)
     add_rules(&out, doc_get(answer.root, "rules"));
     add_addresses(&out, ctl, doc_get(answer.root, "addresses"));
     add_services(&out, doc_get(answer.root, "nat"));
+    add_egress(&out, doc_get(answer.root, "egress"));
     if (out.length == 0) {
         text_add(&out, "nothing: the manifests have no address, and no block of node ");
         add_clean(&out, field(answer.root, "node"));

@@ -87,6 +87,7 @@ static int start_kube(struct agent *agent, struct kube_config *kube)
         .config = kube,
         .node = agent->config->node,
         .proxy_name = agent->config->services.proxy_name,
+        .all_pods = agent->config->egress.gateway.enabled,
         .store = agent->store,
         .status = &agent->status.source,
         .faults = agent->status.faults,

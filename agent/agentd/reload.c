@@ -35,6 +35,12 @@ static const char *source_of(const struct config *config)
     return config->source.kubeconfig ? config->source.kubeconfig : "kubernetes: {}";
 }
 
+/* Whether this node is a gateway: then the API is asked for other pods. */
+static const char *gateway_of(const struct config *config)
+{
+    return config->egress.gateway.enabled ? "set" : "not set";
+}
+
 /* What is opened once at the start: files, sockets, tables, maps, and what the API is asked for. */
 static void check_fixed_keys(const char *path, const struct config *old, const struct config *fresh,
                              struct faults *faults)
@@ -45,6 +51,7 @@ static void check_fixed_keys(const char *path, const struct config *old, const s
         must_not_change(faults, path, "node", old->node, fresh->node);
         must_not_change(faults, path, "services.proxyName", old->services.proxy_name,
                         fresh->services.proxy_name);
+        must_not_change(faults, path, "egress.gateway", gateway_of(old), gateway_of(fresh));
     }
     number_must_not_change(faults, path, "source.maxFileSize", old->source.max_file_bytes,
                            fresh->source.max_file_bytes);

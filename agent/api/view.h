@@ -16,6 +16,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "plan/egress.h"
 #include "plan/nat.h"
 #include "plan/route_table.h"
 #include "plan/routes.h"
@@ -28,11 +29,12 @@ struct api_state {
     const struct config *config;
     const struct store *store;
     const struct route_plan *plan;
-    const struct sorted *installed; /* struct route */
-    const struct sorted *rules;     /* struct rule */
-    const struct sorted *links;     /* struct link: names of interfaces; NULL: not known */
-    const struct sorted *nat;       /* struct nat_row *; NULL: NAT is off */
-    const struct nat_live *live;    /* NULL: NAT is off, or there is no kernel to ask */
+    const struct sorted *installed;   /* struct route */
+    const struct sorted *rules;       /* struct rule */
+    const struct sorted *links;       /* struct link: names of interfaces; NULL: not known */
+    const struct sorted *nat;         /* struct nat_row *; NULL: NAT is off */
+    const struct egress_plan *egress; /* NULL: not planned */
+    const struct nat_live *live;      /* NULL: NAT is off, or there is no kernel to ask */
 };
 
 /* "starting", "healthy", "degraded", "failed". */
@@ -69,7 +71,8 @@ void view_maps(const struct api_state *state, struct text *out);
 /* Where maps and hooks differ from what the objects demand. */
 void view_verify(const struct api_state *state, struct text *out);
 
-/* The kernel tables that the plan asks for, as lines of `ip route`; and the plan of NAT. */
+/* The kernel tables that the plan asks for, as lines of `ip route`; and the plans of NAT and
+ * egress. */
 void view_plan(const struct api_state *state, const struct faults *faults, struct text *out);
 
 /* Prometheus text format 0.0.4. */

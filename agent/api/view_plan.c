@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The document Plan: the kernel tables that a plan asks for, in the words of `ip route` and
- * `ip rule`, every address with its reason, and what NAT serves. Written without a daemon by
- * `agentctl plan`, so it uses nothing of the state but plan and configuration.
+ * `ip rule`, every address with its reason, what NAT serves, and egress. Written without a daemon
+ * by `agentctl plan`, so it uses nothing of the state but plan and configuration.
  *
  * The faults are those of one reading of the objects: they have no history, so "since" is null.
  */
 #include "api/view.h"
 
 #include "api/document.h"
+#include "api/view_egress.h"
 #include "api/view_nat.h"
 #include "api/view_routes.h"
 #include "plan/route_list.h"
@@ -69,6 +70,7 @@ void view_plan(const struct api_state *state, const struct faults *faults, struc
         write_address_route(&json, NULL, state, address_row_at(state->plan, i));
     json_end_array(&json);
     write_nat(&json, state->nat);
+    write_egress(&json, state->config, state->egress);
     write_faults(&json, faults);
     view_end(&json);
 }

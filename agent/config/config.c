@@ -118,9 +118,6 @@ static const struct config_key maps_keys[] = {
     { NULL },
 };
 
-/* Hosts probe a silent connection after two hours, nine times at most, 75 seconds apart. */
-enum { KEPT_ALIVE_MS = (2 * 60 + 4) * MINUTE_MS };
-
 static const struct config_key timeouts_keys[] = {
     { "tcpOpening", parse_duration, FIELD(services.timeouts.tcp_opening_ms), .min = SECOND_MS },
     { "tcpEstablished", parse_duration, FIELD(services.timeouts.tcp_established_ms),
@@ -147,7 +144,7 @@ static const struct config_key services_keys[] = {
     { "advertise", parse_advertise, FIELD(services.advertise) },
     { "masqueradeAll", parse_bool, FIELD(services.masquerade_all) },
     { "path", parse_packet_path, FIELD(services.path) },
-    { "snatPorts", parse_port_range },
+    { "snatPorts", parse_port_range, FIELD(services.snat_ports) },
     { "timeouts", parse_section, .keys = timeouts_keys },
     { "maps", parse_section, .keys = maps_keys },
     { "healthz", parse_endpoint, FIELD(services.healthz) },
@@ -176,6 +173,7 @@ const struct config_key config_keys[] = {
     { "source", parse_section, .keys = source_keys, .check = check_source },
     { "routes", parse_section, .keys = routes_keys },
     { "services", parse_section, .keys = services_keys },
+    { "egress", parse_section, .keys = egress_keys },
     { "bird", parse_section, .keys = bird_keys },
     { "api", parse_section, .keys = api_keys },
     { "paths", parse_section, .keys = paths_keys },
@@ -210,6 +208,15 @@ static int set_default_strings(struct config *config)
                : -ENOMEM;
 }
 
+static const struct flow_timeouts default_timeouts = {
+    .tcp_opening_ms = MINUTE_MS,
+    .tcp_established_ms = KEPT_ALIVE_MS,
+    .tcp_half_closed_ms = 60 * MINUTE_MS,
+    .tcp_closed_ms = 10 * SECOND_MS,
+    .udp_ms = 30 * SECOND_MS,
+    .udp_stream_ms = 120 * SECOND_MS,
+};
+
 /* What holds where the file is silent; only the source has no default. */
 static int config_new(struct config **ret_config)
 {
@@ -227,17 +234,12 @@ static int config_new(struct config **ret_config)
     config->services.uplinks_auto = config->services.pod_interfaces_auto = true;
     config->services.node_port_primary = true;
     config->services.advertise = ADVERTISE_LOAD_BALANCER | ADVERTISE_EXTERNAL;
-    config->services.snat_port_first = 10000;
-    config->services.snat_port_last = 65535;
-    config->services.timeouts.tcp_opening_ms = MINUTE_MS;
-    config->services.timeouts.tcp_established_ms = KEPT_ALIVE_MS;
-    config->services.timeouts.tcp_half_closed_ms = 60 * MINUTE_MS;
-    config->services.timeouts.tcp_closed_ms = 10 * SECOND_MS;
-    config->services.timeouts.udp_ms = 30 * SECOND_MS;
-    config->services.timeouts.udp_stream_ms = 120 * SECOND_MS;
+    config->services.snat_ports = (struct port_range){ 10000, 65535 };
+    config->services.timeouts = default_timeouts;
     config->services.max_flows = 262144;
     config->services.max_services = 65536;
     config->services.max_endpoints = 262144;
+    egress_defaults(config);
     int r = set_default_strings(config);
     if (r < 0)
         return r;
@@ -306,6 +308,10 @@ void config_free(struct config *config)
     parse_clear_names(&config->services.pod_interfaces);
     vec_done(&config->services.uplinks);
     vec_done(&config->services.pod_interfaces);
+    parse_clear_names(&config->egress.gateway.serves);
+    vec_done(&config->egress.gateway.serves);
+    vec_done(&config->egress.gateway.addresses);
+    vec_done(&config->egress.in_cluster);
     vec_done(&config->services.cluster_cidrs);
     vec_done(&config->services.service_cidrs);
     vec_done(&config->services.node_port_addresses);

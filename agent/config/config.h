@@ -29,6 +29,22 @@ enum advertise {
 enum packet_path { PATH_AUTO, PATH_STACK, PATH_DIRECT, PATHS };
 extern const char *const packet_path_names[PATHS];
 
+/* egress.unknownPods: packets of pods that the agent does not know, or not yet. */
+enum unknown_pods { UNKNOWN_PODS_PASS, UNKNOWN_PODS_HOLD, UNKNOWN_PODS_WORDS };
+extern const char *const unknown_pods_names[UNKNOWN_PODS_WORDS];
+
+struct port_range {
+    uint16_t first, last;
+};
+
+/* Of a flow's silence. */
+struct flow_timeouts {
+    int64_t tcp_opening_ms, tcp_established_ms, tcp_half_closed_ms, tcp_closed_ms;
+    int64_t udp_ms, udp_stream_ms;
+};
+
+enum { EGRESS_ADDRESSES_MAX = 64, EGRESS_SERVES_MAX = 1024 };
+
 struct config {
     char *node; /* default: the host's name, as the kubelet takes it (lower case) */
     struct {
@@ -58,14 +74,28 @@ struct config {
         unsigned advertise;                     /* enum advertise */
         bool masquerade_all;
         enum packet_path path; /* default auto */
-        uint16_t snat_port_first, snat_port_last;
-        struct {
-            int64_t tcp_opening_ms, tcp_established_ms, tcp_half_closed_ms, tcp_closed_ms;
-            int64_t udp_ms, udp_stream_ms;
-        } timeouts; /* of a flow's silence */
+        struct port_range snat_ports;
+        struct flow_timeouts timeouts;
         uint32_t max_flows, max_services, max_endpoints;
         char *healthz; /* "address:port" */
     } services;
+    struct {
+        bool enabled;           /* the client side: packets of this node's pods; default false */
+        prefix_list in_cluster; /* what stays in the cluster beside what is known to */
+        enum unknown_pods unknown_pods;
+        uint32_t port; /* UDP port of FoU */
+        struct {
+            bool enabled;       /* the section is there, if only as {} */
+            string_list serves; /* "NAMESPACE/NAME" of Egresses; empty: by their gateway-nodes */
+            ip_list addresses;  /* translated to; empty: this node's own, one of each family */
+            struct port_range ports;
+            uint32_t port_block; /* a power of two */
+            uint32_t blocks_per_client;
+            int64_t drain_ms;
+            struct flow_timeouts timeouts;
+            int64_t icmp_ms; /* timeouts.icmp */
+        } gateway;
+    } egress;
     struct {
         char *socket; /* NULL: BIRD is not asked */
     } bird;

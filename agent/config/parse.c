@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "format/quote.h"
 
 enum {
@@ -121,4 +122,30 @@ void parse_checked(struct parse *parse, const struct doc *node, char **field,
     else
         doc_fault(parse->document, node, parse->errors, "expected %s, found %s", expected,
                   quote(text, shown));
+}
+
+/* "auto, stack or direct" */
+static void list_words(const char *const *words, size_t count, struct text *out)
+{
+    for (size_t i = 0; i < count; i++)
+        text_addf(out, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
+}
+
+void parse_word(struct parse *parse, const struct doc *node, const char *const *words, size_t count,
+                unsigned *field)
+{
+    char shown[QUOTE_LEN];
+    const char *text = "";
+    AUTOTEXT struct text known = { 0 };
+    if (doc_string(parse->document, node, &text, parse->errors) < 0)
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *field = i;
+            return;
+        }
+    }
+    list_words(words, count, &known);
+    doc_fault(parse->document, node, parse->errors, "expected %s, found %s", text_str(&known),
+              quote(text, shown));
 }

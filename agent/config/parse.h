@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "config/config.h"
 #include "format/doc.h"
@@ -50,6 +51,16 @@ void parse_set_string(struct parse *parse, char **field, const char *value);
 void parse_checked(struct parse *parse, const struct doc *node, char **field,
                    bool (*is_good)(const char *text), const char *expected);
 
+/* Hosts probe a silent connection after two hours, nine times at most, 75 seconds apart. */
+enum { KEPT_ALIVE_MS = (2 * 60 + 4) * MINUTE_MS };
+
+/* The section egress, and what holds where it is silent, after services' defaults; egress.c */
+extern const struct config_key egress_keys[];
+void egress_defaults(struct config *config);
+void parse_unknown_pods(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_serves(struct parse *, const struct config_key *, const struct doc *, void *list_field);
+void parse_gateway(struct parse *, const struct config_key *, const struct doc *, void *bool_field);
+
 /* Parsers by type of field; parse_values.c */
 void parse_section(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_bool(struct parse *, const struct config_key *, const struct doc *, void *bool_field);
@@ -58,6 +69,9 @@ void parse_size(struct parse *, const struct config_key *, const struct doc *, v
 void parse_duration(struct parse *, const struct config_key *, const struct doc *, void *ms_field);
 void parse_text(struct parse *, const struct config_key *, const struct doc *, void *char_field);
 void parse_path(struct parse *, const struct config_key *, const struct doc *, void *char_field);
+/* The field becomes the index of the word, or a fault names them all. */
+void parse_word(struct parse *parse, const struct doc *node, const char *const *words, size_t count,
+                unsigned *field);
 /* Frees the names and empties the list. */
 void parse_clear_names(string_list *list);
 /* Names and patterns of interfaces, or "auto". */
@@ -77,7 +91,10 @@ void parse_cluster_cidrs(struct parse *, const struct config_key *, const struct
 void parse_node_ports(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_endpoint(struct parse *, const struct config_key *, const struct doc *,
                     void *char_field);
-void parse_port_range(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_port_range(struct parse *, const struct config_key *, const struct doc *,
+                      void *range_field);
+void parse_addresses(struct parse *, const struct config_key *, const struct doc *,
+                     void *ip_list_field);
 void parse_packet_path(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_advertise(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_table(struct parse *, const struct config_key *, const struct doc *, void *uint32_field);

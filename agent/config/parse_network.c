@@ -110,7 +110,6 @@ void parse_port_range(struct parse *parse, const struct config_key *key, const s
                       void *field)
 {
     (void)key;
-    (void)field; /* two of them */
     const char *text;
     char shown[QUOTE_LEN];
     uint16_t first, last;
@@ -124,8 +123,7 @@ void parse_port_range(struct parse *parse, const struct config_key *key, const s
         doc_fault(parse->document, node, parse->errors, "the range %s ends before it begins",
                   quote(text, shown));
     } else {
-        parse->config->services.snat_port_first = first;
-        parse->config->services.snat_port_last = last;
+        *(struct port_range *)field = (struct port_range){ first, last };
     }
 }
 
@@ -170,18 +168,34 @@ void parse_packet_path(struct parse *parse, const struct config_key *key, const 
                        void *field)
 {
     (void)key;
+    unsigned path = *(enum packet_path *)field;
+    parse_word(parse, node, packet_path_names, PATHS, &path);
+    *(enum packet_path *)field = (enum packet_path)path;
+}
+
+void parse_addresses(struct parse *parse, const struct config_key *key, const struct doc *node,
+                     void *field)
+{
+    ip_list *list = field;
     char shown[QUOTE_LEN];
-    const char *text = "";
-    if (doc_string(parse->document, node, &text, parse->errors) < 0)
+    if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
         return;
-    for (enum packet_path path = 0; path < PATHS; path++) {
-        if (strcmp(text, packet_path_names[path]) == 0) {
-            *(enum packet_path *)field = path;
-            return;
-        }
+    vec_clear(list);
+    doc_each(item, node) {
+        const char *text = "";
+        struct ip ip;
+        if (doc_string(parse->document, item, &text, parse->errors) < 0)
+            continue;
+        if (ip_parse(text, &ip) < 0 || ip_is_special(&ip))
+            doc_fault(parse->document, item, parse->errors,
+                      "expected an address of a host, such as 192.0.2.1, found %s",
+                      quote(text, shown));
+        else if (list->count == (size_t)key->max)
+            doc_fault(parse->document, item, parse->errors, "more than %" PRId64 " addresses",
+                      key->max);
+        else if (vec_push(list, ip) < 0)
+            parse->error = -ENOMEM;
     }
-    doc_fault(parse->document, node, parse->errors, "expected auto, stack or direct, found %s",
-              quote(text, shown));
 }
 
 /* Why a table can't be BIRD's; NULL if it can. */

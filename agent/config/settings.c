@@ -137,9 +137,35 @@ static void write_node_ports(struct json *json, const struct config *config, con
 
 static void write_port_range(struct json *json, const struct config *config, const void *field)
 {
+    const struct port_range *range = field;
+
+    (void)config;
+    json_stringf(json, NULL, "%u-%u", range->first, range->last);
+}
+
+static void write_addresses(struct json *json, const struct config *config, const void *field)
+{
+    char buffer[IP_STRLEN];
+
+    (void)config;
+    json_begin_array(json, NULL);
+    vec_each(const struct ip, ip, (const ip_list *)field)
+        json_string(json, NULL, ip_str(ip, buffer));
+    json_end_array(json);
+}
+
+static void write_unknown_pods(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
+    json_string(json, NULL, unknown_pods_names[*(const enum unknown_pods *)field]);
+}
+
+/* Only where there is none; else its keys are written. */
+static void write_gateway(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
     (void)field;
-    json_stringf(json, NULL, "%u-%u", config->services.snat_port_first,
-                 config->services.snat_port_last);
+    json_null(json, NULL);
 }
 
 static void write_packet_path(struct json *json, const struct config *config, const void *field)
@@ -181,7 +207,9 @@ static value_writer writer_of(config_parser parser)
         config_parser parse;
         value_writer write;
     } writers[] = {
+        { parse_addresses, write_addresses },
         { parse_advertise, write_advertise },
+        { parse_gateway, write_gateway },
         { parse_packet_path, write_packet_path },
         { parse_bool, write_bool },
         { parse_cidrs, write_cidrs },
@@ -196,9 +224,11 @@ static value_writer writer_of(config_parser parser)
         { parse_path, write_string },
         { parse_pod_interfaces, write_pod_interfaces },
         { parse_port_range, write_port_range },
+        { parse_serves, write_names },
         { parse_size, write_size },
         { parse_table, write_count },
         { parse_text, write_string },
+        { parse_unknown_pods, write_unknown_pods },
         { parse_uplinks, write_uplinks },
     };
 
@@ -246,6 +276,12 @@ static int add_setting(const struct walk *walk, const struct config_key *key, co
     return 0;
 }
 
+/* Whether a section is one with a meaning of its own, and not there. */
+static bool is_absent(const struct walk *walk, const struct config_key *key)
+{
+    return key->parse == parse_gateway && !walk->config->egress.gateway.enabled;
+}
+
 /* Tables nest as deep as the grammar in config.c. */
 static int walk_keys(const struct walk *walk, const struct config_key *keys, const char *prefix,
                      const struct doc *section)
@@ -254,8 +290,9 @@ static int walk_keys(const struct walk *walk, const struct config_key *keys, con
         AUTOFREE char *path = text_format("%s%s%s", prefix, *prefix ? "." : "", keys->name);
         if (!path)
             return -ENOMEM;
-        int r = keys->keys ? walk_keys(walk, keys->keys, path, doc_get(section, keys->name))
-                           : add_setting(walk, keys, path, section);
+        int r = keys->keys && !is_absent(walk, keys)
+                    ? walk_keys(walk, keys->keys, path, doc_get(section, keys->name))
+                    : add_setting(walk, keys, path, section);
         if (r < 0)
             return r;
     }

@@ -99,6 +99,50 @@ const char *decode_keep(struct decoder *decoder, const char *text)
     return kept;
 }
 
+const char *decode_keep_part(struct decoder *decoder, const char *text, size_t length)
+{
+    char *part = decoder->strings;
+    if (length == 0)
+        return "";
+    if (!part && !(part = arena_alloc(decoder->arena, length + 1))) {
+        decoder->no_memory = true;
+        return "";
+    }
+    memcpy(part, text, length);
+    part[length] = '\0';
+    decoder->string_bytes += length + 1;
+    if (decoder->strings)
+        decoder->strings += length + 1;
+    return part;
+}
+
+/* RFC 1123: parts of lower-case letters, digits and inner dashes; dots between them. */
+static bool is_dns_name(const char *name, size_t length, size_t max_length, bool dots)
+{
+    if (length == 0 || length > max_length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        bool first = i == 0 || name[i - 1] == '.';
+        bool last = i + 1 == length || name[i + 1] == '.';
+        bool letter = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= '0' && name[i] <= '9');
+        bool inner = name[i] == '-' && !first && !last;
+        bool dot = name[i] == '.' && dots && !first && !last;
+        if (!letter && !inner && !dot)
+            return false;
+    }
+    return true;
+}
+
+bool decode_is_name(const char *name, size_t length)
+{
+    return is_dns_name(name, length, NAME_MAX_LENGTH, true);
+}
+
+bool decode_is_namespace(const char *name, size_t length)
+{
+    return is_dns_name(name, length, NAMESPACE_MAX_LENGTH, false);
+}
+
 const char *decode_text(struct decoder *decoder, const struct doc *node)
 {
     const char *text = NULL;

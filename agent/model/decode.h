@@ -26,6 +26,11 @@
  */
 enum { DECODE_FAULTS_MAX = 20 };
 
+enum {
+    NAME_MAX_LENGTH = 253,     /* a DNS subdomain */
+    NAMESPACE_MAX_LENGTH = 63, /* a DNS label */
+};
+
 struct decoder {
     const struct document *document;
     struct faults *errors, *warnings;
@@ -51,6 +56,14 @@ void *decode_alloc(struct decoder *decoder, size_t count, size_t size);
 
 /* The string as one of the object; NULL stays NULL. */
 const char *decode_keep(struct decoder *decoder, const char *text);
+
+/* The first `length` characters of a text, as a string of the object; "" without memory. */
+const char *decode_keep_part(struct decoder *decoder, const char *text, size_t length);
+
+/* Whether these characters are a name of Kubernetes: parts of at most 253 characters in all, with
+ * dots between them; or one of at most 63, without. */
+bool decode_is_name(const char *name, size_t length);
+bool decode_is_namespace(const char *name, size_t length);
 
 /*
  * One field each. NULL or the fallback where it is absent, null or wrong; for maps and lists, which

@@ -14,7 +14,13 @@ struct egress {
     uint32_t destination_count;
     uint32_t replicas;
     bool fou_source_port_auto;
+    bool by_client; /* sessionAffinity ClientIP: all flows of a client leave by one gateway */
+    /* Annotation fingerpost.io/gateway-nodes: a selector of Nodes (label_selector.h), not yet
+     * read. NULL: gateways are the endpoints of the Service of the same name. */
+    const char *gateway_nodes;
 };
+
+#define EGRESS_GATEWAY_NODES "fingerpost.io/gateway-nodes"
 
 static inline const struct egress *to_egress(const struct object *object)
 {

@@ -3,7 +3,10 @@
 #pragma once
 
 #include "base/ip.h"
+#include "model/label_selector.h"
 #include "model/object.h"
+
+enum { NODE_LABELS_MAX = 256 };
 
 struct node {
     struct object object;
@@ -12,8 +15,10 @@ struct node {
     struct ip primary_v4, primary_v6; /* the first InternalIP of each family; IP_NONE: none */
     const struct prefix *pod_nets;    /* spec.podCIDRs */
     uint32_t pod_net_count;
-    const char *zone; /* label topology.kubernetes.io/zone; "" if absent */
-    bool excluded;    /* label node.kubernetes.io/exclude-from-external-load-balancers, any value */
+    const char *zone;           /* label topology.kubernetes.io/zone; "" if absent */
+    const struct label *labels; /* sorted by name; what selectors of Nodes ask for */
+    uint32_t label_count;
+    bool excluded; /* label node.kubernetes.io/exclude-from-external-load-balancers, any value */
     bool network_unavailable; /* condition NetworkUnavailable is True */
     bool to_be_deleted;       /* taint ToBeDeletedByClusterAutoscaler, any effect */
 };

@@ -21,35 +21,13 @@
 #include "model/decode.h"
 #include "model/kind.h"
 
-enum {
-    SCRATCH_SIZE = 4096,
-    NAME_MAX_LENGTH = 253,     /* a DNS subdomain */
-    NAMESPACE_MAX_LENGTH = 63, /* a DNS label */
-};
-
-/* RFC 1123: parts of lower-case letters, digits and inner dashes; dots between them. */
-static bool is_dns_name(const char *name, size_t max_length, bool dots)
-{
-    size_t length = strnlen(name, max_length + 1);
-    if (length == 0 || length > max_length)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        bool first = i == 0 || name[i - 1] == '.';
-        bool last = i + 1 == length || name[i + 1] == '.';
-        bool letter = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= '0' && name[i] <= '9');
-        bool inner = name[i] == '-' && !first && !last;
-        bool dot = name[i] == '.' && dots && !first && !last;
-        if (!letter && !inner && !dot)
-            return false;
-    }
-    return true;
-}
+enum { SCRATCH_SIZE = 4096 };
 
 static const char *decode_name(struct decoder *decoder, const struct doc *metadata)
 {
     const struct doc *node = decode_need(decoder, metadata, "name");
     const char *name = decode_text(decoder, node);
-    if (name && !is_dns_name(name, NAME_MAX_LENGTH, true)) {
+    if (name && !decode_is_name(name, strlen(name))) {
         decode_error(decoder, node,
                      "not a name as Kubernetes allows: at most %d of a-z, 0-9, '-' and '.'",
                      NAME_MAX_LENGTH);
@@ -63,7 +41,7 @@ static const char *decode_namespace(struct decoder *decoder, const struct doc *m
     const char *namespace = decode_text(decoder, node);
     if (!namespace || !*namespace)
         return "default";
-    if (!is_dns_name(namespace, NAMESPACE_MAX_LENGTH, false)) {
+    if (!decode_is_namespace(namespace, strlen(namespace))) {
         decode_error(decoder, node,
                      "not a namespace as Kubernetes allows: at most %d of a-z, 0-9 and '-'",
                      NAMESPACE_MAX_LENGTH);

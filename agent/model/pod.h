@@ -5,6 +5,15 @@
 #include "base/ip.h"
 #include "model/object.h"
 
+/* An Egress that a pod's annotation names. */
+struct egress_ref {
+    const char *namespace, *name;
+};
+
+int egress_ref_cmp(const void *a, const void *b); /* namespace, name */
+
+enum { POD_EGRESSES_MAX = 64 };
+
 struct pod {
     struct object object;
     const char *node_name; /* "" until scheduled */
@@ -12,7 +21,17 @@ struct pod {
     uint32_t ip_count;
     bool host_network;
     bool finished; /* phase Succeeded or Failed: its addresses are no longer its own */
+    /* Annotations egress.coil.cybozu.com/NAMESPACE, lists of names: sorted, no duplicates. */
+    const struct egress_ref *egresses;
+    uint32_t egress_count;
+    bool bad_egress; /* they name something that no Egress can be, or more than are taken */
 };
+
+/* Whether its addresses are its own: it has not finished, nor is it in the host's network. */
+static inline bool pod_owns_addresses(const struct pod *pod)
+{
+    return !pod->host_network && !pod->finished;
+}
 
 struct namespace
 {

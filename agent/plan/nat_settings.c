@@ -222,8 +222,8 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
         .service_nets = TAKE_PTR(services.items),
         .peer_count = peers.count,
         .peers = TAKE_PTR(peers.items),
-        .snat_first = config->services.snat_port_first,
-        .snat_last = config->services.snat_port_last,
+        .snat_first = config->services.snat_ports.first,
+        .snat_last = config->services.snat_ports.last,
     };
     set_timeouts(config, ret_settings->timeouts_s);
     return 0;

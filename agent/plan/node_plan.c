@@ -14,6 +14,7 @@ void node_plan_init(struct node_plan *plan)
 {
     *plan = (struct node_plan){ .services = SORTED(struct nat_row *, nat_row_cmp) };
     route_plan_init(&plan->routes);
+    egress_plan_init(&plan->egress);
 }
 
 void node_plan_done(struct node_plan *plan)
@@ -21,6 +22,7 @@ void node_plan_done(struct node_plan *plan)
     route_plan_done(&plan->routes);
     nat_rows_done(&plan->services);
     nat_settings_done(&plan->settings);
+    egress_plan_done(&plan->egress);
 }
 
 int plan_node(const struct route_inputs *inputs, struct node_plan *ret_plan, struct faults *faults)
@@ -38,6 +40,9 @@ int plan_node(const struct route_inputs *inputs, struct node_plan *ret_plan, str
     if (r < 0)
         return r;
     r = plan_nat_settings(facts, &plan.settings, nat_faults);
+    if (r < 0)
+        return r;
+    r = plan_egress(facts, &plan.egress, faults);
     if (r < 0)
         return r;
     *ret_plan = TAKE_STRUCT(plan);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that is planned for this node, as one value: routes, Services, and what holds for all
- * Services.
+ * All that is planned for this node, as one value: routes, Services, what holds for all Services,
+ * and egress.
  *
- * The daemon keeps the same three parts, each in its engine, and brings them up to date with the
- * functions that plan_node() is made of: route_plan_update(), plan_nat_update() and
- * plan_nat_settings(). What it does in between can't be planned at once: svc0 must exist before
- * routes lead there, and Services must be proved before routes announce them. Both are inputs here.
+ * The daemon keeps the same parts but for egress, which it does not program yet, each in its
+ * engine, and brings them up to date with the functions that plan_node() is made of:
+ * route_plan_update(), plan_nat_update() and plan_nat_settings(). What it does in between can't be
+ * planned at once: svc0 must exist before routes lead there, and Services must be proved before
+ * routes announce them. Both are inputs here.
  */
 #pragma once
 
+#include "plan/egress.h"
 #include "plan/nat_table.h"
 #include "plan/routes.h"
 
@@ -17,14 +19,16 @@ struct node_plan {
     struct route_plan routes;
     struct sorted services; /* struct nat_row * */
     struct nat_settings settings;
+    struct egress_plan egress;
 };
 
 void node_plan_init(struct node_plan *plan);
 void node_plan_done(struct node_plan *plan);
 
 /*
- * The whole plan from nothing. Faults come in this order: addresses, networks, Services, settings;
- * while services.enabled is false nobody suffers from the last two, which are then left out.
+ * The whole plan from nothing. Faults come in this order: addresses, networks, Services, settings,
+ * egress; while services.enabled is false nobody suffers from those of Services and settings, which
+ * are then left out.
  * Returns 0, then the caller ends with node_plan_done(); or -ENOMEM.
  */
 int plan_node(const struct route_inputs *inputs, struct node_plan *ret_plan, struct faults *faults);

@@ -129,6 +129,11 @@ static int start_reflectors(struct kube_source *source, sd_event *event,
                             const struct kube_timing *timing)
 {
     struct kube_status *status = &source->options.status->kube;
+    const struct kube_asker asker = {
+        .node = source->options.node,
+        .proxy_name = source->options.proxy_name,
+        .all_pods = source->options.all_pods,
+    };
     for (size_t i = 0; i < kube_resource_count; i++) {
         struct reflector *reflector = &source->reflectors[i];
         *reflector = (struct reflector){
@@ -141,8 +146,7 @@ static int start_reflectors(struct kube_source *source, sd_event *event,
             .context = source,
         };
         source->count = status->count = i + 1;
-        int r = reflector_start(reflector, event, source->options.store, source->options.node,
-                                source->options.proxy_name);
+        int r = reflector_start(reflector, event, source->options.store, &asker);
         if (r < 0)
             return r;
     }

@@ -8,6 +8,9 @@
  * they tell who is a pod, wherever it runs. A proxy with a name of its own serves Services with its
  * label and those with none: no selector can say "or", so that the plan leaves the others out.
  *
+ * Pods are those of this node, unless it is a gateway of egress: then the annotation of any pod may
+ * name what it serves, and no selector asks for annotations.
+ *
  * Namespaces are not asked for: nothing is decided by them.
  */
 #include "source/kube_resource.h"
@@ -51,17 +54,17 @@ static void add_selector(struct text *path, const char *name, const char *select
     curl_free(encoded);
 }
 
-char *kube_resource_path(const struct kube_resource *resource, const char *node,
-                         const char *proxy_name)
+char *kube_resource_path(const struct kube_resource *resource, const struct kube_asker *asker)
 {
     AUTOTEXT struct text path = { 0 };
     const char *label =
-        *proxy_name && resource->named_label ? resource->named_label : resource->label;
+        *asker->proxy_name && resource->named_label ? resource->named_label : resource->label;
+    bool every_node = resource->kind == KIND_POD && asker->all_pods;
     text_addf(&path, "%s?", resource->path);
     if (label)
-        add_selector(&path, "labelSelector", label, node);
-    if (resource->field)
-        add_selector(&path, "fieldSelector", resource->field, node);
+        add_selector(&path, "labelSelector", label, asker->node);
+    if (resource->field && !every_node)
+        add_selector(&path, "fieldSelector", resource->field, asker->node);
     return text_take(&path);
 }
 

@@ -8,6 +8,13 @@
 #include "model/object.h"
 #include "status/kube_status.h"
 
+/* For whom is asked. */
+struct kube_asker {
+    const char *node;
+    const char *proxy_name; /* "": none */
+    bool all_pods;          /* of every node, as a gateway of egress needs them */
+};
+
 struct kube_resource {
     enum kind kind;
     const char *path;
@@ -23,8 +30,7 @@ extern const size_t kube_resource_count; /* at most KUBE_KINDS_MAX */
  * The path and the selectors, up to where further parameters go ("/api/v1/nodes?"). NULL: no
  * memory; else the caller frees it.
  */
-char *kube_resource_path(const struct kube_resource *resource, const char *node,
-                         const char *proxy_name);
+char *kube_resource_path(const struct kube_resource *resource, const struct kube_asker *asker);
 
 /* The path to a list of this node's own Node alone, complete. */
 char *kube_resource_node_path(const char *node);

@@ -314,13 +314,13 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
 }
 
 int reflector_start(struct reflector *reflector, sd_event *event, struct store *store,
-                    const char *node, const char *proxy_name)
+                    const struct kube_asker *asker)
 {
     kube_objects_init(&reflector->objects, store, reflector->resource->kind);
     reflector->backoff = (struct backoff){ .initial_ms = reflector->timing->retry_initial_ms,
                                            .max_ms = reflector->timing->retry_max_ms };
-    reflector->path = kube_resource_path(reflector->resource, node, proxy_name);
-    reflector->check_path = kube_resource_node_path(node);
+    reflector->path = kube_resource_path(reflector->resource, asker);
+    reflector->check_path = kube_resource_node_path(asker->node);
     if (!reflector->path || !reflector->check_path)
         return -ENOMEM;
     *reflector->status = (struct kube_kind_status){ .kind = kind_name(reflector->resource->kind) };

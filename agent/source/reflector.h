@@ -103,7 +103,7 @@ static inline bool reflector_fails(const struct reflector *reflector)
  * 0 or -errno; reflector_done() is due in any case.
  */
 int reflector_start(struct reflector *reflector, sd_event *event, struct store *store,
-                    const char *node, const char *proxy_name);
+                    const struct kube_asker *asker);
 void reflector_done(struct reflector *reflector);
 
 /* The API can be reached: who waits because it could not need not wait any longer. */

@@ -4,7 +4,7 @@
  *
  * Keys are compared and hashed as bytes, so each is built without padding and in one way only. A
  * node port stands in network order behind its protocol; the two names of a slice's Service are
- * told apart by the NUL between them.
+ * told apart by the NUL between them, and so are those of an Egress.
  */
 #include "store/index_table.h"
 
@@ -12,6 +12,7 @@
 
 #include "model/endpoint_slice.h"
 #include "model/node.h"
+#include "model/pod.h"
 #include "model/service.h"
 
 struct index_key index_key_of_ip(const struct ip *ip)
@@ -78,6 +79,26 @@ static bool node_address(const struct object *object, size_t i, struct index_key
     return true;
 }
 
+/* What is in the host's network has its Node's address, and who has finished has none any more. */
+static bool pod_address(const struct object *object, size_t i, struct index_key *ret_key)
+{
+    const struct pod *pod = to_pod(object);
+    if (i >= pod->ip_count || !pod_owns_addresses(pod))
+        return false;
+    *ret_key = index_key_of_ip(&pod->ips[i]);
+    return true;
+}
+
+static bool pod_egress(const struct object *object, size_t i, struct index_key *ret_key)
+{
+    const struct pod *pod = to_pod(object);
+    if (i >= pod->egress_count || !pod_owns_addresses(pod))
+        return false;
+    ret_key->size = 0;
+    (void)index_key_of_names(pod->egresses[i].namespace, pod->egresses[i].name, ret_key);
+    return true;
+}
+
 static const struct {
     enum kind kind;
     index_key_fn key;
@@ -87,6 +108,8 @@ static const struct {
     [SERVICES_ON] = { KIND_SERVICE, service_node_port, object_precedence_cmp },
     [SLICES_OF] = { KIND_ENDPOINT_SLICE, slice_service, object_key_cmp },
     [NODES_AT] = { KIND_NODE, node_address, object_key_cmp },
+    [PODS_AT] = { KIND_POD, pod_address, object_precedence_cmp },
+    [PODS_OF] = { KIND_POD, pod_egress, object_key_cmp },
 };
 
 struct index_table index_table_new(const uint8_t seed[static 16])

@@ -17,6 +17,8 @@ enum index_name {
     SERVICES_ON, /* Services by protocol and node port, in order of precedence */
     SLICES_OF,   /* EndpointSlices by namespace and name of their Service, in order of name */
     NODES_AT,    /* Nodes by address */
+    PODS_AT,     /* Pods by address of their own, in order of precedence */
+    PODS_OF,     /* Pods by namespace and name of the Egresses that they name, in order of name */
     INDEX_COUNT,
 };
 

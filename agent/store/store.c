@@ -270,6 +270,23 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
                                                             ret_count);
 }
 
+const struct pod *const *store_pods_at(const struct store *store, const struct ip *ip,
+                                       size_t *ret_count)
+{
+    struct index_key key = index_key_of_ip(ip);
+    return (const struct pod *const *)index_find(&store->indexes.list[PODS_AT], &key, ret_count);
+}
+
+const struct pod *const *store_pods_of(const struct store *store, const char *egress_namespace,
+                                       const char *egress_name, size_t *ret_count)
+{
+    struct index_key key;
+    *ret_count = 0;
+    if (!index_key_of_names(egress_namespace, egress_name, &key))
+        return NULL;
+    return (const struct pod *const *)index_find(&store->indexes.list[PODS_OF], &key, ret_count);
+}
+
 const struct node *store_node_at(const struct store *store, const struct ip *ip)
 {
     size_t count;

@@ -22,6 +22,7 @@
 #include "model/endpoint_slice.h"
 #include "model/node.h"
 #include "model/object.h"
+#include "model/pod.h"
 #include "model/service.h"
 
 struct store;
@@ -79,6 +80,15 @@ const struct service *const *store_services_on(const struct store *store, enum p
 
 /* The Node whose object lists the address, the first by name; NULL: none. Borrowed. */
 const struct node *store_node_at(const struct store *store, const struct ip *ip);
+
+/*
+ * The pods that have an address as their own, older ones first (object_precedence_cmp); the pods
+ * with addresses of their own whose annotation names an Egress, in order of key. Borrowed likewise.
+ */
+const struct pod *const *store_pods_at(const struct store *store, const struct ip *ip,
+                                       size_t *ret_count);
+const struct pod *const *store_pods_of(const struct store *store, const char *egress_namespace,
+                                       const char *egress_name, size_t *ret_count);
 
 /* Every address that some service carries, sorted, without duplicates. */
 int store_addresses(const struct store *store, ip_list *ret_list);

@@ -103,13 +103,17 @@ def test_the_daemons_options():
 
 def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
     config = tmp_path / "agentd.yaml"
-    config.write_text("source: { manifests: /tmp }\n")
-    shown = ctl.run("config", "show", str(config), "--json")[1]
-    keys = [item["key"] for item in json.loads(shown)["items"]]
+    keys = set()
+    for more in ("", "egress: { gateway: {} }\n"):  # of which the keys are shown if it is there
+        config.write_text("source: { manifests: /tmp }\n" + more)
+        shown = ctl.run("config", "show", str(config), "--json")[1]
+        keys |= {item["key"] for item in json.loads(shown)["items"]}
     assert sorted(bold(section(page("agentd.yaml.5"), "KEYS"))) == sorted(keys)
     # And what is shown leaves out no key of the tables that are parsed by; source.kubernetes is
     # shown whole.
-    source = (ROOT / "agent/config/config.c").read_text(encoding="utf-8")
+    source = "".join(
+        (ROOT / "agent/config" / name).read_text(encoding="utf-8") for name in ("config.c", "egress.c")
+    )
     known = re.findall(r'^ *\{ "(\w+)", (?!parse_section)', source, re.MULTILINE)
     known.remove("kubeconfig")
     assert sorted(key.rsplit(".", 1)[-1] for key in keys) == sorted(known)

@@ -32,9 +32,13 @@ static void check(const struct config *config)
     MUST(config->routes.hold_max_ms >= config->routes.hold_initial_ms);
     MUST(config->routes.drain_shutdown_ms >= 0 && config->routes.drain_withdraw_ms >= 0);
     MUST(config->routes.deadman_ms >= 0);
-    MUST(config->services.snat_port_first <= config->services.snat_port_last);
+    MUST(config->services.snat_ports.first <= config->services.snat_ports.last);
     MUST(config->services.load_balancer_class && config->services.proxy_name);
     MUST(config->api.listen && config->paths.run && config->paths.state && config->paths.bpf);
+    MUST(config->egress.gateway.ports.first <= config->egress.gateway.ports.last);
+    MUST(config->egress.gateway.port_block >= 8 && config->egress.port > 0);
+    check_prefixes(&config->egress.in_cluster);
+    check_strings(&config->egress.gateway.serves);
     check_prefixes(&config->services.cluster_cidrs);
     check_prefixes(&config->services.service_cidrs);
     check_prefixes(&config->services.node_port_addresses);

@@ -1,66 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The configuration: defaults, the documented example, and each error at its place. */
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 
-#include "base/text.h"
-#include "cmocka_all.h"
-#include "config/config.h"
-
-#define SOURCE "source: {manifests: /m}\n"
-
-/* Loads a file with this text. The place of a fault is shown without the file's name. */
-static int load(const char *text, struct config **ret_config, char **ret_errors)
-{
-    AUTOFAULTS struct faults errors = { 0 };
-    struct text out = { 0 };
-    char path[64];
-    AUTOCLOSE int fd = memfd_create("config", MFD_CLOEXEC);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-
-    int r = config_load(path, ret_config, &errors);
-    assert_int_equal(r == 0, faults_none(&errors));
-    vec_each(struct fault, fault, &errors.list) {
-        assert_int_equal(strncmp(fault->place, path, strlen(path)), 0);
-        assert_int_equal(fault->place[strlen(path)], ':');
-        text_addf(&out, "%s: %s\n", fault->place + strlen(path) + 1, fault->message);
-    }
-    text_add(&out, "");
-    *ret_errors = text_take(&out);
-    return r;
-}
-
-static struct config *load_good(const char *text)
-{
-    AUTOFREE char *errors = NULL;
-    struct config *config = NULL;
-    int r = load(text, &config, &errors);
-    assert_string_equal(errors, "");
-    assert_int_equal(r, 0);
-    return config;
-}
-
-static void assert_errors(const char *text, const char *expected)
-{
-    AUTOFREE char *errors = NULL;
-    struct config *config = NULL;
-    int r = load(text, &config, &errors);
-    assert_string_equal(errors, expected);
-    assert_int_equal(r, -EBADMSG);
-    assert_null(config);
-}
-
-static void assert_prefixes(const prefix_list *list, size_t count, const char *first)
-{
-    char buffer[PREFIX_STRLEN];
-    assert_int_equal(list->count, count);
-    if (count > 0)
-        assert_string_equal(prefix_str(&list->items[0], buffer), first);
-}
+#include "loading.h"
 
 static void assert_defaults(const struct config *config)
 {
@@ -94,14 +36,17 @@ static void assert_defaults(const struct config *config)
     assert_string_equal(config->services.proxy_name, "");
     assert_int_equal(config->services.advertise, ADVERTISE_LOAD_BALANCER | ADVERTISE_EXTERNAL);
     assert_false(config->services.masquerade_all);
-    assert_int_equal(config->services.snat_port_first, 10000);
-    assert_int_equal(config->services.snat_port_last, 65535);
+    assert_int_equal(config->services.snat_ports.first, 10000);
+    assert_int_equal(config->services.snat_ports.last, 65535);
     assert_int_equal(config->services.timeouts.tcp_established_ms, (2 * 60 + 4) * 60000);
     assert_int_equal(config->services.timeouts.udp_ms, 30000);
     assert_int_equal(config->services.max_flows, 262144);
     assert_int_equal(config->services.max_services, 65536);
     assert_int_equal(config->services.max_endpoints, 262144);
     assert_string_equal(config->services.healthz, "0.0.0.0:10256");
+    assert_false(config->egress.enabled || config->egress.gateway.enabled);
+    assert_int_equal(config->egress.unknown_pods, UNKNOWN_PODS_PASS);
+    assert_int_equal(config->egress.port, 5555);
     assert_null(config->bird.socket);
     assert_string_equal(config->api.listen, "127.0.0.1:9394");
     assert_string_equal(config->paths.run, "/run/fingerpost");
@@ -186,8 +131,8 @@ static void every_key_is_read(void **state)
     assert_string_equal(config->services.proxy_name, "fingerpost");
     assert_int_equal(config->services.advertise, ADVERTISE_CLUSTER | ADVERTISE_EXTERNAL);
     assert_true(config->services.masquerade_all);
-    assert_int_equal(config->services.snat_port_first, 40000);
-    assert_int_equal(config->services.snat_port_last, 40000);
+    assert_int_equal(config->services.snat_ports.first, 40000);
+    assert_int_equal(config->services.snat_ports.last, 40000);
     assert_int_equal(config->services.max_flows, 1024);
     assert_int_equal(config->services.max_services, 16);
     assert_int_equal(config->services.max_endpoints, 17);
@@ -287,7 +232,7 @@ static void keys_are_known(void **state)
     (void)state;
     assert_errors(SOURCE "rotes:\n  table: 1\n",
                   "2:1: unknown key \"rotes\"; did you mean \"routes\"?\n");
-    assert_errors(SOURCE "egress: 1\n", "2:1: unknown key \"egress\"\n");
+    assert_errors(SOURCE "pods: 1\n", "2:1: unknown key \"pods\"; did you mean \"node\"?\n");
     assert_errors(SOURCE "services:\n  masqueradeall: true\n",
                   "3:3: services: unknown key \"masqueradeall\"; did you mean "
                   "\"masqueradeAll\"?\n");

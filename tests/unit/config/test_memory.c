@@ -17,6 +17,7 @@ static const char good_text[] =
     "  nodePortAddresses: [primary, 10.0.0.0/8]\n  externalIPs: [192.0.2.0/24]\n"
     "  loadBalancerIPs: [198.51.100.0/24]\n  loadBalancerClass: example.com/a\n"
     "  proxyName: x\n  advertise: [cluster]\n  snatPorts: 1-2\n  healthz: \"1.2.3.4:5\"\n"
+    "egress: {inCluster: [10.0.0.0/8], gateway: {serves: [a/b], addresses: [192.0.2.1]}}\n"
     "bird: {socket: /b}\napi: {listen: \"[::1]:9\"}\npaths: {run: /r, state: /s, bpf: /f}\n";
 
 static const char bad_text[] = "node: [a]\nrouts: {}\nservices: {uplinks: [\"\"], snatPorts: x,\n"
@@ -53,6 +54,8 @@ static void a_good_file(void **state)
             assert_int_equal(config->services.cluster_cidrs.count, 2);
             assert_string_equal(config->services.load_balancer_class, "example.com/a");
             assert_string_equal(config->paths.bpf, "/f");
+            assert_string_equal(config->egress.gateway.serves.items[0], "a/b");
+            assert_int_equal(config->egress.gateway.addresses.count, 1);
         }
         if (!heap_missed) {
             assert_int_equal(r, 0);

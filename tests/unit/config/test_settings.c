@@ -60,6 +60,9 @@ static void defaults_have_no_line(void **state)
     assert_setting(&settings, "services.nodePortAddresses", "[\"primary\"]", 0);
     assert_setting(&settings, "services.advertise", "[\"loadBalancer\",\"external\"]", 0);
     assert_setting(&settings, "services.snatPorts", "\"10000-65535\"", 0);
+    assert_setting(&settings, "egress.inCluster", "[]", 0);
+    assert_setting(&settings, "egress.unknownPods", "\"pass\"", 0);
+    assert_setting(&settings, "egress.gateway", "null", 0);
     assert_setting(&settings, "bird.socket", "null", 0);
 }
 
@@ -79,7 +82,10 @@ static void what_the_file_says_has_its_line(void **state)
                           "  - 10.1.0.0/16\n"
                           "  nodePortAddresses: [10.0.0.0/8]\n"
                           "  advertise: []\n"
-                          "node: \"node\\u002d9\"\n",
+                          "node: \"node\\u002d9\"\n"
+                          "egress:\n"
+                          "  gateway:\n"
+                          "    addresses: [192.0.2.1]\n",
                           &settings),
                      0);
     assert_setting(&settings, "source.manifests", "\"/m\"", 2);
@@ -91,6 +97,8 @@ static void what_the_file_says_has_its_line(void **state)
     assert_setting(&settings, "services.nodePortAddresses", "[\"10.0.0.0/8\"]", 12);
     assert_setting(&settings, "services.advertise", "[]", 13);
     assert_setting(&settings, "node", "\"node-9\"", 14);
+    assert_setting(&settings, "egress.gateway.addresses", "[\"192.0.2.1\"]", 17);
+    assert_setting(&settings, "egress.gateway.timeouts.icmp", "\"30s\"", 0);
 }
 
 /* Writes the names of the sections that `key` is in and `last` was not; returns its indent. */
@@ -130,6 +138,8 @@ static void what_is_shown_can_be_loaded(void **state)
                "services: {uplinks: [eth0, 'eth*'], proxyName: 'a\"b', clusterCIDRs: [],\n"
                "  nodePortAddresses: [primary, 'fd00::/8'], externalIPs: [192.0.2.0/24]}\n"
                "bird: {socket: /run/bird/bird.ctl}\n",
+        SOURCE "egress: {enabled: true, unknownPods: hold, gateway: {serves: [a/b],\n"
+               "  addresses: [192.0.2.1], timeouts: {icmp: 2s}}}\n",
         "source: {kubernetes: {}}\n",
         "source: {kubernetes: {kubeconfig: /etc/kubeconfig}}\n",
     };

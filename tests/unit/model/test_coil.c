@@ -173,12 +173,23 @@ static void reads_an_egress(void **state)
     assert_prefix(&egress->destinations[2], "10.0.0.0/8");
     assert_int_equal(egress->replicas, 3);
     assert_true(egress->fou_source_port_auto);
+    assert_false(egress->by_client);
+    assert_null(egress->gateway_nodes);
 
     AUTODECODED struct decoded plain =
         decode_yaml(COIL_HEAD("Egress") "spec: {destinations: [10.0.0.0/8]}\n");
     assert_decoded(&plain, 0);
     assert_int_equal(to_egress(plain.object)->replicas, 1);
     assert_false(to_egress(plain.object)->fou_source_port_auto);
+    assert_true(to_egress(plain.object)->by_client);
+
+    AUTODECODED struct decoded selecting =
+        decode_yaml("apiVersion: coil.cybozu.com/v2\nkind: Egress\n"
+                    "metadata: {name: x, annotations: {fingerpost.io/gateway-nodes: 'a=b, c'}}\n"
+                    "spec: {destinations: [10.0.0.0/8], sessionAffinity: ClientIP}\n");
+    assert_decoded(&selecting, 0);
+    assert_true(to_egress(selecting.object)->by_client);
+    assert_string_equal(to_egress(selecting.object)->gateway_nodes, "a=b, c");
 }
 
 static void refuses_bad_egresses(void **state)
@@ -193,6 +204,7 @@ static void refuses_bad_egresses(void **state)
         { "{destinations: [null]}", "test:4:23", "not an IP prefix" },
         { "{destinations: [10.0.0.0/8], replicas: 0}", "test:4:46", "replicas" },
         { "{destinations: [10.0.0.0/8], fouSourcePortAuto: 1}", "test:4:55", "true or false" },
+        { "{destinations: [10.0.0.0/8], sessionAffinity: IP}", "test:4:53", "ClientIP or None" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char text[512];

@@ -36,14 +36,16 @@ static const char *const other_texts[] = {
     "status: {addresses: [{type: InternalIP, address: 192.0.2.1},\n"
     "  {type: InternalIP, address: bad}]}\n",
     "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n",
-    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\n"
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop,\n"
+    "  annotations: {egress.coil.cybozu.com/net: 'nat, B, x'}}\n"
     "spec: {nodeName: n}\nstatus: {phase: Running, podIPs: [{ip: 10.0.0.1}, {ip: bad}]}\n",
     "apiVersion: coil.cybozu.com/v2\nkind: AddressPool\nmetadata: {name: default}\n"
     "spec: {blockSizeBits: 5, subnets: [{ipv4: 10.0.0.1/16, ipv6: \"fd00::/112\"}]}\n",
     "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nmetadata: {name: b,\n"
     "  labels: {coil.cybozu.com/node: n, coil.cybozu.com/pool: p}}\n"
     "index: 1\nipv4: 10.0.0.1/27\nipv6: \"fd00::/123\"\n",
-    "apiVersion: coil.cybozu.com/v2\nkind: Egress\nmetadata: {name: e, namespace: shop}\n"
+    "apiVersion: coil.cybozu.com/v2\nkind: Egress\nmetadata: {name: e, namespace: shop,\n"
+    "  annotations: {fingerpost.io/gateway-nodes: a}}\n"
     "spec: {destinations: [10.0.0.1/8, \"::/0\"]}\n",
 };
 

@@ -48,6 +48,10 @@ static void reads_what_kubectl_prints(void **state)
     assert_string_equal(prefix_str(&node->pod_nets[0], net), "10.244.0.0/24");
     assert_string_equal(prefix_str(&node->pod_nets[1], net), "fd00:244::/64");
     assert_string_equal(node->zone, "zone-a");
+    assert_int_equal(node->label_count, 3);
+    assert_string_equal(node->labels[0].name, "kubernetes.io/hostname");
+    assert_string_equal(node->labels[0].value, "node-1");
+    assert_string_equal(node->labels[2].name, "topology.kubernetes.io/zone");
     assert_true(node->excluded);
     assert_true(node->network_unavailable);
 }

@@ -89,7 +89,7 @@ static char *lent(const char *string)
 }
 
 /* The options and all that they name are gone after the start, as after a reload of the daemon. */
-void start_source_for(struct fixture *fx, const char *proxy_name)
+void start_source_for(struct fixture *fx, const char *proxy_name, bool all_pods)
 {
     struct kube_config *config = calloc(1, sizeof(*config));
     assert_non_null(config);
@@ -100,6 +100,7 @@ void start_source_for(struct fixture *fx, const char *proxy_name)
         .config = config,
         .node = node,
         .proxy_name = lent_name,
+        .all_pods = all_pods,
         .store = fx->store,
         .status = &fx->status,
         .faults = fx->faults,
@@ -111,7 +112,7 @@ void start_source_for(struct fixture *fx, const char *proxy_name)
 
 void start_source(struct fixture *fx)
 {
-    start_source_for(fx, "");
+    start_source_for(fx, "", false);
 }
 
 static bool is_watched(const struct fixture *fx)

@@ -35,7 +35,7 @@ int kube_setup_fixture(void **state);
 int kube_teardown_fixture(void **state);
 
 void start_source(struct fixture *fx);
-void start_source_for(struct fixture *fx, const char *proxy_name);
+void start_source_for(struct fixture *fx, const char *proxy_name, bool all_pods);
 
 /* Starts, and waits until all is listed and watched. */
 void start_and_sync(struct fixture *fx);

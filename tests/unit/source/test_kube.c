@@ -57,11 +57,19 @@ static void each_kind_is_asked_for_what_the_node_needs(void **state)
 static void a_proxy_with_a_name_asks_for_all_services(void **state)
 {
     struct fixture *fx = *state;
-    start_source_for(fx, "mine");
+    start_source_for(fx, "mine", false);
     run_until(fx, fx->status.synced);
     assert_heard(fx, "/api/v1/services?limit=500&resourceVersion=0");
     assert_heard(fx, "/apis/discovery.k8s.io/v1/endpointslices?labelSelector="
                      "%21service.kubernetes.io%2Fheadless&limit=500&resourceVersion=0");
+}
+
+static void a_gateway_asks_for_all_pods(void **state)
+{
+    struct fixture *fx = *state;
+    start_source_for(fx, "", true);
+    run_until(fx, fx->status.synced);
+    assert_heard(fx, "/api/v1/pods?limit=500&resourceVersion=0");
 }
 
 static bool hold_nodes_back(struct fixture *fx, struct fake_peer *peer, enum kind kind)
@@ -292,6 +300,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, kube_setup_fixture, kube_teardown_fixture)
         TEST(each_kind_is_asked_for_what_the_node_needs),
         TEST(a_proxy_with_a_name_asks_for_all_services),
+        TEST(a_gateway_asks_for_all_pods),
         TEST(it_is_in_sync_when_every_kind_was_listed),
         TEST(events_change_the_store),
         TEST(many_events_may_come_at_once),

@@ -8,6 +8,7 @@
 #include "cmocka_all.h"
 #include "model/endpoint_slice.h"
 #include "model/node.h"
+#include "model/pod.h"
 #include "model/service.h"
 
 static inline void *make_object(enum kind kind, size_t size, const char *namespace,
@@ -78,6 +79,26 @@ static inline struct object *make_node(const char *name, bool excluded)
     struct node *node = make_object(KIND_NODE, sizeof(*node), "", name);
     node->excluded = excluded;
     return &node->object;
+}
+
+/* A pod in namespace "n" with two equal addresses, whose annotation names the Egress "net/EGRESS".
+ */
+static inline struct object *make_pod(const char *name, int64_t created_ms, const char *address,
+                                      const char *egress)
+{
+    struct pod *pod = make_object(KIND_POD, sizeof(*pod), "n", name);
+    struct ip *ips = arena_alloc_array(pod->object.arena, 2, sizeof(*ips));
+    struct egress_ref *refs = arena_alloc_array(pod->object.arena, 1, sizeof(*refs));
+    assert_int_equal(ip_parse(address, &ips[0]), 0);
+    ips[1] = ips[0];
+    *refs = (struct egress_ref){ "net", arena_strdup(pod->object.arena, egress) };
+    pod->object.created_ms = created_ms;
+    pod->node_name = "";
+    pod->ips = ips;
+    pod->ip_count = 2;
+    pod->egresses = refs;
+    pod->egress_count = 1;
+    return &pod->object;
 }
 
 static inline struct ip address_of(const char *text)

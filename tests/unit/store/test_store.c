@@ -212,6 +212,58 @@ static void slices_by_service(void **state)
     assert_int_equal(store_remove(store, "f", KIND_ENDPOINT_SLICE, "n", "far"), 1);
 }
 
+static void assert_pods(const struct pod *const *pods, size_t count, const char *expected)
+{
+    char names[256] = "";
+    for (size_t i = 0; i < count; i++) {
+        strcat(names, i ? " " : "");
+        strcat(names, pods[i]->object.name);
+    }
+    assert_string_equal(names, expected);
+}
+
+static void assert_pods_at(const struct store *store, const char *address, const char *expected)
+{
+    struct ip ip = address_of(address);
+    size_t count;
+    const struct pod *const *pods = store_pods_at(store, &ip, &count);
+    assert_pods(pods, count, expected);
+}
+
+static void assert_pods_of(const struct store *store, const char *egress, const char *expected)
+{
+    size_t count;
+    const struct pod *const *pods = store_pods_of(store, "net", egress, &count);
+    assert_pods(pods, count, expected);
+}
+
+static void pods_by_address_and_by_egress(void **state)
+{
+    (void)state;
+    CLEANUP(store_freep) struct store *store = store_new();
+    struct object *host = make_pod("host", 1, "10.0.0.1", "nat");
+    struct object *over = make_pod("over", 1, "10.0.0.1", "nat");
+    ((struct pod *)host)->host_network = true;
+    ((struct pod *)over)->finished = true;
+    store_put(store, "f", make_pod("a", 9, "10.0.0.1", "nat"));
+    store_put(store, "f", make_pod("b", 5, "10.0.0.1", "nat"));
+    store_put(store, "f", make_pod("c", 5, "10.0.0.2", "lab"));
+    store_put(store, "f", host);
+    store_put(store, "f", over);
+    assert_pods_at(store, "10.0.0.1", "b a");
+    assert_pods_at(store, "10.0.0.3", "");
+    assert_pods_of(store, "nat", "a b");
+    assert_pods_of(store, "lab", "c");
+    assert_pods_of(store, "", "");
+    store_put(store, "f", make_pod("a", 9, "10.0.0.3", "lab"));
+    assert_pods_at(store, "10.0.0.1", "b");
+    assert_pods_at(store, "10.0.0.3", "a");
+    assert_pods_of(store, "nat", "b");
+    assert_pods_of(store, "lab", "a c");
+    store_put(store, "f", make_pod("over", 1, "10.0.0.1", "nat"));
+    assert_pods_at(store, "10.0.0.1", "over b");
+}
+
 static void changes_tell_before_and_after(void **state)
 {
     (void)state;
@@ -368,6 +420,7 @@ int main(void)
         cmocka_unit_test(services_by_node_port_in_precedence),
         cmocka_unit_test(services_by_address_in_precedence),
         cmocka_unit_test(slices_by_service),
+        cmocka_unit_test(pods_by_address_and_by_egress),
         cmocka_unit_test(changes_tell_before_and_after),
         cmocka_unit_test(there_and_back_is_no_change),
         cmocka_unit_test(what_counted_before_survives_its_origin),

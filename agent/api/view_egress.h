@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Egress in documents. Internal to api/. */
+#pragma once
+
+#include "config/config.h"
+#include "format/json.h"
+#include "plan/egress.h"
+
+/* "egress": null if there is no plan, or this node has neither side of it. */
+void write_egress(struct json *json, const struct config *config, const struct egress_plan *plan);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Labels, and selectors of them as `kubectl -l` takes them:
+ *
+ *     role=gateway, zone in (a, b), tier!=test, rack notin (r7), fast, !broken
+ *
+ * A selector matches where each of its requirements does.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct label {
+    const char *name, *value;
+};
+
+int label_cmp(const void *a, const void *b); /* by name */
+
+enum {
+    LABEL_SELECTOR_MAX_LENGTH = 4096,
+    LABEL_SELECTOR_MAX_REQUIREMENTS = 64,
+    LABEL_SELECTOR_MAX_VALUES = 256, /* in all */
+};
+
+struct label_selector;
+
+/* Why a text is no selector: the character at which it ends to be one, from 1, and what is wrong.
+ */
+struct label_selector_error {
+    size_t column;
+    const char *message; /* static: "expected a label's name" */
+};
+
+/* Returns 0; -EINVAL, with *ret_error; -ENOMEM. */
+int label_selector_parse(const char *text, struct label_selector **ret_selector,
+                         struct label_selector_error *ret_error);
+
+/* `labels` are sorted by name, each name once. */
+bool label_selector_matches(const struct label_selector *selector, const struct label *labels,
+                            size_t count);
+
+void label_selector_free(struct label_selector *selector);
+DEFINE_CLEANUP(struct label_selector *, label_selector_free);
