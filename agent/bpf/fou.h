@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Foo-over-UDP: an IP packet in UDP in an IP packet of the same family, as Linux's fou module and
+ * ipip or ip6tnl devices make it. fou_put() wraps a packet.
+ *
+ * What the outer header says follows those devices. DF is the inner packet's. Of the TOS only ECN
+ * is taken over, by RFC 6040 (what has met congestion starts anew as ECT(0), and congestion on the
+ * way is told to the inner packet). There is no UDP checksum: the inner packet has its own, and a
+ * device that cuts up a GSO packet could not make one, since bpf_skb_adjust_room() does not ask it
+ * to.
+ *
+ * GSO: with ENCAP flags the kernel cuts TCP's and UDP's packets of many segments up behind the
+ * outer headers. FIXED_GSO keeps the segments' size: a datagram must not be cut elsewhere, and of
+ * TCP other sizes cost packets. So who wraps a packet looks first whether a segment and fou_room()
+ * fit the way. Kinds of GSO other than these two are refused (ENOTSUPP).
+ */
+#pragma once
+
+#include <linux/errno.h>
+
+#include "bpf/parse.h"
+
+enum {
+    FOU_ROOM4 = sizeof(struct iphdr) + sizeof(struct udphdr),
+    FOU_ROOM6 = sizeof(struct ipv6hdr) + sizeof(struct udphdr),
+    FOU_HOPS = 225,
+    FOU_CONGESTED = 3, /* ECN: CE */
+    FOU_CAPABLE = 2,   /* ECT(0) */
+};
+
+struct fou4 {
+    struct iphdr ip;
+    struct udphdr udp;
+};
+
+struct fou6 {
+    struct ipv6hdr ip;
+    struct udphdr udp;
+};
+
+/* How many bytes wrapping adds. */
+ALWAYS_INLINE __u32 fou_room(__u8 family)
+{
+    return family == 4 ? FOU_ROOM4 : FOU_ROOM6;
+}
+
+/* A length as headers have it. Who cuts up a GSO packet that is too long for it writes it anew. */
+ALWAYS_INLINE __be16 fou_length(__u32 length)
+{
+    return length > 0xffff ? 0 : bpf_htons(length);
+}
+
+/* ECN of the outer header, by that of the inner one. */
+ALWAYS_INLINE __u8 fou_ecn(__u8 tos)
+{
+    __u8 ecn = tos & FOU_CONGESTED;
+    return ecn == FOU_CONGESTED ? FOU_CAPABLE : ecn;
+}
+
+/* The packet's TOS or traffic class. */
+ALWAYS_INLINE __u8 fou_tos(__u8 family, const __u8 *ip)
+{
+    return family == 4 ? ip[1] : (__u8)(ip[0] << 4 | ip[1] >> 4);
+}
+
+ALWAYS_INLINE __sum16 fou_header_sum(const struct iphdr *ip)
+{
+    __u32 sum = (__u32)bpf_csum_diff(NULL, 0, (void *)ip, sizeof(*ip), 0);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (__sum16) ~(sum + (sum >> 16));
+}
+
+/* How long the packet is, without the padding of short frames; `length`: by its header. */
+ALWAYS_INLINE __u32 fou_inner_length(struct __sk_buff *skb, __u32 length)
+{
+    return length && !skb->gso_size ? length : skb->len - L3;
+}
+
+/* Makes room in front of the packet's IP header. */
+ALWAYS_INLINE int fou_grow(struct __sk_buff *skb, __u8 family)
+{
+    __u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L4_UDP;
+    flags |= family == 4 ? BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 : BPF_F_ADJ_ROOM_ENCAP_L3_IPV6;
+    return (int)bpf_skb_adjust_room(skb, (__s32)fou_room(family), BPF_ADJ_ROOM_MAC, flags);
+}
+
+ALWAYS_INLINE int fou_put4(struct __sk_buff *skb, const struct nat_addr *src,
+                           const struct nat_addr *dst, __be16 sport, __be16 dport)
+{
+    const struct iphdr *inner = packet_at(skb, L3);
+    if (!packet_has(skb, inner + 1))
+        return -EINVAL;
+    __u32 length = FOU_ROOM4 + fou_inner_length(skb, bpf_ntohs(inner->tot_len));
+    struct fou4 outer = {
+        .ip = { .version = 4,
+                .ihl = 5,
+                .tos = fou_ecn(inner->tos),
+                .tot_len = fou_length(length),
+                .frag_off = inner->frag_off & bpf_htons(DONT_FRAGMENT),
+                .ttl = FOU_HOPS,
+                .protocol = IPPROTO_UDP,
+                .saddr = src->words[3],
+                .daddr = dst->words[3] },
+        .udp = { .source = sport, .dest = dport, .len = fou_length(length - sizeof(outer.ip)) },
+    };
+    if (!outer.ip.frag_off)
+        outer.ip.id = (__be16)bpf_get_prandom_u32();
+    outer.ip.check = fou_header_sum(&outer.ip);
+    int r = fou_grow(skb, 4);
+    return r ? r : (int)bpf_skb_store_bytes(skb, L3, &outer, sizeof(outer), BPF_F_RECOMPUTE_CSUM);
+}
+
+ALWAYS_INLINE int fou_put6(struct __sk_buff *skb, const struct nat_addr *src,
+                           const struct nat_addr *dst, __be16 sport, __be16 dport)
+{
+    const struct ipv6hdr *inner = packet_at(skb, L3);
+    if (!packet_has(skb, inner + 1))
+        return -EINVAL;
+    __u32 length = bpf_ntohs(inner->payload_len);
+    length = sizeof(struct udphdr) + fou_inner_length(skb, length ? sizeof(*inner) + length : 0);
+    /* Paths are chosen by the label, too: one flow, one label. */
+    __u32 label = bpf_get_hash_recalc(skb) & 0xfffff;
+    struct fou6 outer = {
+        .ip = { .payload_len = fou_length(length), .nexthdr = IPPROTO_UDP, .hop_limit = FOU_HOPS },
+        .udp = { .source = sport, .dest = dport, .len = fou_length(length) },
+    };
+    *(__be32 *)&outer.ip =
+        bpf_htonl(6u << 28 | (__u32)fou_ecn(fou_tos(6, (const __u8 *)inner)) << 20 | label);
+    __builtin_memcpy(&outer.ip.saddr, src, sizeof(*src));
+    __builtin_memcpy(&outer.ip.daddr, dst, sizeof(*dst));
+    int r = fou_grow(skb, 6);
+    return r ? r : (int)bpf_skb_store_bytes(skb, L3, &outer, sizeof(outer), BPF_F_RECOMPUTE_CSUM);
+}
+
+/*
+ * Wraps the packet, whose IP header is readable. Returns 0, or an error as a negative number: the
+ * packet is as it was. Pointers into the packet are invalid afterwards.
+ */
+ALWAYS_INLINE int fou_put(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
+                          const struct nat_addr *dst, __be16 sport, __be16 dport)
+{
+    return family == 4 ? fou_put4(skb, src, dst, sport, dport)
+                       : fou_put6(skb, src, dst, sport, dport);
+}
