@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Foo-over-UDP: an IP packet in UDP in an IP packet of the same family, as Linux's fou module and
- * ipip or ip6tnl devices make it. fou_put() wraps a packet.
+ * ipip or ip6tnl devices make it. fou_put() wraps a packet, fou_take() unwraps it.
  *
  * What the outer header says follows those devices. DF is the inner packet's. Of the TOS only ECN
  * is taken over, by RFC 6040 (what has met congestion starts anew as ECT(0), and congestion on the
@@ -12,7 +12,13 @@
  * GSO: with ENCAP flags the kernel cuts TCP's and UDP's packets of many segments up behind the
  * outer headers. FIXED_GSO keeps the segments' size: a datagram must not be cut elsewhere, and of
  * TCP other sizes cost packets. So who wraps a packet looks first whether a segment and fou_room()
- * fit the way. Kinds of GSO other than these two are refused (ENOTSUPP).
+ * fit the way. Kinds of GSO other than these two are refused (ENOTSUPP). Unwrapping needs FIXED_GSO
+ * as well: segments would grow otherwise, and the last of them be lost.
+ *
+ * A sender on the same machine may have left the outer UDP checksum to be completed later. That
+ * request would stay on the unwrapped packet, and point into its Ethernet header. The kernel drops
+ * it if what it points to lies before the packet. So FOU_KEPT bytes more are taken off, and put
+ * back.
  */
 #pragma once
 
@@ -24,8 +30,10 @@ enum {
     FOU_ROOM4 = sizeof(struct iphdr) + sizeof(struct udphdr),
     FOU_ROOM6 = sizeof(struct ipv6hdr) + sizeof(struct udphdr),
     FOU_HOPS = 225,
+    FOU_KEPT = 8,      /* with the UDP header more than the Ethernet header */
     FOU_CONGESTED = 3, /* ECN: CE */
     FOU_CAPABLE = 2,   /* ECT(0) */
+    FOU_CAPABLE1 = 1,  /* ECT(1) */
 };
 
 struct fou4 {
@@ -141,4 +149,63 @@ ALWAYS_INLINE int fou_put(struct __sk_buff *skb, __u8 family, const struct nat_a
 {
     return family == 4 ? fou_put4(skb, src, dst, sport, dport)
                        : fou_put6(skb, src, dst, sport, dport);
+}
+
+ALWAYS_INLINE int fou_shrink(struct __sk_buff *skb, __u32 bytes)
+{
+    return (int)bpf_skb_adjust_room(skb, -(__s32)bytes, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
+}
+
+/* The same, and a request to complete the outer checksum goes with it. */
+ALWAYS_INLINE int fou_shrink_request(struct __sk_buff *skb, __u32 bytes)
+{
+    __u8 kept[FOU_KEPT];
+    if (bpf_skb_load_bytes(skb, L3 + bytes, kept, sizeof(kept)) < 0)
+        return -EINVAL;
+    if (fou_shrink(skb, bytes + FOU_KEPT))
+        return fou_shrink(skb, bytes); /* a fragment of a few bytes */
+    int r = (int)bpf_skb_adjust_room(skb, FOU_KEPT, BPF_ADJ_ROOM_MAC, BPF_F_ADJ_ROOM_FIXED_GSO);
+    return r ? r : (int)bpf_skb_store_bytes(skb, L3, kept, sizeof(kept), BPF_F_RECOMPUTE_CSUM);
+}
+
+/* The packet's ECN becomes another; `ip`: the first two bytes of its header. */
+ALWAYS_INLINE int fou_mark(struct __sk_buff *skb, __u8 family, const __u8 *ip, __u8 ecn)
+{
+    __u8 marked[2] = { ip[0], ip[1] };
+    if (family == 6) {
+        marked[1] = (__u8)((ip[1] & ~(FOU_CONGESTED << 4)) | ecn << 4);
+        return (int)bpf_skb_store_bytes(skb, L3, marked, sizeof(marked), BPF_F_RECOMPUTE_CSUM);
+    }
+    marked[1] = (__u8)((ip[1] & ~FOU_CONGESTED) | ecn);
+    int r = (int)bpf_l3_csum_replace(skb, L3 + __builtin_offsetof(struct iphdr, check),
+                                     (__be16)bpf_htons((__u16)(ip[0] << 8 | ip[1])),
+                                     (__be16)bpf_htons((__u16)(ip[0] << 8 | marked[1])),
+                                     sizeof(__be16));
+    return r ? r : (int)bpf_skb_store_bytes(skb, L3, marked, sizeof(marked), 0);
+}
+
+/*
+ * Unwraps a packet of FoU, no fragment, whose UDP header is at `udp`. (In front of it ip6tnl
+ * devices put a destination option, if they aren't told not to.) Returns 0, or an error as a
+ * negative number: the packet is to be dropped. Pointers into the packet are invalid afterwards.
+ */
+ALWAYS_INLINE int fou_take(struct __sk_buff *skb, __u8 family, __u32 udp)
+{
+    __u8 outer[2], inner[2];
+    __be16 check;
+    __u32 room = udp + sizeof(struct udphdr) - L3;
+    if (bpf_skb_load_bytes(skb, L3, outer, sizeof(outer)) < 0 ||
+        bpf_skb_load_bytes(skb, L3 + room, inner, sizeof(inner)) < 0 ||
+        bpf_skb_load_bytes(skb, udp + __builtin_offsetof(struct udphdr, check), &check,
+                           sizeof(check)) < 0 ||
+        inner[0] >> 4 != family)
+        return -EINVAL;
+    __u8 met = fou_tos(family, outer) & FOU_CONGESTED;
+    __u8 ecn = fou_tos(family, inner) & FOU_CONGESTED;
+    if (met == FOU_CONGESTED && !ecn)
+        return -EINVAL; /* nobody could be told of the congestion but by a loss */
+    int r = check ? fou_shrink_request(skb, room) : fou_shrink(skb, room);
+    if (!r && ecn != met && (met == FOU_CONGESTED || (met == FOU_CAPABLE1 && ecn == FOU_CAPABLE)))
+        r = fou_mark(skb, family, inner, met);
+    return r;
 }

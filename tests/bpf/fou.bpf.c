@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * FoU on its own: what the map "arguments" says is put around a packet.
+ * FoU on its own: what the map "arguments" says is put around a packet, or a packet's is taken off.
  */
 #include "bpf/fou.h"
 
@@ -38,9 +38,27 @@ ALWAYS_INLINE int wrap(struct __sk_buff *skb)
     return arguments->error;
 }
 
+ALWAYS_INLINE int unwrap(struct __sk_buff *skb)
+{
+    struct packet packet;
+    struct arguments *arguments = given();
+    if (!arguments)
+        return -1;
+    parse(skb, NAT_HOOK_UPLINK_IN, &packet);
+    arguments->error = packet.shape == SHAPE_PORTS && packet.tuple.protocol == IPPROTO_UDP
+                           ? fou_take(skb, packet.family, packet.l4)
+                           : -ENOENT;
+    return arguments->error;
+}
+
 SEC("tc") int put(struct __sk_buff *skb)
 {
     return wrap(skb) ? 2 : 0;
+}
+
+SEC("tc") int take(struct __sk_buff *skb)
+{
+    return unwrap(skb) ? 2 : 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

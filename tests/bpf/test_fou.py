@@ -2,14 +2,15 @@
 """Foo-over-UDP: agent/bpf/fou.h by itself."""
 
 import ctypes
+import errno
 import socket
 
 import pytest
 from abi import Address, Value, u32
-from bpf import OK, Map, Program
+from bpf import OK, SHOT, Map, Program
 from packets import ETHER, ether, judge, network
 from scapy.layers.inet import IP, TCP, UDP, Ether
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import HBHOptUnknown, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 
 POD = {4: "10.244.1.5", 6: "fd00:244:1::5"}
 OUTSIDE = {4: "198.51.100.7", 6: "2001:db8:51::7"}
@@ -30,12 +31,17 @@ class Fou:
     def __init__(self, folder):
         self.live = folder / "live"
         self.arguments = Map(folder / "maps" / "arguments", u32, Arguments)
-        self.put = Program(self.live / "put")
+        for name in ("put", "take"):
+            setattr(self, name, Program(self.live / name))
 
     def tell(self, family, sport=PORT):
         self.arguments[0] = Arguments(
             Address.of(POD[family]), Address.of(GATEWAY[family]), socket.htons(sport),
             socket.htons(PORT), 0)
+
+    @property
+    def error(self):
+        return self.arguments[0].error
 
 
 @pytest.fixture(scope="session", name="fou")
@@ -69,7 +75,7 @@ def without_chance(frame, family):
 
 @transports
 @pytest.mark.parametrize("size", (0, 1, 8, 1000, 1400))
-def test_whole_packet(fou, family, transport, size):
+def test_there_and_back(fou, family, transport, size):
     given = inner(family, transport, b"x" * size)
     fou.tell(family, sport=33333)
     put = fou.put.run(given)
@@ -77,6 +83,8 @@ def test_whole_packet(fou, family, transport, size):
     assert without_chance(put.packet, family) == without_chance(
         outer(family, given, sport=33333), family)
     assert family == 6 or judge(put.packet) == []
+    taken = fou.take.run(put.packet)
+    assert taken.verdict == OK and taken.packet == given
 
 
 def test_padding_of_a_short_frame(fou, family):
@@ -113,3 +121,75 @@ def test_congestion_is_told_to_the_outer_header(fou, family, tos, expected):
     fou.tell(family)
     put = fou.put.run(inner(family, **traffic_class(family, tos))).packet
     assert tos_of(put, family) == expected
+    assert tos_of(fou.take.run(put).packet, family) == tos
+
+
+@pytest.mark.parametrize("tos, met, expected", (
+    (0, 0, 0), (0, 1, 0), (0, 2, 0), (0, 3, None), (1, 3, 3), (2, 3, 3), (3, 0, 3), (3, 1, 3),
+    (2, 1, 1), (1, 2, 1),
+    (0xB9, 3, 0xBB)))
+def test_congestion_on_the_way_is_told_to_the_inner_header(fou, family, tos, met, expected):
+    """RFC 6040, section 4.2, as Linux has it."""
+    given = outer(family, inner(family, **traffic_class(family, tos)), **traffic_class(family, met))
+    taken = fou.take.run(given)
+    if expected is None:
+        assert taken.verdict == SHOT and fou.error == -errno.EINVAL
+        return
+    assert taken.verdict == OK and tos_of(taken.packet, family) == expected
+    assert judge(taken.packet) == []
+
+
+@transports
+@pytest.mark.parametrize("payload", (b"", b"x", b"payload"))
+def test_what_has_an_outer_checksum_is_taken(fou, family, transport, payload):
+    given = inner(family, transport, payload)
+    assert judge(outer(family, given, chksum=None)) == []
+    taken = fou.take.run(outer(family, given, chksum=None))
+    assert taken.verdict == OK and taken.packet == given
+
+
+def test_fragments(fou, family):
+    """One packet like another."""
+    if family == 4:
+        given = inner(4, flags="MF", frag=100)
+    else:
+        given = inner(6, parts=(IPv6ExtHdrFragment(offset=100, m=1, id=7),))
+    fou.tell(family)
+    put = fou.put.run(given)
+    assert put.verdict == OK and Ether(put.packet)[1].payload.dport == PORT
+    assert fou.take.run(put.packet).packet == given
+
+
+def test_the_last_bytes_of_a_fragmented_packet(fou, family):
+    """Shorter than any header, and with an outer checksum."""
+    if family == 4:
+        given = bytes(ether() / network(POD[4], OUTSIDE[4], proto=17, frag=100) / b"abc")
+    else:
+        given = bytes(ether() / network(POD[6], OUTSIDE[6]) /
+                      IPv6ExtHdrFragment(offset=100, nh=17, id=7) / b"abc")
+    for chksum in (0, None):
+        taken = fou.take.run(outer(family, given, chksum=chksum))
+        assert taken.verdict == OK and taken.packet == given
+
+
+def test_destination_option_of_the_tunnel(fou):
+    """ip6tnl devices say by default how deep a packet may be nested (RFC 2473)."""
+    given = inner(6)
+    limit = IPv6ExtHdrDestOpt(options=[HBHOptUnknown(otype=4, optdata=b"\x04")])
+    wrapped = ether() / network(POD[6], GATEWAY[6]) / limit
+    wrapped = bytes(wrapped / UDP(sport=PORT, dport=PORT, chksum=0) / given[ETHER:])
+    assert len(wrapped) == len(given) + ROOM[6] + 8
+    taken = fou.take.run(wrapped)
+    assert taken.verdict == OK and taken.packet == given
+
+
+def test_another_family_inside(fou, family):
+    other = {4: 6, 6: 4}[family]
+    assert fou.take.run(outer(family, inner(other))).verdict == SHOT
+    assert fou.error == -errno.EINVAL
+
+
+@pytest.mark.parametrize("left", (0, 1, 19))
+def test_cut_short(fou, family, left):
+    given = outer(family, inner(family))[: ETHER + ROOM[family] + left]
+    assert fou.take.run(given).verdict == SHOT

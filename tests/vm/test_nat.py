@@ -15,7 +15,7 @@ LIMIT = "1800"  # each takes minutes
 # Of tests/bpf: all with the oldest kernel, since failed insertions were not seen there once. With a
 # newer one what depends on it: the verifier, helpers, maps that fill, races, fragments. How the
 # program judges a packet is the same byte code everywhere.
-MODULES = {"6.12": ("verifier", "answer", "limit", "ports", "races", "offload", "fragments")}
+MODULES = {"6.12": ("verifier", "answer", "limit", "ports", "races", "offload", "fragments", "fou")}
 
 
 @pytest.fixture(name="kernel", scope="module", params=KERNELS)
