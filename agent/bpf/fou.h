@@ -15,6 +15,18 @@
  * fit the way. Kinds of GSO other than these two are refused (ENOTSUPP). Unwrapping needs FIXED_GSO
  * as well: segments would grow otherwise, and the last of them be lost.
  *
+ * Up to Linux 6.18 at least, unwrapping leaves marks: skb->encapsulation, and the tunnel's bit in
+ * the GSO type. Packets have them that came uncut over a veth from who has wrapped them, or were
+ * put together for a socket of fou's; what a network card receives has none. With them
+ * - TCP arrives, and is cut up well by devices that leave this to the kernel. A device that cuts
+ *   up tunnels' packets itself, or completes checksums in them, looks for an inner header;
+ * - UDP packets of many segments are lost wherever they are cut up: fou_take() refuses them
+ *   (EOPNOTSUPP). They come through if the device between has to have them cut up by the kernel
+ *   (tx-udp_tnl-segmentation off), and uncut if they are wrapped by fou_put_unmarked(). Only
+ *   bpf_redirect_peer() brings these across: every other way out looks for the marks;
+ * - bpf_skb_change_tail() refuses them (ENOTSUPP): no answer can be made of them;
+ * - they can be wrapped again (EALREADY) if they are of one segment, without the flags.
+ *
  * A sender on the same machine may have left the outer UDP checksum to be completed later. That
  * request would stay on the unwrapped packet, and point into its Ethernet header. The kernel drops
  * it if what it points to lies before the packet. So FOU_KEPT bytes more are taken off, and put
@@ -85,15 +97,21 @@ ALWAYS_INLINE __u32 fou_inner_length(struct __sk_buff *skb, __u32 length)
 }
 
 /* Makes room in front of the packet's IP header. */
-ALWAYS_INLINE int fou_grow(struct __sk_buff *skb, __u8 family)
+ALWAYS_INLINE int fou_grow(struct __sk_buff *skb, __u8 family, int unmarked)
 {
     __u64 flags = BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L4_UDP;
+    if (unmarked)
+        return (int)bpf_skb_adjust_room(skb, (__s32)fou_room(family), BPF_ADJ_ROOM_MAC,
+                                        BPF_F_ADJ_ROOM_FIXED_GSO);
     flags |= family == 4 ? BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 : BPF_F_ADJ_ROOM_ENCAP_L3_IPV6;
-    return (int)bpf_skb_adjust_room(skb, (__s32)fou_room(family), BPF_ADJ_ROOM_MAC, flags);
+    int r = (int)bpf_skb_adjust_room(skb, (__s32)fou_room(family), BPF_ADJ_ROOM_MAC, flags);
+    if (r == -EALREADY && !skb->gso_size)
+        r = (int)bpf_skb_adjust_room(skb, (__s32)fou_room(family), BPF_ADJ_ROOM_MAC, 0);
+    return r;
 }
 
 ALWAYS_INLINE int fou_put4(struct __sk_buff *skb, const struct nat_addr *src,
-                           const struct nat_addr *dst, __be16 sport, __be16 dport)
+                           const struct nat_addr *dst, __be16 sport, __be16 dport, int unmarked)
 {
     const struct iphdr *inner = packet_at(skb, L3);
     if (!packet_has(skb, inner + 1))
@@ -114,12 +132,12 @@ ALWAYS_INLINE int fou_put4(struct __sk_buff *skb, const struct nat_addr *src,
     if (!outer.ip.frag_off)
         outer.ip.id = (__be16)bpf_get_prandom_u32();
     outer.ip.check = fou_header_sum(&outer.ip);
-    int r = fou_grow(skb, 4);
+    int r = fou_grow(skb, 4, unmarked);
     return r ? r : (int)bpf_skb_store_bytes(skb, L3, &outer, sizeof(outer), BPF_F_RECOMPUTE_CSUM);
 }
 
 ALWAYS_INLINE int fou_put6(struct __sk_buff *skb, const struct nat_addr *src,
-                           const struct nat_addr *dst, __be16 sport, __be16 dport)
+                           const struct nat_addr *dst, __be16 sport, __be16 dport, int unmarked)
 {
     const struct ipv6hdr *inner = packet_at(skb, L3);
     if (!packet_has(skb, inner + 1))
@@ -136,7 +154,7 @@ ALWAYS_INLINE int fou_put6(struct __sk_buff *skb, const struct nat_addr *src,
         bpf_htonl(6u << 28 | (__u32)fou_ecn(fou_tos(6, (const __u8 *)inner)) << 20 | label);
     __builtin_memcpy(&outer.ip.saddr, src, sizeof(*src));
     __builtin_memcpy(&outer.ip.daddr, dst, sizeof(*dst));
-    int r = fou_grow(skb, 6);
+    int r = fou_grow(skb, 6, unmarked);
     return r ? r : (int)bpf_skb_store_bytes(skb, L3, &outer, sizeof(outer), BPF_F_RECOMPUTE_CSUM);
 }
 
@@ -147,8 +165,16 @@ ALWAYS_INLINE int fou_put6(struct __sk_buff *skb, const struct nat_addr *src,
 ALWAYS_INLINE int fou_put(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
                           const struct nat_addr *dst, __be16 sport, __be16 dport)
 {
-    return family == 4 ? fou_put4(skb, src, dst, sport, dport)
-                       : fou_put6(skb, src, dst, sport, dport);
+    return family == 4 ? fou_put4(skb, src, dst, sport, dport, 0)
+                       : fou_put6(skb, src, dst, sport, dport, 0);
+}
+
+/* The same without marks, for a packet that bpf_redirect_peer() hands to who unwraps it. */
+ALWAYS_INLINE int fou_put_unmarked(struct __sk_buff *skb, __u8 family, const struct nat_addr *src,
+                                   const struct nat_addr *dst, __be16 sport, __be16 dport)
+{
+    return family == 4 ? fou_put4(skb, src, dst, sport, dport, 1)
+                       : fou_put6(skb, src, dst, sport, dport, 1);
 }
 
 ALWAYS_INLINE int fou_shrink(struct __sk_buff *skb, __u32 bytes)
@@ -185,13 +211,24 @@ ALWAYS_INLINE int fou_mark(struct __sk_buff *skb, __u8 family, const __u8 *ip, _
 }
 
 /*
+ * Whether the kernel takes the packet for a tunnel's. It doesn't tell; but so it answers a request
+ * that it can't grant in any case, for more bytes of an inner Ethernet header than there is room.
+ */
+ALWAYS_INLINE int fou_is_marked(struct __sk_buff *skb)
+{
+    return bpf_skb_adjust_room(skb, 1, BPF_ADJ_ROOM_MAC,
+                               BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 |
+                                   BPF_F_ADJ_ROOM_ENCAP_L2(2)) == -EALREADY;
+}
+
+/*
  * Unwraps a packet of FoU, no fragment, whose UDP header is at `udp`. (In front of it ip6tnl
  * devices put a destination option, if they aren't told not to.) Returns 0, or an error as a
  * negative number: the packet is to be dropped. Pointers into the packet are invalid afterwards.
  */
 ALWAYS_INLINE int fou_take(struct __sk_buff *skb, __u8 family, __u32 udp)
 {
-    __u8 outer[2], inner[2];
+    __u8 outer[2], inner[10];
     __be16 check;
     __u32 room = udp + sizeof(struct udphdr) - L3;
     if (bpf_skb_load_bytes(skb, L3, outer, sizeof(outer)) < 0 ||
@@ -200,6 +237,9 @@ ALWAYS_INLINE int fou_take(struct __sk_buff *skb, __u8 family, __u32 udp)
                            sizeof(check)) < 0 ||
         inner[0] >> 4 != family)
         return -EINVAL;
+    __u8 protocol = family == 4 ? inner[9] : inner[6];
+    if (skb->gso_size && protocol == IPPROTO_UDP && fou_is_marked(skb))
+        return -EOPNOTSUPP;
     __u8 met = fou_tos(family, outer) & FOU_CONGESTED;
     __u8 ecn = fou_tos(family, inner) & FOU_CONGESTED;
     if (met == FOU_CONGESTED && !ecn)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * FoU on its own: what the map "arguments" says is put around a packet, or a packet's is taken off.
+ * The programs whose names end in "back" send the result back to where the packet came from.
  */
 #include "bpf/fou.h"
 
@@ -28,13 +29,15 @@ ALWAYS_INLINE struct arguments *given(void)
     return bpf_map_lookup_elem(&arguments, &zero);
 }
 
-ALWAYS_INLINE int wrap(struct __sk_buff *skb)
+ALWAYS_INLINE int wrap(struct __sk_buff *skb, int marked)
 {
     struct arguments *arguments = given();
     if (!arguments)
         return -1;
-    arguments->error = fou_put(skb, family_of(skb), &arguments->src, &arguments->dst,
-                               arguments->sport, arguments->dport);
+    const struct nat_addr *src = &arguments->src, *dst = &arguments->dst;
+    __be16 sport = arguments->sport, dport = arguments->dport;
+    arguments->error = marked ? fou_put(skb, family_of(skb), src, dst, sport, dport)
+                              : fou_put_unmarked(skb, family_of(skb), src, dst, sport, dport);
     return arguments->error;
 }
 
@@ -51,14 +54,46 @@ ALWAYS_INLINE int unwrap(struct __sk_buff *skb)
     return arguments->error;
 }
 
+ALWAYS_INLINE int back(struct __sk_buff *skb, int error)
+{
+    return error ? 2 : (int)bpf_redirect(skb->ifindex, 0);
+}
+
 SEC("tc") int put(struct __sk_buff *skb)
 {
-    return wrap(skb) ? 2 : 0;
+    return wrap(skb, 1) ? 2 : 0;
 }
 
 SEC("tc") int take(struct __sk_buff *skb)
 {
     return unwrap(skb) ? 2 : 0;
+}
+
+SEC("tc") int put_back(struct __sk_buff *skb)
+{
+    return back(skb, !is_ip(skb) || wrap(skb, 1));
+}
+
+SEC("tc") int take_back(struct __sk_buff *skb)
+{
+    return back(skb, !is_ip(skb) || unwrap(skb));
+}
+
+/* There and back, as what comes over a veth. */
+SEC("tc") int both_back(struct __sk_buff *skb)
+{
+    return back(skb, !is_ip(skb) || wrap(skb, 1) || unwrap(skb));
+}
+
+SEC("tc") int both_unmarked_back(struct __sk_buff *skb)
+{
+    return back(skb, !is_ip(skb) || wrap(skb, 0) || fou_is_marked(skb) || unwrap(skb));
+}
+
+/* What has been unwrapped is wrapped again. */
+SEC("tc") int again_back(struct __sk_buff *skb)
+{
+    return back(skb, !is_ip(skb) || wrap(skb, 1) || unwrap(skb) || wrap(skb, 1));
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,22 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Foo-over-UDP: agent/bpf/fou.h by itself."""
+"""Foo-over-UDP: agent/bpf/fou.h by itself. Single packets are run through it; packets of many
+segments and unfinished checksums go through a real device."""
 
 import ctypes
 import errno
+import fcntl
+import os
+import re
 import socket
+import struct
+import subprocess
 
 import pytest
 from abi import Address, Value, u32
 from bpf import OK, SHOT, Map, Program
-from packets import ETHER, ether, judge, network
+from lab.wait import wait
+from packets import ETHER, MAC_NODE, MAC_PEER, ether, judge, network
 from scapy.layers.inet import IP, TCP, UDP, Ether
 from scapy.layers.inet6 import HBHOptUnknown, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
+from wire import GSO_TCP4, GSO_TCP6, GSO_UDP_L4, Wire, completed
 
 POD = {4: "10.244.1.5", 6: "fd00:244:1::5"}
 OUTSIDE = {4: "198.51.100.7", 6: "2001:db8:51::7"}
 GATEWAY = {4: "192.0.2.77", 6: "2001:db8:2::77"}
 PORT = 5555
 ROOM = {4: 28, 6: 48}
+HEADER = {4: 20, 6: 40}
+CHECKSUM = {TCP: 16, UDP: 6}
+# Before Linux 6.2, packet sockets take no UDP packets of many segments.
+KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+SEGMENTED = (TCP, UDP) if KERNEL >= (6, 2) else (TCP,)
+segmented = pytest.mark.parametrize("transport", SEGMENTED, ids=lambda kind: kind.__name__.lower())
 transports = pytest.mark.parametrize("transport", (TCP, UDP), ids=("tcp", "udp"))
 
 
@@ -193,3 +207,174 @@ def test_another_family_inside(fou, family):
 def test_cut_short(fou, family, left):
     given = outer(family, inner(family))[: ETHER + ROOM[family] + left]
     assert fou.take.run(given).verdict == SHOT
+
+
+# ---- On a device: what BPF_PROG_TEST_RUN has no frames for.
+
+SIOCETHTOOL = 0x8946
+SET_INFO, GET_STRINGS, SET_FEATURES, FEATURES = 0x37, 0x1B, 0x3B, 4
+CUTTING = ("tx-udp_tnl-segmentation", "tx-udp_tnl-csum-segmentation", "tx-tcp-segmentation",
+           "tx-tcp6-segmentation", "tx-udp-segmentation")
+
+
+def ask_device(device, *parts):
+    """One request of ethtool's; what came back."""
+    buffer = ctypes.create_string_buffer(b"".join(parts))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        fcntl.ioctl(asking, SIOCETHTOOL,
+                    struct.pack("16sP16x", device.encode(), ctypes.addressof(buffer)))
+    return buffer.raw
+
+
+def switch(device, names, state):
+    """Switches features of a device on or off."""
+    count = struct.unpack_from("I", ask_device(
+        device, struct.pack("IIQI", SET_INFO, 0, 1 << FEATURES, 0)), 16)[0]
+    raw = ask_device(device, struct.pack("III", GET_STRINGS, FEATURES, count), bytes(32 * count))
+    known = [raw[12 + 32 * i : 44 + 32 * i].split(b"\0")[0].decode() for i in range(count)]
+    words = [[0, 0] for _ in range((count + 31) // 32)]
+    for name in names:
+        place = known.index(name)
+        words[place // 32][0] |= 1 << place % 32
+        words[place // 32][1] |= state << place % 32
+    ask_device(device, struct.pack("II", SET_FEATURES, len(words)),
+               *(struct.pack("II", *word) for word in words))
+
+
+@pytest.fixture(name="wire")
+def wire_fixture(fou, world):
+    """The far end of eth0, which sends back what a program makes of it: attach() says which. The
+    device cuts up nothing itself, so that what comes is cut up already."""
+    def attach(name):
+        subprocess.run([*"tc filter add dev eth0 ingress bpf da object-pinned".split(),
+                        fou.live / name], check=True)
+    subprocess.run(["tc", "qdisc", "add", "dev", "eth0", "clsact"], check=True)
+    switch("eth0", CUTTING, 0)
+    with Wire("eth0p") as wire:
+        wire.attach = attach
+        yield wire
+    switch("eth0", ["tx-checksum-ip-generic", *CUTTING], 1)
+    subprocess.run(["tc", "qdisc", "del", "dev", "eth0", "clsact"], check=True)
+
+
+def unfinished(family, transport, size):
+    """A frame with the sum of its pseudo header where its checksum shall be."""
+    data = bytearray(inner(family, transport, bytes(i * 31 % 256 for i in range(size))))
+    at = ETHER + HEADER[family]
+    ends = data[ETHER + 12 : ETHER + 20] if family == 4 else data[ETHER + 8 : ETHER + 40]
+    words = bytes(ends) + (len(data) - at).to_bytes(4, "big")
+    words += bytes([0, {TCP: 6, UDP: 17}[transport]])
+    total = sum(int.from_bytes(words[i : i + 2], "big") for i in range(0, len(words), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    place = at + CHECKSUM[transport]
+    data[place : place + 2] = total.to_bytes(2, "big")
+    return bytes(data)
+
+
+def send_many(wire, data, family, transport):
+    """Sends a frame as one of segments of 1200 bytes; the length of its headers."""
+    start = ETHER + HEADER[family]
+    header = start + {TCP: 20, UDP: 8}[transport]
+    kind = GSO_UDP_L4 if transport is UDP else {4: GSO_TCP4, 6: GSO_TCP6}[family]
+    wire.send(data, start=start, offset=CHECKSUM[transport], gso=kind, size=1200, header=header)
+    return header
+
+
+def next_back(wire):
+    """The next frame that was sent back: it has the sender's addresses still."""
+    while frame := wire.receive():
+        if frame.data[:12] == bytes.fromhex((MAC_NODE + MAC_PEER).replace(":", "")):
+            return frame
+    raise AssertionError("nothing came back")
+
+
+@transports
+def test_unfinished_checksum(wire, fou, family, transport):
+    wire.attach("put_back")
+    fou.tell(family)
+    given = unfinished(family, transport, 600)
+    start = ETHER + HEADER[family]
+    wire.send(given, start=start, offset=CHECKSUM[transport])
+    frame = next_back(wire)
+    assert frame.partial and frame.start == start + ROOM[family]
+    unwrapped = completed(frame)[:ETHER] + completed(frame)[ETHER + ROOM[family] :]
+    assert judge(unwrapped) == []
+
+
+def check_segments(wire, given, header, family, room=0):
+    """Packets of 1200 bytes come back, each of them whole, in headers of `room` bytes."""
+    payload = b""
+    for size in (1200, 1200, 1200, 1200, 200):
+        data = completed(next_back(wire))
+        unwrapped = data[:ETHER] + data[ETHER + room :]
+        if room:
+            expected = outer(family, unwrapped)[: ETHER + room]
+            assert without_chance(data, family)[: len(expected)] == without_chance(expected, family)
+        assert judge(unwrapped) == [] and len(unwrapped) == header + size
+        payload += unwrapped[header:]
+    assert payload == given[header:]
+
+
+@segmented
+def test_many_in_one(wire, fou, family, transport):
+    """Each segment is a packet of FoU."""
+    wire.attach("put_back")
+    fou.tell(family)
+    given = unfinished(family, transport, 5000)
+    header = send_many(wire, given, family, transport)
+    check_segments(wire, given, header, family, ROOM[family])
+
+
+@segmented
+def test_many_in_one_there_and_back(wire, fou, family, transport):
+    """TCP leaves a tunnel uncut; of UDP this can't be had."""
+    wire.attach("both_back")
+    fou.tell(family)
+    given = unfinished(family, transport, 5000)
+    header = send_many(wire, given, family, transport)
+    if transport is TCP:
+        check_segments(wire, given, header, family)
+    else:
+        wait(lambda: fou.error == -errno.EOPNOTSUPP, "UDP to be refused")
+
+
+@segmented
+def test_many_in_one_unmarked(wire, fou, family, transport):
+    wire.attach("both_unmarked_back")
+    fou.tell(family)
+    given = unfinished(family, transport, 5000)
+    header = send_many(wire, given, family, transport)
+    check_segments(wire, given, header, family)
+
+
+@transports
+def test_wrapped_again(wire, fou, family, transport):
+    """What has come out of a tunnel."""
+    wire.attach("again_back")
+    fou.tell(family)
+    start = ETHER + HEADER[family]
+    wire.send(unfinished(family, transport, 600), start=start, offset=CHECKSUM[transport])
+    data = completed(next_back(wire))
+    assert judge(data[:ETHER] + data[ETHER + ROOM[family] :]) == []
+    assert fou.error == 0
+
+
+def test_many_in_one_wrapped_again(wire, fou, family):
+    wire.attach("again_back")
+    fou.tell(family)
+    send_many(wire, unfinished(family, TCP, 5000), family, TCP)
+    wait(lambda: fou.error == -errno.EALREADY, "the second wrapping to be refused")
+
+
+@transports
+def test_unfinished_outer_checksum(wire, fou, family, transport):
+    """The request to complete it goes with the outer headers: seen by a device that lets the kernel
+    complete checksums."""
+    wire.attach("take_back")
+    switch("eth0", ["tx-checksum-ip-generic"], 0)
+    given = inner(family, transport)
+    wrapped = outer(family, given, chksum=1)
+    wire.send(wrapped, start=ETHER + HEADER[family], offset=CHECKSUM[UDP])
+    frame = next_back(wire)
+    assert not frame.partial and frame.data == given
