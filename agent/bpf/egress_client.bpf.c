@@ -148,7 +148,7 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
     const struct egress_control *control = egress_control_get();
     struct packet *packet = &room->packet;
     struct bpf_fib_lookup *fib = &room->way.fib;
-    __u32 over = fou_size(packet->family);
+    __u32 over = fou_room(packet->family);
     if (!control)
         return SHOT;
     if (is_syn(packet)) {
@@ -316,10 +316,9 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip)
 ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room)
 {
     const struct packet *packet = &room->packet;
-    __u32 ip = L3 + fou_size(packet->family);
-    if (packet->l4 + sizeof(struct udphdr) != ip || !is_ours(skb, room, ip))
+    if (!is_ours(skb, room, packet->l4 + sizeof(struct udphdr)))
         return NEXT;
-    return fou_take(skb, packet->family) < 0 ? SHOT : NEXT;
+    return fou_take(skb, packet->family, packet->l4) < 0 ? SHOT : NEXT;
 }
 
 /* A flow that begins outside: its answers are to go the way that it came. */

@@ -249,7 +249,7 @@ ALWAYS_INLINE int take_out(struct __sk_buff *skb, const struct egress_control *s
 {
     struct gateway_room *own = gateway_room_get();
     const struct packet *packet = &room->packet;
-    __u32 ip = L3 + fou_size(packet->family);
+    __u32 ip = packet->l4 + sizeof(struct udphdr);
     if (!own)
         return SHOT;
     const struct egress_client_value *client =
@@ -257,15 +257,14 @@ ALWAYS_INLINE int take_out(struct __sk_buff *skb, const struct egress_control *s
     if (!client || client->check != nat_check(&packet->tuple.src, 0))
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_STRANGER);
     __u32 id = client->id;
-    if (packet->l4 + sizeof(struct udphdr) != ip || quote_head(skb, ip, &own->upper, &own->inner) ||
-        own->upper.version != packet->family)
+    if (quote_head(skb, ip, &own->upper, &own->inner) || own->upper.version != packet->family)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_MALFORMED);
     if (own->inner.protocol == IPPROTO_UDP && !own->upper.later)
         bpf_skb_load_bytes(skb, own->upper.offset, &own->inner.sport, 4);
     int r = check_inner(settings, packet, &own->inner);
     if (r < 0)
         return egress_drop(skb, &own->inner, -r);
-    if (fou_take(skb, packet->family) < 0)
+    if (fou_take(skb, packet->family, packet->l4) < 0)
         return egress_drop(skb, &own->inner, EGRESS_CAUSE_OFFLOAD);
     own->client = id;
     return from_client(skb, id);
@@ -281,7 +280,7 @@ GLOBAL int from_outside(struct __sk_buff *skb)
     if (!control || !settings || !room || !own)
         return NEXT;
     struct packet *packet = &room->packet;
-    __u32 over = fou_size(packet->family);
+    __u32 over = fou_room(packet->family);
     if (packet->shape == SHAPE_ICMP) {
         if (fou_error_is(skb, packet, settings->port)) {
             if (fou_error_take(skb, packet) < 0)

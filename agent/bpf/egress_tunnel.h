@@ -110,7 +110,7 @@ SUBPROGRAM int limit_segments(struct __sk_buff *skb, const struct packet *packet
 {
     const struct egress_control *settings = egress_control_get();
     struct scratch *room = scratch_get();
-    __u32 over = fou_size(packet->family);
+    __u32 over = fou_room(packet->family);
     if (!settings || !room || !is_syn(packet))
         return 0;
     __u32 mtu =

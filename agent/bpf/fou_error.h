@@ -30,12 +30,12 @@ static __noinline int fou_error_is(struct __sk_buff *skb, const struct packet *p
     if (bpf_skb_load_bytes(skb, packet->l4, &type, 1) || !icmp_error_type(&outer, type) ||
         icmp_upper(skb, quote, &upper) || upper.version != packet->family ||
         upper.protocol != IPPROTO_UDP || upper.fragment ||
-        upper.offset + sizeof(struct udphdr) != quote + fou_size(packet->family) ||
+        upper.offset + sizeof(struct udphdr) != quote + fou_room(packet->family) ||
         bpf_skb_load_bytes(skb, upper.offset + 2, &dport, sizeof(dport)) ||
         icmp_load_addresses(skb, quote, upper.version, &src, &dst))
         return 0;
     return dport == port && addr_equal(&src, &packet->tuple.dst) &&
-           skb->len >= quote + fou_size(packet->family) + FOU_ERROR_LEAST;
+           skb->len >= quote + fou_room(packet->family) + FOU_ERROR_LEAST;
 }
 
 /* The error's header with the smaller size, and its checksum over the `rest` that follows. */
@@ -80,7 +80,7 @@ ALWAYS_INLINE int fou_error_shorten(struct __sk_buff *skb, __u8 family, __u32 le
 static __noinline int fou_error_take(struct __sk_buff *skb, const struct packet *packet)
 {
     struct icmp_head head;
-    __u32 less = fou_size(packet->family), rest;
+    __u32 less = fou_room(packet->family), rest;
     if (bpf_skb_load_bytes(skb, packet->l4, &head, sizeof(head)))
         return -1;
     int too_big = packet->family == 4 ? head.type == ICMP4_UNREACHABLE && head.code == ICMP4_TOO_BIG
