@@ -25,7 +25,7 @@
 
 enum {
     EGRESS_PORT = 5555,     /* UDP port of FoU, as Coil has it */
-    EGRESS_SET_MAX = 32,    /* gateways of a set */
+    EGRESS_SET_MAX = 64,    /* gateways of a set */
     EGRESS_HOPS = 225,      /* TTL of the outer header, as Coil has it */
     EGRESS_BLOCKS_MAX = 64, /* blocks of source ports that a client may have */
 };
@@ -54,7 +54,7 @@ enum egress_cause {
 
 /* "egress_control", ARRAY of one. */
 #define EGRESS_HOLD_UNKNOWN 1u /* pods that are not in "egress_pods" are held */
-#define EGRESS_DRAINING     2u /* gateway: no new flows */
+#define EGRESS_NO_NEW_FLOWS 2u /* gateway: no new flows */
 
 struct egress_control {
     __be16 port; /* of FoU */
@@ -94,13 +94,13 @@ struct egress_route_value {
     __u32 set;       /* 0: stays */
 };
 
-/* "egress_sets", ARRAY of __u32 by set; 0: there is no such set. Set 0 is none. */
-#define EGRESS_SET_USED  1u
-#define EGRESS_SET_FLOWS 2u /* each flow is given its gateway by itself, else each client */
-#define EGRESS_SET_AUTO                                                      \
-    4u /* the outer source port follows from the flow, else it is FoU's port \
-        */
-#define EGRESS_SET_COUNT_SHIFT 8 /* gateways that may be in use: 0 to count - 1 */
+/* "egress_sets", ARRAY of __u64 by set; 0: there is no such set. Set 0 is none. */
+#define EGRESS_SET_USED        1u
+#define EGRESS_SET_FLOWS       2u /* each flow is given its gateway by itself, else each client */
+/* The outer source port follows from the flow, else it is FoU's port. */
+#define EGRESS_SET_AUTO        4u
+#define EGRESS_SET_V6          8u /* for the agent itself */
+#define EGRESS_SET_COUNT_SHIFT 8  /* gateways that may be in use: 0 to count - 1 */
 
 /*
  * "egress_gateways", ARRAY by set * EGRESS_SET_MAX + n. A gateway keeps its n as long as it is in
@@ -157,6 +157,9 @@ struct egress_ports_value {
 /* "egress_blocks", ARRAY of __u64 by number: client id << 32 | since when, CLOCK_BOOTTIME in
  * seconds; 0: nobody's. */
 
+/* "egress_names", HASH by set, for the agent itself: char[NAT_NAME_MAX], "namespace/name" of the
+ * Egress. */
+
 /* "egress_drops", ARRAY by enum egress_cause: how many packets, and the last one. */
 struct egress_drop_value {
     __u64 count;
@@ -172,6 +175,7 @@ struct egress_drop_value {
     MAP(ROUTES, egress_routes)     \
     MAP(SETS, egress_sets)         \
     MAP(GATEWAYS, egress_gateways) \
+    MAP(NAMES, egress_names)       \
     MAP(PINS, egress_pins)         \
     MAP(INBOUND, egress_inbound)   \
     MAP(PIECES, egress_pieces)     \

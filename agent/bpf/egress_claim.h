@@ -14,6 +14,7 @@
 
 #include "bpf/begin.h"
 #include "bpf/egress_drop.h"
+#include "bpf/egress_gateway_maps.h"
 
 ALWAYS_INLINE struct egress_ports_value *ports_of(__u32 client)
 {

@@ -20,9 +20,6 @@
  * A packet that is too large for the way to its gateway is answered by an ICMP error that says how
  * large it may be. TCP's segments are kept small enough from the start (mss.h).
  */
-#define EGRESS_CLIENT
-#include "bpf/egress_maps.h"
-
 #include "bpf/egress_drop.h"
 #include "bpf/egress_route.h"
 #include "bpf/fou.h"
@@ -127,7 +124,7 @@ SUBPROGRAM int pin_take(struct room *room, __u32 set)
 ALWAYS_INLINE __be16 outer_port(const struct egress_control *control, const struct room *room)
 {
     __u32 set = room->pin.gateway / EGRESS_SET_MAX;
-    const __u32 *word = bpf_map_lookup_elem(&egress_sets, &set);
+    const __u64 *word = bpf_map_lookup_elem(&egress_sets, &set);
     if (!word || !(READ_ONCE(*word) & EGRESS_SET_AUTO) || !control->auto_count)
         return control->port;
     return bpf_htons(control->auto_first + (__u32)tuple_mix(&room->key) % control->auto_count);
@@ -251,9 +248,9 @@ int client_in(struct __sk_buff *skb)
     }
     __u32 held = pod->flags & EGRESS_POD_HELD;
     __u32 set = set_find(pod->policy, dst, packet->family, &stays);
-    if (set)
-        return leave_cluster(skb, room, set);
-    return held && !stays ? egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD) : NEXT;
+    if (held && (set || !stays))
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD);
+    return set ? leave_cluster(skb, room, set) : NEXT;
 }
 
 /* ---- what a pod gets ---- */

@@ -14,9 +14,6 @@
  * room; where both run on a node, neither can take a port of the other's. A flow of egress has
  * NAT_HAND_EGRESS in both halves, no service, and its client's id as `port`.
  */
-#define EGRESS_GATEWAY
-#include "bpf/egress_maps.h"
-
 #include "bpf/egress_claim.h"
 #include "bpf/egress_tunnel.h"
 #include "bpf/follow.h"
@@ -127,7 +124,7 @@ GLOBAL int begin_egress(struct __sk_buff *skb, __u32 client)
         return STEP_RESET;
     if (is_icmp(packet->tuple.protocol) && !packet->tuple.sport)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_PROTOCOL); /* answers nobody */
-    if (settings->flags & EGRESS_DRAINING)
+    if (settings->flags & EGRESS_NO_NEW_FLOWS)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_DRAINING);
     int r = egress_make(skb, client);
     if (r == TAKEN) {
@@ -230,7 +227,7 @@ GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
     if (packet->shape == SHAPE_ICMP) {
         int shape = quote_read(skb, L3, &own->upper, &own->inner, &own->quoted);
         if (shape == INNER_ERROR)
-            return translate_error(skb, &own->quoted, 1);
+            return STEP_ERROR;
         if (shape != INNER_PORTS)
             return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_PROTOCOL);
         packet->tuple = own->inner;
@@ -244,14 +241,15 @@ GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
 }
 
 /* FoU for this gateway. */
-ALWAYS_INLINE int take_out(struct __sk_buff *skb, const struct egress_control *settings,
-                           struct scratch *room)
+GLOBAL int take_out(struct __sk_buff *skb)
 {
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
     struct gateway_room *own = gateway_room_get();
+    if (!settings || !room || !own)
+        return SHOT;
     const struct packet *packet = &room->packet;
     __u32 ip = packet->l4 + sizeof(struct udphdr);
-    if (!own)
-        return SHOT;
     const struct egress_client_value *client =
         bpf_map_lookup_elem(&egress_clients, &packet->tuple.src);
     if (!client || client->check != nat_check(&packet->tuple.src, 0))
@@ -267,7 +265,7 @@ ALWAYS_INLINE int take_out(struct __sk_buff *skb, const struct egress_control *s
     if (fou_take(skb, packet->family, packet->l4) < 0)
         return egress_drop(skb, &own->inner, EGRESS_CAUSE_OFFLOAD);
     own->client = id;
-    return from_client(skb, id);
+    return STEP_READ;
 }
 
 /* An answer, or another packet to the address that clients' packets get. */
@@ -286,7 +284,7 @@ GLOBAL int from_outside(struct __sk_buff *skb)
             if (fou_error_take(skb, packet) < 0)
                 return SHOT;
             return quote_read(skb, L3, &own->upper, &own->inner, &own->quoted) == INNER_ERROR
-                       ? translate_error(skb, &own->quoted, 1)
+                       ? STEP_ERROR
                        : SHOT;
         }
         int shape = quote_read(skb, L3, &own->upper, &own->inner, &own->quoted);
@@ -340,9 +338,13 @@ GLOBAL int give_back(struct __sk_buff *skb)
 /* All that is left to do with a client's packet. */
 ALWAYS_INLINE int walk_out(struct __sk_buff *skb, int step)
 {
-    const struct gateway_room *own = gateway_room_get();
+    struct gateway_room *own = gateway_room_get();
     if (!own)
         return SHOT;
+    if (step == STEP_READ)
+        step = from_client(skb, own->client);
+    if (step == STEP_ERROR)
+        return translate_error(skb, &own->quoted, 1);
     if (step == STEP_FOLLOW)
         step = follow_egress(skb);
     if (step == STEP_BEGIN)
@@ -375,12 +377,14 @@ int gateway_in(struct __sk_buff *skb)
     int to_own = !is_zero(own) && addr_equal(&packet->tuple.dst, own);
     if (to_own && packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
         packet->tuple.dport == settings->port)
-        return walk_out(skb, take_out(skb, settings, room));
+        return walk_out(skb, take_out(skb));
     if (!(to_own && packet->shape == SHAPE_ICMP) && !addr_equal(&packet->tuple.dst, snat))
         return NEXT;
     int r = from_outside(skb);
     if (r == STEP_GIVE_BACK)
         return give_back(skb);
+    if (r == STEP_ERROR)
+        return walk_out(skb, r);
     return r >= ANSWER ? answer(skb, control, packet, r - ANSWER) : r;
 }
 

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "bpf/egress_client_maps.h"
 #include "bpf/egress_drop.h"
 
 ALWAYS_INLINE const struct egress_pod_value *pod_find(const struct nat_addr *addr)
@@ -107,8 +108,8 @@ static long rendezvous_step(__u32 step, void *context)
 SUBPROGRAM int gateway_choose(__u32 set, const struct nat_tuple *tuple,
                               struct egress_pin_value *ret_pin)
 {
-    const __u32 *word = bpf_map_lookup_elem(&egress_sets, &set);
-    __u32 flags = word ? READ_ONCE(*word) : 0;
+    const __u64 *word = bpf_map_lookup_elem(&egress_sets, &set);
+    __u32 flags = word ? (__u32)READ_ONCE(*word) : 0;
     struct rendezvous choice = { .first = set * EGRESS_SET_MAX };
     if (!(flags & EGRESS_SET_USED))
         return 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bpf/echo.h"
+#include "bpf/egress_claim.h"
 #include "bpf/egress_drop.h"
 #include "bpf/fou.h"
 #include "bpf/hand.h"
@@ -16,7 +17,9 @@
  * after the other, since the kernel allows but eight calls within each other.
  */
 enum step {
-    STEP_FOLLOW = 200,  /* a client's packet, out of the tunnel: its flow is to be found */
+    STEP_READ = 200,    /* a client's packet is out of the tunnel: it is to be read */
+    STEP_ERROR,         /* an ICMP error about the packet `quoted`: it goes out */
+    STEP_FOLLOW,        /* a client's packet, out of the tunnel: its flow is to be found */
     STEP_BEGIN,         /* it has none */
     STEP_SEND,          /* it goes out as `room->to` */
     STEP_RESET,         /* it gets a reset */

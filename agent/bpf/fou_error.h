@@ -61,14 +61,14 @@ static __noinline int fou_error_finish(struct __sk_buff *skb, const struct packe
 /* The IP header's length, and in IPv4 its checksum, after `less` bytes have gone. */
 ALWAYS_INLINE int fou_error_shorten(struct __sk_buff *skb, __u8 family, __u32 less)
 {
-    __be16 old, new;
+    __be16 old, fresh;
     __u32 at = L3 + (family == 4 ? 2 : 4);
     if (bpf_skb_load_bytes(skb, at, &old, sizeof(old)))
         return -1;
-    new = bpf_htons((__u16)(bpf_ntohs(old) - less));
-    if (bpf_skb_store_bytes(skb, at, &new, sizeof(new), BPF_F_RECOMPUTE_CSUM))
+    fresh = bpf_htons((__u16)(bpf_ntohs(old) - less));
+    if (bpf_skb_store_bytes(skb, at, &fresh, sizeof(fresh), BPF_F_RECOMPUTE_CSUM))
         return -1;
-    return family == 6 ? 0 : icmp_adjust_at(skb, L3 + 10, (__u32)(__u16)~old + new);
+    return family == 6 ? 0 : icmp_adjust_at(skb, L3 + 10, (__u32)(__u16)~old + fresh);
 }
 
 /*

@@ -18,7 +18,7 @@ from scapy.layers.inet6 import IPv6
 from world import NODE
 
 PORT = 5555
-SET_MAX, BLOCKS_MAX = 32, 64
+SET_MAX, BLOCKS_MAX = 64, 64
 CAUSES = (
     "held no-gateway too-big offload no-route stranger spoofed nested protocol fragment malformed "
     "ports blocks flows-full unknown ttl draining"
@@ -87,7 +87,7 @@ SHARED = {
 }
 CLIENT = {
     "egress_pods": (Address, PodValue), "egress_routes": (RouteKey, RouteValue),
-    "egress_sets": (u32, u32), "egress_gateways": (u32, GatewayValue),
+    "egress_sets": (u32, u64), "egress_gateways": (u32, GatewayValue),
     "egress_pins": (abi.Tuple, PinValue), "egress_inbound": (abi.Tuple, u32),
 }
 GATEWAY_MAPS = {

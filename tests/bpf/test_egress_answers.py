@@ -79,7 +79,15 @@ def test_foreign_tunnels(client, family):
         assert result.verdict == NEXT and bytes(result.packet) == bytes(sent)
 
 
-@pytest.mark.parametrize("inner,after", ((0, 0), (1, 3), (2, 3), (3, 3)))
+def test_congestion_that_nobody_learns_of(client, family):
+    """Who does not understand the tunnel's mark can be told by a loss only (RFC 6040)."""
+    go_out(client, family)
+    client.send("client_in", packet(family))
+    result, _ = answer(client, family, reply(family), **{"tos" if family == 4 else "tc": 3})
+    assert result.verdict == SHOT
+
+
+@pytest.mark.parametrize("inner,after", ((1, 3), (2, 3), (3, 3)))
 def test_congestion_of_answers(client, family, inner, after):
     """The tunnel's mark is the inner packet's, if its sender understands it."""
     go_out(client, family)

@@ -121,6 +121,8 @@ def test_held(client, family):
     assert client.send("client_in", packet(family)).verdict == SHOT
     assert client.send("client_in", packet(family, dst=REMOTE[family])).verdict == NEXT
     assert client.drops() == {"held": 1}
+    client.route(1, NARROW[family], client.set([GATEWAY[family]]))
+    assert client.send("client_in", packet(family, dst=IN_NARROW[family])).verdict == SHOT
 
 
 def test_no_gateway(client, family):
