@@ -128,7 +128,7 @@ static uint32_t removed(int r, const char *place, struct faults *faults)
 int cleanup_nat(const char *pins, struct cleanup_counts *counts, struct faults *faults)
 {
     const bool pinned = has_pins(pins);
-    counts->programs += removed(nat_hooks_remove_all(pins), "NAT's programs", faults);
+    counts->programs += removed(nat_hooks_remove_all(pins), "the programs", faults);
     counts->svc0 |= removed(svc0_remove(), "interface svc0", faults) > 0;
     counts->pins += pinned ? removed(nat_plane_unpin(pins), pins, faults) : 0;
     return faults_none(faults) ? 0 : -EIO;

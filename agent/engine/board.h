@@ -9,9 +9,12 @@
 #include "plan/link_table.h"
 #include "plan/route_inputs.h"
 
+struct nat_plane;
+
 struct board {
     enum standing standing; /* agentd/standing.c: whether this node takes part in service */
     struct nat_leads leads; /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
     struct default_sources defaults; /* NAT: this node's addresses towards the default routes */
     const struct sorted *proofs;     /* NAT: struct proof, by address; NULL: nothing is proved */
+    struct nat_plane *nat_plane;     /* NAT: its data plane; NULL: NAT is off, or can't be had */
 };

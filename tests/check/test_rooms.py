@@ -30,7 +30,8 @@ ALLOWED = {
     "apply": (
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
-            "plan/link_table.h", "bpf/abi.h", "bpf/nat.skel.h",
+            "plan/link_table.h", "plan/egress_table.h", "bpf/abi.h", "bpf/egress_abi.h",
+            "bpf/nat.skel.h", "bpf/egress_client.skel.h", "bpf/egress_gateway.skel.h",
         ),
         ("libmnl", "libsystemd", "libbpf", "kernel"),
     ),

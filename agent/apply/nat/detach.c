@@ -50,17 +50,23 @@ static int remove_filters(enum nat_layer layer)
     return (int)places.count;
 }
 
+int nat_hooks_remove(const char *pins, enum nat_layer layer)
+{
+    int links = remove_links(pins, layer);
+    int filters = remove_filters(layer);
+    if (links < 0)
+        return links;
+    return filters < 0 ? filters : links + filters;
+}
+
 int nat_hooks_remove_all(const char *pins)
 {
     int removed = 0;
     for (enum nat_layer layer = 0; layer < NAT_LAYERS; layer++) {
-        int links = remove_links(pins, layer);
-        int filters = remove_filters(layer);
-        if (links < 0)
-            return links;
-        if (filters < 0)
-            return filters;
-        removed += links + filters;
+        int r = nat_hooks_remove(pins, layer);
+        if (r < 0)
+            return r;
+        removed += r;
     }
     return removed;
 }

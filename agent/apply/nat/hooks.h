@@ -67,7 +67,9 @@ bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wa
 const char *nat_hooks_method(const struct nat_hooks *hooks);
 
 /*
- * Detaches all programs of ours from all interfaces, by both methods; needs no plane. Returns how
- * many were attached, or -errno.
+ * Detaches all programs of a layer from all interfaces, by both methods; needs no plane. Returns
+ * how many were attached, or -errno.
  */
+int nat_hooks_remove(const char *pins, enum nat_layer layer);
+/* The same for every layer. */
 int nat_hooks_remove_all(const char *pins);

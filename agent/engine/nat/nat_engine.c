@@ -53,7 +53,7 @@ static int inherit(struct nat_engine *nat)
 static void take_down(const struct nat_engine *nat)
 {
     const char *pins = nat->config->paths.bpf;
-    int hooks = nat_hooks_remove_all(pins);
+    int hooks = nat_hooks_remove(pins, NAT_LAYER_SERVICES);
     int maps = nat_plane_unpin(pins), pair = svc0_remove();
     if (hooks > 0 || maps > 0 || pair > 0)
         log_notice("services.enabled is false: service NAT of an earlier agent is taken down");
@@ -81,6 +81,7 @@ static int open_plane(struct nat_engine *nat, struct faults *faults)
         return r;
     }
     nat->plane = TAKE_PTR(plane);
+    nat->board->nat_plane = nat->plane;
     nat_path_follow(nat);
     return 0;
 }
@@ -111,6 +112,7 @@ static void close_nat(struct engine *engine)
     struct nat_engine *nat = to_nat(engine);
     nat_upkeep_done(&nat->upkeep);
     nat->board->proofs = NULL;
+    nat->board->nat_plane = NULL;
     nat_state_done(nat);
     free(nat);
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Opening the plane of egress: the programs, the maps (pinned.h), and what they contain already.
+ * Where they are lost, pods' flows are given their gateways anew, which are the same as long as the
+ * sets are.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/egress/adopt.h"
+#include "apply/egress/pinned.h"
+#include "apply/egress/plane_inside.h"
+#include "apply/nat/programs.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "bpf/egress_client.skel.h"
+
+#define EGRESS_MAP_NAME(NAME, name) [EGRESS_MAP_##NAME] = #name,
+static const char *const names[] = { EGRESS_MAPS(EGRESS_MAP_NAME) };
+#undef EGRESS_MAP_NAME
+
+static struct bpf_map *map_of(const struct egress_plane *plane, enum egress_map_index map)
+{
+    return bpf_object__find_map_by_name(plane->programs->obj, names[map]);
+}
+
+static int map_arrays(struct egress_plane *plane)
+{
+    for (enum egress_map_index i = 0; i < EGRESS_MAP_COUNT; i++)
+        plane->fds[i] = map_of(plane, i) ? bpf_map__fd(map_of(plane, i)) : -1;
+    plane->control = pinned_map_array(map_of(plane, EGRESS_MAP_CONTROL));
+    plane->set_words = pinned_map_array(map_of(plane, EGRESS_MAP_SETS));
+    plane->gateways = pinned_map_array(map_of(plane, EGRESS_MAP_GATEWAYS));
+    plane->set_limit = bpf_map__max_entries(map_of(plane, EGRESS_MAP_SETS));
+    return plane->control && plane->set_words && plane->gateways ? 0 : -ENOMEM;
+}
+
+static int load(struct egress_plane *plane)
+{
+    plane->programs = egress_client_programs__open();
+    if (!plane->programs)
+        return errno ? -errno : -ENOMEM;
+    int r = plane->folder ? pinned_prepare(plane->programs->obj, plane->folder) : 0;
+    if (r == 0)
+        r = egress_client_programs__load(plane->programs);
+    return r < 0 ? r : map_arrays(plane);
+}
+
+int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct faults *faults)
+{
+    nat_programs_hear();
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = calloc(1, sizeof(*plane));
+    if (!plane)
+        return -ENOMEM;
+    plane->sets = (struct sorted)SORTED(struct egress_installed_set, egress_installed_set_cmp);
+    plane->policies =
+        (struct sorted)SORTED(struct egress_installed_policy, egress_installed_policy_cmp);
+    plane->routes = (struct sorted)SORTED(struct egress_route, egress_route_cmp);
+    plane->pods = (struct sorted)SORTED(struct egress_installed_pod, egress_installed_pod_cmp);
+    if (pins) {
+        plane->folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
+        if (!plane->folder)
+            return -ENOMEM;
+    }
+    int r = load(plane);
+    if (r == 0)
+        r = egress_adopt(plane);
+    if (r < 0) {
+        pinned_explain(r, faults);
+        return r;
+    }
+    *ret_plane = TAKE_PTR(plane);
+    return 0;
+}
+
+void egress_plane_close(struct egress_plane *plane)
+{
+    if (!plane)
+        return;
+    if (plane->programs) {
+        pinned_unmap_array(map_of(plane, EGRESS_MAP_CONTROL), plane->control);
+        pinned_unmap_array(map_of(plane, EGRESS_MAP_SETS), plane->set_words);
+        pinned_unmap_array(map_of(plane, EGRESS_MAP_GATEWAYS), plane->gateways);
+        egress_client_programs__destroy(plane->programs);
+    }
+    sorted_each(struct egress_installed_set, set, &plane->sets)
+        free(set->egress);
+    sorted_each(struct egress_installed_policy, policy, &plane->policies)
+        free(policy->key.egresses);
+    sorted_done(&plane->sets);
+    sorted_done(&plane->policies);
+    sorted_done(&plane->routes);
+    sorted_done(&plane->pods);
+    free(plane->folder);
+    free(plane);
+}
+
+int egress_plane_unpin(const char *pins)
+{
+    AUTOFREE char *folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
+    return folder ? pinned_remove(folder) : -ENOMEM;
+}
+
+int egress_plane_program(struct egress_plane *plane, enum nat_hook hook)
+{
+    switch (hook) {
+    case EGRESS_HOOK_CLIENT_IN:
+        return bpf_program__fd(plane->programs->progs.client_in);
+    case EGRESS_HOOK_CLIENT_OUT:
+        return bpf_program__fd(plane->programs->progs.client_out);
+    default:
+        return -ENOENT;
+    }
+}
+
+uint32_t egress_plane_program_id(const struct egress_plane *plane, enum nat_hook hook)
+{
+    struct bpf_prog_info info = { 0 };
+    uint32_t length = sizeof(info);
+    int fd = egress_plane_program((struct egress_plane *)plane, hook);
+    return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &length) == 0 ? info.id : 0;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pinned maps of the planes of egress. libbpf takes over a pinned map of the same shape. One of
+ * another shape is from another version of the agent; its pin is removed and its contents are lost.
+ */
+#include "apply/egress/pinned.h"
+
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "apply/nat/programs.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#define OURS "egress_"
+
+/* Whether a pinned map can be taken over; one that can't is unpinned. */
+static int check_pin(const struct bpf_map *map, const char *path)
+{
+    struct bpf_map_info info = { 0 };
+    uint32_t length = sizeof(info);
+    AUTOCLOSE int fd = bpf_obj_get(path);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (bpf_obj_get_info_by_fd(fd, &info, &length) < 0)
+        return -errno;
+    if (info.type == bpf_map__type(map) && info.key_size == bpf_map__key_size(map) &&
+        info.value_size == bpf_map__value_size(map) &&
+        info.max_entries == bpf_map__max_entries(map) && info.map_flags == bpf_map__map_flags(map))
+        return 0;
+    return unlink(path) < 0 ? -errno : 0;
+}
+
+int pinned_prepare(struct bpf_object *object, const char *folder)
+{
+    struct bpf_map *map;
+    int r = dir_make(folder);
+    if (r < 0)
+        return r;
+    bpf_object__for_each_map(map, object)
+    {
+        if (bpf_map__is_internal(map) || strncmp(bpf_map__name(map), OURS, strlen(OURS)) != 0)
+            continue;
+        AUTOFREE char *path = text_format("%s/%s", folder, bpf_map__name(map));
+        if (!path)
+            return -ENOMEM;
+        r = check_pin(map, path);
+        if (r == 0)
+            r = bpf_map__set_pin_path(map, path);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+void pinned_explain(int error, struct faults *faults)
+{
+    const char *remedy =
+        error == -EPERM || error == -EACCES ? NAT_CAPABILITIES_REMEDY : "see the log";
+    faults_add(faults, "egress", remedy, "its BPF programs and maps can't be had: %s",
+               strerror(-error));
+}
+
+static size_t array_size(const struct bpf_map *map)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = (size_t)bpf_map__max_entries(map) * ((bpf_map__value_size(map) + 7u) & ~7u);
+    return (size + page - 1) / page * page;
+}
+
+void *pinned_map_array(const struct bpf_map *map)
+{
+    void *memory =
+        mmap(NULL, array_size(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void pinned_unmap_array(const struct bpf_map *map, void *memory)
+{
+    if (memory)
+        (void)munmap(memory, array_size(map));
+}
+
+static void close_directory(DIR **directory)
+{
+    if (*directory)
+        (void)closedir(*directory);
+}
+
+int pinned_remove(const char *folder)
+{
+    int removed = 0;
+    CLEANUP(close_directory) DIR *directory = opendir(folder);
+    if (!directory)
+        return errno == ENOENT ? 0 : -errno;
+    const struct dirent *entry;
+    while ((entry = readdir(directory))) {
+        if (strncmp(entry->d_name, OURS, strlen(OURS)) == 0)
+            removed += unlinkat(dirfd(directory), entry->d_name, 0) == 0;
+    }
+    (void)rmdir(folder);
+    return removed;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What both planes of egress do with the maps of their programs before and after loading. */
+#pragma once
+
+#include <bpf/libbpf.h>
+
+#include "base/fault.h"
+
+/* Has libbpf pin all maps "egress_*" of an object, or take over what is pinned there and has their
+ * shape; a pin of another shape is removed. Makes the folder. Returns 0 or -errno. */
+int pinned_prepare(struct bpf_object *object, const char *folder);
+/* Removes the pins of these maps, and the folder. Returns how many there were, or -errno. */
+int pinned_remove(const char *folder);
+
+/* An array in memory; NULL: it can't be had. And its reverse. */
+void *pinned_map_array(const struct bpf_map *map);
+void pinned_unmap_array(const struct bpf_map *map, void *memory);
+
+/* A fault for programs that can't be loaded. */
+void pinned_explain(int error, struct faults *faults);

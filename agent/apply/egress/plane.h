@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The data plane of egress on the clients' nodes: the pinned maps, the programs, and the functions
+ * that write and read them. The egress engine opens it, writes what the planner wants, and attaches
+ * the programs (nat/hooks.h).
+ *
+ * The maps outlive the agent. Opening adopts what is pinned, so that a restart moves no flow to
+ * another gateway.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/fault.h"
+#include "base/sorted.h"
+#include "bpf/egress_abi.h"
+#include "plan/egress_table.h"
+
+struct egress_plane;
+
+/*
+ * Loads the programs, opens or creates the maps. `pins`: paths.bpf; NULL: nothing is pinned
+ * (tests). A missing capability or bpf file system is a fault that names it. Returns 0 or -errno.
+ */
+int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct faults *faults);
+/* Everything that is pinned stays. */
+void egress_plane_close(struct egress_plane *plane);
+DEFINE_CLEANUP(struct egress_plane *, egress_plane_close);
+
+/* Removes the pins of all maps. Returns their number, or -errno. */
+int egress_plane_unpin(const char *pins);
+
+/* The descriptor of a hook's program, borrowed, or -errno; and the kernel's id of it, or 0. */
+int egress_plane_program(struct egress_plane *plane, enum nat_hook hook);
+uint32_t egress_plane_program_id(const struct egress_plane *plane, enum nat_hook hook);
+
+struct egress_settings {
+    uint16_t port;     /* of FoU */
+    bool hold_unknown; /* pods that are not in the tables may only speak to the cluster */
+    uint32_t by_route[NAT_MAX_BY_ROUTE]; /* as nat_plane_set_by_route() */
+};
+void egress_plane_set(struct egress_plane *plane, const struct egress_settings *settings);
+
+/* What the maps shall hold; all borrowed. */
+struct egress_wanted {
+    const struct sorted *sets;     /* struct egress_set * */
+    const struct sorted *policies; /* struct egress_policy * */
+    const struct sorted *pods;     /* struct egress_pod * */
+    const struct prefix *stays;
+    size_t stay_count;
+    bool may_remove; /* what is not named here goes; else it stays */
+};
+
+/*
+ * Makes the maps match, by difference: gateways first, then routes, then the pods that use them;
+ * and what goes, the other way round. Returns the number of entries that were written, or -errno
+ * with a fault: what was written until then stays, and the next call goes on.
+ */
+int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,
+                       struct faults *faults);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plane itself, for the files that make it up. Others take plane.h. */
+#pragma once
+
+#include "apply/egress/installed.h"
+#include "apply/egress/plane.h"
+
+struct egress_client_programs; /* of bpf/egress_client.skel.h */
+
+struct egress_plane {
+    struct egress_client_programs *programs;
+    char *folder;              /* of the pinned maps; NULL: nothing is pinned */
+    int fds[EGRESS_MAP_COUNT]; /* borrowed from the programs; -1: a map of the gateway's */
+
+    /* Arrays, mapped. */
+    struct egress_control *control;
+    __u64 *set_words;
+    struct egress_gateway_value *gateways;
+    uint32_t set_limit; /* one more than the highest id of a set */
+
+    /* What is in the maps. */
+    struct sorted sets;     /* struct egress_installed_set */
+    struct sorted policies; /* struct egress_installed_policy */
+    struct sorted routes;   /* struct egress_route */
+    struct sorted pods;     /* struct egress_installed_pod */
+
+    uint32_t last_set, last_policy; /* given out last */
+    uint32_t generation;            /* of gateways, given out last */
+};

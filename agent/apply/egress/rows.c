@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Routes and pods in the maps of egress: what is wanted is compared with what is there, and the
+ * difference is written.
+ *
+ * A policy is known by its content, and has a number in the maps. Numbers are given out in turn, so
+ * that a program which has just read one never finds another policy's routes under it. A pod is
+ * pointed to a policy when all routes of that policy are there; a policy that no pod has any more
+ * loses its routes afterwards. So no packet of a pod meets a policy by halves.
+ *
+ * A pod that waits for an Egress is held: it may speak to the cluster only.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/egress/plane_inside.h"
+#include "apply/egress/sets.h"
+#include "apply/nat/addr.h"
+#include "base/macro.h"
+
+/* ---- policies ---- */
+
+static uint32_t policy_id(const struct egress_plane *plane, const struct egress_policy_key *key)
+{
+    const struct egress_installed_policy wanted = { .key = *key };
+    const struct egress_installed_policy *policy = sorted_find(&plane->policies, &wanted);
+    return policy ? policy->id : 0;
+}
+
+/* Gives every wanted policy that has none a number. Returns 0 or -ENOMEM. */
+static int number_policies(struct egress_plane *plane, const struct sorted *policies)
+{
+    sorted_each(struct egress_policy *, policy, policies) {
+        if (policy_id(plane, &(*policy)->key))
+            continue;
+        plane->last_policy = plane->last_policy + 1 ? plane->last_policy + 1 : 1;
+        struct egress_installed_policy fresh = { .key = (*policy)->key, .id = plane->last_policy };
+        fresh.key.egresses = strdup(fresh.key.egresses);
+        int r = fresh.key.egresses ? sorted_put(&plane->policies, &fresh) : -ENOMEM;
+        if (r < 0) {
+            free(fresh.key.egresses);
+            return r;
+        }
+    }
+    return 0;
+}
+
+static void forget_policies(struct egress_plane *plane, const struct sorted *policies)
+{
+    for (size_t i = plane->policies.count; i-- > 0;) {
+        struct egress_installed_policy *installed = sorted_at(&plane->policies, i);
+        struct egress_policy key = { .key = installed->key };
+        struct egress_policy *pointer = &key;
+        if (sorted_find(policies, &pointer))
+            continue;
+        const struct egress_installed_policy gone = *installed;
+        sorted_remove(&plane->policies, &gone);
+        free(gone.key.egresses);
+    }
+}
+
+/* ---- routes ---- */
+
+static struct egress_route_key route_key(const struct egress_route *route)
+{
+    unsigned bits = route->prefix.length + (route->prefix.ip.family == IP_V4 ? 96u : 0u);
+    return (struct egress_route_key){
+        .prefixlen = 32 + bits,
+        .policy = htonl(route->policy),
+        .addr = nat_addr_of(&route->prefix.ip),
+    };
+}
+
+static int put_route(struct egress_plane *plane, const struct egress_route *route)
+{
+    const struct egress_route_key key = route_key(route);
+    const struct egress_route_value value = { key.prefixlen, route->set };
+    if (bpf_map_update_elem(plane->fds[EGRESS_MAP_ROUTES], &key, &value, BPF_ANY) < 0)
+        return -errno;
+    return sorted_put(&plane->routes, route);
+}
+
+static int remove_route(struct egress_plane *plane, const struct egress_route *route)
+{
+    const struct egress_route gone = *route;
+    const struct egress_route_key key = route_key(&gone);
+    if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_ROUTES], &key) < 0 && errno != ENOENT)
+        return -errno;
+    sorted_remove(&plane->routes, &gone);
+    return 0;
+}
+
+/* All routes that are wanted, sorted. Returns 0 or -ENOMEM. */
+static int list_routes(const struct egress_plane *plane, const struct egress_wanted *wanted,
+                       struct sorted *ret_routes)
+{
+    for (size_t i = 0; i < wanted->stay_count; i++) {
+        const struct egress_route stay = { .prefix = wanted->stays[i] };
+        int r = sorted_put(ret_routes, &stay);
+        if (r < 0)
+            return r;
+    }
+    sorted_each(struct egress_policy *, policy, wanted->policies) {
+        uint32_t id = policy_id(plane, &(*policy)->key);
+        vec_each(const struct egress_entry, entry, &(*policy)->entries) {
+            const struct egress_route route = {
+                .policy = id,
+                .prefix = entry->destination,
+                .set = egress_set_id(plane, entry->egress, entry->destination.ip.family),
+            };
+            int r = id && route.set ? sorted_put(ret_routes, &route) : 0;
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+static int write_routes(struct egress_plane *plane, const struct sorted *routes, int *written)
+{
+    sorted_each(const struct egress_route, route, routes) {
+        const struct egress_route *installed = sorted_find(&plane->routes, route);
+        if (installed && installed->set == route->set)
+            continue;
+        int r = put_route(plane, route);
+        if (r < 0)
+            return r;
+        (*written)++;
+    }
+    return 0;
+}
+
+static int drop_routes(struct egress_plane *plane, const struct sorted *routes, int *written)
+{
+    for (size_t i = plane->routes.count; i-- > 0;) {
+        const struct egress_route *route = sorted_at(&plane->routes, i);
+        if (sorted_find(routes, route))
+            continue;
+        int r = remove_route(plane, route);
+        if (r < 0)
+            return r;
+        (*written)++;
+    }
+    return 0;
+}
+
+/* ---- pods ---- */
+
+static int put_pod(struct egress_plane *plane, const struct egress_installed_pod *pod)
+{
+    const struct nat_addr addr = nat_addr_of(&pod->address);
+    const struct egress_pod_value value = {
+        .policy = pod->policy,
+        .flags = pod->flags,
+        .check = nat_check(&addr, 0),
+    };
+    if (bpf_map_update_elem(plane->fds[EGRESS_MAP_PODS], &addr, &value, BPF_ANY) < 0)
+        return -errno;
+    return sorted_put(&plane->pods, pod);
+}
+
+static int write_pods(struct egress_plane *plane, const struct sorted *pods, int *written)
+{
+    sorted_each(struct egress_pod *, it, pods) {
+        const struct egress_pod *pod = *it;
+        const struct egress_installed_pod wanted = {
+            .address = pod->address,
+            .policy = pod->is_client ? policy_id(plane, &pod->policy) : 0,
+            .flags = pod->is_client && pod->policy.waiting ? EGRESS_POD_HELD : 0,
+        };
+        const struct egress_installed_pod *installed = sorted_find(&plane->pods, &wanted);
+        if (installed && installed->policy == wanted.policy && installed->flags == wanted.flags)
+            continue;
+        int r = put_pod(plane, &wanted);
+        if (r < 0)
+            return r;
+        (*written)++;
+    }
+    return 0;
+}
+
+static int drop_pods(struct egress_plane *plane, const struct sorted *pods, int *written)
+{
+    for (size_t i = plane->pods.count; i-- > 0;) {
+        const struct egress_installed_pod gone =
+            *(const struct egress_installed_pod *)sorted_at(&plane->pods, i);
+        struct egress_pod key = { .address = gone.address };
+        struct egress_pod *pointer = &key;
+        if (sorted_find(pods, &pointer))
+            continue;
+        const struct nat_addr addr = nat_addr_of(&gone.address);
+        if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_PODS], &addr) < 0 && errno != ENOENT)
+            return -errno;
+        sorted_remove(&plane->pods, &gone);
+        (*written)++;
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int write_all(struct egress_plane *plane, const struct egress_wanted *wanted,
+                     struct sorted *routes, int *written)
+{
+    int r = egress_sets_write(plane, wanted->sets, written);
+    if (r == 0)
+        r = number_policies(plane, wanted->policies);
+    if (r == 0)
+        r = list_routes(plane, wanted, routes);
+    if (r == 0)
+        r = write_routes(plane, routes, written);
+    if (r == 0)
+        r = write_pods(plane, wanted->pods, written);
+    return r;
+}
+
+static int remove_all(struct egress_plane *plane, const struct egress_wanted *wanted,
+                      const struct sorted *routes, int *written)
+{
+    int r = drop_pods(plane, wanted->pods, written);
+    if (r == 0)
+        r = drop_routes(plane, routes, written);
+    if (r < 0)
+        return r;
+    forget_policies(plane, wanted->policies);
+    r = egress_sets_drop(plane, wanted->sets);
+    if (r < 0)
+        return r;
+    *written += r;
+    return 0;
+}
+
+int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,
+                       struct faults *faults)
+{
+    AUTOSORTED struct sorted routes = SORTED(struct egress_route, egress_route_cmp);
+    int written = 0;
+    int r = write_all(plane, wanted, &routes, &written);
+    if (r == 0 && wanted->may_remove)
+        r = remove_all(plane, wanted, &routes, &written);
+    if (r == 0)
+        return written;
+    faults_add(faults, "egress", r == -ENOSPC || r == -E2BIG ? "name fewer of them" : NULL,
+               r == -ENOSPC || r == -E2BIG
+                   ? "there are more Egresses, destinations or pods than the maps hold: %s"
+                   : "the maps can't be written: %s",
+               strerror(-r));
+    return r;
+}
+
+void egress_plane_set(struct egress_plane *plane, const struct egress_settings *settings)
+{
+    struct egress_control *control = plane->control;
+    enum { AUTO_FIRST = 32768, AUTO_LAST = 60999 }; /* the kernel's default range of local ports */
+    control->auto_first = AUTO_FIRST;
+    control->auto_count = AUTO_LAST - AUTO_FIRST + 1;
+    memcpy(control->by_route, settings->by_route, sizeof(control->by_route));
+    control->flags = settings->hold_unknown ? EGRESS_HOLD_UNKNOWN : 0;
+    __atomic_store_n(&control->port, htons(settings->port), __ATOMIC_RELEASE);
+}

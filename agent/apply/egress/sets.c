@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Sets of gateways in the maps.
+ *
+ * Each set has room for EGRESS_SET_MAX gateways, and a gateway keeps its place as long as it is in
+ * the set, since flows name it by its place. A place is filled in three steps that a program may
+ * see in between: the word is zero, the address is written, the word is written with a generation
+ * that the place never had. So a flow of a gateway that is gone never goes to the one that has its
+ * place now.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/egress/plane_inside.h"
+#include "apply/egress/sets.h"
+#include "apply/nat/addr.h"
+#include "base/macro.h"
+
+static void word_set(__u64 *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+uint32_t egress_set_id(const struct egress_plane *plane, const char *egress, uint8_t family)
+{
+    const struct egress_installed_set key = { .egress = (char *)egress, .family = family };
+    const struct egress_installed_set *set = sorted_find(&plane->sets, &key);
+    return set ? set->id : 0;
+}
+
+static struct egress_gateway_value *places_of(const struct egress_plane *plane, uint32_t set)
+{
+    return &plane->gateways[(size_t)set * EGRESS_SET_MAX];
+}
+
+static uint64_t state_word(enum egress_gateway_state state)
+{
+    return EGRESS_GATEWAY_USED | (state == EGRESS_ACTIVE ? EGRESS_GATEWAY_ACTIVE : 0);
+}
+
+static const struct egress_gateway *find_gateway(const struct egress_set *set, const struct ip *ip)
+{
+    vec_each(const struct egress_gateway, gateway, &set->gateways) {
+        if (ip_equal(&gateway->address, ip))
+            return gateway;
+    }
+    return NULL;
+}
+
+/* Places of gateways that are gone are freed; those that stay get their state. */
+static int keep_places(struct egress_gateway_value *places, const struct egress_set *set)
+{
+    int written = 0;
+    for (uint32_t i = 0; i < EGRESS_SET_MAX; i++) {
+        uint64_t word = places[i].word;
+        if (!word)
+            continue;
+        const struct ip ip = nat_addr_ip(&places[i].addr);
+        const struct egress_gateway *gateway = find_gateway(set, &ip);
+        uint64_t now = gateway ? (word & ~0xffffffffull) | state_word(gateway->state) : 0;
+        if (now == word)
+            continue;
+        word_set(&places[i].word, now);
+        written++;
+    }
+    return written;
+}
+
+static bool has_place(const struct egress_gateway_value *places, const struct nat_addr *addr)
+{
+    for (uint32_t i = 0; i < EGRESS_SET_MAX; i++) {
+        if (places[i].word && memcmp(&places[i].addr, addr, sizeof(*addr)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int add_places(struct egress_plane *plane, struct egress_gateway_value *places,
+                      const struct egress_set *set)
+{
+    int written = 0;
+    vec_each(const struct egress_gateway, gateway, &set->gateways) {
+        const struct nat_addr addr = nat_addr_of(&gateway->address);
+        uint32_t i = 0;
+        if (has_place(places, &addr))
+            continue;
+        while (i < EGRESS_SET_MAX && places[i].word)
+            i++;
+        if (i == EGRESS_SET_MAX)
+            break; /* the planner wants no more than there are */
+        places[i].addr = addr;
+        places[i].packets = 0;
+        plane->generation = plane->generation + 1 ? plane->generation + 1 : 1;
+        word_set(&places[i].word, (uint64_t)plane->generation << 32 | state_word(gateway->state));
+        written++;
+    }
+    return written;
+}
+
+static uint64_t word_of(const struct egress_gateway_value *places, const struct egress_set *set)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < EGRESS_SET_MAX; i++)
+        count = places[i].word ? i + 1 : count;
+    return (uint64_t)EGRESS_SET_USED | (set->by_client ? 0 : EGRESS_SET_FLOWS) |
+           (set->source_port_auto ? EGRESS_SET_AUTO : 0) |
+           (set->family == IP_V6 ? EGRESS_SET_V6 : 0) | count << EGRESS_SET_COUNT_SHIFT;
+}
+
+/* An id that no set has, from behind the one that was given out last. 0: all are in use. */
+static uint32_t new_id(struct egress_plane *plane)
+{
+    for (uint32_t tries = 1; tries < plane->set_limit; tries++) {
+        plane->last_set = plane->last_set + 1 < plane->set_limit ? plane->last_set + 1 : 1;
+        if (!plane->set_words[plane->last_set])
+            return plane->last_set;
+    }
+    return 0;
+}
+
+/* Gives a set an id, and writes its name. Returns 0 or -errno. */
+static int begin_set(struct egress_plane *plane, const struct egress_set *set, uint32_t *ret_id)
+{
+    char name[NAT_NAME_MAX] = "";
+    struct egress_installed_set fresh = { .family = set->family, .id = new_id(plane) };
+    if (!fresh.id)
+        return -ENOSPC;
+    if (strlen(set->egress) >= sizeof(name))
+        return -ENAMETOOLONG;
+    strcpy(name, set->egress);
+    if (bpf_map_update_elem(plane->fds[EGRESS_MAP_NAMES], &fresh.id, name, BPF_ANY) < 0)
+        return -errno;
+    fresh.egress = strdup(set->egress);
+    int r = fresh.egress ? sorted_put(&plane->sets, &fresh) : -ENOMEM;
+    if (r < 0) {
+        free(fresh.egress);
+        return r;
+    }
+    *ret_id = fresh.id;
+    return 0;
+}
+
+static int write_set(struct egress_plane *plane, const struct egress_set *set)
+{
+    uint32_t id = egress_set_id(plane, set->egress, set->family);
+    int r = id ? 0 : begin_set(plane, set, &id);
+    if (r < 0)
+        return r;
+    struct egress_gateway_value *places = places_of(plane, id);
+    int written = keep_places(places, set);
+    written += add_places(plane, places, set);
+    uint64_t word = word_of(places, set);
+    if (plane->set_words[id] != word) {
+        __atomic_store_n(&plane->set_words[id], word, __ATOMIC_RELEASE);
+        written++;
+    }
+    return written;
+}
+
+int egress_sets_write(struct egress_plane *plane, const struct sorted *sets, int *ret_written)
+{
+    sorted_each(struct egress_set *, set, sets) {
+        int r = write_set(plane, *set);
+        if (r < 0)
+            return r;
+        *ret_written += r;
+    }
+    return 0;
+}
+
+static bool is_wanted(const struct sorted *sets, const struct egress_installed_set *installed)
+{
+    struct egress_set key = { .egress = installed->egress, .family = installed->family };
+    struct egress_set *pointer = &key;
+    return sorted_find(sets, &pointer) != NULL;
+}
+
+int egress_sets_drop(struct egress_plane *plane, const struct sorted *sets)
+{
+    int dropped = 0;
+    for (size_t i = plane->sets.count; i-- > 0;) {
+        struct egress_installed_set *installed = sorted_at(&plane->sets, i);
+        if (is_wanted(sets, installed))
+            continue;
+        const struct egress_installed_set gone = *installed;
+        struct egress_gateway_value *places = places_of(plane, gone.id);
+        for (uint32_t place = 0; place < EGRESS_SET_MAX; place++)
+            word_set(&places[place].word, 0);
+        __atomic_store_n(&plane->set_words[gone.id], 0, __ATOMIC_RELEASE);
+        if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_NAMES], &gone.id) < 0 && errno != ENOENT)
+            return -errno;
+        sorted_remove(&plane->sets, &gone);
+        free(gone.egress);
+        dropped++;
+    }
+    return dropped;
+}
