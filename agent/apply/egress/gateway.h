@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The data plane of an egress gateway: its program, its clients, and their blocks of source ports.
+ * The egress engine opens it, writes what the planner wants, and attaches the program.
+ *
+ * Flows are in the table of a NAT plane (nat/plane.h), which has to outlive this one: that of
+ * service NAT where it is on, so that neither takes a port of the other's.
+ */
+#pragma once
+
+#include "apply/nat/plane.h"
+#include "base/fault.h"
+#include "base/sorted.h"
+#include "bpf/egress_abi.h"
+#include "plan/egress_table.h"
+
+struct egress_gate;
+
+/* As egress_plane_open(). The maps of `nat` are borrowed. */
+int egress_gate_open(struct nat_plane *nat, const char *pins, struct egress_gate **ret_gate,
+                     struct faults *faults);
+/* Everything that is pinned stays. */
+void egress_gate_close(struct egress_gate *gate);
+DEFINE_CLEANUP(struct egress_gate *, egress_gate_close);
+
+/* Removes the pins of all maps. Returns their number, or -errno. */
+int egress_gate_unpin(const char *pins);
+
+int egress_gate_program(struct egress_gate *gate);
+uint32_t egress_gate_program_id(const struct egress_gate *gate);
+
+struct egress_gate_settings {
+    uint16_t port;                       /* of FoU */
+    struct ip own[2];                    /* where clients reach it: IPv4, IPv6; IP_NONE: nowhere */
+    struct ip source[2];                 /* what packets get as their source */
+    uint16_t first_port, last_port;      /* source ports */
+    uint16_t block;                      /* ports of a block */
+    uint32_t client_blocks;              /* that a client may have */
+    bool draining;                       /* no new flows */
+    uint32_t by_route[NAT_MAX_BY_ROUTE]; /* as nat_plane_set_by_route() */
+};
+void egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings *settings);
+
+/*
+ * Makes the clients (struct egress_client *) those of the maps, by difference. With `may_remove`,
+ * who is not named any more loses his flows and blocks. Returns the number of changes, or -errno
+ * with a fault.
+ */
+int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bool may_remove,
+                      struct faults *faults);
