@@ -3,7 +3,8 @@
  * The table of engines, and what is done with all engines alike.
  *
  * The order of the table matters: within a stage an engine is called after those whose results it
- * plans by. Routes announce what NAT has proved, so the routes engine comes after the NAT engine.
+ * plans by. Routes announce what NAT has proved, so the routes engine comes after the NAT engine;
+ * the programs of egress stand behind those of NAT.
  * A new engine is added here, and nowhere else in the passes.
  */
 #include "engine/engines.h"
@@ -14,11 +15,13 @@
 
 #include "base/log.h"
 #include "base/macro.h"
+#include "engine/egress/egress_engine.h"
 #include "engine/nat/nat_engine.h"
 #include "engine/routes/route_engine.h"
 
 static const struct engine_ops *const own_table[] = {
     &nat_engine_ops,
+    &egress_engine_ops,
     &route_engine_ops,
     NULL,
 };

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The egress engine; see egress_engine.h. It has two sides: the clients', on the nodes of pods, and
+ * the gateway's (egress_gateway.h).
+ *
+ * In `plan` it plans anew what changed objects may have touched, in `write` it changes the maps by
+ * difference and then sees to the programs. They stand on the host's ends of pods, behind those of
+ * NAT: a packet to a Service is none of egress' business. While no pod has to use a gateway, and
+ * unknown pods may pass, no program is attached at all, and no packet pays anything.
+ *
+ * Nothing is removed from the maps before the source has synced. When the agent ends, maps and
+ * programs stay.
+ */
+#include "engine/egress/egress_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/egress/gateway.h"
+#include "apply/egress/plane.h"
+#include "apply/nat/hooks.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "engine/egress/egress_gateway.h"
+#include "engine/facts.h"
+#include "loop/backoff.h"
+#include "plan/egress.h"
+#include "plan/egress_affected.h"
+#include "plan/nat.h"
+#include "plan/nat_hooks.h"
+
+struct egress_engine {
+    struct engine engine;
+    const struct config *config;
+    struct store *store;
+    struct kernel *kernel;
+    struct status *status;
+    struct board *board;
+
+    struct egress_plane *plane; /* the clients' side; NULL: off, or it can't be had */
+    struct egress_gateway_side gateway;
+    struct nat_hooks *hooks;
+    struct egress_plan plan;
+    nat_attachment_list attached; /* wanted at the last round, sorted */
+
+    bool dirty;    /* objects changed: plan anew */
+    bool moved;    /* links changed: look at the hooks */
+    bool complete; /* a round over all has been written since the source synced */
+    struct backoff retry;
+    int64_t retry_ms;
+};
+
+static struct egress_engine *of_engine(struct engine *engine)
+{
+    return (struct egress_engine *)engine;
+}
+
+static struct node_facts facts_of(const struct egress_engine *egress)
+{
+    return node_facts_of(egress->config, egress->store, egress->kernel, &egress->board->leads,
+                         &egress->board->defaults);
+}
+
+static void report(struct egress_engine *egress, const char *group, const struct faults *faults)
+{
+    (void)fault_book_replace(egress->status->faults, "egress", group, faults, clock_wall_ms());
+}
+
+/* ---- programs for the hooks ---- */
+
+/* The program of NAT that stands in the same place, in front. */
+static enum nat_hook leader_of(enum nat_hook hook)
+{
+    switch (hook) {
+    case EGRESS_HOOK_CLIENT_IN:
+        return NAT_HOOK_POD_IN;
+    case EGRESS_HOOK_CLIENT_OUT:
+        return NAT_HOOK_POD_OUT;
+    default:
+        return NAT_HOOK_UPLINK_IN;
+    }
+}
+
+static int program_fd(void *context, enum nat_hook hook, bool bare)
+{
+    struct egress_engine *egress = context;
+    (void)bare;
+    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program(egress->gateway.gate)
+                                          : egress_plane_program(egress->plane, hook);
+}
+
+static uint32_t program_id(void *context, enum nat_hook hook, bool bare)
+{
+    struct egress_engine *egress = context;
+    (void)bare;
+    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program_id(egress->gateway.gate)
+                                          : egress_plane_program_id(egress->plane, hook);
+}
+
+static int leader_fd(void *context, enum nat_hook hook, bool bare)
+{
+    struct nat_plane *plane = ((struct egress_engine *)context)->board->nat_plane;
+    return plane ? nat_plane_program(plane, leader_of(hook), bare) : -1;
+}
+
+static uint32_t leader_id(void *context, enum nat_hook hook, bool bare)
+{
+    const struct nat_plane *plane = ((struct egress_engine *)context)->board->nat_plane;
+    return plane ? nat_plane_program_id(plane, leader_of(hook), bare) : 0;
+}
+
+/* ---- opening ---- */
+
+/* What an earlier agent has left of a side that is off now. */
+static void take_down(const struct egress_engine *egress)
+{
+    const struct config *config = egress->config;
+    bool clients = config->egress.enabled, gateway = config->egress.gateway.enabled;
+    int hooks = clients || gateway ? 0 : nat_hooks_remove(config->paths.bpf, NAT_LAYER_EGRESS);
+    int maps = clients ? 0 : egress_plane_unpin(config->paths.bpf);
+    int flows = gateway ? 0 : egress_gateway_take_down(config);
+    if (hooks > 0 || maps > 0 || flows > 0)
+        log_notice("egress of an earlier agent is taken down, as the configuration has it no more");
+}
+
+static int open_sides(struct egress_engine *egress, struct faults *faults)
+{
+    const struct config *config = egress->config;
+    const struct hook_programs programs = {
+        .layer = NAT_LAYER_EGRESS,
+        .context = egress,
+        .fd = program_fd,
+        .id = program_id,
+        .leader_fd = leader_fd,
+        .leader_id = leader_id,
+    };
+    int r =
+        config->egress.enabled ? egress_plane_open(config->paths.bpf, &egress->plane, faults) : 0;
+    if (r == 0 && config->egress.gateway.enabled)
+        r = egress_gateway_open(&egress->gateway, config, egress->board->nat_plane, faults);
+    if (r == 0 && (egress->plane || egress->gateway.gate))
+        r = nat_hooks_open_for(&programs, config->paths.bpf, &egress->hooks);
+    if (r < 0) {
+        egress_gateway_close(&egress->gateway);
+        egress_plane_close(TAKE_PTR(egress->plane));
+    }
+    return r;
+}
+
+static int scope_of_egress(const struct config *config, struct kernel_scope *scope)
+{
+    scope->ways |= config->egress.enabled || config->egress.gateway.enabled;
+    return 0;
+}
+
+static void close_egress(struct engine *engine)
+{
+    struct egress_engine *egress = of_engine(engine);
+    nat_hooks_close(egress->hooks);
+    egress_gateway_close(&egress->gateway);
+    egress_plane_close(egress->plane);
+    egress_plan_done(&egress->plan);
+    vec_done(&egress->attached);
+    free(egress);
+}
+
+/* Where the plane can't be had, the engine does nothing and a fault says why; others go on. */
+static int open_egress(const struct engine_setup *setup, struct engine **ret_engine)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct egress_engine *egress = calloc(1, sizeof(*egress));
+    if (!egress)
+        return -ENOMEM;
+    *egress = (struct egress_engine){
+        .engine = { &egress_engine_ops },
+        .config = setup->config,
+        .store = setup->store,
+        .kernel = setup->kernel,
+        .status = setup->status,
+        .board = setup->board,
+        .retry = { .initial_ms = 100, .max_ms = 30 * SECOND_MS },
+        .retry_ms = INT64_MAX,
+        .dirty = true,
+        .moved = true,
+    };
+    egress_plan_init(&egress->plan);
+    *ret_engine = &egress->engine;
+    take_down(egress);
+    int r = open_sides(egress, &faults);
+    if (r < 0 && faults_none(&faults))
+        faults_add(&faults, "egress", "restart the agent when the cause is gone",
+                   "egress cannot be had: %s", strerror(-r));
+    report(egress, "plane", &faults);
+    return 0;
+}
+
+static void configure(struct engine *engine, const struct config *config)
+{
+    of_engine(engine)->config = config;
+    of_engine(engine)->dirty = of_engine(engine)->moved = true;
+}
+
+/* ---- the stages ---- */
+
+static int note(struct engine *engine, const struct change *change, struct round *round)
+{
+    struct egress_engine *egress = of_engine(engine);
+    const struct node_facts facts = facts_of(egress);
+    CLEANUP(egress_touched_done) struct egress_touched touched = { 0 };
+    if (!egress->hooks)
+        return 0;
+    int r = plan_egress_affected(&facts, change, &touched);
+    if (r < 0)
+        return r;
+    egress->dirty |= touched.addresses.count || touched.egresses.count || touched.named.count ||
+                     touched.stays || touched.served;
+    round->expected |= egress->dirty;
+    return 0;
+}
+
+static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
+{
+    (void)round;
+    of_engine(engine)->moved |= events->resynced || events->links || events->addresses;
+    return 0;
+}
+
+static int plan(struct engine *engine, struct round *round)
+{
+    struct egress_engine *egress = of_engine(engine);
+    const struct node_facts facts = facts_of(egress);
+    AUTOFAULTS struct faults faults = { 0 };
+    if (!egress->hooks || !status_is_known(egress->status))
+        return 0;
+    egress->dirty |= round->all || (round->may_remove && !egress->complete);
+    egress->moved |= round->all || round->now_ms >= egress->retry_ms;
+    if (!egress->dirty)
+        return 0;
+    CLEANUP(egress_plan_done) struct egress_plan fresh;
+    egress_plan_init(&fresh);
+    int r = plan_egress(&facts, &fresh, &faults);
+    if (r < 0)
+        return r;
+    egress_plan_done(&egress->plan);
+    egress->plan = fresh;
+    egress_plan_init(&fresh);
+    report(egress, "plan", &faults);
+    return 0;
+}
+
+/* Whether no packet of a pod has to be looked at. */
+static bool is_idle(const struct egress_engine *egress)
+{
+    if (!egress->plane)
+        return true;
+    if (egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD)
+        return false;
+    sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
+        if ((*pod)->is_client)
+            return false;
+    }
+    return true;
+}
+
+static int push_client(nat_attachment_list *wanted, const struct nat_attachment *pod)
+{
+    struct nat_attachment in = *pod, out = *pod;
+    in.hook = EGRESS_HOOK_CLIENT_IN;
+    out.hook = EGRESS_HOOK_CLIENT_OUT;
+    int r = vec_push(wanted, in);
+    return r < 0 ? r : vec_push(wanted, out);
+}
+
+static int push_hooks(const struct egress_engine *egress, nat_attachment_list *wanted,
+                      const struct nat_attachment *nat)
+{
+    if (nat->hook == NAT_HOOK_POD_IN && !is_idle(egress) && !nat->bare)
+        return push_client(wanted, nat);
+    if (nat->hook != NAT_HOOK_UPLINK_IN || !egress->gateway.gate || nat->bare)
+        return 0;
+    struct nat_attachment in = *nat;
+    in.hook = EGRESS_HOOK_GATEWAY_IN;
+    return vec_push(wanted, in);
+}
+
+/* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. */
+static int list_hooks(const struct egress_engine *egress, nat_attachment_list *ret_wanted)
+{
+    AUTOFAULTS struct faults not_ours = { 0 };
+    AUTOVEC nat_attachment_list all = { 0 };
+    CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
+    const struct node_facts facts = facts_of(egress);
+    int r = plan_nat_settings(&facts, &settings, &not_ours);
+    if (r < 0)
+        return r;
+    const struct link_facts known = {
+        .config = egress->config,
+        .links = kernel_links(egress->kernel),
+        .ways = kernel_ways(egress->kernel),
+        .pod_nets = settings.pod_nets,
+        .pod_net_count = settings.pod_net_count,
+    };
+    r = plan_nat_hooks(&known, &all, &not_ours);
+    vec_each(const struct nat_attachment, it, &all) {
+        if (r == 0)
+            r = push_hooks(egress, ret_wanted, it);
+    }
+    return r;
+}
+
+static int follow_hooks(struct egress_engine *egress, struct round *round)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOVEC nat_attachment_list wanted = { 0 };
+    uint32_t repairs = 0;
+    int r = list_hooks(egress, &wanted);
+    if (r == 0)
+        r = nat_hooks_sync(egress->hooks, wanted.items, wanted.count, &repairs, &faults);
+    if (r < 0)
+        return r;
+    round->changes += (uint32_t)r;
+    round->repairs += repairs;
+    vec_move(&egress->attached, &wanted);
+    if (faults_none(&faults)) {
+        backoff_reset(&egress->retry);
+        egress->retry_ms = INT64_MAX;
+    } else {
+        egress->retry_ms = round->now_ms + backoff_next(&egress->retry);
+    }
+    report(egress, "hooks", &faults);
+    return 0;
+}
+
+static int write_clients_side(struct egress_engine *egress, struct round *round,
+                              struct faults *faults)
+{
+    const struct egress_settings settings = {
+        .port = (uint16_t)egress->config->egress.port,
+        .hold_unknown = egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD,
+    };
+    const struct egress_wanted wanted = {
+        .sets = &egress->plan.sets,
+        .policies = &egress->plan.policies,
+        .pods = &egress->plan.pods,
+        .stays = egress->plan.stays.items,
+        .stay_count = egress->plan.stays.count,
+        .may_remove = round->may_remove,
+    };
+    int r = egress_plane_write(egress->plane, &wanted, faults);
+    if (r >= 0)
+        egress_plane_set(egress->plane, &settings);
+    return r;
+}
+
+static int write_maps(struct egress_engine *egress, struct round *round)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int clients = egress->plane ? write_clients_side(egress, round, &faults) : 0, r = 0;
+    if (clients >= 0 && egress->gateway.gate)
+        r = egress_gate_write(egress->gateway.gate, &egress->plan.clients, round->may_remove,
+                              &faults);
+    report(egress, "maps", &faults);
+    if (clients < 0 || r < 0)
+        return clients < 0 ? clients : r;
+    round->changes += (uint32_t)(clients + r);
+    egress->complete |= round->may_remove;
+    return 0;
+}
+
+static int follow_node(struct egress_engine *egress, struct round *round)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const struct node_facts facts = facts_of(egress);
+    int r = egress->gateway.gate
+                ? egress_gateway_follow(&egress->gateway, &facts, egress->kernel, &faults)
+                : 0;
+    report(egress, "gateway", &faults);
+    return r < 0 ? r : follow_hooks(egress, round);
+}
+
+static int write_egress(struct engine *engine, struct round *round)
+{
+    struct egress_engine *egress = of_engine(engine);
+    if (!egress->hooks || !status_is_known(egress->status))
+        return 0;
+    egress_gateway_sweep(&egress->gateway, round->now_ms);
+    int r = egress->dirty ? write_maps(egress, round) : 0;
+    return r < 0 || !(egress->dirty || egress->moved) ? r : follow_node(egress, round);
+}
+
+static void publish(struct engine *engine, struct round *round)
+{
+    struct egress_engine *egress = of_engine(engine);
+    if (round->error == 0)
+        egress->dirty = egress->moved = false;
+}
+
+static int64_t next_ms(const struct engine *engine, int64_t now_ms)
+{
+    const struct egress_engine *egress = (const struct egress_engine *)engine;
+    (void)now_ms;
+    return egress->gateway.own ? MIN(egress->retry_ms, egress->gateway.sweep_ms) : egress->retry_ms;
+}
+
+const struct engine_ops egress_engine_ops = {
+    .name = "egress",
+    .scope = scope_of_egress,
+    .open = open_egress,
+    .close = close_egress,
+    .configure = configure,
+    .note = note,
+    .hear = hear,
+    .plan = plan,
+    .write = write_egress,
+    .publish = publish,
+    .next_ms = next_ms,
+};

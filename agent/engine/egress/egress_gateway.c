@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The gateway's side; see egress_gateway.h.
+ *
+ * A gateway's flows are in the plane of service NAT. Where NAT is off the gateway opens a plane of
+ * its own, without any hooks, whose tables of Services are as small as they get.
+ */
+#include "engine/egress/egress_gateway.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "plan/nat.h"
+#include "plan/nat_hooks.h"
+
+enum { FEW = 64 /* Services and endpoints, of which there are none */ };
+
+static char *own_pins(const struct config *config)
+{
+    return text_format("%s/egress-flows", config->paths.bpf);
+}
+
+static int open_own(struct egress_gateway_side *side, const struct config *config,
+                    struct faults *faults)
+{
+    AUTOFREE char *pins = own_pins(config);
+    const struct nat_plane_options options = {
+        .pins = pins,
+        .max_flows = config->services.max_flows,
+        .max_services = FEW,
+        .max_endpoints = FEW,
+    };
+    return pins ? nat_plane_open(&options, &side->own, faults) : -ENOMEM;
+}
+
+int egress_gateway_open(struct egress_gateway_side *side, const struct config *config,
+                        struct nat_plane *nat, struct faults *faults)
+{
+    int r = nat ? 0 : open_own(side, config, faults);
+    if (r < 0)
+        return r;
+    return egress_gate_open(nat ? nat : side->own, config->paths.bpf, &side->gate, faults);
+}
+
+void egress_gateway_close(struct egress_gateway_side *side)
+{
+    egress_gate_close(side->gate);
+    nat_plane_close(side->own);
+    *side = (struct egress_gateway_side){ 0 };
+}
+
+int egress_gateway_take_down(const struct config *config)
+{
+    AUTOFREE char *pins = own_pins(config);
+    if (!pins)
+        return -ENOMEM;
+    int maps = egress_gate_unpin(config->paths.bpf), flows = nat_plane_unpin(pins);
+    if (maps < 0)
+        return maps;
+    return flows < 0 ? flows : maps + flows;
+}
+
+static const struct ip *address_of(const struct config *config, uint8_t family)
+{
+    vec_each(const struct ip, ip, &config->egress.gateway.addresses) {
+        if (ip->family == family)
+            return ip;
+    }
+    return NULL;
+}
+
+/* The plane's timeouts and sizes. */
+static int follow_own(struct egress_gateway_side *side, const struct node_facts *facts)
+{
+    AUTOFAULTS struct faults not_ours = { 0 };
+    CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
+    int r = side->own ? plan_nat_settings(facts, &settings, &not_ours) : 0;
+    return r < 0 || !side->own ? r : nat_plane_set(side->own, &settings, &not_ours);
+}
+
+int egress_gateway_follow(struct egress_gateway_side *side, const struct node_facts *facts,
+                          struct kernel *kernel, struct faults *faults)
+{
+    enum { ANY_LINK = 1 };
+    const struct config *config = facts->config;
+    struct default_sources defaults = { 0 };
+    int r = follow_own(side, facts);
+    if (r == 0)
+        r = kernel_default_sources(kernel, &defaults);
+    if (r < 0)
+        return r;
+    const struct nat_leads node = plan_nat_leads(facts, ANY_LINK, &defaults);
+    const struct ip *v4 = address_of(config, IP_V4), *v6 = address_of(config, IP_V6);
+    side->settings = (struct egress_gate_settings){
+        .port = (uint16_t)config->egress.port,
+        .own = { node.v4, node.v6 },
+        .source = { v4 ? *v4 : node.v4, v6 ? *v6 : node.v6 },
+        .first_port = config->egress.gateway.ports.first,
+        .last_port = config->egress.gateway.ports.last,
+        .block = (uint16_t)config->egress.gateway.port_block,
+        .client_blocks = config->egress.gateway.blocks_per_client,
+    };
+    if (node.v4.family == IP_NONE && node.v6.family == IP_NONE)
+        faults_add(faults, "egress.gateway", "give this node an address, or a default route",
+                   "no client can reach this node: it has no address");
+    egress_gate_set(side->gate, &side->settings);
+    return 0;
+}
+
+void egress_gateway_sweep(struct egress_gateway_side *side, int64_t now_ms)
+{
+    int64_t pause_ms = 0;
+    if (!side->own || now_ms < side->sweep_ms)
+        return;
+    (void)nat_plane_sweep(side->own, now_ms, &pause_ms);
+    side->sweep_ms = now_ms + pause_ms;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The gateway's side of the egress engine: the plane of flows, the program, who its clients are,
+ * and where they reach it. Internal to engine/egress/.
+ */
+#pragma once
+
+#include "apply/egress/gateway.h"
+#include "engine/engine.h"
+#include "plan/egress.h"
+
+struct egress_gateway_side {
+    struct nat_plane *own;    /* where service NAT is off: the flows */
+    struct egress_gate *gate; /* NULL: this node is no gateway, or it can't be had */
+    struct egress_gate_settings settings;
+    int64_t sweep_ms; /* monotonic; of `own`, the next slice */
+};
+
+/* Opens the plane; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */
+int egress_gateway_open(struct egress_gateway_side *side, const struct config *config,
+                        struct nat_plane *nat, struct faults *faults);
+void egress_gateway_close(struct egress_gateway_side *side);
+
+/* Takes away what an earlier agent has left of a gateway. Returns how much, or -errno. */
+int egress_gateway_take_down(const struct config *config);
+
+/* Finds out where clients reach this node, and tells the program. Returns 0 or -errno. */
+int egress_gateway_follow(struct egress_gateway_side *side, const struct node_facts *facts,
+                          struct kernel *kernel, struct faults *faults);
+
+/* One slice of the sweep, if it is due. */
+void egress_gateway_sweep(struct egress_gateway_side *side, int64_t now_ms);

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Egress, end to end: a pod on the first node leaves the cluster by gateways on the others, and the
+host outside sees no address but theirs."""
+
+import pytest
+from lab import objects, wait, wait_equal
+from lab.traffic import Connection, Datagrams, ask, serve
+
+pytestmark = pytest.mark.lab(nat=True, nodes=3)
+BOTH = pytest.mark.parametrize("family", (4, 6))
+PROTOCOLS = pytest.mark.parametrize("protocol", ("TCP", "UDP"))
+PORT = 8080
+BULK = 1 << 20
+
+
+def address(host, family):
+    return getattr(host, f"address{family}")
+
+
+def egress(name="nat", destinations=("0.0.0.0/0", "::/0"), **annotations):
+    return {
+        "apiVersion": "coil.cybozu.com/v2",
+        "kind": "Egress",
+        "metadata": objects.metadata(
+            name, "internet",
+            annotations={"fingerpost.io/gateway-nodes": "gateway=yes", **annotations}),
+        "spec": {"destinations": list(destinations)},
+    }
+
+
+def pod_object(pod, annotation="nat"):
+    annotations = {"egress.coil.cybozu.com/internet": annotation} if annotation else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": objects.metadata(pod.role, "default", annotations=annotations),
+        "spec": {"nodeName": pod.node.role},
+        "status": {"phase": "Running",
+                   "podIPs": [{"ip": pod.address4}, {"ip": pod.address6}]},
+    }
+
+
+def write_nodes(lab, *gateways):
+    lab.write("nodes.yaml", *(
+        item for node in lab.nodes for item in [
+            objects.node(node.role, [node.address4, node.address6],
+                         {"gateway": "yes"} if node in gateways else {}),
+            *node.objects()[1:],
+        ]))
+
+
+@pytest.fixture(name="world")
+def world_fixture(lab):
+    lab.first, *lab.gateways = lab.nodes
+    write_nodes(lab, *lab.gateways)
+    lab.guest = lab.pod(lab.first, "guest")
+    lab.write("egress.yaml", egress())
+    lab.write("pods.yaml", pod_object(lab.guest))
+    lab.agent(lab.first, egress={"enabled": True})
+    for node in lab.gateways:
+        lab.agent(node, egress={"gateway": {}})
+    lab.wait_sessions()
+    for block in (lab.first.block4, lab.first.block6):
+        wait_equal(lambda: lab.tor.via(block), {lab.first.role}, "the pods' block on the ToR")
+    serve(lab.client, PORT)
+    return lab
+
+
+def seen(world, family, protocol="TCP", pod=None, **more):
+    """The address under which the host outside sees a pod; None: it can't be asked."""
+    try:
+        return ask(pod or world.guest, address(world.client, family), PORT, protocol, timeout=1,
+                   **more).peer
+    except OSError:
+        return None
+
+
+def wait_seen(world, family, hosts, protocol="TCP"):
+    wanted = {address(host, family) for host in hosts}
+    wait(lambda: seen(world, family, protocol) in wanted, f"the pod is seen as one of {wanted}")
+
+
+@BOTH
+@PROTOCOLS
+def test_leaves_by_a_gateway(world, family, protocol):
+    wait_seen(world, family, world.gateways, protocol)
+    assert {seen(world, family, protocol) for _ in range(8)} <= {
+        address(host, family) for host in world.gateways}
+
+
+@BOTH
+def test_transfers(world, family):
+    wait_seen(world, family, world.gateways)
+    with Connection(world.guest, address(world.client, family), PORT, timeout=20) as connection:
+        assert connection.put(b"0123456789abcdef" * (BULK // 16)) and connection.get(BULK)
+    with Datagrams(world.guest, address(world.client, family), PORT) as datagrams:
+        assert datagrams.put(b"x" * 1400)
+
+
+@BOTH
+def test_annotation_and_gateways_live(world, family):
+    """The annotation and the set of gateways change, and flows that they don't concern go on."""
+    wait_seen(world, family, world.gateways)
+    second, third = world.gateways
+    with Connection(world.guest, address(world.client, family), PORT) as connection:
+        before = connection.who().peer
+        staying = second if before == address(second, family) else third
+        write_nodes(world, staying)
+        wait_seen(world, family, [staying])
+        assert connection.who().peer == before
+        world.write("pods.yaml", pod_object(world.guest, annotation=None))
+        wait_seen(world, family, [world.guest])
+    world.write("pods.yaml", pod_object(world.guest))
+    wait_seen(world, family, [staying])
+
+
+@BOTH
+def test_agents_die(world, family):
+    """Maps and programs stay: connections go on without agents, and with new ones."""
+    wait_seen(world, family, world.gateways)
+    with Connection(world.guest, address(world.client, family), PORT) as connection:
+        before = connection.who().peer
+        for agent in [agent for node in world.nodes for agent in node.agents]:
+            agent.kill()
+        assert connection.who().peer == before
+        assert seen(world, family) == before
+        for agent in [agent for node in world.nodes for agent in node.agents]:
+            agent.start()
+        assert connection.who().peer == before
+        assert seen(world, family) == before
