@@ -11,8 +11,9 @@ of their own, with and without br_netfilter: tests/netns/test_nat_bridge.py.
 import contextlib
 
 from lab import wait, wait_equal
+from lab.capture import UDP, Capture, is_of_the_link
 from lab.traffic import ask, outcome
-from lab.tunnels import Tun, join_wireguard
+from lab.tunnels import PORT, Tun, join_wireguard
 from served import FAMILIES, PROTOCOLS, Service, address_of, pods, start, steer
 
 UP = "up.1"  # the device of the row on the first node
@@ -200,11 +201,15 @@ def priority(world):
 
 
 def wireguard(world):
+    """Nothing leaves the node but within it."""
     both(world, "mtu 1400 type wireguard")
     join_wireguard((world.tor, "up1", world.node.gateway4),
                    (world.node, UP, world.node.address4))
     routes(world)
-    world.check()
+    with Capture(world.tor, world.node.role) as cable:
+        world.check()
+        left = [packet for packet in cable.packets() if not packet.sent and not is_of_the_link(packet)]
+    assert left and all(packet[3:] == (UDP, (PORT, PORT)) for packet in left), left
 
 
 def ipip(world):

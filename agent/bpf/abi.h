@@ -161,7 +161,7 @@ struct nat_net {
  */
 #define NAT_PATH_STACK   1u /* new flows go through the stack */
 #define NAT_PATH_STACKED 2u /* there may be flows that do */
-#define NAT_PATH_XFRM    4u /* what this node itself sends to Services, too: it has XFRM policies */
+#define NAT_PATH_XFRM    4u /* XFRM has policies: also this node's own to Services, and refusals */
 #define NAT_PATH_WHOLE   8u /* sources are translated before the stack: nobody but XFRM listens */
 
 struct nat_control {

@@ -92,7 +92,7 @@ GLOBAL int follow(struct __sk_buff *skb)
 /*
  * Translates an ICMP error about a packet of a flow: its receiver knows that packet by the tuple it
  * had before. Returns what becomes of the error; 1 if it is none; or STRANGER if it is about no
- * flow: `room->to` is then the tuple that it quotes.
+ * flow: `room->to` is then the tuple that it quotes. Policies of XFRM see it, as they see the flow.
  */
 GLOBAL int follow_error(struct __sk_buff *skb)
 {
@@ -123,11 +123,15 @@ GLOBAL int follow_error(struct __sk_buff *skb)
     tuple_reverse(&flow->to, &other);
     int past =
         hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT);
-    if (past && way_find(skb, packet, &src, &dst, &room->way))
+    int own = is_own(skb, packet);
+    __u32 in = past && is_for_xfrm(own) ? way_in(skb, control, packet, &src) : 0;
+    if (past && !in && way_find(skb, packet, &src, &dst, &room->way))
         return SHOT;
     if (icmp_error_translate(skb, inner, &other, &src, &dst) < 0)
         return SHOT;
+    if (in)
+        return enter_by(skb, control, in);
     if (past)
-        return way_send(skb, &room->way, is_own(skb, packet));
+        return way_send(skb, &room->way, own);
     return pass_on(skb, control, hand);
 }

@@ -50,18 +50,49 @@ ALWAYS_INLINE int drop(struct __sk_buff *skb, const struct packet *packet, __u32
     return SHOT;
 }
 
+/* Whether policies of XFRM shall see the packet: what this node itself sends, or any. */
+ALWAYS_INLINE int is_for_xfrm(int own)
+{
+    const struct nat_control *control = control_get();
+    return control && control->path & (own ? NAT_PATH_XFRM : NAT_PATH_WHOLE);
+}
+
+/* Has the stack forward the packet, which it takes by `in`: lo or svc0. */
+ALWAYS_INLINE int enter_by(struct __sk_buff *skb, const struct nat_control *control, __u32 in)
+{
+    const __u8 *mac = in == LO_IFINDEX ? NULL : control->svc0_mac;
+    barrier_var(mac); /* Linux 6.1 does not see that `in`, asked again, says the same */
+    int r = way_receive(skb, in, mac);
+    return r < 0 ? SHOT : r;
+}
+
+/*
+ * Where there are policies of XFRM the stack forwards answers to other nodes, too: who asked may be
+ * behind the end of a tunnel. PAST: there are none, or the stack would not take it.
+ */
+SUBPROGRAM int answer_by_stack(struct __sk_buff *skb, const struct packet *packet)
+{
+    const struct nat_control *control = control_get();
+    if (!control || packet->hook != NAT_HOOK_UPLINK_IN || !is_for_xfrm(1))
+        return PAST;
+    __u32 in = way_in(skb, control, packet, &packet->tuple.dst);
+    return in ? enter_by(skb, control, in) : PAST;
+}
+
 /* The packet has become an ICMP error: sends it back to where the packet came from. */
 ALWAYS_INLINE int send_answer(struct __sk_buff *skb, const struct nat_control *control,
                               const struct packet *packet)
 {
-    int r = -1;
+    int r;
     if (packet->hook == NAT_HOOK_LO_OUT)
         r = way_receive(skb, LO_IFINDEX, NULL);
     else if (packet->hook == NAT_HOOK_SVC_OUT)
         r = way_receive(skb, control->svc0_ifindex, control->svc0_mac);
-    else if (!L3 && way_by_route(skb->ifindex))
-        r = head_put(skb) < 0 ? -1 : (int)bpf_redirect_neigh(skb->ifindex, NULL, 0, 0);
     else
+        r = answer_by_stack(skb, packet);
+    if (r == PAST && !L3 && way_by_route(skb->ifindex))
+        r = head_put(skb) < 0 ? -1 : (int)bpf_redirect_neigh(skb->ifindex, NULL, 0, 0);
+    else if (r == PAST)
         r = (int)bpf_redirect(skb->ifindex, 0);
     return r < 0 ? SHOT : r;
 }
@@ -131,17 +162,7 @@ SUBPROGRAM int forward_by_stack(struct __sk_buff *skb, struct packet *packet,
         return PAST;
     if (translate(skb, packet, to) < 0)
         return SHOT;
-    const __u8 *mac = in == LO_IFINDEX ? NULL : control->svc0_mac;
-    barrier_var(mac); /* Linux 6.1 does not see that `in`, asked again, says the same */
-    int r = way_receive(skb, in, mac);
-    return r < 0 ? SHOT : r;
-}
-
-/* Whether policies of XFRM shall see the packet: what this node itself sends, or any. */
-ALWAYS_INLINE int is_for_xfrm(int own)
-{
-    const struct nat_control *control = control_get();
-    return control && control->path & (own ? NAT_PATH_XFRM : NAT_PATH_WHOLE);
+    return enter_by(skb, control, in);
 }
 
 /* Translates the packet to `room->to` and sends it past the stack, by `room->way`. */

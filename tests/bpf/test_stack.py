@@ -10,7 +10,7 @@ from packets import frame
 from test_errors import ROUTER, check, error_at
 from test_flows import begin, opposite, reply_to, web
 from test_verdicts import CLIENT, LB, NODE, POD1, POD2, REMOTE, VIP, ends, first, hops
-from world import MACS
+from world import LED, MACS
 
 WAYS = pytest.mark.parametrize(
     "endpoint, way_in, way_out, back_in, back_out",
@@ -228,3 +228,42 @@ def test_whole_before_xfrm(nat, family, protocol):
     assert (left.verdict, left.data) == (NEXT, result.data)
     answer = nat.send("uplink_in", reply_to("uplink_in", result.packet, protocol))
     assert answer.verdict == REDIRECT and ends(answer.packet) == opposite(sent)
+
+
+def entered_by(source, family):
+    """The device by which the stack takes packets from an address, however it filters reverse paths."""
+    return MACS["svc0" if source is LED and family == 4 else "lo"]
+
+
+def test_errors_before_xfrm(nat, family, protocol):
+    """What an error quotes is not for everybody either: it goes to the client, and to the endpoint, as
+    the packets do that it is about."""
+    nat.control.path |= abi.PATH_XFRM | abi.PATH_WHOLE
+    nat.write_control()
+    web(nat, family, protocol, REMOTE, LED)
+    sent, result = begin(nat, "outside", family, protocol, LED)
+    reply = reply_to("uplink_in", result.packet, protocol)
+    answer = nat.send("uplink_in", reply)
+    for about, source, seen, ways in (
+            (result, ROUTER, sent, (LED, CLIENT)), (answer, CLIENT, reply, (NODE, REMOTE))):
+        out = nat.send("uplink_in", error_at("uplink_in", family, about.data, source[family]))
+        assert (out.verdict, out.packet.dst) == (REDIRECT, entered_by(ways[0], family))
+        check(out, family, *(end[family] for end in ways), ends(seen))
+        left = nat.send("uplink_out", out.packet, ingress="lo")
+        assert (left.verdict, left.data) == (NEXT, out.data)
+
+
+@pytest.mark.parametrize("target", (LED, NODE), ids=("svc0", "lo"))
+def test_refusals_before_xfrm(nat, family, protocol, target):
+    """The same for what this node says itself: who asked may be behind the other end of a tunnel."""
+    nat.control.path |= abi.PATH_XFRM | abi.PATH_WHOLE
+    nat.write_control()
+    kind = abi.LOAD_BALANCER if target is LED else abi.NODE_PORT
+    nat.service(target[family], 80, protocol=protocol, kind=kind,
+                outcomes=dict.fromkeys((abi.OUTSIDE, abi.POD, abi.NODE), "reject"))
+    packet = first("outside", family, protocol, target)[1]
+    out = nat.send("uplink_in", packet)
+    assert (out.verdict, out.packet.dst) == (REDIRECT, entered_by(target, family))
+    check(out, family, target[family], CLIENT[family], ends(packet))
+    left = nat.send("uplink_out", out.packet, ingress="lo")
+    assert (left.verdict, left.data) == (NEXT, out.data)

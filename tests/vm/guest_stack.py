@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Service NAT with what few kernels for containers have, and stock ones do: sockets of SCTP,
-policies of nftables and of legacy iptables. Runs inside the guest; test_nat.py boots it. One lab serves
+policies of nftables and of legacy iptables, IPsec. Runs inside the guest; test_nat.py boots it. One lab serves
 all tests, in their order."""
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import legacy  # noqa: E402
+from esp import seal, unseal  # noqa: E402
 from lab import Lab, wait_equal  # noqa: E402
+from lab.capture import ESP, Capture, is_of_the_link  # noqa: E402
 from lab.traffic import STREAMS, Connection, outcome, serve  # noqa: E402
 from policies import POLICY, allow, answered, path  # noqa: E402
 from served import (  # noqa: E402
@@ -21,6 +24,7 @@ from served import (  # noqa: E402
     Expected,
     Plan,
     Service,
+    address_of,
     check,
     pods,
     start,
@@ -44,6 +48,9 @@ def world_fixture():
             Service(lab, name, number) for name, number in (("near", 10), ("far", 11), ("none", 12)))
         for service in (lab.near, lab.far, lab.none):
             service.protocols = (*PROTOCOLS, "SCTP")
+        lab.host = Service(lab, "host", 13)  # in the second node's own network
+        serve(lab.nodes[1], TARGET)
+        lab.host.write(lab.nodes[1])
         lab.near.write(lab.ones["one1"])
         lab.far.write(lab.ones["one2"])
         lab.none.write()
@@ -55,7 +62,7 @@ def world_fixture():
         agents = start(lab, services={"timeouts": {"udp": f"{SHORT}s", "udpStream": f"{SHORT}s"}})
         lab.agent1 = agents[0]
         lab.plans = {agent.node.role: Plan(agent) for agent in agents}
-        for service in (lab.near, lab.far, lab.none):
+        for service in (lab.near, lab.far, lab.none, lab.host):
             steer(lab, lab.nodes[0], *service.announced(), *service.of["clusterIP"])
         yield lab
         lab.show_logs()
@@ -115,6 +122,67 @@ def test_policy_of_nftables(world):
     assert all_answered(world, world.guest, (world.far,), timeout=5) == (0, 8)
     node.run("nft", "delete", "table", "inet", "guard")
     follows(world, DIRECT)
+
+
+def between(wire, *nodes):
+    """What passed between the nodes: how many packets of ESP, and what else, in clear."""
+    ends = {address_of(node, family) for node in nodes for family in FAMILIES}
+    packets = [packet for packet in wire.packets() if not is_of_the_link(packet)]
+    clear = [packet for packet in packets
+             if packet.protocol != ESP or not {packet.source, packet.target} <= ends]
+    return len(packets) - len(clear), clear
+
+
+@contextlib.contextmanager
+def ipsec(world, mode):
+    """Between the nodes, for a while; gives what passes the second one's link."""
+    with Capture(world.tor, world.nodes[1].role) as wire:
+        assert answered(world, world.client, (world.far, world.host), KINDS[1:2], PATIENCE) == (8, 0)
+        sealed, clear = between(wire, *world.nodes)
+        assert clear and not sealed
+        seal(*world.nodes, mode)
+        follows(world, {"inForce": "stack", "listener": "policies of XFRM"})
+        wire.packets()
+        yield wire
+    unseal(*world.nodes)
+    follows(world, DIRECT)
+
+
+def test_esp_in_tunnels(world):
+    """What concerns the second node's pods, and itself, is served, and sealed on its link: also what
+    ICMP quotes of it."""
+    one, two = world.nodes
+    with ipsec(world, "tunnel") as wire:
+        for client, kinds in ((world.client, KINDS), (one, KINDS[:1]), (world.guest, KINDS[:1])):
+            ways = 8 * len(kinds)
+            assert answered(world, client, (world.far, world.host), kinds, PATIENCE) == (ways, 0), client
+            sealed, clear = between(wire, one, two)
+            assert sealed >= 2 * ways and not clear, client
+        # Segments that ESP makes too long; then some that are so for the client only.
+        for client, mtu in ((world.guest, 1500), (world.client, 1500), (world.client, 1280)):
+            world.tor.configure(f"link set client mtu {mtu}")
+            for family in FAMILIES:
+                where = world.far.address("loadBalancer", family)
+                with Connection(client, *where, timeout=PATIENCE) as stream:
+                    assert stream.put(bytes(5000)) and stream.get(5000), (client, mtu, family)
+        world.tor.configure("link set client mtu 1500")
+        for family in FAMILIES:
+            where = world.none.address("nodePort", family, one)
+            for protocol in PROTOCOLS:
+                assert outcome(world.ones["one2"], *where, protocol, timeout=PATIENCE) == "reject"
+        sealed, clear = between(wire, one, two)
+        assert sealed > 40 and not clear
+
+
+def test_esp_in_transport_mode(world):
+    """Between the nodes themselves: what a Service's endpoint there is asked in this node's name leaves
+    sealed. The answers pass none of our hooks once they are open, and are lost."""
+    one, two = world.nodes
+    with ipsec(world, "transport") as wire:
+        for client in (world.client, one):
+            assert answered(world, client, (world.host,), KINDS[:1], timeout=2) == (0, 4), client
+            sealed, clear = between(wire, one, two)
+            assert sealed >= 4 and not clear, client
 
 
 def test_policy_of_legacy_iptables(world):
