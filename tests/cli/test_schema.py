@@ -76,8 +76,16 @@ def test_offline_documents(ctl, tmp_path):
     config, bad = tmp_path / "agentd.conf", tmp_path / "bad.conf"
     config.write_text("source: { manifests: /tmp }\nservices: { clusterCIDRs: [10.0.0.0/8] }\n")
     bad.write_text(CONFIG)
+    both = tmp_path / "both.conf"
+    both.write_text(
+        "source: { manifests: /tmp }\n"
+        "egress: { enabled: true, unknownPods: hold, gateway: { serves: [internet/nat] } }\n"
+    )
+    egress = ("--config", str(both), "--node", "node-1")
     for words in (
         ["plan", "-f", str(tmp_path), "--node", "node-1"],
+        ["plan", "-f", str(CASES / "egress-missing/manifests"), *egress],
+        ["plan", "-f", str(CASES / "egress-gateway-nodes/manifests"), *egress],
         ["plan", "-f", str(CASES / "nat-source-ranges/manifests"), "--node", "node-1"],
         ["plan", "-f", str(CASES / "nat-details/manifests"), "--node", "node-1"],
         ["config", "check", str(config)],

@@ -3,7 +3,8 @@
  * From manifests to routes, as a file of objects that come one after the other and go again. After
  * each step the plan that was kept up to date by what had changed equals the plan made from
  * nothing; the other order of coming gives the same plan; and the routes it asks for are sorted,
- * one to a slot, ours, and without a difference from themselves. What holds of NAT is plan_nat.c's.
+ * one to a slot, ours, and without a difference from themselves. What holds of NAT is plan_nat.c's,
+ * of egress, which is not kept up to date, plan_egress.c's.
  */
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -15,6 +16,7 @@
 #include "plan/node_plan.h"
 #include "plan/route_list.h"
 #include "plan/routes.h"
+#include "plan_egress.h"
 #include "plan_nat.h"
 #include "store/store.h"
 
@@ -25,7 +27,8 @@ static const char settings[] =
     "services: {enabled: true, externalIPs: [192.0.2.0/24, 203.0.113.0/24],\n"
     "  serviceCIDRs: [10.96.0.0/12], loadBalancerIPs: [198.51.100.0/24,\n"
     "  203.0.113.0/24, 2001:db8::/32, fd00::/8],\n"
-    "  advertise: [loadBalancer, external, cluster]}\n";
+    "  advertise: [loadBalancer, external, cluster]}\n"
+    "egress: {enabled: true, unknownPods: hold, gateway: {serves: [internet/nat, d/e]}}\n";
 
 static const struct config *the_config(void)
 {
@@ -107,6 +110,7 @@ static void plan_anew(const struct node_facts *facts, struct node_plan *ret_plan
     show_plan(&ret_plan->routes, out);
     check_routes(facts->config, &ret_plan->routes);
     nat_plan_check(ret_plan);
+    egress_plan_check(&ret_plan->egress);
 }
 
 /* Works the store's changes into the plan. */
@@ -160,6 +164,7 @@ static void plan_backwards(const uint8_t *bytes, size_t size, struct text *out,
     struct node_plan plan;
     plan_anew(&facts, &plan, out);
     nat_plan_compare(&plan, expected);
+    egress_plan_compare(&plan.egress, &expected->egress);
     node_plan_done(&plan);
 }
 
@@ -185,6 +190,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         step(&facts, store, &plan);
     }
     AUTOTEXT struct text forwards = { 0 }, backwards = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
+    egress_plan_done(&plan.egress);
+    MUST(plan_egress(&facts, &plan.egress, &faults) == 0);
     show_plan(&plan.routes, &forwards);
     plan_backwards(bytes, size, &backwards, &plan);
     MUST(strcmp(text_str(&forwards), text_str(&backwards)) == 0);
