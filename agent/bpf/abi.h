@@ -264,7 +264,7 @@ static inline __attribute__((always_inline)) __u32 nat_outcome_shift(__u32 kind,
     return (kind * NAT_ORIGINS + origin) * 4;
 }
 
-/* "slots", ARRAY of __u64: endpoint id << 32 | generation. */
+/* "slots", ARRAY of __u64: endpoint id << 32 | generation. Those of a set are in rising order. */
 
 /*
  * "endpoints", ARRAY by endpoint id: one endpoint of one port. The agent writes all members but
@@ -284,9 +284,8 @@ struct nat_endpoint_value {
  * longer does. It is never 0 in that time. Once it has changed, UDP flows that carry the old one
  * end.
  */
-#define NAT_ENDPOINT_GENERATION   0xffffffffull
-#define NAT_ENDPOINT_MEMBER_SHIFT 32           /* + set * 2 + bank: it is in that set of its port */
-#define NAT_ENDPOINT_ON_NODE      (1ull << 40) /* its address is this node's own */
+#define NAT_ENDPOINT_GENERATION 0xffffffffull
+#define NAT_ENDPOINT_ON_NODE    (1ull << 40) /* its address is this node's own */
 
 /*
  * "ranges", LPM_TRIE: sources that may use a Service's load balancer addresses. The value is the

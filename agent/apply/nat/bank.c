@@ -170,25 +170,10 @@ static int match_endpoints(struct nat_change *change, const struct nat_desired_p
     return 0;
 }
 
-static uint64_t member_bit(unsigned set, uint32_t bank)
-{
-    return 1ull << (NAT_ENDPOINT_MEMBER_SHIFT + set * NAT_BANKS + bank);
-}
-
-static uint64_t member_bits(unsigned sets, uint32_t bank)
-{
-    uint64_t bits = 0;
-    for (unsigned set = 0; set < NAT_SETS; set++) {
-        if (sets >> set & 1)
-            bits |= member_bit(set, bank);
-    }
-    return bits;
-}
-
 /*
  * Compares the slots of a port's sets with the desired members. `ids`: the endpoints of the port;
  * `live`: the words of its sets. `counts`: how many members each set shall have; `same`: whether
- * its slots have just these.
+ * its slots rise, and are those of just these.
  */
 static void compare_slots(const struct nat_plane *plane, const struct nat_desired_port *desired,
                           const uint32_t *ids, const uint64_t live[static NAT_SETS],
@@ -203,19 +188,33 @@ static void compare_slots(const struct nat_plane *plane, const struct nat_desire
         slots[set] = nat_set_slots(plane, live[set], &limits[set]);
         counts[set] = 0;
         same[set] = true;
+        for (uint32_t i = 1; i < limits[set]; i++)
+            same[set] &= slots[set][i - 1] < slots[set][i];
     }
     for (size_t i = 0; nat_union_next(&all, &endpoint, &sets); i++) {
+        uint64_t word = nat_slot_of(plane, ids[i]);
         for (int set = 0; set < NAT_SETS; set++) {
             if (!(sets >> set & 1))
                 continue;
-            uint32_t n = counts[set]++;
-            same[set] &= n < limits[set] && slots[set][n] == nat_slot_of(plane, ids[i]);
+            counts[set]++;
+            same[set] = same[set] && limits[set] &&
+                        bsearch(&word, slots[set], limits[set], sizeof(word), nat_word_cmp);
         }
     }
     for (int set = 0; set < NAT_SETS; set++)
         same[set] &= counts[set] == limits[set];
 }
 
+static void mark_local(struct nat_change *change, uint32_t id, const struct ip *ip)
+{
+    __u64 *state = &change->plane->endpoints[id].state;
+    uint64_t wanted = *state & ~NAT_ENDPOINT_ON_NODE;
+    if (nat_is_local(change->plane, ip))
+        wanted |= NAT_ENDPOINT_ON_NODE;
+    nat_word_set(state, wanted);
+}
+
+/* No program reads the slots of a set that is new: they are put in order where they are. */
 static void write_members(struct nat_change *change, const struct nat_desired_port *desired,
                           const struct nat_installed_port *port, const bool write[static NAT_SETS])
 {
@@ -226,18 +225,16 @@ static void write_members(struct nat_change *change, const struct nat_desired_po
     for (size_t i = 0; nat_union_next(&all, &endpoint, &sets); i++) {
         uint32_t id = port->endpoints.items[i];
         for (int set = 0; set < NAT_SETS; set++) {
-            if (!(sets >> set & 1))
-                continue;
-            __u64 *slot = &change->plane->slots[(port->sets[set] >> 32) + n[set]++];
-            if (write[set])
-                nat_word_set(slot, nat_slot_of(change->plane, id));
+            if (sets >> set & 1 && write[set])
+                change->plane->slots[(port->sets[set] >> 32) + n[set]++] =
+                    nat_slot_of(change->plane, id);
         }
-        uint64_t state = change->plane->endpoints[id].state;
-        state &= ~(member_bits(~0u, change->bank) | NAT_ENDPOINT_ON_NODE);
-        state |= member_bits(sets, change->bank);
-        if (nat_is_local(change->plane, &endpoint.ip))
-            state |= NAT_ENDPOINT_ON_NODE;
-        nat_word_set(&change->plane->endpoints[id].state, state);
+        mark_local(change, id, &endpoint.ip);
+    }
+    for (int set = 0; set < NAT_SETS; set++) {
+        if (n[set])
+            qsort(&change->plane->slots[port->sets[set] >> 32], n[set], sizeof(uint64_t),
+                  nat_word_cmp);
     }
 }
 
@@ -350,7 +347,7 @@ void nat_bank_settle(struct nat_change *change)
 
 /* True if the installed endpoints are those that serve, and their entries are as written. */
 static bool endpoints_match(const struct nat_plane *plane, const struct nat_installed_port *port,
-                            const struct nat_desired_port *desired, uint32_t bank)
+                            const struct nat_desired_port *desired)
 {
     struct nat_union all = nat_union_of(desired->port);
     struct nat_endpoint endpoint;
@@ -362,11 +359,8 @@ static bool endpoints_match(const struct nat_plane *plane, const struct nat_inst
             return false;
         const struct nat_endpoint_value *value = &plane->endpoints[port->endpoints.items[i]];
         struct nat_endpoint installed = nat_endpoint_of(plane, port->endpoints.items[i]);
-        uint64_t wanted = member_bits(sets, bank);
-        if (nat_is_local(plane, &endpoint.ip))
-            wanted |= NAT_ENDPOINT_ON_NODE;
         if (nat_endpoint_cmp(&installed, &endpoint) != 0 ||
-            (value->state & (member_bits(~0u, bank) | NAT_ENDPOINT_ON_NODE)) != wanted ||
+            !(value->state & NAT_ENDPOINT_ON_NODE) == nat_is_local(plane, &endpoint.ip) ||
             !nat_filter_has(plane, &value->addr, value->port))
             return false;
     }
@@ -384,7 +378,7 @@ bool nat_bank_matches(const struct nat_plane *plane, const struct nat_installed 
         if (value->sets[set] != port->sets[set])
             return false;
     }
-    if (!endpoints_match(plane, port, desired, bank))
+    if (!endpoints_match(plane, port, desired))
         return false;
     uint32_t counts[NAT_SETS];
     bool same[NAT_SETS];

@@ -10,11 +10,17 @@
 
 #include "apply/nat/installed.h"
 #include "apply/nat/plane_inside.h"
+#include "base/macro.h"
 
 int nat_entry_cmp(const void *a, const void *b)
 {
     const struct nat_entry *left = a, *right = b;
     return memcmp(&left->key, &right->key, sizeof(left->key));
+}
+
+int nat_word_cmp(const void *a, const void *b)
+{
+    return CMP(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 int nat_range_cmp(const void *a, const void *b)

@@ -24,6 +24,8 @@ int nat_entry_cmp(const void *a, const void *b);
 
 typedef VEC(uint32_t) nat_id_list;
 
+int nat_word_cmp(const void *a, const void *b); /* of uint64_t, as slots are */
+
 /* One port id of a Service, and the ids of its endpoints, in the order of their addresses. */
 struct nat_installed_port {
     uint32_t id;

@@ -50,6 +50,7 @@ int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t 
         if (r < 0)
             return r;
     }
+    vec_sort(&list, nat_endpoint_cmp);
     *ret_list = TAKE_STRUCT(list);
     return 0;
 }
