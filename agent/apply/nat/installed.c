@@ -23,6 +23,13 @@ int nat_word_cmp(const void *a, const void *b)
     return CMP(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
+int nat_stored_cmp(const void *a, const void *b)
+{
+    const struct nat_stored *left = a, *right = b;
+    int r = nat_endpoint_cmp(&left->endpoint, &right->endpoint);
+    return r ? r : CMP(left->protocol, right->protocol);
+}
+
 int nat_range_cmp(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(struct nat_range_key));

@@ -26,6 +26,13 @@ typedef VEC(uint32_t) nat_id_list;
 
 int nat_word_cmp(const void *a, const void *b); /* of uint64_t, as slots are */
 
+/* An endpoint of a Service, for all its ports of that protocol. */
+struct nat_stored {
+    struct nat_endpoint endpoint;
+    uint8_t protocol;
+};
+int nat_stored_cmp(const void *a, const void *b);
+
 /* One port id of a Service, and the ids of its endpoints, in the order of their addresses. */
 struct nat_installed_port {
     uint32_t id;
