@@ -135,7 +135,7 @@ class PortValue(Value):
 
 
 class EndpointValue(Value):
-    _fields_ = [("state", u64), ("addr", Address), ("port", be16), ("zero", u16), ("owner", u32)]
+    _fields_ = [("state", u64), ("addr", Address), ("port", be16), ("protocol", u8), ("zero", u8), ("owner", u32)]
 
 
 class RangeKey(Value):

@@ -231,7 +231,8 @@ class Nat:
                 self.generation += 1
                 service.endpoints[key] = self.endpoints
                 self.maps["endpoints"][self.endpoints] = abi.EndpointValue(
-                    state=self.generation, addr=Address.of(key[0]), port=key[1], owner=service.port
+                    state=self.generation, addr=Address.of(key[0]), port=key[1],
+                    protocol=service.protocol, owner=service.id,
                 )
                 self.filter(*key)
         for index, endpoint in enumerate(sorted(service.endpoints[key] for key in members)):

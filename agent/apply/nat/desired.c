@@ -57,11 +57,6 @@ static uint64_t outcomes_of(const struct nat_family *family, uint32_t port_index
     return outcomes;
 }
 
-static size_t count_all(const struct nat_port *port)
-{
-    return port->sets[0].count + port->sets[1].count + port->serving.count;
-}
-
 /* The place of a port in the desired, plus 1; 0: it has none. */
 static uint32_t port_place(const struct nat_desired *desired, const struct nat_port *port)
 {
@@ -82,7 +77,6 @@ static int add_port(struct nat_desired *desired, const struct nat_family *family
         .owner =
             (uint64_t)family->family << 24 | (uint64_t)(port->protocol & 0xff) << 16 | port->port,
         .outcomes = outcomes_of(family, index),
-        .room = count_all(port),
     };
     return vec_push(&desired->ports, item);
 }
@@ -110,6 +104,45 @@ static int add_ports(struct nat_desired *desired, const struct nat_row *row)
 
 /* ---- endpoints ---- */
 
+/* All endpoints of a port once, in order, each with the sets that it is in. */
+struct endpoint_union {
+    const nat_endpoint_list *lists[NAT_SETS + 1];
+    size_t at[NAT_SETS + 1];
+};
+
+static struct endpoint_union union_of(const struct nat_port *port)
+{
+    return (struct endpoint_union){ .lists = { &port->sets[0], &port->sets[1], &port->serving } };
+}
+
+/* `ret_sets`: 1 << set. False: no more. */
+static bool union_next(struct endpoint_union *all, struct nat_endpoint *ret_endpoint,
+                       uint32_t *ret_sets)
+{
+    const struct nat_endpoint *least = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(all->lists); i++) {
+        if (all->at[i] == all->lists[i]->count)
+            continue;
+        const struct nat_endpoint *endpoint = &all->lists[i]->items[all->at[i]];
+        if (!least || nat_endpoint_cmp(endpoint, least) < 0)
+            least = endpoint;
+    }
+    if (!least)
+        return false;
+
+    struct nat_endpoint chosen = *least;
+    *ret_sets = 0;
+    for (unsigned i = 0; i < ARRAY_SIZE(all->lists); i++) {
+        while (all->at[i] < all->lists[i]->count &&
+               nat_endpoint_cmp(&all->lists[i]->items[all->at[i]], &chosen) == 0) {
+            *ret_sets |= i < NAT_SETS ? 1u << i : 0;
+            all->at[i]++;
+        }
+    }
+    *ret_endpoint = chosen;
+    return true;
+}
+
 /* An endpoint of a port, before endpoints have places. */
 struct found {
     struct nat_stored stored;
@@ -126,9 +159,9 @@ static int find_endpoints(struct nat_desired *desired, found_list *found)
 {
     for (uint32_t i = 0; i < desired->ports.count; i++) {
         const struct nat_port *port = desired->ports.items[i].port;
-        struct nat_union all = nat_union_of(port);
+        struct endpoint_union all = union_of(port);
         struct found next = { .stored.protocol = (uint8_t)port->protocol, .port = i };
-        while (nat_union_next(&all, &next.stored.endpoint, &next.sets)) {
+        while (union_next(&all, &next.stored.endpoint, &next.sets)) {
             if (vec_push(found, next) < 0)
                 return -ENOMEM;
         }
@@ -252,35 +285,4 @@ int nat_desired_make(const struct nat_row *row, struct nat_desired *desired)
         r = add_address(desired, &row->foreign.items[i], NAT_FRONTEND_FOREIGN);
     sort_out(desired);
     return r;
-}
-
-struct nat_union nat_union_of(const struct nat_port *port)
-{
-    return (struct nat_union){ .lists = { &port->sets[0], &port->sets[1], &port->serving } };
-}
-
-bool nat_union_next(struct nat_union *all, struct nat_endpoint *ret_endpoint, unsigned *ret_sets)
-{
-    const struct nat_endpoint *least = NULL;
-    for (size_t i = 0; i < ARRAY_SIZE(all->lists); i++) {
-        if (all->at[i] == all->lists[i]->count)
-            continue;
-        const struct nat_endpoint *endpoint = &all->lists[i]->items[all->at[i]];
-        if (!least || nat_endpoint_cmp(endpoint, least) < 0)
-            least = endpoint;
-    }
-    if (!least)
-        return false;
-
-    struct nat_endpoint chosen = *least;
-    *ret_sets = 0;
-    for (unsigned i = 0; i < ARRAY_SIZE(all->lists); i++) {
-        while (all->at[i] < all->lists[i]->count &&
-               nat_endpoint_cmp(&all->lists[i]->items[all->at[i]], &chosen) == 0) {
-            *ret_sets |= 1u << i;
-            all->at[i]++;
-        }
-    }
-    *ret_endpoint = chosen;
-    return true;
 }

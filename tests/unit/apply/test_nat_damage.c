@@ -105,6 +105,11 @@ static void swap_slots(struct nat_plane *plane, const struct nat_installed *inst
     slots[1] = first;
 }
 
+static void bend_protocol(struct nat_plane *plane, const struct nat_installed *installed)
+{
+    endpoint_of(plane, installed, 2)->protocol = PROTOCOL_UDP;
+}
+
 static void bend_place(struct nat_plane *plane, const struct nat_installed *installed)
 {
     endpoint_of(plane, installed, 0)->state ^= NAT_ENDPOINT_ON_NODE;
@@ -135,8 +140,9 @@ static void what_others_do_is_found_and_mended(void **state)
         { "bend outcome", bend_outcome },   { "bend owner", bend_owner },
         { "bend set", bend_set },           { "bend slot", bend_slot },
         { "end endpoint", end_endpoint },   { "end endpoint outside of sets", end_idle_endpoint },
-        { "swap slots", swap_slots },       { "bend place", bend_place },
-        { "bend address", bend_address },   { "empty filter", empty_filter },
+        { "swap slots", swap_slots },       { "bend protocol", bend_protocol },
+        { "bend place", bend_place },       { "bend address", bend_address },
+        { "empty filter", empty_filter },
     };
     AUTOROW struct nat_row *row = row_web();
     AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
