@@ -3,6 +3,8 @@
  * Services of several ports that lead to the same endpoints: these are in the maps once, whatever
  * ports come to have them, part, or go; and nobody's flows end because of another port.
  */
+#include <bpf/bpf.h>
+
 #include "nat_plane_lab.h"
 
 enum { PORTS = 100, MANY = 1000 };
@@ -127,6 +129,82 @@ static void ports_part_and_meet(void **state)
     }
 }
 
+static struct nat_tuple tuple_of(uint16_t sport)
+{
+    struct ip client = ip("10.9.9.9"), service = ip("10.96.0.1");
+    return (struct nat_tuple){ .src = nat_addr_of(&client),
+                               .dst = nat_addr_of(&service),
+                               .sport = htons(sport),
+                               .dport = htons(53),
+                               .protocol = PROTOCOL_UDP };
+}
+
+/* A flow of the n-th port to the first endpoint, from the client's port 1000 + n. */
+static void put_flow(struct nat_plane *plane, size_t n)
+{
+    const struct nat_installed *installed = installed_of(plane, "d/web");
+    uint64_t life = nat_slot_of(plane, installed->endpoints.items[0]);
+    struct nat_tuple key = tuple_of((uint16_t)(1000 + n));
+    struct nat_flow flow = { .service = installed->id,
+                             .port = installed->ports.items[n].id,
+                             .endpoint = (uint32_t)(life >> 32),
+                             .generation = (uint32_t)life,
+                             .half = NAT_HALF_DIRECT,
+                             .seen_s = 1000,
+                             .check = nat_tuple_check(&key) };
+    assert_int_equal(nat_table_put(plane, NAT_MAP_FLOWS, &key, &flow, BPF_ANY), 0);
+}
+
+/* Which flows a sweep leaves: 1 that of the first port, 2 that of the second. */
+static unsigned left_by_sweep(struct nat_plane *plane)
+{
+    unsigned left = 0;
+    int64_t next_ms;
+    do {
+        assert_true(nat_plane_sweep(plane, 1000 * 1000, &next_ms) >= 0);
+    } while (plane->sweep.under_way);
+    for (unsigned n = 0; n < 2; n++) {
+        struct nat_tuple key = tuple_of((uint16_t)(1000 + n));
+        struct nat_flow flow;
+        left |= nat_table_get(plane, NAT_MAP_FLOWS, &key, &flow) == 0 ? 1u << n : 0;
+    }
+    return left;
+}
+
+/* An endpoint that a port loses has no flows by that port, though it serves for another. */
+static void flows_end_with_their_own_port(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned ports, first, count, left;
+    } steps[] = {
+        { 3, 0, 2, 3 }, /* another endpoint left */
+        { 3, 1, 3, 1 }, /* the second port lost it */
+        { 1, 0, 0, 1 }, /* ... and went */
+        { 2, 0, 4, 2 }, /* the first one went */
+    };
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(steps); i++) {
+        size_t step = i / 2, adopts = i % 2;
+        AUTOROW struct nat_row *before = row_of_two(3, 0, 4);
+        AUTOROW struct nat_row *after =
+            row_of_two(steps[step].ports, steps[step].first, steps[step].count);
+        expect_write(plane, before, 1);
+        put_flow(plane, 0);
+        put_flow(plane, 1);
+        assert_int_equal(left_by_sweep(plane), 3);
+        expect_write(plane, after, 1);
+        if (adopts) {
+            plane_adopt(plane);
+            assert_int_equal(left_by_sweep(plane), 3); /* nothing is known yet */
+            expect_write(plane, after, 0);
+        }
+        assert_int_equal(left_by_sweep(plane), steps[step].left);
+        assert_int_equal(nat_plane_remove(plane, "d", "web"), 1);
+        assert_int_equal(left_by_sweep(plane), 0);
+    }
+}
+
 /* As an agent has left it that had endpoints and slots for each port, in the order of addresses. */
 static void an_older_agents(void **state)
 {
@@ -155,7 +233,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hundred_ports),     cmocka_unit_test(what_is_not_the_same),
-        cmocka_unit_test(ports_part_and_meet), cmocka_unit_test(an_older_agents),
+        cmocka_unit_test(ports_part_and_meet), cmocka_unit_test(flows_end_with_their_own_port),
+        cmocka_unit_test(an_older_agents),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
 }
