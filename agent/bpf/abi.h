@@ -264,19 +264,21 @@ static inline __attribute__((always_inline)) __u32 nat_outcome_shift(__u32 kind,
     return (kind * NAT_ORIGINS + origin) * 4;
 }
 
-/* "slots", ARRAY of __u64: endpoint id << 32 | generation. */
+/* "slots", ARRAY of __u64: endpoint id << 32 | generation. Those of a set are in rising order. */
 
 /*
- * "endpoints", ARRAY by endpoint id: one endpoint of one port. The agent writes all members but
- * `state` while the generation is 0, and leaves them alone until the id is free again. In the entry
- * of id 0, addr.words[0] is the generation that was given out last.
+ * "endpoints", ARRAY by endpoint id: one endpoint of one Service and protocol, for all ports that
+ * lead to it. The agent writes all members but `state` while the generation is 0, and leaves them
+ * alone until the id is free again. In the entry of id 0, addr.words[0] is the generation that was
+ * given out last.
  */
 struct nat_endpoint_value {
     __u64 state; /* NAT_ENDPOINT_* */
     struct nat_addr addr;
     __be16 port;
-    __u16 zero;
-    __u32 owner; /* port */
+    __u8 protocol; /* 0: written by an agent that had one for each port */
+    __u8 zero;
+    __u32 owner; /* service; of protocol 0: port */
 };
 
 /*
@@ -284,9 +286,8 @@ struct nat_endpoint_value {
  * longer does. It is never 0 in that time. Once it has changed, UDP flows that carry the old one
  * end.
  */
-#define NAT_ENDPOINT_GENERATION   0xffffffffull
-#define NAT_ENDPOINT_MEMBER_SHIFT 32           /* + set * 2 + bank: it is in that set of its port */
-#define NAT_ENDPOINT_ON_NODE      (1ull << 40) /* its address is this node's own */
+#define NAT_ENDPOINT_GENERATION 0xffffffffull
+#define NAT_ENDPOINT_ON_NODE    (1ull << 40) /* its address is this node's own */
 
 /*
  * "ranges", LPM_TRIE: sources that may use a Service's load balancer addresses. The value is the

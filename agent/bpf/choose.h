@@ -28,6 +28,7 @@ struct verdict {
 enum {
     CHOICES = 6, /* tries to find an endpoint of a Service that switches all the time */
     AFFINITY_TRIES = 8,
+    HALVINGS = 25, /* until one slot is left: endpoint ids have 24 bits */
 };
 
 ALWAYS_INLINE const struct nat_frontend_value *frontend_find(const struct nat_addr *addr,
@@ -132,15 +133,43 @@ ALWAYS_INLINE void affinity_read(const struct nat_affinity_value *entry,
     ret_choice->word = READ_ONCE(entry->choice);
 }
 
+/*
+ * Whether a set of a port has an endpoint in this life of it. `at`: the port's index in "ports". An
+ * endpoint does not know the sets that it is in, since several ports may have it.
+ */
+GLOBAL int set_has(__u32 at, __u32 kind, __u32 endpoint, __u32 generation)
+{
+    const struct nat_port_value *port = bpf_map_lookup_elem(&ports, &at);
+    if (!port)
+        return 0;
+    __u64 set = kind == NAT_SET_LOCAL ? READ_ONCE(port->sets[NAT_SET_LOCAL])
+                                      : READ_ONCE(port->sets[NAT_SET_CLUSTER]);
+    __u64 sought = (__u64)endpoint << 32 | generation;
+    __u32 first = set >> 32, count = (__u32)set;
+    for (__u64 i = 0; i < HALVINGS && count; i++) {
+        __u32 half = count / 2, index = first + half;
+        const __u64 *slot = bpf_map_lookup_elem(&slots, &index);
+        __u64 word = slot ? READ_ONCE(*slot) : sought;
+        if (word == sought)
+            return slot != NULL;
+        if (word < sought) {
+            first = index + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return 0;
+}
+
 /* Takes the endpoint that the client had last, if it is still in the set and not too long ago. */
 ALWAYS_INLINE int take_remembered(union affinity_choice choice, union affinity_age age,
                                   union affinity_age now, struct verdict *verdict)
 {
     if ((__s32)(now.seen_s - age.seen_s) > (__s32)verdict->affinity_s)
         return 0;
-    const struct nat_endpoint_value *endpoint = endpoint_at(choice.endpoint);
-    __u64 member = 1ull << (NAT_ENDPOINT_MEMBER_SHIFT + verdict->set * 2 + (verdict->bank & 1));
-    if (!endpoint || endpoint->owner != verdict->port || !(READ_ONCE(endpoint->state) & member))
+    __u32 at = verdict->port * NAT_BANKS + (verdict->bank & 1);
+    if (!set_has(at, verdict->set, choice.endpoint, choice.generation))
         return 0;
     return take_endpoint(choice.endpoint, choice.generation, verdict);
 }

@@ -28,7 +28,7 @@ FLOW_AT_EXIT, FLOW_ANSWERED, FLOW_CONFIRMED, FLOW_OUTBOUND = (1 << bit for bit i
 SERVICE_BANK, SERVICE_USED = 1 << 0, 1 << 1
 SERVICE_RANGES = {4: 1 << 2, 6: 1 << 3}
 AFFINITY_SHIFT, GENERATION_SHIFT = 8, 32
-MEMBER_SHIFT, ON_NODE = 32, 1 << 40
+ON_NODE = 1 << 40
 DRY_FLOWS = 1
 STATES = {  # of a flow, and after how many seconds of silence it is over
     "half-open": 60, "unanswered": 30, "exchange": 30, "answered": 60, "closed": 10,
@@ -135,7 +135,7 @@ class PortValue(Value):
 
 
 class EndpointValue(Value):
-    _fields_ = [("state", u64), ("addr", Address), ("port", be16), ("zero", u16), ("owner", u32)]
+    _fields_ = [("state", u64), ("addr", Address), ("port", be16), ("protocol", u8), ("zero", u8), ("owner", u32)]
 
 
 class RangeKey(Value):

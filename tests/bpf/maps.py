@@ -89,7 +89,7 @@ class Service:
         for (kind, origin), words in self.outcomes.items():
             value.outcomes |= outcome(words) << (kind * 3 + origin) * 4
         for number, members in enumerate(self.sets):
-            value.sets[number] = self.nat.slots_of(self, number, bank, members)
+            value.sets[number] = self.nat.slots_of(self, members)
         self.nat.maps["ports"][self.port * 2 + bank] = value
         self.set_ranges(bank, word.pop("ranges", None))
         if "affinity" in word:
@@ -222,28 +222,24 @@ class Nat:
             service.frontend(address, port, kind, outcomes)
         return service
 
-    def slots_of(self, service, number, bank, members):
+    def slots_of(self, service, members):
         """The word of a set, for which each endpoint gets a slot, an id and a life."""
         first = self.slots
         self.slots += len(members)
-        for index, key in enumerate(members):
+        for key in members:
             if key not in service.endpoints:
                 self.endpoints += 1
                 self.generation += 1
                 service.endpoints[key] = self.endpoints
                 self.maps["endpoints"][self.endpoints] = abi.EndpointValue(
-                    state=self.generation, addr=Address.of(key[0]), port=key[1], owner=service.port
+                    state=self.generation, addr=Address.of(key[0]), port=key[1],
+                    protocol=service.protocol, owner=service.id,
                 )
                 self.filter(*key)
-            endpoint = service.endpoints[key]
+        for index, endpoint in enumerate(sorted(service.endpoints[key] for key in members)):
             self.maps["slots"][first + index] = (
                 endpoint << 32 | self.maps["endpoints"][endpoint].state & 0xFFFFFFFF
             )
-        for key, endpoint in service.endpoints.items():
-            value = self.maps["endpoints"][endpoint]
-            member = 1 << abi.MEMBER_SHIFT + number * 2 + bank
-            value.state = value.state | member if key in members else value.state & ~member
-            self.maps["endpoints"][endpoint] = value
         return first << 32 | len(members)
 
     def on_node(self, service, key):

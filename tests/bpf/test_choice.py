@@ -407,6 +407,38 @@ def test_affinity_of_an_endpoint_outside_of_the_set(nat, family, protocol):
     assert chosen(nat, family, protocol, 20001) == left[0]
 
 
+def test_affinity_of_endpoints_that_two_ports_have(nat, family, protocol):
+    """Each port keeps to what it has chosen, as long as it is in its own set."""
+    everywhere = many(20, family)
+    service = sticky(nat, family, protocol)
+    other = nat.service(LB[family], 81, protocol=protocol, affinity=10800)
+    other.endpoints = service.endpoints
+    other.update(cluster=everywhere)
+    ours, others = (
+        {chosen(nat, family, protocol, 20000 + i, to, port=port) for i in range(20)}
+        for to, port in ((VIP, 80), (LB, 81))
+    )
+    assert len(ours) == len(others) == 1
+    left = [key for key in everywhere if key not in others]
+    other.update(cluster=left, local=everywhere)
+    assert chosen(nat, family, protocol, 21000, LB, port=81) in left
+    assert {chosen(nat, family, protocol, 21000 + i) for i in range(20)} == ours
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 64, 100])
+def test_affinity_of_each_endpoint(nat, count):
+    """Wherever in its set an endpoint is, it is found there again."""
+    service = sticky(nat, 4, abi.UDP, count=count)
+    for key in many(count, 4):
+        chosen(nat, 4, abi.UDP, 20000)
+        at, value = entry(nat, 4, service)
+        number, generation = service.endpoint(key)
+        value.choice = value.rounds[0] << 56 | number << 32 | generation
+        nat.maps["affinity"][at] = value
+        nat.maps["flows"].clear()
+        assert chosen(nat, 4, abi.UDP, 20001) == key
+
+
 def test_affinity_of_two_addresses_by_two_sets(nat, family, protocol):
     """Who asks both in turn stays where each has sent him: 3.13."""
     local = (POD1[family], 8081)

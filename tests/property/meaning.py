@@ -3,6 +3,7 @@
 with the same manifests say the same, and the model can be asked to say it, too.
 """
 
+import collections
 import ipaddress
 import itertools
 import os
@@ -104,15 +105,14 @@ class Maps:
         return self.filter[control.filter_half * control.filter_words + word].value & bits != bits
 
     def serving(self):
-        """{(Service, family, protocol, port): endpoints that live}"""
+        """{(Service, family, protocol): endpoints that live, each once however many ports lead there}"""
         found = {}
         for number in range(1, self.endpoints.entries):
             endpoint = self.endpoints[number]
             if endpoint.state & 0xFFFFFFFF == 0:
                 continue
-            owner = self.ports[endpoint.owner * 2].owner
-            place = (self.name(owner >> 32), owner >> 24 & 255,
-                     PROTOCOLS[owner >> 16 & 255], owner & 0xFFFF)
+            family = ipaddress.ip_address(str(endpoint.addr)).version
+            place = self.name(endpoint.owner), family, PROTOCOLS[endpoint.protocol]
             assert not self.lacking(endpoint.addr, endpoint.port), f"{place} in the filter"
             found.setdefault(place, []).append(target(endpoint))
         return {place: sorted(targets) for place, targets in found.items()}
@@ -180,15 +180,13 @@ def modelled_addresses(objects, settings):
 
 def modelled_serving(objects, found, node_name):
     """6.2: UDP flows to whoever serves go on, in a set or not."""
-    serving = {}
+    serving = collections.defaultdict(set)
     for (address, protocol, _), (service, _, port) in found.items():
         endpoints = model.endpoints_of(objects, service, port, address.version, node_name)
-        targets = sorted(model.endpoint_text(place) for place, endpoint in endpoints.items()
-                         if endpoint["serving"] or endpoint["ready"])
-        if targets:
-            place = "/".join(model.key(service)), address.version, protocol, port["port"]
-            serving[place] = targets
-    return serving
+        place = "/".join(model.key(service)), address.version, protocol
+        serving[place].update(model.endpoint_text(place) for place, endpoint in endpoints.items()
+                              if endpoint["serving"] or endpoint["ready"])
+    return {place: sorted(targets) for place, targets in serving.items() if targets}
 
 
 def merged_networks(texts):

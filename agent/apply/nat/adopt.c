@@ -4,9 +4,11 @@
  * a crash, or a change of sizes.
  *
  * A Service is adopted if it has a name and a service word. Its entries are those with its id. A
- * port is its own if one of its entries points there, an endpoint if it lives and belongs to such a
- * port, a slot if the bank in force of such a port points to it. Everything else was left by a
- * write or a removal that did not get to its end: it is removed, and its ids are free.
+ * port is its own if one of its entries points there, an endpoint if it lives and has its id, a
+ * slot if the bank in force of such a port points to it. Everything else was left by a write or a
+ * removal that did not get to its end: it is removed, and its ids are free.
+ *
+ * Which endpoints serve for which port the maps don't say: bank.c learns that with the first write.
  *
  * A free id whose array entry looks used rests before it is given out: the agent that stopped may
  * have given it back a moment ago.
@@ -183,32 +185,58 @@ static int compare_installed_ports(const void *a, const void *b)
     return r ? r : CMP(left->id, right->id);
 }
 
+static void claim_slots(struct nat_plane *plane, struct nat_installed *installed)
+{
+    nat_word_list *sets = &installed->sets;
+    size_t kept = 0;
+    vec_sort(sets, nat_word_cmp);
+    vec_drop_equal(sets, nat_word_cmp);
+    vec_each(const uint64_t, set, sets) {
+        uint32_t first = (uint32_t)(*set >> 32), count = (uint32_t)*set;
+        if (space_claim(&plane->ids.spaces[NAT_ID_SLOT], first, count))
+            sets->items[kept++] = *set;
+    }
+    sets->count = kept;
+}
+
 /*
  * Takes in the slots of the bank in force. A set that cannot be right is left out of the memory;
  * the next write then finds that the live word differs, and writes the set anew.
  */
-static void adopt_slots(struct nat_plane *plane, const struct nat_installed *installed,
-                        struct nat_installed_port *port)
+static int adopt_slots(struct nat_plane *plane, struct nat_installed *installed)
 {
-    const struct nat_port_value *value =
-        nat_port_at(plane, port->id, nat_service_bank(plane, installed->id));
-    for (int set = 0; set < NAT_SETS; set++) {
-        uint32_t first = (uint32_t)(value->sets[set] >> 32), count = (uint32_t)value->sets[set];
-        if (count && space_claim(&plane->ids.spaces[NAT_ID_SLOT], first, count))
-            port->sets[set] = value->sets[set];
+    uint32_t bank = nat_service_bank(plane, installed->id);
+    if (vec_reserve(&installed->sets, NAT_SETS * installed->ports.count) < 0)
+        return -ENOMEM;
+    vec_each(const struct nat_installed_port, port, &installed->ports) {
+        for (int set = 0; set < NAT_SETS; set++) {
+            uint64_t word = nat_port_at(plane, port->id, bank)->sets[set];
+            if ((uint32_t)word)
+                installed->sets.items[installed->sets.count++] = word;
+        }
     }
+    claim_slots(plane, installed);
+    vec_each(struct nat_installed_port, port, &installed->ports) {
+        for (int set = 0; set < NAT_SETS; set++) {
+            uint64_t word = nat_port_at(plane, port->id, bank)->sets[set];
+            port->sets[set] = vec_find(&installed->sets, &word, nat_word_cmp) ? word : 0;
+        }
+    }
+    return 0;
 }
 
-/* The adopted port of this id; NULL: it is no Service's. */
-static struct nat_installed_port *port_by_id(const struct nat_plane *plane, uint32_t id)
+/*
+ * The Service that an endpoint was made for; NULL: it is gone. Endpoints of an older agent, which
+ * has named a port, serve until the next write, which makes others in their place.
+ */
+static struct nat_installed *find_maker(const struct nat_plane *plane,
+                                        const struct nat_endpoint_value *value)
 {
-    if (id >= nat_port_limit(plane))
+    if (value->protocol)
+        return nat_installed_by_id(plane, value->owner);
+    if (value->owner >= nat_port_limit(plane))
         return NULL;
-    struct nat_installed *installed =
-        nat_installed_by_id(plane, (uint32_t)(nat_port_at(plane, id, 0)->owner >> 32));
-    if (!installed)
-        installed = nat_installed_by_id(plane, (uint32_t)(nat_port_at(plane, id, 1)->owner >> 32));
-    return installed ? find_port(installed, id) : NULL;
+    return nat_installed_by_id(plane, (uint32_t)(nat_port_at(plane, value->owner, 0)->owner >> 32));
 }
 
 static int adopt_endpoints(struct nat_plane *plane)
@@ -220,12 +248,12 @@ static int adopt_endpoints(struct nat_plane *plane)
         if (generation == 0)
             continue;
         *last = MAX(*last, generation);
-        struct nat_installed_port *port = port_by_id(plane, value->owner);
-        if (!port) {
+        struct nat_installed *installed = find_maker(plane, value);
+        if (!installed) {
             nat_word_set(&plane->endpoints[id].state, 0);
             continue;
         }
-        int r = vec_push(&port->endpoints, id);
+        int r = vec_push(&installed->endpoints, id);
         if (r < 0)
             return r;
         (void)space_claim(&plane->ids.spaces[NAT_ID_ENDPOINT], id, 1);
@@ -235,12 +263,12 @@ static int adopt_endpoints(struct nat_plane *plane)
 
 static int compare_endpoint_ids(const void *a, const void *b, void *context)
 {
-    struct nat_endpoint left = nat_endpoint_of(context, *(const uint32_t *)a);
-    struct nat_endpoint right = nat_endpoint_of(context, *(const uint32_t *)b);
-    return nat_endpoint_cmp(&left, &right);
+    struct nat_stored left = nat_stored_of(context, *(const uint32_t *)a);
+    struct nat_stored right = nat_stored_of(context, *(const uint32_t *)b);
+    return nat_stored_cmp(&left, &right);
 }
 
-static void finish_service(struct nat_plane *plane, struct nat_installed *installed)
+static int finish_service(struct nat_plane *plane, struct nat_installed *installed)
 {
     vec_sort(&installed->entries, nat_entry_cmp);
     vec_sort(&installed->ports, compare_installed_ports);
@@ -248,14 +276,12 @@ static void finish_service(struct nat_plane *plane, struct nat_installed *instal
         vec_sort(&installed->ranges[bank], nat_range_cmp);
     vec_each(const struct nat_entry, entry, &installed->entries)
         nat_filter_add_entry(plane, entry);
-    vec_each(struct nat_installed_port, port, &installed->ports) {
-        adopt_slots(plane, installed, port);
-        if (port->endpoints.count > 1)
-            qsort_r(port->endpoints.items, port->endpoints.count, sizeof(uint32_t),
-                    compare_endpoint_ids, plane);
-        vec_each(const uint32_t, id, &port->endpoints)
-            nat_filter_add(plane, &plane->endpoints[*id].addr, plane->endpoints[*id].port);
-    }
+    if (installed->endpoints.count > 1)
+        qsort_r(installed->endpoints.items, installed->endpoints.count, sizeof(uint32_t),
+                compare_endpoint_ids, plane);
+    vec_each(const uint32_t, id, &installed->endpoints)
+        nat_filter_add(plane, &plane->endpoints[*id].addr, plane->endpoints[*id].port);
+    return adopt_slots(plane, installed);
 }
 
 typedef VEC(struct nat_range_key) range_key_list;
@@ -414,8 +440,11 @@ int nat_adopt(struct nat_plane *plane)
     if (r < 0)
         return r;
     bool fresh = filter_is_fresh(plane);
-    sorted_each(struct nat_installed *, installed, &plane->installed)
-        finish_service(plane, *installed);
+    sorted_each(struct nat_installed *, installed, &plane->installed) {
+        r = finish_service(plane, *installed);
+        if (r < 0)
+            return r;
+    }
     if (fresh) {
         r = nat_filter_begin(plane);
         if (r < 0)

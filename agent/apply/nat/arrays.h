@@ -57,11 +57,11 @@ static inline const __u64 *nat_set_slots(const struct nat_plane *plane, uint64_t
     return inside ? plane->slots + first : NULL;
 }
 
-/* True if the id is a living endpoint's of this port. */
-static inline bool nat_endpoint_lives(const struct nat_plane *plane, uint32_t id, uint32_t port)
+/* True if the id is a living endpoint's of this service. */
+static inline bool nat_endpoint_lives(const struct nat_plane *plane, uint32_t id, uint32_t service)
 {
     return id > 0 && id < plane->maps[NAT_MAP_ENDPOINTS].entries &&
-           plane->endpoints[id].owner == port &&
+           plane->endpoints[id].protocol != 0 && plane->endpoints[id].owner == service &&
            (plane->endpoints[id].state & NAT_ENDPOINT_GENERATION) != 0;
 }
 
@@ -70,6 +70,12 @@ static inline struct nat_endpoint nat_endpoint_of(const struct nat_plane *plane,
 {
     const struct nat_endpoint_value *value = &plane->endpoints[id];
     return (struct nat_endpoint){ nat_addr_ip(&value->addr), ntohs(value->port) };
+}
+
+/* The same, with its protocol. */
+static inline struct nat_stored nat_stored_of(const struct nat_plane *plane, uint32_t id)
+{
+    return (struct nat_stored){ nat_endpoint_of(plane, id), plane->endpoints[id].protocol };
 }
 
 /* The slot that points to an endpoint as it is now. */

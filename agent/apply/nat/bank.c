@@ -4,17 +4,21 @@
  * switch or instead of it. rows.c calls this in the course of a change.
  *
  * A set whose members did not change keeps its slots, and both banks point to them. A set that
- * changed gets new slots; the old ones rest after the switch. A new port id is written into both
- * banks. In the one in force all its outcomes are DROP, because entries of "frontends" with this id
- * are written before the switch, and packets must not get anywhere by them until then.
+ * changed gets new slots; the old ones rest after the switch. Ports whose sets are alike point to
+ * the same slots. A new port id is written into both banks. In the one in force all its outcomes
+ * are DROP, because entries of "frontends" with this id are written before the switch, and packets
+ * must not get anywhere by them until then.
  *
- * An endpoint lives as long as it serves, whether or not it is in a set, so that UDP flows to it go
- * on. Every endpoint gets a generation of its own; the word with the last one is written before the
- * endpoint, so that no crash makes a generation occur twice.
+ * An endpoint lives as long as it serves for some port of the Service, whether or not it is in a
+ * set, so that UDP flows to it go on; so nobody loses flows or affinity when ports part that had
+ * the same endpoints, or come to have them. (Where it goes on serving for other ports only, the
+ * sweep ends the flows of this one: flows.c.) Every endpoint gets a generation of its own; the word
+ * with the last one is written before the endpoint, so that no crash makes a generation occur
+ * twice.
  *
- * The lists of the row and those of the installed Service are both in the order of addresses, so
- * one walk along both matches them. An installed id whose array entry was changed by somebody else
- * counts as gone.
+ * The endpoints of the row and those of the installed Service are both in the order of addresses,
+ * so one walk along both matches them. An installed id whose array entry was changed by somebody
+ * else counts as gone.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -96,8 +100,8 @@ static int begin_port(struct nat_change *change, const struct nat_desired_port *
     return 0;
 }
 
-static int begin_endpoint(struct nat_change *change, const struct nat_endpoint *endpoint,
-                          uint32_t port, uint32_t *ret_id)
+static int begin_endpoint(struct nat_change *change, const struct nat_stored *stored,
+                          uint32_t *ret_id)
 {
     struct nat_plane *plane = change->plane;
     uint32_t id;
@@ -109,189 +113,141 @@ static int begin_endpoint(struct nat_change *change, const struct nat_endpoint *
     __atomic_store_n(last, generation, __ATOMIC_RELEASE);
 
     struct nat_endpoint_value *value = &plane->endpoints[id];
-    value->addr = nat_addr_of(&endpoint->ip);
-    value->port = htons(endpoint->port);
-    value->owner = port;
-    bool local = nat_is_local(plane, &endpoint->ip);
+    value->addr = nat_addr_of(&stored->endpoint.ip);
+    value->port = htons(stored->endpoint.port);
+    value->protocol = stored->protocol;
+    value->owner = change->installed->id;
+    bool local = nat_is_local(plane, &stored->endpoint.ip);
     nat_word_set(&value->state, generation | (local ? NAT_ENDPOINT_ON_NODE : 0));
     change->begun.items[change->begun.count++] = id;
     *ret_id = id;
     return 0;
 }
 
-/*
- * Passes the installed endpoints from `*at` on that sort before `endpoint`, which are gone. True if
- * the next one is `endpoint` itself, and lives.
- */
-static bool match(struct nat_change *change, const struct nat_installed_port *old, size_t *at,
-                  const struct nat_endpoint *endpoint)
+static void end_next(struct nat_change *change, size_t *at)
 {
-    if (!old)
-        return false;
-    for (; *at < old->endpoints.count; ++*at) {
+    change->ended.items[change->ended.count++] = change->installed->endpoints.items[(*at)++];
+}
+
+/*
+ * Passes the installed endpoints from `*at` on that sort before `stored`, which are gone. True if
+ * the next one is `stored` itself, and lives.
+ */
+static bool match(struct nat_change *change, size_t *at, const struct nat_stored *stored)
+{
+    const struct nat_installed *old = change->installed;
+    while (*at < old->endpoints.count) {
         uint32_t id = old->endpoints.items[*at];
         bool lives = nat_endpoint_lives(change->plane, id, old->id);
-        struct nat_endpoint installed = nat_endpoint_of(change->plane, id);
-        int r = nat_endpoint_cmp(&installed, endpoint);
+        struct nat_stored installed = nat_stored_of(change->plane, id);
+        int r = nat_stored_cmp(&installed, stored);
         if (lives && r == 0)
             return true;
         if (lives && r > 0)
             return false;
-        change->ended.items[change->ended.count++] = id;
+        end_next(change, at);
     }
     return false;
 }
 
-static void end_rest(struct nat_change *change, const struct nat_installed_port *old, size_t at)
+static int match_endpoints(struct nat_change *change)
 {
-    for (; old && at < old->endpoints.count; at++)
-        change->ended.items[change->ended.count++] = old->endpoints.items[at];
-}
-
-static int match_endpoints(struct nat_change *change, const struct nat_desired_port *desired,
-                           struct nat_port_change *port)
-{
-    struct nat_union all = nat_union_of(desired->port);
-    struct nat_endpoint endpoint;
-    unsigned sets;
     size_t at = 0;
-    while (nat_union_next(&all, &endpoint, &sets)) {
+    vec_each(const struct nat_stored, stored, &change->desired->endpoints) {
         uint32_t id;
-        if (match(change, port->old, &at, &endpoint)) {
-            id = port->old->endpoints.items[at++];
+        if (match(change, &at, stored)) {
+            id = change->installed->endpoints.items[at++];
+            nat_local_mark(change->plane, id);
         } else {
-            int r = begin_endpoint(change, &endpoint, port->now.id, &id);
+            int r = begin_endpoint(change, stored, &id);
             if (r < 0)
                 return r;
         }
-        port->now.endpoints.items[port->now.endpoints.count++] = id;
+        change->endpoints.items[change->endpoints.count++] = id;
+        const struct nat_endpoint_value *value = &change->plane->endpoints[id];
+        nat_filter_add(change->plane, &value->addr, value->port);
     }
-    end_rest(change, port->old, at);
+    while (at < change->installed->endpoints.count)
+        end_next(change, &at);
     return 0;
 }
 
-static uint64_t member_bit(unsigned set, uint32_t bank)
+/* The slots that a set shall have, in the order in which the programs search them. */
+static void gather_words(struct nat_change *change, const nat_place_list *places)
 {
-    return 1ull << (NAT_ENDPOINT_MEMBER_SHIFT + set * NAT_BANKS + bank);
+    vec_clear(&change->words);
+    vec_each(const uint32_t, place, places)
+        change->words.items[change->words.count++] =
+            nat_slot_of(change->plane, change->endpoints.items[*place]);
+    vec_sort(&change->words, nat_word_cmp);
 }
 
-static uint64_t member_bits(unsigned sets, uint32_t bank)
+static bool has_words(const struct nat_plane *plane, uint64_t set, const nat_word_list *words)
 {
-    uint64_t bits = 0;
-    for (unsigned set = 0; set < NAT_SETS; set++) {
-        if (sets >> set & 1)
-            bits |= member_bit(set, bank);
+    uint32_t count;
+    const __u64 *slots = nat_set_slots(plane, set, &count);
+    return count == words->count && memcmp(slots, words->items, count * sizeof(*slots)) == 0;
+}
+
+/* `old`: the set's word so far. */
+static int fill_set(struct nat_change *change, const nat_place_list *places, uint64_t old,
+                    uint64_t *ret_set)
+{
+    *ret_set = 0;
+    if (places->count == 0)
+        return 0;
+    gather_words(change, places);
+    if (has_words(change->plane, old, &change->words)) {
+        *ret_set = old;
+        return 0;
     }
-    return bits;
+    uint32_t first, count = (uint32_t)places->count;
+    int r = take(change, NAT_ID_SLOT, count, &first);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < count; i++)
+        nat_word_set(&change->plane->slots[first + i], change->words.items[i]);
+    *ret_set = nat_set_of(first, count);
+    change->slots.items[change->slots.count++] = *ret_set;
+    return 0;
 }
 
-/*
- * Compares the slots of a port's sets with the desired members. `ids`: the endpoints of the port;
- * `live`: the words of its sets. `counts`: how many members each set shall have; `same`: whether
- * its slots have just these.
- */
-static void compare_slots(const struct nat_plane *plane, const struct nat_desired_port *desired,
-                          const uint32_t *ids, const uint64_t live[static NAT_SETS],
-                          uint32_t counts[static NAT_SETS], bool same[static NAT_SETS])
+static void list_serving(const nat_id_list *endpoints, const struct nat_desired_port *desired,
+                         nat_id_list *ids)
 {
-    struct nat_union all = nat_union_of(desired->port);
-    struct nat_endpoint endpoint;
-    unsigned sets;
-    const __u64 *slots[NAT_SETS];
-    uint32_t limits[NAT_SETS];
+    vec_each(const uint32_t, place, &desired->serving)
+        ids->items[ids->count++] = endpoints->items[*place];
+    vec_sort(ids, nat_id_cmp);
+}
+
+static int fill_port(struct nat_change *change, size_t i)
+{
+    const struct nat_desired_port *desired = &change->desired->ports.items[i];
+    struct nat_port_change *port = &change->ports.items[i];
+    list_serving(&change->endpoints, desired, &port->now.endpoints);
     for (int set = 0; set < NAT_SETS; set++) {
-        slots[set] = nat_set_slots(plane, live[set], &limits[set]);
-        counts[set] = 0;
-        same[set] = true;
-    }
-    for (size_t i = 0; nat_union_next(&all, &endpoint, &sets); i++) {
-        for (int set = 0; set < NAT_SETS; set++) {
-            if (!(sets >> set & 1))
-                continue;
-            uint32_t n = counts[set]++;
-            same[set] &= n < limits[set] && slots[set][n] == nat_slot_of(plane, ids[i]);
-        }
-    }
-    for (int set = 0; set < NAT_SETS; set++)
-        same[set] &= counts[set] == limits[set];
-}
-
-static void write_members(struct nat_change *change, const struct nat_desired_port *desired,
-                          const struct nat_installed_port *port, const bool write[static NAT_SETS])
-{
-    struct nat_union all = nat_union_of(desired->port);
-    struct nat_endpoint endpoint;
-    unsigned sets;
-    uint32_t n[NAT_SETS] = { 0 };
-    for (size_t i = 0; nat_union_next(&all, &endpoint, &sets); i++) {
-        uint32_t id = port->endpoints.items[i];
-        for (int set = 0; set < NAT_SETS; set++) {
-            if (!(sets >> set & 1))
-                continue;
-            __u64 *slot = &change->plane->slots[(port->sets[set] >> 32) + n[set]++];
-            if (write[set])
-                nat_word_set(slot, nat_slot_of(change->plane, id));
-        }
-        uint64_t state = change->plane->endpoints[id].state;
-        state &= ~(member_bits(~0u, change->bank) | NAT_ENDPOINT_ON_NODE);
-        state |= member_bits(sets, change->bank);
-        if (nat_is_local(change->plane, &endpoint.ip))
-            state |= NAT_ENDPOINT_ON_NODE;
-        nat_word_set(&change->plane->endpoints[id].state, state);
-    }
-}
-
-static int fill_port(struct nat_change *change, const struct nat_desired_port *desired,
-                     struct nat_port_change *port)
-{
-    static const uint64_t none[NAT_SETS];
-    uint32_t counts[NAT_SETS];
-    bool write[NAT_SETS], same[NAT_SETS];
-    compare_slots(change->plane, desired, port->now.endpoints.items,
-                  port->old ? port->old->sets : none, counts, same);
-    for (int set = 0; set < NAT_SETS; set++) {
-        write[set] = counts[set] && !same[set];
-        if (counts[set] && same[set])
-            port->now.sets[set] = port->old->sets[set];
-        if (!write[set])
-            continue;
-        uint32_t first;
-        int r = take(change, NAT_ID_SLOT, counts[set], &first);
+        uint64_t *word = &port->now.sets[set];
+        int r = 0;
+        if (desired->like[set] < i)
+            *word = change->ports.items[desired->like[set]].now.sets[set];
+        else
+            r = fill_set(change, &desired->sets[set], port->old ? port->old->sets[set] : 0, word);
         if (r < 0)
             return r;
-        port->now.sets[set] = nat_set_of(first, counts[set]);
-        change->slots.items[change->slots.count++] = port->now.sets[set];
     }
-    write_members(change, desired, &port->now, write);
     write_port(change->plane, change->bank, desired->outcomes, &port->now);
     return 0;
 }
 
-static void add_to_filter(struct nat_change *change, const struct nat_installed_port *port)
-{
-    vec_each(const uint32_t, id, &port->endpoints) {
-        const struct nat_endpoint_value *value = &change->plane->endpoints[*id];
-        nat_filter_add(change->plane, &value->addr, value->port);
-    }
-}
-
 int nat_bank_fill(struct nat_change *change)
 {
-    for (size_t i = 0; i < change->desired->ports.count; i++) {
-        const struct nat_desired_port *desired = &change->desired->ports.items[i];
-        struct nat_port_change *port = &change->ports.items[i];
-        int r = begin_port(change, desired, port);
-        if (r < 0)
-            return r;
-        r = match_endpoints(change, desired, port);
-        if (r < 0)
-            return r;
-        add_to_filter(change, &port->now);
-        r = fill_port(change, desired, port);
-        if (r < 0)
-            return r;
+    int r = match_endpoints(change);
+    for (size_t i = 0; i < change->desired->ports.count && r == 0; i++) {
+        r = begin_port(change, &change->desired->ports.items[i], &change->ports.items[i]);
+        if (r == 0)
+            r = fill_port(change, i);
     }
-    return 0;
+    return r;
 }
 
 static void end_endpoints(struct nat_change *change, const nat_id_list *ids)
@@ -321,19 +277,38 @@ void nat_bank_undo(struct nat_change *change)
         rest_slots(change, *set);
 }
 
+/* Lists the slots that the Service has from now on, and lets those rest that it had before. */
+static void settle_slots(struct nat_change *change)
+{
+    nat_word_list *sets = &change->sets;
+    vec_each(const struct nat_port_change, port, &change->ports) {
+        for (int set = 0; set < NAT_SETS; set++) {
+            if ((uint32_t)port->now.sets[set])
+                sets->items[sets->count++] = port->now.sets[set];
+        }
+    }
+    vec_sort(sets, nat_word_cmp);
+    vec_drop_equal(sets, nat_word_cmp);
+    vec_each(const uint64_t, set, &change->installed->sets) {
+        if (!vec_find(sets, set, nat_word_cmp))
+            rest_slots(change, *set);
+    }
+}
+
+#define SWAP(a, b)                 \
+    do {                           \
+        __typeof__(a) swap_ = (a); \
+        (a) = (b);                 \
+        (b) = swap_;               \
+    } while (0)
+
 void nat_bank_settle(struct nat_change *change)
 {
     struct nat_installed *installed = change->installed;
+    settle_slots(change);
     vec_each(struct nat_installed_port, old, &installed->ports) {
-        const struct nat_port_change *now = find_now(change, old);
-        for (int set = 0; set < NAT_SETS; set++) {
-            if (!now || now->now.sets[set] != old->sets[set])
-                rest_slots(change, old->sets[set]);
-        }
-        if (now)
-            continue;
-        end_rest(change, old, 0);
-        close_port(change, old->id);
+        if (!find_now(change, old))
+            close_port(change, old->id);
     }
     end_endpoints(change, &change->ended);
 
@@ -343,51 +318,95 @@ void nat_bank_settle(struct nat_change *change)
     }
     vec_each(struct nat_installed_port, old, &installed->ports)
         vec_done(&old->endpoints);
-    nat_installed_ports emptied = installed->ports;
-    installed->ports = change->ports_next;
-    change->ports_next = emptied;
+    SWAP(installed->ports, change->ports_next);
+    SWAP(installed->endpoints, change->endpoints);
+    SWAP(installed->sets, change->sets);
+    installed->known = true;
 }
 
 /* True if the installed endpoints are those that serve, and their entries are as written. */
-static bool endpoints_match(const struct nat_plane *plane, const struct nat_installed_port *port,
-                            const struct nat_desired_port *desired, uint32_t bank)
+static bool endpoints_match(const struct nat_plane *plane, const struct nat_installed *installed,
+                            const struct nat_desired *desired)
 {
-    struct nat_union all = nat_union_of(desired->port);
-    struct nat_endpoint endpoint;
-    unsigned sets;
-    size_t i = 0;
-    for (; nat_union_next(&all, &endpoint, &sets); i++) {
-        if (i == port->endpoints.count ||
-            !nat_endpoint_lives(plane, port->endpoints.items[i], port->id))
+    if (installed->endpoints.count != desired->endpoints.count)
+        return false;
+    for (size_t i = 0; i < desired->endpoints.count; i++) {
+        const struct nat_stored *wanted = &desired->endpoints.items[i];
+        uint32_t id = installed->endpoints.items[i];
+        if (!nat_endpoint_lives(plane, id, installed->id))
             return false;
-        const struct nat_endpoint_value *value = &plane->endpoints[port->endpoints.items[i]];
-        struct nat_endpoint installed = nat_endpoint_of(plane, port->endpoints.items[i]);
-        uint64_t wanted = member_bits(sets, bank);
-        if (nat_is_local(plane, &endpoint.ip))
-            wanted |= NAT_ENDPOINT_ON_NODE;
-        if (nat_endpoint_cmp(&installed, &endpoint) != 0 ||
-            (value->state & (member_bits(~0u, bank) | NAT_ENDPOINT_ON_NODE)) != wanted ||
+        const struct nat_endpoint_value *value = &plane->endpoints[id];
+        struct nat_stored is = nat_stored_of(plane, id);
+        if (nat_stored_cmp(&is, wanted) != 0 ||
+            !(value->state & NAT_ENDPOINT_ON_NODE) == nat_is_local(plane, &wanted->endpoint.ip) ||
             !nat_filter_has(plane, &value->addr, value->port))
             return false;
     }
-    return i == port->endpoints.count;
+    return true;
+}
+
+/* True if the slots rise, and are those of just these endpoints. */
+static bool set_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+                        uint64_t set, const nat_place_list *places)
+{
+    uint32_t count;
+    const __u64 *slots = nat_set_slots(plane, set, &count);
+    if (count != places->count)
+        return false;
+    for (uint32_t i = 1; i < count; i++) {
+        if (slots[i - 1] >= slots[i])
+            return false;
+    }
+    vec_each(const uint32_t, place, places) {
+        uint64_t word = nat_slot_of(plane, installed->endpoints.items[*place]);
+        if (!bsearch(&word, slots, count, sizeof(word), nat_word_cmp))
+            return false;
+    }
+    return true;
+}
+
+static bool port_matches(const struct nat_plane *plane, const struct nat_installed *installed,
+                         const struct nat_desired *desired, size_t i)
+{
+    const struct nat_desired_port *wanted = &desired->ports.items[i];
+    const struct nat_installed_port *port = &installed->ports.items[i];
+    const struct nat_port_value *value =
+        nat_port_at(plane, port->id, nat_service_bank(plane, installed->id));
+    if (port->owner != ((uint64_t)installed->id << 32 | wanted->owner) ||
+        value->owner != port->owner || value->outcomes != wanted->outcomes)
+        return false;
+    for (int set = 0; set < NAT_SETS; set++) {
+        size_t like = wanted->like[set];
+        if (value->sets[set] != port->sets[set] ||
+            port->sets[set] != installed->ports.items[like].sets[set] ||
+            (like == i && !set_matches(plane, installed, port->sets[set], &wanted->sets[set])))
+            return false;
+    }
+    return true;
 }
 
 bool nat_bank_matches(const struct nat_plane *plane, const struct nat_installed *installed,
-                      const struct nat_installed_port *port, const struct nat_desired_port *desired)
+                      const struct nat_desired *desired)
 {
-    uint32_t bank = nat_service_bank(plane, installed->id);
-    const struct nat_port_value *value = nat_port_at(plane, port->id, bank);
-    if (value->owner != port->owner || value->outcomes != desired->outcomes)
+    if (installed->ports.count != desired->ports.count ||
+        !endpoints_match(plane, installed, desired))
         return false;
-    for (int set = 0; set < NAT_SETS; set++) {
-        if (value->sets[set] != port->sets[set])
+    for (size_t i = 0; i < desired->ports.count; i++) {
+        if (!port_matches(plane, installed, desired, i))
             return false;
     }
-    if (!endpoints_match(plane, port, desired, bank))
-        return false;
-    uint32_t counts[NAT_SETS];
-    bool same[NAT_SETS];
-    compare_slots(plane, desired, port->endpoints.items, port->sets, counts, same);
-    return same[0] && same[1];
+    return true;
+}
+
+int nat_bank_learn(struct nat_installed *installed, const struct nat_desired *desired)
+{
+    for (size_t i = 0; !installed->known && i < desired->ports.count; i++) {
+        nat_id_list *ids = &installed->ports.items[i].endpoints;
+        vec_clear(ids);
+        if (vec_reserve(ids, desired->ports.items[i].serving.count) < 0)
+            return -ENOMEM;
+        list_serving(&installed->endpoints, &desired->ports.items[i], ids);
+    }
+    installed->known = true;
+    return 0;
 }

@@ -12,7 +12,9 @@ void nat_bank_undo(struct nat_change *change);
 /* After the switch: ends the endpoints that are gone, gives back what only the old bank used, and
  * makes change->ports those that are installed. */
 void nat_bank_settle(struct nat_change *change);
-/* True if the bank in force has this port as desired. Reads mapped memory only. */
+/* True if the bank in force has all ports as desired. Reads mapped memory only. */
 bool nat_bank_matches(const struct nat_plane *plane, const struct nat_installed *installed,
-                      const struct nat_installed_port *port,
-                      const struct nat_desired_port *desired);
+                      const struct nat_desired *desired);
+/* Remembers, of a Service that matches, which endpoints serve for which port. Returns 0 or -ENOMEM.
+ */
+int nat_bank_learn(struct nat_installed *installed, const struct nat_desired *desired);

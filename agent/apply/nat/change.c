@@ -10,15 +10,7 @@
 #include "apply/nat/plane_inside.h"
 #include "base/clock.h"
 
-static size_t count_old_endpoints(const struct nat_installed *installed)
-{
-    size_t count = 0;
-    vec_each(const struct nat_installed_port, port, &installed->ports)
-        count += port->endpoints.count;
-    return count;
-}
-
-static int get_ports(struct nat_change *change, size_t *ret_endpoints)
+static int get_ports(struct nat_change *change)
 {
     size_t count = change->desired->ports.count;
     if (count == 0)
@@ -28,13 +20,23 @@ static int get_ports(struct nat_change *change, size_t *ret_endpoints)
         return -ENOMEM;
     change->ports.capacity = count;
     for (size_t i = 0; i < count; i++) {
-        size_t room = change->desired->ports.items[i].room;
-        int r = vec_reserve(&change->ports.items[i].now.endpoints, room);
-        if (r < 0)
-            return r;
-        *ret_endpoints += room;
+        const struct nat_desired_port *port = &change->desired->ports.items[i];
+        if (vec_reserve(&change->ports.items[i].now.endpoints, port->serving.count) < 0 ||
+            vec_reserve(&change->words, port->serving.count) < 0)
+            return -ENOMEM;
     }
+    if (vec_reserve(&change->slots, NAT_SETS * count) < 0 ||
+        vec_reserve(&change->sets, NAT_SETS * count) < 0)
+        return -ENOMEM;
     return vec_reserve(&change->ports_next, count);
+}
+
+static int get_endpoints(struct nat_change *change)
+{
+    size_t count = change->desired->endpoints.count;
+    if (vec_reserve(&change->endpoints, count) < 0 || vec_reserve(&change->begun, count) < 0)
+        return -ENOMEM;
+    return vec_reserve(&change->ended, change->installed->endpoints.count);
 }
 
 static int get_entries(struct nat_change *change)
@@ -51,17 +53,15 @@ int nat_change_begin(struct nat_change *change, struct nat_plane *plane,
 {
     *change = (struct nat_change){ .plane = plane, .desired = desired, .installed = installed };
     change->now_ms = clock_mono_ms();
-    size_t endpoints = 0, old = count_old_endpoints(installed);
+    size_t endpoints = desired->endpoints.count + installed->endpoints.count;
     size_t ports = desired->ports.count + installed->ports.count;
-    if (get_ports(change, &endpoints) < 0 || vec_reserve(&change->begun, endpoints) < 0 ||
-        vec_reserve(&change->ended, old) < 0 ||
-        vec_reserve(&change->slots, NAT_SETS * desired->ports.count) < 0 || get_entries(change) < 0)
+    if (get_ports(change) < 0 || get_endpoints(change) < 0 || get_entries(change) < 0)
         return -ENOMEM;
     for (int bank = 0; bank < NAT_BANKS; bank++) {
         if (vec_reserve(&installed->ranges[bank], desired->ranges.count) < 0)
             return -ENOMEM;
     }
-    return nat_ids_reserve(&plane->ids, endpoints + old + (NAT_SETS + 1) * ports + 1);
+    return nat_ids_reserve(&plane->ids, endpoints + (NAT_SETS + 1) * ports + 1);
 }
 
 void nat_change_done(struct nat_change *change)
@@ -72,7 +72,10 @@ void nat_change_done(struct nat_change *change)
     vec_done(&change->ports_next);
     vec_done(&change->entries);
     free(change->taken);
-    vec_done(&change->slots);
+    vec_done(&change->endpoints);
     vec_done(&change->begun);
     vec_done(&change->ended);
+    vec_done(&change->words);
+    vec_done(&change->slots);
+    vec_done(&change->sets);
 }

@@ -27,8 +27,11 @@ struct nat_change {
     nat_installed_ports ports_next;          /* memory for installed->ports after the change */
     nat_entry_list entries;                  /* those of `desired`, with port ids */
     struct nat_frontend_value *taken;        /* by entry: what another Service had there */
-    VEC(uint64_t) slots;                     /* the sets that got slots */
+    nat_id_list endpoints;                   /* those of `desired`, by place */
     nat_id_list begun, ended;                /* endpoint ids */
+    nat_word_list words;                     /* the slots of the set that is being written */
+    nat_word_list slots;                     /* the sets that got slots */
+    nat_word_list sets;                      /* memory for installed->sets after the change */
     enum nat_map_index at;                   /* the map that was written last */
     struct nat_part parts[NAT_SHARED_COUNT]; /* zero: there is room for all */
 };

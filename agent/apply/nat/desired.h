@@ -10,17 +10,22 @@
 /* All nibbles say DROP: what a port tells those kinds of frontend that it does not have. */
 #define NAT_OUTCOMES_NONE 0x222222222222ull
 
+typedef VEC(uint32_t) nat_place_list; /* indexes of nat_desired.endpoints, in order */
+
 struct nat_desired_port {
     const struct nat_port *port; /* borrowed from the row */
     uint64_t owner;              /* as in nat_port_value, without the service */
     uint64_t outcomes;
-    size_t room; /* at least as many as nat_union_next() gives */
+    nat_place_list sets[NAT_SETS];
+    nat_place_list serving; /* all, in a set or not */
+    size_t like[NAT_SETS];  /* the first port that has the same set: its slots serve both */
 };
 
 struct nat_desired {
     char name[NAT_NAME_MAX];
     uint64_t flags;                     /* of the service word: ranges, affinity */
     VEC(struct nat_desired_port) ports; /* by owner, as nat_installed.ports */
+    VEC(struct nat_stored) endpoints;   /* of all ports, sorted, each once */
     nat_entry_list entries; /* `port` is an index of `ports`, plus 1; 0: of an address alone */
     nat_range_list ranges;
 };
@@ -29,12 +34,3 @@ struct nat_desired {
 int nat_desired_make(const struct nat_row *row, struct nat_desired *desired);
 void nat_desired_done(struct nat_desired *desired);
 #define AUTOWISH CLEANUP(nat_desired_done)
-
-/* All endpoints of a port once, in order, each with the sets that it is in. */
-struct nat_union {
-    const nat_endpoint_list *lists[NAT_SETS + 1];
-    size_t at[NAT_SETS + 1];
-};
-struct nat_union nat_union_of(const struct nat_port *port);
-/* `ret_sets`: 1 << set. False: no more. */
-bool nat_union_next(struct nat_union *all, struct nat_endpoint *ret_endpoint, unsigned *ret_sets);

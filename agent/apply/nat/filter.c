@@ -92,11 +92,9 @@ void nat_filter_refill(struct nat_plane *plane)
     sorted_each(struct nat_installed *, it, &plane->installed) {
         vec_each(const struct nat_entry, entry, &(*it)->entries)
             add(plane, idle, nat_filter_hash(&entry->key.addr, port_of(entry)));
-        vec_each(const struct nat_installed_port, port, &(*it)->ports) {
-            vec_each(const uint32_t, id, &port->endpoints) {
-                const struct nat_endpoint_value *value = &plane->endpoints[*id];
-                add(plane, idle, nat_filter_hash(&value->addr, value->port));
-            }
+        vec_each(const uint32_t, id, &(*it)->endpoints) {
+            const struct nat_endpoint_value *value = &plane->endpoints[*id];
+            add(plane, idle, nat_filter_hash(&value->addr, value->port));
         }
     }
 }

@@ -14,7 +14,7 @@
 #include <errno.h>
 
 #include "apply/nat/addr.h"
-#include "apply/nat/plane_inside.h"
+#include "apply/nat/arrays.h"
 #include "apply/nat/table.h"
 #include "base/clock.h"
 #include "base/macro.h"
@@ -49,12 +49,37 @@ bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow)
     return flow->check == nat_tuple_check(key);
 }
 
+static int compare_owners(const void *a, const void *b)
+{
+    const struct nat_installed_port *left = a, *right = b;
+    return CMP(left->owner, right->owner);
+}
+
+/*
+ * Whether an endpoint that lives serves for the flow's port, and not for other ports only. Before
+ * the first write of a Service that is not known, and what lives serves.
+ */
+static bool serves_port(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    const struct nat_installed *installed =
+        nat_installed_by_id(plane, plane->endpoints[flow->endpoint].owner);
+    if (!installed || !installed->known)
+        return true;
+    if (flow->port >= nat_port_limit(plane))
+        return false;
+    const struct nat_installed_port key = { .owner = nat_port_at(plane, flow->port, 0)->owner };
+    const struct nat_installed_port *port = vec_find(&installed->ports, &key, compare_owners);
+    return port &&
+           (port->id != flow->port || vec_find(&port->endpoints, &flow->endpoint, nat_id_cmp));
+}
+
 bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow)
 {
     if (flow->endpoint == 0)
         return false;
     return flow->endpoint >= plane->maps[NAT_MAP_ENDPOINTS].entries ||
-           (uint32_t)plane->endpoints[flow->endpoint].state != flow->generation;
+           (uint32_t)plane->endpoints[flow->endpoint].state != flow->generation ||
+           !serves_port(plane, flow);
 }
 
 /* The id of the flow's Service; 0: it has gone, and another one may have the id. */

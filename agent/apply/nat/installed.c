@@ -10,11 +10,29 @@
 
 #include "apply/nat/installed.h"
 #include "apply/nat/plane_inside.h"
+#include "base/macro.h"
 
 int nat_entry_cmp(const void *a, const void *b)
 {
     const struct nat_entry *left = a, *right = b;
     return memcmp(&left->key, &right->key, sizeof(left->key));
+}
+
+int nat_id_cmp(const void *a, const void *b)
+{
+    return CMP(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+int nat_word_cmp(const void *a, const void *b)
+{
+    return CMP(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+int nat_stored_cmp(const void *a, const void *b)
+{
+    const struct nat_stored *left = a, *right = b;
+    int r = nat_endpoint_cmp(&left->endpoint, &right->endpoint);
+    return r ? r : CMP(left->protocol, right->protocol);
 }
 
 int nat_range_cmp(const void *a, const void *b)
@@ -44,6 +62,8 @@ void nat_installed_free(struct nat_installed *installed)
     vec_each(struct nat_installed_port, port, &installed->ports)
         vec_done(&port->endpoints);
     vec_done(&installed->ports);
+    vec_done(&installed->endpoints);
+    vec_done(&installed->sets);
     vec_done(&installed->entries);
     for (int bank = 0; bank < NAT_BANKS; bank++)
         vec_done(&installed->ranges[bank]);

@@ -23,13 +23,23 @@ typedef VEC(struct nat_entry) nat_entry_list; /* sorted by key */
 int nat_entry_cmp(const void *a, const void *b);
 
 typedef VEC(uint32_t) nat_id_list;
+int nat_id_cmp(const void *a, const void *b);
 
-/* One port id of a Service, and the ids of its endpoints, in the order of their addresses. */
+typedef VEC(uint64_t) nat_word_list;
+int nat_word_cmp(const void *a, const void *b);
+
+/* An endpoint as the maps have it: once in a Service for all its ports of that protocol. */
+struct nat_stored {
+    struct nat_endpoint endpoint;
+    uint8_t protocol;
+};
+int nat_stored_cmp(const void *a, const void *b);
+
 struct nat_installed_port {
     uint32_t id;
     uint64_t owner;          /* as in nat_port_value */
     uint64_t sets[NAT_SETS]; /* the slots that it has: those of the bank in force */
-    nat_id_list endpoints;
+    nat_id_list endpoints;   /* all that serve for it, sorted; see nat_installed.known */
 };
 typedef VEC(struct nat_installed_port) nat_installed_ports;
 
@@ -43,6 +53,9 @@ struct nat_installed {
     bool doubted; /* the hash tables may differ from this memory: ask them before relying on it */
     nat_entry_list entries;
     nat_installed_ports ports;
+    nat_id_list endpoints; /* of all ports, in the order of nat_stored_cmp() */
+    nat_word_list sets;    /* of all ports, sorted, each once: the slots that the Service has */
+    bool known;            /* the ports have their `endpoints`: not before the first write */
     nat_range_list ranges[NAT_BANKS];
 };
 int nat_installed_cmp(const void *a, const void *b); /* of struct nat_installed *const * */

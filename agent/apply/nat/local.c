@@ -18,7 +18,7 @@ bool nat_is_local(const struct nat_plane *plane, const struct ip *ip)
     return vec_find(&plane->local, ip, ip_item_cmp);
 }
 
-static void mark_local(struct nat_plane *plane, uint32_t id)
+void nat_local_mark(struct nat_plane *plane, uint32_t id)
 {
     struct ip ip = nat_addr_ip(&plane->endpoints[id].addr);
     uint64_t state = plane->endpoints[id].state, wanted = state & ~NAT_ENDPOINT_ON_NODE;
@@ -40,10 +40,8 @@ int nat_plane_set_local(struct nat_plane *plane, const struct ip *addresses, siz
     for (size_t i = 0; i < count; i++)
         plane->local.items[plane->local.count++] = addresses[i];
     sorted_each(struct nat_installed *, installed, &plane->installed) {
-        vec_each(const struct nat_installed_port, port, &(*installed)->ports) {
-            vec_each(const uint32_t, id, &port->endpoints)
-                mark_local(plane, *id);
-        }
+        vec_each(const uint32_t, id, &(*installed)->endpoints)
+            nat_local_mark(plane, *id);
     }
     return 0;
 }

@@ -7,3 +7,5 @@
 #include "apply/nat/plane.h"
 
 bool nat_is_local(const struct nat_plane *plane, const struct ip *ip);
+/* Sets the bit of an endpoint by its address. */
+void nat_local_mark(struct nat_plane *plane, uint32_t id);

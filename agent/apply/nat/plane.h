@@ -163,7 +163,7 @@ bool nat_plane_find_flow(struct nat_plane *plane, const struct nat_probe *probe,
                          struct nat_found_flow *ret_flow);
 /* Writes "namespace/name" of a service id, or "" if the id is nobody's. Returns 0 or -errno. */
 int nat_plane_name(struct nat_plane *plane, uint32_t service, char buffer[static NAT_NAME_MAX]);
-/* All endpoints of a set, from the bank in force. Returns 0 or -ENOMEM. */
+/* All endpoints of a set, sorted, from the bank in force. Returns 0 or -ENOMEM. */
 int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t port,
                             enum nat_set_kind set, nat_endpoint_list *ret_list);
 /* Family, protocol and number of a port id. False: the id is nobody's. */

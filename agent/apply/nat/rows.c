@@ -29,15 +29,8 @@ bool nat_row_matches(const struct nat_plane *plane, const struct nat_installed *
                      const struct nat_desired *desired)
 {
     if ((plane->services[installed->id] & FLAGS_MASK) != (NAT_SERVICE_USED | desired->flags) ||
-        installed->ports.count != desired->ports.count)
+        !nat_bank_matches(plane, installed, desired))
         return false;
-    for (size_t i = 0; i < desired->ports.count; i++) {
-        const struct nat_installed_port *port = &installed->ports.items[i];
-        const struct nat_desired_port *wanted = &desired->ports.items[i];
-        if (port->owner != ((uint64_t)installed->id << 32 | wanted->owner) ||
-            !nat_bank_matches(plane, installed, port, wanted))
-            return false;
-    }
     return nat_entries_match(plane, installed, desired) &&
            nat_ranges_match(&installed->ranges[nat_service_bank(plane, installed->id)], desired);
 }
@@ -254,8 +247,10 @@ static int write_desired(struct nat_plane *plane, const struct nat_desired *desi
     int repaired = installed && installed->doubted ? refresh(plane, installed) : 0;
     if (repaired < 0)
         return repaired;
-    if (installed && nat_row_matches(plane, installed, desired))
-        return repaired;
+    if (installed && nat_row_matches(plane, installed, desired)) {
+        int r = nat_bank_learn(installed, desired);
+        return r < 0 ? r : repaired;
+    }
     int r = apply(plane, desired, installed, ret_short);
     return r < 0 ? r : 1;
 }
@@ -292,7 +287,9 @@ int nat_plane_remove(struct nat_plane *plane, const char *namespace, const char 
     int r = nat_change_begin(&change, plane, &nothing, installed);
     if (r < 0)
         return r;
-    r = nat_entries_drop(&change);
+    r = nat_bank_fill(&change); /* with nothing: all endpoints end */
+    if (r == 0)
+        r = nat_entries_drop(&change);
     if (r < 0)
         return r;
     nat_word_set(&plane->services[installed->id], 0);

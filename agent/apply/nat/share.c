@@ -63,26 +63,13 @@ static struct nat_use use_of_installed(const struct nat_installed *installed)
     struct nat_use use = {
         .of = { [NAT_ID_SERVICE] = 1,
                 [NAT_ID_PORT] = installed->ports.count,
+                [NAT_ID_ENDPOINT] = installed->endpoints.count,
                 [NAT_SHARED_FRONTENDS] = installed->entries.count,
                 [NAT_SHARED_RANGES] = installed->ranges[0].count + installed->ranges[1].count },
     };
-    vec_each(const struct nat_installed_port, port, &installed->ports) {
-        use.of[NAT_ID_ENDPOINT] += port->endpoints.count;
-        for (int set = 0; set < NAT_SETS; set++)
-            use.of[NAT_ID_SLOT] += slots_of((uint32_t)port->sets[set]);
-    }
+    vec_each(const uint64_t, set, &installed->sets)
+        use.of[NAT_ID_SLOT] += slots_of((uint32_t)*set);
     return use;
-}
-
-static uint64_t count_union(const struct nat_port *port)
-{
-    struct nat_union all = nat_union_of(port);
-    struct nat_endpoint endpoint;
-    unsigned sets;
-    uint64_t count = 0;
-    while (nat_union_next(&all, &endpoint, &sets))
-        count++;
-    return count;
 }
 
 static struct nat_use use_of_desired(const struct nat_desired *desired)
@@ -90,29 +77,14 @@ static struct nat_use use_of_desired(const struct nat_desired *desired)
     struct nat_use use = {
         .of = { [NAT_ID_SERVICE] = 1,
                 [NAT_ID_PORT] = desired->ports.count,
+                [NAT_ID_ENDPOINT] = desired->endpoints.count,
                 [NAT_SHARED_FRONTENDS] = desired->entries.count,
                 [NAT_SHARED_RANGES] = NAT_BANKS * desired->ranges.count },
     };
-    vec_each(const struct nat_desired_port, port, &desired->ports) {
-        use.of[NAT_ID_ENDPOINT] += count_union(port->port);
+    for (size_t i = 0; i < desired->ports.count; i++) {
+        const struct nat_desired_port *port = &desired->ports.items[i];
         for (int set = 0; set < NAT_SETS; set++)
-            use.of[NAT_ID_SLOT] += slots_of(port->port->sets[set].count);
-    }
-    return use;
-}
-
-/* The same, or more, without a look at the endpoints. */
-static struct nat_use most_of_desired(const struct nat_desired *desired)
-{
-    struct nat_use use = {
-        .of = { [NAT_ID_SERVICE] = 1,
-                [NAT_ID_PORT] = desired->ports.count,
-                [NAT_SHARED_FRONTENDS] = desired->entries.count,
-                [NAT_SHARED_RANGES] = NAT_BANKS * desired->ranges.count },
-    };
-    vec_each(const struct nat_desired_port, port, &desired->ports) {
-        use.of[NAT_ID_ENDPOINT] += port->room;
-        use.of[NAT_ID_SLOT] += 2 * port->room;
+            use.of[NAT_ID_SLOT] += port->like[set] == i ? slots_of(port->sets[set].count) : 0;
     }
     return use;
 }
@@ -174,7 +146,7 @@ static uint64_t free_of(struct nat_change *change, int shared, const struct cens
 static bool is_tight(struct nat_change *change)
 {
     struct nat_plane *plane = change->plane;
-    const struct nat_use most = most_of_desired(change->desired);
+    const struct nat_use most = use_of_desired(change->desired);
     bool tight = false;
     for (int i = 0; i < NAT_ID_KINDS; i++)
         tight |= nat_ids_free(&plane->ids, (enum nat_id)i, change->now_ms) <

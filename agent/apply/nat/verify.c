@@ -113,22 +113,34 @@ static const char *endpoint_str(const struct nat_endpoint *endpoint,
     return buffer;
 }
 
-static void check_endpoint(struct check *check, uint32_t id, const struct nat_endpoint *wanted,
-                           unsigned set)
+static void check_endpoint(struct check *check, uint32_t id, const struct nat_endpoint *wanted)
 {
     const struct nat_endpoint_value *value = &check->plane->endpoints[id];
     char where[NAT_KEY_STRLEN];
-    uint32_t bank = nat_service_bank(check->plane, check->installed->id);
-    uint64_t member = 1ull << (NAT_ENDPOINT_MEMBER_SHIFT + set * NAT_BANKS + bank);
     (void)endpoint_str(wanted, where);
-    if (!(value->state & member))
-        differ(check, "endpoint %s does not carry that it is in the %s set", where, set_name(set));
     if (!(value->state & NAT_ENDPOINT_ON_NODE) == nat_is_local(check->plane, &wanted->ip))
         differ(check, "endpoint %s carries wrongly whether it is on this node", where);
     if (!nat_filter_has(check->plane, &value->addr, value->port))
         differ(check, "endpoint %s is not in the filter", where);
 }
 
+/* The endpoint of the list that a slot leads to; NULL: it leads to none of them. */
+static const struct nat_endpoint *find_wanted(const struct check *check,
+                                              const struct nat_desired_port *wanted, unsigned set,
+                                              uint64_t slot)
+{
+    uint32_t id = (uint32_t)(slot >> 32);
+    if (!nat_endpoint_lives(check->plane, id, check->installed->id) ||
+        nat_slot_of(check->plane, id) != slot)
+        return NULL;
+    struct nat_stored is = nat_stored_of(check->plane, id);
+    if (is.protocol != wanted->port->protocol)
+        return NULL;
+    return vec_find(&wanted->port->sets[set], &is.endpoint, nat_endpoint_cmp);
+}
+
+/* Slots that rise lead to different endpoints, so that as many as wanted are all that are wanted.
+ */
 static void check_set(struct check *check, const struct nat_desired_port *wanted, uint32_t port,
                       unsigned set)
 {
@@ -143,19 +155,12 @@ static void check_set(struct check *check, const struct nat_desired_port *wanted
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t id = (uint32_t)(slots[i] >> 32);
-        char where[NAT_KEY_STRLEN];
-        bool lives =
-            nat_endpoint_lives(check->plane, id, port) && nat_slot_of(check->plane, id) == slots[i];
-        struct nat_endpoint is = { 0 };
-        if (lives)
-            is = nat_endpoint_of(check->plane, id);
-        if (lives && nat_endpoint_cmp(&is, &list->items[i]) == 0)
-            check_endpoint(check, id, &list->items[i], set);
+        const struct nat_endpoint *endpoint = find_wanted(check, wanted, set, slots[i]);
+        if (endpoint && (i == 0 || slots[i - 1] < slots[i]))
+            check_endpoint(check, (uint32_t)(slots[i] >> 32), endpoint);
         else
-            differ(check, "port %u/%s has not %s at place %u of the %s set", wanted->port->port,
-                   protocol_name(wanted->port->protocol), endpoint_str(&list->items[i], where),
-                   i + 1, set_name(set));
+            differ(check, "port %u/%s has no endpoint of the %s set at place %u of it",
+                   wanted->port->port, protocol_name(wanted->port->protocol), set_name(set), i + 1);
     }
 }
 
@@ -301,32 +306,33 @@ static int look_for_ranges(struct check *check)
     return r;
 }
 
-static bool has_endpoint(const struct nat_installed *installed, uint32_t port, uint32_t endpoint)
+/* Returns, by endpoint id, whether it lives and a Service has it. The caller frees it; NULL: no
+ * memory. */
+static bool *list_asked(const struct nat_plane *plane)
 {
-    vec_each(const struct nat_installed_port, it, &installed->ports) {
-        for (size_t i = 0; it->id == port && i < it->endpoints.count; i++) {
-            if (it->endpoints.items[i] == endpoint)
-                return true;
+    bool *asked = calloc(plane->maps[NAT_MAP_ENDPOINTS].entries, sizeof(*asked));
+    sorted_each(struct nat_installed *, installed, &plane->installed) {
+        for (size_t i = 0; asked && i < (*installed)->endpoints.count; i++) {
+            uint32_t id = (*installed)->endpoints.items[i];
+            asked[id] = nat_endpoint_lives(plane, id, (*installed)->id);
         }
     }
-    return false;
+    return asked;
 }
 
 static void look_for_endpoints(struct check *check)
 {
     const struct nat_plane *plane = check->plane;
-    for (uint32_t id = 1; id < plane->maps[NAT_MAP_ENDPOINTS].entries; id++) {
-        uint32_t port = plane->endpoints[id].owner;
-        if (!nat_endpoint_lives(plane, id, port))
-            continue;
-        bool inside = port < nat_port_limit(plane);
-        uint64_t owner = inside ? nat_port_at(plane, port, 0)->owner : 0;
-        struct nat_installed *installed = nat_installed_by_id(plane, (uint32_t)(owner >> 32));
-        if (installed && has_endpoint(installed, port, id))
+    AUTOFREE bool *asked = list_asked(plane);
+    if (!asked)
+        check->error = -ENOMEM;
+    for (uint32_t id = 1; asked && id < plane->maps[NAT_MAP_ENDPOINTS].entries; id++) {
+        const struct nat_endpoint_value *value = &plane->endpoints[id];
+        if (asked[id] || !(value->state & NAT_ENDPOINT_GENERATION))
             continue;
         struct nat_endpoint endpoint = nat_endpoint_of(plane, id);
         char where[NAT_KEY_STRLEN];
-        about(check, installed);
+        about(check, value->protocol ? nat_installed_by_id(plane, value->owner) : NULL);
         differ(check, "endpoint %s lives, and nothing asks for it", endpoint_str(&endpoint, where));
     }
 }

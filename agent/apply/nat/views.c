@@ -48,12 +48,13 @@ int nat_plane_set_endpoints(struct nat_plane *plane, uint32_t service, uint32_t 
     AUTOVEC nat_endpoint_list list = { 0 };
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = (uint32_t)(slots[i] >> 32);
-        if (!nat_endpoint_lives(plane, id, port) || nat_slot_of(plane, id) != slots[i])
+        if (!nat_endpoint_lives(plane, id, service) || nat_slot_of(plane, id) != slots[i])
             continue;
         int r = vec_push(&list, nat_endpoint_of(plane, id));
         if (r < 0)
             return r;
     }
+    vec_sort(&list, nat_endpoint_cmp);
     *ret_list = TAKE_STRUCT(list);
     return 0;
 }

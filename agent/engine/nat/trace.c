@@ -242,7 +242,6 @@ static int follow_forward(struct story *story, const struct nat_answer *answer)
                                     answer->set, &trace->endpoints);
     if (r < 0)
         return r;
-    vec_sort(&trace->endpoints, nat_endpoint_cmp);
     r = settle_masquerade(story, answer);
     if (r < 0)
         return r;

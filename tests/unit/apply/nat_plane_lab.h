@@ -203,7 +203,7 @@ static inline struct nat_port_value *port_of(struct nat_plane *plane,
 static inline struct nat_endpoint_value *
 endpoint_of(struct nat_plane *plane, const struct nat_installed *installed, size_t n)
 {
-    return &plane->endpoints[installed->ports.items[0].endpoints.items[n]];
+    return &plane->endpoints[installed->endpoints.items[n]];
 }
 
 /* All of them are told of d/web, or of no Service. */

@@ -20,16 +20,31 @@ static inline unsigned draw(struct world *world, unsigned below)
     return (unsigned)rand_r(&world->seed) % below;
 }
 
+/* Some ports lead where the port before them leads. */
+static inline void copy_endpoints(struct nat_family *family, uint32_t port)
+{
+    const struct nat_port *from = &family->ports.items[port - 1];
+    struct nat_port *to = &family->ports.items[port];
+    for (int set = 0; set < NAT_SETS; set++)
+        assert_int_equal(vec_append(&to->sets[set], &from->sets[set]), 0);
+    assert_int_equal(vec_append(&to->serving, &from->serving), 0);
+}
+
 static inline void draw_endpoints(struct world *world, struct nat_family *family, uint32_t port,
                                   int name)
 {
+    if (port > 0 && draw(world, 3) == 0) {
+        copy_endpoints(family, port);
+        return;
+    }
+    const uint16_t number = (uint16_t)(8000 + draw(world, port + 1));
     for (unsigned i = 0; i < WORLD_ENDPOINTS; i++) {
         char address[32];
         if (draw(world, 3) == 0)
             continue;
         (void)snprintf(address, sizeof(address),
                        family->family == IP_V4 ? "10.0.%d.%u" : "fd00:%d::%u", name % 3, i + 1);
-        row_endpoint(family, port, address, (uint16_t)(8000 + port), draw(world, 4));
+        row_endpoint(family, port, address, number, draw(world, 4));
     }
 }
 

@@ -97,10 +97,17 @@ static void end_idle_endpoint(struct nat_plane *plane, const struct nat_installe
     endpoint_of(plane, installed, 4)->state = 0; /* of 10.0.0.9 */
 }
 
-static void bend_member(struct nat_plane *plane, const struct nat_installed *installed)
+static void swap_slots(struct nat_plane *plane, const struct nat_installed *installed)
 {
-    uint32_t bank = nat_service_bank(plane, installed->id);
-    endpoint_of(plane, installed, 2)->state &= ~(1ull << (NAT_ENDPOINT_MEMBER_SHIFT + bank));
+    __u64 *slots = &plane->slots[port_of(plane, installed)->sets[NAT_SET_CLUSTER] >> 32];
+    __u64 first = slots[0];
+    slots[0] = slots[1];
+    slots[1] = first;
+}
+
+static void bend_protocol(struct nat_plane *plane, const struct nat_installed *installed)
+{
+    endpoint_of(plane, installed, 2)->protocol = PROTOCOL_UDP;
 }
 
 static void bend_place(struct nat_plane *plane, const struct nat_installed *installed)
@@ -133,8 +140,9 @@ static void what_others_do_is_found_and_mended(void **state)
         { "bend outcome", bend_outcome },   { "bend owner", bend_owner },
         { "bend set", bend_set },           { "bend slot", bend_slot },
         { "end endpoint", end_endpoint },   { "end endpoint outside of sets", end_idle_endpoint },
-        { "bend member", bend_member },     { "bend place", bend_place },
-        { "bend address", bend_address },   { "empty filter", empty_filter },
+        { "swap slots", swap_slots },       { "bend protocol", bend_protocol },
+        { "bend place", bend_place },       { "bend address", bend_address },
+        { "empty filter", empty_filter },
     };
     AUTOROW struct nat_row *row = row_web();
     AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);

@@ -42,7 +42,7 @@ static void what_is_pinned_is_found_again(void **state)
     CLEANUP(nat_plane_closep) struct nat_plane *plane = plane_open(&lab_roomy, true);
     expect_write(plane, row, 1);
     const struct nat_installed *installed = installed_of(plane, "d/web");
-    uint32_t id = installed->id, first = installed->ports.items[0].endpoints.items[0];
+    uint32_t id = installed->id, first = installed->endpoints.items[0];
     uint64_t slot = nat_slot_of(plane, first), word = plane->services[id];
     plane->counters[id * NAT_COUNTER_STRIPES + 3].packets = 7;
     assert_int_not_equal(nat_plane_twin(plane, NAT_HOOK_POD_IN),
@@ -57,7 +57,7 @@ static void what_is_pinned_is_found_again(void **state)
     installed = installed_of(plane, "d/web");
     assert_int_equal(installed->id, id);
     assert_int_equal(plane->services[id], word);
-    assert_int_equal(nat_slot_of(plane, installed->ports.items[0].endpoints.items[0]), slot);
+    assert_int_equal(nat_slot_of(plane, installed->endpoints.items[0]), slot);
     struct nat_counter counter;
     assert_true(nat_plane_counters(plane, "d", "web", &counter));
     assert_int_equal(counter.packets, 7);
@@ -215,7 +215,7 @@ static void no_privilege(void **state)
 static uint64_t slot_of(struct nat_plane *plane, const char *address)
 {
     const struct nat_installed *installed = installed_of(plane, "d/web");
-    vec_each(const uint32_t, id, &installed->ports.items[0].endpoints) {
+    vec_each(const uint32_t, id, &installed->endpoints) {
         struct nat_endpoint endpoint = nat_endpoint_of(plane, *id);
         struct ip wanted = ip(address);
         if (ip_equal(&endpoint.ip, &wanted))
@@ -276,8 +276,7 @@ static void sets_that_stay_keep_their_slots(void **state)
     const __u64 *slots = nat_set_slots(plane, before.sets[NAT_SET_CLUSTER], &count);
     assert_int_equal(count, 4);
     for (uint32_t i = 0; i < count; i++)
-        assert_true(
-            nat_endpoint_lives(plane, (uint32_t)(slots[i] >> 32), installed->ports.items[0].id));
+        assert_true(nat_endpoint_lives(plane, (uint32_t)(slots[i] >> 32), installed->id));
     assert_int_equal(plane->ids.spaces[NAT_ID_SLOT].used, used + 8);
 }
 

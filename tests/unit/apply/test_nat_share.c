@@ -153,6 +153,26 @@ static void equals_leave_room_for_changes(void **state)
     assert_int_equal(put(plane, "a", 0, 19, 1), 1);
 }
 
+/* A port more costs a tenant no endpoints, if it leads where another does. */
+static void ports_that_are_alike_count_once(void **state)
+{
+    (void)state;
+    AUTOPLANE struct nat_plane *plane = plane_open(&small, false);
+    assert_int_equal(put(plane, "a", 0, 10, 0), 1);
+    AUTOROW struct nat_row *row = row_of("b", 0, 50, 0);
+    struct nat_family *family = &row->families[0];
+    for (uint16_t number = 81; number < 120; number++) {
+        uint32_t port = row_port(family, PROTOCOL_TCP, number);
+        const struct nat_port *first = &family->ports.items[0];
+        struct nat_port *it = &family->ports.items[port];
+        assert_int_equal(vec_append(&it->sets[NAT_SET_CLUSTER], &first->sets[NAT_SET_CLUSTER]), 0);
+        assert_int_equal(vec_append(&it->serving, &first->serving), 0);
+        row_frontend(family, port, NAT_FRONTEND_CLUSTER_IP, "10.96.98.1", number);
+    }
+    expect_write(plane, row, 1);
+    assert_int_equal(fill(plane, "evil", -EDQUOT, NULL), 9); /* ten and fifty are not his */
+}
+
 static struct nat_row *fenced_row(const char *namespace, unsigned number, unsigned ranges)
 {
     struct nat_row *row = row_of(namespace, number, 1, 0);
@@ -192,6 +212,7 @@ int main(void)
         cmocka_unit_test(one_takes_all_and_others_go_on),
         cmocka_unit_test(unrest_takes_nothing_from_others),
         cmocka_unit_test(equals_leave_room_for_changes),
+        cmocka_unit_test(ports_that_are_alike_count_once),
         cmocka_unit_test(source_ranges_are_shared_too),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
