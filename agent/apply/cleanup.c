@@ -11,10 +11,13 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "apply/egress/gateway.h"
+#include "apply/egress/plane.h"
 #include "apply/kernel.h"
 #include "apply/nat/hooks.h"
 #include "apply/nat/svc0.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 typedef VEC(struct route_op) route_op_list;
 
@@ -125,11 +128,21 @@ static uint32_t removed(int r, const char *place, struct faults *faults)
     return r < 0 ? 0 : (uint32_t)r;
 }
 
+/* What is pinned of egress. */
+static uint32_t remove_egress(const char *pins, struct faults *faults)
+{
+    AUTOFREE char *flows = text_format("%s/egress-flows", pins);
+    uint32_t count = removed(egress_plane_unpin(pins), pins, faults);
+    count += removed(egress_gate_unpin(pins), pins, faults);
+    return count + removed(flows ? nat_plane_unpin(flows) : -ENOMEM, pins, faults);
+}
+
 int cleanup_nat(const char *pins, struct cleanup_counts *counts, struct faults *faults)
 {
     const bool pinned = has_pins(pins);
     counts->programs += removed(nat_hooks_remove_all(pins), "the programs", faults);
     counts->svc0 |= removed(svc0_remove(), "interface svc0", faults) > 0;
+    counts->pins += pinned ? remove_egress(pins, faults) : 0;
     counts->pins += pinned ? removed(nat_plane_unpin(pins), pins, faults) : 0;
     return faults_none(faults) ? 0 : -EIO;
 }

@@ -49,7 +49,7 @@ ALWAYS_INLINE __u32 stay_find(const struct nat_addr *addr, __u8 family)
  * cluster. */
 ALWAYS_INLINE __u32 set_find(__u32 policy, const struct nat_addr *addr, __u8 family, int *ret_stays)
 {
-    __u32 set, stay = stay_find(addr, family);
+    __u32 set = 0, stay = stay_find(addr, family);
     __u32 bits = policy ? route_find(policy, addr, family, &set) : 0;
     *ret_stays = stay > bits;
     return bits && bits >= stay ? set : 0;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which endpoint a new flow gets: ranges, sets, chance, affinity, and Services that change."""
+"""Which endpoint a new flow gets: ranges, sets, chance, affinity, and Services that change; long,
+since it is all of that."""
 
 import mmap
 import os

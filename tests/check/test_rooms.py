@@ -128,7 +128,8 @@ def violations(files, agent):
 # How the table of the documentation calls what it does not call by its name here.
 SHORT = {
     "plan/route_table.h": "plan's table headers", "plan/nat_table.h": "plan's table headers",
-    "plan/link_table.h": "plan's table headers", "plan/nat_health.h": "plan's table headers",
+    "plan/link_table.h": "plan's table headers", "plan/egress_table.h": "plan's table headers",
+    "plan/nat_health.h": "plan's table headers",
     "libsystemd": "sd-event", "kernel": "kernel headers",
 }
 

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The maps of egress, in the kernel: written by difference, known again by the next agent, empty at
+ * the end. Needs root and BPF.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+
+#include "apply/egress/gateway.h"
+#include "apply/egress/plane_inside.h"
+#include "nat_plane_lab.h"
+
+static struct ip ip_of(const char *text)
+{
+    struct ip ip;
+    assert_int_equal(ip_parse(text, &ip), 0);
+    return ip;
+}
+
+/* A set with gateways of the test's, one policy that leads to it, and one pod that has the policy.
+ */
+struct world {
+    struct egress_set set;
+    struct egress_policy policy;
+    struct egress_pod pod;
+    struct sorted sets, policies, pods;
+    struct prefix stay;
+};
+
+static void world_make(struct world *world, bool waiting, size_t count, const char *const *gateways)
+{
+    struct egress_policy_key key = { .family = IP_V4,
+                                     .egresses = "internet/nat",
+                                     .waiting = waiting };
+    struct egress_set *set = &world->set;
+    struct egress_policy *policy = &world->policy;
+    struct egress_pod *pod = &world->pod;
+    *world = (struct world){
+        .set = { .egress = "internet/nat", .family = IP_V4, .by_client = true },
+        .policy = { .key = key },
+        .pod = { .address = ip_of("10.244.1.5"), .is_client = true, .policy = key },
+        .sets = SORTED(struct egress_set *, egress_set_cmp),
+        .policies = SORTED(struct egress_policy *, egress_policy_cmp),
+        .pods = SORTED(struct egress_pod *, egress_pod_cmp),
+        .stay = { .ip = ip_of("10.0.0.0"), .length = 8 },
+    };
+    for (size_t i = 0; i < count; i++) {
+        const struct egress_gateway gateway = { .address = ip_of(gateways[i]), .node = "" };
+        assert_int_equal(vec_push(&set->gateways, gateway), 0);
+    }
+    const struct egress_entry entry = { { .ip = ip_of("0.0.0.0"), .length = 0 }, "internet/nat" };
+    assert_int_equal(vec_push(&policy->entries, entry), 0);
+    assert_int_equal(sorted_put(&world->sets, &set), 0);
+    assert_int_equal(sorted_put(&world->policies, &policy), 0);
+    assert_int_equal(sorted_put(&world->pods, &pod), 0);
+}
+
+static void world_done(struct world *world)
+{
+    vec_done(&world->set.gateways);
+    vec_done(&world->policy.entries);
+    sorted_done(&world->sets);
+    sorted_done(&world->policies);
+    sorted_done(&world->pods);
+}
+
+static int world_write(struct egress_plane *plane, struct world *world, bool may_remove)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const struct egress_wanted wanted = {
+        .sets = &world->sets,
+        .policies = &world->policies,
+        .pods = &world->pods,
+        .stays = &world->stay,
+        .stay_count = 1,
+        .may_remove = may_remove,
+    };
+    int r = egress_plane_write(plane, &wanted, &faults);
+    print_faults(&faults);
+    assert_true(faults_none(&faults));
+    return r;
+}
+
+static struct egress_plane *open_egress(void)
+{
+    struct egress_plane *plane = NULL;
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = egress_plane_open(lab_pins, &plane, &faults);
+    print_faults(&faults);
+    assert_int_equal(r, 0);
+    return plane;
+}
+
+/* The place of a gateway in the only set. */
+static struct egress_gateway_value *place_of(struct egress_plane *plane, const char *gateway)
+{
+    const struct ip ip = ip_of(gateway);
+    const struct nat_addr addr = nat_addr_of(&ip);
+    const struct egress_installed_set *set = sorted_at(&plane->sets, 0);
+    for (uint32_t i = 0; i < EGRESS_SET_MAX; i++) {
+        struct egress_gateway_value *value = &plane->gateways[set->id * EGRESS_SET_MAX + i];
+        if (value->word && memcmp(&value->addr, &addr, sizeof(addr)) == 0)
+            return value;
+    }
+    return NULL;
+}
+
+static const char *const two[] = { "192.0.2.20", "192.0.2.21" };
+static const char *const others[] = { "192.0.2.21", "192.0.2.22" };
+
+static void test_differences(void **state)
+{
+    (void)state;
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    struct world world;
+    world_make(&world, false, 2, two);
+    assert_true(world_write(plane, &world, true) > 0);
+    assert_int_equal(world_write(plane, &world, true), 0);
+    uint64_t first = place_of(plane, two[0])->word, kept = place_of(plane, two[1])->word;
+    struct egress_gateway_value *freed = place_of(plane, two[0]);
+    world_done(&world);
+
+    world_make(&world, false, 2, others);
+    assert_true(world_write(plane, &world, true) > 0);
+    assert_int_equal(place_of(plane, others[0])->word, kept);
+    assert_null(place_of(plane, two[0]));
+    /* The new one has the place of the one that went, under another generation. */
+    assert_ptr_equal(place_of(plane, others[1]), freed);
+    assert_int_not_equal(place_of(plane, others[1])->word >> 32, first >> 32);
+    world_done(&world);
+}
+
+static void test_next_agent(void **state)
+{
+    (void)state;
+    struct world world;
+    struct egress_plane *plane = open_egress();
+    world_make(&world, false, 2, two);
+    assert_true(world_write(plane, &world, true) > 0);
+    uint64_t words[] = { place_of(plane, two[0])->word, place_of(plane, two[1])->word };
+    egress_plane_close(plane);
+
+    plane = open_egress();
+    assert_int_equal(plane->sets.count, 1);
+    assert_int_equal(plane->pods.count, 1);
+    assert_int_equal(plane->routes.count, 2);
+    /* Before the source has synced nothing goes: the routes of the old policy are still there. */
+    assert_true(world_write(plane, &world, false) > 0);
+    assert_int_equal(plane->routes.count, 3);
+    assert_int_equal(world_write(plane, &world, true), 1);
+    assert_int_equal(plane->routes.count, 2);
+    assert_int_equal(place_of(plane, two[0])->word, words[0]);
+    assert_int_equal(place_of(plane, two[1])->word, words[1]);
+    world_done(&world);
+    egress_plane_close(plane);
+}
+
+static void test_waiting(void **state)
+{
+    (void)state;
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    struct world world;
+    world_make(&world, true, 1, two);
+    assert_true(world_write(plane, &world, true) > 0);
+    const struct egress_installed_pod *pod = sorted_at(&plane->pods, 0);
+    assert_int_equal(pod->flags, EGRESS_POD_HELD);
+    world_done(&world);
+}
+
+static void test_nothing_left(void **state)
+{
+    (void)state;
+    CLEANUP(egress_plane_closep) struct egress_plane *plane = open_egress();
+    struct world world;
+    world_make(&world, false, 2, two);
+    assert_true(world_write(plane, &world, true) > 0);
+    sorted_clear(&world.sets);
+    sorted_clear(&world.policies);
+    sorted_clear(&world.pods);
+    assert_true(world_write(plane, &world, true) > 0);
+    assert_int_equal(plane->sets.count + plane->policies.count + plane->pods.count, 0);
+    assert_int_equal(plane->routes.count, 1); /* the stay */
+    for (uint32_t set = 0; set < plane->set_limit; set++)
+        assert_int_equal(plane->set_words[set], 0);
+    world_done(&world);
+}
+
+/* Adds and removes clients of a gateway; who goes loses his blocks and flows. */
+static void test_clients(void **state)
+{
+    (void)state;
+    AUTOPLANE struct nat_plane *nat = plane_open(&lab_roomy, true);
+    CLEANUP(egress_gate_closep) struct egress_gate *gate = NULL;
+    AUTOFAULTS struct faults faults = { 0 };
+    struct egress_client one = { .address = ip_of("10.244.1.5") }, *pointer = &one;
+    AUTOSORTED struct sorted clients = SORTED(struct egress_client *, egress_client_cmp);
+    assert_int_equal(egress_gate_open(nat, lab_pins, &gate, &faults), 0);
+    assert_int_equal(sorted_put(&clients, &pointer), 0);
+    assert_int_equal(egress_gate_write(gate, &clients, true, &faults), 1);
+    assert_int_equal(egress_gate_write(gate, &clients, true, &faults), 0);
+
+    const struct nat_tuple key = { .sport = 1, .dport = 2, .protocol = 17 };
+    const struct nat_flow flow = { .hand = NAT_HAND_EGRESS, .port = 1 };
+    const struct nat_flow other = { .hand = NAT_HAND_EGRESS, .port = 2 };
+    const struct nat_tuple apart = { .sport = 3, .dport = 4, .protocol = 17 };
+    assert_int_equal(nat_table_put(nat, NAT_MAP_FLOWS, &key, &flow, BPF_ANY), 0);
+    assert_int_equal(nat_table_put(nat, NAT_MAP_FLOWS, &apart, &other, BPF_ANY), 0);
+    sorted_clear(&clients);
+    assert_int_equal(egress_gate_write(gate, &clients, false, &faults), 0);
+    assert_int_equal(egress_gate_write(gate, &clients, true, &faults), 1);
+    struct nat_flow found;
+    assert_int_equal(nat_table_get(nat, NAT_MAP_FLOWS, &key, &found), -ENOENT);
+    assert_int_equal(nat_table_get(nat, NAT_MAP_FLOWS, &apart, &found), 0);
+    assert_true(faults_none(&faults));
+}
+
+static int clean_all(void **state)
+{
+    int maps = egress_plane_unpin(lab_pins), gate = egress_gate_unpin(lab_pins);
+    return maps < 0 || gate < 0 ? -1 : lab_clean(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_differences, clean_all),
+        cmocka_unit_test_teardown(test_next_agent, clean_all),
+        cmocka_unit_test_teardown(test_waiting, clean_all),
+        cmocka_unit_test_teardown(test_nothing_left, clean_all),
+        cmocka_unit_test_teardown(test_clients, clean_all),
+    };
+    return cmocka_run_group_tests(tests, lab_begin, lab_end);
+}
