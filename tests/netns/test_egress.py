@@ -49,16 +49,17 @@ def write_nodes(lab, *gateways):
         ]))
 
 
-@pytest.fixture(name="world")
-def world_fixture(lab):
+@pytest.fixture(name="world", params=["nat"])
+def world_fixture(lab, request):
+    services = {"enabled": request.param == "nat"}
     lab.first, *lab.gateways = lab.nodes
     write_nodes(lab, *lab.gateways)
     lab.guest = lab.pod(lab.first, "guest")
     lab.write("egress.yaml", egress())
     lab.write("pods.yaml", pod_object(lab.guest))
-    lab.agent(lab.first, egress={"enabled": True})
+    lab.agent(lab.first, egress={"enabled": True}, services=services)
     for node in lab.gateways:
-        lab.agent(node, egress={"gateway": {}})
+        lab.agent(node, egress={"gateway": {}}, services=services)
     lab.wait_sessions()
     for block in (lab.first.block4, lab.first.block6):
         wait_equal(lambda: lab.tor.via(block), {lab.first.role}, "the pods' block on the ToR")
@@ -89,12 +90,13 @@ def test_leaves_by_a_gateway(world, family, protocol):
 
 
 @BOTH
+@pytest.mark.parametrize("world", ["nat", "beside another proxy"], indirect=True)
 def test_transfers(world, family):
     wait_seen(world, family, world.gateways)
     with Connection(world.guest, address(world.client, family), PORT, timeout=20) as connection:
         assert connection.put(b"0123456789abcdef" * (BULK // 16)) and connection.get(BULK)
     with Datagrams(world.guest, address(world.client, family), PORT) as datagrams:
-        assert datagrams.put(b"x" * 1400)
+        assert datagrams.put(b"x" * 1400) and datagrams.get(1400)
 
 
 @BOTH

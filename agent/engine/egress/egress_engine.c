@@ -232,6 +232,7 @@ static int plan(struct engine *engine, struct round *round)
     struct egress_engine *egress = of_engine(engine);
     const struct node_facts facts = facts_of(egress);
     AUTOFAULTS struct faults faults = { 0 };
+    egress_gateway_sweep(&egress->gateway, round->now_ms);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
     egress->dirty |= round->all || (round->may_remove && !egress->complete);
@@ -385,7 +386,6 @@ static int write_egress(struct engine *engine, struct round *round)
     struct egress_engine *egress = of_engine(engine);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
-    egress_gateway_sweep(&egress->gateway, round->now_ms);
     int r = egress->dirty ? write_maps(egress, round) : 0;
     return r < 0 || !(egress->dirty || egress->moved) ? r : follow_node(egress, round);
 }

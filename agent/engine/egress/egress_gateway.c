@@ -16,7 +16,11 @@
 #include "plan/nat.h"
 #include "plan/nat_hooks.h"
 
-enum { FEW = 64 /* Services and endpoints, of which there are none */ };
+enum {
+    FEW = 64,              /* Services and endpoints, of which there are none */
+    SWEEP_LEAST_MS = 10,   /* between two slices */
+    SWEEP_AGAIN_MS = 10000 /* after one that failed */
+};
 
 static char *own_pins(const struct config *config)
 {
@@ -115,6 +119,6 @@ void egress_gateway_sweep(struct egress_gateway_side *side, int64_t now_ms)
     int64_t pause_ms = 0;
     if (!side->own || now_ms < side->sweep_ms)
         return;
-    (void)nat_plane_sweep(side->own, now_ms, &pause_ms);
-    side->sweep_ms = now_ms + pause_ms;
+    int r = nat_plane_sweep(side->own, now_ms, &pause_ms);
+    side->sweep_ms = now_ms + (r < 0 ? SWEEP_AGAIN_MS : MAX(pause_ms, SWEEP_LEAST_MS));
 }
