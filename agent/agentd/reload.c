@@ -35,7 +35,7 @@ static const char *source_of(const struct config *config)
     return config->source.kubeconfig ? config->source.kubeconfig : "kubernetes: {}";
 }
 
-/* Whether this node is a gateway: then the API is asked for other pods. */
+/* Whether this node is a gateway. */
 static const char *gateway_of(const struct config *config)
 {
     return config->egress.gateway.enabled ? "set" : "not set";
@@ -51,7 +51,6 @@ static void check_fixed_keys(const char *path, const struct config *old, const s
         must_not_change(faults, path, "node", old->node, fresh->node);
         must_not_change(faults, path, "services.proxyName", old->services.proxy_name,
                         fresh->services.proxy_name);
-        must_not_change(faults, path, "egress.gateway", gateway_of(old), gateway_of(fresh));
     }
     number_must_not_change(faults, path, "source.maxFileSize", old->source.max_file_bytes,
                            fresh->source.max_file_bytes);
@@ -64,6 +63,9 @@ static void check_fixed_keys(const char *path, const struct config *old, const s
                            fresh->services.max_services);
     number_must_not_change(faults, path, "services.maps.endpoints", old->services.max_endpoints,
                            fresh->services.max_endpoints);
+    must_not_change(faults, path, "egress.enabled", old->egress.enabled ? "true" : "false",
+                    fresh->egress.enabled ? "true" : "false");
+    must_not_change(faults, path, "egress.gateway", gateway_of(old), gateway_of(fresh));
     must_not_change(faults, path, "api.listen", old->api.listen, fresh->api.listen);
     must_not_change(faults, path, "paths.run", old->paths.run, fresh->paths.run);
     must_not_change(faults, path, "paths.state", old->paths.state, fresh->paths.state);
