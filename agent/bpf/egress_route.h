@@ -80,15 +80,35 @@ ALWAYS_INLINE __u64 tuple_mix(const struct nat_tuple *tuple)
     return mix(addr_mix(&tuple->src) * 3 ^ addr_mix(&tuple->dst) ^ ports);
 }
 
+/*
+ * Of the gateways looked at so far the best. It is in a map: of what is on the stack when
+ * bpf_loop() begins, kernels before 6.7 believe that each step finds it so.
+ */
 struct rendezvous {
     __u64 seed, best;
     __u64 word; /* of the best so far; 0: none */
     __u32 first, index;
 };
 
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct rendezvous);
+} rendezvous SEC(".maps");
+
+ALWAYS_INLINE struct rendezvous *rendezvous_get(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&rendezvous, &zero);
+}
+
 static long rendezvous_step(__u32 step, void *context)
 {
-    struct rendezvous *choice = context;
+    struct rendezvous *choice = rendezvous_get();
+    (void)context;
+    if (!choice)
+        return 1;
     const struct egress_gateway_value *gateway = gateway_at(choice->first + step);
     if (!gateway)
         return 1;
@@ -110,16 +130,18 @@ SUBPROGRAM int gateway_choose(__u32 set, const struct nat_tuple *tuple,
 {
     const __u64 *word = bpf_map_lookup_elem(&egress_sets, &set);
     __u32 flags = word ? (__u32)READ_ONCE(*word) : 0;
-    struct rendezvous choice = { .first = set * EGRESS_SET_MAX };
-    if (!(flags & EGRESS_SET_USED))
+    struct rendezvous *choice = rendezvous_get();
+    if (!choice || !(flags & EGRESS_SET_USED))
         return 0;
-    choice.seed = flags & EGRESS_SET_FLOWS ? tuple_mix(tuple) : addr_mix(&tuple->src);
+    choice->seed = flags & EGRESS_SET_FLOWS ? tuple_mix(tuple) : addr_mix(&tuple->src);
+    choice->first = set * EGRESS_SET_MAX;
+    choice->word = 0;
     __u32 count = flags >> EGRESS_SET_COUNT_SHIFT;
-    bpf_loop(count < EGRESS_SET_MAX ? count : EGRESS_SET_MAX, rendezvous_step, &choice, 0);
-    if (!choice.word)
+    bpf_loop(count < EGRESS_SET_MAX ? count : EGRESS_SET_MAX, rendezvous_step, NULL, 0);
+    if (!choice->word)
         return 0;
-    ret_pin->gateway = choice.index;
-    ret_pin->generation = (__u32)(choice.word >> 32);
+    ret_pin->gateway = choice->index;
+    ret_pin->generation = (__u32)(choice->word >> 32);
     return 1;
 }
 
