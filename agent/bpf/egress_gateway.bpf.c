@@ -289,7 +289,7 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         }
         int shape = quote_read(skb, L3, &own->upper, &own->inner, &own->quoted);
         if (shape == INNER_ERROR)
-            return translate_error(skb, &own->quoted, 0);
+            return STEP_ERROR_BACK;
         if (shape != INNER_PORTS)
             return NEXT;
         packet->tuple = own->inner;
@@ -336,15 +336,15 @@ GLOBAL int give_back(struct __sk_buff *skb)
 }
 
 /* All that is left to do with a client's packet. */
-ALWAYS_INLINE int walk_out(struct __sk_buff *skb, int step)
+ALWAYS_INLINE int walk_out(struct __sk_buff *skb, const struct packet *packet, int step)
 {
     struct gateway_room *own = gateway_room_get();
     if (!own)
         return SHOT;
     if (step == STEP_READ)
         step = from_client(skb, own->client);
-    if (step == STEP_ERROR)
-        return translate_error(skb, &own->quoted, 1);
+    if (step == STEP_ERROR || step == STEP_ERROR_BACK)
+        return translate_error(skb, &own->quoted, step == STEP_ERROR);
     if (step == STEP_FOLLOW)
         step = follow_egress(skb);
     if (step == STEP_BEGIN)
@@ -353,11 +353,14 @@ ALWAYS_INLINE int walk_out(struct __sk_buff *skb, int step)
         step = send_outside(skb);
     if (step == STEP_RESET)
         return reset_client(skb);
-    if (step == STEP_TIME_EXCEEDED)
-        return answer_client(skb, ANSWER_TIME_EXCEEDED, EGRESS_CAUSE_TTL);
-    if (step == STEP_TOO_BIG)
-        return answer_client(skb, ANSWER_TOO_BIG, EGRESS_CAUSE_TOO_BIG);
-    return step;
+    if (step != STEP_TIME_EXCEEDED && step != STEP_TOO_BIG)
+        return step;
+    __u32 late = step == STEP_TIME_EXCEEDED;
+    __u32 kind = late ? ANSWER_TIME_EXCEEDED : ANSWER_TOO_BIG;
+    if (!may_answer_client(skb, kind, late ? EGRESS_CAUSE_TTL : EGRESS_CAUSE_TOO_BIG) ||
+        answer_with(skb, kind, packet->mtu) < 0)
+        return SHOT;
+    return send_to_client(skb, &own->sender, packet->family);
 }
 
 SEC("tc")
@@ -377,14 +380,14 @@ int gateway_in(struct __sk_buff *skb)
     int to_own = !is_zero(own) && addr_equal(&packet->tuple.dst, own);
     if (to_own && packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
         packet->tuple.dport == settings->port)
-        return walk_out(skb, take_out(skb));
+        return walk_out(skb, packet, take_out(skb));
     if (!(to_own && packet->shape == SHAPE_ICMP) && !addr_equal(&packet->tuple.dst, snat))
         return NEXT;
     int r = from_outside(skb);
     if (r == STEP_GIVE_BACK)
         return give_back(skb);
-    if (r == STEP_ERROR)
-        return walk_out(skb, r);
+    if (r == STEP_ERROR || r == STEP_ERROR_BACK)
+        return walk_out(skb, packet, r);
     return r >= ANSWER ? answer(skb, control, packet, r - ANSWER) : r;
 }
 

@@ -14,11 +14,13 @@
 
 /*
  * What is left to do with a packet, beside the verdicts of a hook: gateway_in() calls the steps one
- * after the other, since the kernel allows but eight calls within each other.
+ * after the other, since the kernel allows but eight calls within each other, and 512 bytes
+ * of stack in all of them.
  */
 enum step {
     STEP_READ = 200,    /* a client's packet is out of the tunnel: it is to be read */
-    STEP_ERROR,         /* an ICMP error about the packet `quoted`: it goes out */
+    STEP_ERROR,         /* an ICMP error about the packet `quoted`: it goes out, */
+    STEP_ERROR_BACK,    /* or to the client */
     STEP_FOLLOW,        /* a client's packet, out of the tunnel: its flow is to be found */
     STEP_BEGIN,         /* it has none */
     STEP_SEND,          /* it goes out as `room->to` */
@@ -32,7 +34,8 @@ enum step {
 struct gateway_room {
     struct nat_tuple inner, quoted;
     struct icmp_upper upper;
-    __u32 client; /* id */
+    struct nat_addr sender; /* of what is answered */
+    __u32 client;           /* id */
     __u32 zero;
 };
 
@@ -91,20 +94,20 @@ SUBPROGRAM int send_to_client(struct __sk_buff *skb, const struct nat_addr *clie
     return head_put(skb) < 0 ? SHOT : way_redirect(way, is_by_route(settings, way->fib.ifindex));
 }
 
-/* Answers a client's packet by an ICMP error, through the tunnel. */
-GLOBAL int answer_client(struct __sk_buff *skb, __u32 kind, __u32 cause)
+/*
+ * Whether a client's packet is answered by an ICMP error. Its source is remembered: the answer goes
+ * through the tunnel.
+ */
+GLOBAL int may_answer_client(struct __sk_buff *skb, __u32 kind, __u32 cause)
 {
     struct scratch *room = scratch_get();
+    struct gateway_room *own = gateway_room_get();
     const struct nat_control *control = control_get();
-    if (!room || !control)
-        return SHOT;
-    struct nat_addr client = room->packet.tuple.src;
+    if (!room || !own || !control)
+        return 0;
+    own->sender = room->packet.tuple.src;
     egress_count(skb, &room->packet.tuple, cause);
-    if (kind != ANSWER_TOO_BIG && !may_answer(control, &client, room->packet.family))
-        return SHOT;
-    if (answer_with(skb, kind, room->packet.mtu) < 0)
-        return SHOT;
-    return send_to_client(skb, &client, room->packet.family);
+    return kind == ANSWER_TOO_BIG || may_answer(control, &own->sender, room->packet.family);
 }
 
 /* Of a SYN, in either direction: segments are to fit into the tunnel to the client. */
