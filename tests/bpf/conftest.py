@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the packet tests: a node without agents, and the programs loaded into it."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from abi import TCP, UDP, Address, Control, Tuple, Value, u32, u64  # noqa: E402
 from bpf import Map, Program  # noqa: E402
+from cases import FEW, keep_few  # noqa: E402
 from egress import Client, Gateway  # noqa: E402
 from lab.agent import build_folder  # noqa: E402
 from maps import Nat  # noqa: E402
@@ -27,18 +27,8 @@ def world_fixture(tmp_path_factory):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Where each test takes ten times as long, one case of each test and family is enough: all of
-    them run on the machine's own kernel."""
-    if os.environ.get("FINGERPOST_BPF_CASES") != "few":
-        return
-    seen, kept, left_out = set(), [], []
-    for item in items:
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        key = item.module.__name__, item.originalname, params.get("family"), params.get("hook")
-        (left_out if key in seen else kept).append(item)
-        seen.add(key)
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = kept
+    if FEW:
+        keep_few(config, items)
 
 
 def load(world, name, path):

@@ -12,7 +12,7 @@ import pytest
 from bpf import NEXT, SHOT
 from cpus import TWO, beside, on_cpu
 from maps import now_s
-from packets import frame
+from packets import ETHER, frame, from_others
 from test_verdicts import CLIENT, LB, NODE, POD1, POD2, REMOTE, VIP, assert_dropped, ends, first
 
 
@@ -32,8 +32,13 @@ def chosen(nat, family, protocol, sport=40000, to=VIP, port=80, source=POD1, hoo
 def test_uniform_random(nat, family, protocol):
     endpoints = many(4, family)
     nat.service(VIP[family], 80, endpoints, protocol=protocol)
-    seen = Counter(chosen(nat, family, protocol, 20000 + i) for i in range(800))
-    assert set(seen) == set(endpoints)
+    packet = frame("pod_in", POD1[family], 20000, VIP[family], 80, protocol)
+    clients = [(POD1[family], 20000 + i) for i in range(800)]
+    place = ETHER + {4: 20, 6: 40}[family] + 2  # of the destination port
+    went = [nat.live["pod_in"].run(one, nat.world.index["pod1"]).packet
+            for one in from_others(packet, clients)]
+    seen = Counter(int.from_bytes(one[place : place + 2], "big") for one in went)
+    assert set(seen) == {port for _, port in endpoints}
     # 200 each, standard deviation 12: a wrong verdict once in some 10^10 runs.
     assert all(120 < number < 280 for number in seen.values())
 

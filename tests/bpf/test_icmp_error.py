@@ -8,6 +8,7 @@ import abi
 import pytest
 from abi import Address, Tuple
 from bpf import OK, SHOT
+from cases import draws
 from packets import ETHER, ether, judge, network, ones_complement
 from scapy.layers.inet import ICMP, IP, IPOption, TCP, UDP
 from scapy.layers.inet6 import (
@@ -227,7 +228,7 @@ def test_what_is_no_error_of_a_flow(icmp, given):
 def test_sums_of_any_addresses(icmp, family):
     """Carries of one's complement sums go wrong for some values only."""
     draw = random.Random(family)
-    for _ in range(300):
+    for _ in range(draws(300)):
         size = {4: 4, 6: 16}[family]
         odd = (0, 0xFFFF, 1, 0xFFFE)
         words = [draw.choice((*odd, draw.randrange(65536))) for _ in range(size * 2)]

@@ -5,7 +5,7 @@ import abi
 import pytest
 from bpf import NEXT, REDIRECT, SHOT
 from maps import tuple_of
-from packets import frame
+from packets import frame, from_others
 from test_flows import answered, begin, opposite, reply_to, web
 from test_verdicts import NODE, POD1, POD2, REMOTE, VIP, ends, first
 
@@ -97,10 +97,11 @@ def test_what_fails_is_not_searched_for_again_at_once(nat, family):
     nat.control.snat_count = 1000
     nat.write_control()
     web(nat, family, abi.TCP, POD1)
-    for number in range(1, 1002):
-        source = {4: f"198.51.{number // 250}.{number % 250 + 1}", 6: f"2001:db8:52::{number:x}"}
-        packet = frame("uplink_in", source[family], 40000, VIP[family], 80)
-        assert nat.send("uplink_in", packet).verdict == REDIRECT
+    source = {4: "198.51.%d.%d", 6: "2001:db8:52::%x:%x"}[family]
+    clients = [(source % (number // 250, number % 250 + 1), 40000) for number in range(1, 1002)]
+    one = frame("uplink_in", *clients[0], VIP[family], 80)
+    for packet in from_others(one, clients):
+        assert nat.live["uplink_in"].run(packet, nat.world.index["eth0"]).verdict == REDIRECT
     for key, half in nat.maps["flows"].items():
         nat.change_flow(key, flags=half.flags | abi.FLOW_ANSWERED | abi.FLOW_CONFIRMED)
     before = nat.maps["searches"][1].next

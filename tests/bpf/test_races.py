@@ -15,6 +15,7 @@ from itertools import islice
 import abi
 from abi import Tuple
 from bpf import REDIRECT, SHOT
+from cases import draws
 from cpus import TWO, beside, on_cpu
 from maps import now_s, tuple_of
 from packets import frame, from_others
@@ -24,7 +25,7 @@ from test_verdicts import POD1, POD2, VIP, ends, first
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
 INTERRUPT_NS = 30_000  # at 10,000 some machines do nothing else
 ROUNDS, AT_A_TIME = 1000, 100
-SECONDS = 10
+SECONDS = draws(12)
 libc = ctypes.CDLL(None, use_errno=True)
 
 

@@ -7,6 +7,7 @@ import random
 import abi
 import pytest
 from bpf import REDIRECT
+from cases import draws
 from maps import tuple_of
 from test_flows import answered, reply_to, web
 from test_verdicts import POD1, VIP, first
@@ -141,7 +142,7 @@ def test_after_a_gap(connection, who):
 def test_segments_of_somebody_who_guesses(connection):
     """Of any kind, to both sides."""
     chance = random.Random(3)
-    for _ in range(500):
+    for _ in range(draws(500)):
         who, flags = chance.choice(SIDES), chance.choice(("R", "RA", "FA", "PA", "S", "SA", "A"))
         payload = b"?" * chance.choice((0, 0, 1, 1400))
         connection.send(who, flags, payload, ahead=chance.randrange(1 << 21, 1 << 32 - 1),
