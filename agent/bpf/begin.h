@@ -111,7 +111,7 @@ GLOBAL int decide(struct __sk_buff *skb, __u32 pick)
         return 0;
     struct verdict *verdict = &room->verdict;
     __builtin_memset(verdict, 0, sizeof(*verdict));
-    verdict->origin = origin_of(skb, control, &room->packet);
+    verdict->origin = origin_of(skb, &room->packet);
     choose(control, &room->packet, pick, verdict);
     if (verdict->act == NAT_ACT_FORWARD && is_unseen(skb, &room->packet))
         verdict->masquerade = NAT_MASQUERADE_YES;

@@ -328,8 +328,10 @@ ALWAYS_INLINE int affinity_swap(void *word, __u64 from, __u64 to)
  * by the first CPU that gets there, and until then every CPU takes the choice for new. Nothing is
  * ever taken back, and words of different rounds differ even if they name the same endpoint.
  */
-SUBPROGRAM int remember(const struct packet *packet, struct verdict *verdict)
+GLOBAL int remember(const struct packet *packet, struct verdict *verdict)
 {
+    if (!packet || !verdict)
+        return 0;
     struct nat_affinity_key key = affinity_key(packet, verdict);
     union affinity_age now = affinity_age_now(&key), age;
     union affinity_choice choice;

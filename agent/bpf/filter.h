@@ -44,8 +44,11 @@ ALWAYS_INLINE int net_is_ipv4(const struct nat_net *net)
  * Whether a pod sends the packet: by its source address, where pod networks of its family are
  * known, or else by the interface that it comes in by.
  */
-ALWAYS_INLINE int is_from_pod(const struct nat_control *control, const struct packet *packet)
+GLOBAL int is_from_pod(const struct packet *packet)
 {
+    const struct nat_control *control = control_get();
+    if (!control || !packet)
+        return 0;
     int known = 0, four = packet->family == 4;
     for (__u32 i = 0; i < NAT_MAX_POD_NETS; i++) {
         if (i >= control->pod_net_count)

@@ -8,6 +8,9 @@
  * has put it together. The kernel or a device then fills in its TCP or UDP checksum later on, even
  * if the packet has become the quote of an ICMP error meanwhile; or it does not, if the device
  * looks at the protocol first. icmp_half() makes the error's checksum right in both cases.
+ *
+ * Functions are global where they can be: the verifier looks at each of these once, and not in
+ * every state that a caller may be in.
  */
 #pragma once
 
@@ -26,7 +29,6 @@
 enum {
     ICMP_LEN = 8,
     ICMP_MAX_EXTENSIONS = 4, /* IPv6 extension headers that are walked over */
-    ICMP_CHUNK = 64,
     ICMP_MAX_SUM = 1280,
     /* Types of ICMP in IPv4: <linux/icmp.h> needs the C library. 4 and 5: quench and redirect. */
     ICMP4_UNREACHABLE = 3,
@@ -100,11 +102,11 @@ static __always_inline int icmp_upper6(struct __sk_buff *skb, __u32 ip, struct i
 }
 
 /* Where the upper layer of the IP packet at `ip` begins. -1: its headers are not all there. */
-static __noinline int icmp_upper(struct __sk_buff *skb, __u32 ip, struct icmp_upper *ret)
+__noinline int icmp_upper(struct __sk_buff *skb, __u32 ip, struct icmp_upper *ret)
 {
     __u8 first;
 
-    if (bpf_skb_load_bytes(skb, ip, &first, 1))
+    if (!ret || bpf_skb_load_bytes(skb, ip, &first, 1))
         return -1;
     if (first >> 4 == 4)
         return icmp_upper4(skb, ip, ret);
@@ -156,7 +158,7 @@ static __always_inline __u16 icmp_half(__u32 sum)
  * programs so, but for such a packet bpf_l4_csum_replace() leaves the 16 bits at `field` alone,
  * whatever they are. If it has changed them, they are put back.
  */
-static __noinline int icmp_partial(struct __sk_buff *skb, __u32 field)
+__noinline int icmp_partial(struct __sk_buff *skb, __u32 field)
 {
     __u16 before, after;
 
@@ -170,24 +172,45 @@ static __noinline int icmp_partial(struct __sk_buff *skb, __u32 field)
     return 0;
 }
 
+enum {
+    SUM_PIECE = 512, /* bpf_csum_diff() takes no more before Linux 6.13 */
+    SUM_PIECES = 3,
+    SUM_ROOM = 2048, /* a power of two, by which the verifier sees that what is summed fits in */
+};
+
+struct sum_room {
+    __u8 bytes[SUM_ROOM + sizeof(__be32)];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct sum_room);
+} sum_room SEC(".maps");
+
 /* Sum of up to ICMP_MAX_SUM bytes, which need no even number; negative: they are not there. */
 __noinline __s64 icmp_sum(struct __sk_buff *skb, __u32 offset, __u32 length)
 {
+    __u32 zero = 0;
+    struct sum_room *room = bpf_map_lookup_elem(&sum_room, &zero);
     __s64 sum = 0;
 
-    for (int i = 0; i < ICMP_MAX_SUM / ICMP_CHUNK && length; i++) {
-        __be32 chunk[ICMP_CHUNK / 4] = {};
-        /* From 1 to ICMP_CHUNK, in a way that each kernel's verifier sees. */
-        __u32 size = length < ICMP_CHUNK ? length : ICMP_CHUNK;
-        size = ((size - 1) & (ICMP_CHUNK - 1)) + 1;
-
-        if (bpf_skb_load_bytes(skb, offset, chunk, size))
-            return -1;
-        sum = bpf_csum_diff(NULL, 0, chunk, sizeof(chunk), (__u32)sum);
+    if (!room || length > ICMP_MAX_SUM)
+        return -1;
+    if (!length)
+        return 0;
+    length = ((length - 1) & (SUM_ROOM - 1)) + 1;
+    if (bpf_skb_load_bytes(skb, offset, room->bytes, length))
+        return -1;
+    __builtin_memset(room->bytes + length, 0, sizeof(__be32));
+    length = (length + 3) & ~3u;
+    for (__u32 i = 0; i < SUM_PIECES && length; i++) {
+        __u32 size = (length < SUM_PIECE ? length : SUM_PIECE) & (2 * SUM_PIECE - 1);
+        sum = bpf_csum_diff(NULL, 0, (__be32 *)(room->bytes + i * SUM_PIECE), size, (__u32)sum);
         if (sum < 0)
             return -1;
-        offset += size;
         length -= size;
     }
-    return length ? -1 : sum;
+    return sum;
 }

@@ -31,11 +31,11 @@ static __always_inline int icmp_error_type(const struct icmp_upper *outer, __u8 
 }
 
 /* One if the frame is an error that can be translated. */
-static __noinline int icmp_error_find(struct __sk_buff *skb, struct icmp_error *ret)
+__noinline int icmp_error_find(struct __sk_buff *skb, struct icmp_error *ret)
 {
     __u8 type;
 
-    if (icmp_upper(skb, L3, &ret->outer) || ret->outer.fragment ||
+    if (!ret || icmp_upper(skb, L3, &ret->outer) || ret->outer.fragment ||
         bpf_skb_load_bytes(skb, ret->outer.offset, &type, 1) || !icmp_error_type(&ret->outer, type))
         return 0;
     ret->quote = ret->outer.offset + ICMP_LEN;
@@ -74,7 +74,7 @@ __noinline int parse_icmp_error(struct __sk_buff *skb, struct nat_tuple *ret_inn
     return 1;
 }
 
-static __always_inline int icmp_adjust_at(struct __sk_buff *skb, __u32 offset, __u32 change)
+__noinline int icmp_adjust_at(struct __sk_buff *skb, __u32 offset, __u32 change)
 {
     __u16 field;
 
@@ -85,10 +85,11 @@ static __always_inline int icmp_adjust_at(struct __sk_buff *skb, __u32 offset, _
 }
 
 /* Writes the addresses of an IP header; the IPv4 header's checksum follows by `change`. */
-static __noinline int icmp_store_addresses(struct __sk_buff *skb, __u32 ip,
-                                           const struct nat_addr *src, const struct nat_addr *dst,
-                                           __u64 version_change)
+__noinline int icmp_store_addresses(struct __sk_buff *skb, __u32 ip, const struct nat_addr *src,
+                                    const struct nat_addr *dst, __u64 version_change)
 {
+    if (!src || !dst)
+        return -1;
     if (version_change >> 32 == 6)
         return bpf_skb_store_bytes(skb, ip + 8, src, sizeof(*src), BPF_F_RECOMPUTE_CSUM) ||
                bpf_skb_store_bytes(skb, ip + 24, dst, sizeof(*dst), BPF_F_RECOMPUTE_CSUM);
@@ -103,10 +104,11 @@ static __noinline int icmp_store_addresses(struct __sk_buff *skb, __u32 ip,
  * packet's checksum is yet to be completed, it is one of our own answers on its way over a veth:
  * see icmp_half().
  */
-static __always_inline __s64 icmp_adjust_quoted(struct __sk_buff *skb,
-                                                const struct icmp_error *error, __u32 addresses,
-                                                __u32 ports)
+__noinline __s64 icmp_adjust_quoted(struct __sk_buff *skb, const struct icmp_error *error,
+                                    __u32 addresses, __u32 ports)
 {
+    if (!error)
+        return -1;
     __u32 offset = error->inner.offset + icmp_sum_offset(error->inner.protocol);
     __u32 change = icmp_add(addresses, ports);
     __u16 field, old;

@@ -128,12 +128,12 @@ static __always_inline int answer_settle(struct __sk_buff *skb, __u32 l4, __u32 
  * Cuts the packet down to its quote of `quote` bytes and puts `room` zero bytes before it. `upper`
  * describes the packet before that. Returns the sum of the quote, or a negative number on failure.
  */
-static __noinline __s64 answer_make_room(struct __sk_buff *skb, const struct icmp_upper *upper,
-                                         __u32 quote, __u32 room)
+__noinline __s64 answer_make_room(struct __sk_buff *skb, const struct icmp_upper *upper,
+                                  __u32 quote, __u32 room)
 {
     __u32 start = L3 + room;
 
-    if (bpf_skb_change_tail(skb, L3 + quote, 0) ||
+    if (!upper || bpf_skb_change_tail(skb, L3 + quote, 0) ||
         bpf_skb_adjust_room(skb, (__s32)room, BPF_ADJ_ROOM_MAC, 0))
         return -1;
     if (icmp_partial(skb, L3) &&
