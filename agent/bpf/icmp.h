@@ -206,7 +206,9 @@ __noinline __s64 icmp_sum(struct __sk_buff *skb, __u32 offset, __u32 length)
     __builtin_memset(room->bytes + length, 0, sizeof(__be32));
     length = (length + 3) & ~3u;
     for (__u32 i = 0; i < SUM_PIECES && length; i++) {
-        __u32 size = (length < SUM_PIECE ? length : SUM_PIECE) & (2 * SUM_PIECE - 1);
+        __u32 size = length < SUM_PIECE ? length : SUM_PIECE;
+        barrier_var(size); /* a bound that Linux 6.1 sees */
+        size &= 2 * SUM_PIECE - 1;
         sum = bpf_csum_diff(NULL, 0, (__be32 *)(room->bytes + i * SUM_PIECE), size, (__u32)sum);
         if (sum < 0)
             return -1;
