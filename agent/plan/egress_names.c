@@ -27,6 +27,17 @@ bool egress_list_next(const char **list, struct egress_item *ret_item)
     return true;
 }
 
+bool egress_list_has(const char *list, const char *egress)
+{
+    size_t length = strlen(egress);
+    for (const char *at = list; (at = strstr(at, egress)); at += length) {
+        bool begins = at == list || at[-1] == ',';
+        if (begins && (at[length] == ',' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
 void egress_list_add(struct text *list, const char *namespace, const char *name)
 {
     text_addf(list, "%s%s/%s", list->length ? "," : "", namespace, name);

@@ -21,6 +21,9 @@ struct egress_item {
 /* Takes the first name off a list; false if it is empty. */
 bool egress_list_next(const char **list, struct egress_item *ret_item);
 
+/* Whether a list has "NAMESPACE/NAME". */
+bool egress_list_has(const char *list, const char *egress);
+
 /* Adds a name, behind a comma where it is not the first. */
 void egress_list_add(struct text *list, const char *namespace, const char *name);
 

@@ -6,7 +6,7 @@
  * flows along: its address may be another pod's soon, who must not get the answers. Then its blocks
  * are free. An id is given out again only after all others.
  */
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway_inside.h"
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -22,23 +22,6 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "bpf/egress_gateway.skel.h"
-
-struct installed_client {
-    struct ip address;
-    uint32_t id;
-};
-
-struct egress_gate {
-    struct nat_plane *nat;
-    struct egress_gateway_programs *programs;
-    char *folder; /* of the pinned maps; NULL: nothing is pinned */
-    struct egress_control *control;
-    struct egress_ports_value *ports;
-    __u64 *blocks;
-    uint32_t client_limit, block_limit; /* entries of the arrays */
-    uint32_t last_id;
-    struct sorted clients; /* struct installed_client */
-};
 
 static int client_cmp(const void *a, const void *b)
 {
@@ -66,9 +49,10 @@ static int map_arrays(struct egress_gate *gate)
     gate->control = pinned_map_array(gate->programs->maps.egress_control);
     gate->ports = pinned_map_array(gate->programs->maps.egress_ports);
     gate->blocks = pinned_map_array(gate->programs->maps.egress_blocks);
+    gate->drops = pinned_map_array(gate->programs->maps.egress_drops);
     gate->client_limit = bpf_map__max_entries(gate->programs->maps.egress_ports);
     gate->block_limit = bpf_map__max_entries(gate->programs->maps.egress_blocks);
-    return gate->control && gate->ports && gate->blocks ? 0 : -ENOMEM;
+    return gate->control && gate->ports && gate->blocks && gate->drops ? 0 : -ENOMEM;
 }
 
 static int adopt(struct egress_gate *gate)
@@ -139,6 +123,7 @@ void egress_gate_close(struct egress_gate *gate)
         pinned_unmap_array(gate->programs->maps.egress_control, gate->control);
         pinned_unmap_array(gate->programs->maps.egress_ports, gate->ports);
         pinned_unmap_array(gate->programs->maps.egress_blocks, gate->blocks);
+        pinned_unmap_array(gate->programs->maps.egress_drops, gate->drops);
         egress_gateway_programs__destroy(gate->programs);
     }
     sorted_done(&gate->clients);

@@ -34,8 +34,9 @@ static int map_arrays(struct egress_plane *plane)
     plane->control = pinned_map_array(map_of(plane, EGRESS_MAP_CONTROL));
     plane->set_words = pinned_map_array(map_of(plane, EGRESS_MAP_SETS));
     plane->gateways = pinned_map_array(map_of(plane, EGRESS_MAP_GATEWAYS));
+    plane->drops = pinned_map_array(map_of(plane, EGRESS_MAP_DROPS));
     plane->set_limit = bpf_map__max_entries(map_of(plane, EGRESS_MAP_SETS));
-    return plane->control && plane->set_words && plane->gateways ? 0 : -ENOMEM;
+    return plane->control && plane->set_words && plane->gateways && plane->drops ? 0 : -ENOMEM;
 }
 
 static int load(struct egress_plane *plane)
@@ -84,6 +85,7 @@ void egress_plane_close(struct egress_plane *plane)
         pinned_unmap_array(map_of(plane, EGRESS_MAP_CONTROL), plane->control);
         pinned_unmap_array(map_of(plane, EGRESS_MAP_SETS), plane->set_words);
         pinned_unmap_array(map_of(plane, EGRESS_MAP_GATEWAYS), plane->gateways);
+        pinned_unmap_array(map_of(plane, EGRESS_MAP_DROPS), plane->drops);
         egress_client_programs__destroy(plane->programs);
     }
     sorted_each(struct egress_installed_set, set, &plane->sets)

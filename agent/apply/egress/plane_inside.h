@@ -16,6 +16,7 @@ struct egress_plane {
     struct egress_control *control;
     __u64 *set_words;
     struct egress_gateway_value *gateways;
+    struct egress_drop_value *drops;
     uint32_t set_limit; /* one more than the highest id of a set */
 
     /* What is in the maps. */

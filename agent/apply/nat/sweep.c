@@ -134,7 +134,9 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
             continue;
         if (plane->filter_refilling)
             nat_filter_add_flow(plane, key, flow);
-        sweep->now.states[state] += flow->half != NAT_HALF_REPLY && !nat_flow_is_leg(flow);
+        bool counts = flow->half != NAT_HALF_REPLY && !nat_flow_is_leg(flow);
+        sweep->now.states[state] += counts;
+        sweep->now.egress += counts && flow->hand == NAT_HAND_EGRESS;
         sweep->now.established += nat_flow_delays_drain(key, flow);
     }
     sweep->now.seen += sweep->walk.count;

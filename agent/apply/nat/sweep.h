@@ -13,6 +13,7 @@ struct nat_sweep_count {
     uint64_t seen;               /* entries of "flows" */
     uint64_t established;        /* connections that a drain waits for */
     uint64_t states[NAT_STATES]; /* flows */
+    uint64_t egress;             /* of these, an egress gateway's */
 };
 
 struct nat_sweep {

@@ -57,6 +57,11 @@ static struct egress_engine *of_engine(struct engine *engine)
     return (struct egress_engine *)engine;
 }
 
+static const struct egress_engine *read_engine(const struct engine *engine)
+{
+    return (const struct egress_engine *)engine;
+}
+
 static struct node_facts facts_of(const struct egress_engine *egress)
 {
     return node_facts_of(egress->config, egress->store, egress->kernel, &egress->board->leads,
@@ -399,9 +404,24 @@ static void publish(struct engine *engine, struct round *round)
 
 static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
-    const struct egress_engine *egress = (const struct egress_engine *)engine;
+    const struct egress_engine *egress = read_engine(engine);
     (void)now_ms;
     return egress->gateway.own ? MIN(egress->retry_ms, egress->gateway.sweep_ms) : egress->retry_ms;
+}
+
+const struct egress_plan *egress_engine_plan(const struct engine *engine)
+{
+    return read_engine(engine)->hooks ? &read_engine(engine)->plan : NULL;
+}
+
+const struct egress_plane *egress_engine_plane(const struct engine *engine)
+{
+    return read_engine(engine)->plane;
+}
+
+const struct egress_gate *egress_engine_gate(const struct engine *engine)
+{
+    return read_engine(engine)->gateway.gate;
 }
 
 const struct engine_ops egress_engine_ops = {

@@ -5,6 +5,17 @@
  */
 #pragma once
 
+#include "apply/egress/gateway.h"
+#include "apply/egress/plane.h"
 #include "engine/engine.h"
+#include "plan/egress.h"
 
 extern const struct engine_ops egress_engine_ops;
+
+/* What the API reads of the engine whose operations these are. Borrowed. */
+
+/* As planned last; NULL: neither side of egress works here. */
+const struct egress_plan *egress_engine_plan(const struct engine *engine);
+/* The two sides' maps; NULL: that side is off, or can't be had. */
+const struct egress_plane *egress_engine_plane(const struct engine *engine);
+const struct egress_gate *egress_engine_gate(const struct engine *engine);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plane of a gateway itself, for the files that make it up. Others take gateway.h. */
+#pragma once
+
+#include "apply/egress/gateway.h"
+
+struct egress_gateway_programs; /* of bpf/egress_gateway.skel.h */
+
+struct installed_client {
+    struct ip address;
+    uint32_t id;
+};
+
+struct egress_gate {
+    struct nat_plane *nat;
+    struct egress_gateway_programs *programs;
+    char *folder; /* of the pinned maps; NULL: nothing is pinned */
+
+    /* Arrays, mapped. */
+    struct egress_control *control;
+    struct egress_ports_value *ports;
+    __u64 *blocks;
+    struct egress_drop_value *drops;
+    uint32_t client_limit, block_limit; /* entries of the arrays */
+
+    uint32_t last_id;
+    struct sorted clients; /* struct installed_client */
+};

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the live maps of egress say; see seen.h. All of it is in arrays that are mapped. */
+#include "apply/egress/seen.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "apply/egress/gateway_inside.h"
+#include "apply/egress/plane_inside.h"
+#include "apply/egress/sets.h"
+#include "apply/nat/addr.h"
+#include "apply/nat/plane_inside.h"
+#include "base/clock.h"
+#include "base/macro.h"
+
+static struct egress_refusal refusal_of(enum egress_cause cause,
+                                        const struct egress_drop_value *value)
+{
+    return (struct egress_refusal){
+        .cause = cause,
+        .count = value->count,
+        .last_mono_ms = (int64_t)(value->last_ns / 1000000),
+        .source = nat_addr_ip(&value->last.src),
+        .destination = nat_addr_ip(&value->last.dst),
+        .source_port = ntohs(value->last.sport),
+        .destination_port = ntohs(value->last.dport),
+        .protocol = value->last.protocol,
+        .ifindex = value->ifindex,
+    };
+}
+
+static size_t refusals_of(const struct egress_drop_value *drops, struct egress_refusal *ret)
+{
+    size_t count = 0;
+    for (enum egress_cause cause = 0; cause < EGRESS_CAUSE_COUNT; cause++) {
+        if (drops[cause].count)
+            ret[count++] = refusal_of(cause, &drops[cause]);
+    }
+    return count;
+}
+
+size_t egress_plane_refusals(const struct egress_plane *plane,
+                             struct egress_refusal ret[static EGRESS_CAUSE_COUNT])
+{
+    return refusals_of(plane->drops, ret);
+}
+
+size_t egress_gate_refusals(const struct egress_gate *gate,
+                            struct egress_refusal ret[static EGRESS_CAUSE_COUNT])
+{
+    return refusals_of(gate->drops, ret);
+}
+
+uint64_t egress_plane_sent(const struct egress_plane *plane, const char *egress,
+                           const struct ip *gateway)
+{
+    const struct nat_addr addr = nat_addr_of(gateway);
+    uint32_t set = egress_set_id(plane, egress, gateway->family);
+    const struct egress_gateway_value *places = &plane->gateways[(size_t)set * EGRESS_SET_MAX];
+    for (uint32_t i = 0; set && i < EGRESS_SET_MAX; i++) {
+        if (places[i].word && memcmp(&places[i].addr, &addr, sizeof(addr)) == 0)
+            return places[i].packets;
+    }
+    return 0;
+}
+
+/* When a block was taken, from its word's seconds since the boot. */
+static int64_t taken_wall_ms(uint64_t word)
+{
+    const int64_t now_wall_ms = clock_wall_ms();
+    return now_wall_ms - (clock_boot_ms() - (int64_t)(uint32_t)word * SECOND_MS);
+}
+
+static struct egress_block block_of(const struct egress_gate *gate, uint32_t number)
+{
+    uint32_t first = gate->control->snat_first + number * gate->control->block_size;
+    return (struct egress_block){
+        .first = (uint16_t)first,
+        .last = (uint16_t)(first + gate->control->block_size - 1),
+        .since_wall_ms = taken_wall_ms(gate->blocks[number]),
+    };
+}
+
+bool egress_gate_client_use(const struct egress_gate *gate, const struct ip *address,
+                            struct egress_client_use *ret_use)
+{
+    const struct installed_client key = { .address = *address };
+    const struct installed_client *client = sorted_find(&gate->clients, &key);
+    if (!client)
+        return false;
+    const struct egress_ports_value *ports = &gate->ports[client->id];
+    *ret_use = (struct egress_client_use){
+        .packets = ports->packets,
+        .bytes = ports->bytes,
+        .flows = ports->flows,
+        .refused = ports->refused,
+    };
+    for (uint32_t i = 0; i < EGRESS_BLOCKS_MAX; i++) {
+        uint32_t number = ports->blocks[i];
+        if (number && number <= gate->block_limit)
+            ret_use->blocks[ret_use->block_count++] = block_of(gate, number - 1);
+    }
+    return true;
+}
+
+static uint32_t blocks_used(const struct egress_gate *gate)
+{
+    uint32_t used = 0, count = MIN(gate->control->block_count, gate->block_limit);
+    for (uint32_t number = 0; number < count; number++)
+        used += gate->blocks[number] != 0;
+    return used;
+}
+
+void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *ret_use)
+{
+    const struct egress_control *control = gate->control;
+    *ret_use = (struct egress_gateway_use){
+        .own = { nat_addr_ip(&control->own[0]), nat_addr_ip(&control->own[1]) },
+        .source = { nat_addr_ip(&control->snat[0]), nat_addr_ip(&control->snat[1]) },
+        .first_port = control->snat_first,
+        .last_port =
+            (uint16_t)(control->snat_first + control->block_count * control->block_size - 1),
+        .block = control->block_size,
+        .blocks = control->block_count,
+        .blocks_used = blocks_used(gate),
+        .flows = gate->nat->sweep.last.egress,
+        .draining = control->flags & EGRESS_NO_NEW_FLOWS,
+    };
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The values in which the live maps of egress answer questions. They have no owner: apply fills
+ * them in when it is asked, api prints them, so that neither room needs to know the other.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "bpf/egress_abi.h"
+
+/* The two sides of egress that a node may have. */
+enum egress_side { EGRESS_SIDE_CLIENT, EGRESS_SIDE_GATEWAY, EGRESS_SIDES };
+
+const char *egress_side_name(enum egress_side side); /* "client", "gateway" */
+
+/* "no-gateway": stable words, part of the API. And a sentence for people. */
+const char *egress_cause_name(enum egress_cause cause);
+const char *egress_cause_text(enum egress_cause cause);
+
+/* Packets that were dropped or answered for one cause since the maps were made, and the last. */
+struct egress_refusal {
+    enum egress_cause cause;
+    uint64_t count;
+    int64_t last_mono_ms;
+    struct ip source, destination;
+    uint16_t source_port, destination_port; /* 0: not known */
+    uint8_t protocol;
+    uint32_t ifindex; /* where it was seen */
+};
+
+/* Source ports that a client has at a gateway. */
+struct egress_block {
+    uint16_t first, last;
+    int64_t since_wall_ms;
+};
+
+/* What a client does at a gateway, since it became one. */
+struct egress_client_use {
+    uint64_t packets, bytes; /* both directions */
+    uint64_t flows, refused; /* begun; not begun for want of a port or of room */
+    size_t block_count;
+    struct egress_block blocks[EGRESS_BLOCKS_MAX]; /* in the order in which it got them */
+};
+
+struct egress_gateway_use {
+    struct ip own[2], source[2]; /* IPv4, IPv6: where clients reach it; what packets get */
+    uint16_t first_port, last_port;
+    uint32_t block; /* ports of a block */
+    uint32_t blocks, blocks_used;
+    uint64_t flows; /* that lived at the last round of the sweep */
+    bool draining;
+};

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The words for why egress drops or answers packets (bpf/egress_abi.h). They stand in JSON
+ * documents and in labels of metrics: added to, never changed.
+ */
+#include "status/egress_status.h"
+
+#include "base/macro.h"
+
+static const struct {
+    const char *name, *text;
+} causes[] = {
+    [EGRESS_CAUSE_HELD] = { "held", "what the pod's annotation asks for is not known yet" },
+    [EGRESS_CAUSE_NO_GATEWAY] = { "no-gateway", "no gateway of the Egress is usable" },
+    [EGRESS_CAUSE_TOO_BIG] = { "too-big", "larger than the way to the gateway, or back, takes" },
+    [EGRESS_CAUSE_OFFLOAD] = { "offload", "the kernel can't wrap this kind of large packet" },
+    [EGRESS_CAUSE_NO_ROUTE] = { "no-route", "no way to the gateway, to the client or outside" },
+    [EGRESS_CAUSE_STRANGER] = { "stranger", "FoU from somebody who is no client" },
+    [EGRESS_CAUSE_SPOOFED] = { "spoofed", "FoU whose inner source is not its outer one" },
+    [EGRESS_CAUSE_NESTED] = { "nested", "FoU within FoU, or a packet for the gateway itself" },
+    [EGRESS_CAUSE_PROTOCOL] = { "protocol", "neither TCP, UDP nor ICMP echo" },
+    [EGRESS_CAUSE_FRAGMENT] = { "fragment", "a fragment whose first one was not seen" },
+    [EGRESS_CAUSE_MALFORMED] = { "malformed", "headers that do not fit" },
+    [EGRESS_CAUSE_PORTS] = { "ports", "all source ports of the client to this place are in use" },
+    [EGRESS_CAUSE_BLOCKS] = { "blocks", "no block of source ports is left for the client" },
+    [EGRESS_CAUSE_FLOWS_FULL] = { "flows-full", "no room for another flow" },
+    [EGRESS_CAUSE_UNKNOWN] = { "unknown-flow", "TCP of no flow, answered by a reset" },
+    [EGRESS_CAUSE_TTL] = { "ttl", "hop limit used up" },
+    [EGRESS_CAUSE_DRAINING] = { "draining", "the gateway takes no new flows" },
+};
+_Static_assert(ARRAY_SIZE(causes) == EGRESS_CAUSE_COUNT, "every cause has its words");
+
+/* What an older or newer program counted may be beyond what is known here. */
+const char *egress_cause_name(enum egress_cause cause)
+{
+    return cause < EGRESS_CAUSE_COUNT ? causes[cause].name : "unknown";
+}
+
+const char *egress_cause_text(enum egress_cause cause)
+{
+    return cause < EGRESS_CAUSE_COUNT ? causes[cause].text
+                                      : "a reason that this version does not know";
+}
+
+const char *egress_side_name(enum egress_side side)
+{
+    return side == EGRESS_SIDE_CLIENT ? "client" : "gateway";
+}
