@@ -22,7 +22,7 @@ enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* The options as given, and what follows from the terminal. */
 struct ctl {
     bool json, wide, names; /* -o: at most one of them */
-    bool no_header, verbose, help, no_wait, watch, brief;
+    bool no_header, verbose, help, no_wait, watch, brief, ports;
     const char *columns; /* -c as given, checked; NULL: the verb's own choice */
     enum color_when color_when;
     const char *socket;
@@ -44,6 +44,7 @@ int verb_peers(const struct ctl *ctl, char **args);
 int verb_services(const struct ctl *ctl, char **args);
 int verb_backends(const struct ctl *ctl, char **args);
 int verb_flows(const struct ctl *ctl, char **args);
+int verb_egress(const struct ctl *ctl, char **args);
 int verb_maps(const struct ctl *ctl, char **args);
 int verb_verify(const struct ctl *ctl, char **args);
 int verb_explain(const struct ctl *ctl, char **args);

@@ -35,6 +35,7 @@ enum option_id {
     ID_IN,
     ID_SERVICE,
     ID_LIMIT,
+    ID_PORTS,
     ID_COLUMNS = 'c',
     ID_FOLDER = 'f',
     ID_OUTPUT = 'o',
@@ -67,6 +68,7 @@ const struct option_row option_rows[] = {
     { ID_SERVICE, "service", "NS/NAME", OPTION_SERVICE, "of this Service only",
       COMPLETES_SERVICE },
     { ID_LIMIT, "limit", "N", OPTION_LIMIT, "at most so many, default 100" },
+    { ID_PORTS, "ports", NULL, OPTION_PORTS, "who has which source ports, on a gateway" },
     { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "the folder of manifests", COMPLETES_FOLDER },
     { ID_IN, "in", "INTERFACE", OPTION_IN, "where it comes in; host: this node itself" },
     { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "settings from this file", COMPLETES_FILE },
@@ -153,6 +155,9 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
     case ID_HELP:
         ctl->help = true;
         return 0;
+    case ID_PORTS:
+        ctl->ports = true;
+        return 0;
     case ID_NO_WAIT:
         ctl->no_wait = true;
         return 0;
@@ -233,6 +238,7 @@ const char *option_name(unsigned options)
         { OPTION_COLUMNS, "--columns" }, { OPTION_WIDE, "-o wide" },
         { OPTION_NAMES, "-o name" },     { OPTION_SERVICE, "--service" },
         { OPTION_LIMIT, "--limit" },     { OPTION_IN, "--in" },
+        { OPTION_PORTS, "--ports" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

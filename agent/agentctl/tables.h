@@ -12,5 +12,7 @@ extern const struct column block_columns[];
 extern const struct column setting_columns[];
 extern const struct column backend_columns[];
 extern const struct column flow_columns[];
+extern const struct column egress_columns[];
+extern const struct column port_columns[];
 extern const struct column map_columns[];
 extern const struct column difference_columns[];

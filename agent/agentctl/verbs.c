@@ -56,6 +56,8 @@ const struct verb verbs[] = {
       OPTION_WATCH, verb_backends, .columns = backend_columns, .completes = COMPLETES_SERVICE },
     { "List", "flows", "", "connections that NAT translates now", 0, 0,
       OPTION_WATCH | OPTION_SERVICE | OPTION_LIMIT, verb_flows, .columns = flow_columns },
+    { "List", "egress", "", "gateways of Egresses, and this node as one", 0, 0,
+      OPTION_WATCH | OPTION_PORTS, verb_egress, .columns = egress_columns },
     { "List", "peers", "", "BIRD's BGP sessions", 0, 0, OPTION_WATCH, verb_peers,
       .columns = peer_columns },
     { "List", "blocks", "", "pod blocks of this node", 0, 0, OPTION_WATCH, verb_blocks,

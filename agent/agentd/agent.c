@@ -48,7 +48,7 @@ static void tell_faults(const struct agent *agent, struct text *text)
 static const struct part part_faults = { .name = "faults", .health = tell_faults };
 
 static const struct part *const parts[] = {
-    &part_lock,     &part_kernel, &part_engines, &part_services, &part_schedule,
+    &part_lock,     &part_kernel, &part_engines, &part_services, &part_egress, &part_schedule,
     &part_standing, &part_bird,   &part_api,     &part_faults,   &part_source,
 };
 

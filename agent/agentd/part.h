@@ -49,6 +49,8 @@ struct agent {
     struct health *health; /* part_services */
     struct nat_live live;
 
+    struct egress_live egress_live; /* part_egress */
+
     struct standing_keeper *standing; /* part_standing */
     struct bgp *bgp;                  /* part_bird */
 
@@ -84,6 +86,7 @@ extern const struct part part_lock;     /* one agent at a time on a state folder
 extern const struct part part_kernel;   /* the mirror of the kernel's tables */
 extern const struct part part_engines;  /* routes, service NAT */
 extern const struct part part_services; /* health ports; what the API asks of the live maps */
+extern const struct part part_egress;   /* what the API asks of those of egress */
 extern const struct part part_schedule; /* the passes */
 extern const struct part part_standing; /* drain, withdraw, a node that was removed */
 extern const struct part part_bird;     /* what BIRD makes of our routes */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "engine/egress/egress_engine.h"
 #include "engine/nat/nat_engine.h"
 #include "engine/routes/route_engine.h"
 
@@ -83,6 +84,8 @@ static int open_socket(struct agent *agent)
 static void borrow_state(struct agent *agent)
 {
     struct engine *nat = engines_find(agent->engines, &nat_engine_ops);
+    const struct egress_plan *egress =
+        egress_engine_plan(engines_find(agent->engines, &egress_engine_ops));
     bool serves = nat_engine_plane(nat) != NULL;
     agent->api_state = (struct api_state){
         .status = &agent->status,
@@ -93,7 +96,9 @@ static void borrow_state(struct agent *agent)
         .rules = kernel_rules(agent->kernel),
         .links = kernel_links(agent->kernel),
         .nat = serves ? nat_engine_rows(nat) : NULL,
+        .egress = egress,
         .live = serves ? &agent->live : NULL,
+        .egress_live = egress ? &agent->egress_live : NULL,
     };
     agent->api = (struct api){
         .state = &agent->api_state,

@@ -240,7 +240,22 @@ static void reply_verify(const struct api_state *state, const struct http_reques
     reply_document(reply, 200, &out);
 }
 
-/* What takes arguments, or needs NAT: without it there is nothing that could be told. */
+static void reply_egress(const struct api_state *state, const struct http_request *request,
+                         struct http_reply *reply)
+{
+    AUTOTEXT struct text out = { 0 };
+
+    (void)request;
+    if (!state->egress || !state->egress_live) {
+        reply_error(reply, 503,
+                    "egress is off (egress.enabled, egress.gateway), or could not start");
+        return;
+    }
+    view_egress(state, &out);
+    reply_document(reply, 200, &out);
+}
+
+/* What takes arguments, or needs NAT or egress: without it there is nothing that could be told. */
 static const struct {
     const char *path;
     bool needs_nat;
@@ -249,7 +264,7 @@ static const struct {
 } questions[] = {
     { "/v1/explain", false, reply_explain }, { "/v1/backends", true, reply_backends },
     { "/v1/flows", true, reply_flows },      { "/v1/maps", true, reply_maps },
-    { "/v1/verify", true, reply_verify },
+    { "/v1/verify", true, reply_verify },    { "/v1/egress", false, reply_egress },
 };
 
 static bool handle_question(const struct api_state *state, const struct http_request *request,

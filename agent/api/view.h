@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "api/egress_live.h"
 #include "api/nat_live.h"
 #include "base/ip.h"
 #include "base/protocol.h"
@@ -29,12 +30,13 @@ struct api_state {
     const struct config *config;
     const struct store *store;
     const struct route_plan *plan;
-    const struct sorted *installed;   /* struct route */
-    const struct sorted *rules;       /* struct rule */
-    const struct sorted *links;       /* struct link: names of interfaces; NULL: not known */
-    const struct sorted *nat;         /* struct nat_row *; NULL: NAT is off */
-    const struct egress_plan *egress; /* NULL: not planned */
-    const struct nat_live *live;      /* NULL: NAT is off, or there is no kernel to ask */
+    const struct sorted *installed;        /* struct route */
+    const struct sorted *rules;            /* struct rule */
+    const struct sorted *links;            /* struct link: names of interfaces; NULL: not known */
+    const struct sorted *nat;              /* struct nat_row *; NULL: NAT is off */
+    const struct egress_plan *egress;      /* NULL: egress is off, or not planned */
+    const struct nat_live *live;           /* NULL: NAT is off, or there is no kernel to ask */
+    const struct egress_live *egress_live; /* NULL: the same of egress */
 };
 
 /* "starting", "healthy", "degraded", "failed". */
@@ -74,6 +76,9 @@ void view_verify(const struct api_state *state, struct text *out);
 /* The kernel tables that the plan asks for, as lines of `ip route`; and the plans of NAT and
  * egress. */
 void view_plan(const struct api_state *state, const struct faults *faults, struct text *out);
+
+/* Egress as it is: Egresses and their gateways, what this node is as one, what was dropped. */
+void view_egress(const struct api_state *state, struct text *out);
 
 /* Prometheus text format 0.0.4. */
 void view_metrics(const struct api_state *state, struct text *out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The metrics but for those of NAT, which are in view_metrics_nat.c.
+ * The metrics but for those of NAT, of egress and of the Kubernetes source, which are in files of
+ * their own.
  *
  * Names and labels are an interface like the JSON documents: added to, never renamed. Two gauges
  * per kernel table, wanted and installed, make the one alert that matters: they differ for long.
@@ -218,6 +219,7 @@ void view_metrics(const struct api_state *state, struct text *out)
     write_routes(&status->routes, out);
     write_tables(state, out);
     write_nat_metrics(state, out);
+    write_egress_metrics(state, out);
     write_bird(&status->bird, out);
     write_faults(state, out);
 }

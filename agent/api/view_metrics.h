@@ -8,3 +8,5 @@
 void write_kube_metrics(const struct api_state *state, struct text *out);
 /* The metrics of NAT; none where it is off. */
 void write_nat_metrics(const struct api_state *state, struct text *out);
+/* The metrics of egress; none where it is off. */
+void write_egress_metrics(const struct api_state *state, struct text *out);

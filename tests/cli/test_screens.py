@@ -15,6 +15,7 @@ import shutil
 import pytest
 
 import documents
+import egress_documents
 import nat_documents
 from conftest import Ctl, environment
 from documents import fault, items, status
@@ -70,6 +71,7 @@ HEALTHY = {
     "/v1/services": items("ServiceList", [documents.SERVICE, nat_documents.SERVED]),
     "/v1/backends": items("BackendList", nat_documents.BACKENDS),
     "/v1/flows?limit=100": nat_documents.flows(nat_documents.FLOWS),
+    "/v1/egress": egress_documents.document(egress_documents.BOTH, egress_documents.GATEWAY),
     "/v1/maps": nat_documents.maps(nat_documents.MAPS),
     "/v1/verify": nat_documents.verification([]),
     "/v1/explain?address=10.0.0.1&port=80&protocol=TCP": nat_documents.SERVED_EXPLANATION,
@@ -130,6 +132,9 @@ DEGRADED = {
     },
     "/v1/backends": NAT_IS_OFF,
     "/v1/flows?limit=100": nat_documents.flows(nat_documents.FLOWS[:1], truncated=True),
+    "/v1/egress": egress_documents.document(
+        [egress_documents.egress(4, [])], {**egress_documents.GATEWAY, "draining": True, "clients": []},
+        [egress_documents.NO_GATEWAY, egress_documents.SPOOFED]),
     "/v1/maps": NAT_IS_OFF,
     "/v1/verify": nat_documents.verification(nat_documents.DIFFERENCES),
     "/v1/explain?address=10.0.0.1&port=80&protocol=TCP": {
@@ -198,6 +203,8 @@ SCREENS = {
     "backends": ["backends"],
     "flows": ["flows"],
     "flows-wide": ["flows", "-o", "wide"],
+    "egress": ["egress"],
+    "egress-ports": ["egress", "--ports", "-o", "wide"],
     "maps": ["maps"],
     "peers": ["peers"],
     "peers-wide": ["peers", "-o", "wide"],

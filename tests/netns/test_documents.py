@@ -50,9 +50,10 @@ def test_documents_and_metrics(lab):
     described = [
         name
         for line in page.splitlines()
-        if line.startswith(("*fingerpost_", "*process_"))
+        if line.startswith(("*fingerpost_", "*process_", "*coil_"))
         for name in re.findall(r"\*([a-z_]+)\*", line)
-        # NAT is off here, and the source a folder: tests/cli and tests/kube have those.
-        if not name.startswith(("fingerpost_nat_", "fingerpost_kubernetes_", "fingerpost_copy_"))
+        # NAT and egress are off here, and the source a folder: others have those.
+        if not name.startswith(("fingerpost_nat_", "fingerpost_kubernetes_", "fingerpost_copy_",
+                                "fingerpost_egress_", "coil_"))
     ]
     assert sorted(described) == names

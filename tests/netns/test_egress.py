@@ -2,9 +2,13 @@
 """Egress, end to end: a pod on the first node leaves the cluster by gateways on the others, and the
 host outside sees no address but theirs."""
 
+import re
+
 import pytest
+import schema
 from lab import objects, wait, wait_equal
 from lab.traffic import Connection, Datagrams, ask, serve
+from test_documents import METRICS_PAGE, metric_names
 
 pytestmark = pytest.mark.lab(nat=True, nodes=3)
 BOTH = pytest.mark.parametrize("family", (4, 6))
@@ -130,3 +134,43 @@ def test_agents_die(world, family):
             agent.start()
         assert connection.who().peer == before
         assert seen(world, family) == before
+
+
+def told(agent):
+    document = agent.json("egress")
+    schema.check(document)
+    return document
+
+
+@pytest.mark.parametrize("world", ["beside another proxy"], indirect=True)
+def test_what_is_told(world):
+    """Both sides tell what they do: gateways and packets, clients, their ports, and drops by name."""
+    for family in (4, 6):
+        wait_seen(world, family, world.gateways)
+    here = told(world.first.agents[0])
+    assert here["gateway"] is None and [item["family"] for item in here["items"]] == [4, 6]
+    for item in here["items"]:
+        assert (item["egress"], item["pods"], item["affinity"]) == ("internet/nat", 1, "client")
+        assert [gateway["address"] for gateway in item["gateways"]] == sorted(
+            address(host, item["family"]) for host in world.gateways)
+        assert any(gateway["packets"] for gateway in item["gateways"])
+    sides = [told(host.agents[0])["gateway"] for host in world.gateways]
+    used = [client for side in sides for client in side["clients"]
+            if client["address"] == world.guest.address4 and client["flows"]]
+    assert len(used) == 1 and used[0]["name"] == world.guest.role and used[0]["bytes"] > 100
+    [block] = used[0]["blocks"]
+    assert block["last"] - block["first"] + 1 == sides[0]["ports"]["block"]
+    assert sum(side["ports"]["blocksUsed"] for side in sides) == 2  # one for each family
+
+    names = set()
+    for host in world.nodes:
+        names |= {name for name in metric_names(host.agents[0].get("/metrics"))
+                  if name.startswith(("fingerpost_egress_", "coil_"))}
+    page = METRICS_PAGE.read_text(encoding="utf-8")
+    assert names == set(re.findall(r"\*((?:fingerpost_egress|coil)_[a-z_]+)\*", page))
+
+    world.write("egress.yaml")
+    wait(lambda: seen(world, 4) is None, "the pod is held")
+    [held] = told(world.first.agents[0])["refusals"]
+    assert (held["side"], held["reason"]) == ("client", "held") and held["count"] > 0
+    assert held["last"]["source"].startswith(world.guest.address4)
