@@ -32,7 +32,7 @@
 
 #include <linux/types.h>
 
-#define NAT_LAYOUT 2
+#define NAT_LAYOUT 3
 
 /* No service, port or endpoint has the id 0. */
 
@@ -43,7 +43,9 @@ enum {
     NAT_MAX_PEERS = 512, /* of a family */
     NAT_MAX_BY_ROUTE = 4,
     NAT_NAME_MAX = 320, /* "namespace/name" with its final zero */
-    NAT_TCP = 6,        /* IPPROTO_TCP, for whom no header of the kernel fits */
+    NAT_TCP = 6,        /* IPPROTO_TCP, for whom no header of the kernel fits, */
+    NAT_ICMP = 1,       /* and IPPROTO_ICMP, */
+    NAT_ICMPV6 = 58,    /* IPPROTO_ICMPV6 */
 };
 
 /* What becomes of a packet; of a new flow, in the planner's rows. */
@@ -177,7 +179,10 @@ struct nat_control {
     __u32 icmp_interval_ms[2];
     __u32 path;                   /* NAT_PATH_* */
     __u32 ring_slots;             /* of "ring": how many flows there may be */
-    __u32 timeouts_s[NAT_STATES]; /* after so long a silence a flow is over */
+    __u32 timeouts_s[NAT_STATES]; /* after so long a silence a flow is over: nat_timeout_s() */
+    __u32 egress_timeouts_s[NAT_STATES]; /* the same of an egress gateway's flows, */
+    __u32 egress_icmp_s;                 /* and of its pings, in whatever state */
+    __u32 zero;
     /* None of a family: who comes in by a pod's interface is a pod. */
     struct nat_net pod_nets[NAT_MAX_POD_NETS];
     struct nat_net service_nets[NAT_MAX_SERVICE_NETS];
@@ -398,6 +403,20 @@ nat_flow_state(const struct nat_flow *half, const struct nat_flow *mate, __u8 al
                    mate->ack == half->next
                ? NAT_STATE_CLOSED
                : NAT_STATE_HALF_CLOSED;
+}
+
+/* After so long a silence, in seconds, the flow of which this is a half is over. */
+static inline __attribute__((always_inline)) __u32 nat_timeout_s(const struct nat_control *control,
+                                                                 const struct nat_flow *half,
+                                                                 __u8 protocol,
+                                                                 enum nat_state state)
+{
+    __u32 at = state < NAT_STATES ? state : 0;
+    if (half->hand != NAT_HAND_EGRESS)
+        return control->timeouts_s[at];
+    if (protocol == NAT_ICMP || protocol == NAT_ICMPV6)
+        return control->egress_icmp_s;
+    return control->egress_timeouts_s[at];
 }
 
 /*

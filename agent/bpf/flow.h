@@ -80,11 +80,6 @@ ALWAYS_INLINE __s32 flow_idle_s(const struct nat_flow *half, const struct nat_fl
     return mate_idle < idle ? mate_idle : idle;
 }
 
-ALWAYS_INLINE __s32 timeout_s(const struct nat_control *control, enum nat_state state)
-{
-    return (__s32)control->timeouts_s[state < NAT_STATES ? state : 0];
-}
-
 /* What is lost with a flow. */
 enum worth {
     WORTH_NOTHING, /* it is over */
@@ -113,7 +108,7 @@ ALWAYS_INLINE enum worth flow_worth(const struct nat_control *control, const str
 {
     enum nat_state state = nat_flow_state(half, mate, alone, protocol);
     __s32 idle = flow_idle_s(half, mate);
-    if (idle > timeout_s(control, state))
+    if (idle > (__s32)nat_timeout_s(control, half, protocol, state))
         return WORTH_NOTHING;
     if ((alone && idle <= CLAIM_S) || state == NAT_STATE_ESTABLISHED)
         return WORTH_ALL;
@@ -121,7 +116,8 @@ ALWAYS_INLINE enum worth flow_worth(const struct nat_control *control, const str
         return WORTH_PAST;
     if (state < NAT_STATE_CLOSED)
         return WORTH_LITTLE;
-    return idle > timeout_s(control, NAT_STATE_EXCHANGE) ? WORTH_SOME : WORTH_ALL;
+    return idle > (__s32)nat_timeout_s(control, half, protocol, NAT_STATE_EXCHANGE) ? WORTH_SOME
+                                                                                    : WORTH_ALL;
 }
 
 /* When a half was seen last, and whose it is: one word. */

@@ -26,13 +26,14 @@ SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *f
 {
     struct nat_tuple mate_key;
     const struct nat_control *control = control_get();
-    int tcp = packet->tuple.protocol == IPPROTO_TCP;
+    __u8 protocol = packet->tuple.protocol;
+    int tcp = protocol == IPPROTO_TCP;
     if (!control)
         return 0;
     int gone = flow->endpoint && !endpoint_lives(flow->endpoint, flow->generation);
     if (!tcp && gone)
         return 1;
-    if (!tcp && idle_s(flow) <= timeout_s(control, NAT_STATE_UNANSWERED))
+    if (!tcp && idle_s(flow) <= (__s32)nat_timeout_s(control, flow, protocol, NAT_STATE_UNANSWERED))
         return 0;
     const struct nat_flow *mate = flow_find_mate(&packet->tuple, &flow->to, &mate_key);
     __u8 alone = 0;
@@ -40,8 +41,9 @@ SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *f
         mate = flow;
         alone = 1;
     }
-    enum nat_state state = nat_flow_state(flow, mate, alone, packet->tuple.protocol);
-    if (state == NAT_STATE_CLOSED || flow_idle_s(flow, mate) > timeout_s(control, state))
+    enum nat_state state = nat_flow_state(flow, mate, alone, protocol);
+    if (state == NAT_STATE_CLOSED ||
+        flow_idle_s(flow, mate) > (__s32)nat_timeout_s(control, flow, protocol, state))
         return 1;
     if (!gone)
         return 0;

@@ -179,20 +179,26 @@ static int find_peers(const struct node_facts *facts, ip_list *peers)
 }
 
 /* Whole seconds, as the program counts them; rounded up. */
-static void set_timeouts(const struct config *config, uint32_t timeouts_s[static NAT_STATES])
+static uint32_t whole_seconds(int64_t ms)
+{
+    return (uint32_t)((ms + SECOND_MS - 1) / SECOND_MS);
+}
+
+static void set_timeouts(const struct flow_timeouts *timeouts,
+                         uint32_t ret_timeouts_s[static NAT_STATES])
 {
     const int64_t ms[NAT_STATES] = {
-        [NAT_STATE_HALF_OPEN] = config->services.timeouts.tcp_opening_ms,
-        [NAT_STATE_ANSWERED] = config->services.timeouts.tcp_opening_ms,
-        [NAT_STATE_ESTABLISHED] = config->services.timeouts.tcp_established_ms,
-        [NAT_STATE_HALF_CLOSED] = config->services.timeouts.tcp_half_closed_ms,
-        [NAT_STATE_CLOSED] = config->services.timeouts.tcp_closed_ms,
-        [NAT_STATE_UNANSWERED] = config->services.timeouts.udp_ms,
-        [NAT_STATE_EXCHANGE] = config->services.timeouts.udp_ms,
-        [NAT_STATE_STREAM] = config->services.timeouts.udp_stream_ms,
+        [NAT_STATE_HALF_OPEN] = timeouts->tcp_opening_ms,
+        [NAT_STATE_ANSWERED] = timeouts->tcp_opening_ms,
+        [NAT_STATE_ESTABLISHED] = timeouts->tcp_established_ms,
+        [NAT_STATE_HALF_CLOSED] = timeouts->tcp_half_closed_ms,
+        [NAT_STATE_CLOSED] = timeouts->tcp_closed_ms,
+        [NAT_STATE_UNANSWERED] = timeouts->udp_ms,
+        [NAT_STATE_EXCHANGE] = timeouts->udp_ms,
+        [NAT_STATE_STREAM] = timeouts->udp_stream_ms,
     };
     for (enum nat_state state = 0; state < NAT_STATES; state++)
-        timeouts_s[state] = (uint32_t)((ms[state] + SECOND_MS - 1) / SECOND_MS);
+        ret_timeouts_s[state] = whole_seconds(ms[state]);
 }
 
 int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_settings,
@@ -225,7 +231,9 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
         .snat_first = config->services.snat_ports.first,
         .snat_last = config->services.snat_ports.last,
     };
-    set_timeouts(config, ret_settings->timeouts_s);
+    set_timeouts(&config->services.timeouts, ret_settings->timeouts_s);
+    set_timeouts(&config->egress.gateway.timeouts, ret_settings->egress_timeouts_s);
+    ret_settings->egress_icmp_s = whole_seconds(config->egress.gateway.icmp_ms);
     return 0;
 }
 

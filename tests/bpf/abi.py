@@ -114,7 +114,9 @@ class Control(Value):
         ("svc0_mac", u8 * 6), ("snat_first", u16), ("snat_count", u32),
         ("pod_net_count", u32), ("service_net_count", u32), ("peer_counts", u32 * 2),
         ("icmp_interval_ms", u32 * 2), ("path", u32), ("ring_slots", u32),
-        ("timeouts_s", u32 * len(STATES)), ("pod_nets", Net * 16), ("service_nets", Net * 16),
+        ("timeouts_s", u32 * len(STATES)),
+        ("egress_timeouts_s", u32 * len(STATES)), ("egress_icmp_s", u32), ("zero", u32),
+        ("pod_nets", Net * 16), ("service_nets", Net * 16),
         ("by_route", u32 * 4),
     ]
 

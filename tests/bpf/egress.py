@@ -230,7 +230,8 @@ class Gateway(Programs):
         for name in ("flows", "limits", "fragments"):
             self.nat[name].clear()
         control = abi.Control(ring_slots=self.nat["flows"].entries // 2)
-        control.timeouts_s[:] = list(abi.STATES.values())
+        control.timeouts_s[:] = control.egress_timeouts_s[:] = list(abi.STATES.values())
+        control.egress_icmp_s = 30
         self.nat["control"][0] = control
         self.nat["pressure"][0] = self.nat["pressure"].value()
         for number in range(self.clients + 1):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An egress gateway: what leaves, under which address and port, and what goes back to whom."""
 
+import abi
 import pytest
 from abi import TCP, UDP, Tuple
 from bpf import NEXT, REDIRECT, SHOT
@@ -219,6 +220,26 @@ def test_full(gateway, family):
     assert gateway.drops() == {"ports": 1}
     assert gateway.maps["egress_ports"][client].refused == 1
     assert ask(gateway, family, 101, dst=ROUTER) in ports
+
+
+def grow_old(gateway, seconds):
+    for key, half in list(gateway.nat["flows"].items()):
+        half.seen_s -= seconds
+        gateway.nat["flows"][key] = half
+
+
+def test_own_timeouts(gateway, family):
+    """Connections that were silent for longer than egress lets them be give their ports away, however
+    long those of Services may be silent."""
+    gateway.client(POD[family])
+    control = gateway.nat["control"][0]
+    control.egress_timeouts_s[list(abi.STATES).index("established")] = 300
+    gateway.nat["control"][0] = control
+    ports = [establish(gateway, family, number) for number in range(4 * SIZE)]
+    grow_old(gateway, 290)
+    assert establish(gateway, family, 100) is None
+    grow_old(gateway, 20)
+    assert establish(gateway, family, 101) in ports
 
 
 def test_blocks_are_apart(gateway, family):

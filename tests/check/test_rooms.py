@@ -36,7 +36,7 @@ ALLOWED = {
         ("libmnl", "libsystemd", "libbpf", "kernel"),
     ),
     "bpf": ((), ("libbpf", "kernel")),
-    "status": (("base", "bpf/abi.h"), ()),
+    "status": (("base", "bpf/abi.h", "bpf/egress_abi.h"), ()),
     "engine": (
         ("base", "loop", "config", "model", "store", "plan", "apply", "status"),
         ("libsystemd",),

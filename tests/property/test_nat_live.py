@@ -195,6 +195,7 @@ def check(site, seed):
     return [f"PROPERTY_SEED={seed} PROPERTY_LIVE=1, {settings}:", *lines] if lines else []
 
 
+@pytest.mark.timeout(900)  # a batch takes minutes where others want the processors, too
 @pytest.mark.parametrize("batch", [batch for batch in range(BATCHES) if seeds(batch)])
 def test_the_live_program_agrees_with_the_model(batch, request):
     """What only goes wrong after the clusters before it needs these as well: the whole batch."""

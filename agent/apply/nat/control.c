@@ -91,9 +91,13 @@ int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
     __atomic_store_n(&control->snat_count, MIN(count, control->snat_count), __ATOMIC_RELEASE);
     __atomic_store_n(&control->snat_first, settings->snat_first, __ATOMIC_RELEASE);
     __atomic_store_n(&control->snat_count, count, __ATOMIC_RELEASE);
-    for (enum nat_state state = 0; state < NAT_STATES; state++)
+    for (enum nat_state state = 0; state < NAT_STATES; state++) {
         __atomic_store_n(&control->timeouts_s[state], settings->timeouts_s[state],
                          __ATOMIC_RELEASE);
+        __atomic_store_n(&control->egress_timeouts_s[state], settings->egress_timeouts_s[state],
+                         __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&control->egress_icmp_s, settings->egress_icmp_s, __ATOMIC_RELEASE);
     __atomic_store_n(&control->ring_slots, plane->maps[NAT_MAP_RING].entries, __ATOMIC_RELEASE);
     return 0;
 }

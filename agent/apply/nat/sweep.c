@@ -48,7 +48,7 @@ static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *ke
         idle = MIN(idle, nat_flow_idle(&mate, now_s));
     else if (flow->half != NAT_HALF_DIRECT)
         return idle > ALONE_S ? FATE_HALF_GOES : FATE_STAYS;
-    if (idle <= plane->control->timeouts_s[*ret_state])
+    if (idle <= nat_timeout_s(plane->control, flow, key->protocol, *ret_state))
         return FATE_STAYS;
     return found ? FATE_GOES : FATE_HALF_GOES;
 }
@@ -89,7 +89,8 @@ static int end_mate(const struct nat_plane *plane, const struct nat_tuple *key,
     if (r < 0 || !nat_flow_is_mate(key, &mate))
         return r < 0 ? r : 1;
     bool ended = key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow);
-    uint32_t limit = plane->control->timeouts_s[nat_flow_state(flow, &mate, false, key->protocol)];
+    enum nat_state state = nat_flow_state(flow, &mate, false, key->protocol);
+    uint32_t limit = nat_timeout_s(plane->control, flow, key->protocol, state);
     return ended || nat_flow_idle(&mate, now_s) > limit ? end_half(plane, &mate_key, &mate) : 0;
 }
 

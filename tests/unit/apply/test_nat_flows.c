@@ -504,10 +504,40 @@ static void flows_not_yet_answered(void **state)
     assert_false(filtered(plane, "10.96.0.1", 0));
 }
 
+static void flows_of_egress_have_their_own_time(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t protocol;
+        uint32_t idle_s;
+        bool goes;
+    } cases[] = {
+        { PROTOCOL_UDP, 99, false }, { PROTOCOL_UDP, 101, true }, { NAT_ICMP, 19, false },
+        { NAT_ICMP, 21, true },      { NAT_ICMPV6, 21, true },
+    };
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
+    plane->control->egress_timeouts_s[NAT_STATE_UNANSWERED] = 100;
+    plane->control->egress_icmp_s = 20;
+    struct nat_tuple keys[ARRAY_SIZE(cases)];
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        keys[i] = tuple_of("10.0.0.1", 80, "10.9.9.9", (uint16_t)(2000 + i), cases[i].protocol);
+        put_half(plane, &keys[i],
+                 (struct nat_flow){ .half = NAT_HALF_DIRECT,
+                                    .hand = NAT_HAND_EGRESS,
+                                    .seen_s = NOW_S - cases[i].idle_s });
+    }
+    int64_t next_ms;
+    assert_int_equal(sweep(plane, NOW_S * SECOND_MS, &next_ms), 3);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(has(plane, &keys[i]), !cases[i].goes);
+    assert_int_equal(plane->sweep.last.egress, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_over_goes),
+        cmocka_unit_test(flows_of_egress_have_their_own_time),
         cmocka_unit_test(reply_halves_alone_and_direct_ones),
         cmocka_unit_test(flows_made_anew_meanwhile_stay),
         cmocka_unit_test(a_flow_goes_or_stays_as_a_whole),

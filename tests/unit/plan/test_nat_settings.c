@@ -188,6 +188,8 @@ static void timeouts_are_whole_seconds(void **state)
     AUTOPLANNING struct planning planning;
     planning_begin(&planning);
     planning.config->services.timeouts.udp_ms = 2001;
+    planning.config->egress.gateway.timeouts.udp_ms = 30001;
+    planning.config->egress.gateway.icmp_ms = 4500;
     CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
     assert_int_equal(plan_nat_settings(&planning.facts, &settings, &planning.faults), 0);
     static const uint32_t wanted[NAT_STATES] = {
@@ -196,6 +198,9 @@ static void timeouts_are_whole_seconds(void **state)
         [NAT_STATE_EXCHANGE] = 3,   [NAT_STATE_STREAM] = 120,
     };
     assert_memory_equal(settings.timeouts_s, wanted, sizeof(wanted));
+    assert_int_equal(settings.egress_timeouts_s[NAT_STATE_UNANSWERED], 31);
+    assert_int_equal(settings.egress_timeouts_s[NAT_STATE_ESTABLISHED], 7440);
+    assert_int_equal(settings.egress_icmp_s, 5);
 }
 
 static void ports_of_masquerading_are_carried(void **state)
