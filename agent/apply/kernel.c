@@ -31,10 +31,12 @@
 #include "apply/decode.h"
 #include "apply/dump.h"
 #include "apply/links.h"
+#include "apply/lookup.h"
 #include "apply/loss.h"
 #include "apply/netlink/nl.h"
 #include "apply/replay.h"
 #include "apply/source.h"
+#include "apply/watch.h"
 #include "apply/ways.h"
 #include "apply/write.h"
 #include "base/macro.h"
@@ -61,8 +63,9 @@ struct kernel {
     struct nl_socket *requests, *notifications;
     struct kernel_scope scope;
     struct sorted routes, rules, prefixes, links, addresses, ways;
-    bool twins;     /* two routes of the kernel are one in the mirror */
-    unsigned stale; /* enum stale */
+    struct sorted watched; /* struct ip */
+    bool twins;            /* two routes of the kernel are one in the mirror */
+    unsigned stale;        /* enum stale */
 
     struct kernel_events events;
     uint32_t writer_order; /* of the event that named events.writer */
@@ -157,6 +160,7 @@ static int hear_way(struct kernel *kernel, const struct nlmsghdr *message)
                 ? ways_hear(&kernel->ways, message)
                 : 0;
     kernel->events.links |= r > 0;
+    kernel->events.watched |= watch_hears(&kernel->watched, message);
     return MIN(r, 0);
 }
 
@@ -350,6 +354,7 @@ int kernel_open(const struct kernel_scope *scope, int netns, struct kernel **ret
         return -ENOMEM;
     kernel->scope = *scope;
     kernel->ways = (struct sorted)SORTED(struct link_way, link_way_cmp);
+    kernel->watched = (struct sorted)SORTED(struct ip, ip_item_cmp);
     kernel->stale = everything(scope);
     int r = nl_open_in(netns, NETLINK_ROUTE, &kernel->requests);
     if (r < 0)
@@ -378,6 +383,7 @@ void kernel_close(struct kernel *kernel)
     sorted_done(&kernel->links);
     sorted_done(&kernel->addresses);
     sorted_done(&kernel->ways);
+    sorted_done(&kernel->watched);
     vec_done(&kernel->events.routes);
     vec_done(&kernel->heard);
     vec_done(&kernel->losses);
@@ -399,7 +405,7 @@ void kernel_events_done(struct kernel *kernel)
     vec_clear(&kernel->events.routes);
     kernel->events.rules = kernel->events.other_rules = false;
     kernel->events.addresses = kernel->events.resynced = false;
-    kernel->events.links = false;
+    kernel->events.links = kernel->events.watched = false;
     kernel->events.writer = kernel->writer_order = 0;
 }
 
@@ -431,6 +437,28 @@ const struct sorted *kernel_link_addresses(const struct kernel *kernel)
 const struct sorted *kernel_ways(const struct kernel *kernel)
 {
     return &kernel->ways;
+}
+
+int kernel_watch(struct kernel *kernel, const struct ip *addresses, size_t count)
+{
+    sorted_clear(&kernel->watched);
+    for (size_t i = 0; i < count; i++) {
+        int r = sorted_put(&kernel->watched, &addresses[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int kernel_reaches(struct kernel *kernel, const struct ip *address, bool *ret_reaches)
+{
+    const struct route_query query = { .destination = *address };
+    struct route_found found;
+    int r = route_lookup(kernel->requests, &query, &found);
+    if (r < 0)
+        return r;
+    *ret_reaches = found.type == RTN_UNICAST || found.type == RTN_LOCAL;
+    return 0;
 }
 
 int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources)

@@ -45,8 +45,9 @@ struct kernel_events {
     bool rules; /* a rule of ours changed */
     bool other_rules;
     bool addresses; /* some interface address changed */
-    bool links; /* some interface changed, or where routes by it lead, or an address of one in any
-                   way; or a filter of a clsact qdisc went, or came before ours */
+    bool links;   /* some interface changed, or where routes by it lead, or an address of one in any
+                     way; or a filter of a clsact qdisc went, or came before ours */
+    bool watched; /* a route came, went or changed that may lead to an address of kernel_watch() */
     bool resynced;   /* a dump found routes other than notified, or notifications were
                         lost: everything may have changed */
     uint32_t writer; /* netlink port id of the last foreign change to one of our routes
@@ -79,6 +80,17 @@ const struct sorted *kernel_link_addresses(const struct kernel *kernel);
 /* struct link_way by link_way_cmp(): grows by notifications, shrinks with interfaces and resyncs.
  */
 const struct sorted *kernel_ways(const struct kernel *kernel);
+
+/*
+ * Has events.watched tell of routes, in any table, to networks with one of these addresses (struct
+ * ip, sorted; copied). Returns 0 or -ENOMEM.
+ */
+int kernel_watch(struct kernel *kernel, const struct ip *addresses, size_t count);
+/*
+ * Whether a packet of this node's own would leave for an address, or arrive on this node. Asks the
+ * kernel. Returns 0 or -errno (the socket failed).
+ */
+int kernel_reaches(struct kernel *kernel, const struct ip *address, bool *ret_reaches);
 
 /* Asks the kernel. Returns 0 or -errno (the socket failed). */
 int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources);

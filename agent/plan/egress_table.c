@@ -14,7 +14,7 @@
 
 const char *egress_gateway_state_name(enum egress_gateway_state state)
 {
-    static const char *const names[] = { "active", "draining" };
+    static const char *const names[] = { "active", "draining", "away" };
     return names[state];
 }
 

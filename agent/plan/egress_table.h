@@ -25,10 +25,11 @@ enum { EGRESS_GATEWAYS_MAX = 64 };
 enum egress_gateway_state {
     EGRESS_ACTIVE,
     EGRESS_DRAINING, /* keeps its flows, gets no new ones */
+    EGRESS_AWAY,     /* no route leads there: it has no flows. The planner doesn't know this */
     EGRESS_GATEWAY_STATES,
 };
 
-const char *egress_gateway_state_name(enum egress_gateway_state state); /* "active", "draining" */
+const char *egress_gateway_state_name(enum egress_gateway_state state); /* "active", "draining", "away" */
 
 struct egress_gateway {
     struct ip address; /* to which FoU packets go */

@@ -174,3 +174,45 @@ def test_what_is_told(world):
     [held] = told(world.first.agents[0])["refusals"]
     assert (held["side"], held["reason"]) == ("client", "held") and held["count"] > 0
     assert held["last"]["source"].startswith(world.guest.address4)
+
+
+def states(world):
+    """What the client's node says of each gateway: {address: state}."""
+    return {gateway["address"]: gateway["state"]
+            for item in told(world.first.agents[0])["items"] for gateway in item["gateways"]}
+
+
+@BOTH
+def test_a_gateway_without_a_route(world, family):
+    """It is left as soon as no route leads to it, whatever the API says, and taken again; flows of the
+    other go on."""
+    wait_seen(world, family, world.gateways)
+    used = seen(world, family)
+    [host] = [host for host in world.gateways if address(host, family) == used]
+    [other] = [gateway for gateway in world.gateways if gateway is not host]
+    world.first.ip(f"-{family}", "route", "add", "unreachable", address(host, family), "metric", "1")
+    wait_seen(world, family, [other])
+    assert states(world)[used] == "away"
+    [fault] = [fault for fault in world.first.agents[0].json("faults")["items"]
+               if used in fault["message"]]
+    assert "no route leads there" in fault["message"] and fault["place"] == "Egress internet/nat"
+    with Connection(world.guest, address(world.client, family), PORT, timeout=20) as connection:
+        assert connection.put(b"x" * 1000)
+        world.first.ip(f"-{family}", "route", "del", "unreachable", address(host, family),
+                       "metric", "1")
+        wait(lambda: states(world)[used] == "active", "the gateway is taken again")
+        assert connection.put(b"x" * 1000)
+    wait(lambda: not world.first.agents[0].json("faults")["items"], "no fault is left")
+
+
+@BOTH
+def test_no_gateway_has_a_route(world, family):
+    """Nothing leaves by another way."""
+    wait_seen(world, family, world.gateways)
+    for host in world.gateways:
+        world.first.ip(f"-{family}", "route", "add", "unreachable", address(host, family), "metric",
+                       "1")
+    wait(lambda: seen(world, family) is None, "nothing leaves")
+    told_of = [fault["message"] for fault in world.first.agents[0].json("faults")["items"]]
+    assert any("no route leads to any of its" in message for message in told_of)
+    assert {refusal["reason"] for refusal in told(world.first.agents[0])["refusals"]} >= {"no-gateway"}

@@ -40,10 +40,11 @@ static uint64_t state_word(enum egress_gateway_state state)
     return EGRESS_GATEWAY_USED | (state == EGRESS_ACTIVE ? EGRESS_GATEWAY_ACTIVE : 0);
 }
 
+/* NULL: it shall have no place. */
 static const struct egress_gateway *find_gateway(const struct egress_set *set, const struct ip *ip)
 {
     vec_each(const struct egress_gateway, gateway, &set->gateways) {
-        if (ip_equal(&gateway->address, ip))
+        if (gateway->state != EGRESS_AWAY && ip_equal(&gateway->address, ip))
             return gateway;
     }
     return NULL;
@@ -84,7 +85,7 @@ static int add_places(struct egress_plane *plane, struct egress_gateway_value *p
     vec_each(const struct egress_gateway, gateway, &set->gateways) {
         const struct nat_addr addr = nat_addr_of(&gateway->address);
         uint32_t i = 0;
-        if (has_place(places, &addr))
+        if (gateway->state == EGRESS_AWAY || has_place(places, &addr))
             continue;
         while (i < EGRESS_SET_MAX && places[i].word)
             i++;

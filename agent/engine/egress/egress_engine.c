@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "engine/egress/egress_gateway.h"
+#include "engine/egress/egress_reach.h"
 #include "engine/facts.h"
 #include "loop/backoff.h"
 #include "plan/egress.h"
@@ -41,6 +42,7 @@ struct egress_engine {
 
     struct egress_plane *plane; /* the clients' side; NULL: off, or it can't be had */
     struct egress_gateway_side gateway;
+    struct egress_reach reach;
     struct nat_hooks *hooks;
     struct egress_plan plan;
     nat_attachment_list attached; /* wanted at the last round, sorted */
@@ -167,6 +169,7 @@ static void close_egress(struct engine *engine)
     egress_gateway_close(&egress->gateway);
     egress_plane_close(egress->plane);
     egress_plan_done(&egress->plan);
+    egress_reach_done(&egress->reach);
     vec_done(&egress->attached);
     free(egress);
 }
@@ -228,32 +231,47 @@ static int note(struct engine *engine, const struct change *change, struct round
 static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
 {
     (void)round;
-    of_engine(engine)->moved |= events->resynced || events->links || events->addresses;
+    struct egress_engine *egress = of_engine(engine);
+    bool moved = events->resynced || events->links || events->addresses;
+    egress->moved |= moved;
+    egress->reach.stale |= moved || events->watched;
     return 0;
 }
 
-static int plan(struct engine *engine, struct round *round)
+/* The whole plan anew, with the gateways marked that no route leads to. */
+static int plan_anew(struct egress_engine *egress)
 {
-    struct egress_engine *egress = of_engine(engine);
-    const struct node_facts facts = facts_of(egress);
     AUTOFAULTS struct faults faults = { 0 };
-    egress_gateway_sweep(&egress->gateway, round->now_ms);
-    if (!egress->hooks || !status_is_known(egress->status))
-        return 0;
-    egress->dirty |= round->all || (round->may_remove && !egress->complete);
-    egress->moved |= round->all || round->now_ms >= egress->retry_ms;
-    if (!egress->dirty)
-        return 0;
+    AUTOFAULTS struct faults away = { 0 };
     CLEANUP(egress_plan_done) struct egress_plan fresh;
+    const struct node_facts facts = facts_of(egress);
     egress_plan_init(&fresh);
     int r = plan_egress(&facts, &fresh, &faults);
+    if (r == 0)
+        r = egress_reach_mark(&egress->reach, egress->kernel, &fresh, &away);
     if (r < 0)
         return r;
     egress_plan_done(&egress->plan);
     egress->plan = fresh;
     egress_plan_init(&fresh);
     report(egress, "plan", &faults);
+    report(egress, "reach", &away);
     return 0;
+}
+
+static int plan(struct engine *engine, struct round *round)
+{
+    struct egress_engine *egress = of_engine(engine);
+    egress_gateway_sweep(&egress->gateway, round->now_ms);
+    if (!egress->hooks || !status_is_known(egress->status))
+        return 0;
+    egress->dirty |= round->all || (round->may_remove && !egress->complete);
+    egress->moved |= round->all || round->now_ms >= egress->retry_ms;
+    int r = egress_reach_look(&egress->reach, egress->kernel);
+    if (r < 0)
+        return r;
+    egress->dirty |= r > 0;
+    return egress->dirty ? plan_anew(egress) : 0;
 }
 
 /* Whether no packet of a pod has to be looked at. */

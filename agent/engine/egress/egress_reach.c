@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Gateways without a route; see egress_reach.h.
+ *
+ * The kernel is asked for each gateway by itself, with rules and all tables, when a route came or
+ * went that may lead to one of them (kernel_watch()), or links and addresses changed, with which
+ * routes go unsaid. There are few gateways, so that this is some system calls.
+ */
+#include "engine/egress/egress_reach.h"
+
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/text.h"
+
+void egress_reach_done(struct egress_reach *reach)
+{
+    vec_done(&reach->gateways);
+    vec_done(&reach->away);
+}
+
+static bool is_away(const struct egress_reach *reach, const struct ip *address)
+{
+    return vec_find(&reach->away, address, ip_item_cmp);
+}
+
+/* One line for each that comes or goes. */
+static void tell(const struct egress_reach *reach, const struct egress_reach *fresh)
+{
+    char text[IP_STRLEN];
+    vec_each(const struct ip, ip, &fresh->away) {
+        if (!is_away(reach, ip))
+            log_notice("gateway %s: no route leads there any more: its flows begin anew elsewhere",
+                       ip_str(ip, text));
+    }
+    vec_each(const struct ip, ip, &reach->away) {
+        if (!is_away(fresh, ip) && vec_find(&reach->gateways, ip, ip_item_cmp))
+            log_notice("gateway %s: a route leads there again", ip_str(ip, text));
+    }
+}
+
+/* Returns 1 if others are away than before, 0, or -errno with all as it was. */
+static int ask(struct egress_reach *reach, struct kernel *kernel)
+{
+    CLEANUP(egress_reach_done) struct egress_reach fresh = { 0 };
+    vec_each(const struct ip, ip, &reach->gateways) {
+        bool reaches = false;
+        int r = kernel_reaches(kernel, ip, &reaches);
+        if (r == 0 && !reaches)
+            r = vec_push(&fresh.away, *ip);
+        if (r < 0)
+            return r;
+    }
+    bool same = fresh.away.count == reach->away.count;
+    for (size_t i = 0; same && i < fresh.away.count; i++)
+        same = ip_equal(&fresh.away.items[i], &reach->away.items[i]);
+    tell(reach, &fresh);
+    vec_move(&reach->away, &fresh.away);
+    reach->stale = false;
+    return !same;
+}
+
+int egress_reach_look(struct egress_reach *reach, struct kernel *kernel)
+{
+    return reach->stale ? ask(reach, kernel) : 0;
+}
+
+static int take_over(struct egress_reach *reach, const struct egress_plan *plan)
+{
+    CLEANUP(egress_reach_done) struct egress_reach fresh = { 0 };
+    sorted_each(struct egress_set *const, set, &plan->sets) {
+        vec_each(const struct egress_gateway, gateway, &(*set)->gateways) {
+            int r = vec_push(&fresh.gateways, gateway->address);
+            if (r < 0)
+                return r;
+        }
+    }
+    vec_sort(&fresh.gateways, ip_item_cmp);
+    size_t count = 0;
+    vec_each(const struct ip, ip, &fresh.gateways) {
+        if (count == 0 || !ip_equal(&fresh.gateways.items[count - 1], ip))
+            fresh.gateways.items[count++] = *ip;
+    }
+    fresh.gateways.count = count;
+    vec_move(&reach->gateways, &fresh.gateways);
+    return 0;
+}
+
+static void mark_set(const struct egress_reach *reach, struct egress_set *set,
+                     struct faults *faults)
+{
+    AUTOFREE char *place = text_format("Egress %s", set->egress);
+    size_t away = 0;
+    char text[IP_STRLEN];
+    vec_each(struct egress_gateway, gateway, &set->gateways) {
+        if (!is_away(reach, &gateway->address))
+            continue;
+        gateway->state = EGRESS_AWAY;
+        away++;
+        faults_add(faults, place ? place : "Egress",
+                   "see why: ip route get, and the routing daemon's session to it",
+                   "gateway %s: no route leads there; it gets no packets",
+                   ip_str(&gateway->address, text));
+    }
+    if (away && away == set->gateways.count)
+        faults_add(faults, place ? place : "Egress", "bring back the route of one gateway",
+                   "no route leads to any of its IPv%u gateways: all its flows are dropped",
+                   set->family);
+}
+
+int egress_reach_mark(struct egress_reach *reach, struct kernel *kernel,
+                      const struct egress_plan *plan, struct faults *faults)
+{
+    int r = take_over(reach, plan);
+    if (r == 0)
+        r = kernel_watch(kernel, reach->gateways.items, reach->gateways.count);
+    if (r == 0)
+        r = ask(reach, kernel);
+    if (r < 0)
+        return r;
+    sorted_each(struct egress_set *const, set, &plan->sets)
+        mark_set(reach, *set, faults);
+    return 0;
+}
