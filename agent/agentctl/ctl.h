@@ -48,6 +48,7 @@ int verb_maps(const struct ctl *ctl, char **args);
 int verb_verify(const struct ctl *ctl, char **args);
 int verb_explain(const struct ctl *ctl, char **args);
 int verb_trace(const struct ctl *ctl, char **args);
+int verb_doctor(const struct ctl *ctl, char **args);
 int verb_diff(const struct ctl *ctl, char **args);
 int verb_plan(const struct ctl *ctl, char **args);
 int verb_config_check(const struct ctl *ctl, char **args);

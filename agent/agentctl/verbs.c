@@ -62,6 +62,8 @@ const struct verb verbs[] = {
       .columns = block_columns },
     { "List", "maps", "", "NAT's BPF maps and how full they are", 0, 0, OPTION_WATCH, verb_maps,
       .columns = map_columns },
+    { "Check", "doctor", "", "this machine: what is wrong, and how to mend it; needs no agent", 0,
+      0, OPTION_CONFIG | OPTION_VERBOSE, verb_doctor },
     { "Check", "verify", "", "NAT's live maps and hooks against the objects", 0, 0, OPTION_WATCH,
       verb_verify, .columns = difference_columns },
     { "Check", "plan", "-f DIR", "the tables that manifests lead to; needs no agent", 0, 0,
