@@ -22,7 +22,7 @@ enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* The options as given, and what follows from the terminal. */
 struct ctl {
     bool json, wide, names; /* -o: at most one of them */
-    bool no_header, verbose, help, no_wait, watch, brief;
+    bool no_header, verbose, help, no_wait, watch, brief, write;
     const char *columns; /* -c as given, checked; NULL: the verb's own choice */
     enum color_when color_when;
     const char *socket;
@@ -56,4 +56,5 @@ int verb_config_show(const struct ctl *ctl, char **args);
 int verb_drain(const struct ctl *ctl, char **args);
 int verb_undrain(const struct ctl *ctl, char **args);
 int verb_withdraw(const struct ctl *ctl, char **args);
+int verb_setup(const struct ctl *ctl, char **args);
 int verb_cleanup(const struct ctl *ctl, char **args);

@@ -22,6 +22,7 @@ enum verb_option {
     OPTION_IN = 1 << 11,
     OPTION_SERVICE = 1 << 12,
     OPTION_LIMIT = 1 << 13,
+    OPTION_WRITE = 1 << 14,
     /* Not for the table: they follow from the verb's columns. */
     OPTION_COLUMNS = 1 << 8,
     OPTION_WIDE = 1 << 9,
