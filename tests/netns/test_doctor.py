@@ -354,3 +354,12 @@ def test_a_mistake_is_found_with_its_remedy(patient, name):
         hits = [i for i in items if i["check"] == check and found in i["found"] and remedy in (i["remedy"] or "")]
         assert hits, items
         assert all(item["remedy"] for item in items), items
+
+
+def test_nothing_is_found_beside_a_running_agent(patient):
+    """Its own ports, routes, rules and svc0 are no mistakes."""
+    patient.agent.start()
+    try:
+        assert patient.doctor() == []
+    finally:
+        patient.agent.stop()
