@@ -22,7 +22,7 @@ enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 /* The options as given, and what follows from the terminal. */
 struct ctl {
     bool json, wide, names; /* -o: at most one of them */
-    bool no_header, verbose, help, no_wait, watch, brief, ports;
+    bool no_header, verbose, help, no_wait, watch, brief, ports, write;
     const char *columns; /* -c as given, checked; NULL: the verb's own choice */
     enum color_when color_when;
     const char *socket;
@@ -49,6 +49,7 @@ int verb_maps(const struct ctl *ctl, char **args);
 int verb_verify(const struct ctl *ctl, char **args);
 int verb_explain(const struct ctl *ctl, char **args);
 int verb_trace(const struct ctl *ctl, char **args);
+int verb_doctor(const struct ctl *ctl, char **args);
 int verb_diff(const struct ctl *ctl, char **args);
 int verb_plan(const struct ctl *ctl, char **args);
 int verb_config_check(const struct ctl *ctl, char **args);
@@ -56,4 +57,5 @@ int verb_config_show(const struct ctl *ctl, char **args);
 int verb_drain(const struct ctl *ctl, char **args);
 int verb_undrain(const struct ctl *ctl, char **args);
 int verb_withdraw(const struct ctl *ctl, char **args);
+int verb_setup(const struct ctl *ctl, char **args);
 int verb_cleanup(const struct ctl *ctl, char **args);

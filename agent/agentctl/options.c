@@ -31,6 +31,7 @@ enum option_id {
     ID_CONFIG,
     ID_NODE,
     ID_NO_WAIT,
+    ID_WRITE,
     ID_BRIEF,
     ID_IN,
     ID_SERVICE,
@@ -74,6 +75,7 @@ const struct option_row option_rows[] = {
     { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "settings from this file", COMPLETES_FILE },
     { ID_NODE, "node", "NAME", OPTION_NODE, "for this node instead of this machine" },
     { ID_NO_WAIT, "no-wait", NULL, OPTION_NO_WAIT, "return at once" },
+    { ID_WRITE, "write", NULL, OPTION_WRITE, "write what is shown" },
     { ID_NO_HEADER, "no-header", NULL, OPTION_COMMON, "tables without header and footer" },
     { ID_COLOR, "color", "WHEN", OPTION_COMMON, "auto, always or never", COMPLETES_WORD,
       color_words },
@@ -158,6 +160,9 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
     case ID_PORTS:
         ctl->ports = true;
         return 0;
+    case ID_WRITE:
+        ctl->write = true;
+        return 0;
     case ID_NO_WAIT:
         ctl->no_wait = true;
         return 0;
@@ -234,11 +239,11 @@ const char *option_name(unsigned options)
         { OPTION_WAIT, "--wait" },       { OPTION_VERBOSE, "--verbose" },
         { OPTION_FOLDER, "--folder" },   { OPTION_CONFIG, "--config" },
         { OPTION_NODE, "--node" },       { OPTION_NO_WAIT, "--no-wait" },
-        { OPTION_WATCH, "--watch" },     { OPTION_BRIEF, "--brief" },
-        { OPTION_COLUMNS, "--columns" }, { OPTION_WIDE, "-o wide" },
-        { OPTION_NAMES, "-o name" },     { OPTION_SERVICE, "--service" },
-        { OPTION_LIMIT, "--limit" },     { OPTION_IN, "--in" },
-        { OPTION_PORTS, "--ports" },
+        { OPTION_WRITE, "--write" },     { OPTION_WATCH, "--watch" },
+        { OPTION_BRIEF, "--brief" },     { OPTION_COLUMNS, "--columns" },
+        { OPTION_WIDE, "-o wide" },      { OPTION_NAMES, "-o name" },
+        { OPTION_SERVICE, "--service" }, { OPTION_LIMIT, "--limit" },
+        { OPTION_IN, "--in" },           { OPTION_PORTS, "--ports" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -23,6 +23,7 @@ enum verb_option {
     OPTION_SERVICE = 1 << 12,
     OPTION_LIMIT = 1 << 13,
     OPTION_PORTS = 1 << 14,
+    OPTION_WRITE = 1 << 15,
     /* Not for the table: they follow from the verb's columns. */
     OPTION_COLUMNS = 1 << 8,
     OPTION_WIDE = 1 << 9,

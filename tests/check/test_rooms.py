@@ -51,11 +51,19 @@ ALLOWED = {
         ),
         ("libsystemd",),
     ),
+    # What a check looks at, it reads as the agent does.
+    "doctor": (
+        (
+            "base", "config", "client", "model", "store", "plan", "apply/kernel.h", "apply/nat/host.h",
+            "apply/netlink/nl.h", "apply/netlink/genl.h", "source/manifest.h",
+        ),
+        ("libsystemd", "libmnl", "kernel"),
+    ),
     # api/view.h: its offline verbs print the same documents as the API. apply/cleanup.h: `cleanup`
     # works without a daemon.
     "agentctl": (
         (
-            "base", "format", "config", "client", "source/manifest.h", "plan", "api/view.h",
+            "base", "format", "config", "client", "doctor", "source/manifest.h", "plan", "api/view.h",
             "apply/cleanup.h",
         ),
         ("libsmartcols",),

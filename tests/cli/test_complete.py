@@ -24,7 +24,7 @@ def words(offered):
 
 def test_verbs(ctl):
     assert words(ctl.complete("")) == words(ctl.complete("-v", ""))
-    assert words(ctl.complete("s")) == ["status", "services"]
+    assert words(ctl.complete("s")) == ["status", "services", "setup"]
     assert ctl.complete("stat") == [("status", "health on one screen; the default")]
     assert ctl.complete("config", "") and words(ctl.complete("config", "sh")) == ["show"]
     assert ctl.complete("routes", "") == [] and ctl.complete("nonsense", "") == []

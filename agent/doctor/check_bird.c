@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * BIRD, as far as its control socket tells: that it runs, has the tables and the filter of
+ * birdconf/fingerpost.conf, reads our kernel table, and has sessions that send what is there.
+ *
+ * What the fabric's router makes of it can't be seen from here.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "client/bird_parse.h"
+#include "doctor/ask_bird.h"
+#include "doctor/visit.h"
+
+#define INCLUDE_REMEDY \
+    "include \"fingerpost.conf\" behind the four defines (agentctl setup prints them); birdc configure"
+
+static const char *const tables[BIRD_FAMILIES] = { "fingerpost4", "fingerpost6" };
+
+static bool wants_bird(struct visit *visit)
+{
+    if (visit->config && visit->config->bird.socket)
+        return true;
+    if (visit->config)
+        visit_skip(visit, "bird.socket is not set: BIRD is not asked");
+    else
+        visit_skip(visit, "no configuration");
+    return false;
+}
+
+static int open_bird(const struct visit *visit, struct bird_asker **ret_asker)
+{
+    return bird_asker_open(visit->config->bird.socket, visit->timeout_ms, ret_asker);
+}
+
+static const char *socket_remedy(int error)
+{
+    switch (error) {
+    case -ENOENT:
+        return "start BIRD (systemctl start bird), or name its socket in bird.socket; BIRD's "
+               "option -s says where it is";
+    case -ECONNREFUSED:
+        return "BIRD has ended: systemctl restart bird; see: journalctl -u bird";
+    case -EACCES:
+        return "let agentd's user into the group of the socket (usermod -aG bird fingerpost)";
+    case -ETIMEDOUT:
+    case -EAGAIN:
+        return "BIRD hangs: see journalctl -u bird; systemctl restart bird";
+    default:
+        return "see what listens there: ss -xlp";
+    }
+}
+
+static void check_socket(struct visit *visit)
+{
+    CLEANUP(bird_asker_closep) struct bird_asker *asker = NULL;
+    const struct bird_reply *reply;
+    struct bird_server server = { 0 };
+    unsigned major = 0, minor = 0, patch = 0;
+
+    if (!wants_bird(visit))
+        return;
+    int r = open_bird(visit, &asker);
+    if (r == 0)
+        r = bird_ask(asker, "show status", &reply);
+    if (r < 0) {
+        visit_fail(visit, socket_remedy(r), "%s: %s", visit->config->bird.socket, strerror(-r));
+        return;
+    }
+    bird_parse_status(reply, &server);
+    if (sscanf(server.version, "%u.%u.%u", &major, &minor, &patch) < 2)
+        (void)bird_parse_greeting(reply, &server);
+    if (major == 2 && minor == 0 && patch && patch < 8)
+        visit_warn(visit, "use BIRD 2.0.8 or later", "BIRD %s", server.version);
+    else
+        visit_good(visit, "BIRD %s", server.version);
+}
+
+/* True if BIRD's configuration has the name. */
+static bool has_symbol(struct bird_asker *asker, const char *name)
+{
+    AUTOFREE char *question = text_format("show symbols %s", name);
+    const struct bird_reply *reply;
+    if (!question || bird_ask(asker, question, &reply) < 0 || !bird_reply_ok(reply))
+        return false;
+    /* A name that it does not have gets "type: undefined", or nothing. */
+    vec_each(const struct bird_line, line, &reply->lines) {
+        const char *text = bird_reply_text(reply, line);
+        if (strncmp(text, name, strlen(name)) == 0 && !strstr(text, "undefined"))
+            return true;
+    }
+    return false;
+}
+
+static void check_include(struct visit *visit)
+{
+    static const char *const names[] = {
+        "fingerpost4",           "fingerpost6",      "fingerpost_export",
+        "fingerpost_attributes", "fingerpost_class",
+    };
+    CLEANUP(bird_asker_closep) struct bird_asker *asker = NULL;
+    AUTOTEXT struct text missing = { 0 };
+
+    if (!wants_bird(visit))
+        return;
+    if (open_bird(visit, &asker) < 0) {
+        visit_skip(visit, "BIRD does not answer");
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!has_symbol(asker, names[i]))
+            text_addf(&missing, "%s%s", missing.length ? ", " : "", names[i]);
+    if (missing.length)
+        visit_fail(visit, INCLUDE_REMEDY, "BIRD does not know %s", text_str(&missing));
+}
+
+/* BIRD's BGP and kernel protocols; false after saying why there are none. */
+static bool protocols_of(struct visit *visit, bird_protocol_list *list)
+{
+    CLEANUP(bird_asker_closep) struct bird_asker *asker = NULL;
+    const struct bird_reply *reply;
+
+    if (!wants_bird(visit))
+        return false;
+    if (open_bird(visit, &asker) < 0 || bird_ask(asker, "show protocols all", &reply) < 0 ||
+        bird_parse_protocols(reply, 0, list) < 0) {
+        visit_skip(visit, "BIRD does not answer");
+        return false;
+    }
+    return true;
+}
+
+/* How many of our routes the kernel's table has. */
+static int64_t routes_of(const struct visit *visit, uint8_t family)
+{
+    int64_t count = 0;
+    sorted_each(const struct route, route, kernel_routes(visit->kernel))
+        count += route->table == visit->config->routes.table && route->prefix.ip.family == family &&
+                 route_is_ours(route, visit->config->routes.table);
+    return count;
+}
+
+static void check_learning(struct visit *visit, const bird_protocol_list *list,
+                           enum bird_family family)
+{
+    const int64_t routes = routes_of(visit, family == BIRD_IPV4 ? IP_V4 : IP_V6);
+
+    vec_each(const struct bird_protocol, protocol, list) {
+        const struct bird_channel *channel = &protocol->channels[family];
+        if (strcmp(protocol->kind, "Kernel") != 0 || !channel->present ||
+            strcmp(channel->table, tables[family]) != 0)
+            continue;
+        AUTOFREE char *enable = text_format("birdc enable %s", protocol->name);
+        if (strcmp(protocol->state, "up") != 0)
+            visit_fail(visit, enable, "kernel protocol %s is %s", protocol->name, protocol->state);
+        else if (routes > 0 && channel->imported == 0)
+            visit_fail(visit,
+                       "give it `learn;` and `kernel table` as routes.table says "
+                       "(FINGERPOST_TABLE); birdc configure",
+                       "%s has learned none of %lld routes of table %u", protocol->name,
+                       (long long)routes, visit->config->routes.table);
+        return;
+    }
+    visit_fail(visit, INCLUDE_REMEDY, "no kernel protocol fills table %s", tables[family]);
+}
+
+static void check_kernel(struct visit *visit)
+{
+    AUTOVEC bird_protocol_list list = { 0 };
+    if (!protocols_of(visit, &list))
+        return;
+    check_learning(visit, &list, BIRD_IPV4);
+    check_learning(visit, &list, BIRD_IPV6);
+}
+
+static void check_session(struct visit *visit, const struct bird_protocol *session)
+{
+    AUTOFREE char *enable = text_format("birdc enable %s", session->name);
+    AUTOFREE char *ping = text_format(
+        "compare addresses, AS numbers and passwords at both ends; ping %s; birdc show protocols "
+        "all %s",
+        session->neighbor, session->name);
+
+    if (strcmp(session->state, "down") == 0) {
+        visit_fail(visit, enable, "%s is disabled", session->name);
+        return;
+    }
+    if (strcmp(session->bgp_state, "Established") != 0)
+        visit_fail(visit, ping, "%s to %s is %s%s%s", session->name, session->neighbor,
+                   session->bgp_state, *session->last_error ? ": " : "", session->last_error);
+}
+
+/* True if the session carries one of our tables; what it does not send is said. */
+static bool check_channels(struct visit *visit, const struct bird_protocol *session)
+{
+    bool ours = false;
+    for (int family = 0; family < BIRD_FAMILIES; family++) {
+        const struct bird_channel *channel = &session->channels[family];
+        if (!channel->present || strcmp(channel->table, tables[family]) != 0)
+            continue;
+        ours = true;
+        if (!channel->exports)
+            visit_fail(visit,
+                       "give its channel `export filter fingerpost_export;`; birdc configure",
+                       "%s exports nothing of %s", session->name, tables[family]);
+    }
+    return ours;
+}
+
+static void check_sessions(struct visit *visit)
+{
+    AUTOVEC bird_protocol_list list = { 0 };
+    AUTOTEXT struct text names = { 0 };
+    bool ours = false;
+    int64_t sessions = 0;
+
+    if (!protocols_of(visit, &list))
+        return;
+    size_t before = visit->findings->list.count;
+    vec_each(const struct bird_protocol, protocol, &list) {
+        if (strcmp(protocol->kind, "BGP") != 0 || protocol->listens)
+            continue;
+        sessions++;
+        text_addf(&names, "%s%s", names.length ? ", " : "", protocol->name);
+        check_session(visit, protocol);
+        ours |= check_channels(visit, protocol);
+    }
+    if (sessions == 0)
+        visit_fail(visit, "give BIRD a session to the router; agentctl setup prints one",
+                   "BIRD has no BGP session: nothing is announced");
+    else if (!ours)
+        visit_fail(visit,
+                   "give a channel `table fingerpost4; export filter fingerpost_export; next hop "
+                   "self;`; birdc configure",
+                   "no session has table fingerpost4 or fingerpost6: nothing is announced");
+    if (visit->findings->list.count == before)
+        visit_good(visit, "%s", text_str(&names));
+}
+
+const struct check bird_checks[] = {
+    { "bird.socket", "BIRD", "it answers, 2.0.8 or later", check_socket },
+    { "bird.include", "BIRD's include", "the tables and filters of fingerpost.conf",
+      check_include },
+    { "bird.kernel", "BIRD's kernel protocols", "both up, and learning our table", check_kernel },
+    { "bird.session", "BGP sessions", "established, sending our tables", check_sessions },
+    { NULL },
+};

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Interfaces, and what service NAT will use them as: by the same words as the planner
+ * (nat_roles.h), so that what is said here is what will be done.
+ */
+#include <fnmatch.h>
+#include <linux/if_arp.h>
+
+#include "base/text.h"
+#include "doctor/visit.h"
+#include "plan/nat_roles.h"
+
+enum { FOU_OVERHEAD = 28 + 40 }; /* of FoU: UDP and the larger of both outer headers, less IPv4's */
+
+static struct link_facts facts_of(const struct visit *visit)
+{
+    return (struct link_facts){
+        .config = visit->config,
+        .links = kernel_links(visit->kernel),
+        .ways = kernel_ways(visit->kernel),
+    };
+}
+
+static bool uses_links(struct visit *visit)
+{
+    if (visit->config && (visit->config->services.enabled || visit->config->egress.enabled))
+        return true;
+    visit_skip(visit, "neither services nor egress is enabled");
+    return false;
+}
+
+static bool matched(const struct visit *visit, const char *pattern)
+{
+    sorted_each(const struct link, link, kernel_links(visit->kernel))
+        if (!nat_is_own_link(link) && fnmatch(pattern, link->name, 0) == 0)
+            return true;
+    return false;
+}
+
+static void check_names(struct visit *visit, const char *key, const string_list *names, bool pods)
+{
+    vec_each(char *const, name, names) {
+        if (matched(visit, *name))
+            continue;
+        if (pods)
+            visit_warn(visit, "leave services.podInterfaces out: they are found by their routes",
+                       "%s: no interface matches \"%s\" (right if there is no pod yet)", key,
+                       *name);
+        else
+            visit_fail(visit, "see: ip -br link; or leave services.uplinks out: they are found",
+                       "%s: no interface matches \"%s\"", key, *name);
+    }
+}
+
+static void check_up(struct visit *visit, const struct link *link)
+{
+    AUTOFREE char *remedy = text_format("ip link set %s up", link->name);
+    if (!link->up)
+        visit_fail(visit, remedy, "%s faces the fabric and is down", link->name);
+}
+
+static void check_uplinks(struct visit *visit)
+{
+    AUTOTEXT struct text names = { 0 };
+
+    if (!uses_links(visit))
+        return;
+    const struct link_facts facts = facts_of(visit);
+    size_t before = visit->findings->list.count;
+    check_names(visit, "services.uplinks", &visit->config->services.uplinks, false);
+    sorted_each(const struct link, link, kernel_links(visit->kernel)) {
+        if (!nat_is_uplink(&facts, link))
+            continue;
+        text_addf(&names, "%s%s", names.length ? ", " : "", link->name);
+        check_up(visit, link);
+        if (!nat_can_carry(link))
+            visit_fail(visit, "name another in services.uplinks",
+                       "%s has headers that no program can read", link->name);
+    }
+    if (visit->findings->list.count > before)
+        return;
+    if (names.length == 0)
+        visit_fail(visit,
+                   "give the node a default route by the interface that faces the fabric, or name "
+                   "it in services.uplinks",
+                   "no interface faces the fabric: no client is served");
+    else
+        visit_good(visit, "%s", text_str(&names));
+}
+
+static void check_pods(struct visit *visit)
+{
+    int64_t count = 0;
+
+    if (!uses_links(visit))
+        return;
+    const struct link_facts facts = facts_of(visit);
+    size_t before = visit->findings->list.count;
+    check_names(visit, "services.podInterfaces", &visit->config->services.pod_interfaces, true);
+    sorted_each(const struct link, link, kernel_links(visit->kernel)) {
+        if (!nat_is_pods(&facts, link))
+            continue;
+        count++;
+        if (nat_is_uplink(&facts, link))
+            visit_fail(visit, "name it in one of the two alone",
+                       "%s is in services.uplinks and in services.podInterfaces", link->name);
+    }
+    if (visit->findings->list.count == before)
+        visit_good(visit, "%lld of pods now", (long long)count);
+}
+
+static void check_loopback(struct visit *visit)
+{
+    const struct link *lo = link_named(kernel_links(visit->kernel), "lo");
+    if (!lo || !lo->up)
+        visit_fail(visit, "ip link set lo up", "lo is down: the node does not reach itself");
+}
+
+static void check_mtu(struct visit *visit)
+{
+    const struct link *smallest = NULL, *largest = NULL, *pod = NULL;
+
+    if (!uses_links(visit))
+        return;
+    const struct link_facts facts = facts_of(visit);
+    sorted_each(const struct link, link, kernel_links(visit->kernel)) {
+        if (nat_is_uplink(&facts, link)) {
+            smallest = !smallest || link->mtu < smallest->mtu ? link : smallest;
+            largest = !largest || link->mtu > largest->mtu ? link : largest;
+        } else if (nat_is_pods(&facts, link)) {
+            pod = !pod || link->mtu > pod->mtu ? link : pod;
+        }
+    }
+    if (!smallest)
+        return;
+    if (largest->mtu != smallest->mtu)
+        visit_warn(visit, "give all uplinks one MTU: ip link set NAME mtu N",
+                   "%s has %u, %s has %u", smallest->name, smallest->mtu, largest->name,
+                   largest->mtu);
+    const uint32_t room =
+        smallest->mtu - (visit->config->egress.enabled ? (uint32_t)FOU_OVERHEAD : 0);
+    if (pod && pod->mtu > room)
+        visit_warn(visit, "give the pods a smaller MTU in the CNI's configuration",
+                   "pods send %u bytes (%s), %s carries %u%s", pod->mtu, pod->name, smallest->name,
+                   room, visit->config->egress.enabled ? " of them inside of FoU" : "");
+}
+
+static void check_addresses(struct visit *visit)
+{
+    sorted_each(const struct link_address, address, kernel_link_addresses(visit->kernel)) {
+        const struct link *link = link_find(kernel_links(visit->kernel), address->ifindex);
+        if (address->scope == 0 && link && link->type != ARPHRD_LOOPBACK)
+            return;
+    }
+    visit_fail(visit, "give the interface that faces the fabric an address: ip address add",
+               "this machine has no address");
+}
+
+static void check_way(struct visit *visit)
+{
+    if (!visit->config)
+        return;
+    sorted_each(const struct link_way, way, kernel_ways(visit->kernel))
+        if (way->net.ip.family == IP_NONE)
+            return;
+    visit_warn(visit, "ip route add default via ROUTER, or let BIRD learn routes from the fabric",
+               "no route leads to another router: answers to clients beyond go nowhere");
+}
+
+const struct check link_checks[] = {
+    { "link.loopback", "loopback", "up", check_loopback },
+    { "link.address", "addresses", "one to be reached by", check_addresses },
+    { "link.way", "way out", "a route to other routers", check_way },
+    { "link.uplinks", "uplinks", "interfaces that face the fabric, up", check_uplinks },
+    { "link.pods", "pod interfaces", "known, and none of them an uplink", check_pods },
+    { "link.mtu", "MTU", "what pods send fits the uplinks", check_mtu },
+    { NULL },
+};

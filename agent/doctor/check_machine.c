@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The kernel and the host: version, rights, bpffs, modules, sysctls, folders, disk, ports, clock.
+ *
+ * What only service NAT or egress needs is looked at only where the configuration asks for it.
+ * Values under /proc/sys that no notification tells of are read at each run.
+ */
+#include <errno.h>
+#include <linux/magic.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "apply/nat/host.h"
+#include "apply/netlink/genl.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "doctor/visit.h"
+
+enum {
+    KERNEL_MAJOR = 6, /* the oldest that is tested: 6.1 */
+    KERNEL_MINOR = 1,
+    DISK_FREE_MIN = 64, /* MiB: the copy of the objects, twice */
+    VALUE_MAX = 4096,
+};
+
+static bool uses_bpf(const struct visit *visit)
+{
+    const struct config *config = visit->config;
+    return config &&
+           (config->services.enabled || config->egress.enabled || config->egress.gateway.enabled);
+}
+
+static bool uses_egress(const struct visit *visit)
+{
+    const struct config *config = visit->config;
+    return config && (config->egress.enabled || config->egress.gateway.enabled);
+}
+
+static void check_kernel(struct visit *visit)
+{
+    struct utsname name;
+    unsigned major = 0, minor = 0;
+
+    if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2) {
+        visit_warn(visit, "see: uname -r", "no version can be read");
+        return;
+    }
+    if (major < KERNEL_MAJOR || (major == KERNEL_MAJOR && minor < KERNEL_MINOR))
+        visit_warn(visit, "use a kernel that is tested: 6.1 or later", "Linux %s", name.release);
+    else
+        visit_good(visit, "Linux %s", name.release);
+}
+
+/* The effective capabilities of this process; all bits if that can't be read. */
+static unsigned long long capabilities(void)
+{
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (file_read("/proc/self/status", VALUE_MAX, &content, &size) < 0)
+        return ~0ULL;
+    const char *line = strstr(content, "CapEff:");
+    return line ? strtoull(line + strlen("CapEff:"), NULL, 16) : ~0ULL;
+}
+
+static void check_rights(struct visit *visit)
+{
+    static const struct {
+        int bit;
+        const char *name;
+        bool bpf;
+    } wanted[] = {
+        { 12, "CAP_NET_ADMIN", false },
+        { 39, "CAP_BPF", true },
+        { 38, "CAP_PERFMON", true },
+    };
+    const unsigned long long had = capabilities();
+
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+        if (!(had >> wanted[i].bit & 1) && (!wanted[i].bpf || uses_bpf(visit)))
+            visit_warn(visit,
+                       "run doctor as root; in a container, let the runtime give the capability",
+                       "%s is missing here", wanted[i].name);
+}
+
+/* The file system of a folder, or of the nearest one above it that exists. */
+static int nearest_fs(const char *path, struct statfs *ret_fs)
+{
+    AUTOFREE char *copy = strdup(path);
+    while (copy && *copy) {
+        if (statfs(copy, ret_fs) == 0)
+            return 0;
+        char *slash = strrchr(copy, '/');
+        if (errno != ENOENT || !slash)
+            return -errno;
+        *slash = '\0';
+    }
+    return statfs("/", ret_fs) < 0 ? -errno : 0;
+}
+
+static void check_bpffs(struct visit *visit)
+{
+    struct statfs fs;
+
+    if (!uses_bpf(visit)) {
+        visit_skip(visit, "neither services nor egress is enabled");
+        return;
+    }
+    if (nearest_fs(visit->config->paths.bpf, &fs) < 0 || fs.f_type != BPF_FS_MAGIC)
+        visit_fail(visit,
+                   "mount -t bpf bpf /sys/fs/bpf && systemd-tmpfiles --create; then restart agentd",
+                   "%s is not on a bpf file system", visit->config->paths.bpf);
+    else
+        visit_good(visit, "%s", visit->config->paths.bpf);
+}
+
+static void check_fou(struct visit *visit)
+{
+    CLEANUP(nl_closep) struct nl_socket *socket = NULL;
+    struct genl_family family;
+
+    if (!uses_egress(visit)) {
+        visit_skip(visit, "egress is not enabled");
+        return;
+    }
+    int r = nl_open_in(NL_HERE, NETLINK_GENERIC, &socket);
+    if (r == 0)
+        r = genl_find(socket, "fou", &family);
+    if (r < 0)
+        visit_fail(visit, "modprobe fou; echo fou > /etc/modules-load.d/fingerpost.conf",
+                   "the kernel has no FoU: %s", strerror(-r));
+}
+
+/* If the machine has addresses of a family that packets could be forwarded for. */
+static bool has_family(const struct visit *visit, uint8_t family)
+{
+    sorted_each(const struct link_address, address, kernel_link_addresses(visit->kernel))
+        if (address->ip.family == family && address->scope == 0)
+            return true;
+    return false;
+}
+
+static bool is_zero(const char *path)
+{
+    AUTOFREE char *content = NULL;
+    size_t size;
+    return file_read(path, VALUE_MAX, &content, &size) == 0 && strtol(content, NULL, 10) == 0;
+}
+
+static void check_sysctls(struct visit *visit)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const bool v4 = has_family(visit, IP_V4), v6 = has_family(visit, IP_V6);
+
+    if (visit->config && visit->config->services.enabled) {
+        nat_host_check(v4, v6, &faults);
+        vec_each(const struct fault, fault, &faults.list)
+            visit_fail(visit, fault->remedy, "%s %s", fault->place, fault->message);
+        return;
+    }
+    if (v4 && is_zero("/proc/sys/net/ipv4/ip_forward"))
+        visit_warn(visit,
+                   "sysctl -w net.ipv4.ip_forward=1 (60-fingerpost.conf of sysctl.d keeps it)",
+                   "net.ipv4.ip_forward is 0: no packet reaches a pod");
+    if (v6 && is_zero("/proc/sys/net/ipv6/conf/all/forwarding"))
+        visit_warn(visit, "sysctl -w net.ipv6.conf.all.forwarding=1",
+                   "net.ipv6.conf.all.forwarding is 0: no packet reaches a pod");
+}
+
+static void check_folder(struct visit *visit, const char *path)
+{
+    struct statvfs fs;
+    if (access(path, F_OK) < 0) {
+        visit_warn(visit, "systemd-tmpfiles --create (agentd makes it if it may)",
+                   "%s does not exist yet", path);
+        return;
+    }
+    if (access(path, W_OK) < 0 || statvfs(path, &fs) < 0) {
+        visit_fail(visit, "mount it writable, or name another folder in paths:", "%s: %s", path,
+                   strerror(errno));
+        return;
+    }
+    const uint64_t free_mib = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
+    if (free_mib < DISK_FREE_MIN)
+        visit_fail(visit, "make room on that file system", "%s has %llu MiB left", path,
+                   (unsigned long long)free_mib);
+    else if (fs.f_files > 0 && fs.f_favail == 0)
+        visit_fail(visit, "remove files from that file system", "%s has no inode left", path);
+}
+
+static void check_state(struct visit *visit)
+{
+    if (visit->config)
+        check_folder(visit, visit->config->paths.state);
+    else
+        visit_skip(visit, "no configuration");
+}
+
+/* "ADDRESS:PORT" as a socket address; 0: not to be listened on. */
+static socklen_t socket_address(const char *endpoint, struct sockaddr_storage *address)
+{
+    const char *colon = strrchr(endpoint, ':');
+    AUTOFREE char *host = colon ? strndup(endpoint, (size_t)(colon - endpoint)) : NULL;
+    struct ip ip;
+
+    *address = (struct sockaddr_storage){ 0 };
+    if (!host || strlen(host) < 2)
+        return 0;
+    char *name = host;
+    if (*name == '[') {
+        name[strlen(name) - 1] = '\0';
+        name++;
+    }
+    if (ip_parse(name, &ip) < 0)
+        return 0;
+    const uint16_t port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+    if (ip.family == IP_V4) {
+        struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+        v4->sin_family = AF_INET;
+        v4->sin_port = port;
+        memcpy(&v4->sin_addr, ip.bytes, sizeof(v4->sin_addr));
+        return sizeof(*v4);
+    }
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = port;
+    memcpy(&v6->sin6_addr, ip.bytes, sizeof(v6->sin6_addr));
+    return sizeof(*v6);
+}
+
+static void check_port(struct visit *visit, const char *key, const char *endpoint,
+                       const char *remedy)
+{
+    struct sockaddr_storage address;
+    const int on = 1;
+    const socklen_t length = endpoint ? socket_address(endpoint, &address) : 0;
+
+    if (length == 0)
+        return;
+    AUTOCLOSE int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, (const struct sockaddr *)&address, length) < 0 || listen(fd, 1) < 0)
+        visit_fail(visit, remedy, "%s %s: %s", key, endpoint, strerror(errno));
+}
+
+static void check_ports(struct visit *visit)
+{
+    if (!visit->config || visit->running) {
+        visit_skip(visit, visit->running ? "the agent runs and has them" : "no configuration");
+        return;
+    }
+    check_port(visit, "api.listen", visit->config->api.listen,
+               "find out who has it (ss -ltnp), or name another port in api.listen");
+    if (visit->config->services.enabled)
+        check_port(visit, "services.healthz", visit->config->services.healthz,
+                   "stop kube-proxy, or name another port in services.healthz");
+}
+
+static void check_clock(struct visit *visit)
+{
+    struct timex clock = { 0 };
+    if (visit->config && visit->config->source.kubernetes &&
+        (adjtimex(&clock) < 0 || clock.status & STA_UNSYNC))
+        visit_warn(visit, "timedatectl set-ntp true; see: timedatectl",
+                   "nothing keeps the clock right");
+}
+
+const struct check machine_checks[] = {
+    { "machine.kernel", "kernel", "Linux 6.1 or later", check_kernel },
+    { "machine.rights", "capabilities", "those of agentd.service", check_rights },
+    { "machine.bpffs", "bpf file system", "mounted where paths.bpf is", check_bpffs },
+    { "machine.fou", "FoU", "in the kernel, where egress is enabled", check_fou },
+    { "machine.sysctl", "sysctls", "forwarding on; accept_local of lo for service NAT",
+      check_sysctls },
+    { "machine.state", "state folder", "writable, with room", check_state },
+    { "machine.ports", "ports", "free for the agent to listen on", check_ports },
+    { "machine.clock", "clock", "right, and kept right", check_clock },
+    { NULL },
+};

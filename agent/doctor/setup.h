@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A first configuration for this machine, from what can be seen of it: agentd.yaml, and the lines
+ * that BIRD needs. Each line says why it is so; what can't be known is said, and left to be filled
+ * in. Nothing is changed here.
+ */
+#pragma once
+
+#include "base/text.h"
+
+struct setup_options {
+    const char *config;    /* where agentd.yaml is to be: files beside it are looked for */
+    const char *manifests; /* the folder; NULL: a kubeconfig beside it, else its folder manifests */
+};
+
+/* Appends both texts. Returns 0 or -errno. */
+int setup_compose(const struct setup_options *options, struct text *agentd, struct text *bird);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a check is given, and how it says what it found. Internal to doctor/. */
+#pragma once
+
+#include "apply/kernel.h"
+#include "base/fault.h"
+#include "base/macro.h"
+#include "config/config.h"
+#include "doctor/finding.h"
+#include "store/store.h"
+
+struct check;
+
+/* One run of the checks. What could not be had is NULL, and the check that says so is another. */
+struct visit {
+    const char *path;   /* of the configuration */
+    const char *socket; /* where agentd listens */
+    int64_t timeout_ms; /* for each answer */
+    struct config *config;
+    struct faults config_faults; /* why there is no configuration */
+    struct kernel *kernel;
+    struct store *store;        /* of the manifests */
+    struct faults store_faults; /* of the manifests */
+    int store_error;            /* -errno: the folder can't be read */
+    bool running;               /* an agent listens */
+    const struct check *check;  /* the one at work */
+    struct findings *findings;
+    int error;
+};
+
+struct check {
+    const char *name, *what, *wanted;
+    void (*run)(struct visit *visit);
+};
+
+/* What is good, and worth a line. At most one per check; none is "ok" without words. */
+void visit_good(struct visit *visit, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Why the check does not apply. */
+void visit_skip(struct visit *visit, const char *format, ...) PRINTF_LIKE(2, 3);
+/* What is wrong: with what to do about it. A warning leaves the exit status alone. */
+void visit_warn(struct visit *visit, const char *remedy, const char *format, ...) PRINTF_LIKE(3, 4);
+void visit_fail(struct visit *visit, const char *remedy, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* The tables of checks; each ends with a NULL name. */
+extern const struct check machine_checks[];
+extern const struct check config_checks[];
+extern const struct check link_checks[];
+extern const struct check rival_checks[];
+extern const struct check bird_checks[];
+extern const struct check kube_checks[];

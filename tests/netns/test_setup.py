@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""agentctl setup on machines of different make writes what doctor passes, and nothing unasked."""
+
+import json
+
+import pytest
+import schema
+import yaml
+from cluster import write_web
+from lab import objects
+from lab.agent import Agent
+
+
+class Machine:
+    def __init__(self, lab):
+        self.lab = lab
+        [self.node] = lab.nodes
+        lab.write("nodes.yaml", *self.node.objects())
+        write_web(lab)
+        self.agent = Agent(self.node, {"manifests": str(lab.manifests)})
+        self.config = self.node.folder / "etc" / "agentd.yaml"
+        self.lines = self.config.with_name("bird-lines.conf")
+
+    def setup(self, *words):
+        return self.agent.ctl("setup", "--config", str(self.config), "-f", str(self.lab.manifests), *words)
+
+    def written(self):
+        done = self.setup("--write")
+        assert done.code == 0, done
+        return yaml.safe_load(self.config.read_text())
+
+    def failures(self):
+        done = self.agent.ctl("doctor", "--config", str(self.config), "--json")
+        return [item for item in json.loads(done.out)["items"] if item["verdict"] == "failed"]
+
+
+@pytest.fixture(name="machine")
+def machine_fixture(lab):
+    lab.wait_sessions()
+    return Machine(lab)
+
+
+pytestmark = pytest.mark.lab(nodes=1)
+
+
+def test_a_node_with_bird(machine):
+    made = machine.written()
+    assert made["node"] == "node1"
+    assert made["bird"]["socket"] == str(machine.node.bird.socket)
+    assert made["routes"]["table"] == 119
+    assert machine.failures() == []
+
+
+def test_a_node_by_another_name(machine):
+    node = machine.node
+    machine.lab.write("nodes.yaml", objects.node("rack7.example.org", [node.address4, node.address6]))
+    assert machine.written()["node"] == "rack7.example.org"
+    assert machine.failures() == []
+
+
+def test_a_node_without_bird(machine):
+    machine.node.bird.process.kill()
+    machine.node.bird.process.wait()
+    machine.node.bird.socket.unlink()
+    assert "bird" not in machine.written()
+    assert machine.failures() == []
+
+
+def test_a_node_whose_table_119_is_taken(machine):
+    machine.node.ip(*"rule add pref 2000 lookup 119".split())
+    assert machine.written()["routes"]["table"] == 219
+    assert "define FINGERPOST_TABLE = 219;" in machine.lines.read_text()
+    assert machine.failures() == []
+
+
+def test_a_node_of_one_family(machine):
+    node = machine.node
+    node.ip("-6", "route", "del", "default")
+    node.ip("-6", "address", "flush", "dev", "eth0")
+    machine.lab.write("nodes.yaml", objects.node("node1", [node.address4]))
+    machine.written()
+    assert "neighbor 10.0.1.1 as" in machine.lines.read_text()
+    assert "protocol bgp tor_v6" not in machine.lines.read_text()
+    assert [item for item in machine.failures() if "_v6" not in item["found"]] == []
+
+
+def test_nothing_is_written_unasked_and_differences_are_shown(machine):
+    shown = machine.setup()
+    assert shown.code == 0 and not machine.config.exists()
+    assert '+ node: "node1"' in shown.out
+    machine.written()
+    text = machine.config.read_text()
+    assert "same" in machine.setup().out
+    machine.config.write_text(text.replace("119", "121"))
+    shown = machine.setup().out
+    assert "-   table: 121\n+   table: 119\n" in shown, shown
+    assert "121" in machine.config.read_text()
+    schema.check(json.loads(machine.setup("--json").out))
+    machine.written()
+    assert machine.config.read_text() == text
+    assert "121" in machine.config.with_name("agentd.yaml.old").read_text()
+
+
+def test_birds_lines_are_good_with_the_numbers_filled_in(machine):
+    machine.written()
+    folder = machine.node.bird.folder
+    text = machine.lines.read_text().replace("#define NODE_ASN", "define NODE_ASN")
+    (folder / "tried.conf").write_text(text.replace("#define TOR_ASN", "define TOR_ASN"))
+    machine.node.run("bird", "-p", "-c", str(folder / "tried.conf"))
+    assert f"neighbor {machine.node.gateway6} as" in text
