@@ -2,9 +2,8 @@
 /*
  * Turns BIRD's view into status and faults, after each poll of client/bird.h.
  *
- * That BIRD can't be asked is a line in status and no fault: routes may well be announced all the
- * same, and whether BIRD has to run here is not ours to know. What was known of its sessions is
- * forgotten then, and their faults go.
+ * Who names BIRD's socket wants its routes announced: that BIRD can't be asked is a fault, though
+ * they stay in the kernel. What was known of its sessions is forgotten then, and their faults go.
  *
  * The numbers of routes that BIRD has learned and that the kernel has are never taken at the same
  * instant. They must differ for some seconds, in every poll, before that is a fault; as long as it
@@ -142,14 +141,35 @@ static bool report_learned(struct bgp *bgp, const struct bird_status *bird, int6
     return any;
 }
 
+static void clear_faults(struct bgp *bgp)
+{
+    static const char *const groups[] = { "silence", "sessions", "exports",
+                                          "filters", "learned",  "overflow" };
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        report(bgp, groups[i], NULL);
+    memset(bgp->differs_since_ms, 0, sizeof(bgp->differs_since_ms));
+}
+
+/* In place of all others, for nothing else is known then. */
+static void report_silence(struct bgp *bgp)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    clear_faults(bgp);
+    bgp_silence_faults(&bgp->options.status->bird, &faults);
+    report(bgp, "silence", &faults);
+}
+
 static void report_faults(struct bgp *bgp, const struct bird_view *view)
 {
     const struct bird_status *bird = &bgp->options.status->bird;
-    AUTOFAULTS struct faults sessions = { 0 }, filters = { 0 }, overflows = { 0 };
+    AUTOFAULTS struct faults sessions = { 0 }, exports = { 0 }, filters = { 0 }, overflows = { 0 };
     int64_t now_ms = clock_mono_ms();
     bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);
     bgp_filter_faults(bird, bgp->options.installed, bgp->table, &filters);
+    bgp_export_faults(bird, bgp->table, &exports);
+    report(bgp, "silence", NULL);
     report(bgp, "sessions", &sessions);
+    report(bgp, "exports", &exports);
     report(bgp, "filters", &filters);
     bool differs = report_learned(bgp, bird, now_ms, &undecided);
     if (view->overflows > 0 && (differs || now_ms - view->last_overflow_mono_ms < OVERFLOW_MS))
@@ -157,14 +177,6 @@ static void report_faults(struct bgp *bgp, const struct bird_view *view)
     report(bgp, "overflow", &overflows);
     if (undecided)
         bird_client_poll_soon(bgp->client);
-}
-
-static void clear_faults(struct bgp *bgp)
-{
-    static const char *const groups[] = { "sessions", "filters", "learned", "overflow" };
-    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-        report(bgp, groups[i], NULL);
-    memset(bgp->differs_since_ms, 0, sizeof(bgp->differs_since_ms));
 }
 
 static void log_change(struct bgp *bgp, const struct bird_view *view)
@@ -187,7 +199,7 @@ static void on_bird(void *context)
     else if (view->reachable)
         report_faults(bgp, view);
     else
-        clear_faults(bgp);
+        report_silence(bgp);
     bgp->options.changed(bgp->options.context);
 }
 

@@ -15,6 +15,46 @@ enum { NAMED = 5 };
 
 #define CONNECT_MS (10 * SECOND_MS)
 
+void bgp_silence_faults(const struct bird_status *bird, struct faults *faults)
+{
+    faults_add(faults, bird->socket,
+               "start BIRD (systemctl status bird), or name its control socket in bird.socket; "
+               "without bird.socket it is not asked",
+               "what is announced is not known: %s",
+               *bird->error ? bird->error : "BIRD does not answer");
+}
+
+/* Some session is meant to take the routes of a family, be it up or down. */
+static bool is_exported(const struct bird_status *bird, int family)
+{
+    vec_each(const struct bgp_peer, peer, &bird->peers) {
+        if (peer->exports[family])
+            return true;
+    }
+    return false;
+}
+
+void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults)
+{
+    static const char *const names[] = { [BGP_IPV4] = "IPv4", [BGP_IPV6] = "IPv6" };
+    if (bird->peers.count == 0) {
+        faults_add(faults, "BIRD",
+                   "give BIRD a BGP protocol with `table fingerpost4; export filter "
+                   "fingerpost_export;` (fingerpost6 for IPv6); see birdconf/",
+                   "BIRD has no BGP session: nothing is announced");
+        return;
+    }
+    for (int family = 0; family < BGP_FAMILIES; family++) {
+        if (bird->expected[family] == 0 || is_exported(bird, family))
+            continue;
+        faults_add(faults, names[family],
+                   "give a session `export filter fingerpost_export;` in its channel of this "
+                   "family; see: birdc show protocols all",
+                   "no session exports %s: the routes of table %u are announced to nobody",
+                   names[family], table);
+    }
+}
+
 static void session_fault(const struct bgp_peer *peer, struct faults *faults)
 {
     AUTOFREE char *place = text_format("%s %s", peer->name, peer->address);

@@ -14,6 +14,12 @@
  */
 bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct faults *faults);
 
+/* BIRD can't be asked. */
+void bgp_silence_faults(const struct bird_status *bird, struct faults *faults);
+
+/* There is no session at all, or none that takes the routes of a family (`export none`). */
+void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults);
+
 /* Routes of ours that are in the kernel (`installed`) and that a peer is not given. */
 void bgp_filter_faults(const struct bird_status *bird, const struct sorted *installed,
                        uint32_t table, struct faults *faults);

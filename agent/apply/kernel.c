@@ -194,6 +194,9 @@ static int hear(const struct nlmsghdr *message, void *context)
     case RTM_DELQDISC:
         hear_filter(kernel, message);
         return 0;
+    case RTM_NEWNETCONF: /* forwarding, rp_filter */
+        kernel->events.links |= kernel->scope.links;
+        return 0;
     default:
         return 0;
     }

@@ -46,7 +46,8 @@ struct kernel_events {
     bool other_rules;
     bool addresses; /* some interface address changed */
     bool links;   /* some interface changed, or where routes by it lead, or an address of one in any
-                     way; or a filter of a clsact qdisc went, or came before ours */
+                     way; or a filter of a clsact qdisc went, or came before ours; or forwarding
+                     changed */
     bool watched; /* a route came, went or changed that may lead to an address of kernel_watch() */
     bool resynced;   /* a dump found routes other than notified, or notifications were
                         lost: everything may have changed */

@@ -112,6 +112,8 @@ size_t scope_groups(const struct kernel_scope *scope, uint32_t groups[static SCO
         { routes || scope->links, RTNLGRP_LINK },
         { routes, RTNLGRP_NEXTHOP },
         { scope->links, RTNLGRP_TC },
+        { scope->links, RTNLGRP_IPV4_NETCONF },
+        { scope->links, RTNLGRP_IPV6_NETCONF },
     };
     size_t count = 0;
     for (size_t i = 0; i < SCOPE_GROUPS_MAX; i++) {

@@ -63,5 +63,5 @@ bool scope_may_have(const struct kernel_scope *scope, const struct nlmsghdr *mes
  * The groups (RTNLGRP_*) whose notifications tell of the scope, and of what its routes need.
  * Returns their number.
  */
-enum { SCOPE_GROUPS_MAX = 9 };
+enum { SCOPE_GROUPS_MAX = 11 };
 size_t scope_groups(const struct kernel_scope *scope, uint32_t groups[static SCOPE_GROUPS_MAX]);

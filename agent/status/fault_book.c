@@ -9,9 +9,10 @@
  *
  * A replacement happens in two steps. First everything that can fail: the new stretch is built,
  * sorted and rid of twins, and the table grows. Then, without any failure possible, each new fault
- * takes over the time of its old twin and the stretches are exchanged. Hence -ENOMEM leaves the
- * book as it was. Of two faults that differ in the remedy only, the first in order of remedies
- * stays, so that the order in which a producer found them does not show.
+ * takes over the time of its old twin, or of the same trouble with another reason, and the
+ * stretches are exchanged. Hence -ENOMEM leaves the book as it was. Of two faults that differ in
+ * the remedy only, the first in order of remedies stays, so that the order in which a producer
+ * found them does not show.
  */
 #include "status/fault_book.h"
 
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "base/vec.h"
 
 struct entry {
@@ -166,6 +168,41 @@ static size_t group_bound(const struct entries *known, const struct known_fault 
     return low;
 }
 
+/* The words before the first ": ", behind which a reason stands. */
+static size_t trouble_length(const char *message)
+{
+    const char *colon = strstr(message, ": ");
+    return colon ? (size_t)(colon - message) : strlen(message);
+}
+
+/* The same trouble at the same place, of which only the reason has other words now. */
+static bool is_same_trouble(const struct known_fault *a, const struct known_fault *b)
+{
+    size_t length = trouble_length(a->message);
+    return strcmp(a->place, b->place) == 0 && a->message[length] && b->message[length] &&
+           length == trouble_length(b->message) && memcmp(a->message, b->message, length) == 0;
+}
+
+/*
+ * A fault with a new reason holds since the first did. Those of one trouble stand together, for
+ * they begin with the same words.
+ */
+static void keep_times(const struct entries *old, struct entries *fresh)
+{
+    for (size_t i = 0, at = 0; i < fresh->list.count; i++) {
+        struct known_fault *fault = &fresh->list.items[i]->fault;
+        if (fresh->list.items[i]->stays)
+            continue;
+        while (at < old->list.count && fault_cmp(&old->list.items[at]->fault, fault) < 0)
+            at++;
+        for (size_t near = at > 0 ? at - 1 : 0; near < old->list.count && near <= at; near++) {
+            const struct known_fault *before = &old->list.items[near]->fault;
+            if (is_same_trouble(before, fault))
+                fault->since_wall_ms = MIN(fault->since_wall_ms, before->since_wall_ms);
+        }
+    }
+}
+
 /* Finds the twins in both stretches; the new ones have known since the old ones do. */
 static void match(struct entries *old, struct entries *fresh)
 {
@@ -254,6 +291,7 @@ int fault_book_replace(struct fault_book *book, const char *subsystem, const cha
     for (size_t i = 0; i < old_count; i++)
         old.list.items[old.list.count++] = book->known.list.items[first + i];
     match(&old, &fresh);
+    keep_times(&old, &fresh);
     splice(&book->known, first, old_count, &fresh);
 
     (void)report(book, FAULT_CLEARED, &old);

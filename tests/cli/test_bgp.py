@@ -34,7 +34,7 @@ def test_why_there_are_no_peers(ctl, agent, facts, hint):
 
 BGP_LINES = {
     "OK    2/2 peers established, 5 prefixes announced": {},
-    "OK    0/0 peers established, 0 prefixes announced": {
+    "FAIL  0/0 peers established, 0 prefixes announced": {
         "peers": 0, "established": 0, "announced": 0,
     },
     "WARN  1/2 peers established, 1 prefix announced": {"established": 1, "announced": 1},

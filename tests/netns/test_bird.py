@@ -139,6 +139,35 @@ def test_a_filtered_route_is_found(lab):
     wait_equal(lambda: faults(agent), {}, "no fault")
 
 
+def test_sessions_that_export_nothing_are_told(lab):
+    node, agent = watch(lab)
+    rewrite(node, "node.conf", UNFILTERED, "export none;")
+    assert "Reconfigured" in node.bird.birdc("configure")
+    text = "no session exports %s: the routes of table 119 are announced to nobody"
+    wait_equal(lambda: faults(agent), {n: text % n for n in ("IPv4", "IPv6")}, "the faults")
+    assert agent.ctl("status").code == 1
+    rewrite(node, "node.conf", "export none;", UNFILTERED)
+    assert "Reconfigured" in node.bird.birdc("configure")
+    wait_equal(lambda: faults(agent), {}, "no fault")
+
+
+def test_a_bird_without_sessions_announces_nothing(lab):
+    node, agent = watch(lab)
+    path = node.bird.folder / "node.conf"
+    text = path.read_text(encoding="ascii")
+    path.unlink()
+    path.write_text(text[:text.index("protocol bgp")], encoding="ascii")
+    # It answers before the sessions have said goodbye.
+    assert "Reconfigur" in node.bird.birdc("configure")
+    wait_equal(
+        lambda: faults(agent),
+        {"BIRD": "BIRD has no BGP session: nothing is announced"},
+        "the fault",
+    )
+    answer = agent.ctl("status")
+    assert answer.code == 1 and "BGP         FAIL  0/0 peers established" in answer.out
+
+
 def test_bird_killed_and_restarted(lab):
     node, agent = watch(lab)
     node.bird.process.kill()
@@ -146,8 +175,10 @@ def test_bird_killed_and_restarted(lab):
     wait(lambda: not bgp(agent)["reachable"], "BIRD to be missed")
     wait(lambda: "nobody listens" in (bgp(agent)["error"] or ""), "the reason")
     answer = agent.ctl("status")
-    assert answer.code == 0 and "BGP         WARN  BIRD does not run: nobody listens" in answer.out
-    assert states(agent) == {} and faults(agent) == {}
+    assert answer.code == 1 and "BGP         WARN  BIRD does not run: nobody listens" in answer.out
+    [(place, message)] = faults(agent).items()
+    assert place == str(node.bird.socket) and "announced is not known: BIRD does not run" in message
+    assert states(agent) == {}
 
     # Routes are kept true meanwhile.
     write_service(lab, "other", ["203.0.113.11"], {node: True})
@@ -166,6 +197,7 @@ def test_a_bird_that_hangs_stalls_nobody(lab):
         wait_equal(lambda: tables(node), exported(node, VIP, VIP6, "203.0.113.11"), "table 119")
         wait(lambda: not bgp(agent)["reachable"], "BIRD to be given up")
         assert "does not answer" in bgp(agent)["error"]
+        assert "does not answer" in faults(agent)[str(node.bird.socket)]
     finally:
         node.bird.process.send_signal(signal.SIGCONT)
     wait(lambda: bgp(agent)["reachable"], "BIRD to answer")
@@ -177,9 +209,11 @@ def test_an_agent_without_bird(lab):
     [agent] = start(lab, bird={"socket": "/nowhere/bird.ctl"})
     wait(lambda: bgp(agent)["error"], "the first attempt")
     answer = agent.ctl("status")
-    assert answer.code == 0
+    assert answer.code == 1
     assert "WARN  BIRD does not run: there is no socket /nowhere/bird.ctl" in answer.out
-    assert agent.json("status")["health"] == "healthy" and peers(agent) == {}
+    assert agent.json("status")["health"] == "degraded" and peers(agent) == {}
+    [fault] = agent.faults()
+    assert fault["place"] == "/nowhere/bird.ctl" and "start BIRD" in fault["remedy"]
     assert agent.ctl("peers").out == (
         "0 peers, 0 established.\n-> BIRD does not run: there is no socket /nowhere/bird.ctl\n"
     )
@@ -194,6 +228,7 @@ def test_an_agent_without_bird(lab):
     agent.reload()
     wait(lambda: not bgp(agent)["enabled"], "BIRD to be left alone")
     assert peers(agent) == {} and "BGP" not in agent.ctl("status").out
+    assert faults(agent) == {}
 
 
 def test_lost_notifications_are_told(lab):

@@ -398,6 +398,16 @@ static void find_origins(struct nat_node *node)
     find_vrf_uplinks(node, uplink);
 }
 
+/* What needed a setting that is on again is proved at once, and not when its turn comes. */
+static void follow_host(struct nat_node *node, struct faults *faults)
+{
+    AUTOFAULTS struct faults found = { 0 };
+    nat_host_check(node->leads.v4.family != IP_NONE, node->leads.v6.family != IP_NONE, &found);
+    node->moved |= found.list.count != node->hindrances;
+    node->hindrances = found.list.count;
+    faults_take(faults, &found);
+}
+
 int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,
                     struct status *status)
 {
@@ -414,7 +424,7 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
     if (r == 0)
         find_origins(node);
     if (r == 0)
-        nat_host_check(node->leads.v4.family != IP_NONE, node->leads.v6.family != IP_NONE, &faults);
+        follow_host(node, &faults);
     report(status, "svc0", &faults);
     return r;
 }

@@ -30,6 +30,7 @@ struct nat_node {
     enum nat_rank rank;  /* how our programs stood at the hooks when they were looked at */
     bool defragments[2]; /* netfilter does, for us; IPv4, IPv6 */
     bool attached;       /* our program is attached to each hook */
+    size_t hindrances;   /* settings of the host that are off */
     bool incomplete;     /* something was refused: it is tried again soon */
     bool moved;          /* something changed that every proof depends on; the engine clears it */
     bool own_moved;      /* this node's addresses changed, and with them plans; likewise */

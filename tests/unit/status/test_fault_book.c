@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "base/text.h"
 #include "cmocka_all.h"
 #include "failing_malloc.h"
@@ -95,6 +96,33 @@ static void another_message_is_another_fault(void **state)
     assert_int_equal(fault_book_count(book), 1);
     assert_string_equal(fault_book_at(book, 0)->message, "port 70001");
     assert_int_equal(fault_book_at(book, 0)->since_wall_ms, 1);
+}
+
+static int replace_message(struct fault_book *book, const char *message, int64_t wall_ms)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    faults_add(&faults, "tor 10.0.0.1", NULL, "%s", message);
+    return fault_book_replace(book, "bgp", "sessions", &faults, wall_ms);
+}
+
+/* A reason stands behind the first colon. */
+static void another_reason_is_as_old_as_the_first(void **state)
+{
+    (void)state;
+    CLEANUP(fault_book_freep) struct fault_book *book = fault_book_new();
+    static const char *const reasons[] = { "down: closed", "down: reset", "down: closed: again",
+                                           "down: Hold timer expired" };
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+        assert_int_equal(replace_message(book, reasons[i], 5 + (int64_t)i), 1);
+        assert_book(book, "bgp/sessions/tor 10.0.0.1@5 ");
+    }
+    replace_message(book, "disabled", 20);
+    assert_book(book, "bgp/sessions/tor 10.0.0.1@20 ");
+    replace_message(book, "down", 30);
+    replace_message(book, "down: closed", 31);
+    assert_book(book, "bgp/sessions/tor 10.0.0.1@31 ");
+    replace_message(book, "up: closed", 32);
+    assert_book(book, "bgp/sessions/tor 10.0.0.1@32 ");
 }
 
 static void another_remedy_is_the_same_fault(void **state)
@@ -309,6 +337,7 @@ int main(void)
         cmocka_unit_test(groups_are_pairs),
         cmocka_unit_test(what_stays_keeps_its_time),
         cmocka_unit_test(another_message_is_another_fault),
+        cmocka_unit_test(another_reason_is_as_old_as_the_first),
         cmocka_unit_test(another_remedy_is_the_same_fault),
         cmocka_unit_test(twins_are_one),
         cmocka_unit_test(everything_is_copied),

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the host that change while the agent runs: told, and acted upon, when the kernel says
+so. Without its notifications that would take minutes, and the waiting here ends sooner."""
+
+import pytest
+from lab import wait, wait_equal
+from served import Service, announced, pods, start
+
+pytestmark = pytest.mark.lab(nodes=1, nat=True)
+FORWARDING = {
+    4: ("net.ipv4.ip_forward", "net/ipv4/ip_forward"),
+    6: ("net.ipv6.conf.all.forwarding", "net/ipv6/conf/all/forwarding"),
+}
+
+
+@pytest.mark.parametrize("family", FORWARDING)
+def test_forwarding_off_and_on(lab, family):
+    [node] = lab.nodes
+    place, path = FORWARDING[family]
+    one = pods(lab, "one")["one1"]
+    web = Service(lab)
+    web.write(one)
+    [agent] = start(lab)
+    announced(lab, web, node)
+
+    def told():
+        return [f for f in agent.faults() if f["place"] == place]
+
+    node.set_sysctls({path: 0})
+    [fault] = wait(told, "the fault")
+    assert fault["remedy"] == f"sysctl -w {place}=1"
+    assert agent.ctl("status").code == 1
+    hit = [address for address in web.announced() if (":" in address) == (family == 6)]
+    assert hit
+    for address in hit:
+        wait_equal(lambda: lab.tor.via(address), set(), f"the ToR without {address}")
+
+    node.set_sysctls({path: 1})
+    wait_equal(told, [], "the fault gone")
+    announced(lab, web, node)
+    wait_equal(agent.faults, [], "no fault left")
