@@ -29,7 +29,8 @@ enum egress_gateway_state {
     EGRESS_GATEWAY_STATES,
 };
 
-const char *egress_gateway_state_name(enum egress_gateway_state state); /* "active", "draining", "away" */
+const char *
+egress_gateway_state_name(enum egress_gateway_state state); /* "active", "draining", "away" */
 
 struct egress_gateway {
     struct ip address; /* to which FoU packets go */

@@ -103,9 +103,9 @@ struct nat_settings {
     const struct prefix *pod_nets, *service_nets;
     size_t pod_net_count, service_net_count;
     uint16_t snat_first, snat_last;
-    uint32_t timeouts_s[NAT_STATES]; /* of a flow's silence */
+    uint32_t timeouts_s[NAT_STATES];                       /* of a flow's silence */
     uint32_t egress_timeouts_s[NAT_STATES], egress_icmp_s; /* of an egress gateway's flows */
-    const struct ip *peers;          /* the other Nodes' first InternalIPs, IPv4 first */
+    const struct ip *peers; /* the other Nodes' first InternalIPs, IPv4 first */
     size_t peer_count;
 };
 

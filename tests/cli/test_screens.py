@@ -255,7 +255,8 @@ def test_screen(screen, state, agent, tmp_path):
 
 
 def test_every_verb_has_screens(ctl):
-    verbs = {word for word, *_ in ctl.complete("")} - {"config"}
+    of_the_machine = {"doctor", "setup"}  # what they say is in tests/netns, on machines made for it
+    verbs = {word for word, *_ in ctl.complete("")} - {"config"} - of_the_machine
     verbs |= {f"config {word}" for word, *_ in ctl.complete("config", "")}
     shown = {" ".join(words[: 1 + (words[0] == "config")]) for words in SCREENS.values()}
     assert verbs == shown
