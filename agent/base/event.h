@@ -7,7 +7,8 @@
  *
  * Fields, where they apply: PREFIX (an address or block), OBJECT (where: a file and line, a
  * Service, a route), SUBSYSTEM, FAULT and REMEDY (in words), ROUTES and WRITER (a count, a netlink
- * port), PHASE (of a drain).
+ * port), PHASE (of a drain); of an egress gateway's ports CLIENT, ADDRESS (as which it leaves),
+ * PORTS and SINCE.
  */
 #pragma once
 
@@ -28,3 +29,5 @@ EVENT(config_refused, WARNING, "ee6302283cf740e4ace183268394b511");
 EVENT(config_reloaded, NOTICE, "357ac6385f7241a5acabc6f67765c24c");
 EVENT(standing, NOTICE, "997495741b1842dbabe3978fdc0c6d70");
 EVENT(deadman, WARNING, "6fbf662c3bbe468e9a6fe2a72e8614b2");
+EVENT(ports_given, INFO, "a17e868721db4be1adcc2eecc367f8f5");
+EVENT(ports_taken_back, INFO, "68f9cda88a2e4b33af3fb6f64d1d9c37");

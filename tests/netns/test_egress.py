@@ -169,6 +169,15 @@ def test_what_is_told(world):
     page = METRICS_PAGE.read_text(encoding="utf-8")
     assert names == set(re.findall(r"\*((?:fingerpost_egress|coil)_[a-z_]+)\*", page))
 
+    [gateway] = [host.agents[0] for host, side in zip(world.gateways, sides) if used[0] in side["clients"]]
+    line = (f"ports {block['first']}-{block['last']} are %s {world.guest.address4} "
+            f"(Pod default/{world.guest.role}) since 20")
+    wait(lambda: line % "given to" in gateway.log.read_text(), "the journal has who got the ports")
+    world.write("pods.yaml")
+    wait(lambda: line % "taken back from, given to" in gateway.log.read_text(), "and that they are free")
+    world.write("pods.yaml", pod_object(world.guest))
+    wait_seen(world, 4, world.gateways)
+
     world.write("egress.yaml")
     wait(lambda: seen(world, 4) is None, "the pod is held")
     [held] = told(world.first.agents[0])["refusals"]

@@ -6,6 +6,7 @@
  * flows along: its address may be another pod's soon, who must not get the answers. Then its blocks
  * are free. An id is given out again only after all others.
  */
+#include "apply/egress/blocks.h"
 #include "apply/egress/gateway_inside.h"
 
 #include <arpa/inet.h>
@@ -52,7 +53,8 @@ static int map_arrays(struct egress_gate *gate)
     gate->drops = pinned_map_array(gate->programs->maps.egress_drops);
     gate->client_limit = bpf_map__max_entries(gate->programs->maps.egress_ports);
     gate->block_limit = bpf_map__max_entries(gate->programs->maps.egress_blocks);
-    return gate->control && gate->ports && gate->blocks && gate->drops ? 0 : -ENOMEM;
+    gate->told = calloc(gate->block_limit, sizeof(*gate->told));
+    return gate->control && gate->ports && gate->blocks && gate->drops && gate->told ? 0 : -ENOMEM;
 }
 
 static int adopt(struct egress_gate *gate)
@@ -126,7 +128,10 @@ void egress_gate_close(struct egress_gate *gate)
         pinned_unmap_array(gate->programs->maps.egress_drops, gate->drops);
         egress_gateway_programs__destroy(gate->programs);
     }
+    sorted_each(struct installed_client, client, &gate->clients)
+        free(client->pod);
     sorted_done(&gate->clients);
+    free(gate->told);
     free(gate->folder);
     free(gate);
 }
@@ -191,10 +196,21 @@ static uint32_t new_id(struct egress_gate *gate)
     return 0;
 }
 
-static int add_client(struct egress_gate *gate, const struct ip *address)
+/* Takes over what the client's pod is called. */
+static int name_client(struct installed_client *installed, const struct egress_client *client)
 {
-    const struct installed_client client = { .address = *address, .id = new_id(gate) };
-    const struct nat_addr addr = nat_addr_of(address);
+    char *pod = text_format("%s/%s", client->namespace, client->name);
+    if (!pod)
+        return -ENOMEM;
+    free(installed->pod);
+    installed->pod = pod;
+    return 0;
+}
+
+static int add_client(struct egress_gate *gate, const struct egress_client *wanted)
+{
+    struct installed_client client = { .address = wanted->address, .id = new_id(gate) };
+    const struct nat_addr addr = nat_addr_of(&client.address);
     const struct egress_client_value value = { .id = client.id, .check = nat_check(&addr, 0) };
     if (!client.id)
         return -ENOSPC;
@@ -202,19 +218,24 @@ static int add_client(struct egress_gate *gate, const struct ip *address)
     if (bpf_map_update_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr, &value,
                             BPF_ANY) < 0)
         return -errno;
-    return sorted_put(&gate->clients, &client);
+    int r = name_client(&client, wanted);
+    if (r == 0)
+        r = sorted_put(&gate->clients, &client);
+    if (r < 0)
+        free(client.pod);
+    return r;
 }
 
-typedef VEC(uint32_t) id_list; /* sorted */
-
-static int id_cmp(const void *a, const void *b)
+static bool is_named(const struct installed_client *installed, const struct egress_client *client)
 {
-    const uint32_t *left = a, *right = b;
-    return CMP(*left, *right);
+    size_t length = strlen(client->namespace);
+    const char *pod = installed->pod;
+    return pod && strncmp(pod, client->namespace, length) == 0 && pod[length] == '/' &&
+           strcmp(pod + length + 1, client->name) == 0;
 }
 
 /* Ends all flows of clients that are gone. */
-static int end_flows(struct egress_gate *gate, const id_list *gone)
+static int end_flows(struct egress_gate *gate, const installed_client_list *gone)
 {
     AUTOWALK struct nat_walk walk;
     nat_table_walk(gate->nat, NAT_MAP_FLOWS, &walk);
@@ -222,7 +243,8 @@ static int end_flows(struct egress_gate *gate, const id_list *gone)
     while ((r = nat_walk_next(&walk)) > 0) {
         for (uint32_t i = 0; i < walk.count; i++) {
             const struct nat_flow *flow = nat_walk_value(&walk, i);
-            if (flow->hand != NAT_HAND_EGRESS || !vec_find(gone, &flow->port, id_cmp))
+            const struct installed_client key = { .id = flow->port };
+            if (flow->hand != NAT_HAND_EGRESS || !vec_find(gone, &key, egress_client_id_cmp))
                 continue;
             r = nat_table_remove(gate->nat, NAT_MAP_FLOWS, nat_walk_key(&walk, i));
             if (r < 0)
@@ -232,18 +254,16 @@ static int end_flows(struct egress_gate *gate, const id_list *gone)
     return r;
 }
 
-static void free_blocks(struct egress_gate *gate, const id_list *gone)
+static void clients_done(installed_client_list *clients)
 {
-    for (uint32_t number = 0; number < gate->block_limit; number++) {
-        uint32_t owner = (uint32_t)(gate->blocks[number] >> 32);
-        if (owner && vec_find(gone, &owner, id_cmp))
-            __atomic_store_n(&gate->blocks[number], 0, __ATOMIC_RELEASE);
-    }
+    vec_each(struct installed_client, client, clients)
+        free(client->pod);
+    vec_done(clients);
 }
 
 static int remove_clients(struct egress_gate *gate, const struct sorted *clients)
 {
-    AUTOVEC id_list gone = { 0 };
+    CLEANUP(clients_done) installed_client_list gone = { 0 };
     for (size_t i = gate->clients.count; i-- > 0;) {
         const struct installed_client client =
             *(const struct installed_client *)sorted_at(&gate->clients, i);
@@ -254,18 +274,18 @@ static int remove_clients(struct egress_gate *gate, const struct sorted *clients
         if (bpf_map_delete_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr) < 0 &&
             errno != ENOENT)
             return -errno;
-        int r = vec_push(&gone, client.id);
+        int r = vec_push(&gone, client);
         if (r < 0)
             return r;
         sorted_remove(&gate->clients, &client);
     }
     if (gone.count == 0)
         return 0;
-    vec_sort(&gone, id_cmp);
+    vec_sort(&gone, egress_client_id_cmp);
     int r = end_flows(gate, &gone);
     if (r < 0)
         return r;
-    free_blocks(gate, &gone);
+    egress_blocks_free(gate, &gone);
     return (int)gone.count;
 }
 
@@ -275,12 +295,13 @@ int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bo
     int changes = 0, r = 0;
     sorted_each(struct egress_client *, client, clients) {
         const struct installed_client key = { .address = (*client)->address };
-        if (sorted_find(&gate->clients, &key))
+        struct installed_client *installed = sorted_find(&gate->clients, &key);
+        if (installed && is_named(installed, *client))
             continue;
-        r = add_client(gate, &(*client)->address);
+        r = installed ? name_client(installed, *client) : add_client(gate, *client);
         if (r < 0)
             break;
-        changes++;
+        changes += !installed;
     }
     if (r == 0 && may_remove)
         r = remove_clients(gate, clients);

@@ -48,3 +48,6 @@ void egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings
  */
 int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bool may_remove,
                       struct faults *faults);
+
+/* Tells the journal of blocks of ports that the program has given since the last call. */
+void egress_gate_tell_blocks(struct egress_gate *gate);

@@ -9,6 +9,7 @@ struct egress_gateway_programs; /* of bpf/egress_gateway.skel.h */
 struct installed_client {
     struct ip address;
     uint32_t id;
+    char *pod; /* "namespace/name"; NULL: an earlier agent's, not named yet */
 };
 
 struct egress_gate {
@@ -20,6 +21,7 @@ struct egress_gate {
     struct egress_control *control;
     struct egress_ports_value *ports;
     __u64 *blocks;
+    uint64_t *told; /* what the journal was told of each block */
     struct egress_drop_value *drops;
     uint32_t client_limit, block_limit; /* entries of the arrays */
 

@@ -5,12 +5,12 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "apply/egress/blocks.h"
 #include "apply/egress/gateway_inside.h"
 #include "apply/egress/plane_inside.h"
 #include "apply/egress/sets.h"
 #include "apply/nat/addr.h"
 #include "apply/nat/plane_inside.h"
-#include "base/clock.h"
 #include "base/macro.h"
 
 static struct egress_refusal refusal_of(enum egress_cause cause,
@@ -64,23 +64,6 @@ uint64_t egress_plane_sent(const struct egress_plane *plane, const char *egress,
     return 0;
 }
 
-/* When a block was taken, from its word's seconds since the boot. */
-static int64_t taken_wall_ms(uint64_t word)
-{
-    const int64_t now_wall_ms = clock_wall_ms();
-    return now_wall_ms - (clock_boot_ms() - (int64_t)(uint32_t)word * SECOND_MS);
-}
-
-static struct egress_block block_of(const struct egress_gate *gate, uint32_t number)
-{
-    uint32_t first = gate->control->snat_first + number * gate->control->block_size;
-    return (struct egress_block){
-        .first = (uint16_t)first,
-        .last = (uint16_t)(first + gate->control->block_size - 1),
-        .since_wall_ms = taken_wall_ms(gate->blocks[number]),
-    };
-}
-
 bool egress_gate_client_use(const struct egress_gate *gate, const struct ip *address,
                             struct egress_client_use *ret_use)
 {
@@ -98,7 +81,8 @@ bool egress_gate_client_use(const struct egress_gate *gate, const struct ip *add
     for (uint32_t i = 0; i < EGRESS_BLOCKS_MAX; i++) {
         uint32_t number = ports->blocks[i];
         if (number && number <= gate->block_limit)
-            ret_use->blocks[ret_use->block_count++] = block_of(gate, number - 1);
+            ret_use->blocks[ret_use->block_count++] =
+                egress_block_of(gate, number - 1, gate->blocks[number - 1]);
     }
     return true;
 }

@@ -262,7 +262,7 @@ static int plan_anew(struct egress_engine *egress)
 static int plan(struct engine *engine, struct round *round)
 {
     struct egress_engine *egress = of_engine(engine);
-    egress_gateway_sweep(&egress->gateway, round->now_ms);
+    egress_gateway_tend(&egress->gateway, round->now_ms);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
     egress->dirty |= round->all || (round->may_remove && !egress->complete);
@@ -424,7 +424,7 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct egress_engine *egress = read_engine(engine);
     (void)now_ms;
-    return egress->gateway.own ? MIN(egress->retry_ms, egress->gateway.sweep_ms) : egress->retry_ms;
+    return MIN(egress->retry_ms, egress_gateway_next_ms(&egress->gateway));
 }
 
 const struct egress_plan *egress_engine_plan(const struct engine *engine)

@@ -17,9 +17,10 @@
 #include "plan/nat_hooks.h"
 
 enum {
-    FEW = 64,              /* Services and endpoints, of which there are none */
-    SWEEP_LEAST_MS = 10,   /* between two slices */
-    SWEEP_AGAIN_MS = 10000 /* after one that failed */
+    FEW = 64,               /* Services and endpoints, of which there are none */
+    SWEEP_LEAST_MS = 10,    /* between two slices */
+    SWEEP_AGAIN_MS = 10000, /* after one that failed */
+    TELL_MS = 5000          /* of blocks that were given */
 };
 
 static char *own_pins(const struct config *config)
@@ -114,11 +115,27 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
     return 0;
 }
 
-void egress_gateway_sweep(struct egress_gateway_side *side, int64_t now_ms)
+static void sweep(struct egress_gateway_side *side, int64_t now_ms)
 {
     int64_t pause_ms = 0;
     if (!side->own || now_ms < side->sweep_ms)
         return;
     int r = nat_plane_sweep(side->own, now_ms, &pause_ms);
     side->sweep_ms = now_ms + (r < 0 ? SWEEP_AGAIN_MS : MAX(pause_ms, SWEEP_LEAST_MS));
+}
+
+void egress_gateway_tend(struct egress_gateway_side *side, int64_t now_ms)
+{
+    sweep(side, now_ms);
+    if (!side->gate || now_ms < side->tell_ms)
+        return;
+    egress_gate_tell_blocks(side->gate);
+    side->tell_ms = now_ms + TELL_MS;
+}
+
+int64_t egress_gateway_next_ms(const struct egress_gateway_side *side)
+{
+    if (!side->gate)
+        return INT64_MAX;
+    return side->own ? MIN(side->sweep_ms, side->tell_ms) : side->tell_ms;
 }

@@ -14,6 +14,7 @@ struct egress_gateway_side {
     struct egress_gate *gate; /* NULL: this node is no gateway, or it can't be had */
     struct egress_gate_settings settings;
     int64_t sweep_ms; /* monotonic; of `own`, the next slice */
+    int64_t tell_ms;  /* monotonic; when the journal is told next */
 };
 
 /* Opens the plane; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */
@@ -28,5 +29,7 @@ int egress_gateway_take_down(const struct config *config);
 int egress_gateway_follow(struct egress_gateway_side *side, const struct node_facts *facts,
                           struct kernel *kernel, struct faults *faults);
 
-/* One slice of the sweep, if it is due. */
-void egress_gateway_sweep(struct egress_gateway_side *side, int64_t now_ms);
+/* What is due of a slice of the sweep, and of telling the journal who got ports. */
+void egress_gateway_tend(struct egress_gateway_side *side, int64_t now_ms);
+/* When it is to be called again; INT64_MAX: never, for there is no gateway. */
+int64_t egress_gateway_next_ms(const struct egress_gateway_side *side);

@@ -192,7 +192,10 @@ static void test_clients(void **state)
     AUTOPLANE struct nat_plane *nat = plane_open(&lab_roomy, true);
     CLEANUP(egress_gate_closep) struct egress_gate *gate = NULL;
     AUTOFAULTS struct faults faults = { 0 };
-    struct egress_client one = { .address = ip_of("10.244.1.5") }, *pointer = &one;
+    struct egress_client one = { .address = ip_of("10.244.1.5"),
+                                 .namespace = "shop",
+                                 .name = "web-1" };
+    struct egress_client *pointer = &one;
     AUTOSORTED struct sorted clients = SORTED(struct egress_client *, egress_client_cmp);
     assert_int_equal(egress_gate_open(nat, lab_pins, &gate, &faults), 0);
     assert_int_equal(sorted_put(&clients, &pointer), 0);
