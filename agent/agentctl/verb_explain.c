@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/explain_egress.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
 #include "agentctl/plan_nat.h"
@@ -362,6 +363,7 @@ int verb_explain(const struct ctl *ctl, char **args)
     doc_each(service, doc_get(answer.root, "services"))
         add_service(&out, ctl, service, field(answer.root, "reason"));
     add_nat(&out, ctl, answer.root, &target);
+    add_egress_explanation(&out, doc_get(answer.root, "egress"));
     add_block(&out, doc_get(answer.root, "block"));
     add_route(&out, doc_get(answer.root, "route"));
     add_kernel(&out, doc_get(answer.root, "kernel"));

@@ -3,7 +3,8 @@
  * The document Explanation: one address, from the objects that name it through the plan to the
  * kernel. An address is known if a Service carries it or a pod block of this node covers it; both
  * can be true of a mistake, and then the Service's row speaks for it. Where neither is, NAT may
- * still know what becomes of its packets (view_explain_nat.c).
+ * still know what becomes of its packets (view_explain_nat.c), or egress whose it is
+ * (view_explain_egress.c).
  *
  * "peers" is of the route that BIRD is to announce for it: the address itself, or its block.
  * "kernel" is read from the mirror alone: the entries of the export table, the guard table and
@@ -16,6 +17,7 @@
 
 #include "api/document.h"
 #include "api/view_bgp.h"
+#include "api/view_explain_egress.h"
 #include "api/view_explain_nat.h"
 #include "api/view_routes.h"
 #include "model/endpoint_slice.h"
@@ -180,6 +182,8 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
     const struct block_row *block = find_block(state->plan, address);
     const char *text = NULL, *known = nat_knows_address(state, address, &text);
     char buffer[IP_STRLEN];
+    if (!known)
+        known = egress_knows_address(state, address, &text);
 
     if (!row && !block && !known)
         return false;
@@ -196,6 +200,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
         write_service(&json, state, &row->claims[i], address->family);
     json_end_array(&json);
     write_nat_explanation(&json, state, query);
+    write_egress_explanation(&json, state, address);
     const struct copy_status *copy = &state->status->copy;
     json_time(&json, "copyAsOf", copy->in_force ? copy->as_of_wall_ms : 0);
     write_peers(&json, state, address, row, block);

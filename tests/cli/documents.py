@@ -321,6 +321,7 @@ EXPLANATION = {
         }
     ],
     "nat": None,
+    "egress": None,
     "copyAsOf": None,
     "peers": [],
     "kernel": [

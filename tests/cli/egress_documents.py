@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API's document of egress."""
 
-from documents import LONG_AGO, ago
+from documents import EXPLANATION, LONG_AGO, ago
 
 
 def gateway(address, node=None, state="active", packets=0):
@@ -48,3 +48,24 @@ BOTH = [egress(4, [gateway("192.0.2.21", "node-2", packets=1234),
 def document(items, gateway=None, refusals=()):
     return {"apiVersion": "v1", "kind": "EgressList", "items": items, "gateway": gateway,
             "refusals": list(refusals)}
+
+
+def explanation(address, reason, text, **egress):
+    """Of an address that only egress knows."""
+    return {**EXPLANATION, "address": address, "state": "none", "reason": reason, "reasonText": text,
+            "route": None, "services": [], "kernel": [],
+            "egress": {"pod": None, "gatewayOf": [], "client": None, **egress}}
+
+
+WAYS = [{"address": "192.0.2.21", "state": "active"}, {"address": "192.0.2.22", "state": "away"}]
+POD = explanation(
+    "10.244.1.5", "egress-pod", "a pod of this node",
+    pod={"namespace": "shop", "name": "web-1", "egresses": ["internet/nat"], "waiting": False,
+         "destinations": [{"prefix": "0.0.0.0/0", "egress": "internet/nat", "gateways": WAYS}]},
+    client={"namespace": "shop", "name": "web-1", "egresses": ["internet/nat"], "flows": 211,
+            "refused": 3, "ports": ["1024-1087", "4096-4159"]})
+WAITING = explanation(
+    "10.244.1.5", "egress-gateway", "a gateway of an Egress",
+    pod={"namespace": "shop", "name": "web-1", "egresses": ["internet/nat"], "waiting": True,
+         "destinations": [{"prefix": "0.0.0.0/0", "egress": "internet/nat", "gateways": []}]},
+    gatewayOf=[{"egress": "internet/other", "state": "active", "node": "node-2", "packets": 7}])

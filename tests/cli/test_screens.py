@@ -72,6 +72,7 @@ HEALTHY = {
     "/v1/backends": items("BackendList", nat_documents.BACKENDS),
     "/v1/flows?limit=100": nat_documents.flows(nat_documents.FLOWS),
     "/v1/egress": egress_documents.document(egress_documents.BOTH, egress_documents.GATEWAY),
+    "/v1/explain?address=10.244.1.5": egress_documents.POD,
     "/v1/maps": nat_documents.maps(nat_documents.MAPS),
     "/v1/verify": nat_documents.verification([]),
     "/v1/explain?address=10.0.0.1&port=80&protocol=TCP": nat_documents.SERVED_EXPLANATION,
@@ -132,6 +133,7 @@ DEGRADED = {
     },
     "/v1/backends": NAT_IS_OFF,
     "/v1/flows?limit=100": nat_documents.flows(nat_documents.FLOWS[:1], truncated=True),
+    "/v1/explain?address=10.244.1.5": egress_documents.WAITING,
     "/v1/egress": egress_documents.document(
         [egress_documents.egress(4, [])], {**egress_documents.GATEWAY, "draining": True, "clients": []},
         [egress_documents.NO_GATEWAY, egress_documents.SPOOFED]),
@@ -190,6 +192,7 @@ SCREENS = {
     "explain": ["explain", "10.0.0.1"],
     "explain-peers": ["explain", "10.0.0.2"],
     "trace": ["trace", "--in=veth7", "fd00::9", "[fd00::10]:53/udp"],
+    "explain-egress": ["explain", "10.244.1.5"],
     "explain-nat": ["explain", "10.0.0.1:80/tcp"],
     "diff": ["diff"],
     "verify": ["verify"],

@@ -142,6 +142,12 @@ def told(agent):
     return document
 
 
+def explained(host, ip):
+    document = host.agents[0].json("explain", ip)
+    schema.check(document)
+    return document["egress"]
+
+
 @pytest.mark.parametrize("world", ["beside another proxy"], indirect=True)
 def test_what_is_told(world):
     """Both sides tell what they do: gateways and packets, clients, their ports, and drops by name."""
@@ -168,6 +174,15 @@ def test_what_is_told(world):
                   if name.startswith(("fingerpost_egress_", "coil_"))}
     page = METRICS_PAGE.read_text(encoding="utf-8")
     assert names == set(re.findall(r"\*((?:fingerpost_egress|coil)_[a-z_]+)\*", page))
+
+    pod = explained(world.first, world.guest.address4)["pod"]
+    assert (pod["name"], pod["egresses"]) == (world.guest.role, ["internet/nat"])
+    [way] = pod["destinations"]
+    assert {found["state"] for found in way["gateways"]} == {"active"} and len(way["gateways"]) == 2
+    [known] = explained(world.first, world.gateways[0].address6)["gatewayOf"]
+    assert (known["egress"], known["state"]) == ("internet/nat", "active")
+    clients = [explained(host, world.guest.address4)["client"] for host in world.gateways]
+    assert f"{block['first']}-{block['last']}" in {port for client in clients for port in client["ports"]}
 
     [gateway] = [host.agents[0] for host, side in zip(world.gateways, sides) if used[0] in side["clients"]]
     line = (f"ports {block['first']}-{block['last']} are %s {world.guest.address4} "
