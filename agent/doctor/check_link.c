@@ -10,8 +10,6 @@
 #include "doctor/visit.h"
 #include "plan/nat_roles.h"
 
-enum { FOU_OVERHEAD = 28 + 40 }; /* of FoU: UDP and the larger of both outer headers, less IPv4's */
-
 static struct link_facts facts_of(const struct visit *visit)
 {
     return (struct link_facts){
@@ -137,12 +135,10 @@ static void check_mtu(struct visit *visit)
         visit_warn(visit, "give all uplinks one MTU: ip link set NAME mtu N",
                    "%s has %u, %s has %u", smallest->name, smallest->mtu, largest->name,
                    largest->mtu);
-    const uint32_t room =
-        smallest->mtu - (visit->config->egress.enabled ? (uint32_t)FOU_OVERHEAD : 0);
-    if (pod && pod->mtu > room)
+    if (pod && pod->mtu > smallest->mtu)
         visit_warn(visit, "give the pods a smaller MTU in the CNI's configuration",
-                   "pods send %u bytes (%s), %s carries %u%s", pod->mtu, pod->name, smallest->name,
-                   room, visit->config->egress.enabled ? " of them inside of FoU" : "");
+                   "pods send %u bytes (%s), %s carries %u", pod->mtu, pod->name, smallest->name,
+                   smallest->mtu);
 }
 
 static void check_addresses(struct visit *visit)

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "apply/nat/host.h"
-#include "apply/netlink/genl.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "doctor/visit.h"
@@ -36,12 +35,6 @@ static bool uses_bpf(const struct visit *visit)
     const struct config *config = visit->config;
     return config &&
            (config->services.enabled || config->egress.enabled || config->egress.gateway.enabled);
-}
-
-static bool uses_egress(const struct visit *visit)
-{
-    const struct config *config = visit->config;
-    return config && (config->egress.enabled || config->egress.gateway.enabled);
 }
 
 static void check_kernel(struct visit *visit)
@@ -119,23 +112,6 @@ static void check_bpffs(struct visit *visit)
                    "%s is not on a bpf file system", visit->config->paths.bpf);
     else
         visit_good(visit, "%s", visit->config->paths.bpf);
-}
-
-static void check_fou(struct visit *visit)
-{
-    CLEANUP(nl_closep) struct nl_socket *socket = NULL;
-    struct genl_family family;
-
-    if (!uses_egress(visit)) {
-        visit_skip(visit, "egress is not enabled");
-        return;
-    }
-    int r = nl_open_in(NL_HERE, NETLINK_GENERIC, &socket);
-    if (r == 0)
-        r = genl_find(socket, "fou", &family);
-    if (r < 0)
-        visit_fail(visit, "modprobe fou; echo fou > /etc/modules-load.d/fingerpost.conf",
-                   "the kernel has no FoU: %s", strerror(-r));
 }
 
 /* If the machine has addresses of a family that packets could be forwarded for. */
@@ -278,7 +254,6 @@ const struct check machine_checks[] = {
     { "machine.kernel", "kernel", "Linux 6.1 or later", check_kernel },
     { "machine.rights", "capabilities", "those of agentd.service", check_rights },
     { "machine.bpffs", "bpf file system", "mounted where paths.bpf is", check_bpffs },
-    { "machine.fou", "FoU", "in the kernel, where egress is enabled", check_fou },
     { "machine.sysctl", "sysctls", "forwarding on; accept_local of lo for service NAT",
       check_sysctls },
     { "machine.state", "state folder", "writable, with room", check_state },

@@ -283,7 +283,6 @@ MISTAKES = {
         lambda p: settings(p, services__podInterfaces=["veth*", "eth0"]), "link.pods", "eth0", "one of the two",
     ),
     "mtu": (lambda p: ip(p, "link set eth0 mtu 1400", "link set eth0 mtu 1500"), "link.mtu", "1500", "smaller MTU"),
-    "mtu-fou": (lambda p: settings(p, egress__enabled=True), "link.mtu", "FoU", "smaller MTU"),
     "ipvs": (lambda p: ip(p, "link add kube-ipvs0 type bridge", "link del kube-ipvs0"), "rival.proxy", "kube-ipvs0", "other proxy"),
     "cilium": (lambda p: ip(p, "link add cilium_host type bridge", "link del cilium_host"), "rival.proxy", "cilium_host", "other proxy"),
     "kube-proxy-nft": (
