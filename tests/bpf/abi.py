@@ -9,7 +9,7 @@ be16 = ctypes.c_uint16.__ctype_be__
 
 TCP, UDP, SCTP = 6, 17, 132
 STRIPES = 8
-LAYOUT = "2"  # the folder of the pins
+LAYOUT = "3"  # the folder of the pins
 PASS, FORWARD, REJECT, DROP = range(4)
 CAUSES = (
     "none no-endpoints no-local-endpoints source-range unallocated undefined-port unmapped-port "

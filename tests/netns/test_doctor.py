@@ -15,6 +15,8 @@ from lab import Lab, objects, wait
 from lab.agent import Agent
 from lab.lab import NAT, mount_bpffs
 
+pytestmark = pytest.mark.xdist_group("doctor")  # one lab for all mistakes
+
 
 class Patient:
     """A node on which no agent has been started yet."""

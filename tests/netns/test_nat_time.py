@@ -26,7 +26,7 @@ FIN_WAIT2 = 5  # net/tcp_states.h
 
 def age(world, end, seconds):
     """Makes both halves of a client's flow as old as if they had been silent so long."""
-    table = Map(Path(world.agent_here.settings["paths"]["bpf"], "2", "flows"), abi.Tuple, abi.Flow)
+    table = Map(Path(world.agent_here.settings["paths"]["bpf"], abi.LAYOUT, "flows"), abi.Tuple, abi.Flow)
     key = abi.Tuple.of(*end.getsockname()[:2], *end.getpeername()[:2])
     for half in (key, table[key].to.reversed()):
         value = table[half]
