@@ -63,7 +63,12 @@ class Patient:
             self.settled()
 
     def settled(self):
-        wait(lambda: all(self.node.bird.sessions().values()), "sessions", 30)
+        """Both ends anew: after an error of the other end, a BIRD waits for a minute and longer."""
+        for bird in (self.lab.tor.bird, self.node.bird):
+            bird.process.kill()
+            bird.process.wait()
+            bird.start()
+        self.lab.wait_sessions()
 
 
 @pytest.fixture(name="patient", scope="module")
