@@ -318,7 +318,7 @@ static void test_explain_an_announced_address(void **state)
     made_refusal(nat, 0, NAT_CAUSE_UNMAPPED_PORT, 3, 60000, "10.0.0.2");
     assert_true(explain(nat, "10.0.0.1", 0, 0, &out));
     assert_part(
-        &out, "\"nat\"", ",\"copyAsOf\"",
+        &out, "\"nat\"", ",\"egress\"",
         "'nat':{'proof':{'asPlanned':true,'served':true,'why':null},'frontends':[" WEB
         "'10.0.0.1'," FRONTEND(
             "TCP", 80, "http", "loadBalancer", TO_WEB "false}", TO_WEB "false}",

@@ -19,7 +19,10 @@ static int make_links(void **state)
                   "ip route add blackhole 10.4.0.0/24 && "
                   "ip route add 192.0.2.0/24 dev veth1 && "
                   "ip -6 route add unreachable fd02::/64 && ip -6 route add blackhole fd04::/64 && "
-                  "echo 1 > /proc/sys/net/ipv4/ip_forward");
+                  "echo 1 > /proc/sys/net/ipv4/ip_forward && "
+                  /* IPv6 takes an address for its own once the link is seen to be up. */
+                  "for i in $(seq 2000); do ip -6 route get fd00::1 | grep -q ^local && exit 0; "
+                  "done; exit 1");
 }
 
 static struct ip ip(const char *text)
