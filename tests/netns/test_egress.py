@@ -121,6 +121,7 @@ def test_annotation_and_gateways_live(world, family):
 
 
 @BOTH
+@pytest.mark.parametrize("world", ["nat", "beside another proxy"], indirect=True)
 def test_agents_die(world, family):
     """Maps and programs stay: connections go on without agents, and with new ones."""
     wait_seen(world, family, world.gateways)

@@ -209,5 +209,6 @@ void nat_plane_pressure(const struct nat_plane *plane, struct nat_pressure *ret_
  */
 int nat_plane_seen(const struct nat_plane *plane, uint64_t ret_packets[static NAT_HOOKS]);
 
-/* Removes everything that is pinned below `pins`. Returns the number of pins, or -errno. */
+/* Removes the maps that are pinned below `pins`, of each layout. Returns their number, or -errno.
+ */
 int nat_plane_unpin(const char *pins);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Removing all pins below a folder, for `agentctl cleanup`: also those of an older layout.
+ * Removing the pins of a plane's maps: also those of an older layout.
+ *
+ * The folder of each layout is named by its number. Beside it are the folders of hooks (detach.c)
+ * and of egress, which have owners of their own.
  *
  * The kernel frees a map with its last reference, and a program is a reference, too. A link that
- * loses its pin detaches its program. The root of each bpf file system has two files of the
- * kernel's own, which nobody can remove.
+ * loses its pin detaches its program.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,9 +25,9 @@ static void close_folder(DIR **folder)
         (void)closedir(*folder);
 }
 
-static bool is_kernels(const char *name)
+static bool is_layout(const char *name)
 {
-    return strcmp(name, "maps.debug") == 0 || strcmp(name, "progs.debug") == 0;
+    return name[strspn(name, "0123456789")] == '\0';
 }
 
 /* Returns the number of pins, or -errno. */
@@ -40,7 +42,7 @@ static int unpin_below(const char *path, int depth)
         char below[PATH_MAX];
         struct stat status;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            (depth == 0 && is_kernels(entry->d_name)))
+            (depth == 0 && !is_layout(entry->d_name)))
             continue;
         if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
             return -ENAMETOOLONG;
