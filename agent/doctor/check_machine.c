@@ -20,6 +20,7 @@
 
 #include "apply/nat/host.h"
 #include "base/file.h"
+#include "base/socket_address.h"
 #include "base/text.h"
 #include "doctor/visit.h"
 
@@ -182,33 +183,12 @@ static void check_state(struct visit *visit)
 /* "ADDRESS:PORT" as a socket address; 0: not to be listened on. */
 static socklen_t socket_address(const char *endpoint, struct sockaddr_storage *address)
 {
-    const char *colon = strrchr(endpoint, ':');
-    AUTOFREE char *host = colon ? strndup(endpoint, (size_t)(colon - endpoint)) : NULL;
     struct ip ip;
+    uint16_t port;
 
-    *address = (struct sockaddr_storage){ 0 };
-    if (!host || strlen(host) < 2)
-        return 0;
-    char *name = host;
-    if (*name == '[') {
-        name[strlen(name) - 1] = '\0';
-        name++;
-    }
-    if (ip_parse(name, &ip) < 0)
-        return 0;
-    const uint16_t port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
-    if (ip.family == IP_V4) {
-        struct sockaddr_in *v4 = (struct sockaddr_in *)address;
-        v4->sin_family = AF_INET;
-        v4->sin_port = port;
-        memcpy(&v4->sin_addr, ip.bytes, sizeof(v4->sin_addr));
-        return sizeof(*v4);
-    }
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = port;
-    memcpy(&v6->sin6_addr, ip.bytes, sizeof(v6->sin6_addr));
-    return sizeof(*v6);
+    return ip_port_parse(endpoint, &ip, &port) < 0 || port == 0
+               ? 0
+               : socket_address_of(&ip, port, address);
 }
 
 static void check_port(struct visit *visit, const char *key, const char *endpoint,

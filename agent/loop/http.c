@@ -32,6 +32,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/socket_address.h"
 #include "loop/tcp.h"
 
 enum {
@@ -93,7 +94,7 @@ static void identify_address(int fd, struct http_request *request)
     struct sockaddr_storage address;
     socklen_t size = sizeof(address);
     if (getsockname(fd, (struct sockaddr *)&address, &size) == 0)
-        tcp_address(&address, &request->local, &request->local_port);
+        socket_address_read(&address, &request->local, &request->local_port);
 }
 
 static void identify_peer(int fd, struct http_request *request)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/socket_address.h"
 
 enum { BACKLOG = 64 };
 
@@ -49,23 +50,6 @@ int tcp_endpoint_parse(const char *endpoint, struct ip *ret_ip, uint16_t *ret_po
     return 0;
 }
 
-static socklen_t address_of(const struct ip *ip, uint16_t port, struct sockaddr_storage *address)
-{
-    *address = (struct sockaddr_storage){ 0 };
-    if (ip->family == IP_V4) {
-        struct sockaddr_in *v4 = (struct sockaddr_in *)address;
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(port);
-        memcpy(&v4->sin_addr, ip->bytes, sizeof(v4->sin_addr));
-        return sizeof(*v4);
-    }
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(port);
-    memcpy(&v6->sin6_addr, ip->bytes, sizeof(v6->sin6_addr));
-    return sizeof(*v6);
-}
-
 static bool set_option(int fd, int level, int option, int value)
 {
     return setsockopt(fd, level, option, &value, sizeof(value)) == 0;
@@ -75,7 +59,7 @@ static int listen_on(const struct ip *ip, uint16_t port, bool both, enum tcp_pre
                      int *ret_fd)
 {
     struct sockaddr_storage address;
-    socklen_t size = address_of(ip, port, &address);
+    socklen_t size = socket_address_of(ip, port, &address);
     AUTOCLOSE int fd =
         socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
     /* Connections of the agent before this one may still be in TIME_WAIT. */
@@ -97,22 +81,4 @@ int tcp_listen(const struct ip *ip, uint16_t port, enum tcp_presence presence, i
     if (r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL)
         r = listen_on(&any_v4, port, false, presence, ret_fd);
     return r;
-}
-
-void tcp_address(const struct sockaddr_storage *address, struct ip *ret_ip, uint16_t *ret_port)
-{
-    *ret_ip = (struct ip){ .family = IP_NONE };
-    *ret_port = 0;
-    if (address->ss_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-        ret_ip->family = IP_V4;
-        memcpy(ret_ip->bytes, &v4->sin_addr, 4);
-        *ret_port = ntohs(v4->sin_port);
-    } else if (address->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-        bool mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
-        ret_ip->family = mapped ? IP_V4 : IP_V6;
-        memcpy(ret_ip->bytes, v6->sin6_addr.s6_addr + (mapped ? 12 : 0), mapped ? 4 : 16);
-        *ret_port = ntohs(v6->sin6_port);
-    }
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "base/ip.h"
 
@@ -21,6 +20,3 @@ enum tcp_presence {
  * Returns 0 or -errno.
  */
 int tcp_listen(const struct ip *ip, uint16_t port, enum tcp_presence presence, int *ret_fd);
-
-/* An address of a socket, unmapped. IP_NONE and port 0 if it is of no IP family. */
-void tcp_address(const struct sockaddr_storage *address, struct ip *ret_ip, uint16_t *ret_port);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/macro.h"
+#include "base/socket_address.h"
 #include "base/vec.h"
 #include "cmocka_all.h"
 #include "http_client.h"
@@ -81,7 +82,7 @@ static unsigned add(struct fixture *fixture, const struct ip *ip)
     int fd = -1;
     assert_int_equal(tcp_listen(ip, 0, TCP_ADDRESS_PRESENT, &fd), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    tcp_address(&address, &bound, &port);
+    socket_address_read(&address, &bound, &port);
     assert_int_equal(http_server_add(fixture->server, fd), 0);
     assert_int_equal(vec_push(&fixture->sockets, fd), 0);
     return port;
