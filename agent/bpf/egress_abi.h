@@ -52,9 +52,33 @@ enum egress_cause {
     EGRESS_CAUSE_COUNT,
 };
 
+/*
+ * What an agent sends to a gateway's FoU port in place of an IP packet, and gets back: a probe
+ * (egress_probe.h). It is shorter than any IP packet, so that the kernel's own FoU drops it unseen:
+ * a gateway of Coil's never answers.
+ */
+struct egress_probe {
+    __u8 version; /* 0: no version of IP */
+    __u8 kind;    /* EGRESS_PROBE_QUESTION, or _ANSWER */
+    __be16 state; /* of an answer: EGRESS_PROBE_LEAVING, _GONE */
+    __be32 magic;
+    __u64 cookie; /* the asker's: comes back as it was */
+};
+
+enum {
+    EGRESS_PROBE_QUESTION = 0,
+    EGRESS_PROBE_ANSWER = 1,
+    EGRESS_PROBE_MAGIC = 0x46504f53,
+};
+
+#define EGRESS_PROBE_LEAVING 1u
+#define EGRESS_PROBE_GONE    2u
+
 /* "egress_control", ARRAY of one. */
 #define EGRESS_HOLD_UNKNOWN 1u /* pods that are not in "egress_pods" are held */
 #define EGRESS_NO_NEW_FLOWS 2u /* gateway: no new flows */
+#define EGRESS_LEAVING      4u /* gateway: probes say that new flows are to go elsewhere, */
+#define EGRESS_GONE         8u /* and that all are */
 
 struct egress_control {
     __be16 port; /* of FoU */
@@ -112,15 +136,17 @@ struct egress_gateway_value {
     __u64 packets; /* that it was sent, for people to read */
 };
 
-#define EGRESS_GATEWAY_USED   1u /* flows that began with it go on */
-#define EGRESS_GATEWAY_ACTIVE 2u /* new flows may begin with it */
+#define EGRESS_GATEWAY_USED    1u /* flows that began with it go on */
+#define EGRESS_GATEWAY_ACTIVE  2u /* new flows may begin with it */
+/* For the agent itself: it has answered probes, and may be judged by them. */
+#define EGRESS_GATEWAY_ANSWERS 4u
 
 /* "egress_pins", LRU_HASH by nat_tuple, as the pod sends: the gateway of a flow. */
 struct egress_pin_value {
     __u32 gateway;    /* its index */
     __u32 generation; /* of its word */
     __u32 check;      /* nat_tuple_check() of the key */
-    __u32 zero;
+    __u32 used_s;     /* CLOCK_MONOTONIC of the last packet that the pod sent */
 };
 
 /*
@@ -190,3 +216,4 @@ enum egress_map_index { EGRESS_MAPS(EGRESS_MAP_INDEX) EGRESS_MAP_COUNT };
 
 _Static_assert(sizeof(struct egress_gateway_value) == 32, "values have no holes");
 _Static_assert(sizeof(struct egress_route_key) == 24, "keys have no holes");
+_Static_assert(sizeof(struct egress_probe) == 16, "the wire has no holes");

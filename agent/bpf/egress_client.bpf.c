@@ -14,6 +14,9 @@
  * ("egress_inbound"). FoU that answers no flow of ours is left alone: the pod may have tunnels of
  * its own, as Coil makes them.
  *
+ * Where that gateway takes no new flows, a connection that opens, and a flow that was silent,
+ * choose another.
+ *
  * The pins are a table of what was used last. A flow whose pin was driven out is given a gateway
  * anew, which is the same one unless the set has changed since.
  *
@@ -33,6 +36,7 @@
 enum {
     NO_GATEWAY = 0xffffffffu, /* of a piece: its packet goes its own way */
     PIECE_S = 15,             /* the least time that RFC 791 gives a packet to become whole */
+    FORGOTTEN_S = 30,         /* silence after which gateways forget a question of UDP */
 };
 
 /* What the steps of a packet's way hand to each other. */
@@ -101,17 +105,36 @@ ALWAYS_INLINE int is_inbound(const struct nat_tuple *tuple)
     return check && *check == nat_tuple_check(tuple);
 }
 
+/*
+ * Whether a flow is to stay with a gateway that takes no new ones: not if it begins just now, or
+ * has been silent for so long that the gateway may have forgotten it.
+ */
+ALWAYS_INLINE int pin_lasts(const struct room *room, __u32 now)
+{
+    const struct egress_gateway_value *gateway = gateway_at(room->pin.gateway);
+    if (gateway && READ_ONCE(gateway->word) & EGRESS_GATEWAY_ACTIVE)
+        return 1;
+    return room->key.protocol == IPPROTO_TCP ? !is_syn(&room->packet)
+                                             : now - room->pin.used_s < FORGOTTEN_S;
+}
+
 /* The gateway that a flow is pinned to, or a new one. Returns 1, or 0: none is usable. */
 SUBPROGRAM int pin_take(struct room *room, __u32 set)
 {
-    const struct egress_pin_value *found = bpf_map_lookup_elem(&egress_pins, &room->key);
+    struct egress_pin_value *found = bpf_map_lookup_elem(&egress_pins, &room->key);
+    __u32 now = now_s();
     if (found && found->check == nat_tuple_check(&room->key)) {
         room->pin = *found;
-        if (gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
+        if (gateway_read(room->pin.gateway, room->pin.generation, &room->gateway) &&
+            pin_lasts(room, now)) {
+            if (room->pin.used_s != now)
+                WRITE_ONCE(found->used_s, now);
             return 1;
+        }
     }
     __builtin_memset(&room->pin, 0, sizeof(room->pin));
     room->pin.check = nat_tuple_check(&room->key);
+    room->pin.used_s = now;
     if (!gateway_choose(set, &room->key, &room->pin) ||
         !gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
         return 0;

@@ -10,11 +10,14 @@
  * The inner source must be the outer one, and a client's. A segment of TCP that belongs to no flow
  * is answered by a reset, so that clients whose gateway has come anew connect again at once.
  *
+ * Probes (egress_probe.h) are answered by the same program.
+ *
  * Flows are in the table that service NAT has ("flows" in abi.h), with the same states, ends and
  * room; where both run on a node, neither can take a port of the other's. A flow of egress has
  * NAT_HAND_EGRESS in both halves, no service, and its client's id as `port`.
  */
 #include "bpf/egress_claim.h"
+#include "bpf/egress_probe.h"
 #include "bpf/egress_tunnel.h"
 #include "bpf/follow.h"
 #include "bpf/fou_error.h"
@@ -380,7 +383,7 @@ int gateway_in(struct __sk_buff *skb)
     int to_own = !is_zero(own) && addr_equal(&packet->tuple.dst, own);
     if (to_own && packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
         packet->tuple.dport == settings->port)
-        return walk_out(skb, packet, take_out(skb));
+        return probe_is(skb, packet) ? probe_answer(skb) : walk_out(skb, packet, take_out(skb));
     if (!(to_own && packet->shape == SHAPE_ICMP) && !addr_equal(&packet->tuple.dst, snat))
         return NEXT;
     int r = from_outside(skb);

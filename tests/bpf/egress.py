@@ -23,7 +23,7 @@ CAUSES = (
     "held no-gateway too-big offload no-route stranger spoofed nested protocol fragment malformed "
     "ports blocks flows-full unknown ttl draining"
 ).split()
-HOLD_UNKNOWN, DRAINING = 1, 2
+HOLD_UNKNOWN, DRAINING, LEAVING, GONE = 1, 2, 4, 8
 POD_HELD = 1
 SET_USED, SET_FLOWS, SET_AUTO, SET_COUNT_SHIFT = 1, 2, 4, 8
 GATEWAY_USED, GATEWAY_ACTIVE = 1, 2
@@ -57,7 +57,7 @@ class GatewayValue(Value):
 
 
 class PinValue(Value):
-    _fields_ = [("gateway", u32), ("generation", u32), ("check", u32), ("zero", u32)]
+    _fields_ = [("gateway", u32), ("generation", u32), ("check", u32), ("used_s", u32)]
 
 
 class PieceValue(Value):

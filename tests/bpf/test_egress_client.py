@@ -165,7 +165,7 @@ def test_a_gateway_for_each_flow(client, family):
 
 def test_a_flow_keeps_its_gateway(client, family):
     number = go_out(client, family, [GATEWAY[family]])
-    sent = packet(family, TCP)
+    sent = packet(family, TCP, flags="A")
     check_tunnel(client.send("client_in", sent), sent, family)
     # The old one takes no new flows any more, and there is another.
     client.gateway(number, 1, OTHER_GATEWAY[family])
@@ -176,6 +176,24 @@ def test_a_flow_keeps_its_gateway(client, family):
     check_tunnel(client.send("client_in", new), new, family, OTHER_GATEWAY)
     client.gateway(number, 0, None)  # gone
     check_tunnel(client.send("client_in", sent), sent, family, OTHER_GATEWAY)
+
+
+def test_leaving_a_gateway_that_takes_no_new_flows(client, family):
+    """Whose connection opens once more, or whose flow was silent, has nothing to lose."""
+    number = go_out(client, family, [GATEWAY[family]])
+    opening, asked = packet(family, TCP, flags="S"), packet(family, UDP)
+    for sent in (opening, asked):
+        check_tunnel(client.send("client_in", sent), sent, family)
+    client.gateway(number, 1, OTHER_GATEWAY[family])
+    client.maps["egress_sets"][number] = 1 | 2 << 8
+    client.state(number, 0, GATEWAY_USED)
+    check_tunnel(client.send("client_in", opening), opening, family, OTHER_GATEWAY)
+    check_tunnel(client.send("client_in", asked), asked, family)
+    pins = client.maps["egress_pins"]
+    for tuple_, pin in pins.items():
+        pin.used_s -= 60
+        pins[tuple_] = pin
+    check_tunnel(client.send("client_in", asked), asked, family, OTHER_GATEWAY)
 
 
 def test_a_slot_given_to_another(client, family):
