@@ -3,7 +3,8 @@
  * `agentctl drain`, `withdraw`, `undrain`: the operator's word on this node's service addresses.
  *
  * The agent keeps the state and runs the phases; the command only asks, and then watches until the
- * drain is over. Interrupting it stops the watching, not the drain.
+ * drain is over: that of the node, and on an egress gateway that of the gateway, which has a time
+ * of its own. Interrupting it stops the watching, not the drain.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,6 +45,30 @@ static void pause_a_moment(void)
     (void)nanosleep(&time, NULL);
 }
 
+/* Watches the gateway, if this node is one, until its flows may go elsewhere. */
+static int watch_gateway(const struct ctl *ctl)
+{
+    int64_t said = -1;
+    for (;;) {
+        AUTOANSWER struct answer answer = { 0 };
+        int r = answer_get(ctl, "/v1/egress", &answer);
+        if (r != EXIT_OK)
+            return r;
+        const struct doc *gateway = doc_get(answer.root, "gateway");
+        if (!gateway || gateway->type != DOC_MAP || field_is(gateway, "phase", "serving"))
+            return EXIT_OK; /* none, or somebody ended the drain */
+        int64_t connections = field_int(gateway, "connections");
+        bool ended = field_is(gateway, "phase", "withdrawn");
+        if (!ctl->json && (ended || connections != said))
+            printf("gateway %s; %" PRId64 " connections\n", field(gateway, "phase"), connections);
+        (void)fflush(stdout);
+        if (ended)
+            return EXIT_OK;
+        said = connections;
+        pause_a_moment();
+    }
+}
+
 /* One line per phase, until the last. */
 static int watch(const struct ctl *ctl, struct answer *answer)
 {
@@ -56,8 +81,10 @@ static int watch(const struct ctl *ctl, struct answer *answer)
             text_truncate(&said, 0);
             text_add(&said, phase_of(answer));
         }
-        if (ended || ctl->no_wait)
-            return ctl->json ? print_body(answer->body, EXIT_OK) : EXIT_OK;
+        if (ended || ctl->no_wait) {
+            int r = ctl->no_wait ? EXIT_OK : watch_gateway(ctl);
+            return ctl->json && r == EXIT_OK ? print_body(answer->body, EXIT_OK) : r;
+        }
         if (in_phase(answer, "serving")) {
             fprintf(stderr, "agentctl: somebody ended the drain\n");
             return EXIT_FAILED;

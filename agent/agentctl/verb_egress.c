@@ -87,7 +87,11 @@ static void add_gateway(struct text *out, const struct doc *gateway)
     add_words(out, doc_get(gateway, "reachedAt"));
     text_add(out, ", as ");
     add_words(out, doc_get(gateway, "translatesTo"));
-    text_add(out, field_true(gateway, "draining") ? ", draining\n  " : "\n  ");
+    if (!field_is(gateway, "phase", "serving")) {
+        text_add(out, ", ");
+        text_add(out, field(gateway, "phase"));
+    }
+    text_add(out, "\n  ");
     text_add_count(out, clients ? clients->count : 0, "client");
     text_add(out, ", ");
     text_add_count(out, field_int(gateway, "flows"), "flow");

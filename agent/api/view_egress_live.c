@@ -36,6 +36,7 @@ static void write_gateways(struct json *json, const struct api_state *state,
         write_ip(json, "address", &gateway->address);
         json_string(json, "node", *gateway->node ? gateway->node : NULL);
         json_string(json, "state", egress_gateway_state_name(gateway->state));
+        json_bool(json, "answersProbes", gateway->answers);
         json_int(json, "packets",
                  (int64_t)live->sent(live->context, set->egress, &gateway->address));
         json_end_object(json);
@@ -130,8 +131,9 @@ static void write_gateway(struct json *json, const struct api_state *state)
     write_names(json, "serves", state->egress->served ? state->egress->served : "");
     write_pair(json, "reachedAt", use.own);
     write_pair(json, "translatesTo", use.source);
-    json_bool(json, "draining", use.draining);
+    json_string(json, "phase", egress_phase_name(use.phase));
     json_int(json, "flows", (int64_t)use.flows);
+    json_int(json, "connections", (int64_t)use.connections);
     json_begin_object(json, "ports");
     json_int(json, "first", use.first_port);
     json_int(json, "last", use.last_port);

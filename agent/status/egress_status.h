@@ -46,11 +46,17 @@ struct egress_client_use {
     struct egress_block blocks[EGRESS_BLOCKS_MAX]; /* in the order in which it got them */
 };
 
+/* Whether a gateway is in service, for those outside. */
+enum egress_phase { EGRESS_SERVING, EGRESS_LEAVING_SERVICE, EGRESS_OUT_OF_SERVICE, EGRESS_PHASES };
+
+const char *egress_phase_name(enum egress_phase phase); /* "serving", "draining", "withdrawn" */
+
 struct egress_gateway_use {
     struct ip own[2], source[2]; /* IPv4, IPv6: where clients reach it; what packets get */
     uint16_t first_port, last_port;
     uint32_t block; /* ports of a block */
     uint32_t blocks, blocks_used;
     uint64_t flows; /* that lived at the last round of the sweep */
-    bool draining;
+    enum egress_phase phase;
+    uint64_t connections; /* that a drain waits for */
 };

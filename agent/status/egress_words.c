@@ -46,3 +46,9 @@ const char *egress_side_name(enum egress_side side)
 {
     return side == EGRESS_SIDE_CLIENT ? "client" : "gateway";
 }
+
+const char *egress_phase_name(enum egress_phase phase)
+{
+    static const char *const names[EGRESS_PHASES] = { "serving", "draining", "withdrawn" };
+    return names[phase];
+}

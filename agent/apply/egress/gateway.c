@@ -157,6 +157,26 @@ uint32_t egress_gate_program_id(const struct egress_gate *gate)
 
 /* ---- settings ---- */
 
+static const uint32_t phase_flags[] = {
+    [EGRESS_GATE_OPEN] = 0,
+    [EGRESS_GATE_LEAVING] = EGRESS_LEAVING,
+    [EGRESS_GATE_CLOSED] = EGRESS_LEAVING | EGRESS_NO_NEW_FLOWS,
+    [EGRESS_GATE_GONE] = EGRESS_LEAVING | EGRESS_NO_NEW_FLOWS | EGRESS_GONE,
+};
+
+enum egress_gate_phase egress_gate_phase(const struct egress_gate *gate)
+{
+    enum egress_gate_phase phase = EGRESS_GATE_GONE;
+    while (phase > EGRESS_GATE_OPEN && gate->control->flags != phase_flags[phase])
+        phase--;
+    return phase;
+}
+
+uint64_t egress_gate_established(const struct egress_gate *gate)
+{
+    return nat_plane_established(gate->nat, true);
+}
+
 void egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings *settings)
 {
     struct egress_control *control = gate->control;
@@ -166,7 +186,7 @@ void egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings
     control->block_size = settings->block;
     control->block_count = MIN(ports / settings->block, gate->block_limit);
     control->client_blocks = MIN(settings->client_blocks, (uint32_t)EGRESS_BLOCKS_MAX);
-    control->flags = settings->draining ? EGRESS_NO_NEW_FLOWS : 0;
+    control->flags = phase_flags[settings->phase];
     memcpy(control->by_route, settings->by_route, sizeof(control->by_route));
     for (int i = 0; i < 2; i++) {
         control->snat[i] = nat_addr_of(&settings->source[i]);

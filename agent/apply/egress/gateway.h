@@ -29,14 +29,22 @@ int egress_gate_unpin(const char *pins);
 int egress_gate_program(struct egress_gate *gate);
 uint32_t egress_gate_program_id(const struct egress_gate *gate);
 
+/* How far a gateway is on its way out of service. */
+enum egress_gate_phase {
+    EGRESS_GATE_OPEN,
+    EGRESS_GATE_LEAVING, /* probes say that new flows are to go elsewhere; they are still taken */
+    EGRESS_GATE_CLOSED,  /* no new flows any more */
+    EGRESS_GATE_GONE,    /* probes say that all flows are to go elsewhere */
+};
+
 struct egress_gate_settings {
-    uint16_t port;                       /* of FoU */
-    struct ip own[2];                    /* where clients reach it: IPv4, IPv6; IP_NONE: nowhere */
-    struct ip source[2];                 /* what packets get as their source */
-    uint16_t first_port, last_port;      /* source ports */
-    uint16_t block;                      /* ports of a block */
-    uint32_t client_blocks;              /* that a client may have */
-    bool draining;                       /* no new flows */
+    uint16_t port;                  /* of FoU */
+    struct ip own[2];               /* where clients reach it: IPv4, IPv6; IP_NONE: nowhere */
+    struct ip source[2];            /* what packets get as their source */
+    uint16_t first_port, last_port; /* source ports */
+    uint16_t block;                 /* ports of a block */
+    uint32_t client_blocks;         /* that a client may have */
+    enum egress_gate_phase phase;
     uint32_t by_route[NAT_MAX_BY_ROUTE]; /* as nat_plane_set_by_route() */
 };
 void egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings *settings);
@@ -51,3 +59,8 @@ int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bo
 
 /* Tells the journal of blocks of ports that the program has given since the last call. */
 void egress_gate_tell_blocks(struct egress_gate *gate);
+
+/* The phase that stands in the maps: at the start an earlier agent's. */
+enum egress_gate_phase egress_gate_phase(const struct egress_gate *gate);
+/* How many connections a drain still waits for; see nat_plane_established(). */
+uint64_t egress_gate_established(const struct egress_gate *gate);

@@ -108,6 +108,9 @@ void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *
         .blocks = control->block_count,
         .blocks_used = blocks_used(gate),
         .flows = gate->nat->sweep.last.egress,
-        .draining = control->flags & EGRESS_NO_NEW_FLOWS,
+        .phase = control->flags & EGRESS_GONE      ? EGRESS_OUT_OF_SERVICE
+                 : control->flags & EGRESS_LEAVING ? EGRESS_LEAVING_SERVICE
+                                                   : EGRESS_SERVING,
+        .connections = egress_gate_established(gate),
     };
 }

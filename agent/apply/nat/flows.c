@@ -235,16 +235,19 @@ bool nat_flow_delays_drain(const struct nat_tuple *key, const struct nat_flow *f
            (flow->flags & (NAT_FLOW_ANSWERED | NAT_FLOW_FIN | NAT_FLOW_RST)) == NAT_FLOW_ANSWERED;
 }
 
-uint64_t nat_plane_established(const struct nat_plane *plane)
+uint64_t nat_plane_established(const struct nat_plane *plane, bool of_egress)
 {
     if (plane->sweep.last.seen > COUNT_AT_ONCE)
-        return plane->sweep.last.established;
+        return plane->sweep.last.established[of_egress];
     AUTOWALK struct nat_walk walk;
     nat_table_walk(plane, NAT_MAP_FLOWS, &walk);
     uint64_t count = 0;
     while (nat_walk_next(&walk) > 0) {
-        for (uint32_t i = 0; i < walk.count; i++)
-            count += nat_flow_delays_drain(nat_walk_key(&walk, i), nat_walk_value(&walk, i));
+        for (uint32_t i = 0; i < walk.count; i++) {
+            const struct nat_flow *flow = nat_walk_value(&walk, i);
+            count += (flow->hand == NAT_HAND_EGRESS) == of_egress &&
+                     nat_flow_delays_drain(nat_walk_key(&walk, i), flow);
+        }
     }
     return count;
 }

@@ -193,10 +193,11 @@ size_t nat_plane_maps(struct nat_plane *plane, struct nat_map_use use[static NAT
 int nat_plane_sweep(struct nat_plane *plane, int64_t now_mono_ms, int64_t *ret_next_ms);
 
 /*
- * How many flows a drain still waits for: TCP connections of all services that their clients have
- * not ended. Where there are many flows this is the count of the last round of the sweep.
+ * How many flows a drain still waits for: TCP connections that their clients have not ended, of all
+ * services, or of the egress gateway that uses this plane. Where there are many flows this is the
+ * count of the last round of the sweep.
  */
-uint64_t nat_plane_established(const struct nat_plane *plane);
+uint64_t nat_plane_established(const struct nat_plane *plane, bool of_egress);
 
 /* How many flows of each state the last round of the sweep has met. */
 void nat_plane_flow_states(const struct nat_plane *plane, uint64_t ret_count[static NAT_STATES]);

@@ -138,7 +138,7 @@ static int look_at_slice(struct nat_plane *plane, uint32_t now_s)
         bool counts = flow->half != NAT_HALF_REPLY && !nat_flow_is_leg(flow);
         sweep->now.states[state] += counts;
         sweep->now.egress += counts && flow->hand == NAT_HAND_EGRESS;
-        sweep->now.established += nat_flow_delays_drain(key, flow);
+        sweep->now.established[flow->hand == NAT_HAND_EGRESS] += nat_flow_delays_drain(key, flow);
     }
     sweep->now.seen += sweep->walk.count;
     return ended;

@@ -10,8 +10,9 @@
 
 /* What a round has met. */
 struct nat_sweep_count {
-    uint64_t seen;               /* entries of "flows" */
-    uint64_t established;        /* connections that a drain waits for */
+    uint64_t seen; /* entries of "flows" */
+    /* Connections that a drain waits for: of service NAT, of an egress gateway. */
+    uint64_t established[2];
     uint64_t states[NAT_STATES]; /* flows */
     uint64_t egress;             /* of these, an egress gateway's */
 };

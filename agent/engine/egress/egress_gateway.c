@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "plan/nat.h"
@@ -47,7 +49,11 @@ int egress_gateway_open(struct egress_gateway_side *side, const struct config *c
     int r = nat ? 0 : open_own(side, config, faults);
     if (r < 0)
         return r;
-    return egress_gate_open(nat ? nat : side->own, config->paths.bpf, &side->gate, faults);
+    r = egress_gate_open(nat ? nat : side->own, config->paths.bpf, &side->gate, faults);
+    if (r == 0) /* a drain that an earlier agent began goes on */
+        side->drain = (struct egress_drain){ egress_gate_phase(side->gate), clock_mono_ms() };
+    side->drain_ms = INT64_MAX;
+    return r;
 }
 
 void egress_gateway_close(struct egress_gateway_side *side)
@@ -98,6 +104,8 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
     if (r < 0)
         return r;
     const struct nat_leads node = plan_nat_leads(facts, ANY_LINK, &defaults);
+    if (!side->settings.port)
+        side->drain_ms = 0; /* the drain can be followed from now on */
     const struct ip *v4 = address_of(config, IP_V4), *v6 = address_of(config, IP_V6);
     side->settings = (struct egress_gate_settings){
         .port = (uint16_t)config->egress.port,
@@ -107,6 +115,7 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
         .last_port = config->egress.gateway.ports.last,
         .block = (uint16_t)config->egress.gateway.port_block,
         .client_blocks = config->egress.gateway.blocks_per_client,
+        .phase = side->drain.phase,
     };
     if (node.v4.family == IP_NONE && node.v6.family == IP_NONE)
         faults_add(faults, "egress.gateway", "give this node an address, or a default route",
@@ -124,10 +133,39 @@ static void sweep(struct egress_gateway_side *side, int64_t now_ms)
     side->sweep_ms = now_ms + (r < 0 ? SWEEP_AGAIN_MS : MAX(pause_ms, SWEEP_LEAST_MS));
 }
 
-void egress_gateway_tend(struct egress_gateway_side *side, int64_t now_ms)
+static void follow_drain(struct egress_gateway_side *side, const struct config *config,
+                         enum standing standing, int64_t now_ms)
+{
+    static const char *const words[] = {
+        [EGRESS_GATE_OPEN] = "takes new flows",
+        [EGRESS_GATE_LEAVING] = "tells its clients to begin new flows elsewhere",
+        [EGRESS_GATE_CLOSED] = "takes no new flows, and waits for its connections to end",
+        [EGRESS_GATE_GONE] = "has withdrawn: all flows are to go elsewhere",
+    };
+    const enum egress_gate_phase before = side->drain.phase;
+    const struct egress_drain_facts facts = {
+        .standing = standing,
+        .now_ms = now_ms,
+        .lasts_ms = config->egress.gateway.drain_ms,
+        .established = before == EGRESS_GATE_OPEN ? 0 : egress_gate_established(side->gate),
+    };
+    side->drain_ms = egress_drain_follow(&side->drain, &facts);
+    if (side->drain.phase == before)
+        return;
+    log_notice("the gateway %s", words[side->drain.phase]);
+    side->settings.phase = side->drain.phase;
+    egress_gate_set(side->gate, &side->settings);
+}
+
+void egress_gateway_tend(struct egress_gateway_side *side, const struct config *config,
+                         enum standing standing, int64_t now_ms)
 {
     sweep(side, now_ms);
-    if (!side->gate || now_ms < side->tell_ms)
+    if (!side->gate)
+        return;
+    if (side->settings.port)
+        follow_drain(side, config, standing, now_ms);
+    if (now_ms < side->tell_ms)
         return;
     egress_gate_tell_blocks(side->gate);
     side->tell_ms = now_ms + TELL_MS;
@@ -137,5 +175,6 @@ int64_t egress_gateway_next_ms(const struct egress_gateway_side *side)
 {
     if (!side->gate)
         return INT64_MAX;
-    return side->own ? MIN(side->sweep_ms, side->tell_ms) : side->tell_ms;
+    const int64_t next_ms = MIN(side->tell_ms, side->drain_ms);
+    return side->own ? MIN(side->sweep_ms, next_ms) : next_ms;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "apply/egress/gateway.h"
+#include "engine/egress/egress_drain.h"
 #include "engine/engine.h"
 #include "plan/egress.h"
 
@@ -15,6 +16,8 @@ struct egress_gateway_side {
     struct egress_gate_settings settings;
     int64_t sweep_ms; /* monotonic; of `own`, the next slice */
     int64_t tell_ms;  /* monotonic; when the journal is told next */
+    struct egress_drain drain;
+    int64_t drain_ms; /* monotonic; when it may go further */
 };
 
 /* Opens the plane; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */
@@ -29,7 +32,8 @@ int egress_gateway_take_down(const struct config *config);
 int egress_gateway_follow(struct egress_gateway_side *side, const struct node_facts *facts,
                           struct kernel *kernel, struct faults *faults);
 
-/* What is due of a slice of the sweep, and of telling the journal who got ports. */
-void egress_gateway_tend(struct egress_gateway_side *side, int64_t now_ms);
+/* What is due of a slice of the sweep, of telling the journal who got ports, and of a drain. */
+void egress_gateway_tend(struct egress_gateway_side *side, const struct config *config,
+                         enum standing standing, int64_t now_ms);
 /* When it is to be called again; INT64_MAX: never, for there is no gateway. */
 int64_t egress_gateway_next_ms(const struct egress_gateway_side *side);

@@ -54,7 +54,7 @@ static void on_sweep(void *context)
         log_error("sweeping the flows: %s", strerror(-ended));
     else
         status->ended += (uint64_t)ended;
-    status->established = nat_plane_established(engine->plane);
+    status->established = nat_plane_established(engine->plane, false);
     if (next_ms >= SECOND_MS) /* a round is over */
         count_maps(engine);
     status->last_sweep_wall_ms = clock_wall_ms();
