@@ -83,7 +83,8 @@ struct config {
         bool enabled;           /* the client side: packets of this node's pods; default false */
         prefix_list in_cluster; /* what stays in the cluster beside what is known to */
         enum unknown_pods unknown_pods;
-        uint32_t port; /* UDP port of FoU */
+        uint32_t port;    /* UDP port of FoU */
+        int64_t probe_ms; /* probeInterval: between two questions to a gateway */
         struct {
             bool enabled;       /* the section is there, if only as {} */
             string_list serves; /* "NAMESPACE/NAME" of Egresses; empty: by their gateway-nodes */

@@ -117,6 +117,7 @@ const struct config_key egress_keys[] = {
     { "inCluster", parse_cidrs, FIELD(in_cluster) },
     { "unknownPods", parse_unknown_pods, FIELD(unknown_pods) },
     { "port", parse_count, FIELD(port), .min = 1, .max = UINT16_MAX },
+    { "probeInterval", parse_duration, FIELD(probe_ms), .min = 50 },
     { "gateway", parse_gateway, FIELD(gateway.enabled), .keys = gateway_keys,
       .check = check_gateway },
     { NULL },
@@ -125,6 +126,7 @@ const struct config_key egress_keys[] = {
 void egress_defaults(struct config *config)
 {
     config->egress.port = 5555;
+    config->egress.probe_ms = 200;
     config->egress.gateway.ports = (struct port_range){ 1024, 65535 };
     config->egress.gateway.port_block = 64;
     config->egress.gateway.blocks_per_client = 16;

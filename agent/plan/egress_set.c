@@ -26,7 +26,7 @@
 static int add_gateway(struct egress_set *set, const struct ip *address,
                        enum egress_gateway_state state, const char *node)
 {
-    struct egress_gateway gateway = { *address, state, strdup(node) };
+    struct egress_gateway gateway = { .address = *address, .state = state, .node = strdup(node) };
     if (gateway.node && vec_push(&set->gateways, gateway) == 0)
         return 0;
     free(gateway.node);

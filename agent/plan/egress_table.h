@@ -25,17 +25,24 @@ enum { EGRESS_GATEWAYS_MAX = 64 };
 enum egress_gateway_state {
     EGRESS_ACTIVE,
     EGRESS_DRAINING, /* keeps its flows, gets no new ones */
-    EGRESS_AWAY,     /* no route leads there: it has no flows. The planner doesn't know this */
+    /* The planner doesn't know the rest: probes and the kernel's routes say it. */
+    EGRESS_DOUBTED,   /* does not answer just now: as draining */
+    EGRESS_SILENT,    /* does not answer for longer: its flows begin anew elsewhere */
+    EGRESS_WITHDRAWN, /* says that its drain is over: the same */
+    EGRESS_AWAY,      /* no route leads there: the same */
     EGRESS_GATEWAY_STATES,
 };
 
-const char *
-egress_gateway_state_name(enum egress_gateway_state state); /* "active", "draining", "away" */
+/* "active", "draining", ...: part of the API. */
+const char *egress_gateway_state_name(enum egress_gateway_state state);
+/* Whether flows that began with a gateway stay with it. */
+bool egress_gateway_keeps_flows(enum egress_gateway_state state);
 
 struct egress_gateway {
     struct ip address; /* to which FoU packets go */
     enum egress_gateway_state state;
-    char *node; /* the Node that it is, or on which its pod runs; "": not known */
+    bool answers; /* it has answered probes; the planner doesn't know this either */
+    char *node;   /* the Node that it is, or on which its pod runs; "": not known */
 };
 
 int egress_gateway_cmp(const void *a, const void *b); /* address, then the better state */

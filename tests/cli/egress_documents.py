@@ -5,7 +5,8 @@ from documents import EXPLANATION, LONG_AGO, ago
 
 
 def gateway(address, node=None, state="active", packets=0):
-    return {"address": address, "node": node, "state": state, "packets": packets}
+    return {"address": address, "node": node, "state": state, "answersProbes": True,
+            "packets": packets}
 
 
 def egress(family, gateways, **changes):
@@ -25,8 +26,9 @@ GATEWAY = {
     "serves": ["internet/nat"],
     "reachedAt": ["192.0.2.11", "2001:db8::11"],
     "translatesTo": ["198.51.100.1", "2001:db8:5::1"],
-    "draining": False,
+    "phase": "serving",
     "flows": 15,
+    "connections": 9,
     "ports": {"first": 1024, "last": 65535, "block": 64, "blocks": 1008, "blocksUsed": 2},
     "clients": CLIENTS,
 }

@@ -135,7 +135,7 @@ DEGRADED = {
     "/v1/flows?limit=100": nat_documents.flows(nat_documents.FLOWS[:1], truncated=True),
     "/v1/explain?address=10.244.1.5": egress_documents.WAITING,
     "/v1/egress": egress_documents.document(
-        [egress_documents.egress(4, [])], {**egress_documents.GATEWAY, "draining": True, "clients": []},
+        [egress_documents.egress(4, [])], {**egress_documents.GATEWAY, "phase": "draining", "clients": []},
         [egress_documents.NO_GATEWAY, egress_documents.SPOOFED]),
     "/v1/maps": NAT_IS_OFF,
     "/v1/verify": nat_documents.verification(nat_documents.DIFFERENCES),

@@ -60,3 +60,12 @@ struct egress_wanted {
  */
 int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,
                        struct faults *faults);
+
+/* What the maps remember of a gateway, from this agent or an earlier one. */
+enum egress_gateway_memory {
+    EGRESS_MEMORY_NONE,     /* nothing, or it has never answered probes */
+    EGRESS_MEMORY_ANSWERED, /* it has answered, */
+    EGRESS_MEMORY_SILENT,   /* but not of late */
+};
+enum egress_gateway_memory egress_plane_memory(const struct egress_plane *plane,
+                                               const struct ip *gateway);

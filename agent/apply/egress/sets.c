@@ -35,16 +35,25 @@ static struct egress_gateway_value *places_of(const struct egress_plane *plane, 
     return &plane->gateways[(size_t)set * EGRESS_SET_MAX];
 }
 
-static uint64_t state_word(enum egress_gateway_state state)
+static uint64_t state_word(const struct egress_gateway *gateway)
 {
-    return EGRESS_GATEWAY_USED | (state == EGRESS_ACTIVE ? EGRESS_GATEWAY_ACTIVE : 0);
+    return (egress_gateway_keeps_flows(gateway->state) ? EGRESS_GATEWAY_USED : 0) |
+           (gateway->state == EGRESS_ACTIVE ? EGRESS_GATEWAY_ACTIVE : 0) |
+           (gateway->answers ? EGRESS_GATEWAY_ANSWERS : 0);
+}
+
+/* One that is silent keeps its place, so that flows that have not spoken in the meantime go on when
+ * it is back, and so that the next agent knows. */
+static bool has_no_place(enum egress_gateway_state state)
+{
+    return state == EGRESS_AWAY || state == EGRESS_WITHDRAWN;
 }
 
 /* NULL: it shall have no place. */
 static const struct egress_gateway *find_gateway(const struct egress_set *set, const struct ip *ip)
 {
     vec_each(const struct egress_gateway, gateway, &set->gateways) {
-        if (gateway->state != EGRESS_AWAY && ip_equal(&gateway->address, ip))
+        if (!has_no_place(gateway->state) && ip_equal(&gateway->address, ip))
             return gateway;
     }
     return NULL;
@@ -60,7 +69,7 @@ static int keep_places(struct egress_gateway_value *places, const struct egress_
             continue;
         const struct ip ip = nat_addr_ip(&places[i].addr);
         const struct egress_gateway *gateway = find_gateway(set, &ip);
-        uint64_t now = gateway ? (word & ~0xffffffffull) | state_word(gateway->state) : 0;
+        uint64_t now = gateway ? (word & ~0xffffffffull) | state_word(gateway) : 0;
         if (now == word)
             continue;
         word_set(&places[i].word, now);
@@ -85,7 +94,7 @@ static int add_places(struct egress_plane *plane, struct egress_gateway_value *p
     vec_each(const struct egress_gateway, gateway, &set->gateways) {
         const struct nat_addr addr = nat_addr_of(&gateway->address);
         uint32_t i = 0;
-        if (gateway->state == EGRESS_AWAY || has_place(places, &addr))
+        if (has_no_place(gateway->state) || has_place(places, &addr))
             continue;
         while (i < EGRESS_SET_MAX && places[i].word)
             i++;
@@ -94,10 +103,27 @@ static int add_places(struct egress_plane *plane, struct egress_gateway_value *p
         places[i].addr = addr;
         places[i].packets = 0;
         plane->generation = plane->generation + 1 ? plane->generation + 1 : 1;
-        word_set(&places[i].word, (uint64_t)plane->generation << 32 | state_word(gateway->state));
+        word_set(&places[i].word, (uint64_t)plane->generation << 32 | state_word(gateway));
         written++;
     }
     return written;
+}
+
+enum egress_gateway_memory egress_plane_memory(const struct egress_plane *plane,
+                                               const struct ip *gateway)
+{
+    const struct nat_addr addr = nat_addr_of(gateway);
+    sorted_each(const struct egress_installed_set, set, &plane->sets) {
+        const struct egress_gateway_value *places = places_of(plane, set->id);
+        for (uint32_t i = 0; i < EGRESS_SET_MAX; i++) {
+            if (!(places[i].word & EGRESS_GATEWAY_ANSWERS) ||
+                memcmp(&places[i].addr, &addr, sizeof(addr)) != 0)
+                continue;
+            return places[i].word & EGRESS_GATEWAY_USED ? EGRESS_MEMORY_ANSWERED
+                                                        : EGRESS_MEMORY_SILENT;
+        }
+    }
+    return EGRESS_MEMORY_NONE;
 }
 
 static uint64_t word_of(const struct egress_gateway_value *places, const struct egress_set *set)

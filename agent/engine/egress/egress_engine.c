@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "engine/egress/egress_gateway.h"
+#include "engine/egress/egress_prober.h"
 #include "engine/egress/egress_reach.h"
 #include "engine/facts.h"
 #include "loop/backoff.h"
@@ -43,6 +44,7 @@ struct egress_engine {
     struct egress_plane *plane; /* the clients' side; NULL: off, or it can't be had */
     struct egress_gateway_side gateway;
     struct egress_reach reach;
+    struct egress_prober *prober; /* with `plane` */
     struct nat_hooks *hooks;
     struct egress_plan plan;
     nat_attachment_list attached; /* wanted at the last round, sorted */
@@ -166,6 +168,7 @@ static void close_egress(struct engine *engine)
 {
     struct egress_engine *egress = of_engine(engine);
     nat_hooks_close(egress->hooks);
+    egress_prober_free(egress->prober);
     egress_gateway_close(&egress->gateway);
     egress_plane_close(egress->plane);
     egress_plan_done(&egress->plan);
@@ -200,6 +203,12 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
     if (r < 0 && faults_none(&faults))
         faults_add(&faults, "egress", "restart the agent when the cause is gone",
                    "egress cannot be had: %s", strerror(-r));
+    if (egress->plane) {
+        r = egress_prober_new(setup, &egress->prober);
+        if (r < 0)
+            faults_add(&faults, "egress", "restart the agent when the cause is gone",
+                       "gateways cannot be probed: %s", strerror(-r));
+    }
     report(egress, "plane", &faults);
     return 0;
 }
@@ -207,6 +216,8 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
 static void configure(struct engine *engine, const struct config *config)
 {
     of_engine(engine)->config = config;
+    if (of_engine(engine)->prober)
+        egress_prober_configure(of_engine(engine)->prober, config);
     of_engine(engine)->dirty = of_engine(engine)->moved = true;
 }
 
@@ -238,17 +249,20 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     return 0;
 }
 
-/* The whole plan anew, with the gateways marked that no route leads to. */
+/* The whole plan anew, with the gateways marked that no route leads to, or that don't answer. */
 static int plan_anew(struct egress_engine *egress)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFAULTS struct faults away = { 0 };
+    AUTOFAULTS struct faults silent = { 0 };
     CLEANUP(egress_plan_done) struct egress_plan fresh;
     const struct node_facts facts = facts_of(egress);
     egress_plan_init(&fresh);
     int r = plan_egress(&facts, &fresh, &faults);
     if (r == 0)
         r = egress_reach_mark(&egress->reach, egress->kernel, &fresh, &away);
+    if (r == 0 && egress->prober)
+        r = egress_prober_mark(egress->prober, egress->plane, &fresh, &silent);
     if (r < 0)
         return r;
     egress_plan_done(&egress->plan);
@@ -256,13 +270,14 @@ static int plan_anew(struct egress_engine *egress)
     egress_plan_init(&fresh);
     report(egress, "plan", &faults);
     report(egress, "reach", &away);
+    report(egress, "probes", &silent);
     return 0;
 }
 
 static int plan(struct engine *engine, struct round *round)
 {
     struct egress_engine *egress = of_engine(engine);
-    egress_gateway_tend(&egress->gateway, round->now_ms);
+    egress_gateway_tend(&egress->gateway, egress->config, egress->board->standing, round->now_ms);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
     egress->dirty |= round->all || (round->may_remove && !egress->complete);
@@ -270,7 +285,7 @@ static int plan(struct engine *engine, struct round *round)
     int r = egress_reach_look(&egress->reach, egress->kernel);
     if (r < 0)
         return r;
-    egress->dirty |= r > 0;
+    egress->dirty |= r > 0 || (egress->prober && egress_prober_moved(egress->prober));
     return egress->dirty ? plan_anew(egress) : 0;
 }
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What probes say of gateways; see egress_probes.h.
+ *
+ * A cookie is a secret of the gateway's with the question's number in its last bits, so that nobody
+ * who does not see the questions can answer for a gateway.
+ */
+#include "engine/egress/egress_probes.h"
+
+enum { RECENT = 8 }; /* questions whose answers still count */
+
+static int gateway_cmp(const void *a, const void *b)
+{
+    const struct probed_gateway *left = a, *right = b;
+    return ip_cmp(&left->address, &right->address);
+}
+
+void probes_init(struct probes *probes)
+{
+    probes->gateways = (struct sorted)SORTED(struct probed_gateway, gateway_cmp);
+}
+
+void probes_done(struct probes *probes)
+{
+    sorted_done(&probes->gateways);
+}
+
+static struct probed_gateway *find(const struct probes *probes, const struct ip *address)
+{
+    const struct probed_gateway key = { .address = *address };
+    return sorted_find(&probes->gateways, &key);
+}
+
+void probes_begin_list(struct probes *probes)
+{
+    sorted_each(struct probed_gateway, gateway, &probes->gateways)
+        gateway->wanted = false;
+}
+
+int probes_add(struct probes *probes, const struct ip *address, enum probe_verdict verdict,
+               uint64_t secret)
+{
+    struct probed_gateway *known = find(probes, address);
+    const struct probed_gateway fresh = {
+        .address = *address,
+        .verdict = verdict,
+        .secret = secret & ~(uint64_t)UINT16_MAX,
+        .missed = verdict == PROBE_LOST ? PROBES_LOST : 0,
+        .wanted = true,
+    };
+    if (!known)
+        return sorted_put(&probes->gateways, &fresh);
+    known->wanted = true;
+    return 0;
+}
+
+void probes_end_list(struct probes *probes)
+{
+    for (size_t i = probes->gateways.count; i-- > 0;) {
+        const struct probed_gateway *gateway = sorted_at(&probes->gateways, i);
+        if (!gateway->wanted)
+            sorted_remove(&probes->gateways, gateway);
+    }
+}
+
+static bool judge(struct probed_gateway *gateway, enum probe_verdict verdict)
+{
+    bool moved = gateway->verdict != verdict;
+    gateway->verdict = verdict;
+    return moved;
+}
+
+uint64_t probes_ask(struct probed_gateway *gateway, bool *moved)
+{
+    if (gateway->verdict != PROBE_UNKNOWN && gateway->missed >= PROBES_LOST)
+        *moved |= judge(gateway, PROBE_LOST);
+    else if (gateway->verdict != PROBE_UNKNOWN && gateway->verdict != PROBE_LOST &&
+             gateway->missed >= PROBES_DOUBTED)
+        *moved |= judge(gateway, PROBE_DOUBTED);
+    gateway->missed++;
+    if (gateway->missed > 1)
+        gateway->answers = 0;
+    gateway->asked++;
+    return gateway->secret | gateway->asked;
+}
+
+static const enum probe_verdict said[EGRESS_PHASES] = {
+    [EGRESS_SERVING] = PROBE_ALIVE,
+    [EGRESS_LEAVING_SERVICE] = PROBE_LEAVING,
+    [EGRESS_OUT_OF_SERVICE] = PROBE_GONE,
+};
+
+bool probes_hear(struct probes *probes, const struct ip *address, uint64_t cookie,
+                 enum egress_phase phase)
+{
+    struct probed_gateway *gateway = find(probes, address);
+    if (!gateway || (cookie & ~(uint64_t)UINT16_MAX) != gateway->secret ||
+        (uint16_t)(gateway->asked - (uint16_t)cookie) >= RECENT)
+        return false;
+    bool suspect = gateway->verdict == PROBE_DOUBTED || gateway->verdict == PROBE_LOST;
+    gateway->missed = 0;
+    gateway->answers++;
+    return suspect && gateway->answers < PROBES_BACK ? false : judge(gateway, said[phase]);
+}
+
+enum probe_verdict probes_verdict(const struct probes *probes, const struct ip *address)
+{
+    const struct probed_gateway *gateway = find(probes, address);
+    return gateway ? gateway->verdict : PROBE_UNKNOWN;
+}
