@@ -138,6 +138,8 @@ struct egress_gateway_value {
 
 #define EGRESS_GATEWAY_USED    1u /* flows that began with it go on */
 #define EGRESS_GATEWAY_ACTIVE  2u /* new flows may begin with it */
+/* Its pod is on this node, at the other end of a veth: packets go straight to it. */
+#define EGRESS_GATEWAY_PEER    8u
 /* For the agent itself: it has answered probes, and may be judged by them. */
 #define EGRESS_GATEWAY_ANSWERS 4u
 

@@ -162,6 +162,31 @@ ALWAYS_INLINE int answer_too_big(struct __sk_buff *skb, const struct packet *pac
     return (int)bpf_redirect(skb->ifindex, 0);
 }
 
+/*
+ * To a gateway on this node: uncut, and without the marks of a tunnel (fou.h). Either its pod gets
+ * the packet at once, at the other end of the veth that the route leads to, or this node itself is
+ * the gateway, and takes it on lo.
+ */
+SUBPROGRAM int send_nearby(struct __sk_buff *skb, struct room *room)
+{
+    const struct egress_control *control = egress_control_get();
+    const struct packet *packet = &room->packet;
+    const struct bpf_fib_lookup *fib = &room->way.fib;
+    if (!control)
+        return SHOT;
+    if (fou_put_unmarked(skb, packet->family, &packet->tuple.src, &room->gateway,
+                         outer_port(control, room), control->port) < 0)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_OFFLOAD);
+    if (room->way.answer) {
+        int r = way_receive(skb, LO_IFINDEX, NULL);
+        return r < 0 ? SHOT : r;
+    }
+    if (bpf_skb_store_bytes(skb, 0, fib->dmac, ETH_ALEN, 0) ||
+        bpf_skb_store_bytes(skb, ETH_ALEN, fib->smac, ETH_ALEN, 0))
+        return SHOT;
+    return (int)bpf_redirect_peer(fib->ifindex, 0);
+}
+
 /* Puts the packet on the way to `room->gateway`. */
 SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
 {
@@ -180,11 +205,16 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
             &room->way);
     if (room->way.answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
         return answer_too_big(skb, packet, fib->mtu_result - over);
-    if (room->way.answer)
+    int here = room->way.answer == BPF_FIB_LKUP_RET_NOT_FWDED; /* an address of this node */
+    if (room->way.answer && !here)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
     struct egress_gateway_value *gateway = gateway_at(room->pin.gateway);
-    if (gateway)
+    if (gateway) {
         __sync_fetch_and_add(&gateway->packets, 1);
+        here |= gateway->word & EGRESS_GATEWAY_PEER && !room->way.unresolved;
+    }
+    if (here)
+        return send_nearby(skb, room);
     if (fou_put(skb, packet->family, &packet->tuple.src, &room->gateway, outer_port(control, room),
                 control->port) < 0)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_OFFLOAD);

@@ -37,7 +37,7 @@ GLOBAL int send_outside(struct __sk_buff *skb)
         return STEP_TIME_EXCEEDED;
     if (limit_segments(skb, packet, &packet->tuple.src) < 0)
         return SHOT;
-    way_find(skb, packet, &room->to.src, &room->to.dst, way);
+    gateway_find(skb, packet, &room->to.src, &room->to.dst, way);
     if (way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
         packet->mtu = way->fib.mtu_result;
         return STEP_TOO_BIG;
@@ -52,7 +52,7 @@ GLOBAL int send_outside(struct __sk_buff *skb)
     }
     if (hop_taken(skb, packet->family) < 0 || head_put(skb) < 0)
         return SHOT;
-    return way_redirect(way, is_by_route(settings, way->fib.ifindex));
+    return gateway_redirect(settings, way);
 }
 
 /* Makes both halves of a flow for the packet. Returns 0 with `room->to`, TAKEN, or -cause. */
@@ -188,15 +188,13 @@ SUBPROGRAM int translate_error(struct __sk_buff *skb, const struct nat_tuple *qu
         return outside ? egress_drop(skb, &packet->tuple, EGRESS_CAUSE_UNKNOWN) : NEXT;
     tuple_reverse(&flow->to, &was);
     struct nat_addr src = outside ? flow->to.src : packet->tuple.src, dst = flow->to.dst;
-    if (outside && way_find(skb, packet, &src, &dst, &room->way))
+    if (outside && gateway_find(skb, packet, &src, &dst, &room->way))
         return SHOT;
     if (icmp_error_translate(skb, quoted, &was, &src, &dst) < 0)
         return SHOT;
     if (!outside)
         return send_to_client(skb, &dst, packet->family);
-    return head_put(skb) < 0
-               ? SHOT
-               : way_redirect(&room->way, is_by_route(settings, room->way.fib.ifindex));
+    return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, &room->way);
 }
 
 /* Whether a client may send this through the tunnel. Returns 0 or -cause. */
@@ -307,9 +305,9 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         return NEXT;
     __u32 client = flow->port;
     room->to = flow->to;
-    if (way_ask(skb, packet->family, way_size(skb, packet) + over,
-                &settings->own[packet->family == 6], &room->to.dst,
-                &room->way) == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
+    if (gateway_ask(skb, packet->family, way_size(skb, packet) + over,
+                    &settings->own[packet->family == 6], &room->to.dst,
+                    &room->way) == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
         packet->mtu = room->way.fib.mtu_result - over;
         egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
         return ANSWER + ANSWER_TOO_BIG;
@@ -336,6 +334,16 @@ GLOBAL int give_back(struct __sk_buff *skb)
     if (translate_any(skb, packet, &room->to) < 0 || hop_taken(skb, packet->family) < 0)
         return SHOT;
     return send_to_client(skb, &client, packet->family);
+}
+
+/* Answers a packet from outside by an ICMP error, to the router that has sent it here. */
+ALWAYS_INLINE int answer_outside(struct __sk_buff *skb, const struct nat_control *control,
+                                 const struct packet *packet, __u32 kind)
+{
+    if (!may_answer(control, &packet->tuple.src, packet->family) ||
+        answer_with(skb, kind, packet->mtu) < 0)
+        return SHOT;
+    return (int)bpf_redirect(skb->ifindex, 0);
 }
 
 /* All that is left to do with a client's packet. */
@@ -391,7 +399,7 @@ int gateway_in(struct __sk_buff *skb)
         return give_back(skb);
     if (r == STEP_ERROR || r == STEP_ERROR_BACK)
         return walk_out(skb, packet, r);
-    return r >= ANSWER ? answer(skb, control, packet, r - ANSWER) : r;
+    return r >= ANSWER ? answer_outside(skb, control, packet, r - ANSWER) : r;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

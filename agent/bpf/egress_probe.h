@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "bpf/egress_drop.h"
+#include "bpf/egress_way.h"
 #include "bpf/hand.h"
 
 enum { PROBE_HOPS = 64 };
@@ -85,10 +85,10 @@ GLOBAL int probe_answer(struct __sk_buff *skb)
         return SHOT;
     const struct packet *packet = &room->packet;
     const struct nat_tuple *tuple = &packet->tuple;
-    if (way_ask(skb, packet->family, WAY_FRAGMENT, &tuple->dst, &tuple->src, &room->way))
+    if (gateway_ask(skb, packet->family, WAY_FRAGMENT, &tuple->dst, &tuple->src, &room->way))
         return SHOT;
     if (probe_fill(skb, packet, probe_state(settings)) < 0 || probe_turn(skb, packet) < 0 ||
         head_put(skb) < 0)
         return SHOT;
-    return way_redirect(&room->way, is_by_route(settings, room->way.fib.ifindex));
+    return gateway_redirect(settings, &room->way);
 }

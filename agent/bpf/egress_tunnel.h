@@ -8,6 +8,7 @@
 #include "bpf/echo.h"
 #include "bpf/egress_claim.h"
 #include "bpf/egress_drop.h"
+#include "bpf/egress_way.h"
 #include "bpf/fou.h"
 #include "bpf/hand.h"
 #include "bpf/mss.h"
@@ -87,11 +88,11 @@ SUBPROGRAM int send_to_client(struct __sk_buff *skb, const struct nat_addr *clie
         return SHOT;
     const struct nat_addr *own = &settings->own[family == 6];
     struct way *way = &room->way;
-    if (way_ask(skb, family, WAY_FRAGMENT, own, client, way))
+    if (gateway_ask(skb, family, WAY_FRAGMENT, own, client, way))
         return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_NO_ROUTE);
     if (fou_put(skb, family, own, client, settings->port, settings->port) < 0)
         return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_OFFLOAD);
-    return head_put(skb) < 0 ? SHOT : way_redirect(way, is_by_route(settings, way->fib.ifindex));
+    return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, way);
 }
 
 /*
@@ -120,6 +121,6 @@ SUBPROGRAM int limit_segments(struct __sk_buff *skb, const struct packet *packet
     if (!settings || !room || !is_syn(packet))
         return 0;
     __u32 mtu =
-        way_mtu(skb, packet->family, &settings->own[packet->family == 6], client, &room->way);
+        gateway_mtu(skb, packet->family, &settings->own[packet->family == 6], client, &room->way);
     return mtu > over ? mss_clamp(skb, packet, mtu - over) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How the NAT program sends a packet by its way (way.h), or has another device receive it.
+ * How the NAT program sends a packet by its way (way.h).
  *
  * A tunnel with no fixed other end (Calico's tunl0) sends a packet to the next hop of its route,
  * and drops a packet that has none. The agent lists these devices in "control".
@@ -76,19 +76,4 @@ ALWAYS_INLINE int way_send(struct __sk_buff *skb, const struct way *way, int own
     if (head_put(skb) < 0)
         return LOST;
     return way_redirect(way, (own && way->unresolved) || way_by_route(way->fib.ifindex));
-}
-
-/* Lets another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */
-ALWAYS_INLINE int way_receive(struct __sk_buff *skb, __u32 ifindex, const __u8 *mac)
-{
-    if (head_put(skb) < 0)
-        return -1;
-    struct ethhdr *eth = packet_at(skb, 0);
-    if (!packet_has(skb, eth + 1))
-        return -1;
-    if (mac)
-        __builtin_memcpy(eth->h_dest, mac, ETH_ALEN);
-    else
-        __builtin_memset(eth->h_dest, 0, ETH_ALEN);
-    return (int)bpf_redirect(ifindex, BPF_F_INGRESS);
 }

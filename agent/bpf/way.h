@@ -41,6 +41,7 @@ struct way {
     __u32 answer;     /* 0, or why there is no way: BPF_FIB_LKUP_RET_*; also that it is too big */
     __u32 unresolved; /* the next hop's address is not known yet */
     __u32 cut;        /* the packet is larger than the way's MTU, and is to be cut */
+    __u32 turned;     /* it is the way back; see egress_way.h */
 };
 
 /* Asks the kernel for its route; what it says goes to `way`. */
@@ -73,7 +74,7 @@ ALWAYS_INLINE __u32 way_ask(struct __sk_buff *skb, __u8 family, __u16 size,
         __builtin_memcpy(fib->ipv6_src, src, sizeof(*src));
         __builtin_memcpy(fib->ipv6_dst, dst, sizeof(*dst));
     }
-    way->cut = 0;
+    way->cut = way->turned = 0;
     return way_settle(skb, way);
 }
 
@@ -118,4 +119,19 @@ ALWAYS_INLINE int way_redirect(const struct way *way, int routed)
     else
         __builtin_memcpy(hop.ipv6_nh, fib->ipv6_dst, sizeof(hop.ipv6_nh));
     return (int)bpf_redirect_neigh(fib->ifindex, &hop, sizeof(hop), 0);
+}
+
+/* Lets another device of this node receive the packet. `mac`: the device's; NULL: lo's zeros. */
+ALWAYS_INLINE int way_receive(struct __sk_buff *skb, __u32 ifindex, const __u8 *mac)
+{
+    if (head_put(skb) < 0)
+        return -1;
+    struct ethhdr *eth = packet_at(skb, 0);
+    if (!packet_has(skb, eth + 1))
+        return -1;
+    if (mac)
+        __builtin_memcpy(eth->h_dest, mac, ETH_ALEN);
+    else
+        __builtin_memset(eth->h_dest, 0, ETH_ALEN);
+    return (int)bpf_redirect(ifindex, BPF_F_INGRESS);
 }

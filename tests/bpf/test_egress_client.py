@@ -5,14 +5,15 @@ import pytest
 from abi import TCP, UDP
 from bpf import NEXT, REDIRECT, SHOT
 from egress import (
-    GATEWAY, GATEWAY_USED, HOLD_UNKNOWN, OTHER_GATEWAY, OUTER, PORT, SET_AUTO, SET_FLOWS, unwrap,
+    GATEWAY, GATEWAY_ACTIVE, GATEWAY_PEER, GATEWAY_USED, HOLD_UNKNOWN, OTHER_GATEWAY, OUTER, PORT,
+    SET_AUTO, SET_FLOWS, unwrap,
 )
 from packets import ETHER, frame, judge, judge_ip, network
 from scapy.layers.inet import ICMP, IP, Ether
 from scapy.layers.inet import TCP as Tcp
 from scapy.layers.inet6 import ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6PacketTooBig, IPv6
 from scapy.packet import Raw
-from world import CLIENT, MACS, POD1, POD2, REMOTE
+from world import CLIENT, MACS, NODE, POD1, POD2, REMOTE
 
 ALL = {4: "0.0.0.0/0", 6: "::/0"}
 CLUSTER = {4: "10.0.0.0/8", 6: "fd00::/8"}
@@ -204,6 +205,24 @@ def test_a_slot_given_to_another(client, family):
     client.gateway(number, 0, OTHER_GATEWAY[family], GATEWAY_USED)
     assert client.send("client_in", sent).verdict == SHOT
     assert client.drops() == {"no-gateway": 1}
+
+
+def test_this_node_is_the_gateway(client, family):
+    """The packet is received by lo, behind which the gateway's program stands."""
+    go_out(client, family, [NODE[family]])
+    sent = packet(family, TCP, payload=b"x" * 100)
+    result = client.send("client_in", sent)
+    check_tunnel(result, sent, family, NODE)
+    assert result.packet[Ether].dst == MACS["lo"]
+
+
+def test_the_gateway_is_a_pod_of_this_node(client, family):
+    number = go_out(client, family, [POD2[family]])
+    client.state(number, 0, GATEWAY_USED | GATEWAY_ACTIVE | GATEWAY_PEER)
+    sent = packet(family, TCP, payload=b"x" * 100)
+    result = client.send("client_in", sent)
+    check_tunnel(result, sent, family, POD2)
+    assert (result.packet[Ether].src, result.packet[Ether].dst) == (MACS["pod2"], MACS["pod2p"])
 
 
 def test_automatic_source_port(client, family):

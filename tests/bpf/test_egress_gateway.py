@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An egress gateway: what leaves, under which address and port, and what goes back to whom."""
 
+from pathlib import Path
+
 import abi
 import pytest
 from abi import TCP, UDP, Tuple
@@ -101,6 +103,27 @@ def test_echo(gateway, family):
     inner = answered(gateway, family, network(SERVER[family], NODE[family]) / back / b"ping")
     got = inner[ICMP] if family == 4 else inner[ICMPv6EchoReply]
     assert (inner.dst, got.id, got.seq) == (POD[family], 7, 3)
+
+
+@pytest.fixture(name="unforwarding")
+def unforwarding_fixture():
+    """A kernel that forwards nothing, as in a pod."""
+    files = [Path("/proc/sys/net/ipv4/ip_forward"), Path("/proc/sys/net/ipv6/conf/all/forwarding")]
+    for file in files:
+        file.write_text("0", encoding="ascii")
+    yield
+    for file in files:
+        file.write_text("1", encoding="ascii")
+
+
+@pytest.mark.usefixtures("unforwarding")
+def test_in_a_pod(gateway, family):
+    """It has one interface, and needs no forwarding: all leaves by where it came in."""
+    gateway.client(POD[family])
+    left = leaves(gateway, family, inside(family, TCP, payload=b"ask"))
+    inner = answered(gateway, family, reply(family, left, TCP, payload=b"tell"))
+    assert (inner.src, inner.dst) == (SERVER[family], POD[family])
+    assert gateway.drops() == {}
 
 
 def test_who_may(gateway, family):
@@ -320,6 +343,11 @@ def test_hop_limit(gateway, family):
     back = gateway.send(ether() / reply(family, left, UDP, ttl=1))
     assert back.verdict == REDIRECT and head_of(back.packet, family).dst == SERVER[family]
     assert gateway.drops() == {"ttl": 2}
+
+
+@pytest.mark.usefixtures("unforwarding")
+def test_too_big_in_a_pod(gateway, family):
+    test_too_big_for_the_tunnel(gateway, family)
 
 
 def test_too_big_for_the_tunnel(gateway, family):
