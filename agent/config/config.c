@@ -101,6 +101,7 @@ static const struct config_key drain_keys[] = {
 };
 
 static const struct config_key routes_keys[] = {
+    { "enabled", parse_bool, FIELD(routes.enabled) },
     { "table", parse_table, FIELD(routes.table), .min = 1, .max = UINT32_MAX },
     { "holdDown", parse_section, .keys = hold_down_keys, .check = check_hold_down },
     { "drain", parse_section, .keys = drain_keys },
@@ -225,6 +226,7 @@ static int config_new(struct config **ret_config)
         return -ENOMEM;
     config->source.start_wait_ms = 10 * SECOND_MS;
     config->source.max_file_bytes = UINT64_C(256) << 20;
+    config->routes.enabled = true;
     config->routes.table = ROUTE_TABLE_EXPORT;
     config->routes.hold_initial_ms = 1 * SECOND_MS;
     config->routes.hold_max_ms = 60 * SECOND_MS;
@@ -245,6 +247,15 @@ static int config_new(struct config **ret_config)
         return r;
     *ret_config = TAKE_PTR(config);
     return 0;
+}
+
+/* What one section asks of another. */
+static void check_all(struct parse *parse, const struct doc *root)
+{
+    const struct config *config = parse->config;
+    if (config->services.enabled && !config->routes.enabled)
+        doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
+                  "services.enabled needs routes, which lead to what this node serves");
 }
 
 int config_parse(const char *path, struct config **ret_config, struct document **ret_document,
@@ -269,6 +280,7 @@ int config_parse(const char *path, struct config **ret_config, struct document *
         doc_fault(parse.document, root, errors,
                   "source is missing: it says where the objects come from");
     parse_keys(&parse, config_keys, root);
+    check_all(&parse, root);
     if (parse.error < 0 || errors->incomplete)
         return -ENOMEM;
     if (errors->list.count > before)

@@ -55,6 +55,7 @@ struct config {
         uint64_t max_file_bytes; /* source.maxFileSize, default 256 MiB */
     } source;
     struct {
+        bool enabled;   /* default true; false: no route is written, for a gateway in a pod */
         uint32_t table; /* 119; the guard of addresses is always table 120 */
         int64_t hold_initial_ms, hold_max_ms;
         int64_t drain_shutdown_ms, drain_withdraw_ms;

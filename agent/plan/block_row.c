@@ -43,7 +43,9 @@ int plan_blocks(const struct route_inputs *inputs, struct sorted *ret_rows)
 {
     AUTOSORTED struct sorted rows = SORTED(struct block_row, block_row_cmp);
     AUTOVEC object_list blocks = { 0 };
-    int r = store_list(inputs->node->store, KIND_ADDRESS_BLOCK, &blocks);
+    int r = inputs->node->config->routes.enabled
+                ? store_list(inputs->node->store, KIND_ADDRESS_BLOCK, &blocks)
+                : 0;
     if (r < 0)
         return r;
     vec_each(const struct object *, block, &blocks) {

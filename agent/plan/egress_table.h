@@ -41,7 +41,8 @@ bool egress_gateway_keeps_flows(enum egress_gateway_state state);
 struct egress_gateway {
     struct ip address; /* to which FoU packets go */
     enum egress_gateway_state state;
-    bool answers; /* it has answered probes; the planner doesn't know this either */
+    bool answers; /* it has answered probes; */
+    bool peer;    /* a pod of this node, at the end of a veth: the planner knows neither */
     char *node;   /* the Node that it is, or on which its pod runs; "": not known */
 };
 

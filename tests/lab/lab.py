@@ -83,6 +83,7 @@ class Pod(Namespace):
         super().__init__(label, f"pod-{name}", folder)
         self.node = node
         self.index = index
+        self.agents = []
         self.address4 = str(ipaddress.ip_network(node.block4)[index])
         self.address6 = str(ipaddress.ip_network(node.block6)[index])
         self.host_end = f"veth{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -259,7 +260,8 @@ class Lab:
         return [host for host in [self.tor, self.client, control, *self.nodes, *pods] if host]
 
     def _running_agents(self):
-        return [agent for node in self.nodes for agent in node.agents if agent.running()]
+        places = [place for node in self.nodes for place in (node, *node.pods.values())]
+        return [agent for place in places for agent in place.agents if agent.running()]
 
     def show_logs(self):
         """What the daemons and the kernel said, for whoever reads why a test failed."""

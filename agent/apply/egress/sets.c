@@ -39,6 +39,7 @@ static uint64_t state_word(const struct egress_gateway *gateway)
 {
     return (egress_gateway_keeps_flows(gateway->state) ? EGRESS_GATEWAY_USED : 0) |
            (gateway->state == EGRESS_ACTIVE ? EGRESS_GATEWAY_ACTIVE : 0) |
+           (gateway->peer ? EGRESS_GATEWAY_PEER : 0) |
            (gateway->answers ? EGRESS_GATEWAY_ANSWERS : 0);
 }
 

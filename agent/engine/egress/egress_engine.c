@@ -33,6 +33,8 @@
 #include "plan/nat.h"
 #include "plan/nat_hooks.h"
 
+enum { LO_INDEX = 1 }; /* of the loopback, in each network namespace */
+
 struct egress_engine {
     struct engine engine;
     const struct config *config;
@@ -324,6 +326,15 @@ static int push_hooks(const struct egress_engine *egress, nat_attachment_list *w
     return vec_push(wanted, in);
 }
 
+/* Where the node itself is a gateway of its pods, their packets come to it on lo. */
+static int push_lo(const struct egress_engine *egress, nat_attachment_list *wanted)
+{
+    const struct nat_attachment in = { .ifindex = LO_INDEX,
+                                       .name = "lo",
+                                       .hook = EGRESS_HOOK_GATEWAY_IN };
+    return egress->gateway.gate && !is_idle(egress) && egress->plane ? vec_push(wanted, in) : 0;
+}
+
 /* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. */
 static int list_hooks(const struct egress_engine *egress, nat_attachment_list *ret_wanted)
 {
@@ -341,7 +352,9 @@ static int list_hooks(const struct egress_engine *egress, nat_attachment_list *r
         .pod_nets = settings.pod_nets,
         .pod_net_count = settings.pod_net_count,
     };
-    r = plan_nat_hooks(&known, &all, &not_ours);
+    r = push_lo(egress, ret_wanted);
+    if (r == 0)
+        r = plan_nat_hooks(&known, &all, &not_ours);
     vec_each(const struct nat_attachment, it, &all) {
         if (r == 0)
             r = push_hooks(egress, ret_wanted, it);

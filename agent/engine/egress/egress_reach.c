@@ -16,6 +16,7 @@ void egress_reach_done(struct egress_reach *reach)
 {
     vec_done(&reach->gateways);
     vec_done(&reach->away);
+    vec_done(&reach->peers);
 }
 
 static bool is_away(const struct egress_reach *reach, const struct ip *address)
@@ -38,7 +39,28 @@ static void tell(const struct egress_reach *reach, const struct egress_reach *fr
     }
 }
 
-/* Returns 1 if others are away than before, 0, or -errno with all as it was. */
+static bool is_peer(const struct kernel *kernel, const struct ip *ip)
+{
+    const uint8_t bits = ip->family == IP_V4 ? 32 : 128;
+    sorted_each(const struct link_way, way, kernel_ways(kernel)) {
+        if (way->net.length != bits || !ip_equal(&way->net.ip, ip))
+            continue;
+        const struct link *link = link_find(kernel_links(kernel), way->ifindex);
+        if (link && link->peer_away)
+            return true;
+    }
+    return false;
+}
+
+static bool same_addresses(const struct ip *a, size_t a_count, const struct ip *b, size_t b_count)
+{
+    bool same = a_count == b_count;
+    for (size_t i = 0; same && i < a_count; i++)
+        same = ip_equal(&a[i], &b[i]);
+    return same;
+}
+
+/* Returns 1 if it stands otherwise with any than before, 0, or -errno with all as it was. */
 static int ask(struct egress_reach *reach, struct kernel *kernel)
 {
     CLEANUP(egress_reach_done) struct egress_reach fresh = { 0 };
@@ -47,14 +69,18 @@ static int ask(struct egress_reach *reach, struct kernel *kernel)
         int r = kernel_reaches(kernel, ip, &reaches);
         if (r == 0 && !reaches)
             r = vec_push(&fresh.away, *ip);
+        if (r == 0 && is_peer(kernel, ip))
+            r = vec_push(&fresh.peers, *ip);
         if (r < 0)
             return r;
     }
-    bool same = fresh.away.count == reach->away.count;
-    for (size_t i = 0; same && i < fresh.away.count; i++)
-        same = ip_equal(&fresh.away.items[i], &reach->away.items[i]);
+    bool same =
+        same_addresses(fresh.away.items, fresh.away.count, reach->away.items, reach->away.count) &&
+        same_addresses(fresh.peers.items, fresh.peers.count, reach->peers.items,
+                       reach->peers.count);
     tell(reach, &fresh);
     vec_move(&reach->away, &fresh.away);
+    vec_move(&reach->peers, &fresh.peers);
     reach->stale = false;
     return !same;
 }
@@ -92,6 +118,7 @@ static void mark_set(const struct egress_reach *reach, struct egress_set *set,
     size_t away = 0;
     char text[IP_STRLEN];
     vec_each(struct egress_gateway, gateway, &set->gateways) {
+        gateway->peer = vec_find(&reach->peers, &gateway->address, ip_item_cmp);
         if (!is_away(reach, &gateway->address))
             continue;
         gateway->state = EGRESS_AWAY;

@@ -50,6 +50,17 @@ static void every_key_of_egress_is_read(void **state)
     assert_int_equal(config->services.timeouts.udp_stream_ms, 120000);
 }
 
+static void routes_may_be_off(void **state)
+{
+    (void)state;
+    CLEANUP(config_freep)
+    struct config *config = load_good(SOURCE "routes: {enabled: false}\n");
+    assert_false(config->routes.enabled);
+    assert_errors(
+        SOURCE "routes: {enabled: false}\nservices: {enabled: true}\n",
+        "2:19: routes.enabled: services.enabled needs routes, which lead to what this node serves\n");
+}
+
 static void egress_is_checked(void **state)
 {
     (void)state;
@@ -94,6 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(egress_may_be_silent),
         cmocka_unit_test(every_key_of_egress_is_read),
+        cmocka_unit_test(routes_may_be_off),
         cmocka_unit_test(egress_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
