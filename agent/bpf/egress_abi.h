@@ -197,6 +197,20 @@ struct egress_drop_value {
     __u32 zero;
 };
 
+/*
+ * The gateway's twin, "gateway_twin", is a program that does with a client's packet what
+ * "gateway_in" does, and writes nothing. It takes the client for granted, and the first source
+ * port. cb[0]: what it found; cb[1]: what about it; cb[2]: what bpf_fib_lookup() says of the way to
+ * the address that the gateway translates to.
+ */
+enum egress_twin {
+    EGRESS_TWIN_NOTHING,  /* it did not get so far */
+    EGRESS_TWIN_NOT_OURS, /* no FoU for this gateway */
+    EGRESS_TWIN_DROPPED,  /* cb[1]: enum egress_cause */
+    EGRESS_TWIN_NO_ROUTE, /* cb[1]: what bpf_fib_lookup() says */
+    EGRESS_TWIN_SENT,     /* translated, and redirected to interface cb[1] */
+};
+
 #define EGRESS_MAPS(MAP)           \
     MAP(CONTROL, egress_control)   \
     MAP(PODS, egress_pods)         \

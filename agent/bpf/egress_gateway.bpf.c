@@ -5,6 +5,7 @@
  *
  * There is one program, gateway_in, at the ingress of each uplink, behind the NAT program. It sees
  * both directions: FoU from clients, and answers from outside to the address that it translates to.
+ * A second one, gateway_twin (egress_twin.h), is attached nowhere.
  *
  * Nothing of a client leaves untranslated: what the program can't translate it drops, under a name.
  * The inner source must be the outer one, and a client's. A segment of TCP that belongs to no flow
@@ -241,6 +242,21 @@ GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
     return STEP_FOLLOW;
 }
 
+/* Takes the inner packet out of its headers, if its sender may send it. Returns 0 or -cause. */
+ALWAYS_INLINE int take_inner(struct __sk_buff *skb, const struct egress_control *settings,
+                             const struct packet *packet, struct gateway_room *own)
+{
+    __u32 ip = packet->l4 + sizeof(struct udphdr);
+    if (quote_head(skb, ip, &own->upper, &own->inner) || own->upper.version != packet->family)
+        return -EGRESS_CAUSE_MALFORMED;
+    if (own->inner.protocol == IPPROTO_UDP && !own->upper.later)
+        bpf_skb_load_bytes(skb, own->upper.offset, &own->inner.sport, 4);
+    int r = check_inner(settings, packet, &own->inner);
+    if (r < 0)
+        return r;
+    return fou_take(skb, packet->family, packet->l4) < 0 ? -EGRESS_CAUSE_OFFLOAD : 0;
+}
+
 /* FoU for this gateway. */
 GLOBAL int take_out(struct __sk_buff *skb)
 {
@@ -250,21 +266,14 @@ GLOBAL int take_out(struct __sk_buff *skb)
     if (!settings || !room || !own)
         return SHOT;
     const struct packet *packet = &room->packet;
-    __u32 ip = packet->l4 + sizeof(struct udphdr);
     const struct egress_client_value *client =
         bpf_map_lookup_elem(&egress_clients, &packet->tuple.src);
     if (!client || client->check != nat_check(&packet->tuple.src, 0))
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_STRANGER);
     __u32 id = client->id;
-    if (quote_head(skb, ip, &own->upper, &own->inner) || own->upper.version != packet->family)
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_MALFORMED);
-    if (own->inner.protocol == IPPROTO_UDP && !own->upper.later)
-        bpf_skb_load_bytes(skb, own->upper.offset, &own->inner.sport, 4);
-    int r = check_inner(settings, packet, &own->inner);
+    int r = take_inner(skb, settings, packet, own);
     if (r < 0)
-        return egress_drop(skb, &own->inner, -r);
-    if (fou_take(skb, packet->family, packet->l4) < 0)
-        return egress_drop(skb, &own->inner, EGRESS_CAUSE_OFFLOAD);
+        return egress_drop(skb, r == -EGRESS_CAUSE_MALFORMED ? &packet->tuple : &own->inner, -r);
     own->client = id;
     return STEP_READ;
 }
@@ -374,6 +383,15 @@ ALWAYS_INLINE int walk_out(struct __sk_buff *skb, const struct packet *packet, i
     return send_to_client(skb, &own->sender, packet->family);
 }
 
+/* Whether the packet that was parsed is FoU for this gateway. */
+ALWAYS_INLINE int is_fou_for(const struct egress_control *settings, const struct packet *packet)
+{
+    const struct nat_addr *own = &settings->own[packet->family == 6];
+    return packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
+           packet->tuple.dport == settings->port && !is_zero(own) &&
+           addr_equal(&packet->tuple.dst, own);
+}
+
 SEC("tc")
 int gateway_in(struct __sk_buff *skb)
 {
@@ -388,10 +406,9 @@ int gateway_in(struct __sk_buff *skb)
         return NEXT;
     const struct nat_addr *own = &settings->own[packet->family == 6];
     const struct nat_addr *snat = &settings->snat[packet->family == 6];
-    int to_own = !is_zero(own) && addr_equal(&packet->tuple.dst, own);
-    if (to_own && packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
-        packet->tuple.dport == settings->port)
+    if (is_fou_for(settings, packet))
         return probe_is(skb, packet) ? probe_answer(skb) : walk_out(skb, packet, take_out(skb));
+    int to_own = !is_zero(own) && addr_equal(&packet->tuple.dst, own);
     if (!(to_own && packet->shape == SHAPE_ICMP) && !addr_equal(&packet->tuple.dst, snat))
         return NEXT;
     int r = from_outside(skb);
@@ -401,5 +418,7 @@ int gateway_in(struct __sk_buff *skb)
         return walk_out(skb, packet, r);
     return r >= ANSWER ? answer_outside(skb, control, packet, r - ANSWER) : r;
 }
+
+#include "bpf/egress_twin.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

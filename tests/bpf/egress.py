@@ -24,6 +24,7 @@ CAUSES = (
     "ports blocks flows-full unknown ttl draining"
 ).split()
 HOLD_UNKNOWN, DRAINING, LEAVING, GONE = 1, 2, 4, 8
+TWIN = "nothing not-ours dropped no-route sent".split()
 POD_HELD = 1
 SET_USED, SET_FLOWS, SET_AUTO, SET_COUNT_SHIFT = 1, 2, 4, 8
 GATEWAY_USED, GATEWAY_ACTIVE, GATEWAY_PEER = 1, 2, 8
@@ -218,7 +219,8 @@ class Client(Programs):
 
 class Gateway(Programs):
     def __init__(self, folder, world):
-        super().__init__(folder, world, GATEWAY_MAPS, ("gateway_in",))
+        super().__init__(folder, world, GATEWAY_MAPS,
+                         ("gateway_in", "gateway_twin"))
         self.nat = {
             name: Map(folder / "maps" / name, *types)
             for name, types in abi.MAPS.items()
@@ -253,3 +255,9 @@ class Gateway(Programs):
 
     def send(self, packet):
         return self.run("gateway_in", "eth0", packet)
+
+    def twin(self, packet):
+        """What the twin says, (found, what, home), and what comes out."""
+        index = self.world.index["eth0"]
+        ran = self.hooks["gateway_twin"].run(bytes(packet), ifindex=index, ingress_ifindex=index)
+        return TWIN[ran.cb[0]], ran.cb[1], ran.cb[2], Result(ran.verdict, Ether(ran.packet))

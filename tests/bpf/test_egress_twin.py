@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gateway's twin: what the agent learns from it, and that it leaves nothing behind."""
+
+from abi import Address
+from bpf import REDIRECT, SHOT
+from egress import CAUSES
+from packets import frame, judge
+from scapy.layers.inet import UDP as Udp
+from test_egress_gateway import FIRST, POD, ROUTER, SERVER, head_of, inside, tunnel
+from world import NODE, NOWHERE
+
+SNAT = {4: "203.0.113.77", 6: "2001:db8:203::77"}  # on no interface
+UNREACHABLE = 2  # BPF_FIB_LKUP_RET_*
+
+
+def translate_to(gateway, addresses):
+    for index, family in enumerate((4, 6)):
+        gateway.control.snat[index] = Address.of(addresses[family])
+    gateway.write()
+
+
+def written(gateway):
+    """All that a packet may leave behind."""
+    maps = [gateway.nat["flows"], gateway.nat["fragments"], gateway.nat["limits"],
+            gateway.maps["egress_pieces"]]
+    arrays = [bytes(gateway.maps["egress_ports"][number]) for number in range(3)]
+    arrays += [gateway.maps["egress_blocks"][number].value for number in range(8)]
+    arrays += [bytes(gateway.nat["pressure"][0]), tuple(gateway.drops().items())]
+    return [len(found) for found in maps], arrays
+
+
+def test_sent(gateway, family):
+    """A client's packet comes out translated, whoever the client is, and nothing is kept of it."""
+    translate_to(gateway, SNAT)
+    before = written(gateway)
+    found, out, _, result = gateway.twin(tunnel(family, inside(family)))
+    assert (found, out) == ("sent", gateway.world.index["eth0"])
+    assert result.verdict == REDIRECT and not judge(result.packet)
+    head = head_of(result.packet, family)
+    assert (head.src, head.dst, head[Udp].sport) == (SNAT[family], SERVER[family], FIRST)
+    assert written(gateway) == before
+
+
+def test_as_the_program_does(gateway, family):
+    """Twin and program make the same of a packet."""
+    gateway.client(POD[family])
+    _, _, _, told = gateway.twin(tunnel(family, inside(family)))
+    assert bytes(told.packet) == bytes(gateway.send(tunnel(family, inside(family))).packet)
+
+
+def test_no_route(gateway, family):
+    before = written(gateway)
+    found, why, _, result = gateway.twin(tunnel(family, inside(family, dst=NOWHERE)))
+    assert (found, why, result.verdict) == ("no-route", UNREACHABLE, SHOT)
+    assert written(gateway) == before
+
+
+def test_no_address_to_translate_to(gateway, family):
+    gateway.control.snat[family == 6] = Address()
+    gateway.write()
+    found, cause, _, result = gateway.twin(tunnel(family, inside(family)))
+    assert (found, CAUSES[cause], result.verdict) == ("dropped", "no-route", SHOT)
+
+
+def test_dropped(gateway, family):
+    found, cause, _, result = gateway.twin(tunnel(family, inside(family, dst=NODE)))
+    assert (found, CAUSES[cause], result.verdict) == ("dropped", "nested", SHOT)
+    assert gateway.drops() == {}
+
+
+def test_not_ours(gateway, family):
+    plain = frame("uplink_in", ROUTER[family], 1000, NODE[family], 53, 17)
+    for packet in (plain, tunnel(family, inside(family), dport=5556)):
+        found, _, _, result = gateway.twin(packet)
+        assert (found, result.verdict) == ("not-ours", SHOT)
+
+
+def test_where_the_address_leads(gateway, family):
+    """Guarded, it leads nowhere; else by the default route, or to somebody else who has it."""
+    translate_to(gateway, SNAT)
+    assert gateway.twin(tunnel(family, inside(family)))[2] == 0
+    translate_to(gateway, NOWHERE)
+    assert gateway.twin(tunnel(family, inside(family)))[2] == UNREACHABLE
