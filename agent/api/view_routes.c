@@ -76,7 +76,7 @@ void write_address_route(struct json *json, const char *key, const struct api_st
 
     json_begin_object(json, key);
     json_string(json, "prefix", prefix_str(&prefix, buffer));
-    json_string(json, "kind", "service");
+    json_string(json, "kind", row->gateway ? "gateway" : "service");
     json_string(json, "state", reason_state(row->reason));
     write_reason(json, row->reason, row->of);
     if (announced)

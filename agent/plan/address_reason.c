@@ -32,6 +32,8 @@ static const struct {
     [REASON_NO_ENDPOINTS] = { "no-endpoints", "no usable endpoint" },
     [REASON_NO_LOCAL_ENDPOINTS] = { "no-local-endpoints", "policy Local, no usable endpoint here" },
     [REASON_NOT_PROVED] = { "not-proved", "NAT has not proved that it serves" },
+    [REASON_GATEWAY_NOT_PROVED] = { "gateway-not-proved",
+                                    "this gateway has not proved that it sends on" },
     [REASON_HELD_DOWN] = { "held-down", "withdrawn a moment ago, comes back after hold-down" },
     [REASON_ANNOUNCED] = { "announced", "announced" },
 };

@@ -20,6 +20,7 @@
 
 #include "base/text.h"
 #include "plan/claim.h"
+#include "plan/gateway_address.h"
 #include "plan/route_table.h"
 
 static void port_taken_fault(struct faults *faults, const struct candidate *loser,
@@ -222,8 +223,11 @@ int plan_address(const struct route_inputs *inputs, const struct ip *address,
     if (r < 0)
         return r;
     *ret_row = NULL;
+    const bool is_gateway = gateway_has_address(inputs->node->config, address);
     if (list.count == 0)
-        return 0;
+        return is_gateway ? plan_gateway_address(inputs, address, ret_row, faults) : 0;
+    if (is_gateway)
+        gateway_address_shared(address, faults);
 
     const struct hold *hold = route_inputs_held(inputs, address);
     if (!route_inputs_proved(inputs, address))

@@ -29,6 +29,7 @@ struct address_row {
     bool guarded;          /* this node may announce it: unmapped ports must not loop */
     bool usable;           /* would be announced but for hold-down */
     struct lead lead;      /* NAT serves it: guarded, or for the node's own packets alone */
+    bool gateway;          /* an egress gateway's, and no Service's; then its guard is in main */
     bool foreign;          /* another proxy's, in a network that is led to svc0: it is not */
     int64_t held_until_ms; /* monotonic; 0: not held */
     uint32_t claim_count;
@@ -42,7 +43,8 @@ DEFINE_CLEANUP(struct address_row *, address_row_free);
 int address_row_cmp(const void *a, const void *b);
 
 /*
- * The row of one address; `*ret_row` is NULL if no service names it. Faults (two services claim
+ * The row of one address; `*ret_row` is NULL if neither a service names it nor an egress gateway
+ * translates to it. Faults (two services claim
  * one port, ...) go to `faults`. Returns 0 or -ENOMEM.
  */
 int plan_address(const struct route_inputs *inputs, const struct ip *address,

@@ -16,6 +16,14 @@ struct proof {
 };
 int proof_cmp(const void *a, const void *b);
 
+/* What an egress gateway has proved of the address that it translates to. */
+struct gateway_proof {
+    struct ip address; /* IP_NONE: there is none of the family, or none that needs a proof */
+    bool proved;
+    bool withdrawn; /* the gateway is out of service: a drain is over */
+    char why[160];  /* it is not proved */
+};
+
 /* How this node stands towards the network as a whole: the operator's word, or the cluster's. */
 enum standing {
     STANDING_SERVING,
@@ -29,6 +37,8 @@ struct route_inputs {
     const struct node_facts *node;
     const struct sorted *proofs; /* struct proof; NULL: NAT is not ours to prove */
     const struct sorted *holds;  /* struct hold; NULL: none */
+    /* Two, IPv4 and IPv6; NULL: a gateway's addresses are not ours to prove. */
+    const struct gateway_proof *gateway;
     enum standing standing;
     int64_t now_ms; /* monotonic */
 };

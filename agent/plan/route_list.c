@@ -85,7 +85,9 @@ int address_routes(const struct config *config, const struct route_plan *plan,
     int count = 0;
     if (row->reason == REASON_ANNOUNCED)
         ret_routes[count++] = export_route(config, prefix, row->protocol);
-    if (row->lead.ifindex)
+    if (row->gateway && row->guarded)
+        ret_routes[count++] = guard_route(ROUTE_TABLE_MAIN, prefix, ROUTE_METRIC_GUARD);
+    else if (row->lead.ifindex)
         ret_routes[count++] = led_route(plan, prefix, &row->lead);
     else if (row->foreign)
         ret_routes[count++] = foreign_route(prefix);
@@ -221,7 +223,8 @@ int plan_rule_list(const struct route_plan *plan, rule_list *ret_rules)
     struct guarding guarding[2] = { 0 };
     AUTOVEC rule_list rules = { 0 };
     sorted_each(struct address_row *const, row, &plan->addresses)
-        note_guard(plan, guarding, (*row)->address.family, (*row)->guarded, &(*row)->lead);
+        note_guard(plan, guarding, (*row)->address.family, (*row)->guarded && !(*row)->gateway,
+                   &(*row)->lead);
     sorted_each(const struct net_row, row, &plan->nets)
         note_guard(plan, guarding, row->prefix.ip.family, false, &row->lead);
 

@@ -6,6 +6,7 @@
  *   export table (119)   blackhole ADDRESS proto 31 (or 34 + class)   BIRD learns it
  *   guard table (120)    unreachable ADDRESS proto 33                 unmapped ports must not loop
  *   main, with NAT on    ADDRESS dev svc0 src NODE proto 33           instead of that
+ *   main                 unreachable ADDRESS proto 33 metric 4278198272   a gateway's
  *   export table         blackhole BLOCK proto 30
  *   main                 unreachable BLOCK proto 33 metric 4278198272 free pod addresses likewise
  * `blackhole` depends on no link and is learned alike in both families by every BIRD from 2.0; the
@@ -27,6 +28,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "plan/gateway_address.h"
 
 void route_plan_init(struct route_plan *plan)
 {
@@ -84,11 +87,23 @@ static void draft_done(struct draft *draft)
     sorted_done(&draft->nets);
 }
 
-/* The addresses to plan, sorted and each once: for everything, those of all rows and Services. */
-static int choose_addresses(const struct route_plan *plan, const struct store *store,
+static int add_gateway(const struct config *config, ip_list *addresses)
+{
+    const struct ip *v4 = gateway_address(config, IP_V4), *v6 = gateway_address(config, IP_V6);
+    int r = v4 ? vec_push(addresses, *v4) : 0;
+    return r == 0 && v6 ? vec_push(addresses, *v6) : r;
+}
+
+/*
+ * The addresses to plan, sorted and each once: for everything, those of all rows and Services, and
+ * an egress gateway's.
+ */
+static int choose_addresses(const struct route_plan *plan, const struct node_facts *facts,
                             const struct route_scope *scope, ip_list *addresses)
 {
-    int r = scope->all ? store_addresses(store, addresses) : 0;
+    int r = scope->all ? store_addresses(facts->store, addresses) : 0;
+    if (r == 0 && scope->all)
+        r = add_gateway(facts->config, addresses);
     if (r < 0)
         return r;
     size_t more = scope->all         ? plan->addresses.count
@@ -168,7 +183,7 @@ int route_plan_update(struct route_plan *plan, const struct route_inputs *inputs
     AUTOVEC ip_list addresses = { 0 };
     struct route_update *update = &draft.update;
 
-    int r = choose_addresses(plan, inputs->node->store, scope, &addresses);
+    int r = choose_addresses(plan, inputs->node, scope, &addresses);
     if (r < 0)
         return r;
     r = draft_addresses(plan, inputs, &addresses, &draft);
