@@ -91,7 +91,9 @@ static int load(struct egress_gate *gate)
         r = egress_gateway_programs__load(gate->programs);
     if (r == 0)
         r = map_arrays(gate);
-    return r < 0 ? r : adopt(gate);
+    if (r < 0)
+        return r;
+    return adopt(gate);
 }
 
 static char *folder_of(const char *pins)
@@ -145,6 +147,11 @@ int egress_gate_unpin(const char *pins)
 int egress_gate_program(struct egress_gate *gate)
 {
     return bpf_program__fd(gate->programs->progs.gateway_in);
+}
+
+int egress_gate_twin(struct egress_gate *gate)
+{
+    return bpf_program__fd(gate->programs->progs.gateway_twin);
 }
 
 uint32_t egress_gate_program_id(const struct egress_gate *gate)

@@ -28,6 +28,7 @@ int egress_gate_unpin(const char *pins);
 
 int egress_gate_program(struct egress_gate *gate);
 uint32_t egress_gate_program_id(const struct egress_gate *gate);
+int egress_gate_twin(struct egress_gate *gate);
 
 /* How far a gateway is on its way out of service. */
 enum egress_gate_phase {

@@ -87,7 +87,7 @@ static int differs(struct prover *prover, const char *remedy, const char *format
 static const char look_closer[] = "see: agentctl verify";
 
 /* In the order of the kernel's BPF_FIB_LKUP_RET_*. */
-static const char *route_text(int route)
+const char *nat_route_text(int route)
 {
     static const char *const texts[] = {
         "",
@@ -212,7 +212,7 @@ static int check_way(struct prover *prover, const struct nat_port *port,
     if (answer->route != 0)
         return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
                        probe->pick, endpoint_str(&answer->endpoint_value, where),
-                       route_text(answer->route));
+                       nat_route_text(answer->route));
     if (answer->out == 0)
         return 1;
     if (may_be_child(prover, port, answer) && check_parent(prover, answer) == 0)
@@ -277,7 +277,7 @@ static int ask(struct prover *prover, const struct nat_probe *probe, const struc
         char where[64];
         return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
                        probe->pick, endpoint_str(&ret_answer->endpoint_value, where),
-                       route_text(ret_answer->route));
+                       nat_route_text(ret_answer->route));
     }
     if (ret_answer->act != demand->act || ret_answer->cause != demand->cause)
         return differs(prover, look_closer, "%s instead of %s",

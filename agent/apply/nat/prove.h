@@ -30,6 +30,9 @@ struct probe_origins {
     size_t attachment_count;
 };
 
+/* What bpf_fib_lookup() says of a way, in words: "a blackhole route". */
+const char *nat_route_text(int route);
+
 /*
  * Proves every frontend of a row. Appends one nat_proof an address, but for those of node ports
  * alone; what differs from the plan is a fault, too. An address that several Services share has a

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Runs a gateway's twin; see twin.h. The packet is a datagram in FoU, as a client's node wraps it:
+ * the two IP headers come from nat_packet_build(), and the outer one is told that it has a load.
+ */
+#include "apply/egress/twin.h"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <string.h>
+
+#include "apply/nat/packet.h"
+
+enum {
+    ETHERNET = 14,
+    CLIENT_PORT = 50000,
+    SERVER_PORT = 9, /* discard */
+    ROOM = 2 * NAT_PACKET_MAX,
+};
+
+static uint16_t header_checksum(const struct iphdr *header)
+{
+    uint16_t words[sizeof(*header) / 2];
+    uint32_t sum = 0;
+    memcpy(words, header, sizeof(words));
+    for (size_t i = 0; i < sizeof(words) / 2; i++)
+        sum += words[i];
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)~sum;
+}
+
+/* The outer headers carry `load` bytes. Their UDP checksum is none, as FoU has it. */
+static void tell_load(uint8_t *packet, size_t size, size_t load)
+{
+    struct udphdr udp;
+    memcpy(&udp, packet + size - sizeof(udp), sizeof(udp));
+    udp.len = htons((uint16_t)(sizeof(udp) + load));
+    udp.check = 0;
+    memcpy(packet + size - sizeof(udp), &udp, sizeof(udp));
+    if (size == ETHERNET + sizeof(struct ipv6hdr) + sizeof(udp)) {
+        struct ipv6hdr header;
+        memcpy(&header, packet + ETHERNET, sizeof(header));
+        header.payload_len = udp.len;
+        memcpy(packet + ETHERNET, &header, sizeof(header));
+        return;
+    }
+    struct iphdr header;
+    memcpy(&header, packet + ETHERNET, sizeof(header));
+    header.tot_len = htons((uint16_t)(size - ETHERNET + load));
+    header.check = 0;
+    header.check = header_checksum(&header);
+    memcpy(packet + ETHERNET, &header, sizeof(header));
+}
+
+/* Returns the length; 0: the addresses are of different families. */
+static size_t build(const struct egress_gate_settings *settings,
+                    const struct egress_question *question, uint8_t packet[static ROOM])
+{
+    uint8_t inside[NAT_PACKET_MAX];
+    const struct nat_packet inner = {
+        .source = question->client,
+        .destination = question->destination,
+        .source_port = CLIENT_PORT,
+        .destination_port = SERVER_PORT,
+        .protocol = PROTOCOL_UDP,
+    };
+    const struct nat_packet outer = {
+        .source = question->client,
+        .destination = settings->own[question->client.family == IP_V6],
+        .source_port = settings->port,
+        .destination_port = settings->port,
+        .protocol = PROTOCOL_UDP,
+    };
+    size_t load = nat_packet_build(&inner, inside), size = nat_packet_build(&outer, packet);
+    if (!load || !size)
+        return 0;
+    load -= ETHERNET;
+    tell_load(packet, size, load);
+    memcpy(packet + size, inside + ETHERNET, load);
+    return size + load;
+}
+
+static struct ip read_ip(uint8_t family, const uint8_t *bytes)
+{
+    struct ip ip = { .family = family };
+    memcpy(ip.bytes, bytes, ip_size(&ip));
+    return ip;
+}
+
+static void read_out(const uint8_t *packet, size_t size, struct egress_answer *answer)
+{
+    const uint8_t *head = packet + ETHERNET;
+    uint8_t version = size > ETHERNET ? head[0] >> 4 : 0;
+    if (version == 4 && size >= ETHERNET + sizeof(struct iphdr)) {
+        answer->source = read_ip(IP_V4, head + offsetof(struct iphdr, saddr));
+        answer->destination = read_ip(IP_V4, head + offsetof(struct iphdr, daddr));
+    } else if (version == 6 && size >= ETHERNET + sizeof(struct ipv6hdr)) {
+        answer->source = read_ip(IP_V6, head + offsetof(struct ipv6hdr, saddr));
+        answer->destination = read_ip(IP_V6, head + offsetof(struct ipv6hdr, daddr));
+    }
+}
+
+int egress_gate_ask(struct egress_gate *gate, const struct egress_gate_settings *settings,
+                    const struct egress_question *question, struct egress_answer *ret_answer)
+{
+    uint8_t in[ROOM], out[ROOM] = { 0 };
+    struct __sk_buff asked = { .ifindex = question->ifindex, .ingress_ifindex = question->ifindex };
+    struct __sk_buff told = { 0 };
+    size_t size = build(settings, question, in);
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = in, .data_size_in = (uint32_t)size,
+                .data_out = out, .data_size_out = sizeof(out), .ctx_in = &asked,
+                .ctx_size_in = sizeof(asked), .ctx_out = &told, .ctx_size_out = sizeof(told));
+    if (size == 0)
+        return -EAFNOSUPPORT;
+    int r = bpf_prog_test_run_opts(egress_gate_twin(gate), &options);
+    if (r < 0)
+        return r;
+    *ret_answer = (struct egress_answer){
+        .found = (enum egress_twin)told.cb[0],
+        .what = told.cb[1],
+        .home = told.cb[2],
+    };
+    read_out(out, options.data_size_out, ret_answer);
+    return 0;
+}
