@@ -16,5 +16,7 @@ struct board {
     struct nat_leads leads; /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
     struct default_sources defaults; /* NAT: this node's addresses towards the default routes */
     const struct sorted *proofs;     /* NAT: struct proof, by address; NULL: nothing is proved */
-    struct nat_plane *nat_plane;     /* NAT: its data plane; NULL: NAT is off, or can't be had */
+    /* Egress: of its gateway's addresses, IPv4 and IPv6. */
+    const struct gateway_proof *gateway_proofs;
+    struct nat_plane *nat_plane; /* NAT: its data plane; NULL: NAT is off, or can't be had */
 };

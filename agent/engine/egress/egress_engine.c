@@ -17,46 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apply/egress/gateway.h"
 #include "apply/egress/plane.h"
-#include "apply/nat/hooks.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
-#include "engine/egress/egress_gateway.h"
-#include "engine/egress/egress_prober.h"
-#include "engine/egress/egress_reach.h"
+#include "engine/egress/egress_hooks.h"
 #include "engine/facts.h"
-#include "loop/backoff.h"
-#include "plan/egress.h"
 #include "plan/egress_affected.h"
-#include "plan/nat.h"
-#include "plan/nat_hooks.h"
-
-enum { LO_INDEX = 1 }; /* of the loopback, in each network namespace */
-
-struct egress_engine {
-    struct engine engine;
-    const struct config *config;
-    struct store *store;
-    struct kernel *kernel;
-    struct status *status;
-    struct board *board;
-
-    struct egress_plane *plane; /* the clients' side; NULL: off, or it can't be had */
-    struct egress_gateway_side gateway;
-    struct egress_reach reach;
-    struct egress_prober *prober; /* with `plane` */
-    struct nat_hooks *hooks;
-    struct egress_plan plan;
-    nat_attachment_list attached; /* wanted at the last round, sorted */
-
-    bool dirty;    /* objects changed: plan anew */
-    bool moved;    /* links changed: look at the hooks */
-    bool complete; /* a round over all has been written since the source synced */
-    struct backoff retry;
-    int64_t retry_ms;
-};
 
 static struct egress_engine *of_engine(struct engine *engine)
 {
@@ -66,60 +33,6 @@ static struct egress_engine *of_engine(struct engine *engine)
 static const struct egress_engine *read_engine(const struct engine *engine)
 {
     return (const struct egress_engine *)engine;
-}
-
-static struct node_facts facts_of(const struct egress_engine *egress)
-{
-    return node_facts_of(egress->config, egress->store, egress->kernel, &egress->board->leads,
-                         &egress->board->defaults);
-}
-
-static void report(struct egress_engine *egress, const char *group, const struct faults *faults)
-{
-    (void)fault_book_replace(egress->status->faults, "egress", group, faults, clock_wall_ms());
-}
-
-/* ---- programs for the hooks ---- */
-
-/* The program of NAT that stands in the same place, in front. */
-static enum nat_hook leader_of(enum nat_hook hook)
-{
-    switch (hook) {
-    case EGRESS_HOOK_CLIENT_IN:
-        return NAT_HOOK_POD_IN;
-    case EGRESS_HOOK_CLIENT_OUT:
-        return NAT_HOOK_POD_OUT;
-    default:
-        return NAT_HOOK_UPLINK_IN;
-    }
-}
-
-static int program_fd(void *context, enum nat_hook hook, bool bare)
-{
-    struct egress_engine *egress = context;
-    (void)bare;
-    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program(egress->gateway.gate)
-                                          : egress_plane_program(egress->plane, hook);
-}
-
-static uint32_t program_id(void *context, enum nat_hook hook, bool bare)
-{
-    struct egress_engine *egress = context;
-    (void)bare;
-    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program_id(egress->gateway.gate)
-                                          : egress_plane_program_id(egress->plane, hook);
-}
-
-static int leader_fd(void *context, enum nat_hook hook, bool bare)
-{
-    struct nat_plane *plane = ((struct egress_engine *)context)->board->nat_plane;
-    return plane ? nat_plane_program(plane, leader_of(hook), bare) : -1;
-}
-
-static uint32_t leader_id(void *context, enum nat_hook hook, bool bare)
-{
-    const struct nat_plane *plane = ((struct egress_engine *)context)->board->nat_plane;
-    return plane ? nat_plane_program_id(plane, leader_of(hook), bare) : 0;
 }
 
 /* ---- opening ---- */
@@ -139,20 +52,12 @@ static void take_down(const struct egress_engine *egress)
 static int open_sides(struct egress_engine *egress, struct faults *faults)
 {
     const struct config *config = egress->config;
-    const struct hook_programs programs = {
-        .layer = NAT_LAYER_EGRESS,
-        .context = egress,
-        .fd = program_fd,
-        .id = program_id,
-        .leader_fd = leader_fd,
-        .leader_id = leader_id,
-    };
     int r =
         config->egress.enabled ? egress_plane_open(config->paths.bpf, &egress->plane, faults) : 0;
     if (r == 0 && config->egress.gateway.enabled)
         r = egress_gateway_open(&egress->gateway, config, egress->board->nat_plane, faults);
     if (r == 0 && (egress->plane || egress->gateway.gate))
-        r = nat_hooks_open_for(&programs, config->paths.bpf, &egress->hooks);
+        r = egress_hooks_open(egress);
     if (r < 0) {
         egress_gateway_close(&egress->gateway);
         egress_plane_close(TAKE_PTR(egress->plane));
@@ -166,9 +71,24 @@ static int scope_of_egress(const struct config *config, struct kernel_scope *sco
     return 0;
 }
 
+static struct egress_ground ground_now(void *context)
+{
+    const struct egress_engine *egress = context;
+    return (struct egress_ground){
+        .config = egress->config,
+        .kernel = egress->kernel,
+        .gate = egress->hooks ? egress->gateway.gate : NULL,
+        .settings = &egress->gateway.settings,
+        .attached = &egress->attached,
+        .hooked = egress->hooked,
+    };
+}
+
 static void close_egress(struct engine *engine)
 {
     struct egress_engine *egress = of_engine(engine);
+    egress->board->gateway_proofs = NULL;
+    egress_proving_done(&egress->proving);
     nat_hooks_close(egress->hooks);
     egress_prober_free(egress->prober);
     egress_gateway_close(&egress->gateway);
@@ -211,8 +131,9 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
             faults_add(&faults, "egress", "restart the agent when the cause is gone",
                        "gateways cannot be probed: %s", strerror(-r));
     }
-    report(egress, "plane", &faults);
-    return 0;
+    egress_report(egress, "plane", &faults);
+    egress->board->gateway_proofs = egress->proving.proofs;
+    return egress_proving_start(&egress->proving, setup, ground_now, egress);
 }
 
 static void configure(struct engine *engine, const struct config *config)
@@ -228,7 +149,7 @@ static void configure(struct engine *engine, const struct config *config)
 static int note(struct engine *engine, const struct change *change, struct round *round)
 {
     struct egress_engine *egress = of_engine(engine);
-    const struct node_facts facts = facts_of(egress);
+    const struct node_facts facts = egress_facts(egress);
     CLEANUP(egress_touched_done) struct egress_touched touched = { 0 };
     if (!egress->hooks)
         return 0;
@@ -258,7 +179,7 @@ static int plan_anew(struct egress_engine *egress)
     AUTOFAULTS struct faults away = { 0 };
     AUTOFAULTS struct faults silent = { 0 };
     CLEANUP(egress_plan_done) struct egress_plan fresh;
-    const struct node_facts facts = facts_of(egress);
+    const struct node_facts facts = egress_facts(egress);
     egress_plan_init(&fresh);
     int r = plan_egress(&facts, &fresh, &faults);
     if (r == 0)
@@ -270,10 +191,10 @@ static int plan_anew(struct egress_engine *egress)
     egress_plan_done(&egress->plan);
     egress->plan = fresh;
     egress_plan_init(&fresh);
-    report(egress, "plan", &faults);
-    report(egress, "reach", &away);
-    report(egress, "probes", &silent);
-    return 0;
+    egress_report(egress, "plan", &faults);
+    egress_report(egress, "reach", &away);
+    egress_report(egress, "probes", &silent);
+    return egress->gateway.gate ? egress_proving_plan(&egress->proving, &facts) : 0;
 }
 
 static int plan(struct engine *engine, struct round *round)
@@ -289,100 +210,6 @@ static int plan(struct engine *engine, struct round *round)
         return r;
     egress->dirty |= r > 0 || (egress->prober && egress_prober_moved(egress->prober));
     return egress->dirty ? plan_anew(egress) : 0;
-}
-
-/* Whether no packet of a pod has to be looked at. */
-static bool is_idle(const struct egress_engine *egress)
-{
-    if (!egress->plane)
-        return true;
-    if (egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD)
-        return false;
-    sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
-        if ((*pod)->is_client)
-            return false;
-    }
-    return true;
-}
-
-static int push_client(nat_attachment_list *wanted, const struct nat_attachment *pod)
-{
-    struct nat_attachment in = *pod, out = *pod;
-    in.hook = EGRESS_HOOK_CLIENT_IN;
-    out.hook = EGRESS_HOOK_CLIENT_OUT;
-    int r = vec_push(wanted, in);
-    return r < 0 ? r : vec_push(wanted, out);
-}
-
-static int push_hooks(const struct egress_engine *egress, nat_attachment_list *wanted,
-                      const struct nat_attachment *nat)
-{
-    if (nat->hook == NAT_HOOK_POD_IN && !is_idle(egress) && !nat->bare)
-        return push_client(wanted, nat);
-    if (nat->hook != NAT_HOOK_UPLINK_IN || !egress->gateway.gate || nat->bare)
-        return 0;
-    struct nat_attachment in = *nat;
-    in.hook = EGRESS_HOOK_GATEWAY_IN;
-    return vec_push(wanted, in);
-}
-
-/* Where the node itself is a gateway of its pods, their packets come to it on lo. */
-static int push_lo(const struct egress_engine *egress, nat_attachment_list *wanted)
-{
-    const struct nat_attachment in = { .ifindex = LO_INDEX,
-                                       .name = "lo",
-                                       .hook = EGRESS_HOOK_GATEWAY_IN };
-    return egress->gateway.gate && !is_idle(egress) && egress->plane ? vec_push(wanted, in) : 0;
-}
-
-/* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. */
-static int list_hooks(const struct egress_engine *egress, nat_attachment_list *ret_wanted)
-{
-    AUTOFAULTS struct faults not_ours = { 0 };
-    AUTOVEC nat_attachment_list all = { 0 };
-    CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
-    const struct node_facts facts = facts_of(egress);
-    int r = plan_nat_settings(&facts, &settings, &not_ours);
-    if (r < 0)
-        return r;
-    const struct link_facts known = {
-        .config = egress->config,
-        .links = kernel_links(egress->kernel),
-        .ways = kernel_ways(egress->kernel),
-        .pod_nets = settings.pod_nets,
-        .pod_net_count = settings.pod_net_count,
-    };
-    r = push_lo(egress, ret_wanted);
-    if (r == 0)
-        r = plan_nat_hooks(&known, &all, &not_ours);
-    vec_each(const struct nat_attachment, it, &all) {
-        if (r == 0)
-            r = push_hooks(egress, ret_wanted, it);
-    }
-    return r;
-}
-
-static int follow_hooks(struct egress_engine *egress, struct round *round)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    AUTOVEC nat_attachment_list wanted = { 0 };
-    uint32_t repairs = 0;
-    int r = list_hooks(egress, &wanted);
-    if (r == 0)
-        r = nat_hooks_sync(egress->hooks, wanted.items, wanted.count, &repairs, &faults);
-    if (r < 0)
-        return r;
-    round->changes += (uint32_t)r;
-    round->repairs += repairs;
-    vec_move(&egress->attached, &wanted);
-    if (faults_none(&faults)) {
-        backoff_reset(&egress->retry);
-        egress->retry_ms = INT64_MAX;
-    } else {
-        egress->retry_ms = round->now_ms + backoff_next(&egress->retry);
-    }
-    report(egress, "hooks", &faults);
-    return 0;
 }
 
 static int write_clients_side(struct egress_engine *egress, struct round *round,
@@ -413,7 +240,7 @@ static int write_maps(struct egress_engine *egress, struct round *round)
     if (clients >= 0 && egress->gateway.gate)
         r = egress_gate_write(egress->gateway.gate, &egress->plan.clients, round->may_remove,
                               &faults);
-    report(egress, "maps", &faults);
+    egress_report(egress, "maps", &faults);
     if (clients < 0 || r < 0)
         return clients < 0 ? clients : r;
     round->changes += (uint32_t)(clients + r);
@@ -424,12 +251,20 @@ static int write_maps(struct egress_engine *egress, struct round *round)
 static int follow_node(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    const struct node_facts facts = facts_of(egress);
+    const struct node_facts facts = egress_facts(egress);
     int r = egress->gateway.gate
                 ? egress_gateway_follow(&egress->gateway, &facts, egress->kernel, &faults)
                 : 0;
-    report(egress, "gateway", &faults);
-    return r < 0 ? r : follow_hooks(egress, round);
+    egress_report(egress, "gateway", &faults);
+    return r < 0 ? r : egress_hooks_follow(egress, round);
+}
+
+static int prove(struct egress_engine *egress, struct round *round)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = egress_proving_follow(&egress->proving, &round->touched, &faults);
+    egress_report(egress, "proof", &faults);
+    return r;
 }
 
 static int write_egress(struct engine *engine, struct round *round)
@@ -438,7 +273,9 @@ static int write_egress(struct engine *engine, struct round *round)
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
     int r = egress->dirty ? write_maps(egress, round) : 0;
-    return r < 0 || !(egress->dirty || egress->moved) ? r : follow_node(egress, round);
+    if (r == 0 && (egress->dirty || egress->moved))
+        r = follow_node(egress, round);
+    return r < 0 ? r : prove(egress, round);
 }
 
 static void publish(struct engine *engine, struct round *round)

@@ -19,6 +19,7 @@ static struct route_inputs inputs_of(const struct route_engine *engine,
     return (struct route_inputs){
         .node = facts,
         .proofs = engine->config->services.enabled ? engine->board->proofs : NULL,
+        .gateway = engine->board->gateway_proofs,
         .holds = &engine->holds,
         .standing = engine->board->standing,
         .now_ms = now_ms,

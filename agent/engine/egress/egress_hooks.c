@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The hooks of egress; see egress_hooks.h.
+ *
+ * Interfaces are found as NAT finds them (plan/nat_hooks.h), and each program stands behind NAT's
+ * in the same place: a packet to a Service is none of egress' business. While no pod has to use a
+ * gateway, and unknown pods may pass, pods have no program at all.
+ */
+#include "engine/egress/egress_hooks.h"
+
+#include "apply/nat/hooks.h"
+#include "base/macro.h"
+#include "plan/nat.h"
+#include "plan/nat_hooks.h"
+
+enum { LO_INDEX = 1 }; /* of the loopback, in each network namespace */
+
+/* The program of NAT that stands in the same place, in front. */
+static enum nat_hook leader_of(enum nat_hook hook)
+{
+    switch (hook) {
+    case EGRESS_HOOK_CLIENT_IN:
+        return NAT_HOOK_POD_IN;
+    case EGRESS_HOOK_CLIENT_OUT:
+        return NAT_HOOK_POD_OUT;
+    default:
+        return NAT_HOOK_UPLINK_IN;
+    }
+}
+
+static int program_fd(void *context, enum nat_hook hook, bool bare)
+{
+    struct egress_engine *egress = context;
+    (void)bare;
+    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program(egress->gateway.gate)
+                                          : egress_plane_program(egress->plane, hook);
+}
+
+static uint32_t program_id(void *context, enum nat_hook hook, bool bare)
+{
+    struct egress_engine *egress = context;
+    (void)bare;
+    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program_id(egress->gateway.gate)
+                                          : egress_plane_program_id(egress->plane, hook);
+}
+
+static int leader_fd(void *context, enum nat_hook hook, bool bare)
+{
+    struct nat_plane *plane = ((struct egress_engine *)context)->board->nat_plane;
+    return plane ? nat_plane_program(plane, leader_of(hook), bare) : -1;
+}
+
+static uint32_t leader_id(void *context, enum nat_hook hook, bool bare)
+{
+    const struct nat_plane *plane = ((struct egress_engine *)context)->board->nat_plane;
+    return plane ? nat_plane_program_id(plane, leader_of(hook), bare) : 0;
+}
+
+int egress_hooks_open(struct egress_engine *egress)
+{
+    const struct hook_programs programs = {
+        .layer = NAT_LAYER_EGRESS,
+        .context = egress,
+        .fd = program_fd,
+        .id = program_id,
+        .leader_fd = leader_fd,
+        .leader_id = leader_id,
+    };
+    return nat_hooks_open_for(&programs, egress->config->paths.bpf, &egress->hooks);
+}
+
+/* Whether no packet of a pod has to be looked at. */
+static bool is_idle(const struct egress_engine *egress)
+{
+    if (!egress->plane)
+        return true;
+    if (egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD)
+        return false;
+    sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
+        if ((*pod)->is_client)
+            return false;
+    }
+    return true;
+}
+
+static int push_client(nat_attachment_list *wanted, const struct nat_attachment *pod)
+{
+    struct nat_attachment in = *pod, out = *pod;
+    in.hook = EGRESS_HOOK_CLIENT_IN;
+    out.hook = EGRESS_HOOK_CLIENT_OUT;
+    int r = vec_push(wanted, in);
+    return r < 0 ? r : vec_push(wanted, out);
+}
+
+static int push_hooks(const struct egress_engine *egress, nat_attachment_list *wanted,
+                      const struct nat_attachment *nat)
+{
+    if (nat->hook == NAT_HOOK_POD_IN && !is_idle(egress) && !nat->bare)
+        return push_client(wanted, nat);
+    if (nat->hook != NAT_HOOK_UPLINK_IN || !egress->gateway.gate || nat->bare)
+        return 0;
+    struct nat_attachment in = *nat;
+    in.hook = EGRESS_HOOK_GATEWAY_IN;
+    return vec_push(wanted, in);
+}
+
+/* Where the node itself is a gateway of its pods, their packets come to it on lo. */
+static int push_lo(const struct egress_engine *egress, nat_attachment_list *wanted)
+{
+    const struct nat_attachment in = { .ifindex = LO_INDEX,
+                                       .name = "lo",
+                                       .hook = EGRESS_HOOK_GATEWAY_IN };
+    return egress->gateway.gate && !is_idle(egress) && egress->plane ? vec_push(wanted, in) : 0;
+}
+
+/* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. */
+static int list_hooks(const struct egress_engine *egress, nat_attachment_list *ret_wanted)
+{
+    AUTOFAULTS struct faults not_ours = { 0 };
+    AUTOVEC nat_attachment_list all = { 0 };
+    CLEANUP(nat_settings_done) struct nat_settings settings = { 0 };
+    const struct node_facts facts = egress_facts(egress);
+    int r = plan_nat_settings(&facts, &settings, &not_ours);
+    if (r < 0)
+        return r;
+    const struct link_facts known = {
+        .config = egress->config,
+        .links = kernel_links(egress->kernel),
+        .ways = kernel_ways(egress->kernel),
+        .pod_nets = settings.pod_nets,
+        .pod_net_count = settings.pod_net_count,
+    };
+    r = push_lo(egress, ret_wanted);
+    if (r == 0)
+        r = plan_nat_hooks(&known, &all, &not_ours);
+    vec_each(const struct nat_attachment, it, &all) {
+        if (r == 0)
+            r = push_hooks(egress, ret_wanted, it);
+    }
+    return r;
+}
+
+int egress_hooks_follow(struct egress_engine *egress, struct round *round)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOVEC nat_attachment_list wanted = { 0 };
+    uint32_t repairs = 0;
+    int r = list_hooks(egress, &wanted);
+    if (r == 0)
+        r = nat_hooks_sync(egress->hooks, wanted.items, wanted.count, &repairs, &faults);
+    if (r < 0)
+        return r;
+    round->changes += (uint32_t)r;
+    round->repairs += repairs;
+    vec_move(&egress->attached, &wanted);
+    egress->hooked = faults_none(&faults);
+    if (egress->hooked) {
+        backoff_reset(&egress->retry);
+        egress->retry_ms = INT64_MAX;
+    } else {
+        egress->retry_ms = round->now_ms + backoff_next(&egress->retry);
+    }
+    egress_report(egress, "hooks", &faults);
+    return 0;
+}

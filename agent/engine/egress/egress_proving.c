@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Proves the addresses of a gateway; see egress_proving.h.
+ *
+ * Two gateways that translate to one address break each other's flows: the fabric sends an answer
+ * to either. A gateway learns of another one only where a routing daemon has put that one's route
+ * into this node's own tables. So the twin also says where the address itself leads: while our
+ * guard stands in main, and it leads somewhere all the same, somebody else announces it.
+ */
+#include "engine/egress/egress_proving.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "apply/egress/twin.h"
+#include "apply/nat/prove.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "plan/egress_outside.h"
+#include "plan/gateway_address.h"
+
+enum { LOOK_MS = 250 };
+
+static const uint8_t families[2] = { IP_V4, IP_V6 };
+
+/* What was found out of one address. */
+struct look {
+    struct gateway_proof proof;
+    bool rival;
+};
+
+static void say(struct look *look, const char *format, ...) PRINTF_LIKE(2, 3);
+static void say(struct look *look, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(look->proof.why, sizeof(look->proof.why), format, args);
+    va_end(args);
+}
+
+/* Nobody's, by RFC 5737 and RFC 3849: the twin takes any client. */
+static struct ip some_client(uint8_t family)
+{
+    struct ip ip = { 0 };
+    (void)ip_parse(family == IP_V4 ? "198.51.100.1" : "2001:db8:ffff::1", &ip);
+    return ip;
+}
+
+static bool has_program(const struct egress_ground *ground, uint32_t ifindex)
+{
+    vec_each(const struct nat_attachment, it, ground->attached) {
+        if (it->hook == EGRESS_HOOK_GATEWAY_IN && it->ifindex == ifindex)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t first_uplink(const struct egress_ground *ground)
+{
+    vec_each(const struct nat_attachment, it, ground->attached) {
+        if (it->hook == EGRESS_HOOK_GATEWAY_IN)
+            return it->ifindex;
+    }
+    return 0;
+}
+
+static bool is_guarded(const struct egress_ground *ground, const struct ip *address)
+{
+    const struct route guard = {
+        .table = ROUTE_TABLE_MAIN,
+        .prefix = ip_host_prefix(address),
+        .metric = ROUTE_METRIC_GUARD,
+    };
+    const struct sorted *routes = kernel_routes(ground->kernel);
+    size_t at = sorted_lower_bound(routes, &guard);
+    const struct route *found = at < routes->count ? sorted_at(routes, at) : NULL;
+    return found && route_slot_cmp(found, &guard) == 0;
+}
+
+static void judge(const struct egress_ground *ground, const struct egress_question *question,
+                  const struct egress_answer *answer, struct look *look)
+{
+    char text[IP_STRLEN], name[IF_NAMESIZE];
+    switch (answer->found) {
+    case EGRESS_TWIN_SENT:
+        break;
+    case EGRESS_TWIN_NO_ROUTE:
+        say(look, "no way to %s: %s", ip_str(&question->destination, text),
+            nat_route_text((int)answer->what));
+        return;
+    case EGRESS_TWIN_NOT_OURS:
+        say(look, "the program does not take clients' packets");
+        return;
+    default:
+        say(look, "the program drops clients' packets (cause %u)", answer->what);
+        return;
+    }
+    if (!ip_equal(&answer->source, &look->proof.address) ||
+        !ip_equal(&answer->destination, &question->destination))
+        say(look, "a packet came out under %s", ip_str(&answer->source, text));
+    else if (!has_program(ground, answer->what))
+        say(look, "packets leave by %s, which is no uplink",
+            if_indextoname(answer->what, name) ? name : "an interface that is gone");
+    else
+        look->proof.proved = true;
+}
+
+static struct look look_at(const struct egress_proving *proving, const struct egress_ground *ground,
+                           int family)
+{
+    const struct ip *address = gateway_address(ground->config, families[family]);
+    struct look look = {
+        .proof.address = address ? *address : (struct ip){ 0 },
+        .proof.withdrawn = ground->settings->phase == EGRESS_GATE_GONE,
+    };
+    const struct egress_question question = {
+        .client = some_client(families[family]),
+        .destination = proving->outside[family],
+        .ifindex = first_uplink(ground),
+    };
+    struct egress_answer answer = { 0 };
+    if (!address)
+        return look;
+    if (!ground->gate)
+        say(&look, "the gateway can't be had");
+    else if (!ground->hooked)
+        say(&look, "an interface does not carry the program");
+    else if (!question.ifindex)
+        say(&look, "this node has no uplink");
+    else if (ground->settings->own[family].family == IP_NONE)
+        say(&look, "this node has no address where clients reach it");
+    else if (question.destination.family == IP_NONE)
+        say(&look, "it serves no Egress with destinations of the family");
+    else if (egress_gate_ask(ground->gate, ground->settings, &question, &answer) < 0)
+        say(&look, "the twin can't be run");
+    else
+        judge(ground, &question, &answer, &look);
+    look.rival = answer.found != EGRESS_TWIN_NOTHING && answer.found != EGRESS_TWIN_NOT_OURS &&
+                 answer.home == 0 && is_guarded(ground, address);
+    return look;
+}
+
+static bool differs(const struct egress_proving *proving, const struct look *look, int family)
+{
+    const struct gateway_proof *old = &proving->proofs[family];
+    return !ip_equal(&old->address, &look->proof.address) || old->proved != look->proof.proved ||
+           old->withdrawn != look->proof.withdrawn || strcmp(old->why, look->proof.why) != 0;
+}
+
+/* The timer looks only; what it finds the round that it asks for finds again. */
+static void on_time(void *context)
+{
+    struct egress_proving *proving = context;
+    const struct egress_ground ground = proving->ground(proving->context);
+    bool moved = false;
+    for (int family = 0; family < 2; family++) {
+        const struct look look = look_at(proving, &ground, family);
+        moved |= differs(proving, &look, family) || look.rival != proving->rivals[family];
+    }
+    if (moved)
+        proving->wake(proving->wake_context);
+    timer_arm(proving->timer, LOOK_MS);
+}
+
+int egress_proving_start(struct egress_proving *proving, const struct engine_setup *setup,
+                         struct egress_ground (*ground)(void *context), void *context)
+{
+    proving->ground = ground;
+    proving->context = context;
+    proving->wake = setup->wake;
+    proving->wake_context = setup->context;
+    if (!setup->event || !ground(context).gate)
+        return 0;
+    int r = timer_new(setup->event, SD_EVENT_PRIORITY_NORMAL, on_time, proving, &proving->timer);
+    if (r == 0)
+        timer_arm(proving->timer, LOOK_MS);
+    return r;
+}
+
+void egress_proving_done(struct egress_proving *proving)
+{
+    timer_free(proving->timer);
+    *proving = (struct egress_proving){ 0 };
+}
+
+int egress_proving_plan(struct egress_proving *proving, const struct node_facts *facts)
+{
+    return plan_egress_outside(facts, proving->outside);
+}
+
+int egress_proving_follow(struct egress_proving *proving, ip_list *touched, struct faults *faults)
+{
+    const struct egress_ground ground = proving->ground(proving->context);
+    for (int family = 0; family < 2; family++) {
+        const struct look look = look_at(proving, &ground, family);
+        char text[IP_STRLEN];
+        if (look.rival)
+            faults_add(faults, "egress.gateway.addresses", "give each gateway addresses of its own",
+                       "%s is somebody else's, too: a route to it leads away from here",
+                       ip_str(&look.proof.address, text));
+        proving->rivals[family] = look.rival;
+        if (!differs(proving, &look, family))
+            continue;
+        if (vec_push(touched, look.proof.address.family == IP_NONE ? proving->proofs[family].address
+                                                                   : look.proof.address) < 0)
+            return -ENOMEM;
+        proving->proofs[family] = look.proof;
+    }
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the egress engine is made of, for the files that make it up. Internal to engine/egress/. */
+#pragma once
+
+#include "apply/egress/gateway.h"
+#include "apply/egress/plane.h"
+#include "apply/nat/hooks.h"
+#include "engine/egress/egress_gateway.h"
+#include "engine/egress/egress_prober.h"
+#include "engine/egress/egress_proving.h"
+#include "engine/egress/egress_reach.h"
+#include "engine/engine.h"
+#include "loop/backoff.h"
+#include "plan/egress.h"
+#include "plan/facts.h"
+
+struct egress_engine {
+    struct engine engine;
+    const struct config *config;
+    struct store *store;
+    struct kernel *kernel;
+    struct status *status;
+    struct board *board;
+
+    struct egress_plane *plane; /* the clients' side; NULL: off, or it can't be had */
+    struct egress_gateway_side gateway;
+    struct egress_reach reach;
+    struct egress_prober *prober; /* with `plane` */
+    struct nat_hooks *hooks;
+    struct egress_plan plan;
+    nat_attachment_list attached; /* wanted at the last round, sorted */
+    bool hooked;                  /* ... and all of it was there */
+    struct egress_proving proving;
+
+    bool dirty;    /* objects changed: plan anew */
+    bool moved;    /* links changed: look at the hooks */
+    bool complete; /* a round over all has been written since the source synced */
+    struct backoff retry;
+    int64_t retry_ms;
+};
+
+struct node_facts egress_facts(const struct egress_engine *egress);
+
+/* Replaces a group of faults of egress. */
+void egress_report(struct egress_engine *egress, const char *group, const struct faults *faults);
