@@ -229,10 +229,10 @@ def prepare_guest(run, kernel):
 
 
 GUESTS = {  # what runs in an emulated machine with which kernel; vm/guests.py
-    "6.1": ("boot", "runner", "packets", "sockets", "matrix", "stack", "systemd", "services", "reboot"),
-    "6.12": ("boot", "packets", "sockets", "services"),
+    "6.1": ("boot", "runner", "packets", "sockets", "matrix", "stack", "egress", "systemd", "services", "reboot"),
+    "6.12": ("boot", "packets", "sockets", "egress", "services"),
 }
-GUEST_SECONDS = {"packets": 250, "sockets": 120, "matrix": 250, "stack": 180, "systemd": 90, "services": 120, "reboot": 150}
+GUEST_SECONDS = {"packets": 250, "sockets": 120, "matrix": 250, "stack": 180, "egress": 75, "systemd": 90, "services": 120, "reboot": 150}
 
 
 def pytest_job(suite, workers=2, *options, part="", needs=("gcc",), root=False, real_network=False,

@@ -49,8 +49,9 @@ class Capture:
     def close(self):
         self.socket.close()
 
-    def packets(self):
-        """Those of IP since the last call. None has been missed."""
+    def raw(self):
+        """The first 256 bytes of the IP packets since the last call, and whether each was sent here. None
+        has been missed."""
         found = []
         while True:
             try:
@@ -58,10 +59,14 @@ class Capture:
             except BlockingIOError:
                 break
             if kind in (ETH_P_IP, ETH_P_IPV6):
-                found.append(packet_of(data, way == PACKET_OUTGOING))
+                found.append((data, way == PACKET_OUTGOING))
         _, lost = struct.unpack("II", self.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
         assert lost == 0, "packets passed unseen"
         return found
+
+    def packets(self):
+        """What everybody on the wire reads of them."""
+        return [packet_of(data, sent) for data, sent in self.raw()]
 
 
 def is_of_the_link(packet):

@@ -93,3 +93,27 @@ def node(name, addresses, labels=None):
         "spec": {},
         "status": {"addresses": [{"type": "InternalIP", "address": a} for a in addresses]},
     }
+
+
+def egress(name="nat", gateways="gateway=yes"):
+    """An Egress for all that is outside; `gateways`: which Nodes are, or none: the Service's endpoints."""
+    annotations = {"fingerpost.io/gateway-nodes": gateways} if gateways else {}
+    return {
+        "apiVersion": "coil.cybozu.com/v2",
+        "kind": "Egress",
+        "metadata": metadata(name, "internet", annotations=annotations),
+        "spec": {"destinations": ["0.0.0.0/0", "::/0"]},
+    }
+
+
+def client_pod(pod, egress_name="nat"):
+    """A pod of the lab that leaves the cluster by an Egress; by none without a name."""
+    key = "egress.coil.cybozu.com/internet"
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata(pod.role, "default",
+                             annotations={key: egress_name} if egress_name else {}),
+        "spec": {"nodeName": pod.node.role},
+        "status": {"phase": "Running", "podIPs": [{"ip": pod.address4}, {"ip": pod.address6}]},
+    }

@@ -6,6 +6,7 @@ of the build under test and must not be slowed by its sanitizers.
 """
 
 import errno
+import functools
 import json
 import os
 import signal
@@ -139,11 +140,13 @@ class Connection:
         return int(length) == len(data) and value == f"{digest(data):016x}"
 
 
+@functools.lru_cache(4)
 def pattern(length):
     """What echo.c's "get" answers."""
     return bytes(((at * 2654435761 & 0xFFFFFFFFFFFFFFFF) >> 13) & 255 for at in range(length))
 
 
+@functools.lru_cache(4)
 def digest(data):
     value = 0xCBF29CE484222325
     for byte in data:

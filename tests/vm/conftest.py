@@ -8,6 +8,7 @@ GUESTS = {
     "sockets": "guest_nat.py inside",
     "matrix": "guest_matrix.py inside",
     "stack": "guest_stack.py inside",
+    "egress": "guest_egress.py inside",
     "systemd": "guest_systemd.py inside",
     "services": "guest_services.py inside",
     "reboot": "guest_reboot.py inside, two boots",

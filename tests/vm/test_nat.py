@@ -74,3 +74,13 @@ def test_stack(kernel, tmp_path, monkeypatch):
                         ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(BUILD))
     failed = failures(results)
     assert len(results) == 6 and not failed, show(failed)
+
+
+@pytest.mark.guest_egress
+def test_egress(kernel, tmp_path, monkeypatch):
+    monkeypatch.setenv("FINGERPOST_BUILD", str(release()))
+    tool("echo")
+    results = pytest_in(kernel, tmp_path, [str(HERE / "guest_egress.py"), "--noconftest"],
+                        ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(BUILD))
+    failed = failures(results)
+    assert len(results) == 6 and not failed, show(failed)
