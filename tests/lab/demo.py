@@ -15,7 +15,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from . import demo_kubernetes, kube_programs, reaper
+from . import demo_egress, demo_kubernetes, kube_programs, reaper
 from .lab import Lab, label_of
 from .showing import expect, expect_via, health, pages_of, say, show
 from .wait import Timeout
@@ -43,7 +43,7 @@ def start(lab):
     for manifest in MANIFESTS.iterdir():
         shutil.copy(manifest, lab.manifests)
     for node in lab.nodes:
-        lab.agent(node, bird={"socket": str(node.bird.socket)})
+        lab.agent(node, bird={"socket": str(node.bird.socket)}, egress={"enabled": True})
         lab.pod(node, f"web-{node.role[-1]}").serve()
     say("agentd runs on both nodes and reads manifests as kubectl prints them:")
     print(textwrap.indent("\n".join(sorted(p.name for p in MANIFESTS.iterdir())), "    "))
@@ -144,7 +144,8 @@ def main():
     if options.clean:
         reaper.remove(label_of(options.name))
         return 0
-    steps = (start, blocks_and_addresses, pages, service_pages, readiness, health)
+    steps = (start, blocks_and_addresses, pages, service_pages, readiness, demo_egress.leave,
+             demo_egress.fail, health)
     try:
         if options.kubernetes:
             print("Building the control plane, which takes minutes the first time", flush=True)

@@ -2,6 +2,7 @@
 """The demo shows what it promises, and leaves nothing behind."""
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -56,6 +57,12 @@ def test_it_shows_everything_and_cleans_up(request):
         assert f"$ agentctl-node1 {verb}\n" in said
     assert "ok: 203.0.113.10 via node2, in the ToR's BGP table" in said
     assert "ok: 203.0.113.10 gone, in the ToR's BGP table" in said
+    for pod in ("pod-web-1", "pod-web-2"):
+        for host in ("192.0.2.2", "2001:db8:c::2"):
+            assert re.search(f"ok: {pod} is seen by {host} as .*: router[12]\n", said)
+    assert "s  router1 is off the network" in said
+    for step in ("that took less than 2 s", "a connection by router2 has gone on"):
+        assert f"ok: {step}" in said
     assert said.count("$ agentctl-node1 status") == 1
     assert "2 peers, 2 established." in said and "BGP         OK    2/2 peers" in said
 
