@@ -64,6 +64,30 @@ PATH_LIMITS = {
 }
 
 
+def egress_load_figures():
+    text = "1,000 of 2,000 pods of one gateway, 200 Egresses"
+    found = {
+        "egress-load-named": ("ms", f"{text}, annotated at once: manifest renamed into place -> in both "
+                              "agents' maps", {}),
+        "egress-load-named-cpu": ("ms", "of which both agents' processor time", {}),
+        "egress-load-moved": ("ms", f"{text}, each given another: manifest renamed into place -> in the "
+                              "client's maps", {}),
+        "egress-load-lines": ("lines", "in both agents' logs meanwhile", {}),
+        "egress-one-ratio": ("ratio", "one pod more, 2,000 to 10", {}),
+        "egress-one-cpu-ratio": ("ratio", "its processor time, 2,000 to 10", {"p50": 1.5}),
+    }
+    for name in ("client", "gateway"):
+        found[f"egress-load-calls-{name}"] = (
+            "calls", f"{text}, each given another: calls of bpf() and netlink messages of the {name}", {})
+        found[f"egress-load-rss-{name}"] = ("MiB", f"resident memory of the {name}'s agent then", {})
+        found[f"egress-load-maps-{name}"] = ("MiB", "memory of its maps then", {})
+    for count in (10, 2000):
+        found[f"egress-one-{count}"] = (
+            "ms", f"one pod more than {count}: manifest renamed into place -> in both agents' maps", {})
+        found[f"egress-one-{count}-cpu"] = ("ms", "of which both agents' processor time", {})
+    return found
+
+
 def nat_figures():
     """What the NAT benchmarks measure, and what was promised of it."""
     found = {"program-empty": ("ns", "a program that does nothing, by BPF_PROG_TEST_RUN", {}),
@@ -120,7 +144,7 @@ def load_figures(count):
     }
 
 
-FIGURES |= nat_figures()
+FIGURES |= nat_figures() | egress_load_figures()
 
 
 def percentile(samples, percent):

@@ -13,6 +13,7 @@ from cluster import pod_address
 from lab import Lab, objects, wait
 
 from . import large, process
+from .egress_load import egress_load
 from .nat_load import nat_first, nat_load_1k, nat_load_10k
 from .nat_path import nat_path
 from .nat_program import nat_program
@@ -215,6 +216,7 @@ def large_yaml():
     return samples
 
 
-# How often each is run; those of NAT have rounds of their own.
+# How often each is run; those of NAT and egress have rounds of their own.
 BENCHMARKS = {announce: 4, repair: 2, idle: 1, large_json: 3, large_yaml: 1,
-              nat_program: 1, nat_path: 1, nat_first: 1, nat_load_1k: 1, nat_load_10k: 1}
+              nat_program: 1, nat_path: 1, nat_first: 1, nat_load_1k: 1, nat_load_10k: 1,
+              egress_load: 1}
