@@ -63,6 +63,46 @@ PATH_LIMITS = {
     ("outside", "ours/none"): {"stream": 1.05},
 }
 
+EGRESS_TEXTS = {"none": "without a gateway", "idle": "the same of a pod that names no Egress beside one that does",
+                "detour": "by as many hops as with a gateway, without a tunnel and not translated",
+                "fou": "by a gateway, both ends the kernel's FoU and nftables",
+                "ours": "by a gateway, both ends ours"}
+# Where it is measured (egress_path.py, egress_guest.py): what the names of its figures begin with.
+EGRESS_PLACES = {"egress": "", "egress-6.1-": ", Linux 6.1 in instructions",
+                 "egress-6.12-": ", Linux 6.12 in instructions",
+                 "egress-6.12-emulated-": ", Linux 6.12 in an emulator's time, which says little"}
+EGRESS_PAIRS = (("idle", "none"), ("ours", "none"), ("ours", "detour"), ("fou", "none"), ("ours", "fou"))
+EGRESS_LIMITS = {("idle", "none"): {"udp": 1.05, "stream": 1.05},
+                 ("ours", "fou"): {"udp": 1 / 1.5, "stream": 1.0}}
+
+
+def egress_place(place, where, family):
+    found = {}
+    counted = where.endswith("instructions")
+    for kind in ("udp", "stream"):
+        (unit, text), name = PATH_TEXTS[kind], f"{place}{family}-{kind}"
+        if counted:
+            unit = {"udp": "instructions", "stream": "bit/instruction"}[kind]
+        for variant, how in EGRESS_TEXTS.items():
+            found[f"{name}-{variant}"] = (
+                unit, f"{text} from a pod to a host outside, {how}, IPv{family}{where}", {})
+        for pair in EGRESS_PAIRS:
+            limit = EGRESS_LIMITS.get(pair, {}).get(kind)
+            found[f"{name}-cost-{'/'.join(pair)}"] = (
+                "ratio", f"cost of the same, {'/'.join(pair)}, IPv{family}{where}",
+                {"p50": limit} if limit and "emulator" not in where else {})
+    found[f"{place}{family}-udp-ends-ours/fou"] = (
+        "ratio", f"what a datagram costs above the detour, ours/fou, IPv{family}{where}", {})
+    return found
+
+
+def egress_figures():
+    found = {}
+    for family in (4, 6):
+        for place, where in EGRESS_PLACES.items():
+            found |= egress_place(place, where, family)
+    return found
+
 
 def egress_load_figures():
     text = "1,000 of 2,000 pods of one gateway, 200 Egresses"
@@ -144,7 +184,7 @@ def load_figures(count):
     }
 
 
-FIGURES |= nat_figures() | egress_load_figures()
+FIGURES |= nat_figures() | egress_figures() | egress_load_figures()
 
 
 def percentile(samples, percent):

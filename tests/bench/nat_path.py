@@ -29,6 +29,31 @@ POD_NETS = {4: "10.224.0.0/16", 6: "fd00:224::/64"}
 KINDS = ("udp", "rate", "stream")
 
 
+def drop_flood(host, device="eth0"):
+    """At its ingress: the flood is to cost the path, and nothing behind it."""
+    host.run("nft", "-f", "-", text=(
+        f"table netdev flood-{device} {{\n chain in {{\n type filter hook ingress device {device} priority 0\n"
+        f"udp dport {FLOOD_PORT} drop\n }}\n}}\n"))
+
+
+def announce_blocks(lab):
+    """Of nodes without an agent."""
+    for node in lab.nodes:
+        for block in (node.block4, node.block6):
+            node.ip("route", "add", "blackhole", block, "table", "119", "proto", "30")
+
+
+def flood(client, kind, address, port, seconds=SECONDS):
+    """ns per datagram, connections per second, or Gbit/s."""
+    done = client.run("taskset", "-c", "0", tool("flood"), kind, address, str(port), str(seconds))
+    said = json.loads(done.stdout)
+    if kind == "udp":
+        return said["p50Us"] * 1000 / BATCH
+    if kind == "rate":
+        return 1e6 / said["p50Us"]
+    return said["done"] * 8 / said["seconds"] / 1e9
+
+
 class Path:
     """A lab, a client and a server on each way."""
 
@@ -58,21 +83,13 @@ class Path:
         for family in FAMILIES:
             server.start(tool("flood"), "accept", address_of(server, family),
                          str(RATE_PORT), "1000000", log=f"accept{family}.log")
-        # At its ingress: the flood is to cost the path, and nothing behind it.
-        server.run("nft", "-f", "-", text=(
-            "table netdev flood {\n chain in {\n type filter hook ingress device eth0 priority 0\n"
-            f"udp dport {FLOOD_PORT} drop\n }}\n}}\n"))
-
-    def announce_blocks(self):
-        for node in self.lab.nodes:
-            for block in (node.block4, node.block6):
-                node.ip("route", "add", "blackhole", block, "table", "119", "proto", "30")
+        drop_flood(server)
 
     def set_up_none(self):
-        self.announce_blocks()
+        announce_blocks(self.lab)
 
     def set_up_nft(self):
-        self.announce_blocks()
+        announce_blocks(self.lab)
         for node in self.lab.nodes:
             for family in FAMILIES:
                 ports = clusters.service_ports(SERVICES, ENDPOINTS, family)
@@ -100,16 +117,9 @@ class Path:
         return ips[family], port
 
     def measure(self, way, kind, family):
-        """One round: ns per datagram, connections per second, or Gbit/s."""
+        """One round."""
         port = {"udp": 9, "rate": 81, "stream": 80}[kind]
-        done = self.ways[way][0].run("taskset", "-c", "0", tool("flood"), kind,
-                                     *map(str, self.where(way, family, port)), str(SECONDS))
-        said = json.loads(done.stdout)
-        if kind == "udp":
-            return said["p50Us"] * 1000 / BATCH
-        if kind == "rate":
-            return 1e6 / said["p50Us"]
-        return said["done"] * 8 / said["seconds"] / 1e9
+        return flood(self.ways[way][0], kind, *self.where(way, family, port))
 
 
 def measure_round(paths, way, kind, family, note):
