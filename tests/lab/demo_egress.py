@@ -83,7 +83,8 @@ def leave(lab):
 
 def fail(lab):
     one, two = lab.routers
-    say(f"{one} is killed, and its Node withdrawn. Its pods' new connections find {two}:")
+    say(f"{one} is killed, and nobody tells the nodes. Their probes find out, and new connections of its\n"
+        f"pods leave by {two}:")
     ways = {router: [route for route in routes_of(lab) if router_of(lab, *route) is router]
             for router in lab.routers}
     pod, address = ways[two][0]
@@ -96,7 +97,6 @@ def fail(lab):
         lab.tor.configure(f"link set {one} down")
         one.agents[0].kill()
         clock(f"{one} is off the network")
-        (lab.manifests / f"{one}.yaml").unlink()
         for pod, address in ways[one]:
             wait(lambda: router_of(lab, pod, address, timeout=0.1 * PATIENCE) is two,
                  f"{pod} leaves by {two}")
@@ -105,3 +105,5 @@ def fail(lab):
         expect(f"that took less than {SECONDS} s", lambda: took < SECONDS * PATIENCE, True)
         expect(f"a connection by {two} has gone on", lambda: kept.who().peer, before)
     show(lab, "agentctl-node1 egress")
+    say(f"{one} is gone for good, and its Node is deleted: it is no fault any more.")
+    (lab.manifests / f"{one}.yaml").unlink()
