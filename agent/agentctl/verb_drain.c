@@ -6,6 +6,7 @@
  * drain is over: that of the node, and on an egress gateway that of the gateway, which has a time
  * of its own. Interrupting it stops the watching, not the drain.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -14,7 +15,10 @@
 #include "agentctl/field.h"
 #include "agentctl/output.h"
 
-enum { POLL_MS = 100 };
+enum {
+    POLL_MS = 100,
+    UNAVAILABLE = 503, /* the HTTP status of a part that is off */
+};
 
 static const char *phase_of(const struct answer *answer)
 {
@@ -51,9 +55,12 @@ static int watch_gateway(const struct ctl *ctl)
     int64_t said = -1;
     for (;;) {
         AUTOANSWER struct answer answer = { 0 };
-        int r = answer_get(ctl, "/v1/egress", &answer);
-        if (r != EXIT_OK)
-            return r;
+        long status = 0;
+        int r = answer_try(ctl, "/v1/egress", ctl->timeout_ms, &status, &answer);
+        if (r == -EREMOTEIO && status == UNAVAILABLE)
+            return EXIT_OK; /* egress is off */
+        if (r < 0)
+            return answer_failed(ctl, r, status, &answer);
         const struct doc *gateway = doc_get(answer.root, "gateway");
         if (!gateway || gateway->type != DOC_MAP || field_is(gateway, "phase", "serving"))
             return EXIT_OK; /* none, or somebody ended the drain */

@@ -69,7 +69,8 @@ static int make_link(int program, enum ip_family family)
 
 int nat_defrag_ensure(const char *pins, enum ip_family family)
 {
-    AUTOFREE char *path = text_format("%s/defragment-%s", pins, family == IP_V4 ? "ipv4" : "ipv6");
+    AUTOFREE char *path =
+        text_format("%s/" NAT_DEFRAG_PIN "%s", pins, family == IP_V4 ? "ipv4" : "ipv6");
     if (!path)
         return -ENOMEM;
     if (access(path, F_OK) == 0)

@@ -4,6 +4,9 @@
 
 #include "base/ip.h"
 
+/* Its pins are called this and the family. */
+#define NAT_DEFRAG_PIN "defragment-"
+
 /*
  * Turns it on in a family and keeps it on while the pin in the folder `pins` stands, agent or not.
  * Does nothing if that is done already. Returns 0 or -errno: -EINVAL, -EOPNOTSUPP and the like if

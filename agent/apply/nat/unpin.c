@@ -2,8 +2,9 @@
 /*
  * Removing the pins of a plane's maps: also those of an older layout.
  *
- * The folder of each layout is named by its number. Beside it are the folders of hooks (detach.c)
- * and of egress, which have owners of their own.
+ * The folder of each layout is named by its number; beside it lie the links that ask for
+ * defragmentation (defrag.c). The folders of hooks (detach.c) and of egress have owners of their
+ * own.
  *
  * The kernel frees a map with its last reference, and a program is a reference, too. A link that
  * loses its pin detaches its program.
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "apply/nat/defrag.h"
 #include "apply/nat/plane.h"
 
 enum { MAX_DEPTH = 4 };
@@ -25,9 +27,10 @@ static void close_folder(DIR **folder)
         (void)closedir(*folder);
 }
 
-static bool is_layout(const char *name)
+static bool is_of_nat(const char *name)
 {
-    return name[strspn(name, "0123456789")] == '\0';
+    return name[strspn(name, "0123456789")] == '\0' ||
+           strncmp(name, NAT_DEFRAG_PIN, strlen(NAT_DEFRAG_PIN)) == 0;
 }
 
 /* Returns the number of pins, or -errno. */
@@ -42,7 +45,7 @@ static int unpin_below(const char *path, int depth)
         char below[PATH_MAX];
         struct stat status;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            (depth == 0 && !is_layout(entry->d_name)))
+            (depth == 0 && !is_of_nat(entry->d_name)))
             continue;
         if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
             return -ENAMETOOLONG;
