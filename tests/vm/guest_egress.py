@@ -162,7 +162,7 @@ def outer(data):
     if protocol != UDP:
         return None
     sport, dport, length, checksum = struct.unpack_from("!4H", data, head)
-    if dport != coil.PORT:
+    if dport != coil.PORT or not data[head + 8] >> 4:  # a probe has neither version inside
         return None
     assert data[head + 8] >> 4 == data[0] >> 4, "of the same family inside"
     if data[0] >> 4 == 4:

@@ -111,7 +111,17 @@ def test_a_guest_that_does_not_boot_is_started_again(kernel):
     done = guest("-b", "0", kernel, "true")
     attempts = re.findall(r"did not boot within 0 s \(attempt (\d) of 3\)", done.stderr)
     assert (done.returncode, attempts) == (BROKEN, ["1", "2", "3"]), done
-    assert done.stderr.endswith("vm: the guest never booted\n")
+    assert done.stderr.endswith("vm: the guest did not boot within 0 s three times\n")
+
+
+@pytest.mark.guest_runner
+def test_a_guest_that_dies_of_the_emulator_is_started_again(kernel, tmp_path):
+    """As its kernel says that it died; the command is run anew."""
+    died = tmp_path / "died"
+    script = (f"[ ! -e {died} ] || exit 7; touch {died}; echo 'int3: 0000 [#1]' >/dev/kmsg;"
+              "echo c >/proc/sysrq-trigger; sleep 1000")
+    done = guest("-w", str(tmp_path), kernel, "sh", "-c", script)
+    assert done.returncode == 7 and "stale breakpoint (attempt 1 of 3)" in done.stderr, done
 
 
 @pytest.mark.guest_runner
