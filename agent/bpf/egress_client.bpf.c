@@ -20,9 +20,11 @@
  * The pins are a table of what was used last. A flow whose pin was driven out is given a gateway
  * anew, which is the same one unless the set has changed since.
  *
- * A packet that is too large for the way to its gateway is answered by an ICMP error that says how
- * large it may be. TCP's segments are kept small enough from the start (mss.h).
+ * A packet that is too large for the way to its gateway is cut (egress_cut.h), or else answered by
+ * an ICMP error that says how large it may be. TCP's segments are kept small enough from the start
+ * (mss.h).
  */
+#include "bpf/egress_cut.h"
 #include "bpf/egress_drop.h"
 #include "bpf/egress_route.h"
 #include "bpf/fou.h"
@@ -37,6 +39,7 @@ enum {
     NO_GATEWAY = 0xffffffffu, /* of a piece: its packet goes its own way */
     PIECE_S = 15,             /* the least time that RFC 791 gives a packet to become whole */
     FORGOTTEN_S = 30,         /* silence after which gateways forget a question of UDP */
+    TOO_BIG = 100,            /* no verdict: the packet is larger than packet->mtu */
 };
 
 /* What the steps of a packet's way hand to each other. */
@@ -153,15 +156,6 @@ ALWAYS_INLINE __be16 outer_port(const struct egress_control *control, const stru
     return bpf_htons(control->auto_first + (__u32)tuple_mix(&room->key) % control->auto_count);
 }
 
-/* Answers that the packet is too big: to the pod, by the interface that it came in by. */
-ALWAYS_INLINE int answer_too_big(struct __sk_buff *skb, const struct packet *packet, __u32 mtu)
-{
-    egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
-    if (answer_with(skb, ANSWER_TOO_BIG, mtu) < 0)
-        return SHOT;
-    return (int)bpf_redirect(skb->ifindex, 0);
-}
-
 /*
  * To a gateway on this node: uncut, and without the marks of a tunnel (fou.h). Either its pod gets
  * the packet at once, at the other end of the veth that the route leads to, or this node itself is
@@ -187,7 +181,7 @@ SUBPROGRAM int send_nearby(struct __sk_buff *skb, struct room *room)
     return (int)bpf_redirect_peer(fib->ifindex, 0);
 }
 
-/* Puts the packet on the way to `room->gateway`. */
+/* Puts the packet on the way to `room->gateway`, or TOO_BIG. */
 SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
 {
     const struct egress_control *control = egress_control_get();
@@ -203,8 +197,10 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
     }
     way_ask(skb, packet->family, way_size(skb, packet) + over, &packet->tuple.src, &room->gateway,
             &room->way);
-    if (room->way.answer == BPF_FIB_LKUP_RET_FRAG_NEEDED)
-        return answer_too_big(skb, packet, fib->mtu_result - over);
+    if (room->way.answer == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
+        packet->mtu = fib->mtu_result - over;
+        return TOO_BIG;
+    }
     int here = room->way.answer == BPF_FIB_LKUP_RET_NOT_FWDED; /* an address of this node */
     if (room->way.answer && !here)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
@@ -260,7 +256,7 @@ ALWAYS_INLINE int send_piece(struct __sk_buff *skb, struct room *room)
     return send_to_gateway(skb, room);
 }
 
-ALWAYS_INLINE int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set)
+SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set)
 {
     struct packet *packet = &room->packet;
     int r = key_of(skb, room);
@@ -278,6 +274,23 @@ ALWAYS_INLINE int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 
     if (packet->shape == SHAPE_FIRST)
         piece_put(&packet->tuple, packet->family, packet->fragment, room->pin.gateway);
     return send_to_gateway(skb, room);
+}
+
+/* Sends a packet that is TOO_BIG in pieces, or answers the pod, by the interface that it came by.
+ */
+SUBPROGRAM int leave_in_pieces(struct __sk_buff *skb, struct room *room, __u32 set)
+{
+    struct packet *packet = &room->packet;
+    int r = may_cut(packet) ? cut(skb, packet->mtu) : CUT_WHOLE;
+    if (r == 0) {
+        parse(skb, NAT_HOOK_POD_IN, packet);
+        r = leave_cluster(skb, room, set);
+        return r == TOO_BIG ? SHOT : r;
+    }
+    egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
+    if (r != CUT_WHOLE || answer_with(skb, ANSWER_TOO_BIG, packet->mtu) < 0)
+        return SHOT;
+    return (int)bpf_redirect(skb->ifindex, 0);
 }
 
 SEC("tc")
@@ -303,7 +316,8 @@ int client_in(struct __sk_buff *skb)
     __u32 set = set_find(pod->policy, dst, packet->family, &stays);
     if (held && (set || !stays))
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD);
-    return set ? leave_cluster(skb, room, set) : NEXT;
+    int r = set ? leave_cluster(skb, room, set) : NEXT;
+    return r == TOO_BIG ? leave_in_pieces(skb, room, set) : r;
 }
 
 /* ---- what a pod gets ---- */

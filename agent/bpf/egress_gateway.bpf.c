@@ -21,6 +21,7 @@
 #include <linux/pkt_cls.h>
 
 #include "bpf/egress_claim.h"
+#include "bpf/egress_cut.h"
 #include "bpf/egress_probe.h"
 #include "bpf/egress_tunnel.h"
 #include "bpf/follow.h"
@@ -321,6 +322,8 @@ GLOBAL int from_outside(struct __sk_buff *skb)
                     &settings->own[packet->family == 6], &room->to.dst,
                     &room->way) == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
         packet->mtu = room->way.fib.mtu_result - over;
+        if (may_cut(packet))
+            return STEP_CUT;
         egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
         return ANSWER + ANSWER_TOO_BIG;
     }
@@ -331,6 +334,24 @@ GLOBAL int from_outside(struct __sk_buff *skb)
     note(skb, packet, flow, room_now_s(room));
     count_client(skb, client);
     return STEP_GIVE_BACK;
+}
+
+/* Cuts an answer; what is left of it is the first fragment. The steps are those of from_outside().
+ */
+GLOBAL int cut_outside(struct __sk_buff *skb)
+{
+    struct scratch *room = scratch_get();
+    if (!room)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    int r = cut(skb, packet->mtu);
+    if (r == 0) {
+        parse(skb, NAT_HOOK_UPLINK_IN, packet);
+        r = from_outside(skb);
+        return r == STEP_CUT ? SHOT : r;
+    }
+    egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
+    return r == CUT_WHOLE ? ANSWER + ANSWER_TOO_BIG : SHOT;
 }
 
 /* What from_outside() has found the flow of: translates it, and puts it into the tunnel. */
@@ -415,6 +436,8 @@ int gateway_in(struct __sk_buff *skb)
     if (!(to_own && packet->shape == SHAPE_ICMP) && !addr_equal(&packet->tuple.dst, snat))
         return NEXT;
     int r = from_outside(skb);
+    if (r == STEP_CUT)
+        r = cut_outside(skb);
     if (r == STEP_GIVE_BACK)
         return give_back(skb);
     if (r == STEP_ERROR || r == STEP_ERROR_BACK)

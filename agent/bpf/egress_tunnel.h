@@ -29,6 +29,7 @@ enum step {
     STEP_TIME_EXCEEDED, /* it gets an error: its hop limit is used up, */
     STEP_TOO_BIG,       /* or it is larger than packet->mtu */
     STEP_GIVE_BACK,     /* an answer: it goes into the tunnel as `room->to` */
+    STEP_CUT,           /* an answer: it is cut, to be no larger than packet->mtu */
 };
 
 /* What the steps hand to each other, beside the scratch room. */

@@ -241,3 +241,20 @@ def test_no_gateway_has_a_route(world, family):
                      for fault in world.first.agents[0].json("faults")["items"]), "a fault says so")
     assert seen(world, family) is None
     assert {refusal["reason"] for refusal in told(world.first.agents[0])["refusals"]} >= {"no-gateway"}
+
+
+@pytest.mark.parametrize("world", ["beside another proxy"], indirect=True)
+def test_cut_datagrams(world):
+    """Datagrams that routers may cut arrive whole, both ways, also those that come as fragments."""
+    for host in (world.guest, world.client):
+        host.set_sysctls({"net/ipv4/ip_no_pmtu_disc": 1})
+    serve(world.client, PORT + 1)
+    wait_seen(world, 4, world.gateways)
+    with Datagrams(world.guest, world.client.address4, PORT + 1) as datagrams:
+        for size in (1444, 1445, 1472, 1473, 2904, 4000, 9000):
+            assert datagrams.put(bytes(range(256)) * (size // 256) + b"x" * (size % 256)), size
+            assert datagrams.get(size), size
+        world.first.ip("link", "set", world.guest.host_end, "mtu", "9000")
+        world.guest.ip("link", "set", "eth0", "mtu", "9000")
+        assert datagrams.put(b"y" * 8900), "of one packet, cut several times"
+    assert not any(told(host.agents[0])["refusals"] for host in world.nodes)
