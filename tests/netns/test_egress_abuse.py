@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who abuses a gateway, or a pod's tunnel: nothing gets through, and the reason has a name. And
+the end of the room: ports of clients."""
+
+import socket
+
+import pytest
+from lab import wait, wait_equal
+from lab.traffic import Connection, ask, open_socket, serve
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from test_egress import BOTH, PORT, address, egress, pod_object, told, write_nodes
+
+pytestmark = pytest.mark.lab(nat=True, nodes=2)
+FOU, SECRET, BLOCK = 5555, 7777, 32
+
+
+@pytest.fixture(name="world")
+def world_fixture(lab):
+    first, lab.gateway = lab.nodes
+    write_nodes(lab, lab.gateway)
+    lab.guest, lab.other, lab.plain = (lab.pod(first, name) for name in ("guest", "other", "plain"))
+    lab.write("egress.yaml", egress())
+    lab.write("pods.yaml", pod_object(lab.guest), pod_object(lab.other),
+              pod_object(lab.plain, annotation=None))
+    lab.agent(first, egress={"enabled": True}, services={"enabled": False})
+    lab.agent(lab.gateway, services={"enabled": False}, egress={"gateway": {
+        "ports": f"20000-{20000 + 4 * BLOCK - 1}", "portBlock": BLOCK, "blocksPerClient": 1}})
+    lab.wait_sessions()
+    for block in (first.block4, first.block6):
+        wait_equal(lambda: lab.tor.via(block), {first.role}, "the pods' block on the ToR")
+    serve(lab.client, PORT)
+    return lab
+
+
+def wait_serves(world, pod, family):
+    def served():
+        try:
+            seen = ask(pod, address(world.client, family), PORT, "UDP", timeout=1)
+        except OSError:
+            return False
+        return seen.peer == address(world.gateway, family)
+
+    wait(served, f"{pod} leaves by the gateway")
+
+
+def inner(source, target, port=SECRET, text=b"secret"):
+    head = IPv6(src=source, dst=target) if ":" in source else IP(src=source, dst=target)
+    return bytes(head / UDP(sport=1000, dport=port) / text)
+
+
+def counts(host):
+    return {item["reason"]: item["count"] for item in told(host.agents[0])["refusals"]}
+
+
+def abuse(host, target, packet, times=3):
+    """Sends FoU from a host's own address."""
+    with open_socket(host, target, socket.SOCK_DGRAM) as sock:
+        for _ in range(times):
+            sock.sendto(packet, (target, FOU))
+
+
+def listen(host, family, port):
+    """A socket that gets what comes to a port."""
+    with host.entered():
+        sock = socket.socket(socket.AF_INET6 if family == 6 else socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind(("::" if family == 6 else "0.0.0.0", port))
+    sock.settimeout(5)
+    return sock
+
+
+@BOTH
+def test_gateway_is_abused(world, family):
+    guest, other, plain, outside, gate = (address(host, family) for host in (
+        world.guest, world.other, world.plain, world.client, world.gateway))
+    for pod in (world.guest, world.other):
+        wait_serves(world, pod, family)
+    before = counts(world.gateway)
+    cases = (
+        ("spoofed", world.guest, inner(other, outside)),  # of another client
+        ("spoofed", world.guest, inner(plain, outside)),
+        ("spoofed", world.guest, inner(outside, guest)),
+        ("stranger", world.plain, inner(plain, outside)),  # no client
+        ("stranger", world.plain, inner(guest, outside)),
+        ("stranger", world.client, inner(guest, outside)),  # from outside
+        ("stranger", world.client, inner(outside, guest)),
+        ("nested", world.guest, inner(guest, outside, FOU)),
+        ("nested", world.guest, inner(guest, gate)),  # the gateway is to feed itself
+        ("nested", world.guest, inner(guest, gate, FOU)),
+        ("malformed", world.guest, b"\\x45" + bytes(7)),
+    )
+    with listen(world.client, family, SECRET) as heard:
+        for _, host, packet in cases:
+            abuse(host, gate, packet)
+        abuse(world.guest, gate, inner(guest, outside, text=b"lawful"), times=1)
+        assert heard.recv(100) == b"lawful", "what is allowed comes, and nothing came before it"
+    after = counts(world.gateway)
+    rises = {name: after[name] - before.get(name, 0) for name in after}
+    wanted = {name: 3 * sum(case[0] == name for case in cases) for name, *_ in cases}
+    assert {name: rise for name, rise in rises.items() if rise} == wanted
+    for pod in (world.guest, world.other):
+        wait_serves(world, pod, family)
+
+
+@BOTH
+def test_pods_are_abused(world, family):
+    """FoU that answers no flow of a pod's is not taken out of its tunnel, whoever sends it."""
+    wait_serves(world, world.guest, family)
+    outside = address(world.client, family)
+    for pod in (world.guest, world.plain):
+        target = address(pod, family)
+        packet = inner(outside, target)
+        with listen(pod, family, FOU) as tunnel, listen(pod, family, SECRET) as secret:
+            for host in (world.client, world.gateway):
+                abuse(host, target, packet, times=1)
+                assert tunnel.recv(2000) == packet, "it is the pod's own affair"
+            secret.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                secret.recv(100)
+
+
+def connect(world, pod, family):
+    """A connection to the host outside, and whom that sees; None: there is none. One SYN."""
+    try:
+        connection = Connection(pod, address(world.client, family), PORT, timeout=0.8)
+    except TimeoutError:
+        return None
+    connection.socket.settimeout(5)
+    return connection, connection.who()
+
+
+@BOTH
+def test_ports_run_out(world, family):
+    """Each client may have one block: as many connections to one destination as that has ports come
+    about. One more is refused by name, and another client's ports are its own."""
+    used, held = {}, []
+    for pod in (world.guest, world.other):
+        wait_serves(world, pod, family)
+        made = [connect(world, pod, family) for _ in range(BLOCK)]
+        assert all(made) and {seen.peer for _, seen in made} == {address(world.gateway, family)}
+        held += [connection for connection, _ in made]
+        used[pod] = {seen.port for _, seen in made}
+        assert len(used[pod]) == BLOCK
+        refused = counts(world.gateway).get("ports", 0)
+        assert connect(world, pod, family) is None
+        assert counts(world.gateway)["ports"] == refused + 1
+    assert not used[world.guest] & used[world.other]
+    clients = {item["address"]: item for item in told(world.gateway.agents[0])["gateway"]["clients"]}
+    for pod in (world.guest, world.other):
+        [block] = clients[address(pod, family)]["blocks"]
+        assert used[pod] == set(range(block["first"], block["last"] + 1))
+    for connection in held:
+        assert connection.who().peer == address(world.gateway, family)
+        connection.close()
