@@ -50,26 +50,37 @@ ALWAYS_INLINE int may_cut(const struct packet *packet)
             packet->shape == SHAPE_LATER);
 }
 
+/* Adds the bytes from an offset on to a sum, CUT_PIECE at most. It is folded; or negative. */
+GLOBAL int cut_add(struct __sk_buff *skb, __u32 offset, __u32 sum)
+{
+    struct cut_room *room = cut_room_get();
+    __u32 size = skb->len - offset;
+    if (!room || offset >= skb->len)
+        return -1;
+    __builtin_memset(room->bytes, 0, CUT_PIECE);
+    size = size < CUT_PIECE ? size : CUT_PIECE;
+    barrier_var(size);
+    size = ((size - 1) & (CUT_PIECE - 1)) + 1;
+    if (bpf_skb_load_bytes(skb, offset, room->bytes, size) < 0)
+        return -1;
+    __s64 added = bpf_csum_diff(NULL, 0, (void *)room->bytes, CUT_PIECE, sum);
+    return added < 0 ? -1 : (int)icmp_fold((__u32)added);
+}
+
 /* The sum of all from an offset on, folded; or a negative number. */
 GLOBAL int cut_sum(struct __sk_buff *skb, __u32 offset)
 {
-    struct cut_room *room = cut_room_get();
-    __s64 sum = 0;
-    if (!room)
-        return -1;
-    for (int i = 0; i < CUT_PIECES && offset < skb->len; i++) {
-        __u32 size = skb->len - offset;
-        __builtin_memset(room->bytes, 0, CUT_PIECE);
-        size = size < CUT_PIECE ? size : CUT_PIECE;
-        size = ((size - 1) & (CUT_PIECE - 1)) + 1;
-        if (bpf_skb_load_bytes(skb, offset, room->bytes, size) < 0)
-            return -1;
-        sum = bpf_csum_diff(NULL, 0, (void *)room->bytes, CUT_PIECE, (__u32)sum);
+    int sum = 0;
+#pragma unroll
+    for (int i = 0; i < CUT_PIECES; i++) {
+        if (offset >= skb->len)
+            return sum;
+        sum = cut_add(skb, offset, (__u32)sum);
         if (sum < 0)
-            return -1;
-        offset += size;
+            return sum;
+        offset += CUT_PIECE;
     }
-    return offset < skb->len ? -1 : (int)icmp_fold((__u32)sum);
+    return offset < skb->len ? -1 : sum;
 }
 
 /* Completes the checksum at `field`, which has the sum of the addresses, and takes back the request
@@ -90,6 +101,13 @@ GLOBAL int cut_complete(struct __sk_buff *skb, __u32 field)
     return (int)bpf_skb_store_bytes(skb, field, &check, sizeof(check), 0);
 }
 
+/* A half's size, with bounds that the verifier sees; Linux 6.1 forgets them on the stack. */
+ALWAYS_INLINE __u32 cut_size(__u32 size)
+{
+    barrier_var(size);
+    return ((size - 1) & (CUT_KEPT_MAX - 1)) + 1;
+}
+
 /* Makes the packet the fragment with these bytes. Returns 0, or else not. */
 ALWAYS_INLINE int cut_put(struct __sk_buff *skb, struct iphdr *ip, __u32 fragment,
                           const __u8 *bytes, __u32 size)
@@ -102,8 +120,8 @@ ALWAYS_INLINE int cut_put(struct __sk_buff *skb, struct iphdr *ip, __u32 fragmen
     if (bpf_skb_change_tail(skb, L3 + length, 0) ||
         bpf_skb_store_bytes(skb, L3, ip, sizeof(*ip), 0))
         return -1;
-    size = ((size - 1) & (CUT_KEPT_MAX - 1)) + 1;
-    return (int)bpf_skb_store_bytes(skb, L3 + sizeof(*ip), bytes, size, BPF_F_RECOMPUTE_CSUM);
+    return (int)bpf_skb_store_bytes(skb, L3 + sizeof(*ip), bytes, cut_size(size),
+                                    BPF_F_RECOMPUTE_CSUM);
 }
 
 /*
@@ -125,11 +143,8 @@ GLOBAL int cut(struct __sk_buff *skb, __u32 limit)
     __u32 field = L3 + HEAD + (ip.protocol == IPPROTO_UDP ? 6 : 16);
     if (!(fragment & 0x3fff) && icmp_partial(skb, field) && cut_complete(skb, field) < 0)
         return CUT_LOST;
-    __u32 kept = ((first - 1) & (CUT_KEPT_MAX - 1)) + 1;
-    if (bpf_skb_load_bytes(skb, L3 + HEAD, room->first, kept) < 0)
-        return CUT_LOST;
-    kept = ((second - 1) & (CUT_KEPT_MAX - 1)) + 1;
-    if (bpf_skb_load_bytes(skb, L3 + HEAD + first, room->bytes, kept) < 0 ||
+    if (bpf_skb_load_bytes(skb, L3 + HEAD, room->first, cut_size(first)) < 0 ||
+        bpf_skb_load_bytes(skb, L3 + HEAD + first, room->bytes, cut_size(second)) < 0 ||
         cut_put(skb, &ip, fragment + first / 8, room->bytes, second) ||
         bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS) < 0)
         return CUT_LOST;
