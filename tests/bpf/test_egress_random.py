@@ -34,6 +34,11 @@ def is_ip(frame, family):
     return frame[ETHER] >> 4 == family and (family == 6 or frame[ETHER] & 15 >= 5)
 
 
+def is_plain(frame, family):
+    """Whether UDP follows the IP header at once."""
+    return frame[ETHER] == 0x45 if family == 4 else frame[ETHER + 6] == 17
+
+
 def changed(chance, frame, others, least):
     """The frame with a few bytes behind its Ethernet header set, cut off, put in or repeated."""
     data = bytearray(frame)
@@ -103,6 +108,8 @@ def test_gateway(gateway, family):
             src, dst = ends(became, family)
             if src == own:  # to a client, to who is answered, or of a client
                 assert dst == pod or ends(given, family)[0] in (dst, pod), given.hex()
+                if dst not in (pod, ends(given, family)[0]) and is_plain(given, family):
+                    assert ends(given[OUTER[family]:], family)[0] == pod, given.hex()
             else:  # half of an answer, on its way back to the ingress
                 assert family == 4 and ends(given, 4) == (src, dst) and dst == own, given.hex()
         else:
