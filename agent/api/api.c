@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The routing of requests: one table of paths, one of the documents' functions behind each.
+ * The routing of requests: one table of method, path, who may call, and the function behind it.
  *
  * Called by the HTTP server of loop/http.h, once per request and inside the event loop, so that
  * what is borrowed here holds still while a document is written. Every document is written whole
@@ -23,15 +23,6 @@ static const char text_plain[] = "text/plain; charset=utf-8";
 static const char no_service[] = "NAT serves no such service";
 
 typedef void (*view_function)(const struct api_state *state, struct text *out);
-
-static const struct {
-    const char *path;
-    view_function view;
-} documents[] = {
-    { "/v1/status", view_status },     { "/v1/routes", view_routes }, { "/v1/blocks", view_blocks },
-    { "/v1/services", view_services }, { "/v1/peers", view_peers },   { "/v1/faults", view_faults },
-    { "/v1/diff", view_diff },
-};
 
 /* Hands the text over; without memory the reply is a bare 500. */
 static void reply_text(struct http_reply *reply, unsigned status, const char *content_type,
@@ -107,7 +98,7 @@ static int parse_number(const char *argument, unsigned long max, size_t *ret)
     return 0;
 }
 
-static void reply_explain(const struct api_state *state, const struct http_request *request,
+static void reply_explain(const struct api *api, const struct http_request *request,
                           struct http_reply *reply)
 {
     AUTOTEXT struct text out = { 0 };
@@ -126,7 +117,7 @@ static void reply_explain(const struct api_state *state, const struct http_reque
         return;
     }
     query.port = (uint16_t)port;
-    if (view_explain(state, &query, &out))
+    if (view_explain(api->state, &query, &out))
         reply_document(reply, 200, &out);
     else
         reply_error(reply, 404, "no service has this address and no block of this node covers it");
@@ -187,7 +178,7 @@ static bool service_given(const struct http_request *request, const char **ret_s
     return false;
 }
 
-static void reply_backends(const struct api_state *state, const struct http_request *request,
+static void reply_backends(const struct api *api, const struct http_request *request,
                            struct http_reply *reply)
 {
     AUTOTEXT struct text out = { 0 };
@@ -195,13 +186,13 @@ static void reply_backends(const struct api_state *state, const struct http_requ
 
     if (!service_given(request, &service, reply))
         return;
-    if (view_backends(state, service, &out))
+    if (view_backends(api->state, service, &out))
         reply_document(reply, 200, &out);
     else
         reply_error(reply, 404, no_service);
 }
 
-static void reply_flows(const struct api_state *state, const struct http_request *request,
+static void reply_flows(const struct api *api, const struct http_request *request,
                         struct http_reply *reply)
 {
     AUTOTEXT struct text out = { 0 };
@@ -214,72 +205,45 @@ static void reply_flows(const struct api_state *state, const struct http_request
         reply_error(reply, 400, "limit is a number from 1 to 1000000");
         return;
     }
-    if (view_flows(state, service, limit, &out))
+    if (view_flows(api->state, service, limit, &out))
         reply_document(reply, 200, &out);
     else
         reply_error(reply, 404, no_service);
 }
 
-static void reply_maps(const struct api_state *state, const struct http_request *request,
+static void reply_maps(const struct api *api, const struct http_request *request,
                        struct http_reply *reply)
 {
     AUTOTEXT struct text out = { 0 };
 
     (void)request;
-    view_maps(state, &out);
+    view_maps(api->state, &out);
     reply_document(reply, 200, &out);
 }
 
-static void reply_verify(const struct api_state *state, const struct http_request *request,
+static void reply_verify(const struct api *api, const struct http_request *request,
                          struct http_reply *reply)
 {
     AUTOTEXT struct text out = { 0 };
 
     (void)request;
-    view_verify(state, &out);
+    view_verify(api->state, &out);
     reply_document(reply, 200, &out);
 }
 
-static void reply_egress(const struct api_state *state, const struct http_request *request,
+static void reply_egress(const struct api *api, const struct http_request *request,
                          struct http_reply *reply)
 {
     AUTOTEXT struct text out = { 0 };
 
     (void)request;
-    if (!state->egress || !state->egress_live) {
+    if (!api->state->egress || !api->state->egress_live) {
         reply_error(reply, 503,
                     "egress is off (egress.enabled, egress.gateway), or could not start");
         return;
     }
-    view_egress(state, &out);
+    view_egress(api->state, &out);
     reply_document(reply, 200, &out);
-}
-
-/* What takes arguments, or needs NAT or egress: without it there is nothing that could be told. */
-static const struct {
-    const char *path;
-    bool needs_nat;
-    void (*reply)(const struct api_state *state, const struct http_request *request,
-                  struct http_reply *reply);
-} questions[] = {
-    { "/v1/explain", false, reply_explain }, { "/v1/backends", true, reply_backends },
-    { "/v1/flows", true, reply_flows },      { "/v1/maps", true, reply_maps },
-    { "/v1/verify", true, reply_verify },    { "/v1/egress", false, reply_egress },
-};
-
-static bool handle_question(const struct api_state *state, const struct http_request *request,
-                            struct http_reply *reply)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
-        if (strcmp(request->path, questions[i].path) != 0)
-            continue;
-        if (questions[i].needs_nat && (!state->nat || !state->live))
-            reply_error(reply, 503, "service NAT is off (services.enabled), or could not start");
-        else
-            questions[i].reply(state, request, reply);
-        return true;
-    }
-    return false;
 }
 
 void api_handle_public(const struct http_request *request, struct http_reply *reply, void *context)
@@ -306,60 +270,83 @@ static void reply_view(const struct api_state *state, view_function view, struct
     reply_document(reply, 200, &out);
 }
 
-/* Who may connect may read; only root may ask for changes (SO_PEERCRED). */
-static void run_action(const struct api *api, const struct api_action *action,
-                       const struct http_request *request, struct http_reply *reply)
-{
-    if (!request->peer_known || request->peer_uid != 0) {
-        reply_error(reply, 403, "only root may do this");
-        return;
-    }
-    int r = action->run(api->action_context);
-    if (r < 0)
-        reply_error(reply, 500, strerror(-r));
-    else
-        reply_view(api->state, view_status, reply);
-}
-
-static bool handle_post(const struct api *api, const struct http_request *request,
-                        struct http_reply *reply)
+/* The path is in the table below, but the program may not have handed in what it asks for. */
+static void reply_action(const struct api *api, const struct http_request *request,
+                         struct http_reply *reply)
 {
     for (size_t i = 0; i < api->action_count; i++) {
         if (strcmp(request->path, api->actions[i].path) != 0)
             continue;
-        run_action(api, &api->actions[i], request, reply);
-        return true;
+        int r = api->actions[i].run(api->action_context);
+        if (r < 0)
+            reply_error(reply, 500, strerror(-r));
+        else
+            reply_view(api->state, view_status, reply);
+        return;
     }
-    return false;
+    reply_error(reply, 404, "no such path");
 }
 
-static bool handle_get(const struct api *api, const struct http_request *request,
-                       struct http_reply *reply)
-{
-    const struct api_state *state = api->state;
+enum right {
+    RIGHT_READ, /* who may connect: the socket's mode and group say so */
+    RIGHT_ROOT, /* uid 0 by SO_PEERCRED */
+};
 
-    if (strcmp(request->path, "/v1/trace") == 0) {
-        reply_trace(api, request, reply);
-        return true;
-    }
-    if (handle_question(state, request, reply))
-        return true;
-    for (size_t i = 0; i < ARRAY_SIZE(documents); i++) {
-        if (strcmp(request->path, documents[i].path) == 0) {
-            reply_view(state, documents[i].view, reply);
-            return true;
-        }
-    }
-    return false;
+/* Either `view`, a document without arguments, or `reply`. */
+static const struct api_route {
+    const char *method, *path;
+    enum right right;
+    bool needs_nat; /* without it there is nothing that could be told */
+    view_function view;
+    void (*reply)(const struct api *api, const struct http_request *request,
+                  struct http_reply *reply);
+} routes[] = {
+    { "GET", "/v1/status", RIGHT_READ, false, view_status, NULL },
+    { "GET", "/v1/routes", RIGHT_READ, false, view_routes, NULL },
+    { "GET", "/v1/blocks", RIGHT_READ, false, view_blocks, NULL },
+    { "GET", "/v1/services", RIGHT_READ, false, view_services, NULL },
+    { "GET", "/v1/peers", RIGHT_READ, false, view_peers, NULL },
+    { "GET", "/v1/faults", RIGHT_READ, false, view_faults, NULL },
+    { "GET", "/v1/diff", RIGHT_READ, false, view_diff, NULL },
+    { "GET", "/v1/explain", RIGHT_READ, false, NULL, reply_explain },
+    { "GET", "/v1/trace", RIGHT_READ, false, NULL, reply_trace },
+    { "GET", "/v1/egress", RIGHT_READ, false, NULL, reply_egress },
+    { "GET", "/v1/backends", RIGHT_READ, true, NULL, reply_backends },
+    { "GET", "/v1/flows", RIGHT_READ, true, NULL, reply_flows },
+    { "GET", "/v1/maps", RIGHT_READ, true, NULL, reply_maps },
+    { "GET", "/v1/verify", RIGHT_READ, true, NULL, reply_verify },
+    { "POST", "/v1/drain", RIGHT_ROOT, false, NULL, reply_action },
+    { "POST", "/v1/withdraw", RIGHT_ROOT, false, NULL, reply_action },
+    { "POST", "/v1/undrain", RIGHT_ROOT, false, NULL, reply_action },
+};
+
+static const struct api_route *find_route(const struct http_request *request)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
+        if (strcmp(request->method, routes[i].method) == 0 &&
+            strcmp(request->path, routes[i].path) == 0)
+            return &routes[i];
+    return NULL;
+}
+
+static bool may_call(const struct api_route *route, const struct http_request *request)
+{
+    return route->right == RIGHT_READ || (request->peer_known && request->peer_uid == 0);
 }
 
 void api_handle(const struct http_request *request, struct http_reply *reply, void *context)
 {
     const struct api *api = context;
+    const struct api_route *route = find_route(request);
 
-    if (strcmp(request->method, "GET") == 0 && handle_get(api, request, reply))
-        return;
-    if (strcmp(request->method, "POST") == 0 && handle_post(api, request, reply))
-        return;
-    api_handle_public(request, reply, (void *)api->state);
+    if (!route)
+        api_handle_public(request, reply, (void *)api->state);
+    else if (!may_call(route, request))
+        reply_error(reply, 403, "only root may do this");
+    else if (route->needs_nat && (!api->state->nat || !api->state->live))
+        reply_error(reply, 503, "service NAT is off (services.enabled), or could not start");
+    else if (route->view)
+        reply_view(api->state, route->view, reply);
+    else
+        route->reply(api, request, reply);
 }

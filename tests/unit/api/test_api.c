@@ -119,6 +119,26 @@ static void test_explain(void **state)
     expect(*state, api_handle_public, "/v1/explain", "address=10.0.0.1", 404, json, "{\"error\":");
 }
 
+/* Each action is refused to readers before anybody looks whether the program has it. */
+static void test_rights(void **state)
+{
+    static const char *const paths[] = { "/v1/drain", "/v1/withdraw", "/v1/undrain" };
+
+    runs = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+        asker = 1000;
+        struct http_reply reply = ask(*state, api_handle, "POST", paths[i], NULL);
+        assert_int_equal(reply.status, 403);
+        free(reply.body);
+        asker = 0;
+        reply = ask(*state, api_handle, "POST", paths[i], NULL);
+        assert_int_equal(reply.status, i == 0 ? 200 : 404); /* only one was handed in */
+        free(reply.body);
+    }
+    assert_int_equal(runs, 1);
+    runs = 0;
+}
+
 static void expect_bad(struct made_state *made, const char *path, const char *query)
 {
     expect(made, api_handle, path, query, 400, json, "{\"error\":");
@@ -241,10 +261,15 @@ static void test_actions_are_for_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_STATE(test_documents),    WITH_STATE(test_explain),
-        WITH_STATE(test_public_paths), WITH_STATE(test_not_ready),
-        WITH_STATE(test_only_get),     WITH_STATE(test_actions_are_for_root),
-        WITH_STATE(test_arguments),    WITH_STATE(test_nat_is_asked_where_it_runs),
+        WITH_STATE(test_documents),
+        WITH_STATE(test_rights),
+        WITH_STATE(test_explain),
+        WITH_STATE(test_public_paths),
+        WITH_STATE(test_not_ready),
+        WITH_STATE(test_only_get),
+        WITH_STATE(test_actions_are_for_root),
+        WITH_STATE(test_arguments),
+        WITH_STATE(test_nat_is_asked_where_it_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
