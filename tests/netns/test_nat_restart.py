@@ -2,13 +2,16 @@
 """Traffic does not notice the agent: killed, restarted, upgraded, or busy with changes. And where it
 can't serve, it says why and goes on with the routes."""
 
+import os
 import random
+import threading
+from pathlib import Path
 
 import pytest
 from attached import attachments
 from cluster import exported, guard_rules, tables
 from lab import wait, wait_equal
-from lab.traffic import Load, outcome, wait_answers, wait_outcome
+from lab.traffic import Load, ask, outcome, wait_answers, wait_outcome
 from served import FAMILIES, NO_HOLD, Service, announced, pods, settle, start, steer
 
 NAT = pytest.mark.lab(nat=True)
@@ -17,6 +20,7 @@ ANSWERS = 40  # that each client gets in each state of the agents
 KILLS = 8
 CHANGES = 300
 CHANGES_PER_SECOND = 100
+BIRTHS = 12
 
 
 @pytest.fixture(name="world")
@@ -199,6 +203,39 @@ def test_what_changed_while_the_agent_was_away(world):
     assert names == {"web", "new"}
     wait_outcome("drop", node, *gone.address("clusterIP", 4))
     assert outcome(node, *new.address("clusterIP", 4)) == "forward"
+
+
+def born_as_the_agent_dies(world, agent, name):
+    """A pod whose agent is killed as soon as its interface has a hook, and how many that has then."""
+    links = Path(agent.settings["paths"]["bpf"]) / "links"
+    before, born = set(os.listdir(links)), []
+    birth = threading.Thread(target=lambda: born.append(world.pod(agent.node, name)))
+    birth.start()
+    while set(os.listdir(links)) == before:
+        pass  # the next one comes within microseconds
+    agent.kill()
+    birth.join()
+    return born[0], len(set(os.listdir(links)) - before)
+
+
+@ONE
+def test_killed_while_a_pod_is_born(world):
+    """Also between the hooks of its interface: then it has the exit, where answers are translated."""
+    [agent] = start(world, world.web)
+    steer(world, agent.node, *world.web.of["clusterIP"])
+    between = 0
+    for number in range(BIRTHS):
+        pod, hooks = born_as_the_agent_dies(world, agent, f"born-{number}")
+        between += hooks == 1
+        for family in FAMILIES:
+            assert ask(pod, *world.web.address("clusterIP", family)), (hooks, family)
+        agent.start()
+        settle(world)
+        for family in FAMILIES:
+            assert ask(pod, *world.web.address("clusterIP", family)), family
+        if between == 3:
+            return
+    assert between, "no agent died between two hooks"
 
 
 @ONE

@@ -7,6 +7,9 @@
  * no packet misses both programs, and none is seen by two. Every sync asks the kernel about each
  * place, at a few system calls per interface; the agent relies on no memory of it.
  *
+ * What leaves interfaces is attached before what comes in: flows that begin at an interface need
+ * its exit for their answers, and an agent may die in between.
+ *
  * To come first again, a TCX link has to be taken away and made anew: for some microseconds packets
  * pass without us. So that two who both want to be first do not take turns for ever, this is done
  * once in ten minutes for a place, and is a fault in between. Of clsact's filters the priority
@@ -298,25 +301,37 @@ static int detach_unwanted(struct nat_hooks *hooks, const struct nat_attachment 
     return changes;
 }
 
-int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count,
-                   uint32_t *ret_repairs, struct faults *faults)
+/* Attaches what is wanted in one direction. Returns how many programs it attached, or -ENOMEM. */
+static int ensure_all(struct nat_hooks *hooks, enum nat_direction direction,
+                      const struct nat_attachment *wanted, size_t count, uint32_t *repairs,
+                      struct faults *faults)
 {
-    uint32_t repairs = 0;
     int changes = 0;
     for (size_t i = 0; i < count; i++) {
         char text[96] = "";
-        int r = ensure(hooks, &wanted[i], &repairs, faults, text);
+        if (nat_hook_direction(wanted[i].hook) != direction)
+            continue;
+        int r = ensure(hooks, &wanted[i], repairs, faults, text);
         if (r == -ENOMEM)
             return r;
         if (r < 0 && r != -ENODEV)
             refused(faults, &wanted[i], r, text);
         changes += r > 0;
     }
-    int r = detach_unwanted(hooks, wanted, count);
+    return changes;
+}
+
+int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count,
+                   uint32_t *ret_repairs, struct faults *faults)
+{
+    uint32_t repairs = 0;
+    int out = ensure_all(hooks, NAT_EGRESS, wanted, count, &repairs, faults);
+    int in = out < 0 ? out : ensure_all(hooks, NAT_INGRESS, wanted, count, &repairs, faults);
+    int r = in < 0 ? in : detach_unwanted(hooks, wanted, count);
     if (r < 0)
         return r;
     *ret_repairs = repairs;
-    return changes + r;
+    return out + in + r;
 }
 
 enum nat_rank nat_hooks_rank(struct nat_hooks *hooks, const struct nat_attachment *wanted,

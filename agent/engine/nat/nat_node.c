@@ -139,9 +139,17 @@ static int follow_local(struct nat_node *node, struct kernel *kernel)
     return 0;
 }
 
-static int set_interfaces(struct nat_node *node, const nat_interface_list *fresh)
+/* Sets those that were known before, or those that were not. Both lists are in order of interfaces.
+ */
+static int set_interfaces(struct nat_node *node, const nat_interface_list *fresh, bool known)
 {
+    size_t at = 0;
     vec_each(const struct nat_interface, it, fresh) {
+        while (at < node->interfaces.count && node->interfaces.items[at].ifindex < it->ifindex)
+            at++;
+        bool was = at < node->interfaces.count && node->interfaces.items[at].ifindex == it->ifindex;
+        if (was != known)
+            continue;
         int r = nat_plane_set_interface(node->plane, it->ifindex, &it->v4, &it->v6);
         if (r < 0)
             return r;
@@ -165,22 +173,29 @@ static int remove_interfaces(struct nat_node *node, const nat_interface_list *fr
     return 0;
 }
 
-/* The addresses of each interface; entry 0 is for those that have none. */
-static int follow_interfaces(struct nat_node *node, struct kernel *kernel)
+/* The addresses of the interfaces; entry 0 is for those that have none. */
+static int follow_interfaces(struct nat_node *node, struct kernel *kernel,
+                             nat_interface_list *fresh)
 {
-    AUTOVEC nat_interface_list fresh = { 0 };
     int r = plan_nat_interfaces(kernel_links(kernel), kernel_link_addresses(kernel),
-                                &node->defaults, &node->leads, &fresh);
+                                &node->defaults, &node->leads, fresh);
     if (r == 0)
         r = nat_plane_set_interface(node->plane, 0, &node->leads.v4, &node->leads.v6);
     if (r == 0)
-        r = remove_interfaces(node, &fresh);
+        r = remove_interfaces(node, fresh);
+    return r == 0 ? set_interfaces(node, fresh, true) : r;
+}
+
+/*
+ * New interfaces are made known when they have their hooks: svc0 masquerades what comes in by
+ * others, whose answers no hook would translate. An agent may die in between.
+ */
+static int welcome_interfaces(struct nat_node *node, nat_interface_list *fresh)
+{
+    int r = set_interfaces(node, fresh, false);
     if (r == 0)
-        r = set_interfaces(node, &fresh);
-    if (r < 0)
-        return r;
-    vec_move(&node->interfaces, &fresh);
-    return 0;
+        vec_move(&node->interfaces, fresh);
+    return r;
 }
 
 static int attachment_name_cmp(const void *a, const void *b)
@@ -412,15 +427,18 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
                     struct status *status)
 {
     AUTOFAULTS struct faults faults = { 0 };
+    AUTOVEC nat_interface_list interfaces = { 0 };
     int r = follow_settings(node, facts, status);
     if (r == 0)
         r = follow_svc0(node, facts, kernel, &faults);
     if (r == 0)
         r = follow_local(node, kernel);
     if (r == 0)
-        r = follow_interfaces(node, kernel);
+        r = follow_interfaces(node, kernel, &interfaces);
     if (r == 0)
         r = follow_hooks(node, facts, kernel, status);
+    if (r == 0)
+        r = welcome_interfaces(node, &interfaces);
     if (r == 0)
         find_origins(node);
     if (r == 0)
