@@ -399,7 +399,7 @@ static void an_ingress_qdisc_is_a_fault(void **state)
     run("tc qdisc add dev eth0 ingress");
     assert_int_equal(sync_to(lab, 2), 0);
     assert_int_equal(lab->faults.list.count, 2);
-    assert_non_null(strstr(lab->faults.list.items[1].message,
+    assert_non_null(strstr(lab->faults.list.items[0].message,
                            "its egress: File exists (a qdisc \"ingress\" stands"));
     run("tc qdisc show dev eth0 | grep -q ingress");
     run("test -z \"$(tc filter show dev eth0 ingress)\"");
