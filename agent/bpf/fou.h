@@ -24,7 +24,8 @@
  *   (EOPNOTSUPP). They come through if the device between has to have them cut up by the kernel
  *   (tx-udp_tnl-segmentation off), and uncut if they are wrapped by fou_put_unmarked(). Only
  *   bpf_redirect_peer() brings these across: every other way out looks for the marks;
- * - bpf_skb_change_tail() refuses them (ENOTSUPP): no answer can be made of them;
+ * - bpf_skb_change_tail() refuses them (ENOTSUPP): no ICMP error can be made of them, and a reset
+ *   keeps the rest of the packet behind it as padding;
  * - they can be wrapped again (EALREADY) if they are of one segment, without the flags.
  *
  * A sender on the same machine may have left the outer UDP checksum to be completed later. That

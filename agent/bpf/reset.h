@@ -5,10 +5,16 @@
  */
 #pragma once
 
+#include <linux/errno.h>
+
 #include "bpf/icmp.h"
 #include "bpf/parse.h"
 
 enum { RESET_HOPS = 64 };
+
+#ifndef ENOTSUPP
+#define ENOTSUPP 524 /* the kernel's own, which it does not export */
+#endif
 
 ALWAYS_INLINE int reset_head(struct __sk_buff *skb, const struct packet *packet)
 {
@@ -37,6 +43,14 @@ ALWAYS_INLINE int reset_head(struct __sk_buff *skb, const struct packet *packet)
     return bpf_skb_store_bytes(skb, L3, &ip, sizeof(ip), BPF_F_RECOMPUTE_CSUM) ? -1 : 0;
 }
 
+/* Cuts off what is behind the reset. The kernel does not cut what has a tunnel's marks (fou.h):
+ * then the rest is padding, as that of a short frame. */
+ALWAYS_INLINE int reset_cut(struct __sk_buff *skb, __u32 length)
+{
+    long r = bpf_skb_change_tail(skb, length, 0);
+    return r == 0 || (r == -ENOTSUPP && !skb->gso_size) ? 0 : -1;
+}
+
 /*
  * Turns the packet into the reset of its sender's connection. Returns 0, or -1: it gets none (it is
  * a reset itself, or has IP options), and is to be dropped. The packet's tuple stays as it was.
@@ -46,8 +60,8 @@ static __noinline int reset_make(struct __sk_buff *skb, const struct packet *pac
     struct tcphdr tcp;
     __be32 pseudo[2];
     __u32 l4 = L3 + (packet->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-    if (packet->tcp & TCP_RST || packet->l4 != l4 ||
-        bpf_skb_change_tail(skb, l4 + sizeof(tcp), 0) || reset_head(skb, packet))
+    if (packet->tcp & TCP_RST || packet->l4 != l4 || reset_cut(skb, l4 + sizeof(tcp)) ||
+        reset_head(skb, packet))
         return -1;
     int partial = icmp_partial(skb, l4 + __builtin_offsetof(struct tcphdr, check));
     __builtin_memset(&tcp, 0, sizeof(tcp));
