@@ -5,7 +5,8 @@
  *   egress    pod shop/web-1 leaves by internet/nat
  *             0.0.0.0/0 -> internet/nat: 192.0.2.21 (active), 192.0.2.22 (draining)
  *   egress    gateway of internet/nat: active, 1234 packets sent from here
- *   egress    client shop/web-1 of internet/nat: 12 flows begun, 0 refused, ports 1024-1087
+ *   egress    client shop/web-1 of internet/nat: 12 flows begun, 0 refused, ports
+ *             198.51.100.1:1024-1087
  */
 #include "agentctl/explain_egress.h"
 

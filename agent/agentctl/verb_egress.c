@@ -2,7 +2,7 @@
 /*
  * `agentctl egress`: the gateways of the Egresses that pods of this node use, and below what this
  * node does as a gateway, and what was dropped. With --ports, on a gateway: which client has had
- * which source ports since when, and what it does.
+ * which source ports of which address since when, and what it does.
  */
 #include <inttypes.h>
 
@@ -26,6 +26,7 @@ const struct column egress_columns[] = {
 const struct column port_columns[] = {
     { "CLIENT", COLUMN_NAME },
     { "POD", COLUMN_TRUNCATE },
+    { "AS" },
     { "PORTS" },
     { "SINCE" },
     { "FLOWS", COLUMN_RIGHT },
@@ -140,9 +141,9 @@ static void port_row(struct table *table, const struct doc *client, const struct
     if (block)
         text_addf(&ports, "%s-%s", field(block, "first"), field(block, "last"));
     const char *const cells[] = {
-        field(client, "address"), text_str(&pod),         text_str(&ports),
-        ago ? ago : "-",          field(client, "flows"), field(client, "refused"),
-        field(client, "packets"), field(client, "bytes"),
+        field(client, "address"), text_str(&pod),           block ? field(block, "address") : "-",
+        text_str(&ports),         ago ? ago : "-",          field(client, "flows"),
+        field(client, "refused"), field(client, "packets"), field(client, "bytes"),
     };
     _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(port_columns), "a cell per column");
     table_row(table, cells);

@@ -77,6 +77,7 @@ static void write_blocks(struct json *json, const struct egress_client_use *use)
     json_begin_array(json, "blocks");
     for (size_t i = 0; i < use->block_count; i++) {
         json_begin_object(json, NULL);
+        write_ip(json, "address", &use->blocks[i].address);
         json_int(json, "first", use->blocks[i].first);
         json_int(json, "last", use->blocks[i].last);
         json_time(json, "since", use->blocks[i].since_wall_ms);
@@ -130,7 +131,14 @@ static void write_gateway(struct json *json, const struct api_state *state)
     json_begin_object(json, "gateway");
     write_names(json, "serves", state->egress->served ? state->egress->served : "");
     write_pair(json, "reachedAt", use.own);
-    write_pair(json, "translatesTo", use.source);
+    json_begin_array(json, "translatesTo");
+    for (int family = 0; family < 2; family++) {
+        for (int place = 0; place < EGRESS_SOURCES_MAX; place++) {
+            if (use.source[family][place].family != IP_NONE)
+                write_ip(json, NULL, &use.source[family][place]);
+        }
+    }
+    json_end_array(json);
     json_string(json, "phase", egress_phase_name(use.phase));
     json_int(json, "flows", (int64_t)use.flows);
     json_int(json, "connections", (int64_t)use.connections);

@@ -143,6 +143,14 @@ static void write_gateway_of(struct json *json, const struct api_state *state,
     json_end_array(json);
 }
 
+/* "198.51.100.1:1024-1087", "[2001:db8::1]:1024-1087" */
+static void write_ports(struct json *json, const struct egress_block *block)
+{
+    char address[IP_STRLEN];
+    json_stringf(json, NULL, block->address.family == IP_V6 ? "[%s]:%u-%u" : "%s:%u-%u",
+                 ip_str(&block->address, address), block->first, block->last);
+}
+
 static void write_client(struct json *json, const struct api_state *state, const struct ip *address)
 {
     const struct egress_client *client = find_client(state->egress, address);
@@ -160,7 +168,7 @@ static void write_client(struct json *json, const struct api_state *state, const
     json_int(json, "refused", (int64_t)use.refused);
     json_begin_array(json, "ports");
     for (size_t i = 0; i < use.block_count; i++)
-        json_stringf(json, NULL, "%u-%u", use.blocks[i].first, use.blocks[i].last);
+        write_ports(json, &use.blocks[i]);
     json_end_array(json);
     json_end_object(json);
 }

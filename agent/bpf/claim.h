@@ -56,6 +56,7 @@ struct claim {
     __u32 searched;     /* ports tried in the search */
     __u32 price;        /* of the living flows met in it, that of the candidate */
     __be16 candidate;
+    __u32 candidate_at; /* egress: which of the client's ports it is */
     __u8 family;
     __u8 keep;    /* try the port that is in `reply` first */
     __u8 sockets; /* ask for sockets, too */

@@ -12,8 +12,9 @@
  *   gateways[set * EGRESS_SET_MAX + n] -> state word, address
  *
  * On a gateway: clients[source] -> id, ports[id] -> the blocks of source ports that the client has,
- * blocks[number] -> who has a block. A gateway's flows are in the one table of flows ("flows" in
- * abi.h), with NAT_HAND_EGRESS as the hand of both halves.
+ * blocks[number] -> who has a block. Blocks are counted through
+ * all addresses that packets get: first those of the first one. A gateway's flows are in the one
+ * table of flows ("flows" in abi.h), with NAT_HAND_EGRESS as the hand of both halves.
  *
  * The maps are pinned below a path that contains EGRESS_LAYOUT.
  */
@@ -21,13 +22,14 @@
 
 #include "bpf/abi.h"
 
-#define EGRESS_LAYOUT 1
+#define EGRESS_LAYOUT 2
 
 enum {
     EGRESS_PORT = 5555,     /* UDP port of FoU, as Coil has it */
     EGRESS_SET_MAX = 64,    /* gateways of a set */
     EGRESS_HOPS = 225,      /* TTL of the outer header, as Coil has it */
     EGRESS_BLOCKS_MAX = 64, /* blocks of source ports that a client may have */
+    EGRESS_SOURCES_MAX = 8, /* addresses of a family that packets may get */
 };
 
 /* Why a packet is dropped or answered. Names are egress_cause_name()'s: part of the API. */
@@ -85,13 +87,17 @@ struct egress_control {
     __u16 zero;
     __u32 flags;                  /* EGRESS_* */
     __u16 auto_first, auto_count; /* source ports of flows whose set has EGRESS_SET_AUTO */
-    /* Gateway: source ports are first + block * size + n; blocks are counted from 0. */
+    /*
+     * Gateway: block b of the source address k is number k * address_blocks + b, and has the ports
+     * from snat_first + b * block_size on.
+     */
     __u16 snat_first;
     __u16 block_size; /* a power of two */
-    __u32 block_count;
-    __u32 client_blocks;     /* that a client may have, EGRESS_BLOCKS_MAX at the most */
-    struct nat_addr own[2];  /* gateway: where clients reach it, IPv4 and IPv6; zero: none */
-    struct nat_addr snat[2]; /* gateway: the source address that packets get; zero: none */
+    __u32 address_blocks;
+    __u32 client_blocks;    /* that a client may have, EGRESS_BLOCKS_MAX at the most */
+    __u32 sources[2];       /* of `snat`, IPv4 and IPv6: how many may be in use */
+    struct nat_addr own[2]; /* gateway: where clients reach it; zero: none */
+    struct nat_addr snat[2][EGRESS_SOURCES_MAX]; /* source addresses of packets; zero: none */
     /* Tunnels that ask each packet's route for their other end; the first 0: no more. */
     __u32 by_route[NAT_MAX_BY_ROUTE];
 };
@@ -199,9 +205,9 @@ struct egress_drop_value {
 
 /*
  * The gateway's twin, "gateway_twin", is a program that does with a client's packet what
- * "gateway_in" does, and writes nothing. It takes the client for granted, and the first source
- * port. cb[0]: what it found; cb[1]: what about it; cb[2]: what bpf_fib_lookup() says of the way to
- * the address that the gateway translates to.
+ * "gateway_in" does, and writes nothing. It takes the client for granted, the source address whose
+ * number cb[0] is, and its first port. What it says is in cb[0]: what it found; cb[1]: what about
+ * it; cb[2]: what bpf_fib_lookup() says of the way to the address that the gateway translates to.
  */
 enum egress_twin {
     EGRESS_TWIN_NOTHING,  /* it did not get so far */

@@ -73,8 +73,7 @@ GLOBAL int egress_make(struct __sk_buff *skb, __u32 client)
     struct nat_flow *half = &claim->value;
     __builtin_memset(claim, 0, sizeof(*claim));
     tuple_reverse(&packet->tuple, reply);
-    reply->dst = settings->snat[packet->family == 6];
-    if (is_zero(&reply->dst))
+    if (settings->sources[packet->family == 6] == 0)
         return -EGRESS_CAUSE_NO_ROUTE;
     tuple_reverse(&packet->tuple, &half->to);
     half->port = client;
@@ -209,8 +208,7 @@ ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struc
     int six = outer->family == 6;
     if (!addr_equal(&inner->src, &outer->tuple.src))
         return -EGRESS_CAUSE_SPOOFED;
-    if (addr_equal(&inner->dst, &settings->own[six]) ||
-        addr_equal(&inner->dst, &settings->snat[six]) ||
+    if (addr_equal(&inner->dst, &settings->own[six]) || is_source(settings, six, &inner->dst) ||
         (inner->protocol == IPPROTO_UDP && inner->dport == settings->port))
         return -EGRESS_CAUSE_NESTED;
     if (inner->protocol != IPPROTO_TCP && inner->protocol != IPPROTO_UDP &&
@@ -429,11 +427,11 @@ int gateway_in(struct __sk_buff *skb)
     if (packet->shape == SHAPE_NONE)
         return NEXT;
     const struct nat_addr *own = &settings->own[packet->family == 6];
-    const struct nat_addr *snat = &settings->snat[packet->family == 6];
     if (is_fou_for(settings, packet))
         return probe_is(skb, packet) ? probe_answer(skb) : walk_out(skb, packet, take_out(skb));
     int to_own = !is_zero(own) && addr_equal(&packet->tuple.dst, own);
-    if (!(to_own && packet->shape == SHAPE_ICMP) && !addr_equal(&packet->tuple.dst, snat))
+    if (!(to_own && packet->shape == SHAPE_ICMP) &&
+        !is_source(settings, packet->family == 6, &packet->tuple.dst))
         return NEXT;
     int r = from_outside(skb);
     if (r == STEP_CUT)
@@ -469,10 +467,13 @@ int gateway_twin(struct __sk_buff *skb)
     if (!settings || !room || !own)
         return SHOT;
     struct packet *packet = &room->packet;
+    struct nat_addr snat = { 0 };
     parse(skb, NAT_HOOK_UPLINK_IN, packet);
     if (packet->shape == SHAPE_NONE || !is_fou_for(settings, packet))
         return twin_tell(skb, EGRESS_TWIN_NOT_OURS, 0);
-    struct nat_addr snat = settings->snat[packet->family == 6];
+    const struct nat_addr *source = source_numbered(settings, packet->family == 6, skb->cb[0]);
+    if (source)
+        snat = *source;
     skb->cb[2] =
         gateway_ask(skb, packet->family, WAY_FRAGMENT, &packet->tuple.dst, &snat, &room->way);
     int r = take_inner(skb, settings, packet, own);

@@ -23,7 +23,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 8192);
+    __uint(max_entries, 65534); /* numbers + 1 are 16 bits wide */
     __type(key, __u32);
     __type(value, __u64);
 } egress_blocks SEC(".maps");

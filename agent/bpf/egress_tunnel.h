@@ -54,11 +54,6 @@ ALWAYS_INLINE struct gateway_room *gateway_room_get(void)
     return bpf_map_lookup_elem(&gateway_room, &zero);
 }
 
-ALWAYS_INLINE int is_zero(const struct nat_addr *addr)
-{
-    return !(addr->halves[0] | addr->halves[1]);
-}
-
 ALWAYS_INLINE int is_icmp(__u8 protocol)
 {
     return protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6;

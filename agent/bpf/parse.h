@@ -83,6 +83,11 @@ ALWAYS_INLINE int addr_equal(const struct nat_addr *a, const struct nat_addr *b)
     return a->halves[0] == b->halves[0] && a->halves[1] == b->halves[1];
 }
 
+ALWAYS_INLINE int is_zero(const struct nat_addr *addr)
+{
+    return !(addr->halves[0] | addr->halves[1]);
+}
+
 ALWAYS_INLINE void *packet_at(struct __sk_buff *skb, __u32 offset)
 {
     return (void *)(long)skb->data + offset;

@@ -43,7 +43,8 @@ struct flow_timeouts {
     int64_t udp_ms, udp_stream_ms;
 };
 
-enum { EGRESS_ADDRESSES_MAX = 64, EGRESS_SERVES_MAX = 1024 };
+/* Of the gateway's addresses, each family may have EGRESS_FAMILY_MAX. */
+enum { EGRESS_FAMILY_MAX = 8, EGRESS_ADDRESSES_MAX = 16, EGRESS_SERVES_MAX = 1024 };
 
 struct config {
     char *node; /* default: the host's name, as the kubelet takes it (lower case) */

@@ -74,12 +74,26 @@ void parse_gateway(struct parse *parse, const struct config_key *key, const stru
     parse_section(parse, key, node, field);
 }
 
+static void check_addresses(struct parse *parse, const struct doc *list)
+{
+    const ip_list *addresses = &parse->config->egress.gateway.addresses;
+    size_t counts[2] = { 0 };
+    vec_each(const struct ip, ip, addresses)
+        counts[ip->family == IP_V6]++;
+    for (int i = 0; i < 2; i++) {
+        if (counts[i] > EGRESS_FAMILY_MAX)
+            doc_fault(parse->document, list, parse->errors, "more than %d addresses of a family",
+                      EGRESS_FAMILY_MAX);
+    }
+}
+
 /* Blocks are powers of two so that a port tells its block by its bits. */
 static void check_gateway(struct parse *parse, const struct doc *section)
 {
     const struct port_range *ports = &parse->config->egress.gateway.ports;
     uint32_t block = parse->config->egress.gateway.port_block;
     const struct doc *block_node = doc_get(section, "portBlock");
+    check_addresses(parse, doc_get(section, "addresses"));
     if (block & (block - 1))
         doc_fault(parse->document, block_node, parse->errors, "%u is not a power of two", block);
     else if ((ports->last + 1U) / block <= (ports->first + block - 1U) / block)
@@ -106,7 +120,7 @@ static const struct config_key gateway_keys[] = {
     { "addresses", parse_addresses, FIELD(gateway.addresses), .max = EGRESS_ADDRESSES_MAX },
     { "ports", parse_port_range, FIELD(gateway.ports) },
     { "portBlock", parse_count, FIELD(gateway.port_block), .min = 8, .max = 4096 },
-    { "blocksPerClient", parse_count, FIELD(gateway.blocks_per_client), .min = 1, .max = 8192 },
+    { "blocksPerClient", parse_count, FIELD(gateway.blocks_per_client), .min = 1, .max = 64 },
     { "drain", parse_duration, FIELD(gateway.drain_ms) },
     { "timeouts", parse_section, .keys = timeouts_keys },
     { NULL },

@@ -16,7 +16,6 @@ struct board {
     struct nat_leads leads; /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
     struct default_sources defaults; /* NAT: this node's addresses towards the default routes */
     const struct sorted *proofs;     /* NAT: struct proof, by address; NULL: nothing is proved */
-    /* Egress: of its gateway's addresses, IPv4 and IPv6. */
-    const struct gateway_proof *gateway_proofs;
+    const struct gateway_proofs *gateway_proofs; /* egress: of its gateway's addresses */
     struct nat_plane *nat_plane; /* NAT: its data plane; NULL: NAT is off, or can't be had */
 };

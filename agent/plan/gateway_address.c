@@ -25,21 +25,19 @@
 
 static const char place[] = "egress.gateway.addresses";
 
-const struct ip *gateway_address(const struct config *config, uint8_t family)
+const ip_list *gateway_addresses(const struct config *config)
 {
-    if (!config->egress.gateway.enabled)
-        return NULL;
-    vec_each(const struct ip, ip, &config->egress.gateway.addresses) {
-        if (ip->family == family)
-            return ip;
-    }
-    return NULL;
+    static const ip_list none;
+    return config->egress.gateway.enabled ? &config->egress.gateway.addresses : &none;
 }
 
 bool gateway_has_address(const struct config *config, const struct ip *address)
 {
-    const struct ip *ours = gateway_address(config, address->family);
-    return ours && ip_equal(ours, address);
+    vec_each(const struct ip, ip, gateway_addresses(config)) {
+        if (ip_equal(ip, address))
+            return true;
+    }
+    return false;
 }
 
 /* Whether this node is reached under the address without a route of ours. */
@@ -77,7 +75,12 @@ void gateway_address_shared(const struct ip *address, struct faults *faults)
 static const struct gateway_proof *proof_of(const struct route_inputs *inputs,
                                             const struct ip *address)
 {
-    return inputs->gateway ? &inputs->gateway[address->family == IP_V6] : NULL;
+    const struct gateway_proofs *proofs = inputs->gateway;
+    for (uint32_t i = 0; proofs && i < proofs->count; i++) {
+        if (ip_equal(&proofs->items[i].address, address))
+            return &proofs->items[i];
+    }
+    return NULL;
 }
 
 static enum address_reason judge(const struct route_inputs *inputs, const struct ip *address,
@@ -89,8 +92,8 @@ static enum address_reason judge(const struct route_inputs *inputs, const struct
         return REASON_NODE_GONE;
     if (proof && proof->withdrawn)
         return REASON_WITHDRAWN;
-    if (proof && (!proof->proved || !ip_equal(&proof->address, address))) {
-        *ret_of = proof->why;
+    if (inputs->gateway && (!proof || !proof->proved)) {
+        *ret_of = proof ? proof->why : "";
         return REASON_GATEWAY_NOT_PROVED;
     }
     if (hold) {

@@ -8,10 +8,10 @@
 
 #include "plan/address_row.h"
 
-/* The address of a family that egress.gateway.addresses names; NULL: none, or no gateway. */
-const struct ip *gateway_address(const struct config *config, uint8_t family);
+/* The addresses that egress.gateway.addresses names; none where this node is no gateway. */
+const ip_list *gateway_addresses(const struct config *config);
 
-/* True if it is one of these two. */
+/* True if it is one of them. */
 bool gateway_has_address(const struct config *config, const struct ip *address);
 
 /*

@@ -16,12 +16,18 @@ struct proof {
 };
 int proof_cmp(const void *a, const void *b);
 
-/* What an egress gateway has proved of the address that it translates to. */
+/* What an egress gateway has proved of an address that it translates to. */
 struct gateway_proof {
-    struct ip address; /* IP_NONE: there is none of the family, or none that needs a proof */
+    struct ip address;
     bool proved;
     bool withdrawn; /* the gateway is out of service: a drain is over */
     char why[160];  /* it is not proved */
+};
+
+/* Of each address that the configuration gives the gateway, in its order. */
+struct gateway_proofs {
+    uint32_t count;
+    struct gateway_proof items[EGRESS_ADDRESSES_MAX];
 };
 
 /* How this node stands towards the network as a whole: the operator's word, or the cluster's. */
@@ -35,10 +41,9 @@ enum standing {
 /* All borrowed. Of all of it only `node` must be given. */
 struct route_inputs {
     const struct node_facts *node;
-    const struct sorted *proofs; /* struct proof; NULL: NAT is not ours to prove */
-    const struct sorted *holds;  /* struct hold; NULL: none */
-    /* Two, IPv4 and IPv6; NULL: a gateway's addresses are not ours to prove. */
-    const struct gateway_proof *gateway;
+    const struct sorted *proofs;          /* struct proof; NULL: NAT is not ours to prove */
+    const struct sorted *holds;           /* struct hold; NULL: none */
+    const struct gateway_proofs *gateway; /* NULL: a gateway's addresses are not ours to prove */
     enum standing standing;
     int64_t now_ms; /* monotonic */
 };

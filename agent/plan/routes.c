@@ -89,9 +89,7 @@ static void draft_done(struct draft *draft)
 
 static int add_gateway(const struct config *config, ip_list *addresses)
 {
-    const struct ip *v4 = gateway_address(config, IP_V4), *v6 = gateway_address(config, IP_V6);
-    int r = v4 ? vec_push(addresses, *v4) : 0;
-    return r == 0 && v6 ? vec_push(addresses, *v6) : r;
+    return vec_append(addresses, gateway_addresses(config));
 }
 
 /*

@@ -34,6 +34,7 @@ struct egress_refusal {
 
 /* Source ports that a client has at a gateway. */
 struct egress_block {
+    struct ip address;
     uint16_t first, last;
     int64_t since_wall_ms;
 };
@@ -52,7 +53,8 @@ enum egress_phase { EGRESS_SERVING, EGRESS_LEAVING_SERVICE, EGRESS_OUT_OF_SERVIC
 const char *egress_phase_name(enum egress_phase phase); /* "serving", "draining", "withdrawn" */
 
 struct egress_gateway_use {
-    struct ip own[2], source[2]; /* IPv4, IPv6: where clients reach it; what packets get */
+    struct ip own[2];                        /* IPv4, IPv6: where clients reach it */
+    struct ip source[2][EGRESS_SOURCES_MAX]; /* what packets get; IP_NONE: nothing here */
     uint16_t first_port, last_port;
     uint32_t block; /* ports of a block */
     uint32_t blocks, blocks_used;

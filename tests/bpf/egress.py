@@ -18,7 +18,7 @@ from scapy.layers.inet6 import IPv6
 from world import NODE
 
 PORT = 5555
-SET_MAX, BLOCKS_MAX = 64, 64
+SET_MAX, BLOCKS_MAX, SOURCES_MAX = 64, 64, 8
 CAUSES = (
     "held no-gateway too-big offload no-route stranger spoofed nested protocol fragment malformed "
     "ports blocks flows-full unknown ttl draining"
@@ -36,8 +36,9 @@ OUTER = {4: 28, 6: 48}  # bytes of the outer headers
 class Control(Value):
     _fields_ = [
         ("port", be16), ("zero", u16), ("flags", u32), ("auto_first", u16), ("auto_count", u16),
-        ("snat_first", u16), ("block_size", u16), ("block_count", u32), ("client_blocks", u32),
-        ("own", Address * 2), ("snat", Address * 2), ("by_route", u32 * 4),
+        ("snat_first", u16), ("block_size", u16), ("address_blocks", u32), ("client_blocks", u32),
+        ("sources", u32 * 2), ("own", Address * 2), ("snat", (Address * SOURCES_MAX) * 2),
+        ("by_route", u32 * 4),
     ]
 
 
@@ -242,9 +243,18 @@ class Gateway(Programs):
             self.maps["egress_blocks"][number] = 0
         self.clients = 0
         self.control.snat_first, self.control.block_size = first, size
-        self.control.block_count, self.control.client_blocks = count, blocks
+        self.control.address_blocks, self.control.client_blocks = count, blocks
         for index, family in enumerate((4, 6)):
-            self.control.own[index] = self.control.snat[index] = Address.of(NODE[family])
+            self.control.own[index] = Address.of(NODE[family])
+        self.translate_to(NODE)
+
+    def translate_to(self, *places):
+        """Addresses by family; None: none at this place."""
+        for index, family in enumerate((4, 6)):
+            self.control.sources[index] = len(places)
+            for at in range(SOURCES_MAX):
+                address = at < len(places) and places[at] and places[at].get(family)
+                self.control.snat[index][at] = Address.of(address) if address else Address()
         self.write()
 
     def client(self, address):
@@ -256,8 +266,10 @@ class Gateway(Programs):
     def send(self, packet):
         return self.run("gateway_in", "eth0", packet)
 
-    def twin(self, packet):
-        """What the twin says, (found, what, home), and what comes out."""
+    def twin(self, packet, source=0):
+        """What the twin says, (found, what, home), and what comes out. `source`: the number of the
+        address."""
         index = self.world.index["eth0"]
-        ran = self.hooks["gateway_twin"].run(bytes(packet), ifindex=index, ingress_ifindex=index)
+        ran = self.hooks["gateway_twin"].run(bytes(packet), ifindex=index, ingress_ifindex=index,
+                                             cb=(source,))
         return TWIN[ran.cb[0]], ran.cb[1], ran.cb[2], Result(ran.verdict, Ether(ran.packet))

@@ -269,7 +269,7 @@ def test_blocks_are_apart(gateway, family):
     """No client gets a port of another's blocks; who finds none left is refused by another name."""
     for which in (POD, OTHER):
         gateway.client(which[family])
-    gateway.control.block_count = 2
+    gateway.control.address_blocks = 2
     gateway.write()
     mine = {ask(gateway, family, number) for number in range(SIZE)}
     first = send(gateway, family, inside(family, src=OTHER), src=OTHER)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gateway's twin: what the agent learns from it, and that it leaves nothing behind."""
 
-from abi import Address
 from bpf import REDIRECT, SHOT
 from egress import CAUSES
 from packets import frame, judge
@@ -11,12 +10,6 @@ from world import NODE, NOWHERE
 
 SNAT = {4: "203.0.113.77", 6: "2001:db8:203::77"}  # on no interface
 UNREACHABLE = 2  # BPF_FIB_LKUP_RET_*
-
-
-def translate_to(gateway, addresses):
-    for index, family in enumerate((4, 6)):
-        gateway.control.snat[index] = Address.of(addresses[family])
-    gateway.write()
 
 
 def written(gateway):
@@ -31,7 +24,7 @@ def written(gateway):
 
 def test_sent(gateway, family):
     """A client's packet comes out translated, whoever the client is, and nothing is kept of it."""
-    translate_to(gateway, SNAT)
+    gateway.translate_to(SNAT)
     before = written(gateway)
     found, out, _, result = gateway.twin(tunnel(family, inside(family)))
     assert (found, out) == ("sent", gateway.world.index["eth0"])
@@ -56,8 +49,7 @@ def test_no_route(gateway, family):
 
 
 def test_no_address_to_translate_to(gateway, family):
-    gateway.control.snat[family == 6] = Address()
-    gateway.write()
+    gateway.translate_to({10 - family: SNAT[10 - family]})
     found, cause, _, result = gateway.twin(tunnel(family, inside(family)))
     assert (found, CAUSES[cause], result.verdict) == ("dropped", "no-route", SHOT)
 
@@ -77,7 +69,7 @@ def test_not_ours(gateway, family):
 
 def test_where_the_address_leads(gateway, family):
     """Guarded, it leads nowhere; else by the default route, or to somebody else who has it."""
-    translate_to(gateway, SNAT)
+    gateway.translate_to(SNAT)
     assert gateway.twin(tunnel(family, inside(family)))[2] == 0
-    translate_to(gateway, NOWHERE)
+    gateway.translate_to(NOWHERE)
     assert gateway.twin(tunnel(family, inside(family)))[2] == UNREACHABLE

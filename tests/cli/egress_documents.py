@@ -17,8 +17,8 @@ def egress(family, gateways, **changes):
 CLIENTS = [
     {"address": "10.244.1.5", "namespace": "shop", "name": "web-1", "egresses": ["internet/nat"],
      "flows": 211, "refused": 3, "packets": 48120, "bytes": 52428800,
-     "blocks": [{"first": 1024, "last": 1087, "since": ago(LONG_AGO)},
-                {"first": 4096, "last": 4159, "since": ago(LONG_AGO)}]},
+     "blocks": [{"address": "198.51.100.1", "first": 1024, "last": 1087, "since": ago(LONG_AGO)},
+                {"address": "198.51.100.1", "first": 4096, "last": 4159, "since": ago(LONG_AGO)}]},
     {"address": "10.244.2.7", "namespace": "shop", "name": "idle-1", "egresses": ["internet/nat"],
      "flows": 0, "refused": 0, "packets": 0, "bytes": 0, "blocks": []},
 ]
@@ -65,7 +65,7 @@ POD = explanation(
     pod={"namespace": "shop", "name": "web-1", "egresses": ["internet/nat"], "waiting": False,
          "destinations": [{"prefix": "0.0.0.0/0", "egress": "internet/nat", "gateways": WAYS}]},
     client={"namespace": "shop", "name": "web-1", "egresses": ["internet/nat"], "flows": 211,
-            "refused": 3, "ports": ["1024-1087", "4096-4159"]})
+            "refused": 3, "ports": ["198.51.100.1:1024-1087", "198.51.100.1:4096-4159"]})
 WAITING = explanation(
     "10.244.1.5", "egress-gateway", "a gateway of an Egress",
     pod={"namespace": "shop", "name": "web-1", "egresses": ["internet/nat"], "waiting": True,

@@ -183,7 +183,7 @@ def test_what_is_told(world):
     [known] = explained(world.first, world.gateways[0].address6)["gatewayOf"]
     assert (known["egress"], known["state"]) == ("internet/nat", "active")
     clients = [explained(host, world.guest.address4)["client"] for host in world.gateways]
-    assert f"{block['first']}-{block['last']}" in {port for client in clients for port in client["ports"]}
+    assert f"{block['address']}:{block['first']}-{block['last']}" in {port for client in clients for port in client["ports"]}
 
     [gateway] = [host.agents[0] for host, side in zip(world.gateways, sides) if used[0] in side["clients"]]
     line = (f"ports {block['first']}-{block['last']} are %s {world.guest.address4} "

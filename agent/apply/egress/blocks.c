@@ -8,7 +8,6 @@
  */
 #include "apply/egress/blocks.h"
 
-#include "apply/nat/addr.h"
 #include "base/clock.h"
 #include "base/event.h"
 #include "base/macro.h"
@@ -20,13 +19,17 @@ int egress_client_id_cmp(const void *a, const void *b)
     return CMP(left->id, right->id);
 }
 
-struct egress_block egress_block_of(const struct egress_gate *gate, uint32_t number, uint64_t word)
+struct egress_block egress_block_of(const struct egress_gate *gate, int family, uint32_t number,
+                                    uint64_t word)
 {
     const int64_t now_wall_ms = clock_wall_ms();
-    uint32_t first = gate->control->snat_first + number * gate->control->block_size;
+    const struct egress_layout *layout = &gate->layout;
+    uint32_t per = layout->address_blocks;
+    uint32_t first = layout->first_port + (per ? number % per : 0) * layout->block_size;
     return (struct egress_block){
+        .address = egress_layout_address(layout, family, number),
         .first = (uint16_t)first,
-        .last = (uint16_t)(first + gate->control->block_size - 1),
+        .last = (uint16_t)(first + layout->block_size - 1u),
         .since_wall_ms = now_wall_ms - (clock_boot_ms() - (int64_t)(uint32_t)word * SECOND_MS),
     };
 }
@@ -34,13 +37,13 @@ struct egress_block egress_block_of(const struct egress_gate *gate, uint32_t num
 static void tell(const struct egress_gate *gate, const struct log_event *event, uint32_t number,
                  uint64_t word, const struct installed_client *client)
 {
-    struct egress_block block = egress_block_of(gate, number, word);
-    struct ip source = nat_addr_ip(&gate->control->snat[client->address.family == IP_V6]);
+    const struct egress_block block =
+        egress_block_of(gate, client->address.family == IP_V6, number, word);
     AUTOFREE char *ports = text_format("%u-%u", block.first, block.last);
     char address[IP_STRLEN], at[IP_STRLEN], since[CLOCK_STRLEN];
     log_event(event,
               LOG_FIELDS({ "CLIENT", ip_str(&client->address, address) }, { "OBJECT", client->pod },
-                         { "ADDRESS", ip_str(&source, at) }, { "PORTS", ports },
+                         { "ADDRESS", ip_str(&block.address, at) }, { "PORTS", ports },
                          { "SINCE", clock_rfc3339(block.since_wall_ms, since) }),
               "%s: ports %s %s %s (Pod %s) since %s", at, ports ? ports : "",
               event == &event_ports_given ? "are given to" : "are taken back from, given to",

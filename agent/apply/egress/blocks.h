@@ -10,8 +10,10 @@
 #include "base/vec.h"
 #include "status/egress_status.h"
 
-/* The ports of a block, and when its word says that it was taken. */
-struct egress_block egress_block_of(const struct egress_gate *gate, uint32_t number, uint64_t word);
+/* Address and ports of a block of a client of the family (0: IPv4, 1: IPv6), and when its word says
+ * that it was taken. */
+struct egress_block egress_block_of(const struct egress_gate *gate, int family, uint32_t number,
+                                    uint64_t word);
 
 typedef VEC(struct installed_client) installed_client_list; /* sorted by id */
 

@@ -39,16 +39,21 @@ enum egress_gate_phase {
 };
 
 struct egress_gate_settings {
-    uint16_t port;                  /* of FoU */
-    struct ip own[2];               /* where clients reach it: IPv4, IPv6; IP_NONE: nowhere */
-    struct ip source[2];            /* what packets get as their source */
+    uint16_t port;    /* of FoU */
+    struct ip own[2]; /* where clients reach it: IPv4, IPv6; IP_NONE: nowhere */
+    /* What packets get as their source: each family's end at the first IP_NONE. */
+    struct ip source[2][EGRESS_SOURCES_MAX];
     uint16_t first_port, last_port; /* source ports */
     uint16_t block;                 /* ports of a block */
     uint32_t client_blocks;         /* that a client may have */
     enum egress_gate_phase phase;
     uint32_t by_route[NAT_MAX_BY_ROUTE]; /* as nat_plane_set_by_route() */
 };
-void egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings *settings);
+/* Returns how many clients begin anew, because their ports or addresses are others now, or -errno
+ * with a fault. */
+int egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings *settings,
+                    struct faults *faults);
+void egress_gate_set_phase(struct egress_gate *gate, enum egress_gate_phase phase);
 
 /*
  * Makes the clients (struct egress_client *) those of the maps, by difference. With `may_remove`,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apply/egress/gateway.h"
+#include "apply/egress/layout.h"
 
 struct egress_gateway_programs; /* of bpf/egress_gateway.skel.h */
 
@@ -24,6 +25,8 @@ struct egress_gate {
     uint64_t *told; /* what the journal was told of each block */
     struct egress_drop_value *drops;
     uint32_t client_limit, block_limit; /* entries of the arrays */
+
+    struct egress_layout layout; /* under which all blocks were given that clients have */
 
     uint32_t last_id;
     struct sorted clients; /* struct installed_client */

@@ -81,16 +81,16 @@ bool egress_gate_client_use(const struct egress_gate *gate, const struct ip *add
     for (uint32_t i = 0; i < EGRESS_BLOCKS_MAX; i++) {
         uint32_t number = ports->blocks[i];
         if (number && number <= gate->block_limit)
-            ret_use->blocks[ret_use->block_count++] =
-                egress_block_of(gate, number - 1, gate->blocks[number - 1]);
+            ret_use->blocks[ret_use->block_count++] = egress_block_of(
+                gate, address->family == IP_V6, number - 1, gate->blocks[number - 1]);
     }
     return true;
 }
 
 static uint32_t blocks_used(const struct egress_gate *gate)
 {
-    uint32_t used = 0, count = MIN(gate->control->block_count, gate->block_limit);
-    for (uint32_t number = 0; number < count; number++)
+    uint32_t used = 0;
+    for (uint32_t number = 0; number < gate->block_limit; number++)
         used += gate->blocks[number] != 0;
     return used;
 }
@@ -98,14 +98,14 @@ static uint32_t blocks_used(const struct egress_gate *gate)
 void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *ret_use)
 {
     const struct egress_control *control = gate->control;
+    const struct egress_layout *layout = &gate->layout;
     *ret_use = (struct egress_gateway_use){
         .own = { nat_addr_ip(&control->own[0]), nat_addr_ip(&control->own[1]) },
-        .source = { nat_addr_ip(&control->snat[0]), nat_addr_ip(&control->snat[1]) },
-        .first_port = control->snat_first,
+        .first_port = layout->first_port,
         .last_port =
-            (uint16_t)(control->snat_first + control->block_count * control->block_size - 1),
-        .block = control->block_size,
-        .blocks = control->block_count,
+            (uint16_t)(layout->first_port + layout->address_blocks * layout->block_size - 1),
+        .block = layout->block_size,
+        .blocks = egress_layout_blocks(layout),
         .blocks_used = blocks_used(gate),
         .flows = gate->nat->sweep.last.egress,
         .phase = control->flags & EGRESS_GONE      ? EGRESS_OUT_OF_SERVICE
@@ -113,4 +113,8 @@ void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *
                                                    : EGRESS_SERVING,
         .connections = egress_gate_established(gate),
     };
+    for (int family = 0; family < 2; family++) {
+        for (uint32_t place = 0; place < layout->used[family]; place++)
+            ret_use->source[family][place] = layout->sources[family][place];
+    }
 }

@@ -14,6 +14,7 @@
 #include <linux/udp.h>
 #include <string.h>
 
+#include "apply/egress/gateway_inside.h"
 #include "apply/nat/packet.h"
 
 enum {
@@ -113,6 +114,10 @@ int egress_gate_ask(struct egress_gate *gate, const struct egress_gate_settings 
     struct __sk_buff asked = { .ifindex = question->ifindex, .ingress_ifindex = question->ifindex };
     struct __sk_buff told = { 0 };
     size_t size = build(settings, question, in);
+    const int place = egress_layout_find(&gate->layout, &question->source);
+    if (place < 0)
+        return -ENOENT;
+    asked.cb[0] = (uint32_t)place;
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = in, .data_size_in = (uint32_t)size,
                 .data_out = out, .data_size_out = sizeof(out), .ctx_in = &asked,
                 .ctx_size_in = sizeof(asked), .ctx_out = &told, .ctx_size_out = sizeof(told));

@@ -9,6 +9,7 @@
 
 struct egress_question {
     struct ip client, destination; /* of one family; the client may be anybody */
+    struct ip source;              /* under which the packet is to leave; one of the gateway's */
     uint32_t ifindex;              /* the uplink that it comes in by */
 };
 
@@ -19,6 +20,6 @@ struct egress_answer {
     struct ip source, destination; /* of what came out; IP_NONE: that is no IP packet */
 };
 
-/* Returns 0, or -errno: the twin can't be run. */
+/* Returns 0, or -errno: the twin can't be run; -ENOENT: packets do not get this address. */
 int egress_gate_ask(struct egress_gate *gate, const struct egress_gate_settings *settings,
                     const struct egress_question *question, struct egress_answer *ret_answer);

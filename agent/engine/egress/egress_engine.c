@@ -132,7 +132,7 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
                        "gateways cannot be probed: %s", strerror(-r));
     }
     egress_report(egress, "plane", &faults);
-    egress->board->gateway_proofs = egress->proving.proofs;
+    egress->board->gateway_proofs = &egress->proving.proofs;
     return egress_proving_start(&egress->proving, setup, ground_now, egress);
 }
 

@@ -74,13 +74,19 @@ int egress_gateway_take_down(const struct config *config)
     return flows < 0 ? flows : maps + flows;
 }
 
-static const struct ip *address_of(const struct config *config, uint8_t family)
+/* What packets get as their source: the configuration's addresses, else this node's own. */
+static void set_sources(struct egress_gate_settings *settings, const struct config *config)
 {
+    uint32_t counts[2] = { 0 };
     vec_each(const struct ip, ip, &config->egress.gateway.addresses) {
-        if (ip->family == family)
-            return ip;
+        int family = ip->family == IP_V6;
+        if (counts[family] < EGRESS_SOURCES_MAX)
+            settings->source[family][counts[family]++] = *ip;
     }
-    return NULL;
+    for (int family = 0; family < 2; family++) {
+        if (counts[family] == 0)
+            settings->source[family][0] = settings->own[family];
+    }
 }
 
 /* The plane's timeouts and sizes. */
@@ -106,22 +112,24 @@ int egress_gateway_follow(struct egress_gateway_side *side, const struct node_fa
     const struct nat_leads node = plan_nat_leads(facts, ANY_LINK, &defaults);
     if (!side->settings.port)
         side->drain_ms = 0; /* the drain can be followed from now on */
-    const struct ip *v4 = address_of(config, IP_V4), *v6 = address_of(config, IP_V6);
     side->settings = (struct egress_gate_settings){
         .port = (uint16_t)config->egress.port,
         .own = { node.v4, node.v6 },
-        .source = { v4 ? *v4 : node.v4, v6 ? *v6 : node.v6 },
         .first_port = config->egress.gateway.ports.first,
         .last_port = config->egress.gateway.ports.last,
         .block = (uint16_t)config->egress.gateway.port_block,
         .client_blocks = config->egress.gateway.blocks_per_client,
         .phase = side->drain.phase,
     };
+    set_sources(&side->settings, config);
     if (node.v4.family == IP_NONE && node.v6.family == IP_NONE)
         faults_add(faults, "egress.gateway", "give this node an address, or a default route",
                    "no client can reach this node: it has no address");
-    egress_gate_set(side->gate, &side->settings);
-    return 0;
+    r = egress_gate_set(side->gate, &side->settings, faults);
+    if (r > 0)
+        log_notice("%d clients of the gateway begin anew: their ports or addresses are others now",
+                   r);
+    return r < 0 ? r : 0;
 }
 
 static void sweep(struct egress_gateway_side *side, int64_t now_ms)
@@ -154,7 +162,7 @@ static void follow_drain(struct egress_gateway_side *side, const struct config *
         return;
     log_notice("the gateway %s", words[side->drain.phase]);
     side->settings.phase = side->drain.phase;
-    egress_gate_set(side->gate, &side->settings);
+    egress_gate_set_phase(side->gate, side->drain.phase);
 }
 
 void egress_gateway_tend(struct egress_gateway_side *side, const struct config *config,

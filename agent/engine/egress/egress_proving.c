@@ -24,8 +24,6 @@
 
 enum { LOOK_MS = 250 };
 
-static const uint8_t families[2] = { IP_V4, IP_V6 };
-
 /* What was found out of one address. */
 struct look {
     struct gateway_proof proof;
@@ -109,21 +107,20 @@ static void judge(const struct egress_ground *ground, const struct egress_questi
 }
 
 static struct look look_at(const struct egress_proving *proving, const struct egress_ground *ground,
-                           int family)
+                           const struct ip *address)
 {
-    const struct ip *address = gateway_address(ground->config, families[family]);
+    const int family = address->family == IP_V6;
     struct look look = {
-        .proof.address = address ? *address : (struct ip){ 0 },
+        .proof.address = *address,
         .proof.withdrawn = ground->settings->phase == EGRESS_GATE_GONE,
     };
     const struct egress_question question = {
-        .client = some_client(families[family]),
+        .client = some_client(address->family),
         .destination = proving->outside[family],
+        .source = *address,
         .ifindex = first_uplink(ground),
     };
     struct egress_answer answer = { 0 };
-    if (!address)
-        return look;
     if (!ground->gate)
         say(&look, "the gateway can't be had");
     else if (!ground->hooked)
@@ -143,11 +140,13 @@ static struct look look_at(const struct egress_proving *proving, const struct eg
     return look;
 }
 
-static bool differs(const struct egress_proving *proving, const struct look *look, int family)
+/* The n-th proof is another than the one on the board. */
+static bool differs(const struct egress_proving *proving, const struct look *look, uint32_t n)
 {
-    const struct gateway_proof *old = &proving->proofs[family];
-    return !ip_equal(&old->address, &look->proof.address) || old->proved != look->proof.proved ||
-           old->withdrawn != look->proof.withdrawn || strcmp(old->why, look->proof.why) != 0;
+    const struct gateway_proof *old = &proving->proofs.items[n];
+    return n >= proving->proofs.count || !ip_equal(&old->address, &look->proof.address) ||
+           old->proved != look->proof.proved || old->withdrawn != look->proof.withdrawn ||
+           strcmp(old->why, look->proof.why) != 0;
 }
 
 /* The timer looks only; what it finds the round that it asks for finds again. */
@@ -155,10 +154,11 @@ static void on_time(void *context)
 {
     struct egress_proving *proving = context;
     const struct egress_ground ground = proving->ground(proving->context);
-    bool moved = false;
-    for (int family = 0; family < 2; family++) {
-        const struct look look = look_at(proving, &ground, family);
-        moved |= differs(proving, &look, family) || look.rival != proving->rivals[family];
+    const ip_list *addresses = gateway_addresses(ground.config);
+    bool moved = proving->proofs.count != addresses->count;
+    for (uint32_t n = 0; n < addresses->count; n++) {
+        const struct look look = look_at(proving, &ground, &addresses->items[n]);
+        moved |= differs(proving, &look, n) || look.rival != proving->rivals[n];
     }
     if (moved)
         proving->wake(proving->wake_context);
@@ -191,23 +191,43 @@ int egress_proving_plan(struct egress_proving *proving, const struct node_facts 
     return plan_egress_outside(facts, proving->outside);
 }
 
+static void tell_rival(const struct look *look, struct faults *faults)
+{
+    char text[IP_STRLEN];
+    if (look->rival)
+        faults_add(faults, "egress.gateway.addresses", "give each gateway addresses of its own",
+                   "%s is somebody else's, too: a route to it leads away from here",
+                   ip_str(&look->proof.address, text));
+}
+
+/* Puts the n-th proof on the board. */
+static int put(struct egress_proving *proving, const struct look *look, uint32_t n,
+               ip_list *touched)
+{
+    struct gateway_proof *proof = &proving->proofs.items[n];
+    proving->rivals[n] = look->rival;
+    if (!differs(proving, look, n))
+        return 0;
+    int r = n < proving->proofs.count && !ip_equal(&proof->address, &look->proof.address)
+                ? vec_push(touched, proof->address)
+                : 0;
+    *proof = look->proof;
+    return r < 0 ? r : vec_push(touched, proof->address);
+}
+
 int egress_proving_follow(struct egress_proving *proving, ip_list *touched, struct faults *faults)
 {
     const struct egress_ground ground = proving->ground(proving->context);
-    for (int family = 0; family < 2; family++) {
-        const struct look look = look_at(proving, &ground, family);
-        char text[IP_STRLEN];
-        if (look.rival)
-            faults_add(faults, "egress.gateway.addresses", "give each gateway addresses of its own",
-                       "%s is somebody else's, too: a route to it leads away from here",
-                       ip_str(&look.proof.address, text));
-        proving->rivals[family] = look.rival;
-        if (!differs(proving, &look, family))
-            continue;
-        if (vec_push(touched, look.proof.address.family == IP_NONE ? proving->proofs[family].address
-                                                                   : look.proof.address) < 0)
-            return -ENOMEM;
-        proving->proofs[family] = look.proof;
+    const ip_list *addresses = gateway_addresses(ground.config);
+    int r = 0;
+    for (uint32_t n = 0; r == 0 && n < addresses->count; n++) {
+        const struct look look = look_at(proving, &ground, &addresses->items[n]);
+        tell_rival(&look, faults);
+        r = put(proving, &look, n, touched);
     }
-    return 0;
+    for (size_t n = addresses->count; r == 0 && n < proving->proofs.count; n++)
+        r = vec_push(touched, proving->proofs.items[n].address);
+    if (r == 0)
+        proving->proofs.count = (uint32_t)addresses->count;
+    return r;
 }

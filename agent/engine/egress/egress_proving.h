@@ -27,9 +27,9 @@ struct egress_ground {
 };
 
 struct egress_proving {
-    struct gateway_proof proofs[2]; /* on the board */
-    bool rivals[2];                 /* somebody else has the address, too */
-    struct ip outside[2];           /* where the packets go: IPv4, IPv6; IP_NONE: nowhere */
+    struct gateway_proofs proofs;      /* on the board */
+    bool rivals[EGRESS_ADDRESSES_MAX]; /* somebody else has the address, too */
+    struct ip outside[2];              /* where the packets go: IPv4, IPv6; IP_NONE: nowhere */
 
     struct egress_ground (*ground)(void *context); /* as things are now */
     void (*wake)(void *context);

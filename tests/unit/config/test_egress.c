@@ -94,6 +94,9 @@ static void egress_is_checked(void **state)
                   "2:31: egress.gateway.portBlock: 100 is not a power of two\n");
     assert_errors(SOURCE "egress: {gateway: {ports: 2001-2100}}\n",
                   "2:27: egress.gateway.ports: no whole block of 64 ports in ports 2001-2100\n");
+    assert_errors(SOURCE "egress: {gateway: {addresses: [192.0.2.1, 192.0.2.2, 192.0.2.3, "
+                         "192.0.2.4, 192.0.2.5, 192.0.2.6, 192.0.2.7, 192.0.2.8, 192.0.2.9]}}\n",
+                  "2:31: egress.gateway.addresses: more than 8 addresses of a family\n");
     CLEANUP(config_freep)
     struct config *one =
         load_good(SOURCE "egress: {gateway: {ports: 2001-2111}}\n"); /* 2048-2111 */

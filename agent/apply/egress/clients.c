@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The clients of a gateway in its maps; see clients.h.
+ *
+ * A client has an id, which names its blocks of ports and its flows. A client that goes takes its
+ * flows along: its address may be another pod's soon, who must not get the answers. Then its blocks
+ * are free. An id is given out again only after all others.
+ */
+#include "apply/egress/clients.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply/egress/blocks.h"
+#include "apply/nat/addr.h"
+#include "apply/nat/plane_inside.h"
+#include "apply/nat/table.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "bpf/egress_gateway.skel.h"
+
+static int client_cmp(const void *a, const void *b)
+{
+    const struct installed_client *left = a, *right = b;
+    return ip_cmp(&left->address, &right->address);
+}
+
+int egress_clients_adopt(struct egress_gate *gate)
+{
+    gate->clients = (struct sorted)SORTED(struct installed_client, client_cmp);
+    AUTOWALK struct nat_walk walk;
+    nat_walk_start(&walk, bpf_map__fd(gate->programs->maps.egress_clients), sizeof(struct nat_addr),
+                   sizeof(struct egress_client_value));
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            const struct egress_client_value *value = nat_walk_value(&walk, i);
+            const struct installed_client client = {
+                .address = nat_addr_ip(nat_walk_key(&walk, i)),
+                .id = value->id,
+            };
+            gate->last_id = MAX(gate->last_id, client.id);
+            r = sorted_put(&gate->clients, &client);
+            if (r < 0)
+                return r;
+        }
+    }
+    return r;
+}
+
+static bool has_id(const struct egress_gate *gate, uint32_t id)
+{
+    sorted_each(const struct installed_client, client, &gate->clients) {
+        if (client->id == id)
+            return true;
+    }
+    return false;
+}
+
+/* 0: all are in use. */
+static uint32_t new_id(struct egress_gate *gate)
+{
+    for (uint32_t tries = 1; tries < gate->client_limit; tries++) {
+        gate->last_id = gate->last_id + 1 < gate->client_limit ? gate->last_id + 1 : 1;
+        if (gate->clients.count < tries || !has_id(gate, gate->last_id))
+            return gate->last_id;
+    }
+    return 0;
+}
+
+/* Takes over what the client's pod is called. */
+static int name_client(struct installed_client *installed, const struct egress_client *client)
+{
+    char *pod = text_format("%s/%s", client->namespace, client->name);
+    if (!pod)
+        return -ENOMEM;
+    free(installed->pod);
+    installed->pod = pod;
+    return 0;
+}
+
+/* A fresh id, with no flows and no ports. */
+static int give_id(struct egress_gate *gate, struct installed_client *client)
+{
+    const struct nat_addr addr = nat_addr_of(&client->address);
+    const struct egress_client_value value = { .id = new_id(gate), .check = nat_check(&addr, 0) };
+    if (!value.id)
+        return -ENOSPC;
+    memset(&gate->ports[value.id], 0, sizeof(gate->ports[value.id]));
+    if (bpf_map_update_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr, &value,
+                            BPF_ANY) < 0)
+        return -errno;
+    client->id = value.id;
+    return 0;
+}
+
+static int add_client(struct egress_gate *gate, const struct egress_client *wanted)
+{
+    struct installed_client client = { .address = wanted->address };
+    int r = give_id(gate, &client);
+    if (r == 0)
+        r = name_client(&client, wanted);
+    if (r == 0)
+        r = sorted_put(&gate->clients, &client);
+    if (r < 0)
+        free(client.pod);
+    return r;
+}
+
+static bool is_named(const struct installed_client *installed, const struct egress_client *client)
+{
+    size_t length = strlen(client->namespace);
+    const char *pod = installed->pod;
+    return pod && strncmp(pod, client->namespace, length) == 0 && pod[length] == '/' &&
+           strcmp(pod + length + 1, client->name) == 0;
+}
+
+/* Ends all flows of clients that are gone. */
+static int end_flows(struct egress_gate *gate, const installed_client_list *gone)
+{
+    AUTOWALK struct nat_walk walk;
+    nat_table_walk(gate->nat, NAT_MAP_FLOWS, &walk);
+    int r;
+    while ((r = nat_walk_next(&walk)) > 0) {
+        for (uint32_t i = 0; i < walk.count; i++) {
+            const struct nat_flow *flow = nat_walk_value(&walk, i);
+            const struct installed_client key = { .id = flow->port };
+            if (flow->hand != NAT_HAND_EGRESS || !vec_find(gone, &key, egress_client_id_cmp))
+                continue;
+            r = nat_table_remove(gate->nat, NAT_MAP_FLOWS, nat_walk_key(&walk, i));
+            if (r < 0)
+                return r;
+        }
+    }
+    return r;
+}
+
+/* Takes flows and blocks from those who are no clients any more, under these ids. */
+static int end(struct egress_gate *gate, installed_client_list *gone)
+{
+    if (gone->count == 0)
+        return 0;
+    vec_sort(gone, egress_client_id_cmp);
+    int r = end_flows(gate, gone);
+    if (r < 0)
+        return r;
+    egress_blocks_free(gate, gone);
+    return (int)gone->count;
+}
+
+static void clients_done(installed_client_list *clients)
+{
+    vec_each(struct installed_client, client, clients)
+        free(client->pod);
+    vec_done(clients);
+}
+
+static int remove_clients(struct egress_gate *gate, const struct sorted *clients)
+{
+    CLEANUP(clients_done) installed_client_list gone = { 0 };
+    for (size_t i = gate->clients.count; i-- > 0;) {
+        const struct installed_client client =
+            *(const struct installed_client *)sorted_at(&gate->clients, i);
+        struct egress_client key = { .address = client.address }, *pointer = &key;
+        if (sorted_find(clients, &pointer))
+            continue;
+        const struct nat_addr addr = nat_addr_of(&client.address);
+        if (bpf_map_delete_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr) < 0 &&
+            errno != ENOENT)
+            return -errno;
+        int r = vec_push(&gone, client);
+        if (r < 0)
+            return r;
+        sorted_remove(&gate->clients, &client);
+    }
+    return end(gate, &gone);
+}
+
+void egress_clients_done(struct egress_gate *gate)
+{
+    sorted_each(struct installed_client, client, &gate->clients)
+        free(client->pod);
+    sorted_done(&gate->clients);
+}
+
+/* ---- another layout of ports ---- */
+
+static bool has_other_blocks(const struct egress_gate *gate, const struct egress_layout *layout,
+                             const struct installed_client *client)
+{
+    const struct egress_ports_value *ports = &gate->ports[client->id];
+    for (uint32_t i = 0; i < EGRESS_BLOCKS_MAX; i++) {
+        if (ports->blocks[i] &&
+            egress_layout_differs(layout, &gate->layout, client->address.family == IP_V6,
+                                  ports->blocks[i] - 1u))
+            return true;
+    }
+    return false;
+}
+
+/* Gives the client another id, and notes the old one, whose flows are to be ended. In this order,
+ * or the program makes new ones meanwhile. */
+static int renew(struct egress_gate *gate, struct installed_client *client,
+                 installed_client_list *gone)
+{
+    struct installed_client before = *client;
+    before.pod = client->pod ? strdup(client->pod) : NULL;
+    int r = client->pod && !before.pod ? -ENOMEM : vec_reserve(gone, 1);
+    if (r == 0)
+        r = give_id(gate, client);
+    if (r == 0)
+        r = vec_push(gone, before);
+    if (r < 0)
+        free(before.pod);
+    return r;
+}
+
+int egress_clients_lay_out(struct egress_gate *gate, const struct egress_layout *layout)
+{
+    CLEANUP(clients_done) installed_client_list gone = { 0 };
+    int r = 0;
+    sorted_each(struct installed_client, client, &gate->clients) {
+        if (r == 0 && has_other_blocks(gate, layout, client))
+            r = renew(gate, client, &gone);
+    }
+    int ended = end(gate, &gone); /* also of those who were reached before an error */
+    if (r == 0 && ended >= 0)
+        gate->layout = *layout;
+    return r < 0 ? r : ended;
+}
+
+int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bool may_remove,
+                      struct faults *faults)
+{
+    int changes = 0, r = 0;
+    sorted_each(struct egress_client *, client, clients) {
+        const struct installed_client key = { .address = (*client)->address };
+        struct installed_client *installed = sorted_find(&gate->clients, &key);
+        if (installed && is_named(installed, *client))
+            continue;
+        r = installed ? name_client(installed, *client) : add_client(gate, *client);
+        if (r < 0)
+            break;
+        changes += !installed;
+    }
+    if (r == 0 && may_remove)
+        r = remove_clients(gate, clients);
+    if (r >= 0)
+        return changes + r;
+    faults_add(faults, "egress.gateway", NULL, "its clients can't be written: %s", strerror(-r));
+    return r;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clients of a gateway in its maps: who is one, by which id, and the flows and blocks of ports
+ * that go with it. Internal to apply/egress/.
+ */
+#pragma once
+
+#include "apply/egress/gateway_inside.h"
+
+/* Reads what an earlier agent has left. Returns 0 or -errno. */
+int egress_clients_adopt(struct egress_gate *gate);
+void egress_clients_done(struct egress_gate *gate);
+
+/*
+ * The layout of ports is no longer that of gate->layout: clients who have a block that differs lose
+ * all their flows and blocks, and begin anew. Then `layout` is gate->layout. Returns how many
+ * clients that were, or -errno; then it has to be called again.
+ */
+int egress_clients_lay_out(struct egress_gate *gate, const struct egress_layout *layout);
