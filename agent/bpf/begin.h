@@ -337,7 +337,7 @@ ALWAYS_INLINE int is_opening(const struct packet *packet)
 ALWAYS_INLINE int has_ports(const struct packet *packet)
 {
     return packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST ||
-           (packet->shape == SHAPE_LATER && packet->tuple.sport);
+           (packet->shape == SHAPE_LATER && (packet->tuple.sport || packet->tuple.dport));
 }
 
 ALWAYS_INLINE int is_multicast(const struct packet *packet)

@@ -223,7 +223,7 @@ ALWAYS_INLINE int key_of(struct __sk_buff *skb, struct room *room)
     struct packet *packet = &room->packet;
     if (packet->shape == SHAPE_BAD || packet->shape == SHAPE_DEEP)
         return -EGRESS_CAUSE_MALFORMED;
-    if (packet->shape == SHAPE_ICMP) {
+    if (has_icmp_head(packet)) {
         int shape = quote_read(skb, L3, &room->upper, &room->inner, &room->quoted);
         if (shape == INNER_PORTS)
             room->key = room->inner;
@@ -265,13 +265,13 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
     if (packet->shape == SHAPE_LATER)
         return send_piece(skb, room);
     if (is_inbound(&room->key)) {
-        if (packet->shape == SHAPE_FIRST)
+        if (packet->first)
             piece_put(&packet->tuple, packet->family, packet->fragment, NO_GATEWAY);
         return NEXT;
     }
     if (!pin_take(room, set))
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_GATEWAY);
-    if (packet->shape == SHAPE_FIRST)
+    if (packet->first)
         piece_put(&packet->tuple, packet->family, packet->fragment, room->pin.gateway);
     return send_to_gateway(skb, room);
 }
@@ -390,7 +390,7 @@ ALWAYS_INLINE void note_inbound(struct __sk_buff *skb, struct room *room, __u32 
 {
     const struct packet *packet = &room->packet;
     int stays;
-    if (packet->shape == SHAPE_ICMP &&
+    if (has_icmp_head(packet) &&
         quote_read(skb, L3, &room->upper, &room->inner, &room->quoted) == INNER_PORTS)
         tuple_reverse(&room->inner, &room->key);
     else if (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST)

@@ -47,7 +47,7 @@ ALWAYS_INLINE int may_cut(const struct packet *packet)
 {
     return packet->cuttable && packet->family == 4 &&
            (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST ||
-            packet->shape == SHAPE_LATER);
+            packet->shape == SHAPE_LATER || packet->shape == SHAPE_ICMP);
 }
 
 /* Adds the bytes from an offset on to a sum, CUT_PIECE at most. It is folded; or negative. */
@@ -141,7 +141,7 @@ GLOBAL int cut(struct __sk_buff *skb, __u32 limit)
         first > CUT_KEPT_MAX || second > CUT_KEPT_MAX)
         return CUT_WHOLE;
     __u32 field = L3 + HEAD + (ip.protocol == IPPROTO_UDP ? 6 : 16);
-    if (!(fragment & 0x3fff) && icmp_partial(skb, field) && cut_complete(skb, field) < 0)
+    if (!(fragment & 0x3fff) && ip.protocol != IPPROTO_ICMP && icmp_partial(skb, field) && cut_complete(skb, field) < 0)
         return CUT_LOST;
     if (bpf_skb_load_bytes(skb, L3 + HEAD, room->first, cut_size(first)) < 0 ||
         bpf_skb_load_bytes(skb, L3 + HEAD + first, room->bytes, cut_size(second)) < 0 ||

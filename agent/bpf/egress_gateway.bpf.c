@@ -217,6 +217,14 @@ ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struc
     return 0;
 }
 
+/* Gives an echo, whole or the first fragment of one, its tuple. */
+ALWAYS_INLINE void take_echo(struct packet *packet, const struct nat_tuple *tuple)
+{
+    packet->tuple = *tuple;
+    if (packet->first)
+        packet->shape = SHAPE_FIRST;
+}
+
 /* Reads a client's packet that has come out of the tunnel. */
 GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
 {
@@ -228,17 +236,18 @@ GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
     struct packet *packet = &room->packet;
     parse(skb, NAT_HOOK_UPLINK_IN, packet);
     count_client(skb, client);
-    if (packet->shape == SHAPE_ICMP) {
+    if (has_icmp_head(packet)) {
         int shape = quote_read(skb, L3, &own->upper, &own->inner, &own->quoted);
         if (shape == INNER_ERROR)
             return STEP_ERROR;
         if (shape != INNER_PORTS)
             return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_PROTOCOL);
-        packet->tuple = own->inner;
-    } else if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
+        take_echo(packet, &own->inner);
+    }
+    if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
         if (fragment_join(control, packet) != FRAGMENT_GOES || !has_ports(packet))
             return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_FRAGMENT);
-    } else if (packet->shape != SHAPE_PORTS) {
+    } else if (packet->shape != SHAPE_PORTS && packet->shape != SHAPE_ICMP) {
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_MALFORMED);
     }
     return STEP_FOLLOW;
@@ -291,7 +300,7 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         return NEXT;
     struct packet *packet = &room->packet;
     __u32 over = fou_room(packet->family);
-    if (packet->shape == SHAPE_ICMP) {
+    if (has_icmp_head(packet)) {
         if (fou_error_is(skb, packet, settings->port)) {
             if (fou_error_take(skb, packet) < 0)
                 return SHOT;
@@ -304,11 +313,12 @@ GLOBAL int from_outside(struct __sk_buff *skb)
             return STEP_ERROR_BACK;
         if (shape != INNER_PORTS)
             return NEXT;
-        packet->tuple = own->inner;
-    } else if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
+        take_echo(packet, &own->inner);
+    }
+    if (packet->shape == SHAPE_FIRST || packet->shape == SHAPE_LATER) {
         if (fragment_join(control, packet) != FRAGMENT_GOES || !has_ports(packet))
             return NEXT;
-    } else if (packet->shape != SHAPE_PORTS) {
+    } else if (packet->shape != SHAPE_PORTS && packet->shape != SHAPE_ICMP) {
         return NEXT;
     }
     struct nat_flow *flow = flow_find(&packet->tuple);

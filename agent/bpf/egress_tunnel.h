@@ -54,16 +54,12 @@ ALWAYS_INLINE struct gateway_room *gateway_room_get(void)
     return bpf_map_lookup_elem(&gateway_room, &zero);
 }
 
-ALWAYS_INLINE int is_icmp(__u8 protocol)
-{
-    return protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6;
-}
-
 ALWAYS_INLINE int translate_any(struct __sk_buff *skb, struct packet *packet,
                                 const struct nat_tuple *to)
 {
-    return is_icmp(packet->tuple.protocol) ? echo_translate(skb, packet, to)
-                                           : translate(skb, packet, to);
+    return is_icmp(packet->tuple.protocol) && packet->shape != SHAPE_LATER
+               ? echo_translate(skb, packet, to)
+               : translate(skb, packet, to);
 }
 
 ALWAYS_INLINE void count_client(struct __sk_buff *skb, __u32 client)

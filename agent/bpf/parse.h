@@ -64,7 +64,7 @@ struct packet {
     __u8 hook;     /* enum nat_hook: where it is seen */
     __u8 l4_size;  /* of the transport header, of TCP with options */
     __u8 cuttable; /* routers may cut it into fragments: IPv4 without DF */
-    __u8 zero;
+    __u8 first;    /* a first fragment; one of ICMP has no other mark */
     __u32 mtu;      /* of the way that it is too big for */
     __u32 seq, ack; /* TCP */
     __u32 end;      /* TCP: the sequence number after it. Before ports are read: where it ends */
@@ -170,10 +170,21 @@ ALWAYS_INLINE void parse_ports(struct __sk_buff *skb, struct packet *packet)
         parse_sctp(skb, packet);
 }
 
+ALWAYS_INLINE int is_icmp(__u8 protocol)
+{
+    return protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6;
+}
+
+/* Whether the packet begins with an ICMP header, also as a first fragment. */
+ALWAYS_INLINE int has_icmp_head(const struct packet *packet)
+{
+    return packet->shape == SHAPE_ICMP || (packet->first && is_icmp(packet->tuple.protocol));
+}
+
 ALWAYS_INLINE void parse_protocol(struct packet *packet, __u8 protocol)
 {
     packet->tuple.protocol = protocol;
-    if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
+    if (is_icmp(protocol))
         packet->shape = SHAPE_ICMP;
     else if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP && protocol != IPPROTO_SCTP)
         packet->shape = SHAPE_OTHER;
@@ -197,7 +208,9 @@ ALWAYS_INLINE void parse_v4(struct __sk_buff *skb, struct packet *packet)
         packet->fragment = ip->id;
         if (ip->frag_off & bpf_htons(0x1fff))
             packet->shape = SHAPE_LATER;
-        else if (packet->shape == SHAPE_PORTS)
+        else
+            packet->first = 1;
+        if (packet->first && packet->shape == SHAPE_PORTS)
             packet->shape = SHAPE_FIRST;
     }
 }
@@ -259,7 +272,8 @@ ALWAYS_INLINE void parse_v6(struct __sk_buff *skb, struct packet *packet)
     if (packet->shape == SHAPE_PORTS || packet->shape == SHAPE_FIRST) {
         __u8 shape = packet->shape;
         parse_protocol(packet, next);
-        if (packet->shape == SHAPE_ICMP && shape == SHAPE_FIRST)
+        packet->first = shape == SHAPE_FIRST;
+        if (packet->shape == SHAPE_ICMP && packet->first)
             packet->shape = SHAPE_OTHER;
     }
 }

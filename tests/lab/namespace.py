@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,13 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 class CommandFailed(subprocess.SubprocessError):
     pass
+
+
+def inverted_sum(data):
+    """The Internet checksum (RFC 1071)."""
+    words = struct.unpack(f"!{(len(data) + 1) // 2}H", data + b"\0" * (len(data) % 2))
+    total = sum(words) % 0xFFFF  # of a sum that isn't 0, 0xFFFF stands for 0
+    return struct.pack("!H", 0xFFFF - (total or 0xFFFF))
 
 
 def setns(fd):
@@ -201,6 +209,28 @@ class Namespace:
         except OSError as error:
             return error.errno
         return None
+
+    def ping(self, address, size=56, timeout=2):
+        """Asks for one echo of so many bytes; true if it comes back whole."""
+        six = ":" in address
+        with self.entered():
+            raw = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_RAW,
+                                socket.IPPROTO_ICMPV6 if six else socket.IPPROTO_ICMP)
+        data = os.urandom(size)
+        number = struct.pack("!HH", os.getpid() & 0xFFFF, 1)
+        with raw:
+            raw.settimeout(timeout)
+            raw.connect((address, 0))
+            head = bytes([128 if six else 8, 0])
+            check = b"\0\0" if six else inverted_sum(head + b"\0\0" + number + data)
+            raw.send(head + check + number + data)
+            try:
+                while True:
+                    found = raw.recv(65536)[0 if six else 20:]
+                    if found[0] == (129 if six else 0) and found[4:] == number + data:
+                        return True
+            except TimeoutError:
+                return False
 
     def icmp_error(self, address, port=9, timeout=5):
         """The errno of the ICMP error that answers a UDP datagram; None if none comes."""

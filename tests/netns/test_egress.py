@@ -243,6 +243,21 @@ def test_no_gateway_has_a_route(world, family):
     assert {refusal["reason"] for refusal in told(world.first.agents[0])["refusals"]} >= {"no-gateway"}
 
 
+@BOTH
+@pytest.mark.parametrize("world", ["beside another proxy", "nat"], indirect=True)
+def test_pings(world, family):
+    """Of any size: whole, cut for the tunnel, and in fragments both ways."""
+    wait_seen(world, family, world.gateways)
+    for host in (world.guest, world.client):
+        host.set_sysctls({"net/ipv4/ip_no_pmtu_disc": 1})
+    target = address(world.client, family)
+    # IPv6 is not cut on its way: the pod is told what fits, and so is the host outside.
+    wait(lambda: world.guest.ping(target, 1440), "a ping that the tunnel has no room for")
+    for size in (0, 56, 1443, 1444, 1445, 1472, 1473, 4000, 20000):
+        assert world.guest.ping(target, size), size
+    assert not any(told(host.agents[0])["refusals"] for host in world.nodes if family == 4)
+
+
 @pytest.mark.parametrize("world", ["beside another proxy"], indirect=True)
 def test_cut_datagrams(world):
     """Datagrams that routers may cut arrive whole, both ways, also those that come as fragments."""
