@@ -79,13 +79,20 @@ static int find_local(const struct node_facts *facts, ip_list *addresses, egress
     return 0;
 }
 
+static struct egress_policy *policy_of(const struct egress_plan *plan,
+                                       const struct egress_policy_key *key)
+{
+    const struct egress_policy wanted = { .key = *key }, *pointer = &wanted;
+    struct egress_policy **found = sorted_find(&plan->policies, &pointer);
+    return found ? *found : NULL;
+}
+
 static int add_policy(const struct node_facts *facts, const struct egress_policy_key *key,
                       struct egress_plan *plan, struct faults *faults)
 {
-    const struct egress_policy wanted = { .key = *key }, *pointer = &wanted;
     AUTOFAULTS struct faults found = { 0 };
     CLEANUP(egress_policy_freep) struct egress_policy *policy = NULL;
-    if (sorted_find(&plan->policies, &pointer))
+    if (policy_of(plan, key))
         return 0;
     int r = plan_egress_policy(facts, key, &policy, &found);
     if (r < 0)
@@ -107,10 +114,14 @@ static int add_pod(const struct node_facts *facts, const struct ip *address,
     r = pod->is_client ? add_policy(facts, &pod->policy, plan, faults) : 0;
     if (r < 0)
         return r;
+    struct egress_policy *policy = pod->is_client ? policy_of(plan, &pod->policy) : NULL;
     r = sorted_put(&plan->pods, &pod);
-    if (r == 0)
-        pod = NULL;
-    return r;
+    if (r < 0)
+        return r;
+    pod = NULL; /* the plan's */
+    if (policy)
+        policy->pods++;
+    return 0;
 }
 
 static int plan_clients_side(const struct node_facts *facts, struct egress_plan *plan,
@@ -124,6 +135,7 @@ static int plan_clients_side(const struct node_facts *facts, struct egress_plan 
     r = add_sets(facts, plan, faults);
     if (r < 0)
         return r;
+    const size_t told = faults->list.count;
     vec_each(const struct egress_ref, ref, &named) {
         r = plan_egress_named(facts, ref, faults);
         if (r < 0)
@@ -134,6 +146,7 @@ static int plan_clients_side(const struct node_facts *facts, struct egress_plan 
         if (r < 0)
             return r;
     }
+    plan->pods_told = faults->list.count != told || faults->incomplete;
     return plan_egress_stays(facts, &plan->stays, faults);
 }
 

@@ -23,6 +23,7 @@ struct egress_plan {
     struct sorted sets;     /* struct egress_set * */
     struct sorted policies; /* struct egress_policy *: those that a pod has */
     struct sorted pods;     /* struct egress_pod * */
+    bool pods_told;         /* there are faults of pods, of their policies, or of what they name */
     prefix_list stays;      /* sorted; of a stay and a destination the longer wins, or of equally
                              * long ones the destination */
     char *served;           /* Egresses that this gateway serves, a list; NULL: it is none */

@@ -172,6 +172,14 @@ int plan_egress_affected(const struct node_facts *facts, const struct change *ch
     }
 }
 
+void egress_touched_clear(struct egress_touched *touched)
+{
+    vec_clear(&touched->addresses);
+    vec_clear(&touched->egresses);
+    vec_clear(&touched->named);
+    touched->stays = touched->served = false;
+}
+
 void egress_touched_done(struct egress_touched *touched)
 {
     vec_done(&touched->addresses);

@@ -18,4 +18,6 @@ struct egress_touched {
 int plan_egress_affected(const struct node_facts *facts, const struct change *change,
                          struct egress_touched *touched);
 
+/* Nothing is touched any more; the memory stays. */
+void egress_touched_clear(struct egress_touched *touched);
 void egress_touched_done(struct egress_touched *touched);

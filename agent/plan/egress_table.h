@@ -76,6 +76,7 @@ struct egress_entry {
 struct egress_policy {
     struct egress_policy_key key;
     VEC(struct egress_entry) entries; /* sorted by destination, no duplicates */
+    uint32_t pods;                    /* rows of the plan that have it */
 };
 
 /* An address of a pod of this node. */

@@ -137,11 +137,21 @@ static int end_flows(struct egress_gate *gate, const installed_client_list *gone
     return r;
 }
 
+/* Whether any of them may have a flow: it takes a block to have one. */
+static bool had_blocks(const struct egress_gate *gate, const installed_client_list *clients)
+{
+    vec_each(const struct installed_client, client, clients) {
+        if (gate->ports[client->id].count)
+            return true;
+    }
+    return false;
+}
+
 /* Takes flows and blocks from those who are no clients any more, under these ids. */
 static int end(struct egress_gate *gate, installed_client_list *gone)
 {
-    if (gone->count == 0)
-        return 0;
+    if (!had_blocks(gate, gone))
+        return (int)gone->count;
     vec_sort(gone, egress_client_id_cmp);
     int r = end_flows(gate, gone);
     if (r < 0)
@@ -157,23 +167,37 @@ static void clients_done(installed_client_list *clients)
     vec_done(clients);
 }
 
+static const struct egress_client *find_client(const struct sorted *clients,
+                                               const struct ip *address)
+{
+    const struct egress_client key = { .address = *address }, *pointer = &key;
+    struct egress_client *const *found = sorted_find(clients, &pointer);
+    return found ? *found : NULL;
+}
+
+/* The program knows it no more; its flows and blocks are to be ended. */
+static int remove_client(struct egress_gate *gate, const struct installed_client *client,
+                         installed_client_list *gone)
+{
+    const struct installed_client copy = *client;
+    const struct nat_addr addr = nat_addr_of(&copy.address);
+    if (bpf_map_delete_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr) < 0 &&
+        errno != ENOENT)
+        return -errno;
+    int r = vec_push(gone, copy);
+    if (r == 0)
+        sorted_remove(&gate->clients, &copy);
+    return r;
+}
+
 static int remove_clients(struct egress_gate *gate, const struct sorted *clients)
 {
     CLEANUP(clients_done) installed_client_list gone = { 0 };
     for (size_t i = gate->clients.count; i-- > 0;) {
-        const struct installed_client client =
-            *(const struct installed_client *)sorted_at(&gate->clients, i);
-        struct egress_client key = { .address = client.address }, *pointer = &key;
-        if (sorted_find(clients, &pointer))
-            continue;
-        const struct nat_addr addr = nat_addr_of(&client.address);
-        if (bpf_map_delete_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr) < 0 &&
-            errno != ENOENT)
-            return -errno;
-        int r = vec_push(&gone, client);
+        const struct installed_client *client = sorted_at(&gate->clients, i);
+        int r = find_client(clients, &client->address) ? 0 : remove_client(gate, client, &gone);
         if (r < 0)
             return r;
-        sorted_remove(&gate->clients, &client);
     }
     return end(gate, &gone);
 }
@@ -231,24 +255,58 @@ int egress_clients_lay_out(struct egress_gate *gate, const struct egress_layout 
     return r < 0 ? r : ended;
 }
 
+/* Returns how many clients came, or -errno. */
+static int write_client(struct egress_gate *gate, const struct egress_client *client)
+{
+    const struct installed_client key = { .address = client->address };
+    struct installed_client *installed = sorted_find(&gate->clients, &key);
+    if (installed && is_named(installed, client))
+        return 0;
+    int r = installed ? name_client(installed, client) : add_client(gate, client);
+    return r < 0 ? r : !installed;
+}
+
+static int tell_error(int r, struct faults *faults)
+{
+    if (r < 0)
+        faults_add(faults, "egress.gateway", NULL, "its clients can't be written: %s",
+                   strerror(-r));
+    return r;
+}
+
 int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bool may_remove,
                       struct faults *faults)
 {
     int changes = 0, r = 0;
     sorted_each(struct egress_client *, client, clients) {
-        const struct installed_client key = { .address = (*client)->address };
-        struct installed_client *installed = sorted_find(&gate->clients, &key);
-        if (installed && is_named(installed, *client))
-            continue;
-        r = installed ? name_client(installed, *client) : add_client(gate, *client);
+        r = write_client(gate, *client);
+        if (r < 0)
+            return tell_error(r, faults);
+        changes += r;
+    }
+    r = may_remove ? remove_clients(gate, clients) : 0;
+    return r < 0 ? tell_error(r, faults) : changes + r;
+}
+
+int egress_gate_write_some(struct egress_gate *gate, const struct sorted *clients,
+                           const ip_list *addresses, bool may_remove, struct faults *faults)
+{
+    CLEANUP(clients_done) installed_client_list gone = { 0 };
+    int changes = 0, r = 0;
+    vec_each(const struct ip, address, addresses) {
+        const struct egress_client *client = find_client(clients, address);
+        const struct installed_client key = { .address = *address };
+        const struct installed_client *installed = sorted_find(&gate->clients, &key);
+        if (client)
+            r = write_client(gate, client);
+        else
+            r = may_remove && installed ? remove_client(gate, installed, &gone) : 0;
         if (r < 0)
             break;
-        changes += !installed;
+        changes += r;
     }
-    if (r == 0 && may_remove)
-        r = remove_clients(gate, clients);
-    if (r >= 0)
-        return changes + r;
-    faults_add(faults, "egress.gateway", NULL, "its clients can't be written: %s", strerror(-r));
-    return r;
+    int ended = end(gate, &gone);
+    if (r < 0 || ended < 0)
+        return tell_error(r < 0 ? r : ended, faults);
+    return changes + ended;
 }

@@ -63,6 +63,10 @@ void egress_gate_set_phase(struct egress_gate *gate, enum egress_gate_phase phas
 int egress_gate_write(struct egress_gate *gate, const struct sorted *clients, bool may_remove,
                       struct faults *faults);
 
+/* The same for these addresses alone. */
+int egress_gate_write_some(struct egress_gate *gate, const struct sorted *clients,
+                           const ip_list *addresses, bool may_remove, struct faults *faults);
+
 /* Tells the journal of blocks of ports that the program has given since the last call. */
 void egress_gate_tell_blocks(struct egress_gate *gate);
 

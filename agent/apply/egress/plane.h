@@ -61,6 +61,13 @@ struct egress_wanted {
 int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,
                        struct faults *faults);
 
+/*
+ * The same for these addresses alone: their pods are those of `pods`, or none. All else stands as
+ * it was written last.
+ */
+int egress_plane_write_pods(struct egress_plane *plane, const struct sorted *pods,
+                            const ip_list *addresses, bool may_remove, struct faults *faults);
+
 /* What the maps remember of a gateway, from this agent or an earlier one. */
 enum egress_gateway_memory {
     EGRESS_MEMORY_NONE,     /* nothing, or it has never answered probes */

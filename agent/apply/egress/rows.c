@@ -162,22 +162,45 @@ static int put_pod(struct egress_plane *plane, const struct egress_installed_pod
     return sorted_put(&plane->pods, pod);
 }
 
+/* Returns 1 if the map was written, 0 if it was right, or -errno. */
+static int write_pod(struct egress_plane *plane, const struct egress_pod *pod)
+{
+    const struct egress_installed_pod wanted = {
+        .address = pod->address,
+        .policy = pod->is_client ? policy_id(plane, &pod->policy) : 0,
+        .flags = pod->is_client && pod->policy.waiting ? EGRESS_POD_HELD : 0,
+    };
+    const struct egress_installed_pod *installed = sorted_find(&plane->pods, &wanted);
+    if (installed && installed->policy == wanted.policy && installed->flags == wanted.flags)
+        return 0;
+    int r = put_pod(plane, &wanted);
+    return r < 0 ? r : 1;
+}
+
+static int drop_pod(struct egress_plane *plane, const struct ip *address)
+{
+    const struct egress_installed_pod gone = { .address = *address };
+    const struct nat_addr addr = nat_addr_of(address);
+    if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_PODS], &addr) < 0 && errno != ENOENT)
+        return -errno;
+    sorted_remove(&plane->pods, &gone);
+    return 1;
+}
+
+static const struct egress_pod *find_pod(const struct sorted *pods, const struct ip *address)
+{
+    const struct egress_pod key = { .address = *address }, *pointer = &key;
+    struct egress_pod *const *found = sorted_find(pods, &pointer);
+    return found ? *found : NULL;
+}
+
 static int write_pods(struct egress_plane *plane, const struct sorted *pods, int *written)
 {
-    sorted_each(struct egress_pod *, it, pods) {
-        const struct egress_pod *pod = *it;
-        const struct egress_installed_pod wanted = {
-            .address = pod->address,
-            .policy = pod->is_client ? policy_id(plane, &pod->policy) : 0,
-            .flags = pod->is_client && pod->policy.waiting ? EGRESS_POD_HELD : 0,
-        };
-        const struct egress_installed_pod *installed = sorted_find(&plane->pods, &wanted);
-        if (installed && installed->policy == wanted.policy && installed->flags == wanted.flags)
-            continue;
-        int r = put_pod(plane, &wanted);
+    sorted_each(struct egress_pod *, pod, pods) {
+        int r = write_pod(plane, *pod);
         if (r < 0)
             return r;
-        (*written)++;
+        *written += r;
     }
     return 0;
 }
@@ -185,17 +208,12 @@ static int write_pods(struct egress_plane *plane, const struct sorted *pods, int
 static int drop_pods(struct egress_plane *plane, const struct sorted *pods, int *written)
 {
     for (size_t i = plane->pods.count; i-- > 0;) {
-        const struct egress_installed_pod gone =
-            *(const struct egress_installed_pod *)sorted_at(&plane->pods, i);
-        struct egress_pod key = { .address = gone.address };
-        struct egress_pod *pointer = &key;
-        if (sorted_find(pods, &pointer))
-            continue;
-        const struct nat_addr addr = nat_addr_of(&gone.address);
-        if (bpf_map_delete_elem(plane->fds[EGRESS_MAP_PODS], &addr) < 0 && errno != ENOENT)
-            return -errno;
-        sorted_remove(&plane->pods, &gone);
-        (*written)++;
+        const struct ip address =
+            ((const struct egress_installed_pod *)sorted_at(&plane->pods, i))->address;
+        int r = find_pod(pods, &address) ? 0 : drop_pod(plane, &address);
+        if (r < 0)
+            return r;
+        *written += r;
     }
     return 0;
 }
@@ -233,6 +251,15 @@ static int remove_all(struct egress_plane *plane, const struct egress_wanted *wa
     return 0;
 }
 
+static void tell_error(int r, struct faults *faults)
+{
+    faults_add(faults, "egress", r == -ENOSPC || r == -E2BIG ? "name fewer of them" : NULL,
+               r == -ENOSPC || r == -E2BIG
+                   ? "there are more Egresses, destinations or pods than the maps hold: %s"
+                   : "the maps can't be written: %s",
+               strerror(-r));
+}
+
 int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *wanted,
                        struct faults *faults)
 {
@@ -241,14 +268,30 @@ int egress_plane_write(struct egress_plane *plane, const struct egress_wanted *w
     int r = write_all(plane, wanted, &routes, &written);
     if (r == 0 && wanted->may_remove)
         r = remove_all(plane, wanted, &routes, &written);
-    if (r == 0)
-        return written;
-    faults_add(faults, "egress", r == -ENOSPC || r == -E2BIG ? "name fewer of them" : NULL,
-               r == -ENOSPC || r == -E2BIG
-                   ? "there are more Egresses, destinations or pods than the maps hold: %s"
-                   : "the maps can't be written: %s",
-               strerror(-r));
-    return r;
+    if (r < 0)
+        tell_error(r, faults);
+    return r < 0 ? r : written;
+}
+
+int egress_plane_write_pods(struct egress_plane *plane, const struct sorted *pods,
+                            const ip_list *addresses, bool may_remove, struct faults *faults)
+{
+    int written = 0;
+    vec_each(const struct ip, address, addresses) {
+        const struct egress_installed_pod key = { .address = *address };
+        const struct egress_pod *pod = find_pod(pods, address);
+        int r = 0;
+        if (pod)
+            r = write_pod(plane, pod);
+        else if (may_remove && sorted_find(&plane->pods, &key))
+            r = drop_pod(plane, address);
+        if (r < 0) {
+            tell_error(r, faults);
+            return r;
+        }
+        written += r;
+    }
+    return written;
 }
 
 void egress_plane_set(struct egress_plane *plane, const struct egress_settings *settings)

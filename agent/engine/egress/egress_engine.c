@@ -3,10 +3,10 @@
  * The egress engine; see egress_engine.h. It has two sides: the clients', on the nodes of pods, and
  * the gateway's (egress_gateway.h).
  *
- * In `plan` it plans anew what changed objects may have touched, in `write` it changes the maps by
- * difference and then sees to the programs. They stand on the host's ends of pods, behind those of
- * NAT: a packet to a Service is none of egress' business. While no pod has to use a gateway, and
- * unknown pods may pass, no program is attached at all, and no packet pays anything.
+ * In `plan` it plans the rows of pods that changed, or all of it if more did; in `write` it changes
+ * the maps by difference and then sees to the programs. They stand on the host's ends of pods,
+ * behind those of NAT: a packet to a Service is none of egress' business. While no pod has to use a
+ * gateway, and unknown pods may pass, no program is attached at all, and no packet pays anything.
  *
  * Nothing is removed from the maps before the source has synced. When the agent ends, maps and
  * programs stay.
@@ -23,7 +23,9 @@
 #include "base/macro.h"
 #include "engine/egress/egress_hooks.h"
 #include "engine/facts.h"
-#include "plan/egress_affected.h"
+#include "plan/egress_rows.h"
+
+enum { ROWS_MAX = 256 }; /* of more, the whole plan costs less */
 
 static struct egress_engine *of_engine(struct engine *engine)
 {
@@ -95,6 +97,7 @@ static void close_egress(struct engine *engine)
     egress_plane_close(egress->plane);
     egress_plan_done(&egress->plan);
     egress_reach_done(&egress->reach);
+    egress_touched_done(&egress->touched);
     vec_done(&egress->attached);
     free(egress);
 }
@@ -146,19 +149,23 @@ static void configure(struct engine *engine, const struct config *config)
 
 /* ---- the stages ---- */
 
+static bool has_rows(const struct egress_engine *egress)
+{
+    return egress->touched.addresses.count || egress->touched.named.count;
+}
+
 static int note(struct engine *engine, const struct change *change, struct round *round)
 {
     struct egress_engine *egress = of_engine(engine);
     const struct node_facts facts = egress_facts(egress);
-    CLEANUP(egress_touched_done) struct egress_touched touched = { 0 };
+    struct egress_touched *touched = &egress->touched;
     if (!egress->hooks)
         return 0;
-    int r = plan_egress_affected(&facts, change, &touched);
+    int r = plan_egress_affected(&facts, change, touched);
     if (r < 0)
         return r;
-    egress->dirty |= touched.addresses.count || touched.egresses.count || touched.named.count ||
-                     touched.stays || touched.served;
-    round->expected |= egress->dirty;
+    egress->dirty |= touched->egresses.count || touched->stays || touched->served;
+    round->expected |= egress->dirty || has_rows(egress);
     return 0;
 }
 
@@ -197,6 +204,20 @@ static int plan_anew(struct egress_engine *egress)
     return egress->gateway.gate ? egress_proving_plan(&egress->proving, &facts) : 0;
 }
 
+/* Pods came, went or changed: only their rows are planned, where that is enough. */
+static int plan_rows(struct egress_engine *egress)
+{
+    const struct node_facts facts = egress_facts(egress);
+    struct egress_touched *touched = &egress->touched;
+    ip_list_unite(&touched->addresses);
+    vec_sort(&touched->named, egress_ref_cmp);
+    vec_drop_equal(&touched->named, egress_ref_cmp);
+    int r =
+        touched->addresses.count > ROWS_MAX ? 0 : plan_egress_rows(&facts, touched, &egress->plan);
+    egress->dirty |= r <= 0;
+    return r == 0 ? plan_anew(egress) : r;
+}
+
 static int plan(struct engine *engine, struct round *round)
 {
     struct egress_engine *egress = of_engine(engine);
@@ -209,7 +230,29 @@ static int plan(struct engine *engine, struct round *round)
     if (r < 0)
         return r;
     egress->dirty |= r > 0 || (egress->prober && egress_prober_moved(egress->prober));
-    return egress->dirty ? plan_anew(egress) : 0;
+    if (egress->dirty)
+        return plan_anew(egress);
+    r = has_rows(egress) ? plan_rows(egress) : 0;
+    return r < 0 ? r : 0;
+}
+
+/* The same for the rows that were touched alone. */
+static int write_rows(struct egress_engine *egress, struct round *round)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const ip_list *addresses = &egress->touched.addresses;
+    int clients = egress->plane ? egress_plane_write_pods(egress->plane, &egress->plan.pods,
+                                                          addresses, round->may_remove, &faults)
+                                : 0;
+    int r = 0;
+    if (clients >= 0 && egress->gateway.gate)
+        r = egress_gate_write_some(egress->gateway.gate, &egress->plan.clients, addresses,
+                                   round->may_remove, &faults);
+    egress_report(egress, "maps", &faults);
+    if (clients < 0 || r < 0)
+        return clients < 0 ? clients : r;
+    round->changes += (uint32_t)(clients + r);
+    return 0;
 }
 
 static int write_clients_side(struct egress_engine *egress, struct round *round,
@@ -272,8 +315,12 @@ static int write_egress(struct engine *engine, struct round *round)
     struct egress_engine *egress = of_engine(engine);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
-    int r = egress->dirty ? write_maps(egress, round) : 0;
-    if (r == 0 && (egress->dirty || egress->moved))
+    int r = 0;
+    if (egress->dirty)
+        r = write_maps(egress, round);
+    else if (has_rows(egress))
+        r = write_rows(egress, round);
+    if (r == 0 && (egress->dirty || egress->moved || has_rows(egress)))
         r = follow_node(egress, round);
     return r < 0 ? r : prove(egress, round);
 }
@@ -283,6 +330,9 @@ static void publish(struct engine *engine, struct round *round)
     struct egress_engine *egress = of_engine(engine);
     if (round->error == 0)
         egress->dirty = egress->moved = false;
+    else /* what was touched is forgotten with the objects that it names */
+        egress->dirty |= has_rows(egress);
+    egress_touched_clear(&egress->touched);
 }
 
 static int64_t next_ms(const struct engine *engine, int64_t now_ms)

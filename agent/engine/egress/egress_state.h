@@ -11,7 +11,7 @@
 #include "engine/egress/egress_reach.h"
 #include "engine/engine.h"
 #include "loop/backoff.h"
-#include "plan/egress.h"
+#include "plan/egress_affected.h"
 #include "plan/facts.h"
 
 struct egress_engine {
@@ -32,9 +32,10 @@ struct egress_engine {
     bool hooked;                  /* ... and all of it was there */
     struct egress_proving proving;
 
-    bool dirty;    /* objects changed: plan anew */
-    bool moved;    /* links changed: look at the hooks */
-    bool complete; /* a round over all has been written since the source synced */
+    bool dirty;                    /* objects changed: plan anew */
+    struct egress_touched touched; /* by changes since the last round, where that is not needed */
+    bool moved;                    /* links changed: look at the hooks */
+    bool complete;                 /* a round over all has been written since the source synced */
     struct backoff retry;
     int64_t retry_ms;
 };

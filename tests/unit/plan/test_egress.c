@@ -4,7 +4,7 @@
  * do not touch, and memory that runs out. What is planned is in tests/golden/egress-*.
  */
 #include "failing_heap.h"
-#include "plan/egress_affected.h"
+#include "plan/egress_rows.h"
 #include "planning.h"
 
 enum { ROUNDS = 400, CHANGES = 3 };
@@ -236,6 +236,70 @@ static void changes_touch_all_that_they_alter(void **state)
     assert_true(clients > ROUNDS && policies > ROUNDS);
 }
 
+/* Pods of two nodes with addresses of their own; some share one, or name what does not exist, or
+ * two Egresses with one destination. */
+static void change_pod(struct planning *planning, uint64_t *seed)
+{
+    static const char *const lists[] = { "nat", "nat", "lab", "", "gone", "nat,lab" };
+    unsigned number = (unsigned)next_random(seed) % 12;
+    bool odd = next_random(seed) % 16 == 0;
+    AUTOFREE char *yaml = text_format(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p%u, namespace: shop,\n"
+        "  annotations: {egress.coil.cybozu.com/net: '%s'}}\nspec: {nodeName: node-%u}\n"
+        "status: {podIPs: [{ip: 10.224.1.%u}, {ip: 'fd00::%u'}]}\n",
+        number, lists[next_random(seed) % (odd ? 6 : 4)], (unsigned)next_random(seed) % 2 + 1,
+        odd ? 1 : number * 4 + (unsigned)next_random(seed) % 2, number);
+    struct object *object = object_of(yaml);
+    if (next_random(seed) % 4 == 0) {
+        (void)store_remove(planning->store, "t", object->kind, object->namespace, object->name);
+        object_free(object);
+    } else {
+        assert_true(store_put(planning->store, "t", object) >= 0);
+    }
+}
+
+/* Rows planned alone make the plan that is made from nothing, and mostly they are enough. */
+static void rows_are_planned_alone(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    CLEANUP(egress_plan_done) struct egress_plan plan;
+    uint64_t seed = 20261124;
+    int enough = 0;
+    planning_begin(&planning);
+    planning.config->egress.enabled = planning.config->egress.gateway.enabled = true;
+    for (unsigned number = 0; number < 6; number++)
+        change_one(&planning, number, 3);
+    store_changes_done(planning.store);
+    assert_int_equal(plan_egress(&planning.facts, &plan, &planning.faults), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        CLEANUP(egress_touched_done) struct egress_touched touched = { 0 };
+        AUTOVEC change_list changes = { 0 };
+        struct egress_plan fresh;
+        faults_done(&planning.faults);
+        change_pod(&planning, &seed);
+        assert_int_equal(store_changes(planning.store, &changes), 0);
+        vec_each(const struct change, change, &changes)
+            assert_int_equal(plan_egress_affected(&planning.facts, change, &touched), 0);
+        ip_list_unite(&touched.addresses);
+        int r = plan_egress_rows(&planning.facts, &touched, &plan);
+        store_changes_done(planning.store);
+        assert_int_equal(plan_egress(&planning.facts, &fresh, &planning.faults), 0);
+        if (r > 0) {
+            assert_same_plans(&plan, &fresh);
+            assert_false(fresh.pods_told);
+            enough++;
+        } else {
+            assert_int_equal(r, 0);
+            egress_plan_done(&plan);
+            faults_done(&planning.faults);
+            assert_int_equal(plan_egress(&planning.facts, &plan, &planning.faults), 0);
+        }
+        egress_plan_done(&fresh);
+    }
+    assert_true(enough > ROUNDS / 3 && enough < ROUNDS);
+}
+
 static struct egress_touched touched_by(struct planning *planning, unsigned number,
                                         unsigned version)
 {
@@ -336,6 +400,7 @@ int main(void)
         cmocka_unit_test(memory_may_be_out),
         cmocka_unit_test(what_is_touched_may_be_out_of_memory),
         cmocka_unit_test(changes_touch_all_that_they_alter),
+        cmocka_unit_test(rows_are_planned_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
