@@ -141,7 +141,8 @@ GLOBAL int cut(struct __sk_buff *skb, __u32 limit)
         first > CUT_KEPT_MAX || second > CUT_KEPT_MAX)
         return CUT_WHOLE;
     __u32 field = L3 + HEAD + (ip.protocol == IPPROTO_UDP ? 6 : 16);
-    if (!(fragment & 0x3fff) && ip.protocol != IPPROTO_ICMP && icmp_partial(skb, field) && cut_complete(skb, field) < 0)
+    if (!(fragment & 0x3fff) && ip.protocol != IPPROTO_ICMP && icmp_partial(skb, field) &&
+        cut_complete(skb, field) < 0)
         return CUT_LOST;
     if (bpf_skb_load_bytes(skb, L3 + HEAD, room->first, cut_size(first)) < 0 ||
         bpf_skb_load_bytes(skb, L3 + HEAD + first, room->bytes, cut_size(second)) < 0 ||

@@ -59,12 +59,12 @@ struct packet {
     __u32 fragment;         /* identification, as on the wire */
     __u8 family;            /* 4, 6 */
     __u8 shape;
-    __u8 tcp;      /* TCP_* */
-    __u8 hops;     /* TTL or hop limit */
-    __u8 hook;     /* enum nat_hook: where it is seen */
-    __u8 l4_size;  /* of the transport header, of TCP with options */
-    __u8 cuttable; /* routers may cut it into fragments: IPv4 without DF */
-    __u8 first;    /* a first fragment; one of ICMP has no other mark */
+    __u8 tcp;       /* TCP_* */
+    __u8 hops;      /* TTL or hop limit */
+    __u8 hook;      /* enum nat_hook: where it is seen */
+    __u8 l4_size;   /* of the transport header, of TCP with options */
+    __u8 cuttable;  /* routers may cut it into fragments: IPv4 without DF */
+    __u8 first;     /* a first fragment; one of ICMP has no other mark */
     __u32 mtu;      /* of the way that it is too big for */
     __u32 seq, ack; /* TCP */
     __u32 end;      /* TCP: the sequence number after it. Before ports are read: where it ends */
