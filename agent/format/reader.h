@@ -9,7 +9,8 @@
  * What is left of such a map is checked to be well-formed and not handed out.
  *
  * Refused, with file, line and column: broken syntax, invalid UTF-8, NUL bytes, duplicate keys,
- * YAML anchors, aliases and tags, nesting deeper than the limit, a value or a file above its cap.
+ * YAML tags, nesting deeper than the limit, a value or a file above its cap. YAML aliases and merge
+ * keys are read as kubectl reads them, and what they stand for counts towards the limits.
  * An empty file has no documents.
  */
 #pragma once

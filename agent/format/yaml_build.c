@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Events to a tree, with what libyaml lacks: limits of depth, size and number of nodes, and the
- * refusal of what makes a file mean more than it says (anchors, aliases, tags, merge keys, maps as
- * keys, duplicate keys). Aliases are never expanded, so a small file stays a small tree.
+ * Events to a tree, with what libyaml lacks: limits of depth, size and number of nodes, aliases and
+ * merge keys (yaml_alias.c), and the refusal of what makes a file mean more than it says (tags,
+ * maps as keys, duplicate keys).
  *
  * Open maps and lists are frames on a stack, not calls: no recursion. Keys of open maps lie on a
  * second stack; when a map ends, its own are sorted and neighbours compared.
@@ -10,119 +10,53 @@
 #include "format/yaml_build.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/quote.h"
+#include "format/yaml_alias.h"
 
-void yaml_build_reset(struct yaml_build *build)
+void yaml_build_reset(struct yaml_tree *tree)
 {
-    if (build->document)
-        document_free(build->document);
-    build->document = NULL;
-    vec_clear(&build->open);
-    vec_clear(&build->keys);
-    build->bytes = build->nodes = 0;
+    if (tree->document)
+        document_free(tree->document);
+    tree->document = NULL;
+    vec_clear(&tree->open);
+    vec_clear(&tree->keys);
+    vec_clear(&tree->merges);
+    yaml_anchors_clear(tree);
+    tree->bytes = tree->nodes = 0;
 }
 
-void yaml_build_done(struct yaml_build *build)
+void yaml_build_done(struct yaml_tree *tree)
 {
-    yaml_build_reset(build);
-    vec_done(&build->open);
-    vec_done(&build->keys);
+    yaml_build_reset(tree);
+    vec_done(&tree->open);
+    vec_done(&tree->keys);
+    vec_done(&tree->merges);
+    vec_done(&tree->anchors);
 }
 
-static struct yaml_frame *innermost(struct yaml_build *build)
+static bool key_comes(struct yaml_tree *tree)
 {
-    return build->open.count ? &build->open.items[build->open.count - 1] : NULL;
-}
-
-static int new_document(struct yaml_build *build, struct place place)
-{
-    CLEANUP(document_freep) struct document *document = calloc(1, sizeof(*document));
-    if (!document || !(document->arena = arena_new(4096)))
-        return -ENOMEM;
-    document->file = build->file;
-    document->source_line = place.line;
-    document->source_column = place.column;
-    build->document = TAKE_PTR(document);
-    return 0;
-}
-
-static int count_node(struct yaml_build *build, size_t bytes, struct place place,
-                      struct faults *faults)
-{
-    build->bytes += bytes;
-    build->nodes++;
-    if (build->bytes > build->limits.document_bytes)
-        return place_fault(place, build->file, faults,
-                           "the document holds more than %" PRIu64 " bytes",
-                           build->limits.document_bytes);
-    if (build->nodes > reader_max_nodes(&build->limits))
-        return place_fault(place, build->file, faults,
-                           "the document has more than %" PRIu64 " parts",
-                           reader_max_nodes(&build->limits));
-    return 0;
-}
-
-/* A new node as the next child of the innermost frame, or as the root. */
-static int add_node(struct yaml_build *build, enum doc_type type, struct place place,
-                    struct doc **ret_node)
-{
-    if (!build->document) {
-        int r = new_document(build, place);
-        if (r < 0)
-            return r;
-    }
-    struct doc *node = arena_alloc(build->document->arena, sizeof(*node));
-    if (!node)
-        return -ENOMEM;
-    node->type = type;
-    node->line = place.line;
-    node->column = place.column;
-
-    struct yaml_frame *frame = innermost(build);
-    if (!frame) {
-        build->document->root = node;
-    } else {
-        node->parent = frame->node;
-        if (frame->key) {
-            node->key = TAKE_PTR(frame->key);
-            node->key_line = frame->key_place.line;
-            node->key_column = frame->key_place.column;
-        }
-        node->index = frame->node->count++;
-        if (frame->last)
-            frame->last->next = node;
-        else
-            frame->node->first = node;
-        frame->last = node;
-    }
-    *ret_node = node;
-    return 0;
-}
-
-static bool key_comes(struct yaml_build *build)
-{
-    struct yaml_frame *frame = innermost(build);
+    struct yaml_frame *frame = yaml_tree_innermost(tree);
     return frame && frame->node->type == DOC_MAP && !frame->key;
 }
 
-static int open_container(struct yaml_build *build, enum doc_type type, struct place place,
+static int open_container(struct yaml_tree *tree, enum doc_type type, struct place place,
                           struct faults *faults)
 {
-    if (key_comes(build))
-        return place_fault(place, build->file, faults, "a map or list can't be a key");
-    if (build->open.count >= build->limits.depth)
-        return place_fault(place, build->file, faults, "nested deeper than %u levels",
-                           build->limits.depth);
-    int r = count_node(build, 0, place, faults);
+    if (key_comes(tree))
+        return place_fault(place, tree->file, faults, "a map or list can't be a key");
+    if (tree->open.count >= tree->limits.depth)
+        return place_fault(place, tree->file, faults, "nested deeper than %u levels",
+                           tree->limits.depth);
+    int r = yaml_tree_count(tree, 0, place, faults);
     if (r < 0)
         return r;
-    struct yaml_frame frame = { .first_key = build->keys.count };
-    r = add_node(build, type, place, &frame.node);
-    return r < 0 ? r : vec_push(&build->open, frame);
+    struct yaml_frame frame = { .first_key = tree->keys.count };
+    r = yaml_tree_add(tree, type, place, &frame.node);
+    return r < 0 ? r : vec_push(&tree->open, frame);
 }
 
 static int yaml_key_cmp(const void *a, const void *b)
@@ -134,7 +68,7 @@ static int yaml_key_cmp(const void *a, const void *b)
     return order ? order : CMP(left->place.column, right->place.column);
 }
 
-static int check_keys(struct yaml_build *build, struct yaml_key *keys, size_t count,
+static int check_keys(struct yaml_tree *tree, struct yaml_key *keys, size_t count,
                       struct faults *faults)
 {
     const struct yaml_key *twice = NULL;
@@ -151,24 +85,26 @@ static int check_keys(struct yaml_build *build, struct yaml_key *keys, size_t co
     if (!twice)
         return 0;
     char name[QUOTE_LEN];
-    return place_fault(twice->place, build->file, faults, "the key %s is here twice",
+    return place_fault(twice->place, tree->file, faults, "the key %s is here twice",
                        quote(twice->name, name));
 }
 
-static int close_container(struct yaml_build *build, struct faults *faults)
+static int close_container(struct yaml_tree *tree, struct faults *faults)
 {
-    struct yaml_frame *frame = innermost(build);
+    struct yaml_frame *frame = yaml_tree_innermost(tree);
     if (!frame)
         return -EINVAL;
-    size_t count = build->keys.count - frame->first_key;
+    size_t first = frame->first_key, count = tree->keys.count - first;
     int r = 0;
     if (count > 0)
-        r = check_keys(build, build->keys.items + frame->first_key, count, faults);
+        r = check_keys(tree, tree->keys.items + first, count, faults);
+    if (r == 0)
+        r = yaml_merge_apply(tree, faults);
     if (r < 0)
         return r;
-    build->keys.count = frame->first_key;
-    build->open.count--;
-    return build->open.count == 0;
+    tree->keys.count = first;
+    tree->open.count--;
+    return tree->open.count == 0;
 }
 
 static bool is_null(const char *text)
@@ -177,22 +113,24 @@ static bool is_null(const char *text)
            strcmp(text, "Null") == 0 || strcmp(text, "NULL") == 0;
 }
 
-static int add_key(struct yaml_build *build, const char *text, bool quoted, struct place place,
+static int add_key(struct yaml_tree *tree, const char *text, bool quoted, struct place place,
                    struct faults *faults)
 {
-    if (!quoted && strcmp(text, "<<") == 0)
-        return place_fault(place, build->file, faults, "merge keys (<<) are not supported");
+    if (!quoted && strcmp(text, "<<") == 0) {
+        yaml_tree_innermost(tree)->merge = YAML_MERGE_VALUE;
+        return 0;
+    }
     if (!quoted && *text == '\0')
-        return place_fault(place, build->file, faults, "a key is missing");
-    struct yaml_key key = { arena_strdup(build->document->arena, text), place };
-    if (!key.name || vec_push(&build->keys, key) < 0)
+        return place_fault(place, tree->file, faults, "a key is missing");
+    struct yaml_key key = { arena_strdup(tree->document->arena, text), place };
+    if (!key.name || vec_push(&tree->keys, key) < 0)
         return -ENOMEM;
-    innermost(build)->key = key.name;
-    innermost(build)->key_place = place;
+    yaml_tree_innermost(tree)->key = key.name;
+    yaml_tree_innermost(tree)->key_place = place;
     return 0;
 }
 
-static int add_scalar(struct yaml_build *build, const yaml_event_t *event, struct faults *faults)
+static int add_scalar(struct yaml_tree *tree, const yaml_event_t *event, struct faults *faults)
 {
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
@@ -200,80 +138,121 @@ static int add_scalar(struct yaml_build *build, const yaml_event_t *event, struc
     struct place place = yaml_place(event->start_mark);
 
     if (memchr(text, '\0', length))
-        return place_fault(place, build->file, faults, "\\0 is not allowed in a string");
-    bool is_key = key_comes(build);
-    int r = count_node(build, length, place, faults);
+        return place_fault(place, tree->file, faults, "\\0 is not allowed in a string");
+    bool is_key = key_comes(tree);
+    int r = yaml_tree_count(tree, length, place, faults);
     if (r < 0)
         return r;
     if (is_key)
-        return add_key(build, text, quoted, place, faults);
+        return add_key(tree, text, quoted, place, faults);
 
     struct doc *node;
-    r = add_node(build, !quoted && is_null(text) ? DOC_NULL : DOC_SCALAR, place, &node);
+    r = yaml_tree_add(tree, !quoted && is_null(text) ? DOC_NULL : DOC_SCALAR, place, &node);
     if (r < 0)
         return r;
     node->quoted = quoted;
-    node->text = arena_strndup(build->document->arena, text, length);
+    node->text = arena_strndup(tree->document->arena, text, length);
     if (!node->text)
         return -ENOMEM;
-    return build->open.count == 0;
+    return tree->open.count == 0;
 }
 
-/* Refuses an anchor or a tag. */
-static int check_properties(struct yaml_build *build, const yaml_char_t *anchor,
-                            const yaml_char_t *tag, const yaml_event_t *event,
+/* What stands before a value. */
+struct properties {
+    const yaml_char_t *anchor, *tag;
+};
+
+static struct properties properties_of(const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        return (struct properties){ event->data.scalar.anchor, event->data.scalar.tag };
+    case YAML_SEQUENCE_START_EVENT:
+        return (struct properties){ event->data.sequence_start.anchor,
+                                    event->data.sequence_start.tag };
+    case YAML_MAPPING_START_EVENT:
+        return (struct properties){ event->data.mapping_start.anchor,
+                                    event->data.mapping_start.tag };
+    default:
+        return (struct properties){ 0 };
+    }
+}
+
+/* Refuses a tag, and an anchor or alias where a key is. */
+static int check_properties(struct yaml_tree *tree, const yaml_event_t *event,
                             struct faults *faults)
 {
     char name[QUOTE_LEN];
-    if (anchor)
-        return place_fault(yaml_place(event->start_mark), build->file, faults,
-                           "anchors and aliases are not supported (here %s)",
-                           quote((const char *)anchor, name));
-    if (tag)
-        return place_fault(yaml_place(event->start_mark), build->file, faults,
-                           "tags are not supported (here %s)", quote((const char *)tag, name));
+    const struct place place = yaml_place(event->start_mark);
+    const struct properties has = properties_of(event);
+    if (has.tag)
+        return place_fault(place, tree->file, faults, "tags are not supported (here %s)",
+                           quote((const char *)has.tag, name));
+    if (key_comes(tree) && (has.anchor || event->type == YAML_ALIAS_EVENT))
+        return place_fault(place, tree->file, faults,
+                           "a key can't have an anchor, nor be an alias");
     return 0;
 }
 
-int yaml_build_event(struct yaml_build *build, const yaml_event_t *event, struct faults *faults)
+/* The node that was begun last. */
+static const struct doc *newest(struct yaml_tree *tree, const yaml_event_t *event)
 {
-    struct place place = yaml_place(event->start_mark);
-    int r = 0;
+    struct yaml_frame *frame = yaml_tree_innermost(tree);
+    if (!frame)
+        return tree->document->root;
+    return event->type == YAML_SCALAR_EVENT ? frame->last : frame->node;
+}
+
+static int take(struct yaml_tree *tree, const yaml_event_t *event, struct faults *faults)
+{
+    const struct place place = yaml_place(event->start_mark);
     switch (event->type) {
     case YAML_SCALAR_EVENT:
-        r = check_properties(build, event->data.scalar.anchor, event->data.scalar.tag, event,
-                             faults);
-        return r < 0 ? r : add_scalar(build, event, faults);
+        return add_scalar(tree, event, faults);
     case YAML_SEQUENCE_START_EVENT:
-        r = check_properties(build, event->data.sequence_start.anchor,
-                             event->data.sequence_start.tag, event, faults);
-        return r < 0 ? r : open_container(build, DOC_LIST, place, faults);
+        return open_container(tree, DOC_LIST, place, faults);
     case YAML_MAPPING_START_EVENT:
-        r = check_properties(build, event->data.mapping_start.anchor, event->data.mapping_start.tag,
-                             event, faults);
-        return r < 0 ? r : open_container(build, DOC_MAP, place, faults);
+        return open_container(tree, DOC_MAP, place, faults);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        return close_container(build, faults);
+        return close_container(tree, faults);
     case YAML_ALIAS_EVENT:
-        return check_properties(build, event->data.alias.anchor, NULL, event, faults);
+        return yaml_alias_put(tree, (const char *)event->data.alias.anchor, place, faults);
     default:
         return -EINVAL;
     }
 }
 
-bool yaml_build_at_items(const struct yaml_build *build)
+int yaml_build_event(struct yaml_tree *tree, const yaml_event_t *event, struct faults *faults)
 {
-    if (build->open.count != 1)
+    const struct properties has = properties_of(event);
+    struct yaml_frame *frame = yaml_tree_innermost(tree);
+    if (frame && frame->merge != YAML_MERGE_NONE)
+        return yaml_merge_event(tree, event, faults);
+    int r = check_properties(tree, event, faults);
+    if (r == 0)
+        r = take(tree, event, faults);
+    if (r < 0 || !has.anchor)
+        return r;
+    int added = yaml_anchor_add(tree, (const char *)has.anchor, newest(tree, event),
+                                yaml_place(event->start_mark), faults);
+    return added < 0 ? added : r;
+}
+
+bool yaml_build_at_items(const struct yaml_tree *tree)
+{
+    if (tree->open.count != 1)
         return false;
-    const struct yaml_frame *frame = &build->open.items[0];
+    const struct yaml_frame *frame = &tree->open.items[0];
     return frame->key && strcmp(frame->key, "items") == 0;
 }
 
-int yaml_build_cut(struct yaml_build *build, const yaml_event_t *event, struct faults *faults)
+int yaml_build_cut(struct yaml_tree *tree, const yaml_event_t *event, struct faults *faults)
 {
-    int r = check_properties(build, event->data.sequence_start.anchor,
-                             event->data.sequence_start.tag, event, faults);
     struct doc *node;
-    return r < 0 ? r : add_node(build, DOC_LIST, yaml_place(event->start_mark), &node);
+    int r = check_properties(tree, event, faults);
+    if (r == 0 && event->data.sequence_start.anchor)
+        return place_fault(yaml_place(event->start_mark), tree->file, faults,
+                           "the items of a list can't have an anchor as a whole");
+    return r < 0 ? r : yaml_tree_add(tree, DOC_LIST, yaml_place(event->start_mark), &node);
 }

@@ -32,7 +32,7 @@ struct yaml_reader {
     struct input *input;
     bool whole;
     enum state state;
-    struct yaml_build outer, element;
+    struct yaml_tree outer, element;
     bool has_items;
     uint64_t event_total;  /* bytes that libyaml had when the last event came out */
     struct faults *faults; /* for the handler, while reader_next() runs */
@@ -65,6 +65,7 @@ struct yaml_reader *yaml_reader_new(struct input *input, const struct reader_lim
     reader->whole = whole;
     reader->outer.file = reader->element.file = input->file;
     reader->outer.limits = reader->element.limits = *limits;
+    reader->element.enclosing = &reader->outer;
     yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input(&reader->parser, feed, reader);
     return reader;
@@ -101,7 +102,7 @@ static int parser_fault(struct yaml_reader *reader)
 }
 
 /* The document of a build, which is then ready for the next. */
-static int hand_out(struct yaml_build *build, struct document **ret_document)
+static int hand_out(struct yaml_tree *build, struct document **ret_document)
 {
     *ret_document = TAKE_PTR(build->document);
     yaml_build_reset(build);
@@ -110,7 +111,7 @@ static int hand_out(struct yaml_build *build, struct document **ret_document)
 
 static int end_outer(struct yaml_reader *reader, struct document **ret_document)
 {
-    struct yaml_build *build = &reader->outer;
+    struct yaml_tree *build = &reader->outer;
     const struct doc *root = build->document->root;
     bool empty = root->type == DOC_NULL && !*root->text;
     reader->state = BETWEEN;
@@ -123,7 +124,7 @@ static int end_outer(struct yaml_reader *reader, struct document **ret_document)
 static int outer_event(struct yaml_reader *reader, const yaml_event_t *event,
                        struct document **ret_document)
 {
-    struct yaml_build *build = &reader->outer;
+    struct yaml_tree *build = &reader->outer;
     if (event->type == YAML_DOCUMENT_END_EVENT)
         return end_outer(reader, ret_document);
     if (event->type == YAML_SEQUENCE_START_EVENT && !reader->whole && yaml_build_at_items(build)) {
@@ -138,7 +139,7 @@ static int outer_event(struct yaml_reader *reader, const yaml_event_t *event,
 static int items_event(struct yaml_reader *reader, const yaml_event_t *event,
                        struct document **ret_document)
 {
-    struct yaml_build *build = &reader->element;
+    struct yaml_tree *build = &reader->element;
     if (event->type == YAML_SEQUENCE_END_EVENT && build->open.count == 0) {
         reader->state = OUTER;
         return 0;

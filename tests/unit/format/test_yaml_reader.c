@@ -53,16 +53,88 @@ static void syntax_has_a_place(void **state)
 static void what_says_more_than_it_shows_is_refused(void **state)
 {
     (void)state;
-    assert_yaml("a: &x 1\nb: *x\n", "f:1:4: anchors and aliases are not supported (here \"x\")\n");
-    assert_yaml("a: *x\n", "f:1:4: anchors and aliases are not supported (here \"x\")\n");
-    assert_yaml("items: &x\n- 1\n", "f:1:8: anchors and aliases are not supported (here \"x\")\n");
     assert_yaml("a: !!str 1\n", "f:1:4: tags are not supported (here \"tag:yaml.org,2002:str\")\n");
     assert_yaml("a:\n  b: !x {}\n", "f:2:6: tags are not supported (here \"!x\")\n");
-    assert_yaml("a:\n  <<: {b: 1}\n", "f:2:3: merge keys (<<) are not supported\n");
     assert_yaml("'<<': 1\n", "{<<:1}\n");
     assert_yaml("? [a]\n: 1\n", "f:1:3: a map or list can't be a key\n");
     assert_yaml("a: 1\n?\n: 2\n", "f:2:2: a key is missing\n");
     assert_yaml("a: \"x\\0y\"\n", "f:1:4: \\0 is not allowed in a string\n");
+}
+
+static void aliases_stand_for_what_they_name(void **state)
+{
+    (void)state;
+    assert_yaml("a: &x 1\nb: *x\n", "{a:1,b:1}\n");
+    assert_yaml("a: &x [1, {b: \"2\"}]\nc: *x\nd: [*x, *x]\n",
+                "{a:[1,{b:\"2\"}],c:[1,{b:\"2\"}],d:[[1,{b:\"2\"}],[1,{b:\"2\"}]]}\n");
+    assert_yaml("a: &x {b: &y 1}\nc: {d: *y, e: *x}\n", "{a:{b:1},c:{d:1,e:{b:1}}}\n");
+    assert_yaml("a: &x 1\nb: &x 2\nc: *x\n", "{a:1,b:2,c:2}\n");
+    assert_yaml("&x [1]\n", "[1]\n");
+    assert_yaml("a: *x\n", "f:1:4: the alias \"x\" has no anchor before it\n");
+    assert_yaml("a: &x 1\n---\nb: *x\n", "{a:1}\nf:3:4: the alias \"x\" has no anchor before it\n");
+    assert_yaml("a: &x [1, *x]\n", "f:1:11: the alias \"x\" stands in what it names\n");
+    assert_yaml("a: &x 1\n*x : 2\n", "f:2:1: a key can't have an anchor, nor be an alias\n");
+    assert_yaml("&x a: 1\n", "f:1:1: a key can't have an anchor, nor be an alias\n");
+}
+
+static void aliases_in_items(void **state)
+{
+    (void)state;
+    assert_yaml("base: &x {a: 1}\nitems:\n- *x\n- b: *x\n- &y [2, *x]\n",
+                "{a:1}\n{b:{a:1}}\n[2,{a:1}]\n");
+    assert_yaml("items:\n- a: &x 1\n  b: *x\n- c: *x\n",
+                "{a:1,b:1}\nf:4:6: the alias \"x\" has no anchor before it in this item\n");
+    assert_yaml("items: &x\n- 1\n", "f:1:8: the items of a list can't have an anchor as a whole\n");
+    assert_yaml("all: &x\n  items:\n  - *x\n", "f:3:5: the alias \"x\" stands in what it names\n");
+}
+
+static void merge_keys_add_what_is_missing(void **state)
+{
+    (void)state;
+    assert_yaml("x: &x {a: 1, b: 2}\ny: {<<: *x, b: 3, c: 4}\n", "{x:{a:1,b:2},y:{b:3,c:4,a:1}}\n");
+    assert_yaml("x: &x {a: 1}\ny: &y {a: 2, b: {c: 3}}\nz:\n  <<: [*x, *y]\n",
+                "{x:{a:1},y:{a:2,b:{c:3}},z:{a:1,b:{c:3}}}\n");
+    assert_yaml("x: &x {a: 1}\ny: &y {<<: *x}\nz: [{<<: *y}, {<<: *x, <<: *y}]\n",
+                "{x:{a:1},y:{a:1},z:[{a:1},{a:1}]}\n");
+    assert_yaml("x: &x {}\ny: {<<: *x}\n", "{x:{},y:{}}\n");
+    assert_yaml("a:\n  <<: {b: 1}\n",
+                "f:2:7: a merge key (<<) takes an alias, or a list of aliases\n");
+    assert_yaml("a:\n  <<:\n", "f:2:6: a merge key (<<) takes an alias, or a list of aliases\n");
+    assert_yaml("x: &x [1]\ny: {<<: *x}\n", "f:2:9: a merge key (<<) takes maps; \"x\" is none\n");
+}
+
+/* Ten lines that stand for 10^9 parts; and a map that is looked through again and again. */
+static void what_aliases_stand_for_is_limited(void **state)
+{
+    (void)state;
+    AUTOTEXT struct text bomb = { 0 }, merges = { 0 };
+    const struct reader_limits limits = { .file_bytes = 1 << 20,
+                                          .document_bytes = 1 << 20,
+                                          .depth = 30 };
+    text_add(&bomb, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for (int i = 1; i < 10; i++) {
+        text_addf(&bomb, "a%d: &a%d [", i, i);
+        for (int j = 0; j < 10; j++)
+            text_addf(&bomb, "%s*a%d", j ? ", " : "", i - 1);
+        text_add(&bomb, "]\n");
+    }
+    AUTOFREE char *big = read_bytes(bomb.data, bomb.length, READER_YAML, &limits);
+    assert_non_null(strstr(big, ": the document has more than 66560 parts\n"));
+
+    text_add(&merges, "a: &a {");
+    for (int i = 0; i < 1000; i++)
+        text_addf(&merges, "k%d: 1, ", i);
+    text_add(&merges, "}\nb: {<<: [");
+    for (int i = 0; i < 1000; i++)
+        text_add(&merges, "*a, ");
+    text_add(&merges, "]}\n");
+    AUTOFREE char *long_way = read_bytes(merges.data, merges.length, READER_YAML, &limits);
+    assert_non_null(strstr(long_way, ": the document has more than 66560 parts\n"));
+
+    const struct reader_limits flat = { .file_bytes = 800, .document_bytes = 100, .depth = 3 };
+    const char deep[] = "a: &x [[1]]\nb: [*x]\n";
+    AUTOFREE char *found = read_bytes(deep, sizeof(deep) - 1, READER_YAML, &flat);
+    assert_string_equal(found, "f:2:5: nested deeper than 3 levels\n");
 }
 
 static void duplicate_keys_are_refused(void **state)
@@ -147,7 +219,7 @@ static void chunks_do_not_matter(void **state)
         text_addf(&expected, "{\xc3\xa4:%d,b:[\"%d\",{}]}\n", i, i);
     }
     text_add(&text, "x: *y\n");
-    text_add(&expected, "f:24002:4: anchors and aliases are not supported (here \"y\")\n");
+    text_add(&expected, "f:24002:4: the alias \"y\" has no anchor before it\n");
     AUTOFREE char *got = read_bytes(text.data, text.length, READER_YAML, &reader_limits_default);
     assert_string_equal(got, text_str(&expected));
 }
@@ -160,6 +232,10 @@ int main(void)
         cmocka_unit_test(lists_are_cut),
         cmocka_unit_test(syntax_has_a_place),
         cmocka_unit_test(what_says_more_than_it_shows_is_refused),
+        cmocka_unit_test(aliases_stand_for_what_they_name),
+        cmocka_unit_test(aliases_in_items),
+        cmocka_unit_test(merge_keys_add_what_is_missing),
+        cmocka_unit_test(what_aliases_stand_for_is_limited),
         cmocka_unit_test(duplicate_keys_are_refused),
         cmocka_unit_test(bytes_have_a_place),
         cmocka_unit_test(limits_hold),
