@@ -4,8 +4,9 @@
  *
  * An alias becomes a copy of what its anchor stands before, so that whoever walks a document knows
  * nothing of it. A copy keeps the place of what it was made of: there a fault is to be mended. Each
- * part of a copy counts towards the limits of the document, and so does each member that a merge
- * key looks at, so that ten lines of aliases of aliases are no more than the limits allow.
+ * part of a copy counts towards the limits of the document and towards one of its own, and so does
+ * each member that a merge key looks at: ten lines of aliases of aliases are refused before they
+ * have become large.
  *
  * An anchor holds for its document. The items of a list are documents of their own, which are freed
  * one by one: they may use anchors of what stands before the list, and of themselves.
@@ -18,7 +19,7 @@
 
 #include "format/quote.h"
 
-enum { ANCHORS_MAX = 1000 };
+enum { ANCHORS_MAX = 1000, COPIED_MAX = 65536 };
 
 static struct yaml_anchor *find(const struct yaml_tree *tree, const char *name)
 {
@@ -80,13 +81,21 @@ static int resolve(const struct yaml_tree *tree, const char *name, struct place 
     return 0;
 }
 
+static int count(struct yaml_tree *tree, size_t bytes, struct place place, struct faults *faults)
+{
+    if (tree->copied++ >= COPIED_MAX)
+        return place_fault(place, tree->file, faults, "the aliases stand for more than %d parts",
+                           COPIED_MAX);
+    return yaml_tree_count(tree, bytes, place, faults);
+}
+
 /* A copy as the next child of the innermost frame, or as the root. */
 static int copy(struct yaml_tree *tree, const struct doc *from, struct place place,
                 struct faults *faults)
 {
     struct doc *node;
     const size_t length = from->text ? strlen(from->text) : 0;
-    int r = yaml_tree_count(tree, length, place, faults);
+    int r = count(tree, length, place, faults);
     if (r == 0)
         r = yaml_tree_add(tree, from->type, (struct place){ from->line, from->column }, &node);
     if (r < 0)
@@ -160,17 +169,17 @@ static int name_cmp(const void *a, const void *b)
     return strcmp(((const struct yaml_key *)a)->name, ((const struct yaml_key *)b)->name);
 }
 
-/* Adds the members whose names are not among the map's `count` sorted keys. */
+/* Adds the members whose names are not among the map's sorted keys. */
 static int merge_one(struct yaml_tree *tree, const struct yaml_merge *merge, struct faults *faults)
 {
     const size_t first = tree->open.items[tree->open.count - 1].first_key;
-    const size_t count = tree->keys.count - first;
+    const size_t keys = tree->keys.count - first;
     doc_each(child, merge->from) {
         const struct yaml_key wanted = { .name = child->key };
-        int r = yaml_tree_count(tree, 0, merge->place, faults);
+        int r = count(tree, 0, merge->place, faults);
         if (r < 0)
             return r;
-        if (count && bsearch(&wanted, tree->keys.items + first, count, sizeof(wanted), name_cmp))
+        if (keys && bsearch(&wanted, tree->keys.items + first, keys, sizeof(wanted), name_cmp))
             continue;
         r = yaml_tree_name(tree, child);
         if (r == 0)

@@ -26,6 +26,7 @@ void yaml_build_reset(struct yaml_tree *tree)
     vec_clear(&tree->merges);
     yaml_anchors_clear(tree);
     tree->bytes = tree->nodes = 0;
+    tree->copied = 0;
 }
 
 void yaml_build_done(struct yaml_tree *tree)

@@ -54,6 +54,7 @@ struct yaml_tree {
     VEC(struct yaml_merge) merges;     /* of all open maps */
     const struct yaml_tree *enclosing; /* whose anchors hold here, too; or NULL */
     uint64_t bytes, nodes;
+    uint32_t copied; /* parts that aliases and merge keys stand for */
 };
 
 static inline struct place yaml_place(yaml_mark_t mark)

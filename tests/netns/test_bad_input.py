@@ -23,9 +23,9 @@ SETTINGS = {"source": {"maxFileSize": f"{CAP // 1024}KiB"}}
 OTHER = "203.0.113.11"
 
 
-def added(lines):
-    """Behind the good content; the first of the lines is what the fault shall name."""
-    return lambda good: ((good + "---\n" + lines).encode(), good.count("\n") + 2)
+def added(lines, named=1):
+    """Behind the good content; which of the lines the fault shall name, the first is 1."""
+    return lambda good: ((good + "---\n" + lines).encode(), good.count("\n") + 1 + named)
 
 
 def with_nul(good):
@@ -58,7 +58,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 # name: from the good content to the bad one and the line that the fault names (None: the file)
 CONTENTS = {
     "tab": with_tab,
-    "alias bomb": added(BOMB),
+    "alias bomb": added(BOMB, 5),  # the line whose aliases stand for 9^5 parts
     "20,000 nested lists": added("[" * 20000 + "]" * 20000 + "\n"),
     "20,000 nested lists, open": added("[" * 20000),
     "20,000 nested maps": added("".join("{a: " for _ in range(8000)) + "\n"),
