@@ -73,9 +73,11 @@ static int replace_client(const struct node_facts *facts, const egress_ref_list 
     if (r < 0)
         return r;
     struct egress_client **found = sorted_find(&plan->clients, &pointer);
-    CLEANUP(egress_client_freep) struct egress_client *old = found ? *found : NULL;
-    if (found)
+    if (found) {
+        struct egress_client *old = *found;
         sorted_remove(&plan->clients, &pointer);
+        egress_client_free(old);
+    }
     r = client ? sorted_put(&plan->clients, &client) : 0;
     if (r < 0)
         return r;

@@ -6,7 +6,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 
-#include "apply/egress/gateway.h"
+#include "apply/egress/gateway_inside.h"
 #include "apply/egress/plane_inside.h"
 #include "nat_plane_lab.h"
 
@@ -208,6 +208,7 @@ static void test_clients(void **state)
     const struct nat_tuple apart = { .sport = 3, .dport = 4, .protocol = 17 };
     assert_int_equal(nat_table_put(nat, NAT_MAP_FLOWS, &key, &flow, BPF_ANY), 0);
     assert_int_equal(nat_table_put(nat, NAT_MAP_FLOWS, &apart, &other, BPF_ANY), 0);
+    gate->ports[1].count = 1; /* who has flows has had ports */
     sorted_clear(&clients);
     assert_int_equal(egress_gate_write(gate, &clients, false, &faults), 0);
     assert_int_equal(egress_gate_write(gate, &clients, true, &faults), 1);
