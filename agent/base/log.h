@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The daemon's log: one line for one change of state. Under systemd it goes to the journal with
- * fields; elsewhere to stderr, without them, so the line has to say everything.
+ * fields; elsewhere to stderr, with the time but without fields, so the line has to say everything.
  *
  *     log_event(&event_address_withdrawn, LOG_FIELDS({ "PREFIX", prefix }),
  *               "%s: no longer announced", prefix);
@@ -24,7 +24,7 @@ enum log_level {
 
 /*
  * Sends lines to the journal if that is where stderr ends. Without this call, and wherever the
- * journal's socket can't be used, they go to stderr.
+ * journal's socket can't be used, they go to stderr. Lines before it have no time.
  */
 void log_open(void);
 
