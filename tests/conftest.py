@@ -20,7 +20,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers",
                             "lab(nodes=2, pod_table=None, nat=False): what the test's Lab is made of")
     config.addinivalue_line("markers", "busy: takes all the processors there are")
-    config.addinivalue_line("markers", "shared: families and protocols take turns in one lab")
+    config.addinivalue_line("markers", "shared: families, protocols and rows take turns in one lab")
 
 
 def taken():
@@ -50,11 +50,12 @@ def in_order(items, times):
 
 
 def share_of(item):
-    """What tests have in common that are marked as shared: all but family and protocol; None."""
+    """What tests have in common that are marked as shared: all but family, protocol and row of the
+    fault table; None."""
     if not item.get_closest_marker("shared"):
         return None
     parameters = [str(value) for name, value in sorted(item.callspec.params.items())
-                  if name not in ("family", "protocol")]
+                  if name not in ("family", "protocol", "row")]
     return re.sub(r"\W", "_", "_".join([module_of(item), item.originalname, *parameters]))
 
 

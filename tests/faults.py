@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fault table: what an operator may get wrong, and what the agent has to say of it.
+
+A row is a function that puts one fault in, as an operator would, yields, and mends it:
+
+    rows = Table()
+
+    @rows(10, cause="the session is disabled in BIRD", remedy="birdc enable tor_v4")
+    def a_session_is_disabled(world):
+        world.node.bird.birdc("disable", "tor_v4")
+        yield
+        world.node.bird.birdc("enable", "tor_v4")
+
+    @rows.each
+    def test_told_and_gone(world, row):
+        check(row, world)
+
+`world` is what the suite has made, for all its rows one after the other (mark `shared`): it has an
+`agent` that is healthy. A row that fails takes its lab along. Rows above 100 are not of the first
+review: each was written down, with what was expected, before it was tried.
+"""
+
+import time
+from dataclasses import dataclass, field
+
+import pytest
+from lab import wait, wait_equal
+
+EXIT_STATUS = {"healthy": 0, "degraded": 1, "failed": 2}
+
+
+@dataclass(frozen=True)
+class Row:
+    number: int
+    name: str
+    put_in: callable  # a generator of the world: mends behind its yield
+    cause: tuple  # words of one fault's message, or of its place; none: nothing is wrong
+    remedy: tuple = ()  # words of its remedy
+    health: str = "degraded"
+    beside: tuple = ()  # other faults may be told, with these words; without them it stands alone
+    says: dict = field(default_factory=dict)  # words of agentctl VERB's output, by its arguments
+    silent: dict = field(default_factory=dict)  # likewise: what it must not say
+
+    def __str__(self):
+        return f"{self.number}-{self.name}"
+
+
+def words(given):
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def all_words(given):
+    return {verb: words(said) for verb, said in (given or {}).items()}
+
+
+class Table:
+    """The rows of a suite, in order."""
+
+    def __init__(self):
+        self.rows = []
+
+    def __call__(self, number, cause=(), remedy=(), health="degraded", beside=(), says=None,
+                 silent=None):
+        assert bool(cause) == bool(remedy) and bool(cause) == (health != "healthy"), number
+
+        def add(function):
+            self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy),
+                                 health, words(beside), all_words(says), all_words(silent)))
+            return function
+
+        return add
+
+    def each(self, test):
+        """One call of the test for each row."""
+        return pytest.mark.parametrize("row", self.rows, ids=str)(test)
+
+
+def is_told(fault, row):
+    """By message and remedy; the place may be a word of the cause."""
+    message = f"{fault['place']}: {fault['message']}"
+    return (all(word in message for word in row.cause)
+            and all(word in (fault["remedy"] or "") for word in row.remedy))
+
+
+def untold(agent, row):
+    """What is missing of the row's cause, or stands beside it: empty when it is told right."""
+    faults = agent.faults()
+    others = [fault for fault in faults if not is_told(fault, row)]
+    strangers = [fault for fault in others
+                 if not any(word in fault["message"] for word in row.beside)]
+    missing = bool(row.cause) and len(others) == len(faults)
+    return {"faults": faults} if missing or strangers else {}
+
+
+def missaid(agent, row):
+    """The outputs of agentctl that lack a word, or have one too much."""
+    wrong = []
+    for verb in {**row.says, **row.silent}:
+        out = agent.ctl(*verb.split()).out
+        lacks = [word for word in row.says.get(verb, ()) if word not in out]
+        has = [word for word in row.silent.get(verb, ()) if word in out]
+        if lacks or has:
+            wrong.append((verb, out, {"lacks": lacks, "has": has}))
+    return wrong
+
+
+def check_screen(agent, row):
+    """Health word, exit status, and the cause where an operator looks first."""
+    answer = agent.ctl("status")
+    headline = answer.out.splitlines()[0]
+    assert row.health in headline, answer.out
+    assert answer.code == EXIT_STATUS[row.health], answer
+    assert all(word in answer.out for word in (*row.cause, *row.remedy)), answer.out
+    brief = agent.ctl("status", "--brief")
+    assert (brief.out, brief.code) == (f"{row.health}\n", EXIT_STATUS[row.health]), brief
+
+
+def wait_quiet(agent, what):
+    """Nothing is wrong, by the list of faults and by the word."""
+    wait_equal(agent.faults, [], what)
+    wait_equal(lambda: agent.ctl("status", "--brief"), (0, "healthy\n", ""), what)
+
+
+def check(row, world):
+    """Puts the fault in, compares what is told, mends it, and waits until all is well again."""
+    agent = world.agent
+    wait_quiet(agent, "nothing wrong before")
+    fault = row.put_in(world)
+    begin = time.monotonic()
+    next(fault)
+    wait_equal(lambda: untold(agent, row), {}, f"{row} to be told: {row.cause} -> {row.remedy}")
+    told = time.monotonic()
+    check_screen(agent, row)
+    wait_equal(lambda: missaid(agent, row), [], "what agentctl says beside it")
+    mended = time.monotonic()
+    next(fault, None)
+    wait_quiet(agent, f"{row} to be gone")
+    print(f"{row}: told after {told - begin:.1f} s, gone after {time.monotonic() - mended:.1f} s")

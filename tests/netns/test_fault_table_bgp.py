@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fault table, BGP: what BIRD and its peers may suffer, and what the agent says of it."""
+
+import pytest
+from cluster import VIP, start
+from faults import Table, check
+from lab import wait_equal
+
+pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
+rows = Table()
+
+# BGP notices in seconds what takes it half a minute otherwise.
+QUICK = {
+    "connect retry time 5": "connect retry time 1",
+    "error wait time 1, 30": "error wait time 1, 1",
+    "hold time 30": "hold time 3",
+    "keepalive time 10": "keepalive time 1",
+}
+UNFILTERED = "export filter fingerpost_export;"
+FILTERED = (
+    "export filter { if net = %s/32 then reject; if fingerpost_attributes() then accept; reject; };"
+)
+UP = {"tor_v4": "Established", "tor_v6": "Established"}
+
+
+class World:
+    """One node whose agent asks its BIRD, with both sessions up; BIRD's files are for editing."""
+
+    def __init__(self, lab):
+        self.lab, [self.node] = lab, lab.nodes
+        self.bird = self.node.bird
+        self.texts = {}
+        for file in self.bird.folder.glob("*.conf"):
+            self.texts[file.name] = file.read_text(encoding="ascii")
+        for old, new in QUICK.items():
+            self.texts["node.conf"] = self.texts["node.conf"].replace(old, new)
+        self.write("node.conf", self.texts["node.conf"])
+        self.restart()
+        [self.agent] = start(lab, bird={"socket": str(self.bird.socket)})
+        self.up()
+
+    def write(self, name, text):
+        file = self.bird.folder / name
+        file.unlink()
+        file.write_text(text, encoding="ascii")
+
+    def edit(self, name, old, new):
+        """Another line in a file of BIRD's, and `birdc configure`."""
+        assert old in self.texts[name]
+        self.write(name, self.texts[name].replace(old, new))
+        assert "Reconfigur" in self.bird.birdc("configure")
+
+    def restore(self):
+        for name, text in self.texts.items():
+            self.write(name, text)
+        assert "Reconfigur" in self.bird.birdc("configure")
+
+    def kill(self):
+        self.bird.process.kill()
+        self.bird.process.wait()
+
+    def restart(self):
+        self.kill()
+        self.bird.start()
+
+    def up(self):
+        wait_equal(lambda: {peer["name"]: peer["state"]
+                            for peer in self.agent.json("peers")["items"]}, UP, "sessions")
+
+
+@pytest.fixture(name="world")
+def world_fixture(lab):
+    """Made once for each lab."""
+    if not hasattr(lab, "world"):
+        lab.world = World(lab)
+    return lab.world
+
+
+@rows(1, cause="BIRD does not run: nobody listens at", remedy="start BIRD (systemctl status bird)",
+      says={"status": "BGP         WARN  BIRD does not run"})
+def bird_is_killed(world):
+    world.kill()
+    yield
+    world.bird.start()
+
+
+@rows(4, cause=f"tor_v4: 1 route of table 119 is filtered, this peer does not get it: {VIP}/32",
+      remedy="look at the export filter of tor_v4",
+      says={f"explain {VIP}": "peer      tor_v4 10.0.1.1: BIRD's filters keep it back"})
+def an_export_filter_drops_an_address(world):
+    world.edit("node.conf", UNFILTERED, FILTERED % VIP)
+    yield
+    world.restore()
+
+
+@rows(5, cause="no session exports IPv4: the routes of table 119 are announced to nobody",
+      remedy="give a session `export filter fingerpost_export;`", beside="no session exports IPv6")
+def nothing_is_exported(world):
+    world.edit("node.conf", UNFILTERED, "export none;")
+    yield
+    world.restore()
+
+
+@rows(6, cause="BIRD has no BGP session: nothing is announced",
+      remedy="give BIRD a BGP protocol with `table fingerpost4;",
+      says={"status": "BGP         FAIL  0/0 peers established"})
+def there_is_no_session(world):
+    text = world.texts["node.conf"]
+    world.edit("node.conf", text[text.index("protocol bgp"):], "")
+    yield
+    world.restore()
+
+
+@rows(8, cause="BIRD has learned no IPv4 route of table 119",
+      remedy="a kernel protocol with this table, this family and `learn`",
+      beside="BIRD has learned no IPv6 route of table 119")
+def bird_does_not_learn(world):
+    world.edit("fingerpost.conf", "learn;", "")
+    yield
+    world.restore()
+
+
+@rows(9, cause="BIRD has learned no IPv4 route of table 119",
+      remedy="a kernel protocol with this table, this family and `learn`",
+      beside="BIRD has learned no IPv6 route of table 119")
+def bird_reads_another_table(world):
+    world.edit("node.conf", "FINGERPOST_TABLE = 119", "FINGERPOST_TABLE = 118")
+    yield
+    world.restore()
+
+
+@rows(10, cause=("tor_v4 10.0.1.1", "the session is disabled in BIRD"),
+      remedy="birdc enable tor_v4")
+def a_session_is_disabled(world):
+    world.bird.birdc("disable", "tor_v4")
+    yield
+    world.bird.birdc("enable", "tor_v4")
+
+
+@rows(12, cause=("tor_v4 10.0.1.9", "the session with AS 64600 is down: Socket: No route to host"),
+      remedy="ping 10.0.1.9")
+def the_neighbor_address_is_wrong(world):
+    world.edit("node.conf", "neighbor TOR_ADDRESS4", "neighbor 10.0.1.9")
+    yield
+    world.restore()
+
+
+@rows(61, cause=("tor_v4", "the session with AS 64600 is down: Socket: Connection refused"),
+      remedy="birdc show protocols all tor_v4", beside="the session with AS 64600 is down",
+      says={"status": "BGP         FAIL  0/2 peers"})
+def the_router_s_bgp_is_killed(world):
+    world.lab.tor.bird.process.kill()
+    world.lab.tor.bird.process.wait()
+    yield
+    world.lab.tor.bird.start()
+
+
+@rows.each
+def test_told_and_gone(world, row):
+    check(row, world)
