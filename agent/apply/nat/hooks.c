@@ -20,14 +20,15 @@
  * their pins when needed and closed again, because a node has hundreds of them; tests, which give
  * no folder for pins, keep them open as descriptors.
  *
- * An interface that vanishes during a sync is no fault: its removal brings a new list of wanted
- * attachments.
+ * An interface that vanishes during a sync is no fault, and lacks nothing: its removal brings a new
+ * list of wanted attachments.
  */
 #include "apply/nat/hooks.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -334,22 +335,35 @@ int nat_hooks_sync(struct nat_hooks *hooks, const struct nat_attachment *wanted,
     return out + in + r;
 }
 
+static enum nat_rank rank_of(struct nat_hooks *hooks, const struct nat_attachment *wanted)
+{
+    const struct attached key = { .place = place_of(hooks, wanted) };
+    const struct attached *attached = sorted_find(&hooks->attached, &key);
+    if (!attached)
+        return NAT_RANK_NONE;
+    const struct nat_place_state state = look_at(hooks, attached, wanted);
+    if (state.program == 0 || state.program != program_id_of(hooks, wanted))
+        return NAT_RANK_NONE;
+    return state.behind ? NAT_RANK_BEHIND : NAT_RANK_FIRST;
+}
+
+/* What is gone has no packets that our program could miss. */
+static bool is_gone(uint32_t ifindex)
+{
+    char name[IF_NAMESIZE];
+    return !if_indextoname(ifindex, name) && errno == ENXIO;
+}
+
 enum nat_rank nat_hooks_rank(struct nat_hooks *hooks, const struct nat_attachment *wanted,
                              size_t count)
 {
-    enum nat_rank rank = NAT_RANK_FIRST;
-    for (size_t i = 0; i < count; i++) {
-        const struct attached key = { .place = place_of(hooks, &wanted[i]) };
-        const struct attached *attached = sorted_find(&hooks->attached, &key);
-        if (!attached)
-            return NAT_RANK_NONE;
-        const struct nat_place_state state = look_at(hooks, attached, &wanted[i]);
-        if (state.program == 0 || state.program != program_id_of(hooks, &wanted[i]))
-            return NAT_RANK_NONE;
-        if (state.behind)
-            rank = NAT_RANK_BEHIND;
+    enum nat_rank worst = NAT_RANK_FIRST;
+    for (size_t i = 0; i < count && worst != NAT_RANK_NONE; i++) {
+        enum nat_rank rank = rank_of(hooks, &wanted[i]);
+        if (rank != NAT_RANK_NONE || !is_gone(wanted[i].ifindex))
+            worst = MIN(worst, rank);
     }
-    return rank;
+    return worst;
 }
 
 bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count)

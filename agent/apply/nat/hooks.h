@@ -57,7 +57,7 @@ enum nat_rank {
     NAT_RANK_FIRST,
 };
 
-/* Asks the kernel. */
+/* Asks the kernel. Interfaces that are gone do not count. */
 enum nat_rank nat_hooks_rank(struct nat_hooks *hooks, const struct nat_attachment *wanted,
                              size_t count);
 /* True if they stand in each, be it first or behind others. */

@@ -135,6 +135,14 @@ static size_t first_of(const struct nat_proofs *proofs, const struct ip *address
     return sorted_lower_bound(&proofs->of_services, &key);
 }
 
+bool nat_proofs_is_inherited(const struct nat_proofs *proofs, const struct ip *address)
+{
+    size_t at = first_of(proofs, address);
+    const struct service_proof *first =
+        at < proofs->of_services.count ? sorted_at(&proofs->of_services, at) : NULL;
+    return first && !*first->service && ip_equal(&first->address, address);
+}
+
 static bool sum_of(const struct nat_proofs *proofs, const struct ip *address, bool *ret_proved)
 {
     bool known = false, as_planned = true, forwards = false;
@@ -157,11 +165,7 @@ static int end_inherited(const struct nat_proofs *proofs, service_proof_list *ch
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++) {
         const struct ip address = changes->items[i].address;
-        size_t at = first_of(proofs, &address);
-        const struct service_proof *first =
-            at < proofs->of_services.count ? sorted_at(&proofs->of_services, at) : NULL;
-        if (*changes->items[i].service && first && !*first->service &&
-            ip_equal(&first->address, &address))
+        if (*changes->items[i].service && nat_proofs_is_inherited(proofs, &address))
             r = push(
                 changes,
                 (struct service_proof){ .address = address, .service = strdup(""), .gone = true },

@@ -48,6 +48,9 @@ int nat_proofs_commit(struct nat_proofs *proofs, service_proof_list *changes, ip
  */
 int nat_proofs_inherit(service_proof_list *changes, const struct ip *address);
 
+/* Whether that is all that is known of an address. */
+bool nat_proofs_is_inherited(const struct nat_proofs *proofs, const struct ip *address);
+
 /* Ends all inherited proofs that are left. Returns 0 or -ENOMEM. */
 int nat_proofs_disinherit(const struct nat_proofs *proofs, service_proof_list *changes);
 /* Takes back every proof: some hook lacks our program. Returns 0 or -ENOMEM. */

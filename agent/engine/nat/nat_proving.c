@@ -8,6 +8,11 @@
  * pending. A row that waits to be proved keeps the proof that it had: a new address is not
  * announced yet, an old one stays announced. A proof that can't be right any more is taken back at
  * once: that of an address which a row lost, and every proof when a hook has lost its program.
+ *
+ * Until the source has synced, the maps may be newer than the rows, which come from the copy on
+ * disk or from a part of the first lists (nat_turns.c leaves such Services alone). What such a row
+ * does not find in the maps says nothing of the address: its inherited proof stays, or the first
+ * pass that may remove routes would withdraw the address until it is proved again.
  */
 #include "engine/nat/nat_proving.h"
 
@@ -63,6 +68,29 @@ static void refute(nat_proof_list *list)
     }
 }
 
+static bool is_served(const nat_proof_list *list, const struct ip *address)
+{
+    vec_each(const struct nat_proof, proof, list) {
+        if (ip_equal(&proof->address, address))
+            return proof->served;
+    }
+    return false;
+}
+
+/* Leaves out what an unsynced row must not refute. */
+static void leave_inherited(const struct nat_engine *engine, const nat_proof_list *list,
+                            ip_list *addresses)
+{
+    size_t kept = 0;
+    if (engine->status->source.synced)
+        return;
+    vec_each(const struct ip, ip, addresses) {
+        if (is_served(list, ip) || !nat_proofs_is_inherited(&engine->proofs, ip))
+            addresses->items[kept++] = *ip;
+    }
+    addresses->count = kept;
+}
+
 static int prove_row(struct nat_engine *engine, const struct nat_row *row,
                      service_proof_list *changes)
 {
@@ -74,6 +102,7 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
         r = nat_prove(engine->plane, &engine->node.origins, row, &list, &faults);
     if (r == 0 && !engine->node.attached)
         refute(&list);
+    leave_inherited(engine, &list, &addresses);
     if (r == 0)
         r = nat_proofs_change(changes, row, &addresses, &list);
     nat_state_report_row(engine, "proof", row, &faults);
