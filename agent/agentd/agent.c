@@ -160,7 +160,7 @@ static struct agent *make_agent(const char *config_path, struct config *config)
         config_free(config);
         return NULL;
     }
-    agent->lock = -1;
+    agent->lock = agent->network_lock = -1;
     agent->passed = on_passed;
     agent->told = notify;
     agent->config = config;

@@ -40,9 +40,9 @@ struct agent {
     void (*passed)(void *agent);
     void (*told)(struct agent *agent);
 
-    int lock;              /* part_lock; -1: not taken */
-    struct kernel *kernel; /* part_kernel */
-    struct board board;    /* part_engines, and whom board.h names */
+    int lock, network_lock; /* part_lock; negative: not taken */
+    struct kernel *kernel;  /* part_kernel */
+    struct board board;     /* part_engines, and whom board.h names */
     struct engines *engines;
     struct schedule *schedule; /* part_schedule */
 

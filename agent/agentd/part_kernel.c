@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The lock on the state folder, and the kernel: the parts that come first, since nothing may be
- * read or written by two agents of one folder.
+ * The locks on the state folder and on this network namespace, and the kernel: the parts that come
+ * first, since nothing may be read or written by two agents of one folder or of one kernel.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,13 +10,31 @@
 #include "base/lock.h"
 #include "base/log.h"
 
+/* That a stranger has the name keeps nobody from serving. */
+static int take_network_lock(struct agent *agent)
+{
+    pid_t holder = 0;
+    agent->network_lock = lock_take_network(&holder);
+    if (agent->network_lock == -EBUSY) {
+        log_error(
+            "another agentd (process %d) serves this network namespace, by a configuration of "
+            "its own: stop it first; nothing was touched",
+            (int)holder);
+        return -EBUSY;
+    }
+    if (agent->network_lock < 0)
+        log_warning("cannot make sure that no other agentd serves this network namespace: %s",
+                    strerror(-agent->network_lock));
+    return 0;
+}
+
 static int take_lock(struct agent *agent)
 {
     const char *state = agent->config->paths.state;
     pid_t holder = 0;
     agent->lock = lock_take(state, &holder);
     if (agent->lock >= 0)
-        return 0;
+        return take_network_lock(agent);
     if (agent->lock == -EBUSY)
         log_error("another agentd (process %d) runs on %s: stop it first, or give this one its own "
                   "paths.state",
@@ -28,6 +46,7 @@ static int take_lock(struct agent *agent)
 
 static void release_lock(struct agent *agent)
 {
+    closep(&agent->network_lock);
     closep(&agent->lock);
 }
 

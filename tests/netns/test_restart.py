@@ -67,10 +67,11 @@ def test_restarts_under_churn_withdraw_nothing_undue(lab):
 def test_a_second_agent_refuses(lab):
     [agent] = start(lab)
     [node] = lab.nodes
-    second = lab.agent(node, ready=False, name="second", paths=agent.settings["paths"])
-    assert second.wait_exit() not in (0, -signal.SIGSEGV, 99)
-    said = second.log_tail()
-    assert "another agentd" in said and str(agent.process.pid) in said
+    for name, paths in (("same", agent.settings["paths"]), ("other", {})):
+        second = lab.agent(node, ready=False, name=name, paths=paths)
+        assert second.wait_exit() not in (0, -signal.SIGSEGV, 99)
+        said = second.log_tail()
+        assert "another agentd" in said and str(agent.process.pid) in said
     assert agent.running() and agent.settled()["health"] == "healthy"
     assert tables(node) == exported(node, VIP, VIP6)
 

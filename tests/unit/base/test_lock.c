@@ -2,6 +2,7 @@
 /* One holder at a time, whose process id is told, and none once it is gone, however it went. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,40 @@ static void what_is_no_folder_is_an_error(void **state)
     assert_int_equal(lock_take("/dev/null", &holder), -ENOTDIR);
 }
 
+/* A process of this user's has the name; then one of another, which keeps nobody out. */
+static void one_agent_has_the_network(void **state)
+{
+    (void)state;
+    if (unshare(CLONE_NEWNET) < 0)
+        skip(); /* no privilege */
+    for (uid_t user = 0; user <= 1; user++) {
+        int told[2], held[2];
+        pid_t seen = 0;
+        char byte = 0;
+        assert_int_equal(pipe(told) | pipe(held), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            close(held[1]);
+            bool had =
+                (user == 0 || setresuid(user, user, user) == 0) && lock_take_network(&seen) >= 0;
+            _exit(had && write(told[1], "x", 1) == 1 && read(held[0], &byte, 1) == 0 ? 0 : 1);
+        }
+        close(held[0]);
+        assert_int_equal(read(told[0], &byte, 1), 1);
+        assert_int_equal(lock_take_network(&seen), user ? -EPERM : -EBUSY);
+        assert_int_equal(seen, child);
+        int status = 0;
+        close(held[1]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        close(told[0]);
+        close(told[1]);
+        AUTOCLOSE int fd = lock_take_network(&seen);
+        assert_true(fd >= 0);
+        assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +175,7 @@ int main(void)
         cmocka_unit_test(a_holder_may_be_unknown),
         cmocka_unit_test(a_full_disk_is_no_obstacle),
         cmocka_unit_test(what_is_no_folder_is_an_error),
+        cmocka_unit_test(one_agent_has_the_network),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
