@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Requests to the Kubernetes API; made by source/kube_*.c.
+ * Requests to the Kubernetes API; made by source/kube_*.c and client/kube_write.c.
  *
  * A request is an easy handle of libcurl with options of its own (kube_setup.c). It begins when it
  * is asked for, tells of the head of the answer once, hands out the body as it arrives, and frees
  * itself with its last word. libcurl must not be called from its own callbacks: therefore a reader
  * who has enough says so with what `data` returns.
+ *
+ * A connection that was idle may be dead without anybody knowing. libcurl (seen with 7.88) then
+ * sends the request once more over another one, of whatever method it is, if no byte of an answer
+ * has come. A write must not happen twice, so that the callback before each sending stops the
+ * second.
  */
 #include "client/kube.h"
 
@@ -29,6 +34,8 @@ struct kube_request {
     const struct kube_handler *handler;
     void *context;
     bool started;
+    bool once;     /* it must not be sent again */
+    unsigned sent; /* how often it was begun to be sent */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -59,6 +66,17 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     return request->handler->data(request->context, bytes, size * count) == 0 ? size * count : 0;
 }
 
+/* The connection is there, and the request is about to be written to it. */
+static int on_sending(void *context, char *remote, char *local, int remote_port, int local_port)
+{
+    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    struct kube_request *request = context;
+    if (request->once && request->sent > 0)
+        return CURL_PREREQFUNC_ABORT;
+    request->sent++;
+    return CURL_PREREQFUNC_OK;
+}
+
 static void request_free(struct kube_request *request)
 {
     curl_easy_cleanup(request->transfer.easy);
@@ -72,6 +90,8 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
     CLEANUP(request_freep)
     struct kube_request *request = CONTAINER_OF(transfer, struct kube_request, transfer);
     const char *error = *request->error ? request->error : curl_easy_strerror(code);
+    if (code == CURLE_ABORTED_BY_CALLBACK)
+        error = "the connection ended before an answer came";
     char why[KUBE_ERROR_LEN];
     if (code == CURLE_OK) {
         request->handler->ended(request->context, NULL, NULL);
@@ -88,7 +108,9 @@ static int set_callbacks(struct kube_request *request)
                curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
                curl_easy_setopt(easy, CURLOPT_HEADERDATA, request) == CURLE_OK &&
                curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
-               curl_easy_setopt(easy, CURLOPT_WRITEDATA, request) == CURLE_OK;
+               curl_easy_setopt(easy, CURLOPT_WRITEDATA, request) == CURLE_OK &&
+               curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_sending) == CURLE_OK &&
+               curl_easy_setopt(easy, CURLOPT_PREREQDATA, request) == CURLE_OK;
     return set ? 0 : -ENOMEM;
 }
 
@@ -121,9 +143,9 @@ const struct kube_config *kube_client_config(const struct kube_client *client)
     return client->config;
 }
 
-int kube_client_get(struct kube_client *client, const char *path,
-                    const struct kube_handler *handler, void *context,
-                    struct kube_request **ret_request, char error[static KUBE_ERROR_LEN])
+int kube_client_send(struct kube_client *client, const struct kube_call *call,
+                     const struct kube_handler *handler, void *context,
+                     struct kube_request **ret_request, char error[static KUBE_ERROR_LEN])
 {
     (void)snprintf(error, KUBE_ERROR_LEN, "no memory for a request");
     CLEANUP(request_freep) struct kube_request *request = calloc(1, sizeof(*request));
@@ -132,11 +154,12 @@ int kube_client_get(struct kube_client *client, const char *path,
     request->handler = handler;
     request->context = context;
     request->client = client;
+    request->once = call->method != NULL;
     request->transfer = (struct curl_transfer){ .easy = curl_easy_init(), .done = on_done };
     int r = request->transfer.easy ? set_callbacks(request) : -ENOMEM;
     if (r < 0)
         return r;
-    r = kube_setup(request->transfer.easy, client->config, path, &request->lists, error);
+    r = kube_setup(request->transfer.easy, client->config, call, &request->lists, error);
     if (r < 0)
         return r;
     r = curl_loop_start(client->loop, &request->transfer);
@@ -144,6 +167,19 @@ int kube_client_get(struct kube_client *client, const char *path,
         return r;
     *ret_request = TAKE_PTR(request);
     return 0;
+}
+
+int kube_client_get(struct kube_client *client, const char *path,
+                    const struct kube_handler *handler, void *context,
+                    struct kube_request **ret_request, char error[static KUBE_ERROR_LEN])
+{
+    const struct kube_call call = { .path = path };
+    return kube_client_send(client, &call, handler, context, ret_request, error);
+}
+
+bool kube_request_was_sent(const struct kube_request *request)
+{
+    return request->sent > 0;
 }
 
 void kube_request_cancel(struct kube_request *request)

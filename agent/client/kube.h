@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,13 +43,33 @@ const struct kube_config *kube_client_config(const struct kube_client *client);
 
 enum { KUBE_ERROR_LEN = 256 };
 
+/* What is asked for. */
+struct kube_call {
+    const char *method;       /* "PATCH"; NULL: GET */
+    const char *path;         /* "/api/v1/nodes?limit=500", encoded */
+    const char *content_type; /* of the body */
+    const char *body;         /* of what is no GET; must outlive the request */
+    int64_t limit_ms;         /* for all of it, up to the end of the answer; 0: none */
+};
+
 /*
- * Asks for `path` ("/api/v1/nodes?limit=500", encoded). `handler` must outlive the request, which
- * is the caller's until it has ended. Returns 0, or -errno after writing the reason to `error`.
+ * Begins a request. `handler` must outlive it; it is the caller's until it has ended. What has a
+ * method is sent once at most. Returns 0, or -errno after writing the reason to `error`.
  */
+int kube_client_send(struct kube_client *client, const struct kube_call *call,
+                     const struct kube_handler *handler, void *context,
+                     struct kube_request **ret_request, char error[static KUBE_ERROR_LEN]);
+
+/* The same for a GET of `path`, which is sent again where a connection had ended unnoticed. */
 int kube_client_get(struct kube_client *client, const char *path,
                     const struct kube_handler *handler, void *context,
                     struct kube_request **ret_request, char error[static KUBE_ERROR_LEN]);
+
+/*
+ * Whether the API may have got the request: the connection was there. May be asked from within
+ * `ended`, too.
+ */
+bool kube_request_was_sent(const struct kube_request *request);
 
 /* Ends a request without a further word. Not from within `started` or `data`. */
 void kube_request_cancel(struct kube_request *request);

@@ -201,14 +201,28 @@ static void set_url(struct setup *setup, const char *path)
         fail(setup, -ENOMEM, "no memory for a request");
 }
 
-int kube_setup(CURL *easy, const struct kube_config *config, const char *path,
+/* The body goes out with the head: a server's leave for it (100-continue) is not asked for. */
+static void set_call(struct setup *setup, const struct kube_call *call)
+{
+    SET(setup, CURLOPT_TIMEOUT_MS, (long)call->limit_ms);
+    if (!call->method)
+        return;
+    SET(setup, CURLOPT_CUSTOMREQUEST, call->method);
+    SET(setup, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(call->body));
+    SET(setup, CURLOPT_POSTFIELDS, call->body);
+    append(setup, &setup->lists->headers, text_format("Content-Type: %s", call->content_type));
+    append(setup, &setup->lists->headers, strdup("Expect:"));
+}
+
+int kube_setup(CURL *easy, const struct kube_config *config, const struct kube_call *call,
                struct kube_lists *lists, char error[static KUBE_ERROR_LEN])
 {
     struct setup setup = { .easy = easy, .config = config, .lists = lists, .error = error };
-    set_url(&setup, path);
+    set_url(&setup, call->path);
     set_transport(&setup);
     set_tls(&setup);
     add_headers(&setup);
+    set_call(&setup, call);
     SET(&setup, CURLOPT_HTTPHEADER, lists->headers);
     SET(&setup, CURLOPT_CONNECT_TO, lists->connect_to);
     return setup.failure;

@@ -13,10 +13,11 @@ struct kube_lists {
 };
 
 /*
- * Sets who is asked, how, and by whom: all but callbacks. Reads the files that the configuration
- * names. Returns 0, or -errno after writing the reason to `error`; `lists` is filled in any case.
+ * Sets who is asked for what, how, and by whom: all but callbacks. Reads the files that the
+ * configuration names. Returns 0, or -errno after writing the reason to `error`; `lists` is filled
+ * in any case.
  */
-int kube_setup(CURL *easy, const struct kube_config *config, const char *path,
+int kube_setup(CURL *easy, const struct kube_config *config, const struct kube_call *call,
                struct kube_lists *lists, char error[static KUBE_ERROR_LEN]);
 
 void kube_lists_done(struct kube_lists *lists);

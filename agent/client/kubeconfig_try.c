@@ -83,6 +83,7 @@ static int try_tls(CURL *easy, const struct kube_config *config, const char *pla
 
 int kube_config_try(const char *path, struct faults *errors)
 {
+    const struct kube_call call = { .path = "/" };
     char error[CURL_ERROR_SIZE] = "";
     CLEANUP(kube_config_freep) struct kube_config *config = NULL;
     CLEANUP(kube_lists_done) struct kube_lists lists = { 0 };
@@ -90,7 +91,7 @@ int kube_config_try(const char *path, struct faults *errors)
     int r = easy ? kube_config_load(path, &config, errors) : -ENOMEM;
     if (r < 0)
         return r;
-    r = kube_setup(easy, config, "/", &lists, error);
+    r = kube_setup(easy, config, &call, &lists, error);
     if (r < 0) {
         faults_add(errors, path, NULL, "%s", error);
         return r;

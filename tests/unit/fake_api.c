@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -101,6 +102,21 @@ const char *fake_peer_header(const struct fake_peer *peer, const char *name)
     return NULL;
 }
 
+const char *fake_peer_body(const struct fake_peer *peer)
+{
+    const char *end = strstr(text_str(&peer->request), "\r\n\r\n");
+    return end ? end + 4 : "";
+}
+
+/* Whether the head and the body that it announces have come. */
+static bool is_whole(const struct fake_peer *peer)
+{
+    if (!strstr(text_str(&peer->request), "\r\n\r\n"))
+        return false;
+    const char *length = fake_peer_header(peer, "Content-Length");
+    return !length || strlen(fake_peer_body(peer)) >= strtoul(length, NULL, 10);
+}
+
 static int on_peer(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     (void)source, (void)events;
@@ -111,14 +127,16 @@ static int on_peer(sd_event_source *source, int fd, uint32_t events, void *userd
         fake_peer_cut(peer);
         return 0;
     }
-    if (strstr(text_str(&peer->request), "\r\n\r\n"))
+    if (is_whole(peer))
         text_truncate(&peer->request, 0); /* the next one */
     text_add_bytes(&peer->request, bytes, (size_t)size);
-    if (!strstr(text_str(&peer->request), "\r\n\r\n"))
+    if (!is_whole(peer))
         return 0;
-    assert_int_equal(sscanf(text_str(&peer->request), "GET %2047s HTTP/1.1\r\n", peer->path), 1);
+    assert_int_equal(
+        sscanf(text_str(&peer->request), "%7s %2047s HTTP/1.1\r\n", peer->method, peer->path), 2);
+    bool get = strcmp(peer->method, "GET") == 0;
     peer->api->requests++;
-    text_addf(&peer->api->heard, "%s\n", peer->path);
+    text_addf(&peer->api->heard, "%s%s%s\n", get ? "" : peer->method, get ? "" : " ", peer->path);
     peer->api->asked(peer, peer->api->context);
     return 0;
 }

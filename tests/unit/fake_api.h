@@ -20,8 +20,9 @@ struct fake_peer {
     struct fake_api *api;
     int fd; /* -1: nobody */
     sd_event_source *source;
-    struct text request; /* its head so far, or that of the one being answered */
-    char path[2048];     /* with the query */
+    struct text request; /* what came so far, or all of the one being answered */
+    char method[8];
+    char path[2048]; /* with the query */
 };
 
 struct fake_api {
@@ -32,7 +33,7 @@ struct fake_api {
     char url[64];
     struct fake_peer peers[FAKE_PEERS];
     unsigned connections, requests;
-    struct text heard; /* "/path?query\n" of each request */
+    struct text heard; /* "/path?query\n" of each request; before it "POST " and the like */
     /* Answers a request, now or later. */
     void (*asked)(struct fake_peer *peer, void *context);
     void *context;
@@ -48,6 +49,9 @@ void fake_api_done(struct fake_api *api);
 
 /* The value of a header of the request, borrowed until the next call; NULL: there is none. */
 const char *fake_peer_header(const struct fake_peer *peer, const char *name);
+
+/* The body of the request, borrowed likewise; "" if there is none. */
+const char *fake_peer_body(const struct fake_peer *peer);
 
 /* A whole answer. `headers`: further ones, each with "\r\n", or NULL. */
 void fake_peer_answer(struct fake_peer *peer, int status, const char *headers, const char *body);

@@ -145,6 +145,66 @@ static void the_next_request_takes_the_connection(void **state)
     assert_int_equal(fx->api.connections, 1);
 }
 
+static void post(struct fixture *fx)
+{
+    static const struct kube_call call = {
+        .method = "POST", .path = "/pods", .content_type = "application/json", .body = "{\"a\":1}"
+    };
+    char error[KUBE_ERROR_LEN];
+    struct kube_request *request = NULL;
+    unsigned asked = fx->asked;
+    text_done(&fx->answer.body);
+    fx->answer = (struct answer){ 0 };
+    assert_int_equal(kube_client_send(fx->client, &call, &handler, &fx->answer, &request, error),
+                     0);
+    run_until(fx, fx->asked > asked || fx->answer.ended);
+}
+
+static void a_body_goes_with_its_request(void **state)
+{
+    struct fixture *fx = *state;
+    use(fx, config_of(fx->api.url));
+    post(fx);
+    assert_string_equal(fx->peer->method, "POST");
+    assert_string_equal(fake_peer_body(fx->peer), "{\"a\":1}");
+    assert_string_equal(fake_peer_header(fx->peer, "Content-Type"), "application/json");
+    assert_null(fake_peer_header(fx->peer, "Expect"));
+    fake_peer_answer(fx->peer, 201, NULL, "made");
+    run_until(fx, fx->answer.ended);
+    assert_int_equal(fx->answer.status, 201);
+}
+
+/* libcurl would send it again: the connection had been used before, and no answer came. */
+static void what_changes_something_is_sent_once(void **state)
+{
+    struct fixture *fx = *state;
+    use(fx, config_of(fx->api.url));
+    get(fx, "/");
+    fake_peer_answer(fx->peer, 200, NULL, "");
+    run_until(fx, fx->answer.ended);
+    post(fx);
+    fake_peer_cut(fx->peer);
+    run_until(fx, fx->answer.ended);
+    assert_true(fx->answer.failed);
+    assert_non_null(strstr(fx->answer.error, "ended before an answer"));
+    assert_string_equal(text_str(&fx->api.heard), "/\nPOST /pods\n");
+}
+
+static void a_read_is_sent_again_where_the_connection_was_dead(void **state)
+{
+    struct fixture *fx = *state;
+    use(fx, config_of(fx->api.url));
+    get(fx, "/");
+    fake_peer_answer(fx->peer, 200, NULL, "");
+    run_until(fx, fx->answer.ended);
+    get(fx, "/again");
+    fake_peer_cut(fx->peer);
+    run_until(fx, fx->asked == 3);
+    fake_peer_answer(fx->peer, 200, NULL, "");
+    run_until(fx, fx->answer.ended);
+    assert_false(fx->answer.failed);
+}
+
 static void pieces_come_as_they_are_sent(void **state)
 {
     struct fixture *fx = *state;
@@ -374,6 +434,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(asks_and_hears),
         TEST(the_next_request_takes_the_connection),
+        TEST(a_body_goes_with_its_request),
+        TEST(what_changes_something_is_sent_once),
+        TEST(a_read_is_sent_again_where_the_connection_was_dead),
         TEST(pieces_come_as_they_are_sent),
         TEST(a_refusal_has_a_body_and_a_time),
         TEST(an_interim_answer_is_none),
