@@ -29,8 +29,8 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "client/kube_refusal.h"
 #include "loop/timer.h"
-#include "source/kube_refusal.h"
 
 enum {
     ABSENCES_MEANT = 3, /* looks in vain until what was known of a kind is given up */
@@ -139,10 +139,11 @@ static void expire(struct reflector *reflector, const char *why)
 
 static void end_refused(struct reflector *reflector)
 {
+    static const char leave[] = "allow the agent get, list and watch of what it asks for (RBAC)";
     char why[KUBE_ERROR_LEN];
     int status = reflector->http_status;
     bool list = reflector->task == TASK_LIST;
-    const char *remedy = kube_refusal_read(status, &reflector->refusal, why);
+    const char *remedy = kube_refusal_read(status, &reflector->refusal, leave, why);
     if (list && status == 404 && reflector->resource->optional) {
         be_absent(reflector);
     } else if (list && (status == 410 || status == 504) && reflector->list_mode < LIST_WHOLE) {

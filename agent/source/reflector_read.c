@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "client/kube_refusal.h"
 #include "loop/timer.h"
-#include "source/kube_refusal.h"
 #include "source/reflector.h"
 
 enum { REFUSAL_MAX = 4096 }; /* bytes kept of an answer that is not 200 */

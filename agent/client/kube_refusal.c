@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Refusals in words; called by reflector.c. The API explains itself in the message of a Status
- * object; a proxy in between, or the API before it has started, says something that is no JSON and
- * is not repeated.
+ * Refusals in words; called by source/reflector.c and kube_write.c. The API explains itself in the
+ * message of a Status object; a proxy in between, or the API before it has started, says something
+ * that is no JSON and is not repeated.
  */
-#include "source/kube_refusal.h"
+#include "client/kube_refusal.h"
 
 #include <stdio.h>
 
@@ -15,12 +15,12 @@ static bool is_redirection(int status)
     return status >= 300 && status < 400;
 }
 
-static const char *remedy_of(int status)
+static const char *remedy_of(int status, const char *leave)
 {
     if (status == 401)
         return "renew the token or certificate; one that stands in the kubeconfig counts after a reload";
     if (status == 403)
-        return "allow the agent get, list and watch of what it asks for (RBAC)";
+        return leave;
     if (status == 404 || is_redirection(status))
         return "check the server's address in the kubeconfig";
     return NULL;
@@ -45,7 +45,8 @@ static const char *words_of(int status)
     }
 }
 
-const char *kube_refusal_read(int status, const struct text *body, char why[static KUBE_ERROR_LEN])
+const char *kube_refusal_read(int status, const struct text *body, const char *leave,
+                              char why[static KUBE_ERROR_LEN])
 {
     AUTOFAULTS struct faults ignored = { 0 };
     CLEANUP(document_freep) struct document *document = NULL;
@@ -56,7 +57,7 @@ const char *kube_refusal_read(int status, const struct text *body, char why[stat
     kube_refusal_clean(why);
     if (status == 400 && !said)
         return "check whether the server's address must begin with https";
-    return remedy_of(status);
+    return remedy_of(status, leave);
 }
 
 void kube_refusal_clean(char *text)
