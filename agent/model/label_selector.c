@@ -21,17 +21,9 @@
 
 enum { NAME_PART_MAX = 63, DOMAIN_MAX = 253 };
 
-enum relation { IS_ONE_OF, IS_NONE_OF, EXISTS, EXISTS_NOT };
-
-struct requirement {
-    const char *name;
-    enum relation relation;
-    size_t first_value, value_count;
-};
-
 struct label_selector {
     size_t requirement_count, value_count;
-    struct requirement requirements[LABEL_SELECTOR_MAX_REQUIREMENTS];
+    struct label_requirement requirements[LABEL_SELECTOR_MAX_REQUIREMENTS];
     const char *values[LABEL_SELECTOR_MAX_VALUES];
     char *next_word; /* while parsing: the free rest of `words` */
     char words[];
@@ -163,28 +155,29 @@ static bool skip_word(struct reading *reading, const char *word)
 }
 
 /* What stands behind a label's name. */
-static int read_relation(struct reading *reading, struct requirement *requirement)
+static int read_relation(struct reading *reading, struct label_requirement *requirement)
 {
     if (skip_word(reading, "in"))
         return read_values(reading);
     if (skip_word(reading, "notin")) {
-        requirement->relation = IS_NONE_OF;
+        requirement->relation = LABEL_IS_NONE_OF;
         return read_values(reading);
     }
     if (skip(reading, "!=")) {
-        requirement->relation = IS_NONE_OF;
+        requirement->relation = LABEL_IS_NONE_OF;
         return read_value(reading);
     }
     if (skip(reading, "==") || skip(reading, "="))
         return read_value(reading);
-    requirement->relation = EXISTS;
+    requirement->relation = LABEL_EXISTS;
     return 0;
 }
 
 static int read_requirement(struct reading *reading)
 {
     struct label_selector *selector = reading->selector;
-    struct requirement requirement = { .first_value = selector->value_count };
+    struct label_requirement requirement = { .values = selector->values + selector->value_count };
+    size_t before = selector->value_count;
     if (selector->requirement_count == LABEL_SELECTOR_MAX_REQUIREMENTS)
         return refuse(reading, reading->at, "more requirements than are taken");
     bool absent = skip(reading, "!");
@@ -192,12 +185,12 @@ static int read_requirement(struct reading *reading)
     if (r < 0)
         return r;
     if (absent)
-        requirement.relation = EXISTS_NOT;
+        requirement.relation = LABEL_EXISTS_NOT;
     else
         r = read_relation(reading, &requirement);
     if (r < 0)
         return r;
-    requirement.value_count = selector->value_count - requirement.first_value;
+    requirement.value_count = selector->value_count - before;
     selector->requirements[selector->requirement_count++] = requirement;
     return 0;
 }
@@ -236,45 +229,49 @@ int label_selector_parse(const char *text, struct label_selector **ret_selector,
     return 0;
 }
 
-static bool is_one_of(const struct label_selector *selector, const struct requirement *requirement,
-                      const char *value)
+static bool is_one_of(const struct label_requirement *requirement, const char *value)
 {
     for (size_t i = 0; i < requirement->value_count; i++) {
-        if (strcmp(selector->values[requirement->first_value + i], value) == 0)
+        if (strcmp(requirement->values[i], value) == 0)
             return true;
     }
     return false;
 }
 
 /* As in Kubernetes, who lacks a label has none of its values. */
-static bool is_met(const struct label_selector *selector, const struct requirement *requirement,
-                   const struct label *label)
+static bool is_met(const struct label_requirement *requirement, const struct label *label)
 {
     switch (requirement->relation) {
-    case IS_ONE_OF:
-        return label && is_one_of(selector, requirement, label->value);
-    case IS_NONE_OF:
-        return !label || !is_one_of(selector, requirement, label->value);
-    case EXISTS:
+    case LABEL_IS_ONE_OF:
+        return label && is_one_of(requirement, label->value);
+    case LABEL_IS_NONE_OF:
+        return !label || !is_one_of(requirement, label->value);
+    case LABEL_EXISTS:
         return label;
-    case EXISTS_NOT:
+    case LABEL_EXISTS_NOT:
         return !label;
     }
     return false;
 }
 
-bool label_selector_matches(const struct label_selector *selector, const struct label *labels,
-                            size_t count)
+bool label_requirements_met(const struct label_requirement *requirements, size_t requirement_count,
+                            const struct label *labels, size_t count)
 {
-    for (size_t i = 0; i < selector->requirement_count; i++) {
-        const struct requirement *requirement = &selector->requirements[i];
-        const struct label key = { .name = requirement->name };
+    for (size_t i = 0; i < requirement_count; i++) {
+        const struct label key = { .name = requirements[i].name };
         const struct label *label =
             count ? bsearch(&key, labels, count, sizeof(*labels), label_cmp) : NULL;
-        if (!is_met(selector, requirement, label))
+        if (!is_met(&requirements[i], label))
             return false;
     }
     return true;
+}
+
+bool label_selector_matches(const struct label_selector *selector, const struct label *labels,
+                            size_t count)
+{
+    return label_requirements_met(selector->requirements, selector->requirement_count, labels,
+                                  count);
 }
 
 void label_selector_free(struct label_selector *selector)

@@ -26,6 +26,26 @@ enum {
     LABEL_SELECTOR_MAX_VALUES = 256, /* in all */
 };
 
+enum { LABELS_MAX = 256 }; /* of one object that count for selectors */
+
+enum label_relation {
+    LABEL_IS_ONE_OF,
+    LABEL_IS_NONE_OF, /* or the label is not there */
+    LABEL_EXISTS,
+    LABEL_EXISTS_NOT,
+};
+
+struct label_requirement {
+    const char *name;
+    enum label_relation relation;
+    const char *const *values;
+    size_t value_count;
+};
+
+/* Whether labels, sorted by name, each name once, meet all requirements. */
+bool label_requirements_met(const struct label_requirement *requirements, size_t requirement_count,
+                            const struct label *labels, size_t count);
+
 struct label_selector;
 
 /* Why a text is no selector: the character at which it ends to be one, from 1, and what is wrong.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Nodes: from a document, compared, and written back. Only what decides about routes, NAT and
- * egress is read, so that the kubelet's heartbeats in `status` make no change. All labels are kept:
- * which of them a selector will ask for is not known yet.
+ * egress is read, so that the kubelet's heartbeats in `status` make no change.
  */
 #include "model/node.h"
 
@@ -14,6 +13,7 @@
 #include "model/encode_member.h"
 #include "model/equal.h"
 #include "model/kind.h"
+#include "model/labels.h"
 
 #define ZONE    "topology.kubernetes.io/zone"
 #define EXCLUDE "node.kubernetes.io/exclude-from-external-load-balancers"
@@ -86,27 +86,6 @@ static bool has_taint(struct decoder *decoder, const struct doc *spec, const cha
     return found;
 }
 
-static void decode_labels(struct decoder *decoder, struct node *node)
-{
-    const struct doc *list = doc_get(doc_get(decoder->document->root, "metadata"), "labels");
-    uint32_t count =
-        list && list->type == DOC_MAP ? MIN(list->count, (uint32_t)NODE_LABELS_MAX) : 0;
-    struct label *labels = decode_alloc(decoder, count, sizeof(*labels));
-    if (!labels)
-        return;
-    if (list->count > count)
-        decode_warning(decoder, list, "only the first %u labels count for selectors", count);
-    doc_each(label, list) {
-        if (node->label_count < count)
-            labels[node->label_count++] = (struct label){
-                .name = decode_keep(decoder, label->key),
-                .value = decode_keep(decoder, label->type == DOC_SCALAR ? label->text : ""),
-            };
-    }
-    qsort(labels, count, sizeof(*labels), label_cmp);
-    node->labels = labels;
-}
-
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct node *node = (struct node *)object;
@@ -114,24 +93,12 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     const struct doc *spec = decode_map(decoder, doc_get(root, "spec"));
     decode_addresses(decoder, status, node);
     decode_pod_nets(decoder, spec, node);
-    decode_labels(decoder, node);
+    node->labels = decode_labels(decoder, &node->label_count);
     const char *zone = decode_label(decoder, ZONE);
     node->zone = decode_keep(decoder, zone ? zone : "");
     node->excluded = decode_label(decoder, EXCLUDE) != NULL;
     node->network_unavailable = has_condition(decoder, status, "NetworkUnavailable");
     node->to_be_deleted = has_taint(decoder, spec, "ToBeDeletedByClusterAutoscaler");
-}
-
-static bool labels_equal(const struct node *left, const struct node *right)
-{
-    if (left->label_count != right->label_count)
-        return false;
-    for (uint32_t i = 0; i < left->label_count; i++) {
-        if (label_cmp(&left->labels[i], &right->labels[i]) != 0 ||
-            strcmp(left->labels[i].value, right->labels[i].value) != 0)
-            return false;
-    }
-    return true;
 }
 
 static bool equal(const struct object *a, const struct object *b)
@@ -140,7 +107,8 @@ static bool equal(const struct object *a, const struct object *b)
     return left->excluded == right->excluded &&
            left->network_unavailable == right->network_unavailable &&
            left->to_be_deleted == right->to_be_deleted && text_equal(left->zone, right->zone) &&
-           labels_equal(left, right) && ip_equal(&left->primary_v4, &right->primary_v4) &&
+           labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
+           ip_equal(&left->primary_v4, &right->primary_v4) &&
            ip_equal(&left->primary_v6, &right->primary_v6) &&
            ips_equal(left->addresses, left->address_count, right->addresses,
                      right->address_count) &&
@@ -148,23 +116,15 @@ static bool equal(const struct object *a, const struct object *b)
                           right->pod_net_count);
 }
 
-static bool has_label(const struct node *node, const char *name)
-{
-    const struct label key = { .name = name };
-    return node->label_count &&
-           bsearch(&key, node->labels, node->label_count, sizeof(key), label_cmp);
-}
-
 /* Of more labels than are kept, those that mean something by themselves are written beside them. */
 static void encode_metadata(const struct object *object, struct json *json)
 {
     const struct node *node = to_node(object);
     json_begin_object(json, "labels");
-    for (uint32_t i = 0; i < node->label_count; i++)
-        json_string(json, node->labels[i].name, node->labels[i].value);
-    if (!has_label(node, ZONE))
+    encode_labels(json, node->labels, node->label_count);
+    if (!labels_have(node->labels, node->label_count, ZONE))
         encode_text(json, ZONE, node->zone);
-    if (node->excluded && !has_label(node, EXCLUDE))
+    if (node->excluded && !labels_have(node->labels, node->label_count, EXCLUDE))
         json_string(json, EXCLUDE, "");
     json_end_object(json);
 }

@@ -6,8 +6,6 @@
 #include "model/label_selector.h"
 #include "model/object.h"
 
-enum { NODE_LABELS_MAX = 256 };
-
 struct node {
     struct object object;
     const struct ip *addresses; /* InternalIP and ExternalIP of status.addresses, in their order */

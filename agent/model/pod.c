@@ -21,6 +21,7 @@
 #include "model/encode_member.h"
 #include "model/equal.h"
 #include "model/kind.h"
+#include "model/labels.h"
 
 #define EGRESS_PREFIX "egress.coil.cybozu.com/"
 
@@ -229,17 +230,24 @@ static void decode_namespace(struct decoder *decoder, const struct doc *root, st
     const char *pool = decode_text(decoder, decode_annotation(decoder, "coil.cybozu.com/pool"));
     (void)root;
     namespace->pool = decode_keep(decoder, pool ? pool : "default");
+    namespace->labels = decode_labels(decoder, &namespace->label_count);
 }
 
 static bool namespace_equal(const struct object *a, const struct object *b)
 {
-    return text_equal(to_namespace(a)->pool, to_namespace(b)->pool);
+    const struct namespace *left = to_namespace(a), *right = to_namespace(b);
+    return text_equal(left->pool, right->pool) &&
+           labels_equal(left->labels, left->label_count, right->labels, right->label_count);
 }
 
 static void encode_namespace(const struct object *object, struct json *json)
 {
+    const struct namespace *namespace = to_namespace(object);
+    json_begin_object(json, "labels");
+    encode_labels(json, namespace->labels, namespace->label_count);
+    json_end_object(json);
     json_begin_object(json, "annotations");
-    json_string(json, "coil.cybozu.com/pool", to_namespace(object)->pool);
+    json_string(json, "coil.cybozu.com/pool", namespace->pool);
     json_end_object(json);
 }
 

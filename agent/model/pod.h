@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/ip.h"
+#include "model/label_selector.h"
 #include "model/object.h"
 
 /* An Egress that a pod's annotation names. */
@@ -36,7 +37,9 @@ static inline bool pod_owns_addresses(const struct pod *pod)
 struct namespace
 {
     struct object object;
-    const char *pool; /* annotation coil.cybozu.com/pool; "default" where it has none */
+    const char *pool;           /* annotation coil.cybozu.com/pool; "default" where it has none */
+    const struct label *labels; /* sorted by name */
+    uint32_t label_count;
 };
 
 static inline const struct pod *to_pod(const struct object *object)

@@ -19,7 +19,12 @@
 #include "model/encode_member.h"
 #include "model/equal.h"
 #include "model/kind.h"
+#include "model/labels.h"
 #include "model/service_balance.h"
+#include "model/service_wish.h"
+
+#define PROXY_NAME "service.kubernetes.io/service-proxy-name"
+#define HEADLESS   "service.kubernetes.io/headless"
 
 enum { PORT_MAX = 65535, ROUTE_CLASS_MAX = 29 };
 
@@ -286,11 +291,12 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service_balance_decode(decoder, spec, service);
     service->load_balancer_class =
         decode_keep(decoder, decode_text(decoder, doc_get(spec, "loadBalancerClass")));
-    service->proxy_name =
-        decode_keep(decoder, decode_label(decoder, "service.kubernetes.io/service-proxy-name"));
-    service->headless_label = decode_label(decoder, "service.kubernetes.io/headless") != NULL;
+    service->proxy_name = decode_keep(decoder, decode_label(decoder, PROXY_NAME));
+    service->headless_label = decode_label(decoder, HEADLESS) != NULL;
     service->announce = decode_announce(decoder);
     service->route_class = decode_route_class(decoder);
+    service->labels = decode_labels(decoder, &service->label_count);
+    service_wish_decode(decoder, spec, &service->wish);
 }
 
 static bool addresses_equal(const struct service *a, const struct service *b)
@@ -328,22 +334,28 @@ static bool equal(const struct object *a, const struct object *b)
            text_equal(left->load_balancer_class, right->load_balancer_class) &&
            text_equal(left->proxy_name, right->proxy_name) &&
            left->headless_label == right->headless_label && left->announce == right->announce &&
-           left->route_class == right->route_class;
+           left->route_class == right->route_class &&
+           labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
+           service_wish_equal(&left->wish, &right->wish);
 }
 
-static void encode_labels(const struct service *service, struct json *json)
+/* Of more labels than are kept, those that mean something by themselves are written beside them. */
+static void encode_metadata(const struct object *object, struct json *json)
 {
+    const struct service *service = to_service(object);
     json_begin_object(json, "labels");
-    if (service->proxy_name)
-        json_string(json, "service.kubernetes.io/service-proxy-name", service->proxy_name);
-    if (service->headless_label)
-        json_string(json, "service.kubernetes.io/headless", "");
+    encode_labels(json, service->labels, service->label_count);
+    if (service->proxy_name && !labels_have(service->labels, service->label_count, PROXY_NAME))
+        json_string(json, PROXY_NAME, service->proxy_name);
+    if (service->headless_label && !labels_have(service->labels, service->label_count, HEADLESS))
+        json_string(json, HEADLESS, "");
     json_end_object(json);
     json_begin_object(json, "annotations");
     if (!service->announce)
         json_string(json, "fingerpost.io/announce", "false");
     if (service->route_class >= 0)
         json_stringf(json, "fingerpost.io/route-class", "%d", service->route_class);
+    service_wish_encode_annotations(&service->wish, json);
     json_end_object(json);
 }
 
@@ -422,6 +434,7 @@ static void encode_rest(const struct object *object, struct json *json)
     if (service->internal_local)
         json_string(json, "internalTrafficPolicy", "Local");
     service_balance_encode(service, json);
+    service_wish_encode(&service->wish, json);
     if (service->load_balancer_class)
         json_string(json, "loadBalancerClass", service->load_balancer_class);
     json_end_object(json);
@@ -430,11 +443,6 @@ static void encode_rest(const struct object *object, struct json *json)
     encode_ingress(service, json);
     json_end_object(json);
     json_end_object(json);
-}
-
-static void encode_metadata(const struct object *object, struct json *json)
-{
-    encode_labels(to_service(object), json);
 }
 
 const struct kind_row service_kind = {

@@ -7,6 +7,7 @@
 
 #include "base/ip.h"
 #include "base/protocol.h"
+#include "model/label_selector.h"
 #include "model/object.h"
 
 enum service_type {
@@ -44,6 +45,25 @@ struct service_address {
     bool proxy_mode; /* ipMode: Proxy (KEP-1860): traffic goes to the address on the wire */
 };
 
+enum family_policy { FAMILY_SINGLE, FAMILY_PREFER_DUAL, FAMILY_REQUIRE_DUAL };
+
+enum { WISHED_ADDRESSES_MAX = 16 };
+
+/*
+ * What a Service asks of whoever gives addresses out of pools: by annotations of the groups
+ * fingerpost.io, metallb.io and metallb.universe.tf, the first of them that is there, and by
+ * fields.
+ */
+struct address_wish {
+    const struct ip *addresses; /* loadBalancerIPs, else spec.loadBalancerIP; no duplicates */
+    uint32_t address_count;
+    bool unreadable;           /* it asks for addresses that can't be read: none is to be given */
+    const char *pool;          /* address-pool; NULL: any */
+    const char *sharing_key;   /* allow-shared-ip; NULL: it shares no address */
+    bool v4, v6;               /* spec.ipFamilies; none: it has no such list */
+    enum family_policy policy; /* spec.ipFamilyPolicy */
+};
+
 struct service {
     struct object object;
     enum service_type type;
@@ -65,6 +85,9 @@ struct service {
     bool headless_label;    /* label service.kubernetes.io/headless, any value */
     bool announce;          /* annotation fingerpost.io/announce, default true */
     int route_class;        /* annotation fingerpost.io/route-class, 0..29; -1: none */
+    struct address_wish wish;
+    const struct label *labels; /* sorted by name */
+    uint32_t label_count;
 };
 
 static inline const struct service *to_service(const struct object *object)

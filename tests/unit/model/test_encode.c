@@ -8,7 +8,7 @@
 #include "decoded.h"
 #include "model/encode.h"
 
-enum { SLOTS_MAX = 24, WORDS_MAX = 6, MIXTURES = 500 };
+enum { SLOTS_MAX = 24, WORDS_MAX = 8, MIXTURES = 500 };
 
 /* A slot: words that may stand there, the first as the usual one. */
 struct slot {
@@ -30,11 +30,15 @@ static const struct shape shapes[] = {
             ", creationTimestamp: '0000-01-01T00:00:00Z'" } },
         { { "", ", deletionTimestamp: '2026-11-20T07:33:00Z'" } },
         { { ", labels: {a: b", ", labels: {service.kubernetes.io/headless: ''",
-            ", labels: {service.kubernetes.io/service-proxy-name: ''",
+            ", labels: {service.kubernetes.io/service-proxy-name: ''", ", labels: {a: c, d: ''",
             ", labels: {service.kubernetes.io/service-proxy-name: \"o\\\"\\u00e4\\n\"" } },
         { { "}, annotations: {a: b", "}, annotations: {fingerpost.io/announce: 'false'",
             "}, annotations: {fingerpost.io/route-class: '0'",
-            "}, annotations: {fingerpost.io/route-class: '29'" } },
+            "}, annotations: {fingerpost.io/route-class: '29'",
+            "}, annotations: {fingerpost.io/loadBalancerIPs: '10.1.0.1, 2001:db8::7,10.1.0.1'",
+            "}, annotations: {metallb.io/loadBalancerIPs: 'wrong,10.1.0.1'" } },
+        { { "", ", metallb.universe.tf/address-pool: lb" } },
+        { { "", ", metallb.io/allow-shared-ip: key", ", metallb.io/allow-shared-ip: 'k'" } },
         { { "}}\nspec: {type: ClusterIP", "}}\nspec: {type: NodePort",
             "}}\nspec: {type: LoadBalancer", "}}\nspec: {type: ExternalName" } },
         { { ", clusterIPs: [10.0.0.9]", ", clusterIPs: [10.0.0.9, 'fd00::9']",
@@ -45,6 +49,8 @@ static const struct shape shapes[] = {
             ", ports: [{port: 80, protocol: UDP}, {port: 80, protocol: SCTP}]",
             ", ports: [{port: 80, nodePort: 30080}]" } },
         { { "", ", externalTrafficPolicy: Local" } },
+        { { "", ", ipFamilies: [IPv4]", ", ipFamilies: [IPv6, IPv4]", ", ipFamilies: [IPv6]" } },
+        { { "", ", ipFamilyPolicy: PreferDualStack", ", ipFamilyPolicy: RequireDualStack" } },
         { { "", ", internalTrafficPolicy: Local" } },
         { { "", ", sessionAffinity: ClientIP",
             ", sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 5}}" } },
@@ -90,7 +96,7 @@ static const struct shape shapes[] = {
     { "apiVersion: v1\nkind: Namespace\n",
       { { { "metadata: {name: a", "metadata: {name: b" } },
         { { "}\n", ", annotations: {coil.cybozu.com/pool: v4}}\n",
-            ", annotations: {coil.cybozu.com/pool: ''}}\n" } } } },
+            ", annotations: {coil.cybozu.com/pool: ''}}\n", ", labels: {a: b, c: ''}}\n" } } } },
     { "apiVersion: v1\nkind: Pod\n",
       { { { "metadata: {name: a", "metadata: {name: b" } },
         { { "", ", namespace: shop" } },

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a Service asks of whoever gives addresses: by which annotations and fields. */
+#include "base/macro.h"
+#include "base/text.h"
+#include "decoded.h"
+#include "model/service.h"
+
+static struct decoded decode_wish(const char *annotations, const char *spec)
+{
+    char text[1024];
+    snprintf(text, sizeof(text),
+             "apiVersion: v1\nkind: Service\nmetadata: {name: a, annotations: {%s}}\n"
+             "spec: {type: LoadBalancer, ports: [{port: 80}]%s}\n",
+             annotations, spec);
+    return decode_yaml(text);
+}
+
+static void assert_ips(const struct address_wish *wish, const char *expected)
+{
+    char text[256] = "", buffer[IP_STRLEN];
+    for (uint32_t i = 0; i < wish->address_count; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? "," : "",
+                 ip_str(&wish->addresses[i], buffer));
+    assert_string_equal(text, expected);
+}
+
+static void all_groups_are_read(void **state)
+{
+    (void)state;
+    static const char *const groups[] = { "fingerpost.io", "metallb.io", "metallb.universe.tf" };
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "%s/loadBalancerIPs: ' 192.0.2.7 ,2001:db8::7,192.0.2.7', %s/address-pool: lb, "
+                 "%s/allow-shared-ip: key",
+                 groups[i], groups[i], groups[i]);
+        AUTODECODED struct decoded decoded = decode_wish(text, "");
+        assert_decoded(&decoded, 0);
+        const struct address_wish *wish = &to_service(decoded.object)->wish;
+        assert_ips(wish, "192.0.2.7,2001:db8::7");
+        assert_string_equal(wish->pool, "lb");
+        assert_string_equal(wish->sharing_key, "key");
+        assert_false(wish->unreadable);
+    }
+}
+
+static void without_any_there_is_no_wish(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded = decode_wish(
+        "metallb.io/loadBalancerIPs: '', metallb.io/address-pool: ''", ", loadBalancerIP: ''");
+    assert_decoded(&decoded, 0);
+    const struct address_wish *wish = &to_service(decoded.object)->wish;
+    assert_int_equal(wish->address_count, 0);
+    assert_false(wish->unreadable || wish->v4 || wish->v6);
+    assert_null(wish->pool);
+    assert_null(wish->sharing_key);
+    assert_int_equal(wish->policy, FAMILY_SINGLE);
+}
+
+static void the_first_group_counts_and_the_rest_is_said(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded =
+        decode_wish("metallb.io/loadBalancerIPs: 192.0.2.8, fingerpost.io/loadBalancerIPs: "
+                    "192.0.2.7, metallb.universe.tf/loadBalancerIPs: 192.0.2.7",
+                    ", loadBalancerIP: 192.0.2.9");
+    assert_decoded(&decoded, 2);
+    assert_ips(&to_service(decoded.object)->wish, "192.0.2.7");
+    for (size_t i = 0; i < 2; i++)
+        assert_non_null(strstr(decoded.warnings.list.items[i].message,
+                               "says something else than fingerpost.io/loadBalancerIPs"));
+}
+
+static void what_cannot_be_read_is_no_lack_of_a_wish(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "x", "192.0.2.7,", "127.0.0.1", "192.0.2.0/24", "," };
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "metallb.io/loadBalancerIPs: '%s'", bad[i]);
+        AUTODECODED struct decoded decoded = decode_wish(text, "");
+        assert_decoded(&decoded, i == 4 ? 2 : 1);
+        assert_true(to_service(decoded.object)->wish.unreadable);
+        assert_non_null(strstr(decoded.warnings.list.items[0].message, "gets no address"));
+    }
+}
+
+static void no_more_than_sixteen(void **state)
+{
+    (void)state;
+    AUTOTEXT struct text text = { 0 };
+    text_add(&text, "metallb.io/loadBalancerIPs: '192.0.2.1");
+    for (int i = 2; i <= WISHED_ADDRESSES_MAX + 1; i++)
+        text_addf(&text, ",192.0.2.%d", i);
+    text_add(&text, "'");
+    AUTODECODED struct decoded decoded = decode_wish(text_str(&text), "");
+    assert_decoded(&decoded, 1);
+    assert_true(to_service(decoded.object)->wish.unreadable);
+    assert_int_equal(to_service(decoded.object)->wish.address_count, WISHED_ADDRESSES_MAX);
+}
+
+static void families_and_their_policy(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded =
+        decode_wish("a: b", ", loadBalancerIP: 192.0.2.9, ipFamilies: [IPv6, IPv4], "
+                            "ipFamilyPolicy: RequireDualStack");
+    assert_decoded(&decoded, 0);
+    const struct address_wish *wish = &to_service(decoded.object)->wish;
+    assert_ips(wish, "192.0.2.9");
+    assert_true(wish->v4 && wish->v6);
+    assert_int_equal(wish->policy, FAMILY_REQUIRE_DUAL);
+
+    AUTODECODED struct decoded wrong = decode_wish("a: b", ", ipFamilies: [IPv5]");
+    assert_refused(&wrong, 1);
+}
+
+static void labels_are_kept(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded =
+        decode_yaml("apiVersion: v1\nkind: Service\nmetadata: {name: a, labels: {b: c, a: ''}}\n"
+                    "spec: {ports: [{port: 80}]}\n");
+    assert_decoded(&decoded, 0);
+    const struct service *service = to_service(decoded.object);
+    assert_int_equal(service->label_count, 2);
+    assert_string_equal(service->labels[0].name, "a");
+    assert_string_equal(service->labels[1].value, "c");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_groups_are_read),
+        cmocka_unit_test(without_any_there_is_no_wish),
+        cmocka_unit_test(the_first_group_counts_and_the_rest_is_said),
+        cmocka_unit_test(what_cannot_be_read_is_no_lack_of_a_wish),
+        cmocka_unit_test(no_more_than_sixteen),
+        cmocka_unit_test(families_and_their_policy),
+        cmocka_unit_test(labels_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
