@@ -16,15 +16,18 @@
 #include "format/doc.h"
 
 /* Every kind: its constant, and the row that says what it is (kind.h), at the end of its file. */
-#define KINDS(KIND)                                \
-    KIND(KIND_SERVICE, service_kind)               \
-    KIND(KIND_ENDPOINT_SLICE, endpoint_slice_kind) \
-    KIND(KIND_NODE, node_kind)                     \
-    KIND(KIND_NAMESPACE, namespace_kind)           \
-    KIND(KIND_POD, pod_kind)                       \
-    KIND(KIND_ADDRESS_POOL, address_pool_kind)     \
-    KIND(KIND_ADDRESS_BLOCK, address_block_kind)   \
-    KIND(KIND_EGRESS, egress_kind)
+#define KINDS(KIND)                                      \
+    KIND(KIND_SERVICE, service_kind)                     \
+    KIND(KIND_ENDPOINT_SLICE, endpoint_slice_kind)       \
+    KIND(KIND_NODE, node_kind)                           \
+    KIND(KIND_NAMESPACE, namespace_kind)                 \
+    KIND(KIND_POD, pod_kind)                             \
+    KIND(KIND_ADDRESS_POOL, address_pool_kind)           \
+    KIND(KIND_ADDRESS_BLOCK, address_block_kind)         \
+    KIND(KIND_EGRESS, egress_kind)                       \
+    KIND(KIND_IP_POOL, ip_pool_kind)                     \
+    KIND(KIND_BGP_ADVERTISEMENT, bgp_advertisement_kind) \
+    KIND(KIND_L2_ADVERTISEMENT, l2_advertisement_kind)
 
 #define KIND_CONSTANT(constant, row) constant,
 enum kind { KINDS(KIND_CONSTANT) KIND_COUNT };

@@ -34,6 +34,9 @@ const struct kube_resource kube_resources[] = {
     { KIND_ADDRESS_POOL, "/apis/coil.cybozu.com/v2/addresspools", .optional = true },
     { KIND_ADDRESS_BLOCK, "/apis/coil.cybozu.com/v2/addressblocks", .optional = true },
     { KIND_EGRESS, "/apis/coil.cybozu.com/v2/egresses", .optional = true },
+    { KIND_IP_POOL, "/apis/metallb.io/v1beta1/ipaddresspools", .optional = true },
+    { KIND_BGP_ADVERTISEMENT, "/apis/metallb.io/v1beta1/bgpadvertisements", .optional = true },
+    { KIND_L2_ADVERTISEMENT, "/apis/metallb.io/v1beta1/l2advertisements", .optional = true },
 };
 const size_t kube_resource_count = ARRAY_SIZE(kube_resources);
 _Static_assert(ARRAY_SIZE(kube_resources) <= KUBE_KINDS_MAX, "status has a row for each kind");

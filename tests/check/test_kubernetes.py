@@ -10,7 +10,7 @@ from lab.agent import REPOSITORY
 DEPLOY = REPOSITORY / "deploy" / "kubernetes"
 MODEL = REPOSITORY / "agent" / "model"
 SOURCE = REPOSITORY / "agent" / "source"
-COIL = "coil.cybozu.com"
+CUSTOM = ("coil.cybozu.com", "metallb.io")
 # A kind's row: the first members of its struct kind_row.
 ROW = re.compile(r'\.api_version = "([\w./]+)",\s*\.name = "(\w+)",\s*(\.namespaced = true)?')
 # A field is read by a call that names it: doc_get(spec, "replicas").
@@ -18,13 +18,18 @@ FIELD = re.compile(r'doc_get\((?:\w+|decoder, \w+), "(\w+)"\)|decode_need\(\w+, 
 NEED = re.compile(r'decode_need\(\w+, \w+, "(\w+)"\)')
 
 # What is asked for, as (group, resource): "/apis/discovery.k8s.io/v1/endpointslices".
-RESOURCE = re.compile(r'{ KIND_\w+, "/apis?(?:/([\w.]+\.[\w.]+))?/v\d/(\w+)"')
+RESOURCE = re.compile(r'{ KIND_\w+, "/apis?(?:/([\w.]+\.[\w.]+))?/v\d\w*/(\w+)"')
 
-# Kinds, the file that decodes them, and its functions that do so.
+SELECTORS = ("object_selector.c", ("decode_selector", "decode_expression", "decode_values"))
+ADVERTISEMENT = ("advertisement.c", ("decode", "refuse_bgp"))
+# Kinds, the files that decode them, and their functions that do so.
 DECODERS = {
-    "AddressPool": ("address_block.c", ("decode_pool", "decode_subnet")),
-    "AddressBlock": ("address_block.c", ("decode_block",)),
-    "Egress": ("egress.c", ("decode", "decode_destinations")),
+    "AddressPool": [("address_block.c", ("decode_pool", "decode_subnet"))],
+    "AddressBlock": [("address_block.c", ("decode_block",))],
+    "Egress": [("egress.c", ("decode", "decode_destinations"))],
+    "IPAddressPool": [("ip_pool.c", ("decode", "decode_addresses", "decode_allocation")), SELECTORS],
+    "BGPAdvertisement": [ADVERTISEMENT, SELECTORS],
+    "L2Advertisement": [("advertisement.c", ("decode",)), SELECTORS],
 }
 
 
@@ -48,9 +53,9 @@ def function(text, name):
 
 
 def decoder(kind):
-    file, functions = DECODERS[kind]
-    text = (MODEL / file).read_text(encoding="utf-8")
-    return "\n".join(function(text, name) for name in functions)
+    texts = [((MODEL / file).read_text(encoding="utf-8"), functions)
+             for file, functions in DECODERS[kind]]
+    return "\n".join(function(text, name) for text, functions in texts for name in functions)
 
 
 def walk(schema):
@@ -60,7 +65,8 @@ def walk(schema):
         yield from walk(below) if below else ()
 
 
-CRDS = {crd["spec"]["names"]["kind"]: crd["spec"] for crd in documents("crds.yaml")}
+CRDS = {crd["spec"]["names"]["kind"]: crd["spec"]
+        for file in ("crds.yaml", "crds-metallb.yaml") for crd in documents(file)}
 
 
 def schema_of(kind):
@@ -68,7 +74,7 @@ def schema_of(kind):
 
 
 def test_the_definitions_are_of_the_kinds_that_the_agent_reads():
-    wanted = {row for row in agent_kinds() if row[0] == COIL}
+    wanted = {row for row in agent_kinds() if row[0] in CUSTOM}
     defined = {
         (spec["group"], spec["versions"][0]["name"], kind, spec["scope"] == "Namespaced")
         for kind, spec in CRDS.items()

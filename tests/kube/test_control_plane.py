@@ -59,7 +59,8 @@ def test_the_role_of_the_agent_reads_what_it_plans_from(plane):
     me = ("--as=fingerpost:agent:node1", "--as-group=fingerpost:agents")
     for resource in ("services", "nodes", "pods", "endpointslices.discovery.k8s.io",
                      "addressblocks.coil.cybozu.com", "addresspools.coil.cybozu.com",
-                     "egresses.coil.cybozu.com"):
+                     "egresses.coil.cybozu.com", "ipaddresspools.metallb.io",
+                     "bgpadvertisements.metallb.io", "l2advertisements.metallb.io"):
         plane.kubectl("get", resource, "-A", *me)
     with pytest.raises(CommandFailed, match="Forbidden"):
         plane.kubectl("get", "secrets", "-A", *me)
@@ -75,8 +76,11 @@ def test_the_role_of_the_agent_reads_what_it_plans_from(plane):
     ({"apiVersion": "coil.cybozu.com/v2", "kind": "Egress",
       "metadata": {"name": "odd", "namespace": "default"}, "spec": {"replicas": 1}},
      "destinations"),
+    ({"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool",
+      "metadata": {"name": "odd", "namespace": "default"}, "spec": {"addresses": []}},
+     "addresses"),
 ])
-def test_what_coil_refuses_is_refused(plane, item, complaint):
+def test_what_coil_and_metallb_refuse_is_refused(plane, item, complaint):
     with pytest.raises(CommandFailed, match=complaint):
         plane.kubectl("apply", "-f", "-", text=json.dumps(item))
 

@@ -16,6 +16,9 @@ PATHS = {
     "AddressPool": ("/apis/coil.cybozu.com/v2", "addresspools", False),
     "AddressBlock": ("/apis/coil.cybozu.com/v2", "addressblocks", False),
     "Egress": ("/apis/coil.cybozu.com/v2", "egresses", True),
+    "IPAddressPool": ("/apis/metallb.io/v1beta1", "ipaddresspools", True),
+    "BGPAdvertisement": ("/apis/metallb.io/v1beta1", "bgpadvertisements", True),
+    "L2Advertisement": ("/apis/metallb.io/v1beta1", "l2advertisements", True),
 }
 WITH_STATUS = ("Node", "Pod", "Service")
 MERGE = "application/merge-patch+json"

@@ -129,6 +129,32 @@ static const struct shape shapes[] = {
         { { "", ", replicas: 3" } },
         { { "", ", sessionAffinity: None" } },
         { { "}\n", ", fouSourcePortAuto: true}\n" } } } },
+    { "apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\n",
+      { { { "metadata: {name: a", "metadata: {name: a, namespace: shop" } },
+        { { "", ", labels: {a: b}" } },
+        { { "}\n", ", annotations: {fingerpost.io/reserved: '10.1.0.7, 10.1.0.0/30'}}\n",
+            ", annotations: {fingerpost.io/reserved: '10.1.0.7 - 10.1.0.9'}}\n" } },
+        { { "spec: {addresses: [10.1.0.0/24]", "spec: {addresses: [10.1.0.0/24, 'fd00::/120']",
+            "spec: {addresses: [10.1.0.1-10.1.0.1]" } },
+        { { "", ", autoAssign: false" } },
+        { { "", ", avoidBuggyIPs: true" } },
+        { { "}\n", ", serviceAllocation: {}}\n", ", serviceAllocation: {priority: 3}}\n",
+            ", serviceAllocation: {namespaces: [a, b]}}\n",
+            ", serviceAllocation: {namespaceSelectors: [{}, {matchLabels: {a: b, c: ''}}]}}\n",
+            ", serviceAllocation: {serviceSelectors: [{matchExpressions: [{key: a, operator: "
+            "NotIn, values: [b, c]}, {key: d, operator: Exists}]}]}}\n" } } } },
+    { "apiVersion: metallb.io/v1beta1\nkind: BGPAdvertisement\n",
+      {
+          { { "metadata: {name: a", "metadata: {name: a, namespace: shop" } },
+          { { "}\nspec: {a: b", "}\nspec: {ipAddressPools: [b, c]" } },
+          { { "", ", ipAddressPoolSelectors: [{}]" } },
+          { { "", ", serviceSelectors: [{matchLabels: {a: b}}]" } },
+          { { "}\n",
+              ", nodeSelectors: [{matchExpressions: [{key: a, operator: DoesNotExist}]}]}\n" } },
+      } },
+    { "apiVersion: metallb.io/v1beta1\nkind: L2Advertisement\n",
+      { { { "metadata: {name: a", "metadata: {name: a, namespace: shop" } },
+        { { "}\nspec: {a: b}\n", "}\nspec: {ipAddressPools: [b]}\n" } } } },
 };
 _Static_assert(ARRAY_SIZE(shapes) == KIND_COUNT, "each kind needs its shape");
 

@@ -48,6 +48,19 @@ static const struct {
     { KIND_EGRESS, "apiVersion: coil.cybozu.com/v2\nkind: Egress\n"
                    "metadata: {name: a, namespace: n}\n"
                    "spec: {destinations: [10.0.0.0/8], replicas: 2, fouSourcePortAuto: true}\n" },
+    { KIND_IP_POOL, "apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\n"
+                    "metadata: {name: a, namespace: n}\n"
+                    "spec: {addresses: [192.0.2.0/28, 192.0.2.32-192.0.2.40], autoAssign: false, "
+                    "avoidBuggyIPs: true, serviceAllocation: {priority: 5, namespaces: [shop], "
+                    "namespaceSelectors: [{matchLabels: {a: b}}], serviceSelectors: "
+                    "[{matchExpressions: [{key: a, operator: In, values: [b, c]}]}]}}\n" },
+    { KIND_BGP_ADVERTISEMENT, "apiVersion: metallb.io/v1beta1\nkind: BGPAdvertisement\n"
+                              "metadata: {name: a, namespace: n}\n"
+                              "spec: {ipAddressPools: [a], nodeSelectors: [{matchLabels: {b: c}}], "
+                              "aggregationLength: 32, aggregationLengthV6: 128}\n" },
+    { KIND_L2_ADVERTISEMENT, "apiVersion: metallb.io/v1beta1\nkind: L2Advertisement\n"
+                             "metadata: {name: a, namespace: n}\n"
+                             "spec: {ipAddressPoolSelectors: [{matchLabels: {b: c}}]}\n" },
 };
 
 static void every_kind_has_its_name(void **state)

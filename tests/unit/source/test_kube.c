@@ -40,6 +40,9 @@ static void each_kind_is_asked_for_what_the_node_needs(void **state)
         "/apis/coil.cybozu.com/v2/addresspools?",
         "/apis/coil.cybozu.com/v2/addressblocks?",
         "/apis/coil.cybozu.com/v2/egresses?",
+        "/apis/metallb.io/v1beta1/ipaddresspools?",
+        "/apis/metallb.io/v1beta1/bgpadvertisements?",
+        "/apis/metallb.io/v1beta1/l2advertisements?",
     };
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         AUTOFREE char *line = text_format("%slimit=500&resourceVersion=0", lists[i]);

@@ -29,6 +29,12 @@ static const char *const documents[] = {
     "{coil.cybozu.com/node: n1}}, index: 0, ipv4: 10.2.0.0/27}",
     "{apiVersion: coil.cybozu.com/v2, kind: Egress, metadata: {name: out, namespace: shop}, spec: "
     "{destinations: [0.0.0.0/0]}}",
+    "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: lb, namespace: shop}, "
+    "spec: {addresses: [10.1.0.0/24]}}",
+    "{apiVersion: metallb.io/v1beta1, kind: BGPAdvertisement, metadata: {name: lb, namespace: "
+    "shop}, spec: {ipAddressPools: [lb]}}",
+    "{apiVersion: metallb.io/v1beta1, kind: L2Advertisement, metadata: {name: lb, namespace: "
+    "shop}}",
 };
 _Static_assert(ARRAY_SIZE(documents) == KIND_COUNT, "each kind needs its document");
 
