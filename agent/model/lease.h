@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The record of a Lease (coordination.k8s.io/v1): who holds it, and until when that counts.
+ *
+ * A Lease is read and written by itself, never listed, so that it is no kind of the store. Times
+ * have microseconds in the API, and milliseconds here: what is ours is written like that, and for
+ * what is of others only a difference counts, which is never below a second.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "format/doc.h"
+
+enum {
+    LEASE_HOLDER_MAX = 256,  /* bytes of an identity, with the NUL */
+    LEASE_VERSION_MAX = 128, /* of a resourceVersion, with the NUL */
+};
+
+struct lease_record {
+    char holder[LEASE_HOLDER_MAX];             /* "": nobody */
+    int64_t duration_s;                        /* 0: not said, it is over at once */
+    int64_t acquired_wall_ms, renewed_wall_ms; /* 0: not said */
+    int64_t transitions;
+    bool coordinated; /* has a strategy or a preferred holder: others decide who gets it */
+};
+
+bool lease_record_eq(const struct lease_record *a, const struct lease_record *b);
+
+/*
+ * Reads the record and the resourceVersion of a Lease as the API gives it. Returns NULL, or what is
+ * wrong with it, static ("spec.leaseDurationSeconds is no number"): then nothing is changed.
+ */
+const char *lease_read(const struct doc *lease, struct lease_record *ret_record,
+                       char ret_version[static LEASE_VERSION_MAX]);
+
+/*
+ * Writes a body: with a version, a merge patch that is refused if the Lease is another by now, and
+ * leaves labels and owners alone; without ("" or NULL), a Lease to be created. Sticky errors of
+ * `out`, as everywhere.
+ */
+void lease_write(const struct lease_record *record, const char *namespace, const char *name,
+                 const char *version, struct text *out);
