@@ -15,7 +15,6 @@
 
 #include "agentd/agent.h"
 #include "agentd/bgp.h"
-#include "agentd/notify.h"
 #include "agentd/standing.h"
 #include "api/api.h"
 #include "apply/kernel.h"
@@ -23,6 +22,7 @@
 #include "engine/schedule.h"
 #include "health/health.h"
 #include "loop/http.h"
+#include "loop/notify.h"
 #include "source/copy_keeper.h"
 #include "source/kube.h"
 #include "source/manifest.h"

@@ -7,7 +7,6 @@
 #include <grp.h>
 #include <string.h>
 
-#include "agentd/activation.h"
 #include "agentd/part.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -16,6 +15,7 @@
 #include "engine/egress/egress_engine.h"
 #include "engine/nat/nat_engine.h"
 #include "engine/routes/route_engine.h"
+#include "loop/activation.h"
 
 static int on_drain(void *context)
 {

@@ -12,10 +12,10 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-#include "agentd/activation.h"
-#include "agentd/notify.h"
 #include "base/clock.h"
 #include "cmocka_all.h"
+#include "loop/activation.h"
+#include "loop/notify.h"
 
 enum { PRIORITY = SD_EVENT_PRIORITY_NORMAL + 10, LIMIT_MS = 20 };
 

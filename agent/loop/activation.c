@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The descriptors that LISTEN_FDS tells of; see activation.h and deploy/systemd/agentd.socket. */
-#include "agentd/activation.h"
+#include "loop/activation.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
  * of more important events keeps every pass from running. The timer here is given the passes' own
  * priority, and sources of one priority take turns: it starves when they do.
  */
-#include "agentd/notify.h"
+#include "loop/notify.h"
 
 #include <errno.h>
 #include <stddef.h>
