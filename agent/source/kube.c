@@ -134,10 +134,11 @@ static int start_reflectors(struct kube_source *source, sd_event *event,
         .proxy_name = source->options.proxy_name,
         .all_pods = source->options.all_pods,
     };
-    for (size_t i = 0; i < kube_resource_count; i++) {
+    const struct kube_resources *resources = source->options.resources;
+    for (size_t i = 0; i < resources->count; i++) {
         struct reflector *reflector = &source->reflectors[i];
         *reflector = (struct reflector){
-            .resource = &kube_resources[i],
+            .resource = &resources->rows[i],
             .timing = timing,
             .client = source->client,
             .status = &status->kinds[i],

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "client/kubeconfig.h"
+#include "source/kube_resource.h"
 #include "status/status.h"
 #include "store/store.h"
 
@@ -28,8 +29,9 @@
 struct kube_source;
 
 struct kube_source_options {
-    struct kube_config *config;     /* taken over, even on failure */
-    const char *node;               /* whose pods and blocks are asked for; copied */
+    struct kube_config *config;             /* taken over, even on failure */
+    const struct kube_resources *resources; /* which kinds; must outlive the source */
+    const char *node;                       /* whose pods and blocks are asked for; copied */
     const char *proxy_name;         /* value of service.kubernetes.io/service-proxy-name that is
                                      * ours, beside Services without that label; "": none; copied */
     bool all_pods;                  /* of every node, not of this one alone */

@@ -25,7 +25,7 @@
 #define PROXY_LABEL    "service.kubernetes.io/service-proxy-name"
 #define HEADLESS_LABEL "service.kubernetes.io/headless"
 
-const struct kube_resource kube_resources[] = {
+static const struct kube_resource agent_rows[] = {
     { KIND_SERVICE, "/api/v1/services" },
     { KIND_ENDPOINT_SLICE, "/apis/discovery.k8s.io/v1/endpointslices",
       .label = "!" HEADLESS_LABEL ",!" PROXY_LABEL, .named_label = "!" HEADLESS_LABEL },
@@ -38,8 +38,8 @@ const struct kube_resource kube_resources[] = {
     { KIND_BGP_ADVERTISEMENT, "/apis/metallb.io/v1beta1/bgpadvertisements", .optional = true },
     { KIND_L2_ADVERTISEMENT, "/apis/metallb.io/v1beta1/l2advertisements", .optional = true },
 };
-const size_t kube_resource_count = ARRAY_SIZE(kube_resources);
-_Static_assert(ARRAY_SIZE(kube_resources) <= KUBE_KINDS_MAX, "status has a row for each kind");
+_Static_assert(ARRAY_SIZE(agent_rows) <= KUBE_KINDS_MAX, "status has a row for each kind");
+const struct kube_resources kube_agent_resources = { agent_rows, ARRAY_SIZE(agent_rows) };
 
 /* Adds "name=selector&", encoded. */
 static void add_selector(struct text *path, const char *name, const char *selector,

@@ -23,8 +23,13 @@ struct kube_resource {
     const char *named_label;   /* in place of `label` where services.proxyName is set; NULL: none */
 };
 
-extern const struct kube_resource kube_resources[];
-extern const size_t kube_resource_count; /* at most KUBE_KINDS_MAX */
+/* What a program asks for, KUBE_KINDS_MAX at most. */
+struct kube_resources {
+    const struct kube_resource *rows;
+    size_t count;
+};
+
+extern const struct kube_resources kube_agent_resources;
 
 /*
  * The path and the selectors, up to where further parameters go ("/api/v1/nodes?"). NULL: no

@@ -11,11 +11,11 @@
 
 static enum kind kind_asked(const struct fake_peer *peer)
 {
-    for (size_t i = 0; i < kube_resource_count; i++) {
+    for (size_t i = 0; i < kube_agent_resources.count; i++) {
         size_t length = strcspn(peer->path, "?");
-        if (strlen(kube_resources[i].path) == length &&
-            strncmp(peer->path, kube_resources[i].path, length) == 0)
-            return kube_resources[i].kind;
+        if (strlen(kube_agent_resources.rows[i].path) == length &&
+            strncmp(peer->path, kube_agent_resources.rows[i].path, length) == 0)
+            return kube_agent_resources.rows[i].kind;
     }
     fail_msg("nobody has to ask for %s", peer->path);
     return KIND_COUNT;
@@ -97,6 +97,7 @@ void start_source_for(struct fixture *fx, const char *proxy_name, bool all_pods)
     AUTOFREE char *node = lent("node-1");
     AUTOFREE char *lent_name = lent(proxy_name);
     struct kube_source_options options = {
+        .resources = &kube_agent_resources,
         .config = config,
         .node = node,
         .proxy_name = lent_name,

@@ -59,7 +59,7 @@ static int read_watch(struct reflector *reflector)
 /* Does it once with so many allocations, and again with all; returns true if they were enough. */
 static bool survives(int (*read)(struct reflector *reflector), int most)
 {
-    struct reflector reflector = { .resource = kube_resources, .changed = on_changed };
+    struct reflector reflector = { .resource = kube_agent_resources.rows, .changed = on_changed };
     struct store *store = store_new();
     assert_non_null(store);
     kube_objects_init(&reflector.objects, store, KIND_SERVICE);
