@@ -18,7 +18,7 @@ from lab import Lab  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers",
-                            "lab(nodes=2, pod_table=None, nat=False): what the test's Lab is made of")
+                            "lab(nodes=2, pod_table=None, nat=False, bfd=False): what the test's Lab is made of")
     config.addinivalue_line("markers", "busy: takes all the processors there are")
     config.addinivalue_line("markers", "shared: families, protocols and rows take turns in one lab")
 

@@ -113,9 +113,9 @@ class Pod(Namespace):
 
 
 class Node(Namespace):
-    """A node of the cluster, with BIRD; its agent is started by Lab.agent()."""
+    """A node of the cluster, with BIRD; its agent is started by Lab.agent(). `bfd`: as for the Lab."""
 
-    def __init__(self, label, folder, index, tor, sysctls=()):
+    def __init__(self, label, folder, index, tor, sysctls=(), bfd=False):
         super().__init__(label, f"node{index}", folder)
         self.asn = NODE_ASN + index
         self.address4 = f"10.0.{index}.2"
@@ -124,6 +124,7 @@ class Node(Namespace):
         self.gateway6 = f"fd00:0:0:{index:x}::1"
         self.block4 = str(ipaddress.ip_network("10.224.0.0/27")[0] + 32 * (index - 1)) + "/27"
         self.block6 = str(ipaddress.ip_network("fd00:224::/123")[0] + 32 * (index - 1)) + "/123"
+        self.own4, self.own6 = f"10.0.100.{index}", f"fd00:0:0:100::{index:x}"
         self.pods = {}
         self.agents = []
         self.create(forwarding=True)
@@ -148,8 +149,10 @@ class Node(Namespace):
             f"define TOR_ADDRESS4 = {self.gateway4};\n"
             f"define TOR_ADDRESS6 = {self.gateway6};\n"
             "log stderr all;\n"
+            "define GATEWAYS4 = 10.0.100.0/24;\n"
+            "define GATEWAYS6 = fd00:0:0:100::/64;\n"
         )
-        self.bird = Bird(self, "node.conf", {"local.conf": local})
+        self.bird = Bird(self, "node-egress.conf" if bfd else "node.conf", {"local.conf": local})
 
     def objects(self):
         """The node's own objects: Node and AddressBlock."""
@@ -172,6 +175,8 @@ class Tor(Namespace):
         "define BLOCKS6 = [ fd00:224::/64{64,128} ];\n"
         "define SERVICES4 = [ 203.0.113.0/24{32,32} ];\n"
         "define SERVICES6 = [ fd00:203::/64{128,128} ];\n"
+        "define GATEWAYS4 = [ 10.0.100.0/24{32,32} ];\n"
+        "define GATEWAYS6 = [ fd00:0:0:100::/64{128,128} ];\n"
         "log stderr all;\n"
     )
 
@@ -183,10 +188,11 @@ class Tor(Namespace):
         self.configure("addr add 10.0.0.1/32 dev lo")
         self.bird = None
 
-    def start_bird(self, nodes):
+    def start_bird(self, nodes, bfd):
+        template = "bfd_node" if bfd else "node"
         sessions = "".join(
-            f"protocol bgp {n}_v4 from node_v4 {{ neighbor {n.address4} as {n.asn}; }}\n"
-            f"protocol bgp {n}_v6 from node_v6 {{ neighbor {n.address6} as {n.asn}; }}\n"
+            f"protocol bgp {n}_v4 from {template}_v4 {{ neighbor {n.address4} as {n.asn}; }}\n"
+            f"protocol bgp {n}_v6 from {template}_v6 {{ neighbor {n.address6} as {n.asn}; }}\n"
             for n in nodes
         )
         self.bird = Bird(self, "tor.conf", {"local.conf": self.LOCAL, "nodes.conf": sessions})
@@ -207,10 +213,11 @@ class Tor(Namespace):
 
 
 class Lab:
-    def __init__(self, name, nodes=2, pod_table=None, nat=False):
+    def __init__(self, name, nodes=2, pod_table=None, nat=False, bfd=False):
         """`pod_table`: pods' routes stand in that table, looked up by a rule before main (as
         Coil does), instead of in main. `nat`: agents serve Services, each with a BPF file system
-        of its own."""
+        of its own. `bfd`: BIRD on the nodes is that of node-egress.conf; who is a gateway gets
+        its own address by lab.own_address()."""
         self.name = name
         self.label = label_of(name)
         self.folder = ROOT / self.label
@@ -218,6 +225,7 @@ class Lab:
         self.node_count = nodes
         self.pod_table = pod_table
         self.nat = nat
+        self.bfd = bfd
         self.claim = None
         self.tor = self.client = self.plane = self.kubelets = None
         self.nodes = []
@@ -295,15 +303,20 @@ class Lab:
         )
         for index in range(1, self.node_count + 1):
             sysctls = NAT_SYSCTLS if self.nat else {}
-            self.nodes.append(Node(self.label, self.folder, index, self.tor, sysctls))
+            self.nodes.append(Node(self.label, self.folder, index, self.tor, sysctls, self.bfd))
         if self.pod_table:
             for node in self.nodes:
                 for family in ("-4", "-6"):
                     node.ip(family, "rule", "add", "pref", "2000", "lookup", str(self.pod_table))
-        self.tor.start_bird(self.nodes)
+        self.tor.start_bird(self.nodes, self.bfd)
         for node in self.nodes:
             node.bird.start()
         self._write_commands()
+
+    @staticmethod
+    def own_address(node):
+        """Gives a node the address of lo by which a gateway is known to BIRD."""
+        node.configure(f"addr replace {node.own4}/32 dev lo", f"addr replace {node.own6}/128 dev lo")
 
     def wait_sessions(self):
         """Waits until every BGP session of the ToR is up."""
