@@ -204,17 +204,48 @@ struct egress_drop_value {
 };
 
 /*
+ * The client's twin is "client_in" with `dry_run` set: it does with a pod's packet what the program
+ * does, and writes no map. What comes out is the packet as it would go on. The twin says
+ *      cb[0] = enum egress_told | enum egress_cause << 8 (COUNT: none) | EGRESS_TOLD_* << 16
+ *      cb[1] = set (0: none), cb[2] = index of the gateway
+ *      cb[3] = bits of the policy's prefix | of what stays << 16, with the 32 of the policy; 0:
+ * none cb[4] = the interface that leads to the gateway; 0: none mark  = how large a packet may be
+ * on that way
+ */
+enum egress_told {
+    EGRESS_TOLD_PASSED, /* it goes its own way */
+    EGRESS_TOLD_SENT,
+    EGRESS_TOLD_DROPPED,
+};
+#define EGRESS_TOLD_POD     1u /* the pod is known */
+#define EGRESS_TOLD_PINNED  2u /* the flow began with this gateway */
+#define EGRESS_TOLD_INBOUND 4u /* the flow began outside: it goes the way that it came */
+#define EGRESS_TOLD_HERE    8u /* the gateway is this node */
+
+/*
  * The gateway's twin, "gateway_twin", is a program that does with a client's packet what
  * "gateway_in" does, and writes nothing. It takes the client for granted, the source address whose
- * number cb[0] is, and its first port. What it says is in cb[0]: what it found; cb[1]: what about
- * it; cb[2]: what bpf_fib_lookup() says of the way to the address that the gateway translates to.
+ * number cb[0] is, and its first port. Or, with EGRESS_TWIN_LIVE in cb[1], the packet is as any: it
+ * has to be a client's, and follows its flow. What it says is in cb[0]: what it found; cb[1]: what
+ * about it; cb[2]: what bpf_fib_lookup() says of the way to the address that the gateway translates
+ * to; cb[3]: enum egress_twin_port; cb[4]: of the way back to the client, the interface, 0: there
+ * is none.
  */
+#define EGRESS_TWIN_LIVE 1u
+
 enum egress_twin {
     EGRESS_TWIN_NOTHING,  /* it did not get so far */
     EGRESS_TWIN_NOT_OURS, /* no FoU for this gateway */
     EGRESS_TWIN_DROPPED,  /* cb[1]: enum egress_cause */
     EGRESS_TWIN_NO_ROUTE, /* cb[1]: what bpf_fib_lookup() says */
     EGRESS_TWIN_SENT,     /* translated, and redirected to interface cb[1] */
+};
+
+/* Where the packet's new source comes from. */
+enum egress_twin_port {
+    EGRESS_TWIN_PORT_GIVEN, /* from who asks: the client has none left, or was taken for granted */
+    EGRESS_TWIN_PORT_NEXT,  /* of the client's, the next that no flow to there has */
+    EGRESS_TWIN_PORT_FLOW,  /* the packet's flow has it */
 };
 
 #define EGRESS_MAPS(MAP)           \

@@ -23,17 +23,17 @@
  * A packet that is too large for the way to its gateway is cut (egress_cut.h), or else answered by
  * an ICMP error that says how large it may be. TCP's segments are kept small enough from the start
  * (mss.h).
+ *
+ * With dry_run client_in is the client's twin ("The client's twin" in egress_abi.h): it writes no
+ * map, and tells in the end what it has found.
  */
 #include "bpf/egress_cut.h"
-#include "bpf/egress_drop.h"
-#include "bpf/egress_route.h"
+#include "bpf/egress_room.h"
 #include "bpf/fou.h"
 #include "bpf/fou_error.h"
 #include "bpf/mss.h"
-#include "bpf/quote.h"
 #include "bpf/reject.h"
 #include "bpf/tuple.h"
-#include "bpf/way.h"
 
 enum {
     NO_GATEWAY = 0xffffffffu, /* of a piece: its packet goes its own way */
@@ -41,30 +41,6 @@ enum {
     FORGOTTEN_S = 30,         /* silence after which gateways forget a question of UDP */
     TOO_BIG = 100,            /* no verdict: the packet is larger than packet->mtu */
 };
-
-/* What the steps of a packet's way hand to each other. */
-struct room {
-    struct packet packet;
-    struct nat_tuple key; /* of the pin */
-    struct nat_tuple inner, quoted;
-    struct icmp_upper upper;
-    struct egress_pin_value pin;
-    struct nat_addr gateway;
-    struct way way;
-};
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct room);
-} room SEC(".maps");
-
-ALWAYS_INLINE struct room *room_get(void)
-{
-    __u32 zero = 0;
-    return bpf_map_lookup_elem(&room, &zero);
-}
 
 /* ---- pieces of fragmented packets ---- */
 
@@ -130,7 +106,8 @@ SUBPROGRAM int pin_take(struct room *room, __u32 set)
         room->pin = *found;
         if (gateway_read(room->pin.gateway, room->pin.generation, &room->gateway) &&
             pin_lasts(room, now)) {
-            if (room->pin.used_s != now)
+            note(room, EGRESS_TOLD_PINNED);
+            if (room->pin.used_s != now && !dry_run)
                 WRITE_ONCE(found->used_s, now);
             return 1;
         }
@@ -141,7 +118,8 @@ SUBPROGRAM int pin_take(struct room *room, __u32 set)
     if (!gateway_choose(set, &room->key, &room->pin) ||
         !gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
         return 0;
-    bpf_map_update_elem(&egress_pins, &room->key, &room->pin, BPF_ANY);
+    if (!dry_run)
+        bpf_map_update_elem(&egress_pins, &room->key, &room->pin, BPF_ANY);
     return 1;
 }
 
@@ -170,7 +148,7 @@ SUBPROGRAM int send_nearby(struct __sk_buff *skb, struct room *room)
         return SHOT;
     if (fou_put_unmarked(skb, packet->family, &packet->tuple.src, &room->gateway,
                          outer_port(control, room), control->port) < 0)
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_OFFLOAD);
+        return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
     if (room->way.answer) {
         int r = way_receive(skb, LO_IFINDEX, NULL);
         return r < 0 ? SHOT : r;
@@ -203,17 +181,21 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
     }
     int here = room->way.answer == BPF_FIB_LKUP_RET_NOT_FWDED; /* an address of this node */
     if (room->way.answer && !here)
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
+        return refuse(skb, room, EGRESS_CAUSE_NO_ROUTE);
+    if (dry_run)
+        room->told.out = here ? LO_IFINDEX : fib->ifindex;
+    note(room, here ? EGRESS_TOLD_HERE : 0);
     struct egress_gateway_value *gateway = gateway_at(room->pin.gateway);
     if (gateway) {
-        __sync_fetch_and_add(&gateway->packets, 1);
+        if (!dry_run)
+            __sync_fetch_and_add(&gateway->packets, 1);
         here |= gateway->word & EGRESS_GATEWAY_PEER && !room->way.unresolved;
     }
     if (here)
         return send_nearby(skb, room);
     if (fou_put(skb, packet->family, &packet->tuple.src, &room->gateway, outer_port(control, room),
                 control->port) < 0)
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_OFFLOAD);
+        return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
     return way_redirect(&room->way, is_by_route(control, fib->ifindex));
 }
 
@@ -245,7 +227,7 @@ ALWAYS_INLINE int send_piece(struct __sk_buff *skb, struct room *room)
 {
     __u32 index;
     if (!piece_find(&room->packet.tuple, room->packet.family, room->packet.fragment, &index))
-        return egress_drop(skb, &room->packet.tuple, EGRESS_CAUSE_FRAGMENT);
+        return refuse(skb, room, EGRESS_CAUSE_FRAGMENT);
     if (index == NO_GATEWAY)
         return NEXT;
     const struct egress_gateway_value *gateway = gateway_at(index);
@@ -261,16 +243,17 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
     struct packet *packet = &room->packet;
     int r = key_of(skb, room);
     if (r < 0)
-        return egress_drop(skb, &packet->tuple, -r);
+        return refuse(skb, room, -r);
     if (packet->shape == SHAPE_LATER)
         return send_piece(skb, room);
     if (is_inbound(&room->key)) {
+        note(room, EGRESS_TOLD_INBOUND);
         if (packet->first)
             piece_put(&packet->tuple, packet->family, packet->fragment, NO_GATEWAY);
         return NEXT;
     }
     if (!pin_take(room, set))
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_GATEWAY);
+        return refuse(skb, room, EGRESS_CAUSE_NO_GATEWAY);
     if (packet->first)
         piece_put(&packet->tuple, packet->family, packet->fragment, room->pin.gateway);
     return send_to_gateway(skb, room);
@@ -293,31 +276,47 @@ SUBPROGRAM int leave_in_pieces(struct __sk_buff *skb, struct room *room, __u32 s
     return (int)bpf_redirect(skb->ifindex, 0);
 }
 
-SEC("tc")
-int client_in(struct __sk_buff *skb)
+/* What becomes of a pod's packet, which was parsed. */
+ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *control,
+                       struct room *room)
 {
-    const struct egress_control *control = egress_control_get();
-    struct room *room = room_get();
+    const struct packet *packet = &room->packet;
     int stays;
-    if (!control || !room)
-        return NEXT;
-    struct packet *packet = &room->packet;
-    parse(skb, NAT_HOOK_POD_IN, packet);
-    if (packet->shape == SHAPE_NONE)
-        return NEXT;
     const struct nat_addr *dst = &packet->tuple.dst;
     const struct egress_pod_value *pod = pod_find(&packet->tuple.src);
     if (!pod) {
         if (!(control->flags & EGRESS_HOLD_UNKNOWN) || stay_find(dst, packet->family))
             return NEXT;
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD);
+        return refuse(skb, room, EGRESS_CAUSE_HELD);
     }
     __u32 held = pod->flags & EGRESS_POD_HELD;
     __u32 set = set_find(pod->policy, dst, packet->family, &stays);
+    if (dry_run)
+        room->told.set = set;
     if (held && (set || !stays))
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD);
+        return refuse(skb, room, EGRESS_CAUSE_HELD);
     int r = set ? leave_cluster(skb, room, set) : NEXT;
+    if (dry_run && r == TOO_BIG)
+        return refuse(skb, room, EGRESS_CAUSE_TOO_BIG);
     return r == TOO_BIG ? leave_in_pieces(skb, room, set) : r;
+}
+
+SEC("tc")
+int client_in(struct __sk_buff *skb)
+{
+    const struct egress_control *control = egress_control_get();
+    struct room *room = room_get();
+    if (!control || !room)
+        return NEXT;
+    parse(skb, NAT_HOOK_POD_IN, &room->packet);
+    if (room->packet.shape == SHAPE_NONE)
+        return NEXT;
+    if (dry_run)
+        begin_to_tell(room);
+    int r = walk(skb, control, room);
+    if (dry_run)
+        tell(skb, room, r);
+    return r;
 }
 
 /* ---- what a pod gets ---- */

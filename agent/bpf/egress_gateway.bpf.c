@@ -3,10 +3,9 @@
  * An egress gateway: takes the packets of its clients out of their tunnels (fou.h), gives them its
  * own address and a port of the client's, and sends them on; and back.
  *
- * There is one program, gateway_in, at the ingress of each uplink, behind the NAT program, and its
- * twin, by which the agent proves it. It sees
+ * There is one program, gateway_in, at the ingress of each uplink, behind the NAT program. It sees
  * both directions: FoU from clients, and answers from outside to the address that it translates to.
- * A second one, gateway_twin (egress_twin.h), is attached nowhere.
+ * A second one, gateway_twin (egress_twin.h), is attached nowhere: the agent asks it.
  *
  * Nothing of a client leaves untranslated: what the program can't translate it drops, under a name.
  * The inner source must be the outer one, and a client's. A segment of TCP that belongs to no flow
@@ -24,41 +23,11 @@
 #include "bpf/egress_make.h"
 #include "bpf/egress_probe.h"
 #include "bpf/egress_tunnel.h"
+#include "bpf/egress_twin.h"
 #include "bpf/follow.h"
 #include "bpf/fou_error.h"
 #include "bpf/fragment.h"
 #include "bpf/reset.h"
-
-/* Sends a client's packet out, as `room->to`. */
-GLOBAL int send_outside(struct __sk_buff *skb)
-{
-    const struct egress_control *settings = egress_control_get();
-    struct scratch *room = scratch_get();
-    if (!room || !settings)
-        return SHOT;
-    struct packet *packet = &room->packet;
-    struct way *way = &room->way;
-    if (packet->hops <= 1)
-        return STEP_TIME_EXCEEDED;
-    if (limit_segments(skb, packet, &packet->tuple.src) < 0)
-        return SHOT;
-    gateway_find(skb, packet, &room->to.src, &room->to.dst, way);
-    if (way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
-        packet->mtu = way->fib.mtu_result;
-        return STEP_TOO_BIG;
-    }
-    if (way->answer)
-        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
-    if (translate_any(skb, packet, &room->to) < 0)
-        return SHOT;
-    if (way->cut) { /* by the stack, which takes this node's own address on lo */
-        int r = way_receive(skb, LO_IFINDEX, NULL);
-        return r < 0 ? SHOT : r;
-    }
-    if (hop_taken(skb, packet->family) < 0 || head_put(skb) < 0)
-        return SHOT;
-    return gateway_redirect(settings, way);
-}
 
 /* A client's segment of no connection. */
 GLOBAL int reset_client(struct __sk_buff *skb)
@@ -157,30 +126,6 @@ SUBPROGRAM int translate_error(struct __sk_buff *skb, const struct nat_tuple *qu
     return head_put(skb) < 0 ? SHOT : gateway_redirect(settings, &room->way);
 }
 
-/* Whether a client may send this through the tunnel. Returns 0 or -cause. */
-ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struct packet *outer,
-                              const struct nat_tuple *inner)
-{
-    int six = outer->family == 6;
-    if (!addr_equal(&inner->src, &outer->tuple.src))
-        return -EGRESS_CAUSE_SPOOFED;
-    if (addr_equal(&inner->dst, &settings->own[six]) || is_source(settings, six, &inner->dst) ||
-        (inner->protocol == IPPROTO_UDP && inner->dport == settings->port))
-        return -EGRESS_CAUSE_NESTED;
-    if (inner->protocol != IPPROTO_TCP && inner->protocol != IPPROTO_UDP &&
-        !is_icmp(inner->protocol))
-        return -EGRESS_CAUSE_PROTOCOL;
-    return 0;
-}
-
-/* Gives an echo, whole or the first fragment of one, its tuple. */
-ALWAYS_INLINE void take_echo(struct packet *packet, const struct nat_tuple *tuple)
-{
-    packet->tuple = *tuple;
-    if (packet->first)
-        packet->shape = SHAPE_FIRST;
-}
-
 /* Reads a client's packet that has come out of the tunnel. */
 GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
 {
@@ -207,21 +152,6 @@ GLOBAL int from_client(struct __sk_buff *skb, __u32 client)
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_MALFORMED);
     }
     return STEP_FOLLOW;
-}
-
-/* Takes the inner packet out of its headers, if its sender may send it. Returns 0 or -cause. */
-ALWAYS_INLINE int take_inner(struct __sk_buff *skb, const struct egress_control *settings,
-                             const struct packet *packet, struct gateway_room *own)
-{
-    __u32 ip = packet->l4 + sizeof(struct udphdr);
-    if (quote_head(skb, ip, &own->upper, &own->inner) || own->upper.version != packet->family)
-        return -EGRESS_CAUSE_MALFORMED;
-    if (own->inner.protocol == IPPROTO_UDP && !own->upper.later)
-        bpf_skb_load_bytes(skb, own->upper.offset, &own->inner.sport, 4);
-    int r = check_inner(settings, packet, &own->inner);
-    if (r < 0)
-        return r;
-    return fou_take(skb, packet->family, packet->l4) < 0 ? -EGRESS_CAUSE_OFFLOAD : 0;
 }
 
 /* FoU for this gateway. */
@@ -371,15 +301,6 @@ ALWAYS_INLINE int walk_out(struct __sk_buff *skb, const struct packet *packet, i
     return send_to_client(skb, &own->sender, packet->family);
 }
 
-/* Whether the packet that was parsed is FoU for this gateway. */
-ALWAYS_INLINE int is_fou_for(const struct egress_control *settings, const struct packet *packet)
-{
-    const struct nat_addr *own = &settings->own[packet->family == 6];
-    return packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
-           packet->tuple.dport == settings->port && !is_zero(own) &&
-           addr_equal(&packet->tuple.dst, own);
-}
-
 SEC("tc")
 int gateway_in(struct __sk_buff *skb)
 {
@@ -407,58 +328,6 @@ int gateway_in(struct __sk_buff *skb)
     if (r == STEP_ERROR || r == STEP_ERROR_BACK)
         return walk_out(skb, packet, r);
     return r >= ANSWER ? answer_outside(skb, control, packet, r - ANSWER) : r;
-}
-
-/*
- * The gateway's twin: a packet of a client goes through the steps of gateway_in(), and nothing is
- * left behind: no flow, no port, no count. The agent runs it by BPF_PROG_TEST_RUN and looks at the
- * packet that comes out; see "The gateway's twin" in egress_abi.h.
- *
- * What it leaves out is what writes: who the client is, and the search for a port.
- * bpf_redirect_neigh() only notes where to; who runs a test sends nothing.
- */
-ALWAYS_INLINE int twin_tell(struct __sk_buff *skb, __u32 found, __u32 what)
-{
-    skb->cb[0] = found;
-    skb->cb[1] = what;
-    return SHOT;
-}
-
-SEC("tc")
-int gateway_twin(struct __sk_buff *skb)
-{
-    const struct egress_control *settings = egress_control_get();
-    struct scratch *room = scratch_get();
-    struct gateway_room *own = gateway_room_get();
-    if (!settings || !room || !own)
-        return SHOT;
-    struct packet *packet = &room->packet;
-    struct nat_addr snat = { 0 };
-    parse(skb, NAT_HOOK_UPLINK_IN, packet);
-    if (packet->shape == SHAPE_NONE || !is_fou_for(settings, packet))
-        return twin_tell(skb, EGRESS_TWIN_NOT_OURS, 0);
-    const struct nat_addr *source = source_numbered(settings, packet->family == 6, skb->cb[0]);
-    if (source)
-        snat = *source;
-    skb->cb[2] =
-        gateway_ask(skb, packet->family, WAY_FRAGMENT, &packet->tuple.dst, &snat, &room->way);
-    int r = take_inner(skb, settings, packet, own);
-    if (r < 0)
-        return twin_tell(skb, EGRESS_TWIN_DROPPED, (__u32)-r);
-    parse(skb, NAT_HOOK_UPLINK_IN, packet);
-    if (packet->shape != SHAPE_PORTS)
-        return twin_tell(skb, EGRESS_TWIN_DROPPED, EGRESS_CAUSE_MALFORMED);
-    if (is_zero(&snat))
-        return twin_tell(skb, EGRESS_TWIN_DROPPED, EGRESS_CAUSE_NO_ROUTE);
-    room->to = packet->tuple;
-    room->to.src = snat;
-    room->to.sport = bpf_htons(settings->snat_first);
-    if (gateway_find(skb, packet, &room->to.src, &room->to.dst, &room->way))
-        return twin_tell(skb, EGRESS_TWIN_NO_ROUTE, room->way.answer);
-    r = send_outside(skb);
-    twin_tell(skb, r == TC_ACT_REDIRECT ? EGRESS_TWIN_SENT : EGRESS_TWIN_DROPPED,
-              r == TC_ACT_REDIRECT ? room->way.fib.ifindex : EGRESS_CAUSE_NO_ROUTE);
-    return r;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a gateway's steps share (egress_gateway.bpf.c): which steps there are, what they hand to
- * each other, and how a packet goes to a client.
+ * each other, how a client's packet comes out of its tunnel and goes out, and how a packet goes to
+ * a client. The twin takes the same steps.
  */
 #pragma once
 
@@ -115,4 +116,83 @@ SUBPROGRAM int limit_segments(struct __sk_buff *skb, const struct packet *packet
     __u32 mtu =
         gateway_mtu(skb, packet->family, &settings->own[packet->family == 6], client, &room->way);
     return mtu > over ? mss_clamp(skb, packet, mtu - over) : 0;
+}
+
+/* Sends a client's packet out, as `room->to`. */
+GLOBAL int send_outside(struct __sk_buff *skb)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct scratch *room = scratch_get();
+    if (!room || !settings)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    struct way *way = &room->way;
+    if (packet->hops <= 1)
+        return STEP_TIME_EXCEEDED;
+    if (limit_segments(skb, packet, &packet->tuple.src) < 0)
+        return SHOT;
+    gateway_find(skb, packet, &room->to.src, &room->to.dst, way);
+    if (way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
+        packet->mtu = way->fib.mtu_result;
+        return STEP_TOO_BIG;
+    }
+    if (way->answer)
+        return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NO_ROUTE);
+    if (translate_any(skb, packet, &room->to) < 0)
+        return SHOT;
+    if (way->cut) { /* by the stack, which takes this node's own address on lo */
+        int r = way_receive(skb, LO_IFINDEX, NULL);
+        return r < 0 ? SHOT : r;
+    }
+    if (hop_taken(skb, packet->family) < 0 || head_put(skb) < 0)
+        return SHOT;
+    return gateway_redirect(settings, way);
+}
+
+/* Whether the packet that was parsed is FoU for this gateway. */
+ALWAYS_INLINE int is_fou_for(const struct egress_control *settings, const struct packet *packet)
+{
+    const struct nat_addr *own = &settings->own[packet->family == 6];
+    return packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
+           packet->tuple.dport == settings->port && !is_zero(own) &&
+           addr_equal(&packet->tuple.dst, own);
+}
+
+/* Whether a client may send this through the tunnel. Returns 0 or -cause. */
+ALWAYS_INLINE int check_inner(const struct egress_control *settings, const struct packet *outer,
+                              const struct nat_tuple *inner)
+{
+    int six = outer->family == 6;
+    if (!addr_equal(&inner->src, &outer->tuple.src))
+        return -EGRESS_CAUSE_SPOOFED;
+    if (addr_equal(&inner->dst, &settings->own[six]) || is_source(settings, six, &inner->dst) ||
+        (inner->protocol == IPPROTO_UDP && inner->dport == settings->port))
+        return -EGRESS_CAUSE_NESTED;
+    if (inner->protocol != IPPROTO_TCP && inner->protocol != IPPROTO_UDP &&
+        !is_icmp(inner->protocol))
+        return -EGRESS_CAUSE_PROTOCOL;
+    return 0;
+}
+
+/* Takes the inner packet out of its headers, if its sender may send it. Returns 0 or -cause. */
+ALWAYS_INLINE int take_inner(struct __sk_buff *skb, const struct egress_control *settings,
+                             const struct packet *packet, struct gateway_room *own)
+{
+    __u32 ip = packet->l4 + sizeof(struct udphdr);
+    if (quote_head(skb, ip, &own->upper, &own->inner) || own->upper.version != packet->family)
+        return -EGRESS_CAUSE_MALFORMED;
+    if (own->inner.protocol == IPPROTO_UDP && !own->upper.later)
+        bpf_skb_load_bytes(skb, own->upper.offset, &own->inner.sport, 4);
+    int r = check_inner(settings, packet, &own->inner);
+    if (r < 0)
+        return r;
+    return fou_take(skb, packet->family, packet->l4) < 0 ? -EGRESS_CAUSE_OFFLOAD : 0;
+}
+
+/* Gives an echo, whole or the first fragment of one, its tuple. */
+ALWAYS_INLINE void take_echo(struct packet *packet, const struct nat_tuple *tuple)
+{
+    packet->tuple = *tuple;
+    if (packet->first)
+        packet->shape = SHAPE_FIRST;
 }

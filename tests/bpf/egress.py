@@ -24,6 +24,10 @@ CAUSES = (
     "ports blocks flows-full unknown ttl draining"
 ).split()
 HOLD_UNKNOWN, DRAINING, LEAVING, GONE = 1, 2, 4, 8
+TOLD = "passed sent dropped".split()
+TOLD_POD, TOLD_PINNED, TOLD_INBOUND, TOLD_HERE = 1, 2, 4, 8
+TWIN_LIVE = 1
+TWIN_PORT = "given next flow".split()
 TWIN = "nothing not-ours dropped no-route sent".split()
 POD_HELD = 1
 SET_USED, SET_FLOWS, SET_AUTO, SET_COUNT_SHIFT = 1, 2, 4, 8
@@ -105,6 +109,7 @@ STRUCTS = {
 }
 
 Result = namedtuple("Result", "verdict packet")
+Told = namedtuple("Told", "found cause flags set gateway bits stay out mtu packet")
 
 
 def fou(src, dst, inner, sport=PORT, dport=PORT, frame=None, **fields):
@@ -164,6 +169,7 @@ class Programs:
 class Client(Programs):
     def __init__(self, folder, world):
         super().__init__(folder, world, CLIENT, ("client_in", "client_out"))
+        self.ask = Program(folder / "twin" / "client_in")
         self.sets = 0
 
     def reset(self):
@@ -213,6 +219,16 @@ class Client(Programs):
         value = self.maps["egress_gateways"][index]
         value.word = value.word >> 32 << 32 | state
         self.maps["egress_gateways"][index] = value
+
+    def twin(self, packet):
+        """What the twin says, and what comes out of it."""
+        index = self.world.index["pod1"]
+        ran = self.ask.run(bytes(packet), ifindex=index, ingress_ifindex=index)
+        word = ran.cb[0]
+        cause = word >> 8 & 0xff
+        return Told(TOLD[word & 0xff], CAUSES[cause] if cause < len(CAUSES) else None, word >> 16,
+                    ran.cb[1], ran.cb[2], ran.cb[3] & 0xffff, ran.cb[3] >> 16, ran.cb[4], ran.context.mark,
+                    Ether(ran.packet))
 
     def send(self, hook, packet):
         return self.run(hook, "pod1", packet, None if hook == "client_in" else "eth0")
@@ -266,10 +282,20 @@ class Gateway(Programs):
     def send(self, packet):
         return self.run("gateway_in", "eth0", packet)
 
+    def live_twin(self, packet):
+        """The same of a packet as it comes in: (found, what, where its port is from, the way back),
+        and what comes out."""
+        ran = self.run_twin(packet, 0, TWIN_LIVE)
+        return (TWIN[ran.cb[0]], ran.cb[1], TWIN_PORT[ran.cb[3]], ran.cb[4],
+                Result(ran.verdict, Ether(ran.packet)))
+
+    def run_twin(self, packet, *cb):
+        index = self.world.index["eth0"]
+        return self.hooks["gateway_twin"].run(bytes(packet), ifindex=index, ingress_ifindex=index,
+                                              cb=cb)
+
     def twin(self, packet, source=0):
         """What the twin says, (found, what, home), and what comes out. `source`: the number of the
         address."""
-        index = self.world.index["eth0"]
-        ran = self.hooks["gateway_twin"].run(bytes(packet), ifindex=index, ingress_ifindex=index,
-                                             cb=(source,))
+        ran = self.run_twin(packet, source, 0)
         return TWIN[ran.cb[0]], ran.cb[1], ran.cb[2], Result(ran.verdict, Ether(ran.packet))
