@@ -194,13 +194,19 @@ struct prefix ip_host_prefix(const struct ip *ip)
     return (struct prefix){ .ip = *ip, .length = ip_bits(ip) };
 }
 
+struct prefix ip_network(const struct ip *ip, uint8_t length)
+{
+    struct prefix network = { .ip = *ip, .length = length };
+    (void)mask(network.ip.bytes, ip_size(ip), length);
+    return network;
+}
+
 bool prefix_contains(const struct prefix *prefix, const struct ip *ip)
 {
     if (prefix->ip.family != ip->family)
         return false;
-    struct ip masked = *ip;
-    mask(masked.bytes, ip_size(ip), prefix->length);
-    return ip_equal(&masked, &prefix->ip);
+    const struct prefix network = ip_network(ip, prefix->length);
+    return ip_equal(&network.ip, &prefix->ip);
 }
 
 bool ip_is_special(const struct ip *ip)

@@ -85,6 +85,8 @@ static inline size_t ip_size(const struct ip *ip)
 
 /* The host prefix of an address: /32 or /128. */
 struct prefix ip_host_prefix(const struct ip *ip);
+/* The network of this length that the address is in; `length`: at the most ip_bits(). */
+struct prefix ip_network(const struct ip *ip, uint8_t length);
 
 /* Sorts the list and drops duplicates. */
 void ip_list_unite(ip_list *list);

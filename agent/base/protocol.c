@@ -10,6 +10,8 @@
 const char *protocol_name(enum protocol protocol)
 {
     switch (protocol) {
+    case PROTOCOL_ICMP:
+        return "ICMP";
     case PROTOCOL_TCP:
         return "TCP";
     case PROTOCOL_UDP:

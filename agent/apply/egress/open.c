@@ -81,6 +81,7 @@ void egress_plane_close(struct egress_plane *plane)
 {
     if (!plane)
         return;
+    egress_client_programs__destroy(plane->twin);
     if (plane->programs) {
         pinned_unmap_array(map_of(plane, EGRESS_MAP_CONTROL), plane->control);
         pinned_unmap_array(map_of(plane, EGRESS_MAP_SETS), plane->set_words);

@@ -9,7 +9,8 @@ struct egress_client_programs; /* of bpf/egress_client.skel.h */
 
 struct egress_plane {
     struct egress_client_programs *programs;
-    char *folder;              /* of the pinned maps; NULL: nothing is pinned */
+    struct egress_client_programs *twin; /* client_twin.h; NULL: nobody has asked yet */
+    char *folder;                        /* of the pinned maps; NULL: nothing is pinned */
     int fds[EGRESS_MAP_COUNT]; /* borrowed from the programs; -1: a map of the gateway's */
 
     /* Arrays, mapped. */

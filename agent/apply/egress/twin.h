@@ -6,6 +6,8 @@
 #pragma once
 
 #include "apply/egress/gateway.h"
+#include "apply/egress/wire.h"
+#include "apply/nat/packet.h"
 
 struct egress_question {
     struct ip client, destination; /* of one family; the client may be anybody */
@@ -23,3 +25,20 @@ struct egress_answer {
 /* Returns 0, or -errno: the twin can't be run; -ENOENT: packets do not get this address. */
 int egress_gate_ask(struct egress_gate *gate, const struct egress_gate_settings *settings,
                     const struct egress_question *question, struct egress_answer *ret_answer);
+
+struct egress_told_gateway {
+    enum egress_twin found;
+    uint32_t what; /* as in struct egress_answer */
+    enum egress_twin_port port;
+    uint32_t back;           /* interface that leads back to the client; 0: none */
+    struct egress_wire wire; /* what leaves, if it was sent */
+};
+
+/* What becomes of this packet, if it comes in FoU from its source. Returns 0 or -errno. */
+int egress_gate_ask_live(struct egress_gate *gate, const struct egress_gate_settings *settings,
+                         const struct nat_packet *packet, uint32_t ifindex,
+                         struct egress_told_gateway *ret_told);
+
+/* Half of a gateway's flow, with these addresses, ports and protocol. False: there is none. */
+bool egress_gate_find_flow(struct egress_gate *gate, const struct nat_probe *probe,
+                           struct nat_found_flow *ret_flow);

@@ -4,9 +4,10 @@
  *
  * The kernel takes an Ethernet frame, strips the header and runs the program; the network stack
  * never sees the packet. So it is as short as the programs' parser allows: TCP has no options, UDP
- * no data. The frame is a broadcast: the kernel takes a frame to another station as not meant for
- * the device, whose own address is not known here. Checksums are correct, since the twin runs the
- * same code as the programs, which updates them. SCTP's is left zero: none, which is as good.
+ * and pings no data. The frame is a broadcast: the kernel takes a frame to another station as not
+ * meant for the device, whose own address is not known here. Checksums are correct, since the twin
+ * runs the same code as the programs, which updates them. SCTP's is left zero: none, which is as
+ * good.
  */
 #include "apply/nat/packet.h"
 
@@ -21,6 +22,10 @@ enum {
     ETHERNET_HEADER = 14,
     MAC_SIZE = 6,
     SCTP_HEADER = 12,
+    ECHO_HEADER = 8,
+    ECHO_REQUEST = 8,    /* of ICMP */
+    ECHO_REQUEST6 = 128, /* of ICMPv6 */
+    ICMP6 = 58,
     DONT_FRAGMENT = 0x4000,
     HOP_LIMIT = 64,
     WINDOW = 64240,
@@ -42,10 +47,17 @@ static uint16_t finish(uint32_t sum)
     return htons((uint16_t)~sum);
 }
 
-/* The checksum of TCP or UDP, with the pseudo header. */
+/* As the family numbers it. */
+static uint8_t number_of(const struct nat_packet *packet)
+{
+    const bool six = packet->source.family == IP_V6;
+    return six && packet->protocol == PROTOCOL_ICMP ? ICMP6 : (uint8_t)packet->protocol;
+}
+
+/* The checksum of TCP, UDP or ICMPv6, with the pseudo header. */
 static uint16_t transport_checksum(const struct nat_packet *packet, const void *header, size_t size)
 {
-    uint32_t sum = (uint32_t)packet->protocol + (uint32_t)size;
+    uint32_t sum = number_of(packet) + (uint32_t)size;
     sum = add_words(sum, packet->source.bytes, ip_size(&packet->source));
     sum = add_words(sum, packet->destination.bytes, ip_size(&packet->destination));
     return finish(add_words(sum, header, size));
@@ -87,9 +99,25 @@ static size_t put_sctp(const struct nat_packet *packet, uint8_t *at)
     return SCTP_HEADER;
 }
 
+/* A question without data, the source port being its identifier. */
+static size_t put_echo(const struct nat_packet *packet, uint8_t *at)
+{
+    const bool six = packet->source.family == IP_V6;
+    const uint16_t id = htons(packet->source_port);
+    memset(at, 0, ECHO_HEADER);
+    at[0] = six ? ECHO_REQUEST6 : ECHO_REQUEST;
+    memcpy(at + 4, &id, sizeof(id));
+    uint16_t checksum =
+        six ? transport_checksum(packet, at, ECHO_HEADER) : finish(add_words(0, at, ECHO_HEADER));
+    memcpy(at + 2, &checksum, sizeof(checksum));
+    return ECHO_HEADER;
+}
+
 static size_t put_transport(const struct nat_packet *packet, uint8_t *at)
 {
     switch (packet->protocol) {
+    case PROTOCOL_ICMP:
+        return put_echo(packet, at);
     case PROTOCOL_TCP:
         return put_tcp(packet, at);
     case PROTOCOL_UDP:
@@ -109,7 +137,7 @@ static size_t put_ipv4(const struct nat_packet *packet, uint8_t *at)
         .tot_len = htons((uint16_t)(sizeof(header) + payload)),
         .frag_off = htons(DONT_FRAGMENT),
         .ttl = HOP_LIMIT,
-        .protocol = (uint8_t)packet->protocol,
+        .protocol = number_of(packet),
     };
     memcpy(&header.saddr, packet->source.bytes, sizeof(header.saddr));
     memcpy(&header.daddr, packet->destination.bytes, sizeof(header.daddr));
@@ -124,7 +152,7 @@ static size_t put_ipv6(const struct nat_packet *packet, uint8_t *at)
     struct ipv6hdr header = {
         .version = 6,
         .payload_len = htons((uint16_t)payload),
-        .nexthdr = (uint8_t)packet->protocol,
+        .nexthdr = number_of(packet),
         .hop_limit = HOP_LIMIT,
     };
     memcpy(&header.saddr, packet->source.bytes, sizeof(header.saddr));

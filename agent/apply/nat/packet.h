@@ -12,13 +12,13 @@ enum { NAT_PACKET_MAX = 14 + 40 + 20 }; /* Ethernet, IPv6, TCP */
 
 struct nat_packet {
     struct ip source, destination;
-    uint16_t source_port, destination_port;
+    uint16_t source_port, destination_port; /* of a ping its identifier, and 0 */
     enum protocol protocol;
 };
 
 /*
- * Writes an Ethernet header, an IPv4 or IPv6 header, and a TCP SYN, an empty UDP datagram or a bare
- * SCTP header, with correct checksums (SCTP's is zero). Returns the length in bytes; 0 if the
- * addresses are of different families, or of none.
+ * Writes an Ethernet header, an IPv4 or IPv6 header, and a TCP SYN, an empty UDP datagram, a ping
+ * or a bare SCTP header, with correct checksums (SCTP's is zero). Returns the length in bytes; 0 if
+ * the addresses are of different families, or of none.
  */
 size_t nat_packet_build(const struct nat_packet *packet, uint8_t buffer[static NAT_PACKET_MAX]);

@@ -154,7 +154,8 @@ struct nat_found_flow {
     enum nat_half half;
     enum nat_state state;
     bool masqueraded;
-    bool stale; /* its endpoint does not live any more: UDP packets do not follow the flow */
+    bool egress; /* a gateway's, and none of NAT's business */
+    bool stale;  /* its endpoint does not live any more: UDP packets do not follow the flow */
     struct nat_endpoint source, destination; /* as the packet goes on */
     uint32_t idle_s;
 };

@@ -125,6 +125,23 @@ static void test_sctp_has_its_ports(void **state)
     assert_memory_equal(buffer + 34, ((const uint8_t[12]){ 0xc3, 0x50, 0, 80 }), 12);
 }
 
+static void test_ping(void **state)
+{
+    (void)state;
+    uint8_t buffer[NAT_PACKET_MAX];
+
+    assert_int_equal(build("192.0.2.9", "10.96.0.10", PROTOCOL_ICMP, buffer), 14 + 28);
+    assert_int_equal(buffer[14 + 9], 1);
+    assert_int_equal(buffer[34], 8);
+    assert_memory_equal(buffer + 38, ((const uint8_t[4]){ 0xc3, 0x50 }), 4);
+    assert_sums_up(buffer, 0, 0, buffer + 34, 8);
+
+    assert_int_equal(build("2001:db8::9", "fd00::10", PROTOCOL_ICMP, buffer), 14 + 48);
+    assert_int_equal(buffer[14 + 6], 58);
+    assert_int_equal(buffer[54], 128);
+    assert_sums_up(buffer + 22, 32, 58 + 8, buffer + 54, 8);
+}
+
 static void test_two_families_are_no_packet(void **state)
 {
     (void)state;
@@ -144,6 +161,7 @@ int main(void)
         cmocka_unit_test(test_ipv6),
         cmocka_unit_test(test_a_udp_checksum_of_zero_is_ones),
         cmocka_unit_test(test_sctp_has_its_ports),
+        cmocka_unit_test(test_ping),
         cmocka_unit_test(test_two_families_are_no_packet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,27 @@ static void containment(void **state)
     assert_true(contains("10.0.0.5/32", "10.0.0.5"));
 }
 
+static void networks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ip;
+        uint8_t length;
+        const char *network;
+    } cases[] = {
+        { "10.1.2.3", 0, "0.0.0.0/0" },          { "10.1.2.3", 9, "10.0.0.0/9" },
+        { "10.1.2.3", 32, "10.1.2.3/32" },       { "fd00::ffff", 120, "fd00::ff00/120" },
+        { "fd00::ffff", 128, "fd00::ffff/128" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct ip ip;
+        char text[PREFIX_STRLEN];
+        assert_int_equal(ip_parse(cases[i].ip, &ip), 0);
+        const struct prefix network = ip_network(&ip, cases[i].length);
+        assert_string_equal(prefix_str(&network, text), cases[i].network);
+    }
+}
+
 static bool special(const char *text)
 {
     struct ip ip;
@@ -218,6 +239,7 @@ int main(void)
         cmocka_unit_test(refuses),
         cmocka_unit_test(prefixes),
         cmocka_unit_test(containment),
+        cmocka_unit_test(networks),
         cmocka_unit_test(special_addresses),
         cmocka_unit_test(order),
         cmocka_unit_test(lists_become_sets),
