@@ -72,7 +72,7 @@ static bool live_proof(void *context, const struct ip *address, struct nat_proof
 
 int services_trace(void *context, const struct trace_question *question, struct trace *ret_trace)
 {
-    return nat_engine_trace(nat_of(context), question, ret_trace);
+    return nat_engine_trace(nat_of(context), question, NULL, ret_trace);
 }
 
 static int open_services(struct agent *agent)

@@ -2,7 +2,26 @@
 /* The values of a trace; see trace.h. */
 #include "plan/trace.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
+
+#include "base/text.h"
+
+void trace_tell(struct trace *trace, const char *title, const char *format, ...)
+{
+    AUTOTEXT struct text text = { 0 };
+    struct trace_step step = { .title = title };
+    va_list args;
+
+    va_start(args, format);
+    text_vaddf(&text, format, args);
+    va_end(args);
+    step.text = text_take(&text);
+    if (step.text && vec_push(&trace->steps, step) == 0)
+        return;
+    free(step.text);
+    trace->failed = true;
+}
 
 void trace_done(struct trace *trace)
 {

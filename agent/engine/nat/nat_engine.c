@@ -389,7 +389,7 @@ int nat_engine_verify(struct engine *engine, nat_difference_list *list)
 }
 
 int nat_engine_trace(struct engine *engine, const struct trace_question *question,
-                     struct trace *ret_trace)
+                     const struct trace_next *next, struct trace *ret_trace)
 {
     const struct nat_engine *nat = to_nat(engine);
     const struct tracer tracer = {
@@ -399,6 +399,7 @@ int nat_engine_trace(struct engine *engine, const struct trace_question *questio
         .attachment_count = nat->node.wanted.count,
         .svc0_ifindex = nat->node.leads.ifindex,
         .rows = &nat->rows,
+        .next = next,
     };
     return trace_packet(&tracer, question, ret_trace);
 }

@@ -43,6 +43,6 @@ bool nat_engine_proof(const struct engine *engine, const struct ip *address,
 int nat_engine_refusals(struct engine *engine, nat_refusal_list *ret_list);
 /* Where maps and hooks differ from what the objects ask for. Returns 0 or -errno. */
 int nat_engine_verify(struct engine *engine, nat_difference_list *list);
-/* What happens to one packet; as trace_function of api/trace.h. */
+/* What happens to one packet; as a trace_function. `next`: who is behind; NULL: nobody. */
 int nat_engine_trace(struct engine *engine, const struct trace_question *question,
-                     struct trace *ret_trace);
+                     const struct trace_next *next, struct trace *ret_trace);

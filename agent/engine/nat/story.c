@@ -15,22 +15,6 @@
 #include "base/macro.h"
 #include "engine/nat/story.h"
 
-void story_tell(struct story *story, const char *title, const char *format, ...)
-{
-    AUTOTEXT struct text text = { 0 };
-    struct trace_step step = { .title = title };
-    va_list args;
-
-    va_start(args, format);
-    text_vaddf(&text, format, args);
-    va_end(args);
-    step.text = text_take(&text);
-    if (step.text && vec_push(&story->trace->steps, step) == 0)
-        return;
-    free(step.text);
-    story->failed = true;
-}
-
 /* ---- where it comes in ---- */
 
 static const struct nat_attachment *find_attachment(const struct tracer *tracer, uint32_t ifindex,
@@ -42,6 +26,32 @@ static const struct nat_attachment *find_attachment(const struct tracer *tracer,
             return it;
     }
     return NULL;
+}
+
+/* The same of who is behind service NAT. lo is no interface that packets come in by. */
+static const struct nat_attachment *find_behind(const struct tracer *tracer, uint32_t ifindex,
+                                                enum nat_hook hook)
+{
+    if (!tracer->next)
+        return NULL;
+    vec_each(const struct nat_attachment, it, tracer->next->attached) {
+        if ((ifindex == 0 || it->ifindex == ifindex) && it->hook == hook &&
+            strcmp(it->name, "lo") != 0)
+            return it;
+    }
+    return NULL;
+}
+
+static bool is_pod(const struct tracer *tracer, uint32_t ifindex)
+{
+    return find_attachment(tracer, ifindex, NAT_HOOK_POD_IN) ||
+           find_behind(tracer, ifindex, EGRESS_HOOK_CLIENT_IN);
+}
+
+static const struct nat_attachment *first_uplink(const struct tracer *tracer)
+{
+    const struct nat_attachment *uplink = find_attachment(tracer, 0, NAT_HOOK_UPLINK_IN);
+    return uplink ? uplink : find_behind(tracer, 0, EGRESS_HOOK_GATEWAY_IN);
 }
 
 static void come_from_host(struct story *story)
@@ -59,14 +69,14 @@ static int come_as_told(struct story *story, const char *in)
 {
     if (strcmp(in, "host") == 0) {
         come_from_host(story);
-        story_tell(story, "in", "host: made on this node, as asked");
+        trace_tell(story->trace, "in", "host: made on this node, as asked");
         return 0;
     }
     uint32_t ifindex = if_nametoindex(in);
     if (ifindex == 0)
         return -ENODEV;
     come_from(story, ifindex);
-    story_tell(story, "in", "%s, as asked", in);
+    trace_tell(story->trace, "in", "%s, as asked", in);
     return 0;
 }
 
@@ -83,21 +93,28 @@ static int come_by_source(struct story *story)
     (void)ip_str(&story->question->source, address);
     if (found.type == RTN_LOCAL) {
         come_from_host(story);
-        story_tell(story, "in", "host: %s is an address of this node", address);
+        trace_tell(story->trace, "in", "host: %s is an address of this node", address);
         return 0;
     }
-    if (found.type == RTN_UNICAST && find_attachment(tracer, found.ifindex, NAT_HOOK_POD_IN)) {
+    if (found.type == RTN_UNICAST && is_pod(tracer, found.ifindex)) {
         come_from(story, found.ifindex);
-        story_tell(story, "in", "%s: a pod's interface, to which the route to %s leads",
+        trace_tell(story->trace, "in", "%s: a pod's interface, to which the route to %s leads",
                    story->trace->in, address);
         return 0;
     }
-    const struct nat_attachment *uplink = find_attachment(tracer, 0, NAT_HOOK_UPLINK_IN);
+    const struct nat_attachment *uplink = first_uplink(tracer);
+    if (!uplink && !tracer->plane && found.type == RTN_UNICAST) {
+        come_from(story, found.ifindex);
+        trace_tell(story->trace, "in", "%s: the route to %s leads there", story->trace->in,
+                   address);
+        return 0;
+    }
     if (!uplink)
         return -EADDRNOTAVAIL;
     come_from(story, uplink->ifindex);
-    story_tell(story, "in", "%s: the first uplink, since %s is neither this node nor a pod on it",
-               uplink->name, address);
+    trace_tell(story->trace, "in",
+               "%s: the first uplink, since %s is neither this node nor a pod on it", uplink->name,
+               address);
     return 0;
 }
 
@@ -151,13 +168,13 @@ static void see_by_route(struct story *story)
     (void)ip_str(&story->question->destination, address);
     if (story->route.type == RTN_UNICAST && svc0 && story->route.ifindex == svc0) {
         see(story, NAT_HOOK_SVC_OUT, svc0);
-        story_tell(story, "program", "svc-out: the route to %s leads to svc0", address);
+        trace_tell(story->trace, "program", "svc-out: the route to %s leads to svc0", address);
     } else if (story->route.type == RTN_LOCAL && story->ifindex == 0) {
         see(story, NAT_HOOK_LO_OUT, if_nametoindex("lo"));
-        story_tell(story, "program", "lo-out: %s is an address of this node", address);
+        trace_tell(story->trace, "program", "lo-out: %s is an address of this node", address);
     } else {
-        story_tell(story, "program", "none: the route to %s leads to no program of service NAT",
-                   address);
+        trace_tell(story->trace, "program",
+                   "none: the route to %s leads to no program of service NAT", address);
     }
 }
 
@@ -169,13 +186,30 @@ int story_find_program(struct story *story)
         if (!find_attachment(story->tracer, story->ifindex, hooks[i]))
             continue;
         see(story, hooks[i], story->ifindex);
-        story_tell(story, "program", "%s: %s of %s", story->trace->hook,
+        trace_tell(story->trace, "program", "%s: %s of %s", story->trace->hook,
                    hooks[i] == NAT_HOOK_POD_IN ? "what the pod sends" : "ingress",
                    story->trace->in);
         return 0;
     }
     int r = story->ifindex ? story_route(story) : route_from_host(story);
-    if (r == 0)
+    if (r == 0 && !story->tracer->plane)
+        trace_tell(story->trace, "program", "none: service NAT is off");
+    else if (r == 0)
         see_by_route(story);
     return r;
+}
+
+int story_go_behind(struct story *story, const struct nat_endpoint *to)
+{
+    const struct trace_next *next = story->tracer->next;
+    struct trace_question question = *story->question;
+
+    if (!next || story->ifindex == 0)
+        return 0;
+    question.source_port = story->probe.source_port;
+    if (to) {
+        question.destination = to->ip;
+        question.destination_port = to->port;
+    }
+    return next->follow(next->context, &question, story->ifindex, story->trace);
 }

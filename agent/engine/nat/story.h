@@ -11,16 +11,17 @@ struct story {
     struct nat_probe probe;
     uint32_t ifindex;         /* where it comes in; 0: made on this node */
     struct route_found route; /* the kernel's, if it was needed */
-    bool failed;              /* memory ran out while something was told */
     struct trace *trace;
 };
-
-/* Adds a sentence. */
-void story_tell(struct story *story, const char *title, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Finds where the packet comes in: as asked, or by its source. 0 or -errno of trace_function. */
 int story_enter(struct story *story);
 /* Finds the program that sees it, if any, and fills in `probe` and `hook`. Returns 0 or -errno. */
 int story_find_program(struct story *story);
+/*
+ * Asks who sees the packet behind service NAT (struct trace_next), where it goes on by the stack.
+ * `to`: its new destination; NULL: as it came. Returns 1 if it goes no further, 0, or -errno.
+ */
+int story_go_behind(struct story *story, const struct nat_endpoint *to);
 /* Asks the kernel for its route where the packet comes in. Returns 0 or -errno. */
 int story_route(struct story *story);

@@ -89,7 +89,7 @@ static void name_service(struct story *story, const struct nat_answer *answer)
         (void)snprintf(service, size, "%s:%s", name, port);
     else
         (void)snprintf(service, size, "%s:%u", name, number);
-    story_tell(story, "service", "%s has this address, port and protocol", service);
+    trace_tell(story->trace, "service", "%s has this address, port and protocol", service);
 }
 
 /*
@@ -130,7 +130,7 @@ static void tell_endpoints(struct story *story, const struct nat_answer *answer)
         text_addf(&list, "%s%s", i ? ", " : "", place_str(&endpoints->items[i], place));
     if (endpoints->count > ENDPOINTS_TOLD)
         text_addf(&list, " and %zu more", endpoints->count - ENDPOINTS_TOLD);
-    story_tell(story, "endpoints", "one of the %s set of %zu: %s",
+    trace_tell(story->trace, "endpoints", "one of the %s set of %zu: %s",
                answer->set == NAT_SET_LOCAL ? "local" : "cluster", endpoints->count,
                text_str(&list));
     char by[64] = "the kernel has a way there", name[IF_NAMESIZE];
@@ -143,8 +143,8 @@ static void tell_endpoints(struct story *story, const struct nat_answer *answer)
                       : answer->route == NAT_ROUTE_NO_SOURCE
                           ? "but this node has no address to masquerade with: it is lost"
                           : "but the kernel has no way there: it is lost";
-    story_tell(story, "picked", "%s, this time; %s", place_str(&answer->endpoint_value, place),
-               way);
+    trace_tell(story->trace, "picked", "%s, this time; %s",
+               place_str(&answer->endpoint_value, place), way);
 }
 
 static void tell_masquerade(struct story *story)
@@ -154,14 +154,15 @@ static void tell_masquerade(struct story *story)
     (void)ip_str(&story->question->source, address);
     switch (story->trace->masquerade) {
     case TRACE_MASQUERADE_YES:
-        story_tell(story, "source", "masqueraded: %s becomes an address of this node", address);
-        return;
-    case TRACE_MASQUERADE_HAIRPIN:
-        story_tell(story, "source", "%s, but masqueraded on the way back to itself (hairpin)",
+        trace_tell(story->trace, "source", "masqueraded: %s becomes an address of this node",
                    address);
         return;
+    case TRACE_MASQUERADE_HAIRPIN:
+        trace_tell(story->trace, "source",
+                   "%s, but masqueraded on the way back to itself (hairpin)", address);
+        return;
     case TRACE_MASQUERADE_NO:
-        story_tell(story, "source", "%s, as it came", address);
+        trace_tell(story->trace, "source", "%s, as it came", address);
         return;
     case TRACE_MASQUERADE_NONE:
         return;
@@ -190,7 +191,7 @@ static int tell_refused_answer(struct story *story, const struct ip *endpoint)
     };
     r = route_lookup(story->tracer->socket, &query, &found);
     if (r == 0 && (found.type == RTN_BLACKHOLE || found.type == RTN_UNREACHABLE))
-        story_tell(story, "answer",
+        trace_tell(story->trace, "answer",
                    "comes in by %s, where the kernel drops what is from %s for %s: it is lost",
                    interface_name(query.ifindex, name), ip_str(&query.source, service),
                    ip_str(&query.destination, address));
@@ -206,7 +207,7 @@ static void tell_unseen_answer(struct story *story, const struct nat_answer *ans
 
     if (returns && answer->out &&
         !nat_sees_replies(tracer->attachments, tracer->attachment_count, answer->out))
-        story_tell(story, "answer", "comes in by %s, where our program is not: it is lost",
+        trace_tell(story->trace, "answer", "comes in by %s, where our program is not: it is lost",
                    interface_name(answer->out, name));
 }
 
@@ -226,7 +227,7 @@ static int tell_child(struct story *story, const struct nat_answer *answer)
     vec_sort(&here, nat_endpoint_cmp);
     if (vec_find(&here, &answer->endpoint_value, nat_endpoint_cmp) &&
         nat_children_of(answer->out) != NAT_CHILDREN_NONE)
-        story_tell(story, "limit",
+        trace_tell(story->trace, "limit",
                    "the endpoint is on this node, and what %s sends never reaches its own macvlan "
                    "or ipvlan children: it is lost",
                    interface_name(answer->out, name));
@@ -251,6 +252,10 @@ static int follow_forward(struct story *story, const struct nat_answer *answer)
     r = tell_child(story, answer);
     if (r < 0)
         return r;
+    if (story->probe.hook == NAT_HOOK_POD_IN && answer->masquerade == NAT_MASQUERADE_NO) {
+        r = story_go_behind(story, &answer->endpoint_value);
+        return r < 0 ? r : 0;
+    }
     return answer->route == 0 && story->ifindex == 0
                ? tell_refused_answer(story, &answer->endpoint_value.ip)
                : 0;
@@ -270,6 +275,9 @@ static int follow_pass(struct story *story)
 
     if (story->trace->hook && story->probe.hook == NAT_HOOK_SVC_OUT)
         return 0;
+    int taken = story_go_behind(story, NULL);
+    if (taken)
+        return taken < 0 ? taken : 0;
     if (story->trace->hook && story->ifindex) {
         int r = story_route(story);
         if (r < 0)
@@ -277,14 +285,14 @@ static int follow_pass(struct story *story)
     }
     const uint8_t type = story->route.type;
     if (type == RTN_UNICAST)
-        story_tell(story, "then", "the kernel routes it on, out of %s%s",
+        trace_tell(story->trace, "then", "the kernel routes it on, out of %s%s",
                    interface_name(story->route.ifindex, name),
                    story->tracer->svc0_ifindex &&
                            story->route.ifindex == story->tracer->svc0_ifindex
                        ? ", where what no Service has is refused"
                        : "");
     else
-        story_tell(story, "then", "the kernel %s",
+        trace_tell(story->trace, "then", "the kernel %s",
                    type < ARRAY_SIZE(types) && types[type] ? types[type] : "routes it");
     return 0;
 }
@@ -328,7 +336,7 @@ static void tell_limit(struct story *story, const struct nat_row *row)
     char who[64] = "the node's own packets go";
     if (story->ifindex)
         (void)snprintf(who, sizeof(who), "what comes in by %s goes", story->trace->in);
-    story_tell(story, "limit",
+    trace_tell(story->trace, "limit",
                "Service %s/%s has this address, port and protocol, but %s to the host that has the "
                "address: another Node's or balancer's, and those of a network that this node is "
                "in, are not led to svc0",
@@ -347,12 +355,12 @@ static void tell_verdict(struct story *story)
     const struct nat_row *unled = find_unled(story);
 
     if (unled)
-        story_tell(story, "verdict", "%s: no program sees it", nat_act_name(trace->act));
+        trace_tell(story->trace, "verdict", "%s: no program sees it", nat_act_name(trace->act));
     else if (trace->cause == NAT_CAUSE_NONE)
-        story_tell(story, "verdict", "%s%s", nat_act_name(trace->act),
+        trace_tell(story->trace, "verdict", "%s%s", nat_act_name(trace->act),
                    trace->act == NAT_ACT_PASS ? ": it concerns no Service" : "");
     else
-        story_tell(story, "verdict", "%s%s: %s", nat_act_name(trace->act), ends[trace->act],
+        trace_tell(story->trace, "verdict", "%s%s: %s", nat_act_name(trace->act), ends[trace->act],
                    nat_cause_text(trace->cause));
     if (unled)
         tell_limit(story, unled);
@@ -366,10 +374,10 @@ static int ask_new_flow(struct story *story)
         int r = nat_plane_probe(story->tracer->plane, &story->probe, &answer);
         if (r < 0)
             return r;
+        name_service(story, &answer);
     }
     story->trace->act = answer.act;
     story->trace->cause = answer.cause;
-    name_service(story, &answer);
     tell_verdict(story);
     if (answer.act == NAT_ACT_FORWARD)
         return follow_forward(story, &answer);
@@ -409,7 +417,7 @@ static void ask_flow(struct story *story)
     char source[64], destination[64];
 
     if (!story->trace->hook || story->question->source_port == 0 ||
-        !nat_plane_find_flow(story->tracer->plane, &story->probe, &found) ||
+        !nat_plane_find_flow(story->tracer->plane, &story->probe, &found) || found.egress ||
         !is_followed(story, &found))
         return;
     *flow = (struct trace_flow){
@@ -422,9 +430,9 @@ static void ask_flow(struct story *story)
         .idle_s = found.idle_s,
     };
     if (found.half == NAT_HALF_DIRECT)
-        story_tell(story, "flow", "a direct one: its packets go on as they are");
+        trace_tell(story->trace, "flow", "a direct one: its packets go on as they are");
     else
-        story_tell(story, "flow", "%s one: its packets go on as %s -> %s",
+        trace_tell(story->trace, "flow", "%s one: its packets go on as %s -> %s",
                    is_answered(found.state) ? "an established" : "a half-open",
                    place_str(&found.source, source), place_str(&found.destination, destination));
 }
@@ -446,7 +454,7 @@ int trace_packet(const struct tracer *tracer, const struct trace_question *quest
         },
     };
 
-    if (!tracer->plane)
+    if (!tracer->plane && !tracer->next)
         return -EOPNOTSUPP;
     int r = story_enter(&story);
     if (r == 0)
@@ -456,7 +464,7 @@ int trace_packet(const struct tracer *tracer, const struct trace_question *quest
     if (r < 0)
         return r;
     ask_flow(&story);
-    if (story.failed)
+    if (trace.failed)
         return -ENOMEM;
     *ret_trace = trace;
     trace = (struct trace){ 0 };
