@@ -7,6 +7,7 @@
 
 #include "agentd/part.h"
 #include "base/log.h"
+#include "engine/egress/egress_engine.h"
 #include "engine/nat/nat_engine.h"
 
 static struct engine *nat_of(const struct agent *agent)
@@ -72,7 +73,10 @@ static bool live_proof(void *context, const struct ip *address, struct nat_proof
 
 int services_trace(void *context, const struct trace_question *question, struct trace *ret_trace)
 {
-    return nat_engine_trace(nat_of(context), question, NULL, ret_trace);
+    struct agent *agent = context;
+    struct trace_next next;
+    bool is_behind = egress_engine_behind(engines_find(agent->engines, &egress_engine_ops), &next);
+    return nat_engine_trace(nat_of(agent), question, is_behind ? &next : NULL, ret_trace);
 }
 
 static int open_services(struct agent *agent)

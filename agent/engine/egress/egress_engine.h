@@ -9,6 +9,7 @@
 #include "apply/egress/plane.h"
 #include "engine/engine.h"
 #include "plan/egress.h"
+#include "plan/trace.h"
 
 extern const struct engine_ops egress_engine_ops;
 
@@ -19,3 +20,5 @@ const struct egress_plan *egress_engine_plan(const struct engine *engine);
 /* The two sides' maps; NULL: that side is off, or can't be had. */
 const struct egress_plane *egress_engine_plane(const struct engine *engine);
 const struct egress_gate *egress_engine_gate(const struct engine *engine);
+/* Who traces packets behind service NAT's program. False: neither side works here. */
+bool egress_engine_behind(struct engine *engine, struct trace_next *ret_next);
