@@ -11,6 +11,7 @@
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
@@ -55,15 +56,33 @@ static int parse_source(const char *word, struct place *ret)
     return EXIT_OK;
 }
 
+/* Of a ping: an address without a port. */
+static int parse_pinged(const char *word, const char *slash, struct place *ret)
+{
+    char address[PLACE_LEN];
+
+    if ((size_t)(slash - word) >= sizeof(address))
+        return bad("DST", word, "too long");
+    (void)snprintf(address, sizeof(address), "%.*s", (int)(slash - word), word);
+    if (ip_port_parse(address, &ret->ip, &ret->port) < 0 || ret->port != 0)
+        return bad("DST", word, "of ICMP it is ADDRESS/ICMP, without a port");
+    return EXIT_OK;
+}
+
 static int parse_destination(const char *word, struct place *ret, enum protocol *ret_protocol)
 {
     const char *slash = strrchr(word, '/');
     char place[PLACE_LEN];
 
     if (!slash)
-        return bad("DST", word, "no protocol: it is ADDRESS:PORT/TCP, /UDP or /SCTP");
+        return bad("DST", word,
+                   "no protocol: it is ADDRESS:PORT/TCP, /UDP or /SCTP, or ADDRESS/ICMP");
+    if (strcasecmp(slash + 1, protocol_name(PROTOCOL_ICMP)) == 0) {
+        *ret_protocol = PROTOCOL_ICMP;
+        return parse_pinged(word, slash, ret);
+    }
     if (protocol_parse(slash + 1, ret_protocol) < 0)
-        return bad("DST", word, "the protocol is none of TCP, UDP and SCTP");
+        return bad("DST", word, "the protocol is none of TCP, UDP, SCTP and ICMP");
     if ((size_t)(slash - word) >= sizeof(place))
         return bad("DST", word, "too long");
     (void)snprintf(place, sizeof(place), "%.*s", (int)(slash - word), word);
@@ -135,13 +154,24 @@ static int write_path(const struct ctl *ctl, char **args, struct text *path)
     return EXIT_OK;
 }
 
+/* The verdict on the packet as a whole: egress comes behind service NAT, and may drop it. */
+static void add_verdict(struct text *out, const struct ctl *ctl, const struct doc *trace)
+{
+    const struct doc *egress = doc_get(trace, "egress");
+    const bool dropped = egress && field_is(egress, "verdict", "drop");
+    const struct doc *judge = dropped ? egress : trace;
+    add_state(out, ctl, field(judge, "verdict"), 0);
+    if (!field_is(judge, "reason", "none"))
+        text_addf(out, ", %s", field(judge, "reasonText"));
+    else if (egress && field_is(egress, "verdict", "forward"))
+        text_add(out, field_is(egress, "side", "client") ? ", to a gateway" : ", by this gateway");
+}
+
 static void add_story(struct text *out, const struct ctl *ctl, const struct doc *trace)
 {
     text_addf(out, "%s -> %s/%s: ", field(trace, "source"), field(trace, "destination"),
               field(trace, "protocol"));
-    add_state(out, ctl, field(trace, "verdict"), 0);
-    if (!field_is(trace, "reason", "none"))
-        text_addf(out, ", %s", field(trace, "reasonText"));
+    add_verdict(out, ctl, trace);
     text_add_char(out, '\n');
     doc_each(step, doc_get(trace, "steps")) {
         text_addf(out, "  %-10s", field(step, "step"));

@@ -135,7 +135,8 @@ static void reply_untraced(struct http_reply *reply, const char *in, int error)
         reply_error(reply, 400, "in: this node has no uplink to come from; name an interface");
         break;
     case -EOPNOTSUPP:
-        reply_error(reply, 503, "service NAT is off on this node (services.enabled)");
+        reply_error(reply, 503,
+                    "service NAT and egress are off on this node (services.enabled, egress)");
         break;
     default:
         reply_error(reply, 500, strerror(-error));

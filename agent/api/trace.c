@@ -10,9 +10,19 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "api/document.h"
 #include "status/nat_status.h"
+
+/* A ping has no ports; its source may have an identifier. */
+static int read_protocol(const char *name, enum protocol *ret_protocol)
+{
+    if (strcasecmp(name, protocol_name(PROTOCOL_ICMP)) != 0)
+        return protocol_parse(name, ret_protocol);
+    *ret_protocol = PROTOCOL_ICMP;
+    return 0;
+}
 
 int trace_question_read(const struct http_request *request, struct trace_question *ret_question,
                         const char **ret_error)
@@ -25,12 +35,13 @@ int trace_question_read(const struct http_request *request, struct trace_questio
 
     if (!source || ip_port_parse(source, &question.source, &question.source_port) < 0)
         *ret_error = "source=ADDRESS or ADDRESS:PORT is needed, IPv6 as [ADDRESS]:PORT";
+    else if (!protocol || read_protocol(protocol, &question.protocol) < 0)
+        *ret_error = "protocol=TCP, UDP, SCTP or ICMP is needed";
     else if (!destination ||
              ip_port_parse(destination, &question.destination, &question.destination_port) < 0 ||
-             question.destination_port == 0)
-        *ret_error = "destination=ADDRESS:PORT is needed, IPv6 as [ADDRESS]:PORT";
-    else if (!protocol || protocol_parse(protocol, &question.protocol) < 0)
-        *ret_error = "protocol=TCP, UDP or SCTP is needed";
+             (question.destination_port == 0) != (question.protocol == PROTOCOL_ICMP))
+        *ret_error =
+            "destination=ADDRESS:PORT is needed, IPv6 as [ADDRESS]:PORT; of ICMP without a port";
     else if (question.source.family != question.destination.family)
         *ret_error = "source and destination are of different families";
     else {
@@ -98,6 +109,48 @@ static void write_flow(struct json *json, const struct trace_flow *flow)
     json_end_object(json);
 }
 
+static void write_word(struct json *json, const char *key, const char *word)
+{
+    json_string(json, key, *word ? word : NULL);
+}
+
+static void write_count(struct json *json, const char *key, uint32_t count)
+{
+    if (count)
+        json_int(json, key, count);
+    else
+        json_null(json, key);
+}
+
+static void write_egress(struct json *json, const struct trace_egress *egress)
+{
+    char text[PREFIX_STRLEN];
+
+    if (egress->side == TRACE_SIDE_NONE) {
+        json_null(json, "egress");
+        return;
+    }
+    json_begin_object(json, "egress");
+    json_string(json, "side", egress->side == TRACE_SIDE_CLIENT ? "client" : "gateway");
+    json_string(json, "verdict", nat_act_name(egress->act));
+    json_string(json, "reason", egress->reason ? egress->reason : "none");
+    json_string(json, "reasonText", egress->reason_text ? egress->reason_text : "");
+    write_word(json, "egress", egress->egress);
+    json_string(json, "destination",
+                egress->prefix.ip.family == IP_NONE ? NULL : prefix_str(&egress->prefix, text));
+    json_string(json, "gateway",
+                egress->gateway.family == IP_NONE ? NULL : ip_str(&egress->gateway, text));
+    json_bool(json, "begun", egress->is_begun);
+    write_place(json, "outerSource", &egress->outer_source);
+    write_place(json, "outerDestination", &egress->outer_destination);
+    write_count(json, "outerBytes", egress->room);
+    write_count(json, "fits", egress->mtu);
+    write_place(json, "source", &egress->source);
+    write_place(json, "to", &egress->destination);
+    write_word(json, "out", egress->out);
+    json_end_object(json);
+}
+
 static void write_steps(struct json *json, const struct trace *trace)
 {
     json_begin_array(json, "steps");
@@ -132,6 +185,7 @@ void view_trace(const struct trace_question *question, const struct trace *trace
     write_masquerade(&json, trace->masquerade);
     write_place(&json, "picked", &trace->picked);
     write_flow(&json, &trace->flow);
+    write_egress(&json, &trace->egress);
     write_steps(&json, trace);
     view_end(&json);
 }

@@ -353,6 +353,7 @@ TRACE = {
         "masquerade": False,
         "idleSeconds": 3,
     },
+    "egress": None,
     "steps": [
         {"step": "in", "text": "veth7: a pod's interface, to which the route to 10.224.0.9 leads"},
         {"step": "program", "text": "pod-in: what the pod sends"},
@@ -376,6 +377,46 @@ REFUSED_TRACE = {
     "steps": [
         {"step": "in", "text": "veth7, as asked"},
         {"step": "service", "text": "default/dns:53 has this address, port and protocol"},
+    ],
+}
+
+LEAVING_TRACE = {
+    **TRACE,
+    "destination": "198.51.100.80:443",
+    "verdict": "pass",
+    "service": None,
+    "endpoints": [],
+    "masquerade": None,
+    "picked": None,
+    "flow": None,
+    "egress": {
+        "side": "client",
+        "verdict": "forward",
+        "reason": "none",
+        "reasonText": "",
+        "egress": "internet/nat",
+        "destination": "0.0.0.0/0",
+        "gateway": "192.0.2.20",
+        "begun": False,
+        "outerSource": "10.224.0.9:5555",
+        "outerDestination": "192.0.2.20:5555",
+        "outerBytes": 28,
+        "fits": 1472,
+        "source": "10.224.0.9:5000",
+        "to": "198.51.100.80:443",
+        "out": "eth0",
+    },
+    "steps": [
+        {"step": "in", "text": "veth7: a pod's interface, to which the route to 10.224.0.9 leads"},
+        {"step": "program", "text": "pod-in: what the pod sends"},
+        {"step": "verdict", "text": "pass: it concerns no Service"},
+        {"step": "egress", "text": "Pod default/web asks for internet/nat"},
+        {"step": "route", "text": "by internet/nat, whose destination 0.0.0.0/0 has it"},
+        {"step": "gateway",
+         "text": "192.0.2.20 on node2, of 2 that take new flows: the pod's address chooses"},
+        {"step": "wire", "text": "10.224.0.9:5555 -> 192.0.2.20:5555/UDP, hop limit 225: 68 bytes, "
+                                 "28 of them FoU's headers"},
+        {"step": "then", "text": "out of eth0, on a way for 1500 bytes: up to 1472 of the pod's fit"},
     ],
 }
 

@@ -60,6 +60,7 @@ EXPORTS = [
 ]
 
 TRACED = "/v1/trace?source=fd00%3A%3A9&destination=%5Bfd00%3A%3A10%5D%3A53&protocol=UDP&in=veth7"
+LEAVING = "/v1/trace?source=10.224.0.9%3A5000&destination=198.51.100.80%3A443&protocol=TCP"
 NAT_IS_OFF = (503, {"error": "service NAT is off (services.enabled), or could not start"})
 
 HEALTHY = {
@@ -82,6 +83,7 @@ HEALTHY = {
         **documents.EXPLANATION, "address": "10.0.0.2", "peers": EXPORTS
     },
     TRACED: documents.TRACE,
+    LEAVING: documents.LEAVING_TRACE,
     "/v1/drain": status(standing=DRAINING),
     "/v1/withdraw": status(standing={**DRAINING, "phase": "drained", "endsInMs": None}),
     "/v1/undrain": status(),
@@ -192,6 +194,7 @@ SCREENS = {
     "explain": ["explain", "10.0.0.1"],
     "explain-peers": ["explain", "10.0.0.2"],
     "trace": ["trace", "--in=veth7", "fd00::9", "[fd00::10]:53/udp"],
+    "trace-egress": ["trace", "10.224.0.9:5000", "198.51.100.80:443/tcp"],
     "explain-egress": ["explain", "10.244.1.5"],
     "explain-nat": ["explain", "10.0.0.1:80/tcp"],
     "diff": ["diff"],

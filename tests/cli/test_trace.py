@@ -31,6 +31,8 @@ ASKED = [
     (["[fd00::1]", "[fd00:0::2]:080/tcp"], question("fd00::1", "[fd00::2]:80", "TCP")),
     (["[fd00::1]:9", "[fd00::2]:80/tcp"], question("[fd00::1]:9", "[fd00::2]:80", "TCP")),
     (["10.0.0.1", "[::ffff:10.0.0.2]:80/tcp"], question("10.0.0.1", "10.0.0.2:80", "TCP")),
+    (["10.0.0.1", "10.0.0.2/icmp"], question("10.0.0.1", "10.0.0.2", "ICMP")),
+    (["[fd00::1]:7", "fd00::2/ICMP"], question("[fd00::1]:7", "fd00::2", "ICMP")),
     (["--in=host", "10.0.0.1", "10.0.0.2:80/tcp"],
      question("10.0.0.1", "10.0.0.2:80", "TCP", "host")),
     (["10.0.0.1", "10.0.0.2:80/tcp", "--in", "eth0.5&x"],
@@ -58,9 +60,30 @@ def test_any_answer_is_success(ctl, agent, verdict):
     assert ctl.run(*words, "--json")[0] == 0
 
 
+DROPPED = {**documents.LEAVING_TRACE["egress"], "verdict": "drop", "reason": "no-gateway",
+           "reasonText": "no gateway of the Egress is usable"}
+
+
+@pytest.mark.parametrize("egress, words", [
+    (documents.LEAVING_TRACE["egress"], "pass, to a gateway"),
+    ({**documents.LEAVING_TRACE["egress"], "side": "gateway"}, "pass, by this gateway"),
+    ({**documents.LEAVING_TRACE["egress"], "verdict": "pass"}, "pass"),
+    (DROPPED, "drop, no gateway of the Egress is usable"),
+])
+def test_egress_has_the_last_word(ctl, agent, egress, words):
+    agent({question("10.0.0.1", "10.0.0.2:80", "TCP"): {**documents.LEAVING_TRACE,
+                                                       "egress": egress}})
+    code, output, _ = ctl.run("trace", "10.0.0.1", "10.0.0.2:80/TCP")
+    assert code == 0
+    assert output.splitlines()[0] == f"10.224.0.9:5000 -> 198.51.100.80:443/TCP: {words}"
+
+
 BAD = [
     (["10.0.0.1", "10.0.0.2:80"], "DST '10.0.0.2:80': no protocol: "),
-    (["10.0.0.1", "10.0.0.2:80/ICMP"], "DST '10.0.0.2:80/ICMP': the protocol is none of "),
+    (["10.0.0.1", "10.0.0.2:80/ICMP"], "DST '10.0.0.2:80/ICMP': of ICMP it is ADDRESS/ICMP, "),
+    (["10.0.0.1", "web/ICMP"], "DST 'web/ICMP': of ICMP it is ADDRESS/ICMP, "),
+    (["10.0.0.1", "x" * 100 + "/ICMP"], "DST '" + "x" * 100 + "/ICMP': too long"),
+    (["10.0.0.1", "10.0.0.2:80/GRE"], "DST '10.0.0.2:80/GRE': the protocol is none of "),
     (["10.0.0.1", "10.0.0.2:80/"], "DST '10.0.0.2:80/': the protocol is none of "),
     (["10.0.0.1", "10.0.0.2/TCP"], "DST '10.0.0.2/TCP': no port; "),
     (["10.0.0.1", "10.0.0.2:0/TCP"], "DST '10.0.0.2:0/TCP': a port is 1 to 65535\n"),

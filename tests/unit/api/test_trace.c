@@ -86,11 +86,12 @@ static void test_wrong_arguments(void **state)
         { "source", "10.0.0.1", "protocol", "TCP", NULL },
         { "source", "10.0.0.1", "destination", "10.0.0.2", "protocol", "TCP", NULL },
         { "source", "10.0.0.1", "destination", "10.0.0.2:80", NULL },
+        { "source", "10.0.0.1", "destination", "10.0.0.2:80", "protocol", "GRE", NULL },
         { "source", "10.0.0.1", "destination", "10.0.0.2:80", "protocol", "ICMP", NULL },
         { "source", "10.0.0.1", "destination", "[fd00::2]:80", "protocol", "TCP", NULL },
     };
     static const char *const places[] = { "source=",   "source=",   "destination=", "destination=",
-                                          "protocol=", "protocol=", "source and" };
+                                          "protocol=", "protocol=", "destination=", "source and" };
     struct asked asked = { 0 };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -116,7 +117,7 @@ static void test_failures(void **state)
     } cases[] = {
         { -ENODEV, 400, "{\"error\":\"in=eth0: this node has no such interface" },
         { -EADDRNOTAVAIL, 400, "{\"error\":\"in: " },
-        { -EOPNOTSUPP, 503, "{\"error\":\"service NAT is off" },
+        { -EOPNOTSUPP, 503, "{\"error\":\"service NAT and egress are off" },
         { -EPERM, 500, "{\"error\":\"Operation not permitted\"}" },
     };
 
@@ -175,7 +176,7 @@ static void test_a_forwarded_flow(void **state)
         "'masquerade':true,'picked':'10.244.1.5:8080',"
         "'flow':{'direction':'forward','established':true,'source':'10.0.0.9:1025',"
         "'destination':'10.244.0.5:8080','masquerade':true,'idleSeconds':7},"
-        "'steps':[{'step':'in','text':'eth0, as \\'asked\\''}]}");
+        "'egress':null,'steps':[{'step':'in','text':'eth0, as \\'asked\\''}]}");
 }
 
 static void test_a_refused_one(void **state)
@@ -195,7 +196,44 @@ static void test_a_refused_one(void **state)
                     "'verdict':'drop','reason':'source-range',"
                     "'reasonText':'source not in loadBalancerSourceRanges',"
                     "'service':null,'endpoints':[],'masquerade':null,'picked':null,'flow':null,"
-                    "'steps':[{'step':'in','text':'eth0, as \\'asked\\''}]}");
+                    "'egress':null,'steps':[{'step':'in','text':'eth0, as \\'asked\\''}]}");
+}
+
+static void test_egress(void **state)
+{
+    static const char *const arguments[] = {
+        "source", "10.244.0.5", "destination", "198.51.100.80", "protocol", "icmp", NULL,
+    };
+    const struct trace answer = {
+        .in = "veth1",
+        .hook = "pod-in",
+        .egress = {
+            .side = TRACE_SIDE_CLIENT,
+            .act = NAT_ACT_FORWARD,
+            .egress = "internet/nat",
+            .prefix = ip_network(&(struct ip){ .family = IP_V4 }, 0),
+            .gateway = ip("192.0.2.20"),
+            .is_begun = true,
+            .outer_source = { ip("10.244.0.5"), 5555 },
+            .outer_destination = { ip("192.0.2.20"), 5555 },
+            .source = { ip("10.244.0.5"), 7 },
+            .destination = { ip("198.51.100.80"), 0 },
+            .room = 28,
+            .out = "eth0",
+        },
+    };
+
+    expect_document(
+        *state, &answer, arguments,
+        "{'apiVersion':'v1','kind':'Trace','in':'veth1','hook':'pod-in',"
+        "'source':'10.244.0.5','destination':'198.51.100.80','protocol':'ICMP',"
+        "'verdict':'pass','reason':'none','reasonText':'no reason',"
+        "'service':null,'endpoints':[],'masquerade':null,'picked':null,'flow':null,"
+        "'egress':{'side':'client','verdict':'forward','reason':'none','reasonText':'',"
+        "'egress':'internet/nat','destination':'0.0.0.0/0','gateway':'192.0.2.20','begun':true,"
+        "'outerSource':'10.244.0.5:5555','outerDestination':'192.0.2.20:5555','outerBytes':28,"
+        "'fits':null,'source':'10.244.0.5:7','to':'198.51.100.80','out':'eth0'},"
+        "'steps':[{'step':'in','text':'eth0, as \\'asked\\''}]}");
 }
 
 static void test_words(void **state)
@@ -252,7 +290,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_wrong_arguments), TEST(test_failures), TEST(test_a_forwarded_flow),
-        TEST(test_a_refused_one),   TEST(test_words),    TEST(test_what_is_asked),
+        TEST(test_a_refused_one),   TEST(test_egress),   TEST(test_words),
+        TEST(test_what_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
