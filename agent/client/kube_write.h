@@ -64,8 +64,10 @@ enum kube_outcome {
                     */
     KUBE_EXISTS,   /* something else has the name */
     KUBE_MISSING,  /* the object (of a create: its namespace or kind) is not there */
-    KUBE_REFUSED,  /* for good: what was asked for, or who asked, would have to be another */
-    KUBE_LATER,    /* it was not done: not reached, too much to do, not let in */
+    /* What was asked for, or who asked, would have to be another. Only 403 may pass by itself: an
+     * API server that has just started says it to everybody, until it has read the roles. */
+    KUBE_REFUSED,
+    KUBE_LATER,     /* it was not done: not reached, too much to do, not let in */
     KUBE_UNCERTAIN, /* it may have been done */
 };
 

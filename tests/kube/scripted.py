@@ -2,12 +2,13 @@
 """A small Kubernetes API for faults that a real one does not produce on demand.
 
 It serves lists, in pages, and watches of a few objects, as the real one would: chunked, over TLS,
-with growing resourceVersions. A test lays faults over that: for a path (a regular expression over
+with growing resourceVersions; writes.py has what changes them. A test lays faults over that: for a path (a regular expression over
 path and query) a function is called in the answer's place, as often as wanted. The functions below
 are such faults. Selectors are not looked at.
 """
 
 import contextlib
+import io
 import json
 import re
 import socket
@@ -16,6 +17,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+import writes
 from lab.kube_api import PATHS, all_of
 
 PORT = 6443
@@ -47,8 +49,19 @@ class Handler(BaseHTTPRequestHandler):
         self.api.log.append(form % words)
 
     def do_GET(self):
-        self.api.asked.append((self.path, dict(self.headers)))
-        fault = self.api.fault_for(self.path)
+        self.take(self.path)
+
+    def do_POST(self):
+        self.body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.take(f"{self.command} {self.path}")
+
+    do_PUT = do_PATCH = do_DELETE = do_POST
+
+    def take(self, words):
+        for name in ("begin", "say", "chunk"):  # what a fault has put in place is for one request
+            self.__dict__.pop(name, None)
+        self.api.asked.append((words, dict(self.headers)))
+        fault = self.api.fault_for(words)
         if fault:
             fault(self)
         elif not self.api.is_allowed(self.headers):
@@ -61,7 +74,12 @@ class Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
         kind = KINDS.get(url.path)
-        if kind not in self.api.served:
+        key = writes.key_of(url.path)
+        if self.command != "GET" and key:
+            writes.answer(self, status_of)
+        elif key and key[2]:
+            writes.read_one(self, status_of)
+        elif kind not in self.api.served:
             self.say(404, status_of(404, "the server could not find the requested resource"))
         elif query.get("watch") in ("1", "true"):
             self.watch(kind, int(query.get("resourceVersion") or 0))
@@ -133,7 +151,7 @@ class ScriptedApi:
         self.context = context
         self.page_size = page_size  # 0: as large as asked for
         self.served = {"Service", "EndpointSlice", "Node", "Pod", "AddressPool", "AddressBlock",
-                       "Egress"}
+                       "Egress", "ConfigMap"}
         self.tokens = None  # those that are let in; None: whoever comes
         self.objects = {}  # by kind, namespace and name
         self.version = 1000
@@ -141,9 +159,10 @@ class ScriptedApi:
         self.history = []  # (version, kind, type, object)
         self.faults = []  # [pattern, fault, times left]
         self.asked = []  # (path, headers) of all requests
+        self.effects = []  # (method, kind, namespace, name) of all that was written by requests
         self.log = []
         self.connections = set()
-        self.changed = threading.Condition()
+        self.changed = threading.Condition()  # reentrant
         self.server = None
 
     def start(self):
@@ -289,6 +308,16 @@ def gone(handler):
     handler.begin()
     handler.event("ERROR", status_of(410, "too old resource version"))
     handler.chunk(b"")
+
+
+def too_late(fault):
+    """A fault of the answer alone: what was asked for is done before."""
+    def late(handler):
+        wfile, handler.wfile = handler.wfile, io.BytesIO()
+        handler.answer()
+        handler.wfile = wfile
+        fault(handler)
+    return late
 
 
 def silence(handler):
