@@ -26,6 +26,12 @@ ETCD_PORT = 2379
 ETCD = f"http://127.0.0.1:{ETCD_PORT}"
 PEERS = "http://127.0.0.1:2380"
 AGENTS = "fingerpost:agents"  # the group that deploy/kubernetes/rbac.yaml binds
+# What agents ask for is written down: who, what, and what came of it.
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+    "omitStages": ["RequestReceived", "ResponseStarted"],
+    "rules": [{"level": "Metadata", "userGroups": [AGENTS]}, {"level": "None"}],
+}
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 
 CONTROLLERS = (
@@ -95,6 +101,8 @@ class Daemon:
 
 
 def api_server_arguments(folder, pki):
+    policy = folder / "audit-policy.json"
+    policy.write_text(json.dumps(AUDIT_POLICY), encoding="utf-8")
     server = pki.issue("server", hosts=[ADDRESS4, ADDRESS6, "127.0.0.1", "kubernetes.lab"])
     return [
         f"--etcd-servers={ETCD}",
@@ -111,6 +119,8 @@ def api_server_arguments(folder, pki):
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-cluster-ip-range={SERVICES}",
         "--authorization-mode=RBAC",
+        f"--audit-policy-file={policy}",
+        f"--audit-log-path={folder / 'audit.log'}",
     ]
 
 
@@ -247,6 +257,12 @@ class ControlPlane:
 
     def items(self, kind):
         return self.api.items(kind)
+
+    def audited(self, user=None):
+        """What agents have asked for, in the order of the answers: events of audit.k8s.io/v1."""
+        lines = (self.folder / "audit.log").read_text(encoding="utf-8").splitlines()
+        entries = [json.loads(line) for line in lines if line.endswith("}")]
+        return [entry for entry in entries if user in (None, entry["user"]["username"])]
 
     def ask_etcd(self, path, *questions):
         """Requests to etcd's JSON gateway, one after the other; returns the last answer."""
