@@ -9,6 +9,7 @@
 #include "agentctl/status_nat.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agentctl/answer.h"
@@ -121,6 +122,15 @@ static bool needs_attention(const struct doc *nat)
     return false;
 }
 
+/* All that `agentctl flows` lists, and not only connections, for which a drain waits. */
+static int64_t count_flows(const struct doc *flows)
+{
+    int64_t count = 0;
+    doc_each(state, doc_get(flows, "states"))
+        count += strtoll(state->text, NULL, 10);
+    return count;
+}
+
 const char *describe_services(const struct doc *status, struct text *out)
 {
     const struct doc *services = doc_get(status, "services"), *nat = doc_get(status, "nat");
@@ -136,7 +146,7 @@ const char *describe_services(const struct doc *status, struct text *out)
     text_add(out, ", ");
     text_add_count(out, field_int(nat, "endpoints"), "endpoint");
     text_add(out, ", ");
-    text_add_count(out, field_int(doc_get(nat, "flows"), "established"), "flow");
+    text_add_count(out, count_flows(doc_get(nat, "flows")), "flow");
     add_interfaces(out, nat);
     add_path(out, nat);
     return needs_attention(nat) ? "WARN" : "OK";

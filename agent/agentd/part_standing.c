@@ -32,11 +32,19 @@ static void configure_standing(struct agent *agent)
     standing_set_config(agent->standing, agent->config);
 }
 
+/* A router that is a gateway, or a gateway in a pod, is no Node. */
+static bool should_be_a_node(const struct agent *agent)
+{
+    return agent->config->routes.enabled && !agent->config->egress.gateway.enabled;
+}
+
 static void observe_node(struct agent *agent)
 {
-    if (agent->status.source.synced)
-        standing_observe_node(agent->standing,
-                              store_get(agent->store, KIND_NODE, "", agent->config->node));
+    if (!agent->status.source.synced)
+        return;
+    standing_observe_node(agent->standing,
+                          store_get(agent->store, KIND_NODE, "", agent->config->node),
+                          should_be_a_node(agent) && store_count(agent->store, KIND_NODE) > 0);
 }
 
 static void close_standing(struct agent *agent)

@@ -24,6 +24,7 @@ struct standing_keeper {
     const struct config *config;
     struct timer *phase_timer, *node_timer;
     bool waiting_for_node;
+    bool unknown; /* no Node has this node's name, and none ever had */
 };
 
 static enum standing standing_now(const struct standing_keeper *keeper)
@@ -179,6 +180,12 @@ static void report_node(struct standing_keeper *keeper)
         faults_add(&faults, "Node", "put the object back if the node shall stay",
                    "the Node object %s was deleted: routes are withdrawn soon",
                    keeper->config->node);
+    else if (keeper->unknown)
+        faults_add(&faults, "Node",
+                   "set `node:` in agentd.yaml to this node's name among the Nodes (kubectl get "
+                   "nodes), or add the object",
+                   "no Node object is called %s: no block and no endpoint counts as this node's",
+                   keeper->config->node);
     (void)fault_book_replace(status->faults, "routes", "node", &faults, clock_wall_ms());
 }
 
@@ -191,12 +198,17 @@ static void on_node_gone(void *context)
     tell(keeper);
 }
 
-void standing_observe_node(struct standing_keeper *keeper, bool present)
+void standing_observe_node(struct standing_keeper *keeper, bool present, bool others)
 {
     struct standing_status *status = &keeper->options.status->standing;
     if (present && !status->node_seen) {
         status->node_seen = true;
         (void)save(keeper, status->phase, true);
+    }
+    bool unknown = !present && !status->node_seen && others;
+    if (unknown != keeper->unknown) {
+        keeper->unknown = unknown;
+        report_node(keeper);
     }
     if (!present && status->node_seen && !status->node_gone && !keeper->waiting_for_node) {
         keeper->waiting_for_node = true;
@@ -216,7 +228,14 @@ void standing_observe_node(struct standing_keeper *keeper, bool present)
 
 void standing_set_config(struct standing_keeper *keeper, const struct config *config)
 {
+    struct standing_status *status = &keeper->options.status->standing;
+    const bool renamed = strcmp(keeper->config->node, config->node) != 0;
     keeper->config = config;
+    if (!renamed || status->node_gone)
+        return;
+    status->node_seen = keeper->waiting_for_node = false; /* that was another Node */
+    timer_disarm(keeper->node_timer);
+    report_node(keeper);
 }
 
 int standing_new(const struct standing_options *options, struct standing_keeper **ret_keeper)

@@ -42,8 +42,11 @@ int standing_drain(struct standing_keeper *keeper);
 int standing_withdraw(struct standing_keeper *keeper);
 int standing_undrain(struct standing_keeper *keeper);
 
-/* Whether this node's Node object is in the store of a synced source. */
-void standing_observe_node(struct standing_keeper *keeper, bool present);
+/*
+ * Whether this node's Node object is in the store of a synced source, and whether those of others
+ * are, among which it should be: a name that no Node has is a fault.
+ */
+void standing_observe_node(struct standing_keeper *keeper, bool present, bool others);
 
 /* A reload: the durations of phases that begin from now on. */
 void standing_set_config(struct standing_keeper *keeper, const struct config *config);

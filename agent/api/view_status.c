@@ -64,7 +64,8 @@ const char *view_health(const struct api_state *state)
     if (routes->wanted > 0 && routes->refused >= routes->wanted)
         return "failed";
     if (fault_book_count(status->faults) > 0 || status->config_refused ||
-        routes->wanted != routes->installed || (status->nat.enabled && !status->nat.complete))
+        (routes->wanted != routes->installed && !routes->pending) ||
+        (status->nat.enabled && !status->nat.complete))
         return "degraded";
     return "healthy";
 }

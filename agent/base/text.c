@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macro.h"
 #include "base/vec.h"
+
+enum { DISTANCE_MAX_LENGTH = 32 }; /* longer words are not compared */
 
 static bool text_reserve(struct text *text, size_t more)
 {
@@ -113,4 +116,25 @@ char *text_format(const char *format, ...)
     text_vaddf(&text, format, args);
     va_end(args);
     return text_take(&text);
+}
+
+size_t text_distance(const char *a, const char *b)
+{
+    size_t row[DISTANCE_MAX_LENGTH + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
+    if (a_length > DISTANCE_MAX_LENGTH || b_length > DISTANCE_MAX_LENGTH)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            size_t step = 1 + MIN(row[j], row[j - 1]);
+            row[j] = MIN(change, step);
+        }
+    }
+    return row[b_length];
 }

@@ -13,32 +13,7 @@
 #include "base/text.h"
 #include "format/quote.h"
 
-enum {
-    NAME_MAX_LENGTH = 32, /* longer names are not compared */
-    SUGGEST_DISTANCE = 2,
-};
-
-/* The number of letters to insert, drop or change to make `b` of `a`. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[NAME_MAX_LENGTH + 1];
-    size_t a_length = strlen(a), b_length = strlen(b);
-    if (a_length > NAME_MAX_LENGTH || b_length > NAME_MAX_LENGTH)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= b_length; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            size_t step = 1 + MIN(row[j], row[j - 1]);
-            row[j] = MIN(change, step);
-        }
-    }
-    return row[b_length];
-}
+enum { SUGGEST_DISTANCE = 2 };
 
 /* The key that the user may have meant, or NULL. */
 static const char *suggest(const struct config_key *keys, const char *name)
@@ -46,7 +21,7 @@ static const char *suggest(const struct config_key *keys, const char *name)
     const char *best = NULL;
     size_t best_distance = MIN(strlen(name), (size_t)SUGGEST_DISTANCE + 1);
     for (; keys->name; keys++) {
-        size_t distance = edit_distance(name, keys->name);
+        size_t distance = text_distance(name, keys->name);
         if (distance < best_distance) {
             best = keys->name;
             best_distance = distance;

@@ -156,6 +156,7 @@ static void run_pass(void *context)
     const struct schedule_options *options = &schedule->options;
     if (schedule->paused)
         return;
+    options->status->routes.pending = false;
     CLEANUP(round_done)
     struct round round = {
         .now_ms = clock_mono_ms(),
@@ -182,6 +183,7 @@ static void run_pass(void *context)
 void schedule_pass(struct schedule *schedule, bool all)
 {
     schedule->all |= all;
+    schedule->options.status->routes.pending = true;
     deferred_schedule(schedule->deferred);
 }
 

@@ -3,6 +3,9 @@
 #include "model/kind.h"
 
 #include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
 
 #define KIND_POINTER(constant, row) [constant] = &row,
 static const struct kind_row *const kinds[] = { KINDS(KIND_POINTER) };
@@ -27,6 +30,35 @@ enum kind kind_of(const char *api_version, const char *kind)
 {
     for (enum kind i = 0; i < KIND_COUNT; i++) {
         if (strcmp(kinds[i]->name, kind) == 0 && strcmp(kinds[i]->api_version, api_version) == 0)
+            return i;
+    }
+    return KIND_COUNT;
+}
+
+/* "Pod" is no misspelt "Node": a letter in four may be wrong, two at most. */
+static bool is_like(const char *word, const char *ours)
+{
+    size_t allowed = strlen(ours) / 4;
+    return strcasecmp(word, ours) == 0 || text_distance(word, ours) <= (allowed > 2 ? 2 : allowed);
+}
+
+/* The same API in another version, or in none: "v1" where "discovery.k8s.io/v1" was meant. */
+static bool is_like_api(const char *api_version, const char *ours)
+{
+    const char *slash = strchr(ours, '/');
+    size_t group = slash ? (size_t)(slash - ours) + 1 : 0;
+    if (!strchr(api_version, '/'))
+        return true;
+    return (group && strncmp(api_version, ours, group) == 0) || is_like(api_version, ours);
+}
+
+enum kind kind_meant(const char *api_version, const char *kind)
+{
+    for (enum kind i = 0; i < KIND_COUNT; i++) {
+        bool same = strcmp(kinds[i]->api_version, api_version) == 0;
+        if (same ? is_like(kind, kinds[i]->name)
+                 : strcmp(kind, kinds[i]->name) == 0 &&
+                       is_like_api(api_version, kinds[i]->api_version))
             return i;
     }
     return KIND_COUNT;

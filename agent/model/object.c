@@ -18,6 +18,8 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "base/text.h"
+#include "format/quote.h"
 #include "model/decode.h"
 #include "model/kind.h"
 
@@ -80,6 +82,59 @@ static void check_labels(struct decoder *decoder, const struct doc *labels)
     }
 }
 
+/* Annotations of our own: their keys are ours alone, so one that is not here is a mistake. */
+static const char prefix[] = "fingerpost.io/";
+static const char *const annotations[] = { "announce", "route-class", "gateway-nodes" };
+
+static const char *annotation_meant(const char *name)
+{
+    enum { NEAR = 2 };
+    for (size_t i = 0; i < ARRAY_SIZE(annotations); i++) {
+        if (text_distance(name, annotations[i]) <= NEAR)
+            return annotations[i];
+    }
+    return NULL;
+}
+
+static bool is_known_annotation(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(annotations); i++) {
+        if (strcmp(name, annotations[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The name in a key that has our prefix, or one that is a letter or two off; else NULL. */
+static const char *name_of_ours(const char *key)
+{
+    enum { NEAR = 2 };
+    const char *slash = strchr(key, '/');
+    char start[sizeof(prefix) + NEAR];
+    if (!slash || (size_t)(slash + 1 - key) >= sizeof(start))
+        return NULL;
+    (void)snprintf(start, sizeof(start), "%.*s", (int)(slash + 1 - key), key);
+    return text_distance(start, prefix) <= NEAR ? slash + 1 : NULL;
+}
+
+static void check_annotations(struct decoder *decoder, const struct doc *list)
+{
+    char key[QUOTE_LEN];
+    doc_each(annotation, decode_map(decoder, list)) {
+        const char *name = name_of_ours(annotation->key);
+        if (!name || (is_known_annotation(name) &&
+                      strncmp(annotation->key, prefix, sizeof(prefix) - 1) == 0))
+            continue;
+        const char *meant = annotation_meant(name);
+        if (meant)
+            decode_warning(decoder, annotation, "unknown annotation %s; did you mean \"%s%s\"?",
+                           quote(annotation->key, key), prefix, meant);
+        else
+            decode_warning(decoder, annotation, "unknown annotation %s: it does nothing",
+                           quote(annotation->key, key));
+    }
+}
+
 static void decode_metadata(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     const struct doc *metadata = decode_map(decoder, decode_need(decoder, root, "metadata"));
@@ -93,7 +148,7 @@ static void decode_metadata(struct decoder *decoder, const struct doc *root, str
     object->created_ms = decode_time(decoder, doc_get(metadata, "creationTimestamp"));
     object->deleting = doc_get(metadata, "deletionTimestamp") != NULL;
     check_labels(decoder, doc_get(metadata, "labels"));
-    (void)decode_map(decoder, doc_get(metadata, "annotations"));
+    check_annotations(decoder, doc_get(metadata, "annotations"));
 }
 
 /* One pass. NULL: no memory for the object itself. */
@@ -155,6 +210,19 @@ static const char *name_foreign(const struct document *document, const char *api
     return name;
 }
 
+static void warn_of_kind(struct decoder *decoder, const struct doc *root, const char *api_version,
+                         const char *name)
+{
+    char kind[QUOTE_LEN], version[QUOTE_LEN];
+    const enum kind meant = kind_meant(api_version, name);
+    if (meant == KIND_COUNT)
+        return;
+    decode_warning(decoder, doc_get(root, "kind"),
+                   "kind %s of apiVersion %s is not read; did you mean %s of %s?",
+                   quote(name, kind), quote(api_version, version), kind_name(meant),
+                   kind_api_version(meant));
+}
+
 int object_decode(const struct document *document, struct object **ret_object,
                   const char **ret_kind, struct faults *errors, struct faults *warnings)
 {
@@ -173,6 +241,7 @@ int object_decode(const struct document *document, struct object **ret_object,
     enum kind kind = kind_of(api_version, name);
     if (kind < KIND_COUNT)
         return object_decode_as(document, kind, ret_object, errors, warnings);
+    warn_of_kind(&decoder, root, api_version, name);
     if (ret_kind) {
         const char *foreign = name_foreign(document, api_version, name);
         if (!foreign)

@@ -40,6 +40,12 @@ const char *kind_api_version(enum kind kind);
 /* The kind of an apiVersion and kind, or KIND_COUNT if it is none of ours. */
 enum kind kind_of(const char *api_version, const char *kind);
 
+/*
+ * The kind of ours that such an object, which is none, may have been meant to be: a name that is
+ * misspelt, or another version of its API. KIND_COUNT if none is like it.
+ */
+enum kind kind_meant(const char *api_version, const char *kind);
+
 struct object {
     enum kind kind;
     const char *namespace; /* "" for kinds of cluster scope; "default" where a manifest has none */

@@ -40,6 +40,7 @@ struct copy_status {
 
 struct route_status {
     bool complete; /* a full pass has been done since it was known what is wanted */
+    bool pending; /* a pass is about to run: what is wanted and what stands may differ until then */
     uint32_t wanted, installed, foreign, blocked, refused;
     uint32_t announced, withheld, held, blocks;
     uint64_t added, replaced, deleted; /* operations since the start */

@@ -148,7 +148,7 @@ def services_line(ctl, agent, **changes):
 
 
 def test_status_says_who_listens_in_the_stack(ctl, agent):
-    line = "2 services, 12 endpoints, 1204 flows; tcx on eth0, eth1 and 3 more"
+    line = "2 services, 12 endpoints, 1225 flows; tcx on eth0, eth1 and 3 more"
     for listener, text in ((None, ""), ("nftables chain inet guard forward",) * 2):
         path = {"inForce": "stack", "listener": listener}
         shown = services_line(ctl, agent, nat=nat_documents.nat(path=path))[0]
@@ -160,13 +160,13 @@ def test_status_of_nat(ctl, agent):
     refused = "default/web: refused 12, no usable endpoint anywhere; last 10.0.2.5:43122 ->" \
         " 10.0.0.1:80/TCP on eth0, 3d 4h ago"
     assert services_line(ctl, agent, nat=nat_documents.nat()) == [
-        "OK    2 services, 12 endpoints, 1204 flows; tcx on eth0, eth1 and 3 more", SEEN, refused
+        "OK    2 services, 12 endpoints, 1225 flows; tcx on eth0, eth1 and 3 more", SEEN, refused
     ]
     assert services_line(ctl, agent, nat=nat_documents.nat(complete=False, refusals=[])) == [
         "WARN  2 services, the first complete pass is still to come", SEEN
     ]
     bare = nat_documents.nat(interfaces=[], maps=[], refusals=[], hookPackets={})
-    assert services_line(ctl, agent, nat=bare) == ["OK    2 services, 12 endpoints, 1204 flows"]
+    assert services_line(ctl, agent, nat=bare) == ["OK    2 services, 12 endpoints, 1225 flows"]
     pods = nat_documents.nat(interfaces=[nat_documents.interface("veth1", "pod-in")], refusals=[])
     assert services_line(ctl, agent, nat=pods)[0].endswith("; tcx on 1 interface")
 
@@ -177,7 +177,7 @@ def test_status_tells_what_needs_attention(ctl, agent):
     assert services_line(
         ctl, agent, nat=nat_documents.nat(interfaces=lacks, maps=full, refusals=[])
     ) == [
-        "WARN  2 services, 12 endpoints, 1204 flows; tcx on 1 interface",
+        "WARN  2 services, 12 endpoints, 1225 flows; tcx on 1 interface",
         "eth0 lacks uplink-in uplink-out",
         "-> see: agentctl verify",
         "map flows is 81% full",

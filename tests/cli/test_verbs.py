@@ -26,7 +26,7 @@ node-7 · agent 0.1.0 · up 3d 4h · degraded: 2 faults
   Kernel      WARN  1 fault
               lo: is down (for 3d 4h)
   Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
-  Services    OK    2 services, 12 endpoints, 1204 flows; tcx on eth0, eth1 and 3 more
+  Services    OK    2 services, 12 endpoints, 1225 flows; tcx on eth0, eth1 and 3 more
 """
 
 MISSING = """\

@@ -18,6 +18,7 @@
 #include "apply/nat/host.h"
 #include "apply/nat/svc0.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
 
@@ -281,6 +282,9 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
         r = nat_plane_settle(node->plane);
     if (r < 0)
         return r;
+    if (repairs)
+        log_notice("attached %u programs of service NAT again that somebody had taken away",
+                   repairs);
     status->nat.repairs += repairs;
     status->nat.method = nat_hooks_method(node->hooks);
     node->moved |= !same_uplinks(&wanted, &node->wanted);
@@ -421,6 +425,13 @@ static void follow_host(struct nat_node *node, struct faults *faults)
     node->moved |= found.list.count != node->hindrances;
     node->hindrances = found.list.count;
     faults_take(faults, &found);
+}
+
+bool nat_node_host_moved(const struct nat_node *node)
+{
+    AUTOFAULTS struct faults found = { 0 };
+    nat_host_check(node->leads.v4.family != IP_NONE, node->leads.v6.family != IP_NONE, &found);
+    return found.list.count != node->hindrances;
 }
 
 int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struct kernel *kernel,

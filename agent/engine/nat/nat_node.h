@@ -52,3 +52,9 @@ int nat_node_verify(struct nat_node *node, nat_difference_list *list);
 
 /* Asks the kernel how our programs stand at the hooks. */
 enum nat_rank nat_node_look(struct nat_node *node);
+
+/*
+ * Whether a setting of the host is another one than at the last look. The kernel tells nobody of
+ * some of them (accept_local).
+ */
+bool nat_node_host_moved(const struct nat_node *node);

@@ -3,8 +3,9 @@
  * The upkeep of service NAT; see nat_upkeep.h.
  *
  * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, asks
- * who listens in the stack, and checks that the hooks carry our programs, first of all: the kernel
- * gives no notification when a filter is replaced, or a TCX program is attached or detached.
+ * who listens in the stack, and checks the host's settings and that the hooks carry our programs,
+ * first of all: the kernel gives no notification when accept_local is set, a filter is replaced, or
+ * a TCX program is attached or detached.
  * Without flows the timer fires every five seconds.
  */
 #include "engine/nat/nat_upkeep.h"
@@ -37,7 +38,7 @@ static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
     upkeep->limits_read_ms = now_ms;
     (void)nat_plane_read_limits(engine->plane);
     nat_path_follow(engine);
-    if (nat_node_look(&engine->node) < engine->node.rank) {
+    if (nat_node_look(&engine->node) < engine->node.rank || nat_node_host_moved(&engine->node)) {
         engine->node_doubted = true;
         upkeep->wake(upkeep->context);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What all kinds share: dispatch, metadata, equality and order. */
 #include "base/macro.h"
+#include "base/text.h"
 #include "decoded.h"
 #include "model/egress.h"
 #include "model/service.h"
@@ -82,6 +83,63 @@ static void every_kind_has_its_name(void **state)
     assert_int_equal(kind_of("discovery.k8s.io/v1", "EndpointSlice"), KIND_ENDPOINT_SLICE);
     assert_int_equal(kind_of("discovery.k8s.io/v1beta1", "EndpointSlice"), KIND_COUNT);
     assert_int_equal(kind_of("v1", "service"), KIND_COUNT);
+}
+
+/* The place of a warning about a document of this apiVersion and kind; NULL where there is none. */
+static void assert_meant(const char *api_version, const char *kind, const char *meant)
+{
+    AUTOFREE char *text =
+        text_format("apiVersion: %s\nkind: %s\nmetadata: {name: a}\n", api_version, kind);
+    AUTODECODED struct decoded decoded = decode_yaml(text);
+    assert_int_equal(decoded.r, 0);
+    assert_true(faults_none(&decoded.errors));
+    if (meant)
+        assert_fault(&decoded.warnings, "test:2:7", meant);
+    else
+        assert_true(faults_none(&decoded.warnings));
+}
+
+static void a_kind_that_looks_like_ours_is_told(void **state)
+{
+    (void)state;
+    assert_meant("v1", "Servce", "did you mean Service of v1?");
+    assert_meant("v1", "service", "did you mean Service of v1?");
+    assert_meant("v1", "EndpointSlice", "did you mean EndpointSlice of discovery.k8s.io/v1?");
+    assert_meant("discovery.k8s.io/v1beta1", "EndpointSlice", "discovery.k8s.io/v1?");
+    assert_meant("coil.cybozu.com/v2", "Adressblock", "did you mean AddressBlock");
+    assert_meant("coil.cybozu.com/v1", "AddressPool", "of coil.cybozu.com/v2?");
+    /* Those of others, and those of Kubernetes that are none of ours. */
+    assert_meant("serving.knative.dev/v1", "Service", NULL);
+    assert_meant("networking.k8s.io/v1", "Ingress", NULL);
+    assert_meant("v1", "Secret", NULL);
+    assert_meant("v1", "Event", NULL);
+    assert_meant("v1", "ServiceAccount", NULL);
+    assert_meant("metrics.k8s.io/v1beta1", "PodMetrics", NULL);
+}
+
+static void an_annotation_that_looks_like_ours_is_told(void **state)
+{
+    static const char text[] = "apiVersion: v1\n"
+                               "kind: Namespace\n"
+                               "metadata:\n"
+                               "  name: shop\n"
+                               "  annotations:\n"
+                               "    fingerpost.io/route-clas: '1'\n"
+                               "    fingerpost.io/anounce: 'true'\n"
+                               "    fingerpst.io/announce: 'false'\n"
+                               "    fingerpost.io/colour: red\n"
+                               "    fingerpost.io/announce: 'true'\n"
+                               "    example.org/announce: 'true'\n"
+                               "    fingerpost.io.example.org/announce: 'true'\n"
+                               "    announce: 'true'\n";
+    (void)state;
+    AUTODECODED struct decoded decoded = decode_yaml(text);
+    assert_int_equal(decoded.r, 1);
+    assert_fault(&decoded.warnings, "test:6:31", "did you mean \"fingerpost.io/route-class\"?");
+    assert_fault(&decoded.warnings, "test:7:28", "did you mean \"fingerpost.io/announce\"?");
+    assert_fault(&decoded.warnings, "test:8:28", "did you mean \"fingerpost.io/announce\"?");
+    assert_fault(&decoded.warnings, "test:9:27", "\"fingerpost.io/colour\": it does nothing");
+    assert_int_equal(decoded.warnings.list.count, 4);
 }
 
 static void other_kinds_are_counted_not_read(void **state)
@@ -336,6 +394,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_has_its_name),
         cmocka_unit_test(other_kinds_are_counted_not_read),
+        cmocka_unit_test(a_kind_that_looks_like_ours_is_told),
+        cmocka_unit_test(an_annotation_that_looks_like_ours_is_told),
         cmocka_unit_test(refuses_what_is_no_object),
         cmocka_unit_test(checks_metadata),
         cmocka_unit_test(names_have_a_longest_length),
