@@ -6,10 +6,10 @@
  * they stay in the kernel. What was known of its sessions is forgotten then, and their faults go.
  *
  * The numbers of routes that BIRD has learned and that the kernel has are never taken at the same
- * instant. They must differ for some seconds, in every poll, before that is a fault; as long as it
- * is undecided, BIRD is asked again soon; likewise while a session has only just been started. An
- * overflow seen in its log counts for some minutes,
- * for BIRD's next scan mends the routes but not the configuration.
+ * instant. It is a fault once they differ and neither moves any more, or if they differ in every
+ * poll for some seconds; as long as it is undecided, BIRD is asked again soon; likewise while a
+ * session has only just been started. An overflow seen in its log counts for some minutes, for
+ * BIRD's next scan mends the routes but not the configuration.
  */
 #include "agentd/bgp.h"
 
@@ -22,16 +22,24 @@
 #include "base/log.h"
 #include "plan/route_table.h"
 
+#define STANDS_MS   (3 * SECOND_MS / 4)
 #define DIFFERS_MS  (5 * SECOND_MS)
 #define OVERFLOW_MS (10 * MINUTE_MS)
+
+/* Of a family: that BIRD has learned another number of routes than the kernel has. Monotonic. */
+struct difference {
+    int64_t since_ms;        /* 0: there is none, or it is unknown */
+    int64_t stands_since_ms; /* both numbers are the same since then */
+    int64_t learned, expected;
+};
 
 struct bgp {
     struct bgp_options options;
     struct bird_client *client; /* NULL: BIRD is not asked */
     char *socket;
     uint32_t table;
-    int64_t differs_since_ms[BGP_FAMILIES]; /* monotonic; 0: equal or unknown */
-    uint64_t operations;                    /* of the passes so far */
+    struct difference differences[BGP_FAMILIES];
+    uint64_t operations; /* of the passes so far */
     bool was_reachable;
 };
 
@@ -118,23 +126,38 @@ static void report(struct bgp *bgp, const char *group, const struct faults *faul
     (void)fault_book_replace(bgp->options.status->faults, "bgp", group, faults, clock_wall_ms());
 }
 
-/* True if any family differs; what has done so for long is a fault. */
+/* Takes another pair of numbers; true if they differ and have not just begun to. */
+static bool has_lasted(struct difference *difference, int64_t learned, int64_t expected,
+                       int64_t now_ms)
+{
+    if (learned < 0 || learned == expected) {
+        difference->since_ms = 0;
+        return false;
+    }
+    bool begins = difference->since_ms == 0;
+    if (begins)
+        difference->since_ms = now_ms;
+    if (begins || learned != difference->learned || expected != difference->expected) {
+        difference->learned = learned;
+        difference->expected = expected;
+        difference->stands_since_ms = now_ms;
+    }
+    return now_ms - difference->since_ms >= DIFFERS_MS ||
+           now_ms - difference->stands_since_ms >= STANDS_MS;
+}
+
+/* True if any family differs; what has done so for a while is a fault. */
 static bool report_learned(struct bgp *bgp, const struct bird_status *bird, int64_t now_ms,
                            bool *undecided)
 {
     AUTOFAULTS struct faults faults = { 0 };
     bool lasting[BGP_FAMILIES] = { false }, any = false;
     for (int family = 0; family < BGP_FAMILIES; family++) {
-        int64_t *since_ms = &bgp->differs_since_ms[family];
-        if (bird->learned[family] < 0 || bird->learned[family] == bird->expected[family]) {
-            *since_ms = 0;
-            continue;
-        }
-        if (*since_ms == 0)
-            *since_ms = now_ms;
-        lasting[family] = now_ms - *since_ms >= DIFFERS_MS;
-        *undecided |= !lasting[family];
-        any = true;
+        struct difference *difference = &bgp->differences[family];
+        lasting[family] =
+            has_lasted(difference, bird->learned[family], bird->expected[family], now_ms);
+        any |= difference->since_ms != 0;
+        *undecided |= difference->since_ms != 0 && !lasting[family];
     }
     bgp_learned_faults(bird, lasting, bgp->table, &faults);
     report(bgp, "learned", &faults);
@@ -147,7 +170,7 @@ static void clear_faults(struct bgp *bgp)
                                           "filters", "learned",  "overflow" };
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         report(bgp, groups[i], NULL);
-    memset(bgp->differs_since_ms, 0, sizeof(bgp->differs_since_ms));
+    memset(bgp->differences, 0, sizeof(bgp->differences));
 }
 
 /* In place of all others, for nothing else is known then. */

@@ -4,18 +4,22 @@
  * bird_poll.c. agentd owns the client and reads its view.
  *
  * One command is under way at a time, with a deadline; the view is replaced only by the facts of a
- * complete poll. Whatever goes wrong ends the connection, empties the view, and is tried again
- * with growing delays, which a complete poll resets.
+ * complete poll. Silence empties the view, and the connection waits for BIRD to go on. Whatever
+ * else goes wrong ends the connection, empties the view, and is tried again with growing delays,
+ * which a complete poll resets.
  *
  * connect() on a unix socket succeeds or fails at once (EAGAIN: the queue is full), even if BIRD
  * is stopped. A command fits into the socket's buffer, because the one before was answered.
  *
- * Lines of BIRD's log have no code. The one of interest is known by its words: the kernel dropped
- * netlink messages, and until its next scan BIRD lacks routes.
+ * A poll each second is the rule, since BIRD does not tell when a session comes up, or loses its
+ * connection. Lines of its log have no code; those that are known by their words bring the next
+ * poll forward: an operator changed something, a session ended with an error, or the kernel dropped
+ * netlink messages, so that until its next scan BIRD lacks routes.
  */
 #include "client/bird.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,17 +44,25 @@ struct bird_client {
     struct bird_poll poll;
     bool poll_soon;  /* the timer is set for a poll that was asked for */
     bool poll_twice; /* asked for while one was going on */
-    int64_t poll_started_ms;
+    bool late;       /* the reply that is awaited should have come; that was told */
+    int64_t poll_started_ms, poll_took_ms;
+    int64_t asked_all_ms; /* when the last poll began that asked for everything */
     struct bird_view view;
 };
 
 const struct bird_timing bird_timing_default = {
-    .poll_ms = 10 * SECOND_MS,
-    .soon_ms = SECOND_MS,
-    .reply_ms = 5 * SECOND_MS,
+    .poll_ms = SECOND_MS,
+    .soon_ms = SECOND_MS / 4,
+    .reply_ms = SECOND_MS,
+    .stuck_ms = MINUTE_MS,
     .retry_initial_ms = SECOND_MS,
-    .retry_max_ms = MINUTE_MS,
+    .retry_max_ms = 2 * SECOND_MS,
 };
+
+enum { REST = 20 }; /* how often as long as the last poll took is it to the next one */
+
+#define REST_MAX_MS (10 * SECOND_MS)
+#define ALL_MS      (5 * MINUTE_MS) /* everything is asked anew, whatever BIRD's counters say */
 
 static void disconnect(struct bird_client *client)
 {
@@ -60,15 +72,28 @@ static void disconnect(struct bird_client *client)
     timer_disarm(client->deadline);
     timer_disarm(client->poll_timer);
     bird_reply_clear(&client->reply);
-    client->poll_soon = client->poll_twice = false;
+    client->poll_soon = client->poll_twice = client->late = false;
     client->view.overflows = 0;
+}
+
+/* Nothing is known of BIRD any more, and why. */
+static void lose(struct bird_client *client, const char *error)
+{
+    struct bird_view *view = &client->view;
+    if (!view->reachable && strcmp(view->error, error) == 0)
+        return;
+    if (view->reachable || view->error[0] == '\0')
+        view->since_wall_ms = clock_wall_ms();
+    bird_facts_clear(&view->facts);
+    view->reachable = view->log_heard = false;
+    (void)snprintf(view->error, sizeof(view->error), "%s", error);
+    client->options.changed(client->options.context);
 }
 
 /* Ends the connection, says why, and tries again later. */
 PRINTF_LIKE(2, 3) static void fail(struct bird_client *client, const char *format, ...)
 {
-    struct bird_view *view = &client->view;
-    char error[sizeof(view->error)];
+    char error[sizeof(client->view.error)];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(error, sizeof(error), format, args);
@@ -76,14 +101,7 @@ PRINTF_LIKE(2, 3) static void fail(struct bird_client *client, const char *forma
 
     disconnect(client);
     timer_arm(client->connect_timer, backoff_next(&client->backoff));
-    if (!view->reachable && strcmp(view->error, error) == 0)
-        return;
-    if (view->reachable || view->error[0] == '\0')
-        view->since_wall_ms = clock_wall_ms();
-    bird_facts_clear(&view->facts);
-    view->reachable = view->log_heard = false;
-    memcpy(view->error, error, sizeof(error));
-    client->options.changed(client->options.context);
+    lose(client, error);
 }
 
 static void fail_protocol(struct bird_client *client, int error)
@@ -96,29 +114,62 @@ static void fail_protocol(struct bird_client *client, int error)
         fail(client, "what answers at %s does not speak BIRD's protocol", client->path);
 }
 
+/* It was asked, and what it said since is not yet read: then not BIRD was late, but we. */
+static bool has_said_something(const struct bird_client *client)
+{
+    struct pollfd ready = { .fd = client->fd, .events = POLLIN };
+    return poll(&ready, 1, 0) > 0;
+}
+
 static void on_deadline(void *context)
 {
     struct bird_client *client = context;
-    char limit[CLOCK_STRLEN];
-    fail(client, "BIRD does not answer %s within %s", bird_poll_question(&client->poll),
-         clock_ago(client->options.timing->reply_ms, limit));
+    const struct bird_timing *timing = client->options.timing;
+    char error[sizeof(client->view.error)], limit[CLOCK_STRLEN];
+    (void)snprintf(error, sizeof(error), "BIRD does not answer %s within %s",
+                   bird_poll_question(&client->poll), clock_ago(timing->reply_ms, limit));
+    if (has_said_something(client)) {
+        timer_arm(client->deadline, timing->reply_ms);
+    } else if (client->late) {
+        fail(client, "%s", error);
+    } else {
+        client->late = true;
+        timer_arm(client->deadline, timing->stuck_ms);
+        lose(client, error);
+    }
+}
+
+/* Words behind the name of a protocol, or the first ones of a line. */
+static bool is_news(const char *line)
+{
+    static const char *const first[] = { "Kernel dropped", "Reconfigured", "Enabling protocol",
+                                         "Disabling protocol", "Restarting protocol" };
+    for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+        if (strncmp(line, first[i], strlen(first[i])) == 0)
+            return true;
+    return strstr(line, ": Received: ") || strstr(line, ": Error: ");
 }
 
 static void on_unasked(const char *line, void *context)
 {
     static const char overflow[] = "Kernel dropped some netlink messages";
     struct bird_client *client = context;
-    if (strncmp(line, overflow, sizeof(overflow) - 1) != 0)
-        return;
-    client->view.overflows++;
-    client->view.last_overflow_mono_ms = clock_mono_ms();
-    bird_client_poll_soon(client);
+    if (strncmp(line, overflow, sizeof(overflow) - 1) == 0) {
+        client->view.overflows++;
+        client->view.last_overflow_mono_ms = clock_mono_ms();
+    }
+    if (client->options.heard)
+        client->options.heard(line, client->options.context);
+    if (is_news(line))
+        bird_client_poll_soon(client);
 }
 
 static void arm_poll(struct bird_client *client, int64_t delay_ms)
 {
+    int64_t rest_ms = MIN(REST * client->poll_took_ms, REST_MAX_MS);
     int64_t passed_ms = clock_mono_ms() - client->poll_started_ms;
-    timer_arm(client->poll_timer, MAX(delay_ms - passed_ms, 0));
+    int64_t wanted_ms = MAX(delay_ms, rest_ms);
+    timer_arm(client->poll_timer, MAX(wanted_ms - passed_ms, 0));
 }
 
 static void finish_poll(struct bird_client *client)
@@ -133,6 +184,7 @@ static void finish_poll(struct bird_client *client)
     view->facts = client->poll.facts;
     client->poll.facts = (struct bird_facts){ 0 };
     backoff_reset(&client->backoff);
+    client->poll_took_ms = clock_mono_ms() - client->poll_started_ms;
 
     client->poll_soon = client->poll_twice;
     client->poll_twice = false;
@@ -169,6 +221,7 @@ static void ask(struct bird_client *client)
 static void take_reply(struct bird_client *client)
 {
     int r = bird_poll_take(&client->poll, &client->reply, clock_wall_ms());
+    client->late = false;
     bird_reply_clear(&client->reply);
     if (r < 0)
         fail_protocol(client, r);
@@ -200,9 +253,11 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
     struct bird_client *client = userdata;
     char bytes[16 * 1024];
     ssize_t size = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-    if (size > 0)
+    if (size > 0) {
+        if (!client->late && client->poll.step != BIRD_IDLE)
+            timer_arm(client->deadline, client->options.timing->reply_ms);
         take_bytes(client, bytes, (size_t)size);
-    else if (size == 0 || errno == ECONNRESET)
+    } else if (size == 0 || errno == ECONNRESET)
         fail(client, "BIRD closed the connection");
     else if (errno != EAGAIN && errno != EINTR)
         fail(client, "cannot read from %s: %s", client->path, strerror(errno));
@@ -252,13 +307,18 @@ static void on_connect_time(void *context)
         return;
     }
     bird_poll_connected(&client->poll);
+    client->asked_all_ms = clock_mono_ms();
     timer_arm(client->deadline, client->options.timing->reply_ms);
 }
 
 static void on_poll_time(void *context)
 {
     struct bird_client *client = context;
-    bird_poll_again(&client->poll);
+    int64_t now_ms = clock_mono_ms();
+    bool all = now_ms - client->asked_all_ms >= ALL_MS;
+    if (all)
+        client->asked_all_ms = now_ms;
+    bird_poll_again(&client->poll, all ? NULL : &client->view.facts);
     ask(client);
 }
 

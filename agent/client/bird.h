@@ -4,7 +4,8 @@
  * BIRD has learned of our routes, and notifications that it lost.
  *
  * It only ever asks (`restrict` is the first thing said). BIRD may be absent, restart, hang or talk
- * nonsense: then `reachable` is false and `error` says why, and it is tried again.
+ * nonsense: then `reachable` is false and `error` says why, and it is tried again. A BIRD that
+ * hangs keeps its connection: it goes on where it was.
  */
 #pragma once
 
@@ -27,10 +28,20 @@ struct bird_view {
 };
 
 struct bird_timing {
-    int64_t poll_ms, soon_ms, reply_ms, retry_initial_ms, retry_max_ms;
+    int64_t poll_ms;  /* from one poll to the next */
+    int64_t soon_ms;  /* the same, when there is a reason to ask */
+    int64_t reply_ms; /* what BIRD has not answered by then is told */
+    int64_t stuck_ms; /* after that much more silence it is another connection's turn */
+    int64_t retry_initial_ms, retry_max_ms;
 };
 
-/* 10 s between polls, 1 s if asked for one soon, 5 s for a reply, retries after 1 s to 60 s. */
+/*
+ * 1 s and 250 ms between polls, 1 s for a reply, a minute until it is stuck, retries after 1 s and
+ * 2 s: connect() to a socket of this machine costs microseconds.
+ *
+ * Nevertheless BIRD answers us for a twentieth of its time at most: a poll that takes 500 ms is
+ * followed by 10 s of rest.
+ */
 extern const struct bird_timing bird_timing_default;
 
 struct bird_options {
@@ -39,6 +50,8 @@ struct bird_options {
     const struct bird_timing *timing;
     /* The view has changed: after each poll, and when BIRD goes away. Must not free the client. */
     void (*changed)(void *context);
+    /* A line of BIRD's log, as "tor_v4: Received: Bad peer AS: 64999". NULL: nobody listens. */
+    void (*heard)(const char *line, void *context);
     void *context;
 };
 

@@ -152,8 +152,11 @@ void bird_parse_status(const struct bird_reply *reply, struct bird_server *serve
         const char *text = bird_reply_text(reply, line), *rest, *value;
         if (line->code == CODE_VERSION && (value = after(text, "BIRD ")))
             (void)take_word(value, server->version, sizeof(server->version));
+        text = skip_blanks(text);
         if (line->code == CODE_STATUS && (value = after(text, "Current server time is")))
             (void)bird_parse_time(value, -1, &server->now_ms, &rest);
+        if (line->code == CODE_STATUS && (value = after(text, "Last reconfiguration on")))
+            copy(server->configured, sizeof(server->configured), value, strlen(value));
     }
 }
 
@@ -168,7 +171,7 @@ static void take_info(struct bird_protocol *protocol, const char *info)
 static void open_protocol(struct bird_protocol *protocol, const char *at, int64_t now_ms)
 {
     char table[BIRD_NAME_SIZE];
-    *protocol = (struct bird_protocol){ .since_ms = -1 };
+    *protocol = (struct bird_protocol){ .since_ms = -1, .hold_left_ms = -1, .hold_ms = -1 };
     at = take_word(at, protocol->name, sizeof(protocol->name));
     at = take_word(at, protocol->kind, sizeof(protocol->kind));
     at = take_word(at, table, sizeof(table));
@@ -214,6 +217,22 @@ static void take_routes(struct bird_channel *channel, const char *at)
     }
 }
 
+/* Counters that only ever rise. */
+static bool is_count_of_changes(const char *text)
+{
+    return after(text, "Import updates:") || after(text, "Import withdraws:") ||
+           after(text, "Export updates:") || after(text, "Export withdraws:");
+}
+
+/* FNV-1a: nobody gains from two stamps that are equal. */
+static uint64_t stamp_with(uint64_t stamp, const char *text)
+{
+    stamp = stamp ? stamp : UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        stamp = (stamp ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    return stamp;
+}
+
 static void channel_detail(struct bird_channel *channel, const char *text)
 {
     const char *value;
@@ -225,20 +244,44 @@ static void channel_detail(struct bird_channel *channel, const char *text)
         take_routes(channel, value);
 }
 
+static void take_asn(const char *value, uint32_t *asn)
+{
+    const char *rest;
+    int64_t number;
+    if (take_number(value, &number, &rest) && number <= UINT32_MAX)
+        *asn = (uint32_t)number;
+}
+
+/* "27.304/30", of seconds. */
+static void take_hold_timer(struct bird_protocol *protocol, const char *value)
+{
+    int64_t left_s, hold_s;
+    const char *at;
+    if (!take_number(value, &left_s, &at) || left_s > DAY_MS)
+        return;
+    at = strchr(at, '/');
+    if (!at || !take_number(at + 1, &hold_s, &at) || hold_s > DAY_MS)
+        return;
+    protocol->hold_left_ms = left_s * SECOND_MS;
+    protocol->hold_ms = hold_s * SECOND_MS;
+}
+
 static void session_detail(struct bird_protocol *protocol, const char *text)
 {
-    const char *value, *rest;
-    int64_t number;
+    const char *value;
     if ((value = after(text, "BGP state:")))
         (void)take_word(value, protocol->bgp_state, sizeof(protocol->bgp_state));
     else if ((value = after(text, "Neighbor address:")))
         (void)take_word(value, protocol->neighbor, sizeof(protocol->neighbor));
     else if (after(text, "Neighbor range:"))
         protocol->listens = true;
-    else if ((value = after(text, "Neighbor AS:"))) {
-        if (take_number(value, &number, &rest) && number <= UINT32_MAX)
-            protocol->asn = (uint32_t)number;
-    } else if ((value = after(text, "Last error:")))
+    else if ((value = after(text, "Neighbor AS:")))
+        take_asn(value, &protocol->asn);
+    else if ((value = after(text, "Local AS:")))
+        take_asn(value, &protocol->local_asn);
+    else if ((value = after(text, "Hold timer:")))
+        take_hold_timer(protocol, value);
+    else if ((value = after(text, "Last error:")))
         copy(protocol->last_error, sizeof(protocol->last_error), value, strlen(value));
 }
 
@@ -258,6 +301,8 @@ static void take_detail(struct scope *scope, const char *text)
         scope->channel = open_channel(scope->protocol, channel);
     } else if (scope->channel) {
         channel_detail(scope->channel, text);
+        if (is_count_of_changes(text))
+            scope->protocol->stamp = stamp_with(scope->protocol->stamp, text);
     } else if (!scope->in_channel && strcmp(scope->protocol->kind, "BGP") == 0) {
         session_detail(scope->protocol, text);
     }

@@ -24,8 +24,9 @@ enum bird_family { BIRD_IPV4, BIRD_IPV6, BIRD_FAMILIES };
 
 /* From `show status`. */
 struct bird_server {
-    char version[32]; /* "2.0.12" */
-    int64_t now_ms;   /* its local time, counted as if it were UTC; -1 unknown */
+    char version[32];    /* "2.0.12" */
+    int64_t now_ms;      /* its local time, counted as if it were UTC; -1 unknown */
+    char configured[40]; /* when last, as it prints times; "" unknown */
 };
 
 struct bird_channel {
@@ -42,10 +43,14 @@ struct bird_protocol {
     char state[16];   /* "up", "start", "down" */
     int64_t since_ms; /* as bird_server.now_ms; -1 unknown */
     char neighbor[64];
-    bool listens; /* waits for any neighbor of a range: no session itself */
-    uint32_t asn; /* the neighbor's; 0 unknown */
+    bool listens;            /* waits for any neighbor of a range: no session itself */
+    uint32_t asn, local_asn; /* the neighbor's, and ours; 0 unknown */
     char bgp_state[24];
     char last_error[160];
+    /* Of an established session: how long the neighbor may still be silent, of how long at most. */
+    int64_t hold_left_ms, hold_ms; /* -1 unknown */
+    /* Changes whenever routes went through its channels, or they were set up anew; 0 unknown. */
+    uint64_t stamp;
     struct bird_channel channels[BIRD_FAMILIES]; /* unicast; others are passed over */
 };
 

@@ -6,11 +6,12 @@
  *   greeting, restrict, echo | status, protocols, BFD, learned*, filtered*, list* | idle
  *
  * The part between the bars is a poll. Steps with a star are asked once for each kernel or BGP
- * protocol. A refusal (codes from 8000 on) leaves unknown what was asked: other releases know other
- * commands, and a session may go down between two questions.
+ * protocol, and only if the stamp has changed. A refusal (codes from 8000 on) leaves unknown what
+ * was asked: other releases know other commands, and a session may go down between two questions.
  *
- * `echo` makes BIRD repeat its warnings on our connection as "+" lines; 2.0.12 does so under
- * `restrict` too, and puts them between the lines of a reply.
+ * `echo` makes BIRD repeat its log on our connection as "+" lines: warnings, what it tells of its
+ * peers (remote), and that an operator changed something (info). 2.0.12 does so under `restrict`
+ * too, and puts them between the lines of a reply.
  */
 #include "client/bird_poll.h"
 
@@ -62,6 +63,57 @@ static int add_session(struct bird_poll *poll, const struct bird_protocol *proto
     return vec_push(&poll->facts.sessions, session);
 }
 
+static uint64_t mix(uint64_t stamp, uint64_t value)
+{
+    stamp = (stamp ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return stamp ^ stamp >> 32;
+}
+
+static uint64_t mix_text(uint64_t stamp, const char *text)
+{
+    for (; *text; text++)
+        stamp = mix(stamp, (uint8_t)*text);
+    return stamp;
+}
+
+static bool has_channel(const struct bird_protocol *protocol)
+{
+    return protocol->channels[BIRD_IPV4].present || protocol->channels[BIRD_IPV6].present;
+}
+
+/* Of all that decides over routes. 0 if a protocol that is up does not count its changes. */
+static uint64_t stamp_of(const struct bird_server *server, const bird_protocol_list *list)
+{
+    uint64_t stamp = mix_text(1, server->configured);
+    vec_each(const struct bird_protocol, protocol, list) {
+        if (strcmp(protocol->state, "up") == 0 && has_channel(protocol) && protocol->stamp == 0)
+            return 0;
+        stamp = mix_text(stamp, protocol->name);
+        stamp = mix_text(stamp, protocol->state);
+        stamp = mix(stamp, (uint64_t)protocol->since_ms);
+        stamp = mix(stamp, protocol->stamp);
+    }
+    return stamp;
+}
+
+/* The sessions are the same, since the stamp is. */
+static int keep_routes(struct bird_poll *poll, const struct bird_facts *before)
+{
+    memcpy(poll->facts.learned, before->learned, sizeof(before->learned));
+    for (size_t i = 0; i < poll->facts.sessions.count; i++) {
+        struct bird_session *session = &poll->facts.sessions.items[i];
+        const struct bird_session *old = &before->sessions.items[i];
+        session->filtered = old->filtered;
+        session->listed = old->listed;
+        vec_each(const struct prefix, network, &old->networks) {
+            int r = vec_push(&session->networks, *network);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
 static int on_protocols(struct bird_poll *poll, const struct bird_reply *reply)
 {
     AUTOVEC bird_protocol_list list = { 0 };
@@ -80,7 +132,11 @@ static int on_protocols(struct bird_poll *poll, const struct bird_reply *reply)
         if (r < 0)
             return r;
     }
-    return 0;
+    const struct bird_facts *before = poll->before;
+    poll->facts.stamp = stamp_of(&poll->server, &list);
+    poll->brief = before && poll->facts.stamp != 0 && before->stamp == poll->facts.stamp &&
+                  before->sessions.count == poll->facts.sessions.count;
+    return poll->brief ? keep_routes(poll, before) : 0;
 }
 
 static int on_bfd(struct bird_poll *poll, const struct bird_reply *reply)
@@ -173,10 +229,10 @@ static size_t items_of(const struct bird_poll *poll)
 {
     switch (poll->step) {
     case BIRD_LEARNED:
-        return poll->kernels.count;
+        return poll->brief ? 0 : poll->kernels.count;
     case BIRD_FILTERED:
     case BIRD_LIST:
-        return poll->facts.sessions.count;
+        return poll->brief ? 0 : poll->facts.sessions.count;
     default:
         return 1;
     }
@@ -207,7 +263,7 @@ static void command_of(const struct bird_poll *poll, struct text *command)
 {
     static const char *const fixed[] = {
         [BIRD_RESTRICT] = "restrict\n",
-        [BIRD_ECHO] = "echo { warning, error, fatal, bug } 4096\n",
+        [BIRD_ECHO] = "echo { info, remote, warning, error, auth, fatal, bug } 4096\n",
         [BIRD_STATUS] = "show status\n",
         [BIRD_PROTOCOLS] = "show protocols all\n",
         [BIRD_BFD] = "show bfd sessions\n",
@@ -274,12 +330,14 @@ void bird_poll_connected(struct bird_poll *poll)
     poll->step = BIRD_GREETING;
     poll->index = 0;
     poll->log_heard = false;
+    poll->before = NULL;
 }
 
-void bird_poll_again(struct bird_poll *poll)
+void bird_poll_again(struct bird_poll *poll, const struct bird_facts *before)
 {
     poll->step = BIRD_STATUS;
     poll->index = 0;
+    poll->before = before;
 }
 
 void bird_poll_done(struct bird_poll *poll)

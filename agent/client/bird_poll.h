@@ -2,9 +2,14 @@
 /*
  * The questions to BIRD and what the answers tell. Pure: bird.c carries them to and fro.
  *
+ * Which routes BIRD has learned, and which its filters keep back, it finds by going through its
+ * tables. That is asked only if something has changed since: BIRD counts each route that goes
+ * through a channel, and says when its protocols and its configuration were last changed.
+ *
  *     bird_poll_connected(&poll);
  *     for each complete reply: bird_poll_take(&poll, reply, now), then bird_poll_command(&poll,
- * ...) when there is no command any more, `facts` are complete; bird_poll_again(&poll) starts over.
+ * ...) when there is no command any more, `facts` are complete; bird_poll_again(&poll, &facts)
+ * starts over.
  */
 #pragma once
 
@@ -31,6 +36,7 @@ struct bird_facts {
     char version[32];
     VEC(struct bird_session) sessions; /* in BIRD's order */
     int64_t learned[BIRD_FAMILIES];    /* our routes that its kernel protocols have; -1 unknown */
+    uint64_t stamp;                    /* as long as it is the same, so are routes; 0 unknown */
 };
 
 void bird_facts_clear(struct bird_facts *facts);
@@ -53,6 +59,8 @@ struct bird_poll {
     size_t index;        /* of the protocol it is about */
     bool log_heard;      /* BIRD repeats its warnings on this connection */
     struct bird_facts facts;
+    const struct bird_facts *before; /* of the poll before; NULL: all is asked */
+    bool brief;                      /* what was found before about routes still holds */
     struct bird_server server;
     int64_t wall_ms; /* when the reply at hand came */
     int64_t zone_ms; /* what to add to BIRD's times */
@@ -63,8 +71,11 @@ struct bird_poll {
 /* A new connection: BIRD speaks first. */
 void bird_poll_connected(struct bird_poll *poll);
 
-/* Another poll on a connection that is idle. */
-void bird_poll_again(struct bird_poll *poll);
+/*
+ * Another poll on a connection that is idle. `before`: what the last poll found, borrowed until
+ * this one is complete; NULL makes it ask for everything.
+ */
+void bird_poll_again(struct bird_poll *poll, const struct bird_facts *before);
 
 /*
  * Takes the reply to what was asked last; `wall_ms` is the time now. Returns 0, -EPROTO if BIRD

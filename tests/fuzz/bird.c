@@ -22,6 +22,7 @@ enum { POLLS_MAX = 8 };
 struct talk {
     struct bird_reply reply;
     struct bird_poll poll;
+    struct bird_facts before;
     struct text said;
     int polls;
     bool ended;
@@ -64,6 +65,7 @@ static void check_facts(const struct bird_facts *facts, struct text *said)
         MUST_END(protocol->last_error);
         MUST_END(session->bfd);
         MUST(session->filtered >= -1 && protocol->since_ms >= -1);
+        MUST(protocol->hold_left_ms >= -1 && protocol->hold_ms >= -1);
         for (int i = 0; i < BIRD_FAMILIES; i++) {
             MUST_END(protocol->channels[i].table);
             MUST(protocol->channels[i].imported >= -1 && protocol->channels[i].exported >= -1);
@@ -114,7 +116,10 @@ static void take_reply(struct talk *talk)
         MUST(talk->poll.step == BIRD_IDLE);
         check_facts(&talk->poll.facts, &talk->said);
         talk->ended = ++talk->polls == POLLS_MAX;
-        bird_poll_again(&talk->poll);
+        bird_facts_clear(&talk->before);
+        talk->before = talk->poll.facts;
+        talk->poll.facts = (struct bird_facts){ 0 };
+        bird_poll_again(&talk->poll, &talk->before);
         bird_poll_command(&talk->poll, &command);
     }
     MUST(command.length > 0);
@@ -143,6 +148,7 @@ static void talk_done(struct talk *talk)
 {
     bird_reply_clear(&talk->reply);
     bird_poll_done(&talk->poll);
+    bird_facts_clear(&talk->before);
     text_done(&talk->said);
 }
 

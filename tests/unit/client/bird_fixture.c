@@ -2,6 +2,7 @@
 /* The client of a scripted BIRD. */
 #include "bird_fixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "recording.h"
@@ -10,6 +11,15 @@ const struct bird_timing quick = {
     .poll_ms = 5,
     .soon_ms = 1,
     .reply_ms = 30,
+    .stuck_ms = 60,
+    .retry_initial_ms = 1,
+    .retry_max_ms = 4,
+};
+const struct bird_timing late = {
+    .poll_ms = 5,
+    .soon_ms = 1,
+    .reply_ms = 30,
+    .stuck_ms = 60000,
     .retry_initial_ms = 1,
     .retry_max_ms = 4,
 };
@@ -17,6 +27,7 @@ const struct bird_timing brisk = {
     .poll_ms = 5,
     .soon_ms = 1,
     .reply_ms = 60000,
+    .stuck_ms = 60000,
     .retry_initial_ms = 1,
     .retry_max_ms = 4,
 };
@@ -24,6 +35,7 @@ const struct bird_timing patient = {
     .poll_ms = 3600000,
     .soon_ms = 1,
     .reply_ms = 60000,
+    .stuck_ms = 60000,
     .retry_initial_ms = 1,
     .retry_max_ms = 4,
 };
@@ -81,6 +93,13 @@ static void on_changed(void *context)
     fixture->changes++;
 }
 
+static void on_heard(const char *line, void *context)
+{
+    struct fixture *fixture = context;
+    fixture->lines_heard++;
+    (void)snprintf(fixture->last_line, sizeof(fixture->last_line), "%s", line);
+}
+
 /* The options and the path are gone after the start, as after a reload of the daemon. */
 void start_client_at(struct fixture *fixture, const struct bird_timing *timing, const char *path)
 {
@@ -91,6 +110,7 @@ void start_client_at(struct fixture *fixture, const struct bird_timing *timing, 
         .socket = lent,
         .timing = timing,
         .changed = on_changed,
+        .heard = on_heard,
         .context = fixture,
     };
     fixture->bird.answer = answer;

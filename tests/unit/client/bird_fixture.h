@@ -7,8 +7,9 @@
 #include "cmocka_all.h"
 #include "fake_bird.h"
 
-/* Replies are late soon; polls come often and no reply is late; no poll comes but when asked. */
-extern const struct bird_timing quick, brisk, patient;
+/* Replies are late soon, and stuck soon after, or never; polls come often and no reply is late; no
+ * poll comes but when asked. */
+extern const struct bird_timing quick, late, brisk, patient;
 
 struct script {
     const char *command, *reply; /* a command that begins like this */
@@ -19,7 +20,8 @@ struct fixture {
     struct fake_bird bird;
     struct bird_client *client;
     const struct bird_view *view;
-    unsigned changes;
+    unsigned changes, lines_heard;
+    char last_line[128];
     /* Looked up first; to the rest the answer is that it is done. */
     const struct script *script;
     size_t script_length;

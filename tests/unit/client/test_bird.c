@@ -29,7 +29,7 @@ static void a_poll_asks_and_tells(void **state)
 
     assert_string_equal(text_str(&fixture->bird.heard),
                         "restrict\n"
-                        "echo { warning, error, fatal, bug } 4096\n"
+                        "echo { info, remote, warning, error, auth, fatal, bug } 4096\n"
                         "show status\n"
                         "show protocols all\n"
                         "show bfd sessions\n"
@@ -124,6 +124,67 @@ static void polls_repeat(void **state)
     assert_true(fixture->view->reachable);
 }
 
+#define COUNTING                                                                    \
+    "1002-k4 Kernel t up 10:00:00.000\n1006-  Channel ipv4\n"                       \
+    "       Import updates:   %s   0   0   0   2\n"                                 \
+    "1002-tor BGP --- up 10:00:00.000 Established\n1006-  BGP state: Established\n" \
+    "     Hold timer:       27.304/30\n   Channel ipv4\n     Output filter: f\n"    \
+    "       Export updates:   2   0   0   ---   2\n0000 \n"
+
+static unsigned routes_asked(const struct fixture *fixture)
+{
+    unsigned count = 0;
+    const char *at = text_str(&fixture->bird.heard);
+    while ((at = strstr(at, "show route"))) {
+        count++;
+        at++;
+    }
+    return count;
+}
+
+static void poll_once_more(struct fixture *fixture)
+{
+    unsigned before = fixture->changes;
+    bird_client_poll_soon(fixture->client);
+    run_until(fixture, fixture->changes > before);
+}
+
+/* BIRD goes through its tables only if its own counters say that something has changed. */
+static void routes_are_asked_for_when_they_changed(void **state)
+{
+    struct fixture *fixture = *state;
+    AUTOFREE char *before = text_format(COUNTING, "2"), *after = text_format(COUNTING, "3");
+    struct script script[] = {
+        { "show status", "1011-Last reconfiguration on 2026-11-24 08:00:00\n0013 up\n" },
+        { "show protocols all", before },
+        { "show route protocol", "1007-2 of 2 routes for 2 networks\n0000 \n" },
+        { "show route noexport 'tor' " OURS " count",
+          "1007-1 of 2 routes for 2 networks\n0000 \n" },
+        { "show route noexport", "1007-10.0.0.1/32 x\n0000 \n" },
+    };
+    use_script(fixture, script);
+    connected(fixture, &patient);
+    assert_int_equal(routes_asked(fixture), 3);
+    poll_once_more(fixture);
+    assert_int_equal(routes_asked(fixture), 3);
+    const struct bird_facts *facts = &fixture->view->facts;
+    assert_int_equal(facts->learned[BIRD_IPV4], 2);
+    assert_int_equal(facts->sessions.items[0].filtered, 1);
+    assert_true(facts->sessions.items[0].listed);
+    assert_int_equal(facts->sessions.items[0].networks.count, 1);
+    assert_int_equal(facts->sessions.items[0].protocol.hold_left_ms, 27 * SECOND_MS);
+    assert_int_equal(facts->sessions.items[0].protocol.hold_ms, 30 * SECOND_MS);
+
+    script[1].reply = after; /* a route came */
+    poll_once_more(fixture);
+    assert_int_equal(routes_asked(fixture), 6);
+    script[0].reply = "1011-Last reconfiguration on 2026-11-24 08:00:01\n0013 up\n";
+    poll_once_more(fixture);
+    assert_int_equal(routes_asked(fixture), 9);
+    poll_once_more(fixture);
+    assert_int_equal(routes_asked(fixture), 9);
+}
+
 static void a_poll_comes_soon_when_asked(void **state)
 {
     struct fixture *fixture = *state;
@@ -163,6 +224,22 @@ static void overflows_are_heard(void **state)
     assert_int_equal(fixture->view->overflows, 0);
 }
 
+static void news_in_the_log_bring_a_poll_forward(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const news[] = { "+Reconfigured\n", "+Disabling protocol tor4\n",
+                                        "+tor4: Received: Administrative shutdown\n",
+                                        "+tor4: Error: Hold timer expired\n" };
+    connected(fixture, &patient);
+    for (size_t i = 0; i < ARRAY_SIZE(news); i++) {
+        unsigned before = fixture->changes;
+        fake_bird_say(&fixture->bird, news[i]);
+        run_until(fixture, fixture->changes > before);
+    }
+    assert_int_equal(fixture->lines_heard, ARRAY_SIZE(news));
+    assert_string_equal(fixture->last_line, "tor4: Error: Hold timer expired");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,8 +248,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_major_version_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(too_many_to_list, setup, teardown),
         cmocka_unit_test_setup_teardown(polls_repeat, setup, teardown),
+        cmocka_unit_test_setup_teardown(routes_are_asked_for_when_they_changed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_poll_comes_soon_when_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(overflows_are_heard, setup, teardown),
+        cmocka_unit_test_setup_teardown(news_in_the_log_bring_a_poll_forward, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

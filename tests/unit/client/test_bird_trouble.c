@@ -60,6 +60,22 @@ static void it_may_hang(void **state)
     run_until(fixture, fixture->view->reachable);
 }
 
+/* It was told as silent, and goes on: on the same connection, from where it was. */
+static void it_may_go_on(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct script script[] = { { "show protocols", NULL } };
+    use_script(fixture, script);
+    fake_bird_start(&fixture->bird);
+    start_client(fixture, &late);
+    assert_unreachable(fixture, "does not answer \"show protocols all\" within 30ms");
+    fixture->script_length = 0;
+    fake_bird_say(&fixture->bird, "0000 \n");
+    run_until(fixture, fixture->view->reachable);
+    assert_string_equal(fixture->view->error, "");
+    assert_int_equal(fixture->bird.connections, 1);
+}
+
 static void it_may_not_greet(void **state)
 {
     struct fixture *fixture = *state;
@@ -178,6 +194,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_may_be_absent_and_come, setup, teardown),
         cmocka_unit_test_setup_teardown(it_may_be_killed_and_restarted, setup, teardown),
         cmocka_unit_test_setup_teardown(it_may_hang, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_may_go_on, setup, teardown),
         cmocka_unit_test_setup_teardown(it_may_not_greet, setup, teardown),
         cmocka_unit_test_setup_teardown(half_a_reply_times_out, setup, teardown),
         cmocka_unit_test_setup_teardown(it_may_close_in_the_middle, setup, teardown),
