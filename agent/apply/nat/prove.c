@@ -12,101 +12,32 @@
  * Source ranges: the source that stands for its kind may be outside of them. Then it must be
  * dropped, and another one of the kind, inside a range, asks the rest (admitted.h).
  *
- * The way: the replies to masqueraded packets and to this node's own come back by the interface
- * that these leave by. Unless that carries our program, they reach the node with an address that
- * nobody there waits for, and are lost. Other replies are translated where they leave, at the
- * client's side. So a set that is good for the ones may be bad for the others; a walk notes both.
+ * An endpoint to which there is no way is a fault, and no more than that where others of its set
+ * are reached: these serve the address by its policy, and with the loss of a node every address
+ * that has an endpoint there would otherwise leave the network, on all nodes at once.
  *
- * To an endpoint of this node that is behind a child (macvlan, ipvlan) of the interface which the
- * packet leaves by there is no way at all: what a parent sends never reaches its children. The
- * kernel is asked for children only where an endpoint of this node is reached by what may have some
- * (struct nat_attachment); an endpoint of another node is reached by the same interface.
+ * What a way there and back is, says prove_way.c.
  */
 #include "apply/nat/prove.h"
 
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "apply/nat/admitted.h"
-#include "apply/nat/children.h"
+#include "apply/nat/prove_inside.h"
 #include "base/macro.h"
 
 enum {
-    PROBE_PORT = 50000, /* the twin looks at no flow, so any will do */
-    WHY_SIZE = 128,
+    PROBE_PORT = 50000,   /* the twin looks at no flow, so any will do */
     FRONTEND_STRLEN = 80, /* of "[2001:db8::1]:443/TCP" */
 };
 _Static_assert(sizeof(((struct nat_proof *)0)->why) >= FRONTEND_STRLEN + WHY_SIZE,
                "a proof says of which frontend, and why");
 
-/* What is known of the slots of a set. */
-enum walked {
-    WALKED_NOT,
-    WALKED_FORTH, /* each has a way, but for some the replies would not be seen */
-    WALKED_BOTH,  /* there and back */
-};
-
-struct prover {
-    struct nat_plane *plane;
-    const struct probe_origins *origins;
-    const struct nat_row *row;
-    const struct nat_family *family;
-    uint32_t service;           /* the id whose name is the row's; 0: not asked yet */
-    enum walked *walked;        /* by port_index * NAT_SETS + set */
-    enum walked *const *walks;  /* such a table for each uplink that is asked by */
-    uint32_t parent;            /* the interface that was asked last for ... */
-    enum nat_children children; /* ... its children; 0: none was asked */
-    bool unseen;        /* one of the slots being walked leaves by an interface without us */
-    char why[WHY_SIZE]; /* what differs */
-    const char *remedy;
-};
-
-static const char *endpoint_str(const struct nat_endpoint *endpoint, char buffer[static 64])
-{
-    char address[IP_STRLEN];
-    (void)snprintf(buffer, 64, endpoint->ip.family == IP_V6 ? "[%s]:%u" : "%s:%u",
-                   ip_str(&endpoint->ip, address), endpoint->port);
-    return buffer;
-}
-
-/* Says what differs. Returns 0, as all below do that found a difference; they return 1 if none. */
-static int differs(struct prover *prover, const char *remedy, const char *format, ...)
-    PRINTF_LIKE(3, 4);
-static int differs(struct prover *prover, const char *remedy, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(prover->why, sizeof(prover->why), format, args);
-    va_end(args);
-    prover->remedy = remedy;
-    return 0;
-}
-
 static const char look_closer[] = "see: agentctl verify";
-
-/* In the order of the kernel's BPF_FIB_LKUP_RET_*. */
-const char *nat_route_text(int route)
-{
-    static const char *const texts[] = {
-        "",
-        "a blackhole route",
-        "an unreachable route",
-        "a prohibiting route",
-        "no route, or one to this node itself",
-        "forwarding is off",
-        "a route with an encapsulation",
-        "no neighbour",
-        "the packet does not fit",
-        "no source address",
-    };
-    if (route == NAT_ROUTE_SVC0)
-        return "an address of a Service";
-    if (route == NAT_ROUTE_NO_SOURCE)
-        return "no address of this node to masquerade with";
-    return route > 0 && (size_t)route < ARRAY_SIZE(texts) ? texts[route] : "refused";
-}
 
 /* ---- what the plan demands ---- */
 
@@ -132,7 +63,7 @@ static int check_service(struct prover *prover, uint32_t service)
     int r = nat_plane_name(prover->plane, service, name);
     if (r < 0 || strncmp(name, prover->row->namespace, length) != 0 || name[length] != '/' ||
         strcmp(name + length + 1, prover->row->name) != 0)
-        return differs(prover, look_closer, "answered as %s", *name ? name : "no service");
+        return prover_differs(prover, look_closer, "answered as %s", *name ? name : "no service");
     prover->service = service;
     return 1;
 }
@@ -147,7 +78,8 @@ static int check_port(struct prover *prover, const struct nat_port *port,
     if (nat_plane_port(prover->plane, answer->port, &family, &protocol, &number) &&
         family == prover->family->family && protocol == port->protocol && number == port->port)
         return 1;
-    return differs(prover, look_closer, "answered as port %u/%s", number, protocol_name(protocol));
+    return prover_differs(prover, look_closer, "answered as port %u/%s", number,
+                          protocol_name(protocol));
 }
 
 /* Masquerading by the rule; a flow back to its sender is masqueraded in any case. */
@@ -159,73 +91,7 @@ static int check_masquerade(struct prover *prover, const struct nat_outcome *out
 
     if (does == (outcome->masquerade || back))
         return 1;
-    return differs(prover, look_closer, does ? "masqueraded" : "not masqueraded");
-}
-
-/* Whether the replies to a forwarded packet come back to this node's own address. */
-static bool returns_here(const struct nat_probe *probe, const struct nat_answer *answer)
-{
-    return answer->masquerade != NAT_MASQUERADE_NO || probe->ingress_ifindex == 0;
-}
-
-/* Whether an endpoint is a pod of this node, and reached by what may have children. */
-static bool may_be_child(const struct prover *prover, const struct nat_port *port,
-                         const struct nat_answer *answer)
-{
-    const struct probe_origins *origins = prover->origins;
-    return nat_may_be_parent(origins->attachments, origins->attachment_count, answer->out) &&
-           vec_find(&port->sets[NAT_SET_LOCAL], &answer->endpoint_value, nat_endpoint_cmp);
-}
-
-static int check_parent(struct prover *prover, const struct nat_answer *answer)
-{
-    static const struct {
-        const char *kind, *remedy;
-    } texts[] = {
-        [NAT_CHILDREN_MACVLAN] = { "a macvlan", "give this node a macvlan child of that interface, "
-                                                "too, with routes to such pods" },
-        [NAT_CHILDREN_IPVLAN] = { "an ipvlan", "give this node an ipvlan child of that interface, "
-                                               "too, with routes to such pods" },
-    };
-    char where[64], name[IF_NAMESIZE];
-
-    if (prover->parent != answer->out) {
-        prover->parent = answer->out;
-        prover->children = nat_children_of(answer->out);
-    }
-    if (prover->children == NAT_CHILDREN_NONE)
-        return 1;
-    return differs(prover, texts[prover->children].remedy,
-                   "%s is on this node, but %s, %s parent, never reaches its children",
-                   endpoint_str(&answer->endpoint_value, where),
-                   if_indextoname(answer->out, name) ? name : "an interface that is gone",
-                   texts[prover->children].kind);
-}
-
-/* The way there and back. */
-static int check_way(struct prover *prover, const struct nat_port *port,
-                     const struct nat_probe *probe, const struct nat_answer *answer)
-{
-    const struct probe_origins *origins = prover->origins;
-    char where[64], name[IF_NAMESIZE];
-
-    if (answer->route != 0)
-        return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
-                       probe->pick, endpoint_str(&answer->endpoint_value, where),
-                       nat_route_text(answer->route));
-    if (answer->out == 0)
-        return 1;
-    if (may_be_child(prover, port, answer) && check_parent(prover, answer) == 0)
-        return 0;
-    if (nat_sees_replies(origins->attachments, origins->attachment_count, answer->out))
-        return 1;
-    prover->unseen = true;
-    if (!returns_here(probe, answer))
-        return 1;
-    return differs(prover, "name it in services.uplinks, or in podInterfaces if it is a pod's",
-                   "%s is reached by %s, where our program is not",
-                   endpoint_str(&answer->endpoint_value, where),
-                   if_indextoname(answer->out, name) ? name : "an interface that is gone");
+    return prover_differs(prover, look_closer, does ? "masqueraded" : "not masqueraded");
 }
 
 /* A forwarded flow: where to, and whether there is a way. `ret_index`: of the planned set. */
@@ -242,15 +108,17 @@ static int check_forward(struct prover *prover, const struct nat_port *port,
     if (r <= 0)
         return r;
     if (answer->set != outcome->set || answer->count != set->count)
-        return differs(prover, look_closer, "%u endpoints of the %s set instead of %zu of the %s",
-                       answer->count, answer->set == NAT_SET_LOCAL ? "local" : "cluster",
-                       set->count, outcome->set == NAT_SET_LOCAL ? "local" : "cluster");
-    const char *where = endpoint_str(&answer->endpoint_value, text);
+        return prover_differs(prover, look_closer,
+                              "%u endpoints of the %s set instead of %zu of the %s", answer->count,
+                              answer->set == NAT_SET_LOCAL ? "local" : "cluster", set->count,
+                              outcome->set == NAT_SET_LOCAL ? "local" : "cluster");
+    const char *where = prover_endpoint(&answer->endpoint_value, text);
     const struct nat_endpoint *planned = vec_find(set, &answer->endpoint_value, nat_endpoint_cmp);
     if (!planned)
-        return differs(prover, look_closer, "slot %u: %s is no endpoint of it", probe->pick, where);
+        return prover_differs(prover, look_closer, "slot %u: %s is no endpoint of it", probe->pick,
+                              where);
     *ret_index = (size_t)(planned - set->items);
-    return check_way(prover, port, probe, answer);
+    return prover_check_way(prover, port, probe, answer);
 }
 
 /* ---- questions ---- */
@@ -272,45 +140,84 @@ static int ask(struct prover *prover, const struct nat_probe *probe, const struc
     if (r == -ENOMEM)
         return r;
     if (r < 0)
-        return differs(prover, NULL, "the twin cannot be run: %s", strerror(-r));
-    if (ret_answer->cause == NAT_CAUSE_NO_ROUTE) {
-        char where[64];
-        return differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
-                       probe->pick, endpoint_str(&ret_answer->endpoint_value, where),
-                       nat_route_text(ret_answer->route));
-    }
+        return prover_differs(prover, NULL, "the twin cannot be run: %s", strerror(-r));
+    if (ret_answer->cause == NAT_CAUSE_NO_ROUTE)
+        return prover_no_way(prover, probe, ret_answer);
     if (ret_answer->act != demand->act || ret_answer->cause != demand->cause)
-        return differs(prover, look_closer, "%s instead of %s",
-                       demand_str(ret_answer->act, ret_answer->cause, got),
-                       demand_str(demand->act, demand->cause, wanted));
+        return prover_differs(prover, look_closer, "%s instead of %s",
+                              demand_str(ret_answer->act, ret_answer->cause, got),
+                              demand_str(demand->act, demand->cause, wanted));
     return check_service(prover, ret_answer->service);
 }
 
-/* The other slots of a set of which the first was good and is endpoint `index` of the plan. */
+/* One slot. `ret_index`: the endpoint's in the planned set, where the slot is good. */
+static int prove_slot(struct prover *prover, const struct nat_port *port,
+                      const struct demand *demand, const struct nat_probe *probe, size_t *ret_index)
+{
+    struct nat_answer answer;
+    int r = ask(prover, probe, demand, &answer);
+    if (r > 0 && demand->outcome)
+        r = check_forward(prover, port, demand->outcome, probe, &answer, ret_index);
+    return r;
+}
+
+/* Remembers the first slot without a way. */
+static void note_lame(struct prover *prover)
+{
+    if (!*prover->lame)
+        memcpy(prover->lame, prover->why, sizeof(prover->lame));
+}
+
+/*
+ * The slots of a set from `slot` on. `seen`: by endpoint of the plan, those that earlier slots
+ * have. Adds the number of slots to which there is no way to `lost`.
+ */
 static int walk_slots(struct prover *prover, const struct nat_port *port,
-                      const struct demand *demand, struct nat_probe *probe, size_t index)
+                      const struct demand *demand, struct nat_probe *probe, bool *seen,
+                      size_t *lost)
 {
     const nat_endpoint_list *set = &port->sets[demand->outcome->set];
-    AUTOFREE bool *seen = calloc(set->count, sizeof(*seen));
     char text[64];
 
-    if (!seen)
-        return -ENOMEM;
-    seen[index] = true;
     for (uint32_t slot = 2; slot <= set->count; slot++) {
-        struct nat_answer answer;
+        size_t index = 0;
         probe->pick = slot;
-        int r = ask(prover, probe, demand, &answer);
-        if (r > 0)
-            r = check_forward(prover, port, demand->outcome, probe, &answer, &index);
+        int r = prove_slot(prover, port, demand, probe, &index);
+        if (r == 0 && prover->lost) {
+            note_lame(prover);
+            ++*lost;
+            continue;
+        }
         if (r <= 0)
             return r;
         if (seen[index])
-            return differs(prover, look_closer, "slot %u: %s a second time", slot,
-                           endpoint_str(&answer.endpoint_value, text));
+            return prover_differs(prover, look_closer, "slot %u: %s a second time", slot,
+                                  prover_endpoint(&set->items[index], text));
         seen[index] = true;
     }
     return 1;
+}
+
+/* All slots of a set, of which the first is known: `first` 0, no way; or 1, endpoint `index`. */
+static int prove_set(struct prover *prover, const struct nat_port *port,
+                     const struct demand *demand, struct nat_probe *probe, int first, size_t index)
+{
+    const nat_endpoint_list *set = &port->sets[demand->outcome->set];
+    AUTOFREE bool *seen = calloc(set->count, sizeof(*seen));
+    size_t lost = first ? 0 : 1;
+
+    if (!seen)
+        return -ENOMEM;
+    if (first)
+        seen[index] = true;
+    else
+        note_lame(prover);
+    int r = walk_slots(prover, port, demand, probe, seen, &lost);
+    if (r <= 0 || lost < set->count)
+        return r;
+    memcpy(prover->why, prover->lame, sizeof(prover->why));
+    prover->lame[0] = '\0';
+    return 0;
 }
 
 static int prove_outcome(struct prover *prover, const struct nat_frontend *frontend,
@@ -319,21 +226,21 @@ static int prove_outcome(struct prover *prover, const struct nat_frontend *front
     const struct nat_port *port = &prover->family->ports.items[frontend->port_index];
     const struct demand demand = demand_of(outcome);
     enum walked *walked = &prover->walked[frontend->port_index * NAT_SETS + outcome->set];
-    struct nat_answer answer;
+    /* As in returns_here(), of all but flows back to their sender. */
+    const bool returns = outcome->masquerade || probe->ingress_ifindex == 0;
+    const enum walked needed = returns ? WALKED_BOTH : WALKED_FORTH;
     size_t index = 0;
 
     prover->unseen = false;
     probe->pick = demand.outcome ? 1 : 0;
-    int r = ask(prover, probe, &demand, &answer);
-    if (r <= 0 || !demand.outcome)
-        return r;
-    r = check_forward(prover, port, outcome, probe, &answer, &index);
-    const enum walked needed = returns_here(probe, &answer) ? WALKED_BOTH : WALKED_FORTH;
-    if (r > 0 && *walked < needed) {
-        r = walk_slots(prover, port, &demand, probe, index);
-        if (r > 0)
-            *walked = prover->unseen ? WALKED_FORTH : WALKED_BOTH;
-    }
+    const int first = prove_slot(prover, port, &demand, probe, &index);
+    if (first < 0 || !demand.outcome || (first == 0 && !prover->lost))
+        return first;
+    if (*walked >= needed)
+        return 1;
+    const int r = prove_set(prover, port, &demand, probe, first, index);
+    if (r > 0)
+        *walked = prover->unseen ? WALKED_FORTH : WALKED_BOTH;
     return r;
 }
 
@@ -344,7 +251,7 @@ static const char *frontend_str(const struct nat_frontend *frontend,
 {
     const struct nat_endpoint place = { frontend->address, frontend->port };
     char text[64];
-    (void)snprintf(buffer, FRONTEND_STRLEN, "%s/%s", endpoint_str(&place, text),
+    (void)snprintf(buffer, FRONTEND_STRLEN, "%s/%s", prover_endpoint(&place, text),
                    protocol_name(frontend->protocol));
     return buffer;
 }
@@ -381,6 +288,15 @@ static int prove_source_by(struct prover *prover, const struct nat_frontend *fro
     return r;
 }
 
+/* Says by which of several uplinks it is so. */
+static void name_uplink(char why[static WHY_SIZE], uint32_t ifindex)
+{
+    char name[IF_NAMESIZE], text[WHY_SIZE];
+    (void)snprintf(text, sizeof(text), "by %s: %.90s",
+                   if_indextoname(ifindex, name) ? name : "a VRF", why);
+    memcpy(why, text, sizeof(text));
+}
+
 static int prove_source(struct prover *prover, const struct nat_frontend *frontend,
                         enum nat_origin origin, bool *ret_forwards)
 {
@@ -390,16 +306,40 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
     if (origin != NAT_ORIGIN_OUTSIDE)
         return r;
     for (size_t i = 0; r > 0 && i < origins->vrf_uplink_count; i++) {
-        char why[WHY_SIZE], name[IF_NAMESIZE];
+        const bool told = *prover->lame;
         prover->walked = prover->walks[i + 1];
         r = prove_source_by(prover, frontend, origin, origins->vrf_uplinks[i], ret_forwards);
-        if (r != 0)
-            continue;
-        memcpy(why, prover->why, sizeof(why));
-        (void)differs(prover, prover->remedy, "by %s: %.90s",
-                      if_indextoname(origins->vrf_uplinks[i], name) ? name : "a VRF", why);
+        if (r == 0)
+            name_uplink(prover->why, origins->vrf_uplinks[i]);
+        else if (*prover->lame && !told)
+            name_uplink(prover->lame, origins->vrf_uplinks[i]);
     }
     return r;
+}
+
+static int add_fault(struct prover *prover, const struct nat_frontend *frontend,
+                     struct faults *faults, const char *why)
+{
+    char name[FRONTEND_STRLEN];
+    AUTOFREE char *place = text_format("Service %s/%s", prover->row->namespace, prover->row->name);
+    if (!place)
+        return -ENOMEM;
+    faults_add(faults, place, prover->remedy, "%s: %s", frontend_str(frontend, name), why);
+    return 0;
+}
+
+/* From one origin; what is wrong is a fault, and in prover->why if it refutes the frontend. */
+static int prove_origin(struct prover *prover, const struct nat_frontend *frontend,
+                        enum nat_origin origin, struct faults *faults, bool *ret_forwards)
+{
+    char why[WHY_SIZE];
+    prover->lame[0] = '\0';
+    int r = prove_source(prover, frontend, origin, ret_forwards);
+    if (r < 0 || (r > 0 && !*prover->lame))
+        return r;
+    memcpy(why, r > 0 ? prover->lame : prover->why, sizeof(why));
+    (void)prover_differs(prover, prover->remedy, "from %s: %.100s", nat_origin_name(origin), why);
+    return add_fault(prover, frontend, faults, prover->why) < 0 ? -ENOMEM : r;
 }
 
 /* `ret_forwards` becomes true if something from outside or a pod is forwarded. */
@@ -407,26 +347,9 @@ static int prove_frontend(struct prover *prover, const struct nat_frontend *fron
                           struct faults *faults, bool *ret_forwards)
 {
     bool forwards[NAT_ORIGINS] = { 0 };
-    char name[FRONTEND_STRLEN], why[WHY_SIZE];
     int r = 1;
-
-    for (enum nat_origin origin = 0; r > 0 && origin < NAT_ORIGINS; origin++) {
-        r = prove_source(prover, frontend, origin, &forwards[origin]);
-        if (r != 0)
-            continue;
-        memcpy(why, prover->why, sizeof(why));
-        (void)differs(prover, prover->remedy, "from %s: %.100s", nat_origin_name(origin), why);
-    }
-    if (r < 0)
-        return r;
-    if (r == 0) {
-        AUTOFREE char *place =
-            text_format("Service %s/%s", prover->row->namespace, prover->row->name);
-        if (!place)
-            return -ENOMEM;
-        faults_add(faults, place, prover->remedy, "%s: %s", frontend_str(frontend, name),
-                   prover->why);
-    }
+    for (enum nat_origin origin = 0; r > 0 && origin < NAT_ORIGINS; origin++)
+        r = prove_origin(prover, frontend, origin, faults, &forwards[origin]);
     *ret_forwards |= forwards[NAT_ORIGIN_OUTSIDE] || forwards[NAT_ORIGIN_POD];
     return r;
 }

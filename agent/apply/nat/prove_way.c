@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The ways of a proof (prove.c): there, and back.
+ *
+ * The way: the replies to masqueraded packets and to this node's own come back by the interface
+ * that these leave by. Unless that carries our program, they reach the node with an address that
+ * nobody there waits for, and are lost. Other replies are translated where they leave, at the
+ * client's side. So a set that is good for the ones may be bad for the others; a walk notes both.
+ *
+ * To an endpoint of this node that is behind a child (macvlan, ipvlan) of the interface which the
+ * packet leaves by there is no way at all: what a parent sends never reaches its children. The
+ * kernel is asked for children only where an endpoint of this node is reached by what may have some
+ * (struct nat_attachment); an endpoint of another node is reached by the same interface.
+ */
+#include "apply/nat/prove_inside.h"
+
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/macro.h"
+
+const char *prover_endpoint(const struct nat_endpoint *endpoint, char buffer[static 64])
+{
+    char address[IP_STRLEN];
+    (void)snprintf(buffer, 64, endpoint->ip.family == IP_V6 ? "[%s]:%u" : "%s:%u",
+                   ip_str(&endpoint->ip, address), endpoint->port);
+    return buffer;
+}
+
+int prover_differs(struct prover *prover, const char *remedy, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(prover->why, sizeof(prover->why), format, args);
+    va_end(args);
+    prover->remedy = remedy;
+    prover->lost = false;
+    return 0;
+}
+
+/* In the order of the kernel's BPF_FIB_LKUP_RET_*. */
+const char *nat_route_text(int route)
+{
+    static const char *const texts[] = {
+        "",
+        "a blackhole route",
+        "an unreachable route",
+        "a prohibiting route",
+        "no route, or one to this node itself",
+        "forwarding is off",
+        "a route with an encapsulation",
+        "no neighbour",
+        "the packet does not fit",
+        "no source address",
+    };
+    if (route == NAT_ROUTE_SVC0)
+        return "an address of a Service";
+    if (route == NAT_ROUTE_NO_SOURCE)
+        return "no address of this node to masquerade with";
+    return route > 0 && (size_t)route < ARRAY_SIZE(texts) ? texts[route] : "refused";
+}
+
+/* Whether the replies to a forwarded packet come back to this node's own address. */
+static bool returns_here(const struct nat_probe *probe, const struct nat_answer *answer)
+{
+    return answer->masquerade != NAT_MASQUERADE_NO || probe->ingress_ifindex == 0;
+}
+
+/* Whether an endpoint is a pod of this node, and reached by what may have children. */
+static bool may_be_child(const struct prover *prover, const struct nat_port *port,
+                         const struct nat_answer *answer)
+{
+    const struct probe_origins *origins = prover->origins;
+    return nat_may_be_parent(origins->attachments, origins->attachment_count, answer->out) &&
+           vec_find(&port->sets[NAT_SET_LOCAL], &answer->endpoint_value, nat_endpoint_cmp);
+}
+
+static int check_parent(struct prover *prover, const struct nat_answer *answer)
+{
+    static const struct {
+        const char *kind, *remedy;
+    } texts[] = {
+        [NAT_CHILDREN_MACVLAN] = { "a macvlan", "give this node a macvlan child of that interface, "
+                                                "too, with routes to such pods" },
+        [NAT_CHILDREN_IPVLAN] = { "an ipvlan", "give this node an ipvlan child of that interface, "
+                                               "too, with routes to such pods" },
+    };
+    char where[64], name[IF_NAMESIZE];
+
+    if (prover->parent != answer->out) {
+        prover->parent = answer->out;
+        prover->children = nat_children_of(answer->out);
+    }
+    if (prover->children == NAT_CHILDREN_NONE)
+        return 1;
+    return prover_differs(prover, texts[prover->children].remedy,
+                          "%s is on this node, but %s, %s parent, never reaches its children",
+                          prover_endpoint(&answer->endpoint_value, where),
+                          if_indextoname(answer->out, name) ? name : "an interface that is gone",
+                          texts[prover->children].kind);
+}
+
+int prover_no_way(struct prover *prover, const struct nat_probe *probe,
+                  const struct nat_answer *answer)
+{
+    char where[64];
+    (void)prover_differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
+                         probe->pick, prover_endpoint(&answer->endpoint_value, where),
+                         nat_route_text(answer->route));
+    prover->lost = true;
+    return 0;
+}
+
+/* The way there and back. */
+int prover_check_way(struct prover *prover, const struct nat_port *port,
+                     const struct nat_probe *probe, const struct nat_answer *answer)
+{
+    const struct probe_origins *origins = prover->origins;
+    char where[64], name[IF_NAMESIZE];
+
+    if (answer->route != 0)
+        return prover_no_way(prover, probe, answer);
+    if (answer->out == 0)
+        return 1;
+    if (may_be_child(prover, port, answer) && check_parent(prover, answer) == 0)
+        return 0;
+    if (nat_sees_replies(origins->attachments, origins->attachment_count, answer->out))
+        return 1;
+    prover->unseen = true;
+    if (!returns_here(probe, answer))
+        return 1;
+    return prover_differs(prover,
+                          "name it in services.uplinks, or in podInterfaces if it is a pod's",
+                          "%s is reached by %s, where our program is not",
+                          prover_endpoint(&answer->endpoint_value, where),
+                          if_indextoname(answer->out, name) ? name : "an interface that is gone");
+}
