@@ -15,6 +15,9 @@ static struct ip_range range_of(const char *text)
     return range;
 }
 
+/* Longer than any range, by blanks. */
+#define BLANKS "                                                                "
+
 static void reads_what_pools_have(void **state)
 {
     (void)state;
@@ -64,8 +67,7 @@ static void refuses_what_is_none(void **state)
         "192.0.2.1-192.0.2.2-192.0.2.3",
         "192.0.2.0/24-192.0.2.9",
         "192.0.2.1-9",
-        "192.0.2.1                                                                              "
-        "                                                   ",
+        ("192.0.2.1" BLANKS BLANKS),
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct ip_range range;
