@@ -67,13 +67,14 @@ static int open_socket(struct agent *agent)
     AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
     if (!path)
         return -ENOMEM;
+    const struct http_service service = { .handle = on_api, .context = agent };
     int r = activation_take_socket();
     if (r >= 0) {
-        r = http_listen_fd(agent->event, r, on_api, agent, &agent->socket);
+        r = http_listen_fd(agent->event, r, &service, &agent->socket);
     } else if (r == -ENOENT) {
         r = dir_make(agent->config->paths.run);
         if (r == 0)
-            r = http_listen_unix(agent->event, path, socket_group(), on_api, agent, &agent->socket);
+            r = http_listen_unix(agent->event, path, socket_group(), &service, &agent->socket);
     }
     if (r < 0)
         log_error("cannot serve %s: %s", path, strerror(-r));
@@ -115,7 +116,8 @@ static int open_api(struct agent *agent)
     int r = open_socket(agent);
     if (r < 0)
         return r;
-    r = http_listen_tcp(agent->event, agent->config->api.listen, on_public_api, agent, &agent->tcp);
+    const struct http_service service = { .handle = on_public_api, .context = agent };
+    r = http_listen_tcp(agent->event, agent->config->api.listen, &service, &agent->tcp);
     if (r < 0)
         log_error("cannot serve %s (api.listen): %s", agent->config->api.listen, strerror(-r));
     return r;

@@ -264,7 +264,10 @@ static int serve_endpoint(struct health *health, const char *endpoint)
     if (!health->endpoint)
         return -ENOMEM;
     health->backoff = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = MINUTE_MS };
-    int r = http_server_new(health->event, &limits, on_request, health, &health->server);
+    const struct http_service service = { .handle = on_request,
+                                          .context = health,
+                                          .limits = &limits };
+    int r = http_server_new(health->event, &service, &health->server);
     if (r == 0)
         r = timer_new(health->event, 0, open_endpoint, health, &health->retry);
     if (r == 0)

@@ -296,7 +296,10 @@ int health_ports_new(const struct health_ports_options *options, struct health_p
     ports->open = (struct sorted)SORTED(struct served *, port_cmp);
     ports->backoff = (struct backoff){ .initial_ms = options->retry_initial_ms,
                                        .max_ms = options->retry_max_ms };
-    int r = http_server_new(options->event, &limits, on_request, ports, &ports->server);
+    const struct http_service service = { .handle = on_request,
+                                          .context = ports,
+                                          .limits = &limits };
+    int r = http_server_new(options->event, &service, &ports->server);
     if (r == 0)
         r = timer_new(options->event, 0, on_retry, ports, &ports->timer);
     if (r < 0)

@@ -18,8 +18,11 @@
  *
  * A request's handler is called by libmicrohttpd several times: once with the headers, once for
  * each piece of the body, once at the end, and only at the first and the last may a reply be
- * queued. Bodies are counted and dropped: no endpoint takes one. The count lives in the state
- * pointer itself, so a request needs no memory of ours.
+ * queued. Whoever is refused at the first is hung up on after the reply, so nothing of the body is
+ * read. In between there is no other word than hanging up: that is what becomes of a body that is
+ * far too long, or too slow. The time is looked at whenever a piece comes; one of which nothing
+ * comes ends by the connection's own limit. What is kept of a request lives in its exchange, which
+ * libmicrohttpd gives back when the reply is through or the connection is gone.
  */
 #include "loop/http_server.h"
 
@@ -32,16 +35,18 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/socket_address.h"
 #include "loop/tcp.h"
 
 enum {
-    BODY_LIMIT = 64 * 1024,
-    BODY_CUT = 16 * BODY_LIMIT, /* who goes on sending gets no reply */
+    BODY_DROPPED = 64 * 1024, /* the limit of a body that is not kept */
+    BODY_CUTS = 16,           /* who sends so many times the limit gets no reply */
+    BODY_MS = 10 * 1000,
     TIMER_ACCURACY_US = 1000,
 };
 
-static const struct http_limits api_limits = {
+static const struct http_limits limits_default = {
     .connections = 64,
     .silence_s = 30,
     .memory = 32 * 1024,
@@ -143,70 +148,121 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, struct http
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status)
 {
-    struct http_reply reply = { .status = status, .content_type = "text/plain" };
-    if (asprintf(&reply.body, "%s\n", MHD_get_reason_phrase_for(status)) < 0)
+    struct http_reply reply = { .status = status };
+    reply.body = text_format("{\"error\":\"%s\"}\n", MHD_get_reason_phrase_for(status));
+    if (!reply.body)
         return MHD_NO;
     reply.size = strlen(reply.body);
     return send_reply(connection, &reply, false);
 }
 
-static enum MHD_Result answer(const struct http_server *server, struct MHD_Connection *connection,
-                              const char *path, const char *method)
+static struct http_request request_of(const struct http_exchange *exchange, const char *path,
+                                      const char *method)
 {
-    struct http_request request = { .method = method, .path = path, .connection = connection };
-    struct http_reply reply = { 0 };
+    struct http_request request = {
+        .method = method,
+        .path = path,
+        .body = exchange->body.data,
+        .body_size = exchange->body.length,
+        .connection = exchange->connection,
+    };
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info && server->local)
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info && exchange->server->local)
         identify_peer(info->connect_fd, &request);
     else if (info)
         identify_address(info->connect_fd, &request);
-    server->handler(&request, &reply, server->context);
+    return request;
+}
+
+static enum MHD_Result answer(const struct http_exchange *exchange, const char *path,
+                              const char *method)
+{
+    const struct http_server *server = exchange->server;
+    const struct http_request request = request_of(exchange, path, method);
+    struct http_reply reply = { 0 };
+    server->handle(&request, &reply, server->context);
     if (reply.status == 0) {
         free(reply.body);
         return MHD_NO;
     }
     bool crowded =
         server->sharing && http_server_connections(server) > server->limits.connections / 2;
-    return send_reply(connection, &reply, crowded);
+    return send_reply(exchange->connection, &reply, crowded);
 }
 
-/* What is known to be refused when the headers are there; 0 if nothing. */
-static unsigned refusal(const struct http_server *server, struct MHD_Connection *connection,
-                        const char *method)
+static size_t body_limit(const struct http_exchange *exchange)
 {
+    return exchange->body_max ? exchange->body_max : BODY_DROPPED;
+}
+
+/* What is known to be refused when the headers are there. */
+static enum MHD_Result begin(struct http_exchange *exchange, const char *path, const char *method)
+{
+    const struct http_server *server = exchange->server;
+    struct http_reply reply = { 0 };
     if (!server->sharing && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&
         strcmp(method, "POST") != 0)
-        return MHD_HTTP_METHOD_NOT_ALLOWED;
-    const char *length =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    if (length && strtoull(length, NULL, 10) > BODY_LIMIT)
-        return MHD_HTTP_CONTENT_TOO_LARGE;
-    return 0;
+        return refuse(exchange->connection, MHD_HTTP_METHOD_NOT_ALLOWED);
+    const struct http_request request = request_of(exchange, path, method);
+    if (server->admit)
+        exchange->body_max = server->admit(&request, &reply, server->context);
+    if (reply.status)
+        return send_reply(exchange->connection, &reply, false);
+    const char *length = http_header(&request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (length && strtoull(length, NULL, 10) > body_limit(exchange))
+        return refuse(exchange->connection, MHD_HTTP_CONTENT_TOO_LARGE);
+    exchange->body_late_ms = clock_mono_ms() + BODY_MS;
+    return MHD_YES;
 }
 
-/* `*state` is NULL at first, then one more than the bytes of body that came. */
+/* Takes a piece of the body. MHD_NO ends the connection. */
+static enum MHD_Result take_piece(struct http_exchange *exchange, const char *piece, size_t size)
+{
+    size_t limit = body_limit(exchange);
+    exchange->body_seen += size;
+    if (exchange->body_seen > limit)
+        text_done(&exchange->body);
+    else if (exchange->body_max)
+        text_add_bytes(&exchange->body, piece, size);
+    bool late = exchange->body_max && clock_mono_ms() > exchange->body_late_ms;
+    return late || exchange->body_seen > BODY_CUTS * limit ? MHD_NO : MHD_YES;
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *path, const char *method, const char *version,
                                   const char *upload, size_t *upload_size, void **state)
 {
     (void)version;
-    (void)upload;
-    uintptr_t seen = (uintptr_t)*state;
-    if (seen == 0) {
-        unsigned status = refusal(context, connection, method);
-        *state = (void *)(uintptr_t)1;
-        return status ? refuse(connection, status) : MHD_YES;
+    struct http_exchange *exchange = *state;
+    if (!exchange) {
+        *state = exchange = calloc(1, sizeof(*exchange));
+        if (!exchange)
+            return MHD_NO;
+        exchange->server = context;
+        exchange->connection = connection;
+        return begin(exchange, path, method);
     }
     if (*upload_size > 0) {
-        seen += *upload_size;
+        size_t size = *upload_size;
         *upload_size = 0;
-        *state = (void *)seen;
-        return seen - 1 > BODY_CUT ? MHD_NO : MHD_YES;
+        return take_piece(exchange, upload, size);
     }
-    if (seen - 1 > BODY_LIMIT)
+    if (exchange->body_seen > body_limit(exchange))
         return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE);
-    return answer(context, connection, path, method);
+    return text_error(&exchange->body) < 0 ? MHD_NO : answer(exchange, path, method);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct http_exchange *exchange = *state;
+    (void)context, (void)connection, (void)code;
+    if (!exchange)
+        return;
+    text_done(&exchange->body);
+    free(exchange);
+    *state = NULL;
 }
 
 int http_server_start(sd_event *event, int listen_fd, const struct MHD_OptionItem *options,
@@ -222,7 +278,8 @@ int http_server_start(sd_event *event, int listen_fd, const struct MHD_OptionIte
         flags, 0, NULL, NULL, on_request, server, MHD_OPTION_ARRAY, sockets,
         MHD_OPTION_CONNECTION_LIMIT, server->limits.connections, MHD_OPTION_CONNECTION_TIMEOUT,
         server->limits.silence_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, server->limits.memory,
-        MHD_OPTION_ARRAY, options ? options : &none, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_ARRAY,
+        options ? options : &none, MHD_OPTION_END);
     if (!server->daemon) {
         closep(&listen_fd);
         return -ENOMEM;
@@ -242,14 +299,15 @@ int http_server_start(sd_event *event, int listen_fd, const struct MHD_OptionIte
     return 0;
 }
 
-int http_server_make(http_handler handler, void *context, struct http_server **ret_server)
+int http_server_make(const struct http_service *service, struct http_server **ret_server)
 {
     struct http_server *server = calloc(1, sizeof(*server));
     if (!server)
         return -ENOMEM;
-    server->limits = api_limits;
-    server->handler = handler;
-    server->context = context;
+    server->limits = service->limits ? *service->limits : limits_default;
+    server->handle = service->handle;
+    server->admit = service->admit;
+    server->context = service->context;
     *ret_server = server;
     return 0;
 }
@@ -257,6 +315,18 @@ int http_server_make(http_handler handler, void *context, struct http_server **r
 const char *http_query(const struct http_request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+bool http_has_body(const struct http_request *request)
+{
+    const char *length = http_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return http_header(request, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
+           (length && strtoull(length, NULL, 10) > 0);
 }
 
 /* The file may be another agent's by now, if somebody removed ours: then it stays. */

@@ -2,10 +2,13 @@
 /*
  * A small HTTP server in the event loop: libmicrohttpd with an external loop, no threads.
  *
- * One server serves one listening socket and up to 64 connections, each closed when silent for 30
- * seconds. Methods other than GET, HEAD and POST are refused with 405; a HEAD is answered like
- * a GET, whose body is then left out. Bodies of requests are dropped, and refused with 413 above
- * 64 KiB.
+ * One server serves one listening socket and, unless its service says otherwise, up to 64
+ * connections, each closed when silent for 30 seconds. Methods other than GET, HEAD and POST are
+ * refused with 405; a HEAD is answered like a GET, whose body is then left out.
+ *
+ * Bodies of requests are dropped, and refused with 413 above 64 KiB, unless the service admits
+ * them: then it is asked when the headers are there, and may refuse the request before any of the
+ * body is taken. Who is longer than ten seconds about a body that is kept is hung up on.
  *
  * A shared server has any number of listening sockets, limits of its own, and leaves the method to
  * the handler.
@@ -30,7 +33,9 @@ struct http_request {
     gid_t peer_gid;
     struct ip local; /* TCP: the address and port that the client connected to; else IP_NONE */
     uint16_t local_port;
-    void *connection; /* for http_query() */
+    const char *body; /* with a NUL behind; NULL: there is none, or it is not kept */
+    size_t body_size;
+    void *connection; /* for http_query() and http_header() */
 };
 
 struct http_header {
@@ -54,9 +59,37 @@ struct http_reply {
  */
 const char *http_query(const struct http_request *request, const char *name);
 
+/* The value of a header of the request, or NULL; as above. */
+const char *http_header(const struct http_request *request, const char *name);
+
+/* Whether a body follows the headers. */
+bool http_has_body(const struct http_request *request);
+
 /* Fills in the reply. Must not block, and must not free the server. */
 typedef void (*http_handler)(const struct http_request *request, struct http_reply *reply,
                              void *context);
+
+/*
+ * Called when the headers are there. Returns how many bytes of a body are kept for the handler; 0:
+ * none, and what comes is dropped. With a reply filled in the request is refused: nothing of the
+ * body is taken, and the handler is not called.
+ */
+typedef size_t (*http_admission)(const struct http_request *request, struct http_reply *reply,
+                                 void *context);
+
+struct http_limits {
+    unsigned connections; /* for one more: it waits; at a shared server, the oldest is closed */
+    unsigned silence_s;   /* a connection without a word ends */
+    size_t memory;        /* of one connection: the headers of request and reply */
+};
+
+/* Who answers at a server, and how much of it. */
+struct http_service {
+    http_handler handle;
+    http_admission admit;             /* NULL: bodies are dropped */
+    void *context;                    /* of both */
+    const struct http_limits *limits; /* copied; NULL: as said at the top */
+};
 
 struct http_server;
 
@@ -65,33 +98,27 @@ struct http_server;
  * (gid_t)-1). Unlinked on free. Returns 0 or -errno (-EADDRINUSE: somebody answers there;
  * -ENOTSOCK: the file there is no socket).
  */
-int http_listen_unix(sd_event *event, const char *path, gid_t gid, http_handler handler,
-                     void *context, struct http_server **ret_server);
+int http_listen_unix(sd_event *event, const char *path, gid_t gid,
+                     const struct http_service *service, struct http_server **ret_server);
 
 /*
  * Serves a listening socket that somebody else made (the service manager), which goes on listening
  * there when the server is freed: connections then wait for the next one. `fd` is the server's in
  * any case. Returns 0 or -errno (-EINVAL: not a listening stream socket).
  */
-int http_listen_fd(sd_event *event, int fd, http_handler handler, void *context,
+int http_listen_fd(sd_event *event, int fd, const struct http_service *service,
                    struct http_server **ret_server);
 
 /*
  * Serves TCP at "address:port" or "[address]:port"; [::] is every address of both families.
  * Returns 0 or -errno (-EINVAL: not of the form).
  */
-int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler, void *context,
+int http_listen_tcp(sd_event *event, const char *endpoint, const struct http_service *service,
                     struct http_server **ret_server);
 
-struct http_limits {
-    unsigned connections; /* for one more, the oldest is closed */
-    unsigned silence_s;   /* a connection without a word ends */
-    size_t memory;        /* of one connection: the headers of request and reply */
-};
-
 /* A shared server, without a socket as yet. Returns 0 or -errno. */
-int http_server_new(sd_event *event, const struct http_limits *limits, http_handler handler,
-                    void *context, struct http_server **ret_server);
+int http_server_new(sd_event *event, const struct http_service *service,
+                    struct http_server **ret_server);
 
 /*
  * Serves a listening, non-blocking socket (tcp.h), too, until its owner closes it. Connections

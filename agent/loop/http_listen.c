@@ -66,11 +66,11 @@ static int own_path(struct http_server *server, const char *path)
     return 0;
 }
 
-int http_listen_unix(sd_event *event, const char *path, gid_t gid, http_handler handler,
-                     void *context, struct http_server **ret_server)
+int http_listen_unix(sd_event *event, const char *path, gid_t gid,
+                     const struct http_service *service, struct http_server **ret_server)
 {
     CLEANUP(http_server_freep) struct http_server *server = NULL;
-    int r = http_server_make(handler, context, &server);
+    int r = http_server_make(service, &server);
     if (r < 0)
         return r;
     struct sockaddr_un address;
@@ -96,7 +96,7 @@ int http_listen_unix(sd_event *event, const char *path, gid_t gid, http_handler 
     return 0;
 }
 
-int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler, void *context,
+int http_listen_tcp(sd_event *event, const char *endpoint, const struct http_service *service,
                     struct http_server **ret_server)
 {
     static const struct ip any_v6 = { .family = IP_V6 }, anywhere = { .family = IP_NONE };
@@ -110,7 +110,7 @@ int http_listen_tcp(sd_event *event, const char *endpoint, http_handler handler,
     if (r < 0)
         return r;
     CLEANUP(http_server_freep) struct http_server *server = NULL;
-    r = http_server_make(handler, context, &server);
+    r = http_server_make(service, &server);
     if (r < 0)
         return r;
     r = http_server_start(event, TAKE_FD(fd), NULL, server);
@@ -126,7 +126,7 @@ static bool socket_option(int fd, int option, int *ret_value)
     return getsockopt(fd, SOL_SOCKET, option, ret_value, &size) == 0;
 }
 
-int http_listen_fd(sd_event *event, int fd, http_handler handler, void *context,
+int http_listen_fd(sd_event *event, int fd, const struct http_service *service,
                    struct http_server **ret_server)
 {
     AUTOCLOSE int owned = fd;
@@ -140,7 +140,7 @@ int http_listen_fd(sd_event *event, int fd, http_handler handler, void *context,
         return -errno;
 
     CLEANUP(http_server_freep) struct http_server *server = NULL;
-    int r = http_server_make(handler, context, &server);
+    int r = http_server_make(service, &server);
     if (r < 0)
         return r;
     server->local = domain == AF_UNIX;

@@ -6,14 +6,26 @@
 
 #include <microhttpd.h>
 
+#include "base/text.h"
 #include "loop/http.h"
 
 struct http_sharing;
 
+/* One request, from its headers to the end of its reply. */
+struct http_exchange {
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    struct text body;     /* what is kept of it */
+    size_t body_max;      /* how much that may be; 0: nothing is kept */
+    size_t body_seen;     /* bytes that came */
+    int64_t body_late_ms; /* monotonic: when it has to be there */
+};
+
 struct http_server {
     struct MHD_Daemon *daemon;
     sd_event_source *io, *timer;
-    http_handler handler;
+    http_handler handle;
+    http_admission admit;
     void *context;
     bool local; /* a unix socket: the peer's credentials are known */
     char *path; /* of the socket's file, to be unlinked; NULL: none of ours */
@@ -25,7 +37,7 @@ struct http_server {
 };
 
 /* A server that does nothing yet. Returns 0 or -ENOMEM. */
-int http_server_make(http_handler handler, void *context, struct http_server **ret_server);
+int http_server_make(const struct http_service *service, struct http_server **ret_server);
 
 /*
  * Starts to serve a listening socket, which becomes the server's in any case; -1: none. `options`

@@ -136,14 +136,13 @@ static int sharing_new(sd_event *event, struct http_server *server)
     return r < 0 ? r : timer_new(event, 0, on_rested, server, &sharing->pause);
 }
 
-int http_server_new(sd_event *event, const struct http_limits *limits, http_handler handler,
-                    void *context, struct http_server **ret_server)
+int http_server_new(sd_event *event, const struct http_service *service,
+                    struct http_server **ret_server)
 {
     CLEANUP(http_server_freep) struct http_server *server = NULL;
-    int r = http_server_make(handler, context, &server);
+    int r = http_server_make(service, &server);
     if (r < 0)
         return r;
-    server->limits = *limits;
     r = sharing_new(event, server);
     if (r < 0)
         return r;

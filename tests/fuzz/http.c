@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The HTTP server: any bytes from a client on its unix socket, in two pieces. Whatever comes, the
- * handler sees sound strings, the reply begins as HTTP does or there is none, and the connection
- * ends once the client has nothing more to say. One server serves all inputs, so that what one
- * leaves behind harms the next.
+ * handler sees sound strings and bodies within their limit, the reply begins as HTTP does or there
+ * is none, and the connection ends once the client has nothing more to say. One server serves all
+ * inputs, so that what one leaves behind harms the next.
  *
  * libmicrohttpd itself is not instrumented; its parsing is followed by what our side does.
  */
@@ -16,17 +16,29 @@
 #include "fuzz.h"
 #include "loop/http.h"
 
-enum { STEPS_MAX = 10000 };
+enum { STEPS_MAX = 10000, BODY_MAX = 256 };
 
 static char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 static struct http_server *server;
 static sd_event *event;
 
+/* Bodies are kept of POST, and refused at one path. */
+static size_t admit(const struct http_request *request, struct http_reply *reply, void *context)
+{
+    (void)context;
+    MUST(!request->body && request->body_size == 0);
+    if (strcmp(request->path, "/refused") == 0)
+        reply->status = 403;
+    return strcmp(request->method, "POST") == 0 ? BODY_MAX : 0;
+}
+
 static void handle(const struct http_request *request, struct http_reply *reply, void *context)
 {
     (void)context;
     MUST(request->method && request->path && request->peer_known);
-    MUST(!strchr(request->path, '?'));
+    MUST(!strchr(request->path, '?') && strcmp(request->path, "/refused") != 0);
+    MUST(request->body_size <= BODY_MAX && !request->body == (request->body_size == 0));
+    MUST(!request->body || request->body[request->body_size] == '\0');
     const char *address = http_query(request, "address");
     AUTOTEXT struct text out = { 0 };
     text_addf(&out, "%s %s %s\n", request->method, request->path, address ? address : "-");
@@ -43,9 +55,10 @@ static void stop(void)
 
 static void start(void)
 {
+    const struct http_service service = { .handle = handle, .admit = admit };
     snprintf(path, sizeof(path), "/tmp/fingerpost-fuzz-%d.sock", (int)getpid());
     MUST(sd_event_new(&event) >= 0);
-    MUST(http_listen_unix(event, path, (gid_t)-1, handle, NULL, &server) == 0);
+    MUST(http_listen_unix(event, path, (gid_t)-1, &service, &server) == 0);
     atexit(stop);
 }
 

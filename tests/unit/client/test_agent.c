@@ -69,10 +69,11 @@ static int teardown(void **state)
 /* The child's part; it ends by a signal. */
 static void serve(const char *path, int ready_fd)
 {
+    const struct http_service service = { .handle = handle };
     sd_event *event = NULL;
     struct http_server *server = NULL;
     if (sd_event_new(&event) < 0 ||
-        http_listen_unix(event, path, (gid_t)-1, handle, NULL, &server) < 0 ||
+        http_listen_unix(event, path, (gid_t)-1, &service, &server) < 0 ||
         write(ready_fd, "x", 1) != 1)
         _exit(1);
     (void)sd_event_loop(event);

@@ -8,6 +8,11 @@
 #include <systemd/sd-event.h>
 
 #include "base/text.h"
+#include "loop/http.h"
+
+/* A service of a handler and its context alone. */
+#define SERVICE(function, with) \
+    (&(const struct http_service){ .handle = (function), .context = (void *)(with) })
 
 struct http_client {
     sd_event *event;

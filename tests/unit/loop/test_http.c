@@ -60,8 +60,8 @@ static int setup(void **state)
     assert_non_null(mkdtemp(fixture->directory));
     snprintf(fixture->path, sizeof(fixture->path), "%s/sock", fixture->directory);
     assert_int_equal(sd_event_new(&fixture->event), 0);
-    assert_int_equal(http_listen_unix(fixture->event, fixture->path, (gid_t)-1, handle, fixture,
-                                      &fixture->server),
+    assert_int_equal(http_listen_unix(fixture->event, fixture->path, (gid_t)-1,
+                                      SERVICE(handle, fixture), &fixture->server),
                      0);
     *state = fixture;
     return 0;

@@ -50,7 +50,7 @@ static int teardown(void **state)
 
 static int listen_at(struct fixture *fixture, const char *name, struct http_server **ret_server)
 {
-    return http_listen_unix(fixture->event, fixture->path, (gid_t)-1, handle, (void *)name,
+    return http_listen_unix(fixture->event, fixture->path, (gid_t)-1, SERVICE(handle, name),
                             ret_server);
 }
 
@@ -133,7 +133,7 @@ static void a_passed_socket_outlives_the_server(void **state)
     struct fixture *fixture = *state;
     int fd = leave_socket(fixture->path, true);
     struct http_server *server = NULL;
-    assert_int_equal(http_listen_fd(fixture->event, dup(fd), handle, (void *)"first", &server), 0);
+    assert_int_equal(http_listen_fd(fixture->event, dup(fd), SERVICE(handle, "first"), &server), 0);
     assert_serves(fixture, "first 1");
     http_server_free(server);
     size_t descriptors = open_descriptors(); /* the loop's own clock among them, from now on */
@@ -141,7 +141,8 @@ static void a_passed_socket_outlives_the_server(void **state)
     /* Who comes when nobody serves is served by the next one. */
     struct http_client client;
     http_client_unix(&client, fixture->event, fixture->path);
-    assert_int_equal(http_listen_fd(fixture->event, dup(fd), handle, (void *)"second", &server), 0);
+    assert_int_equal(http_listen_fd(fixture->event, dup(fd), SERVICE(handle, "second"), &server),
+                     0);
     assert_answer(&client, "second 1");
     http_server_free(server);
     assert_int_equal(open_descriptors(), descriptors);
@@ -159,11 +160,11 @@ static void what_cannot_be_served_is_closed(void **state)
     assert_int_equal(pipe(pipes), 0);
     int refused[] = { sockets[0], sockets[1], pipes[0], pipes[1] };
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
-        assert_int_equal(http_listen_fd(fixture->event, refused[i], handle, (void *)"no", &server),
+        assert_int_equal(http_listen_fd(fixture->event, refused[i], SERVICE(handle, "no"), &server),
                          -EINVAL);
-    assert_int_equal(
-        http_listen_fd(fixture->event, socket(AF_INET, SOCK_DGRAM, 0), handle, NULL, &server),
-        -EINVAL);
+    assert_int_equal(http_listen_fd(fixture->event, socket(AF_INET, SOCK_DGRAM, 0),
+                                    SERVICE(handle, NULL), &server),
+                     -EINVAL);
     assert_int_equal(open_descriptors(), descriptors);
     assert_null(server);
 }
@@ -188,11 +189,13 @@ static void bad_paths_are_refused(void **state)
     struct fixture *fixture = *state;
     struct http_server *server = NULL;
     AUTOFREE char *missing = text_format("%s/no/sock", fixture->directory);
-    assert_int_equal(http_listen_unix(fixture->event, missing, (gid_t)-1, handle, "x", &server),
-                     -ENOENT);
+    assert_int_equal(
+        http_listen_unix(fixture->event, missing, (gid_t)-1, SERVICE(handle, "x"), &server),
+        -ENOENT);
     AUTOFREE char *longer = text_format("%s/%0100d", fixture->directory, 0);
-    assert_int_equal(http_listen_unix(fixture->event, longer, (gid_t)-1, handle, "x", &server),
-                     -ENAMETOOLONG);
+    assert_int_equal(
+        http_listen_unix(fixture->event, longer, (gid_t)-1, SERVICE(handle, "x"), &server),
+        -ENAMETOOLONG);
     assert_null(server);
 }
 
@@ -204,8 +207,8 @@ static void owner_and_mode_are_set(void **state)
     mode_t before = umask(0);
     for (int i = 0; i < 2; i++) {
         umask(i ? 0 : 0777);
-        assert_int_equal(http_listen_unix(fixture->event, fixture->path, gid, handle, "x", &server),
-                         0);
+        assert_int_equal(
+            http_listen_unix(fixture->event, fixture->path, gid, SERVICE(handle, "x"), &server), 0);
         struct stat st;
         assert_int_equal(stat(fixture->path, &st), 0);
         assert_int_equal(st.st_mode, S_IFSOCK | 0660);
@@ -281,7 +284,7 @@ static unsigned listen_tcp(struct fixture *fixture, int family, struct http_serv
             return 0;
         AUTOFREE char *endpoint =
             text_format(family == AF_INET ? "127.0.0.1:%u" : "[::1]:%u", port);
-        int r = http_listen_tcp(fixture->event, endpoint, handle, "tcp", ret_server);
+        int r = http_listen_tcp(fixture->event, endpoint, SERVICE(handle, "tcp"), ret_server);
         if (r == 0)
             return port;
         assert_int_equal(r, -EADDRINUSE);
@@ -307,7 +310,7 @@ static void tcp_is_served(void **state)
 
         AUTOFREE char *endpoint =
             text_format(families[i] == AF_INET ? "127.0.0.1:%u" : "[::1]:%u", port);
-        assert_int_equal(http_listen_tcp(fixture->event, endpoint, handle, "x", &second),
+        assert_int_equal(http_listen_tcp(fixture->event, endpoint, SERVICE(handle, "x"), &second),
                          -EADDRINUSE);
 
         /* The server hangs up first and so leaves TIME_WAIT, which must not keep the next out. */
@@ -316,7 +319,8 @@ static void tcp_is_served(void **state)
         http_client_wait_closed(&client);
         http_client_close(&client);
         http_server_free(server);
-        assert_int_equal(http_listen_tcp(fixture->event, endpoint, handle, "again", &server), 0);
+        assert_int_equal(
+            http_listen_tcp(fixture->event, endpoint, SERVICE(handle, "again"), &server), 0);
         http_client_tcp(&client, fixture->event, families[i], port);
         assert_answer(&client, "again 0");
         http_server_free(server);
@@ -339,7 +343,8 @@ static void tcp_carries_big_replies(void **state)
     unsigned port = listen_tcp(fixture, AF_INET, &server);
     http_server_free(server);
     AUTOFREE char *endpoint = text_format("127.0.0.1:%u", port);
-    assert_int_equal(http_listen_tcp(fixture->event, endpoint, handle_big, NULL, &server), 0);
+    assert_int_equal(http_listen_tcp(fixture->event, endpoint, SERVICE(handle_big, NULL), &server),
+                     0);
     struct http_client client;
     http_client_tcp(&client, fixture->event, AF_INET, port);
     http_client_ask(&client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -378,10 +383,10 @@ static void bad_endpoints_are_refused(void **state)
     struct fixture *fixture = *state;
     struct http_server *server = NULL;
     for (size_t i = 0; i < ARRAY_SIZE(endpoints); i++)
-        if (http_listen_tcp(fixture->event, endpoints[i], handle, "x", &server) != -EINVAL)
+        if (http_listen_tcp(fixture->event, endpoints[i], SERVICE(handle, "x"), &server) != -EINVAL)
             fail_msg("\"%s\" is accepted", endpoints[i]);
     /* A documentation address, which no machine has. */
-    assert_int_equal(http_listen_tcp(fixture->event, "192.0.2.1:80", handle, "x", &server),
+    assert_int_equal(http_listen_tcp(fixture->event, "192.0.2.1:80", SERVICE(handle, "x"), &server),
                      -EADDRNOTAVAIL);
     assert_null(server);
 }

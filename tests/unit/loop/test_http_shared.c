@@ -47,7 +47,8 @@ static void serve(struct fixture *fixture, unsigned silence_s)
     const struct http_limits limits = { .connections = LIMIT,
                                         .silence_s = silence_s,
                                         .memory = 4096 };
-    assert_int_equal(http_server_new(fixture->event, &limits, handle, NULL, &fixture->server), 0);
+    const struct http_service service = { .handle = handle, .limits = &limits };
+    assert_int_equal(http_server_new(fixture->event, &service, &fixture->server), 0);
 }
 
 static int setup(void **state)
