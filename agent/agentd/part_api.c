@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agentd/part.h"
+#include "api/body.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -17,19 +18,35 @@
 #include "engine/routes/route_engine.h"
 #include "loop/activation.h"
 
-static int on_drain(void *context)
+/* {"reason": "kernel upgrade", "announceFor": "30s"}, both optional */
+static int on_drain(const struct api_call *call, void *context)
 {
-    return standing_drain(((struct agent *)context)->standing);
+    static const char *const members[] = { "reason", "announceFor", NULL };
+    struct standing_words words = { .announce_for_ms = -1 };
+    int r = body_check_members(call->body, members, call->faults);
+    if (r == 0)
+        r = body_line(call->body, "reason", STANDING_REASON_MAX, &words.reason, call->faults);
+    if (r >= 0)
+        r = body_duration(call->body, "announceFor", &words.announce_for_ms, call->faults);
+    return r < 0 ? r : standing_drain(((struct agent *)context)->standing, &words);
 }
 
-static int on_undrain(void *context)
+static int on_undrain(const struct api_call *call, void *context)
 {
-    return standing_undrain(((struct agent *)context)->standing);
+    static const char *const members[] = { NULL };
+    int r = body_check_members(call->body, members, call->faults);
+    return r < 0 ? r : standing_undrain(((struct agent *)context)->standing);
 }
 
-static int on_withdraw(void *context)
+/* {"reason": "kernel upgrade"} */
+static int on_withdraw(const struct api_call *call, void *context)
 {
-    return standing_withdraw(((struct agent *)context)->standing);
+    static const char *const members[] = { "reason", NULL };
+    const char *reason = NULL;
+    int r = body_check_members(call->body, members, call->faults);
+    if (r == 0)
+        r = body_line(call->body, "reason", STANDING_REASON_MAX, &reason, call->faults);
+    return r < 0 ? r : standing_withdraw(((struct agent *)context)->standing, reason);
 }
 
 static const struct api_action actions[] = {
@@ -37,6 +54,11 @@ static const struct api_action actions[] = {
     { "/v1/undrain", on_undrain },
     { "/v1/withdraw", on_withdraw },
 };
+
+static size_t on_admit(const struct http_request *request, struct http_reply *reply, void *context)
+{
+    return api_admit(request, reply, &((struct agent *)context)->api);
+}
 
 /* Counts are brought up to date for who asks, so that idle passes need not. */
 static void on_api(const struct http_request *request, struct http_reply *reply, void *context)
@@ -67,7 +89,7 @@ static int open_socket(struct agent *agent)
     AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
     if (!path)
         return -ENOMEM;
-    const struct http_service service = { .handle = on_api, .context = agent };
+    const struct http_service service = { .handle = on_api, .admit = on_admit, .context = agent };
     int r = activation_take_socket();
     if (r >= 0) {
         r = http_listen_fd(agent->event, r, &service, &agent->socket);

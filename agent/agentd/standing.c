@@ -7,6 +7,7 @@
 #include "agentd/standing.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,16 @@ struct standing_keeper {
     const struct config *config;
     struct timer *phase_timer, *node_timer;
     bool waiting_for_node;
-    bool unknown; /* no Node has this node's name, and none ever had */
+    bool unknown;            /* no Node has this node's name, and none ever had */
+    int64_t announce_for_ms; /* what this drain was given; -1: as configured */
+};
+
+/* What the state folder keeps. */
+struct kept {
+    enum standing_phase phase;
+    bool node_seen;
+    char reason[STANDING_REASON_MAX + 1];
+    int64_t announce_for_ms;
 };
 
 static enum standing standing_now(const struct standing_keeper *keeper)
@@ -49,14 +59,31 @@ static char *state_path(const struct standing_keeper *keeper)
     return text_format("%s/standing.json", keeper->config->paths.state);
 }
 
-static int save(const struct standing_keeper *keeper, enum standing_phase phase, bool node_seen)
+/* As it is now. */
+static struct kept kept_now(const struct standing_keeper *keeper)
+{
+    const struct standing_status *status = &keeper->options.status->standing;
+    struct kept kept = {
+        .phase = status->phase,
+        .node_seen = status->node_seen,
+        .announce_for_ms = keeper->announce_for_ms,
+    };
+    memcpy(kept.reason, status->reason, sizeof(kept.reason));
+    return kept;
+}
+
+static int save(const struct standing_keeper *keeper, const struct kept *kept)
 {
     AUTOFREE char *path = state_path(keeper);
     AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };
     json_begin_object(&json, NULL);
-    json_string(&json, "phase", standing_phase_name(phase));
-    json_bool(&json, "nodeSeen", node_seen);
+    json_string(&json, "phase", standing_phase_name(kept->phase));
+    json_bool(&json, "nodeSeen", kept->node_seen);
+    if (*kept->reason)
+        json_string(&json, "reason", kept->reason);
+    if (kept->announce_for_ms >= 0)
+        json_int(&json, "announceForMs", kept->announce_for_ms);
     json_end_object(&json);
     text_add_char(&out, '\n');
     if (!path || text_error(&out) < 0)
@@ -81,10 +108,33 @@ static int read_phase(const struct document *document, enum standing_phase *ret_
     return -EBADMSG;
 }
 
+static int read_kept(const struct document *document, struct kept *kept, struct faults *faults)
+{
+    const struct doc *root = document->root;
+    const char *reason = "";
+    int r = read_phase(document, &kept->phase, faults);
+    if (r == 0)
+        r = doc_bool(document, doc_get(root, "nodeSeen"), &kept->node_seen, faults);
+    if (r >= 0)
+        r = doc_string(document, doc_get(root, "reason"), &reason, faults);
+    if (r >= 0)
+        r = doc_int(document, doc_get(root, "announceForMs"), 0, INT64_MAX / 2,
+                    &kept->announce_for_ms, faults);
+    (void)snprintf(kept->reason, sizeof(kept->reason), "%s", reason);
+    return r;
+}
+
+static void take(struct standing_keeper *keeper, const struct kept *kept)
+{
+    struct standing_status *status = &keeper->options.status->standing;
+    status->node_seen = kept->node_seen;
+    memcpy(status->reason, kept->reason, sizeof(status->reason));
+    keeper->announce_for_ms = kept->announce_for_ms;
+}
+
 /* No file is the state of a fresh installation. */
 static int load(struct standing_keeper *keeper, struct faults *faults)
 {
-    struct standing_status *status = &keeper->options.status->standing;
     AUTOFREE char *path = state_path(keeper);
     if (!path)
         return -ENOMEM;
@@ -95,12 +145,10 @@ static int load(struct standing_keeper *keeper, struct faults *faults)
     int r = document_read(path, READER_JSON, &document, faults);
     if (r <= 0)
         return r == -ENOMEM ? r : 0;
-    enum standing_phase phase = PHASE_SERVING;
-    bool node_seen = false;
-    if (read_phase(document, &phase, faults) == 0 &&
-        doc_bool(document, doc_get(document->root, "nodeSeen"), &node_seen, faults) >= 0) {
-        status->phase = phase;
-        status->node_seen = node_seen;
+    struct kept kept = { .phase = PHASE_SERVING, .announce_for_ms = -1 };
+    if (read_kept(document, &kept, faults) >= 0) {
+        keeper->options.status->standing.phase = kept.phase;
+        take(keeper, &kept);
     }
     return 0;
 }
@@ -114,7 +162,9 @@ static void tell(struct standing_keeper *keeper)
 static void enter(struct standing_keeper *keeper, enum standing_phase phase)
 {
     struct standing_status *status = &keeper->options.status->standing;
-    int64_t lasts_ms = phase == PHASE_DRAINING      ? keeper->config->routes.drain_shutdown_ms
+    int64_t announce_ms = keeper->announce_for_ms >= 0 ? keeper->announce_for_ms
+                                                       : keeper->config->routes.drain_shutdown_ms;
+    int64_t lasts_ms = phase == PHASE_DRAINING      ? announce_ms
                        : phase == PHASE_WITHDRAWING ? keeper->config->routes.drain_withdraw_ms
                                                     : -1;
     status->phase = phase;
@@ -129,30 +179,66 @@ static void enter(struct standing_keeper *keeper, enum standing_phase phase)
     tell(keeper);
 }
 
-static int change(struct standing_keeper *keeper, enum standing_phase phase)
+static void set_reason(struct kept *kept, const char *reason)
 {
-    const struct standing_status *status = &keeper->options.status->standing;
-    int r = save(keeper, phase, status->node_seen);
+    (void)snprintf(kept->reason, sizeof(kept->reason), "%s", reason);
+}
+
+static int change(struct standing_keeper *keeper, const struct kept *kept)
+{
+    int r = save(keeper, kept);
+    if (r < 0)
+        return r;
+    take(keeper, kept);
+    enter(keeper, kept->phase);
+    return 0;
+}
+
+/* It is under way, or done: what the operator adds to that. */
+static int add_words(struct standing_keeper *keeper, const struct standing_words *words)
+{
+    struct kept kept = kept_now(keeper);
+    if (words->announce_for_ms >= 0 && kept.phase != PHASE_DRAINING)
+        return -EALREADY;
+    if (words->reason)
+        set_reason(&kept, words->reason);
+    if (words->announce_for_ms >= 0) {
+        kept.announce_for_ms = words->announce_for_ms;
+        return change(keeper, &kept);
+    }
+    int r = words->reason ? save(keeper, &kept) : 0;
     if (r == 0)
-        enter(keeper, phase);
+        take(keeper, &kept);
     return r;
 }
 
-int standing_drain(struct standing_keeper *keeper)
+int standing_drain(struct standing_keeper *keeper, const struct standing_words *words)
 {
-    if (keeper->options.status->standing.phase != PHASE_SERVING)
-        return 0; /* it is under way, or done */
-    return change(keeper, PHASE_DRAINING);
+    struct kept kept = kept_now(keeper);
+    if (kept.phase != PHASE_SERVING)
+        return add_words(keeper, words);
+    kept.phase = PHASE_DRAINING;
+    set_reason(&kept, words->reason ? words->reason : "");
+    kept.announce_for_ms = words->announce_for_ms;
+    return change(keeper, &kept);
 }
 
-int standing_withdraw(struct standing_keeper *keeper)
+int standing_withdraw(struct standing_keeper *keeper, const char *reason)
 {
-    return change(keeper, PHASE_DRAINED);
+    struct kept kept = kept_now(keeper);
+    kept.phase = PHASE_DRAINED;
+    if (reason)
+        set_reason(&kept, reason);
+    return change(keeper, &kept);
 }
 
 int standing_undrain(struct standing_keeper *keeper)
 {
-    return change(keeper, PHASE_SERVING);
+    struct kept kept = kept_now(keeper);
+    kept.phase = PHASE_SERVING;
+    set_reason(&kept, "");
+    kept.announce_for_ms = -1;
+    return change(keeper, &kept);
 }
 
 /* A phase that can't be written must not stop the drain: a restart begins the old one anew. */
@@ -161,7 +247,9 @@ static void on_phase_end(void *context)
     struct standing_keeper *keeper = context;
     struct standing_status *status = &keeper->options.status->standing;
     enum standing_phase next = status->phase == PHASE_DRAINING ? PHASE_WITHDRAWING : PHASE_DRAINED;
-    int r = save(keeper, next, status->node_seen);
+    struct kept kept = kept_now(keeper);
+    kept.phase = next;
+    int r = save(keeper, &kept);
     if (r < 0)
         log_warning("cannot keep the drain's state: %s", strerror(-r));
     enter(keeper, next);
@@ -203,7 +291,8 @@ void standing_observe_node(struct standing_keeper *keeper, bool present, bool ot
     struct standing_status *status = &keeper->options.status->standing;
     if (present && !status->node_seen) {
         status->node_seen = true;
-        (void)save(keeper, status->phase, true);
+        const struct kept kept = kept_now(keeper);
+        (void)save(keeper, &kept);
     }
     bool unknown = !present && !status->node_seen && others;
     if (unknown != keeper->unknown) {
@@ -245,6 +334,7 @@ int standing_new(const struct standing_options *options, struct standing_keeper 
         return -ENOMEM;
     keeper->options = *options;
     keeper->config = options->config;
+    keeper->announce_for_ms = -1;
     int r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_phase_end, keeper,
                       &keeper->phase_timer);
     if (r == 0)

@@ -6,7 +6,8 @@
  *   drained;    withdraw: to drained at once;    undrain: to serving, from anywhere
  *
  * The operator's word outlives the agent: it is in `standing.json` of the state folder before it is
- * acted upon. A phase that was running begins anew after a restart.
+ * acted upon, with the reason and the time that were given. A phase that was running begins anew
+ * after a restart.
  *
  * A node whose Node object was there and is gone from a synced source is removed after
  * routes.nodeGone: it must not attract traffic for ever. The object's return undoes that.
@@ -37,9 +38,19 @@ int standing_new(const struct standing_options *options, struct standing_keeper 
 void standing_free(struct standing_keeper *keeper);
 DEFINE_CLEANUP(struct standing_keeper *, standing_free);
 
-/* The operator's verbs. Return 0, or -errno if the state folder can't keep it: nothing changes. */
-int standing_drain(struct standing_keeper *keeper);
-int standing_withdraw(struct standing_keeper *keeper);
+/* What the operator says beside the word itself. */
+struct standing_words {
+    const char *reason;      /* at most STANDING_REASON_MAX bytes; NULL: none is given */
+    int64_t announce_for_ms; /* instead of routes.drain.shutdown; -1: that */
+};
+
+/*
+ * The operator's verbs. Return 0, or -errno if the state folder can't keep it: nothing changes. A
+ * drain that is under way takes a new reason, and a new time as long as the addresses are announced
+ * (-EALREADY); undrain forgets both.
+ */
+int standing_drain(struct standing_keeper *keeper, const struct standing_words *words);
+int standing_withdraw(struct standing_keeper *keeper, const char *reason);
 int standing_undrain(struct standing_keeper *keeper);
 
 /*

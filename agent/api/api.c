@@ -2,13 +2,13 @@
 /*
  * The routing of requests: one table of method, path, who may call, and the function behind it.
  *
- * Called by the HTTP server of loop/http.h, once per request and inside the event loop, so that
- * what is borrowed here holds still while a document is written. Every document is written whole
- * into memory: with 10,000 addresses that is a few MiB for a moment, and a slow reader holds back
- * only its own reply.
+ * Called by the HTTP server of loop/http.h, inside the event loop, so that what is borrowed here
+ * holds still while a document is written: once when the headers of a request are there
+ * (api_admit()), once with its body.
  *
- * GET reads; POST runs an action, for root only. Errors are JSON as well ({"error": "..."}), but
- * for the probes, whose readers are people with curl and the kubelet.
+ * GET reads; POST runs an action, for root only, whose arguments are the members of a JSON object.
+ * Who may not call is refused before any of the body is taken. Errors are JSON as well ({"error":
+ * "..."}), but for the probes, whose readers are people with curl and the kubelet.
  */
 #include "api/api.h"
 
@@ -16,42 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/body.h"
+#include "api/reply.h"
 #include "base/cleanup.h"
-#include "format/json.h"
 
 static const char text_plain[] = "text/plain; charset=utf-8";
+static const char only_root[] = "only root may do this";
 static const char no_service[] = "NAT serves no such service";
 
 typedef void (*view_function)(const struct api_state *state, struct text *out);
-
-/* Hands the text over; without memory the reply is a bare 500. */
-static void reply_text(struct http_reply *reply, unsigned status, const char *content_type,
-                       struct text *body)
-{
-    reply->content_type = content_type;
-    reply->size = body->length;
-    reply->body = text_take(body);
-    reply->status = reply->body ? status : 500;
-    if (!reply->body)
-        reply->size = 0;
-}
-
-static void reply_document(struct http_reply *reply, unsigned status, struct text *document)
-{
-    text_add_char(document, '\n');
-    reply_text(reply, status, "application/json", document);
-}
-
-static void reply_error(struct http_reply *reply, unsigned status, const char *message)
-{
-    AUTOTEXT struct text out = { 0 };
-    struct json json = { .out = &out };
-
-    json_begin_object(&json, NULL);
-    json_string(&json, "error", message);
-    json_end_object(&json);
-    reply_document(reply, status, &out);
-}
 
 static void reply_metrics(const struct api_state *state, struct http_reply *reply)
 {
@@ -271,22 +244,50 @@ static void reply_view(const struct api_state *state, view_function view, struct
     reply_document(reply, 200, &out);
 }
 
+static void reply_failed(struct http_reply *reply, int error, const struct faults *faults)
+{
+    switch (error) {
+    case -EBADMSG:
+        reply_faults(reply, faults);
+        break;
+    case -EALREADY:
+        reply_error(reply, 409, "it is past that already; undo it first");
+        break;
+    default:
+        reply_error(reply, 500, strerror(-error));
+        break;
+    }
+}
+
+static void run_action(const struct api *api, const struct api_action *action,
+                       const struct http_request *request, struct http_reply *reply)
+{
+    CLEANUP(document_freep) struct document *body = NULL;
+    AUTOFAULTS struct faults faults = { 0 };
+
+    int r = body_parse(request, &body, &faults);
+    if (r == 0)
+        r = action->run(&(const struct api_call){ request, body, &faults }, api->action_context);
+    if (r < 0)
+        reply_failed(reply, r, &faults);
+    else
+        reply_view(api->state, view_status, reply);
+}
+
 /* The path is in the table below, but the program may not have handed in what it asks for. */
 static void reply_action(const struct api *api, const struct http_request *request,
                          struct http_reply *reply)
 {
     for (size_t i = 0; i < api->action_count; i++) {
-        if (strcmp(request->path, api->actions[i].path) != 0)
-            continue;
-        int r = api->actions[i].run(api->action_context);
-        if (r < 0)
-            reply_error(reply, 500, strerror(-r));
-        else
-            reply_view(api->state, view_status, reply);
-        return;
+        if (strcmp(request->path, api->actions[i].path) == 0) {
+            run_action(api, &api->actions[i], request, reply);
+            return;
+        }
     }
     reply_error(reply, 404, "no such path");
 }
+
+enum { ACTION_BODY_MAX = 4096 };
 
 enum right {
     RIGHT_READ, /* who may connect: the socket's mode and group say so */
@@ -301,6 +302,7 @@ static const struct api_route {
     view_function view;
     void (*reply)(const struct api *api, const struct http_request *request,
                   struct http_reply *reply);
+    size_t body_max; /* bytes; 0: a body means nothing, and is dropped */
 } routes[] = {
     { "GET", "/v1/status", RIGHT_READ, false, view_status, NULL },
     { "GET", "/v1/routes", RIGHT_READ, false, view_routes, NULL },
@@ -316,9 +318,9 @@ static const struct api_route {
     { "GET", "/v1/flows", RIGHT_READ, true, NULL, reply_flows },
     { "GET", "/v1/maps", RIGHT_READ, true, NULL, reply_maps },
     { "GET", "/v1/verify", RIGHT_READ, true, NULL, reply_verify },
-    { "POST", "/v1/drain", RIGHT_ROOT, false, NULL, reply_action },
-    { "POST", "/v1/withdraw", RIGHT_ROOT, false, NULL, reply_action },
-    { "POST", "/v1/undrain", RIGHT_ROOT, false, NULL, reply_action },
+    { "POST", "/v1/drain", RIGHT_ROOT, false, NULL, reply_action, ACTION_BODY_MAX },
+    { "POST", "/v1/withdraw", RIGHT_ROOT, false, NULL, reply_action, ACTION_BODY_MAX },
+    { "POST", "/v1/undrain", RIGHT_ROOT, false, NULL, reply_action, ACTION_BODY_MAX },
 };
 
 static const struct api_route *find_route(const struct http_request *request)
@@ -335,6 +337,20 @@ static bool may_call(const struct api_route *route, const struct http_request *r
     return route->right == RIGHT_READ || (request->peer_known && request->peer_uid == 0);
 }
 
+size_t api_admit(const struct http_request *request, struct http_reply *reply, void *context)
+{
+    const struct api_route *route = find_route(request);
+
+    (void)context;
+    if (!route)
+        return 0;
+    if (!may_call(route, request))
+        reply_error(reply, 403, only_root);
+    else if (route->body_max && http_has_body(request) && !body_is_json(request))
+        reply_error(reply, 415, "a body is JSON (Content-Type: application/json)");
+    return route->body_max;
+}
+
 void api_handle(const struct http_request *request, struct http_reply *reply, void *context)
 {
     const struct api *api = context;
@@ -343,7 +359,7 @@ void api_handle(const struct http_request *request, struct http_reply *reply, vo
     if (!route)
         api_handle_public(request, reply, (void *)api->state);
     else if (!may_call(route, request))
-        reply_error(reply, 403, "only root may do this");
+        reply_error(reply, 403, only_root);
     else if (route->needs_nat && (!api->state->nat || !api->state->live))
         reply_error(reply, 503, "service NAT is off (services.enabled), or could not start");
     else if (route->view)

@@ -11,18 +11,31 @@
  *       /v1/maps /v1/verify                   where NAT is on
  *   GET /v1/trace?source=A&destination=A:PORT&protocol=P&in=I
  *   GET /metrics /livez /readyz
- *   POST, root only: the actions, for example /v1/drain; they answer with the status document
+ *   POST, root only: the actions, for example /v1/drain; they answer with the status document.
+ *       Arguments are the members of a JSON object in the body
  */
 #pragma once
 
 #include "api/trace.h"
 #include "api/view.h"
+#include "base/fault.h"
+#include "format/doc.h"
 #include "loop/http.h"
 
-/* One action. Returns 0, or -errno, which the reply puts in words. */
+/* What an action is called with. */
+struct api_call {
+    const struct http_request *request;
+    const struct document *body; /* a map; NULL: the request had no body */
+    struct faults *faults;       /* what is wrong with the body (api/body.h) */
+};
+
 struct api_action {
     const char *path; /* "/v1/drain" */
-    int (*run)(void *context);
+    /*
+     * Returns 0; -EBADMSG after adding a fault (400); -EALREADY (409); another -errno, which the
+     * reply puts in words.
+     */
+    int (*run)(const struct api_call *call, void *context);
 };
 
 struct api {
@@ -33,7 +46,8 @@ struct api {
     void *action_context; /* of the trace, too */
 };
 
-/* An http_handler whose context is a `const struct api *`. The unix socket's. */
+/* The unix socket's http_admission and http_handler; their context is a `const struct api *`. */
+size_t api_admit(const struct http_request *request, struct http_reply *reply, void *context);
 void api_handle(const struct http_request *request, struct http_reply *reply, void *context);
 
 /* The same for TCP, with a `const struct api_state *`: /metrics, /livez and /readyz only. */

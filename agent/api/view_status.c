@@ -185,6 +185,7 @@ static void write_standing(struct json *json, const struct standing_status *stan
         json_int(json, "endsInMs", MAX(standing->ends_mono_ms - clock_mono_ms(), INT64_C(0)));
     else
         json_null(json, "endsInMs");
+    json_string(json, "reason", *standing->reason ? standing->reason : NULL);
     json_bool(json, "nodeGone", standing->node_gone);
     json_end_object(json);
 }

@@ -15,10 +15,13 @@ enum standing_phase {
 /* "draining": part of the API and of the state file. */
 const char *standing_phase_name(enum standing_phase phase);
 
+enum { STANDING_REASON_MAX = 200 };
+
 struct standing_status {
     enum standing_phase phase;
-    int64_t since_wall_ms; /* 0: always has */
-    int64_t ends_mono_ms;  /* of a phase that ends by itself; 0: it does not */
-    bool node_seen;        /* this node's Node object has been there */
-    bool node_gone;        /* it was deleted, and routes.nodeGone is over */
+    char reason[STANDING_REASON_MAX + 1]; /* the operator's words; "": none, or serving */
+    int64_t since_wall_ms;                /* 0: always has */
+    int64_t ends_mono_ms;                 /* of a phase that ends by itself; 0: it does not */
+    bool node_seen;                       /* this node's Node object has been there */
+    bool node_gone;                       /* it was deleted, and routes.nodeGone is over */
 };

@@ -80,7 +80,7 @@ def status(**changes):
             "lastFullPassAt": ago(LONG_AGO),
             "lastFullPassMs": 1.25,
         },
-        "standing": {"phase": "serving", "since": None, "endsInMs": None, "nodeGone": False},
+        "standing": {"phase": "serving", "since": None, "endsInMs": None, "reason": None, "nodeGone": False},
         "bgp": bgp(enabled=False, socket=None, reachable=False, since=None, version=None),
         "services": {"enabled": False, "count": 2},
         "nat": NO_NAT,

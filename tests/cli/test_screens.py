@@ -50,7 +50,7 @@ ENDPOINT = {
     "terminating": False,
     "local": False,
 }
-DRAINING = {"phase": "draining", "since": None, "endsInMs": 8000, "nodeGone": False}
+DRAINING = {"phase": "draining", "since": None, "endsInMs": 8000, "reason": None, "nodeGone": False}
 
 EXPORTS = [
     {"name": "tor-a", "address": "10.0.0.1", "exported": True, "reason": "exported",

@@ -138,6 +138,26 @@ def test_a_drain_goes_on_after_a_crash(lab):
 
 
 @ONE
+def test_a_reason_and_a_time_of_its_own_survive_a_crash(lab):
+    [agent] = start(lab, routes={"drain": {"shutdown": "0s", "withdraw": "0s"}})
+    [node] = lab.nodes
+    assert agent.ctl("drain", "--no-wait", "--for=1h", "--reason=a disk").code == 0
+    agent.kill()
+    agent.start()
+    standing = agent.json("status")["standing"]
+    assert (standing["phase"], standing["reason"]) == ("draining", "a disk")
+    assert standing["endsInMs"] > 0
+    wait_equal(lambda: tables(node), exported(node, VIP, VIP6, protocol=32), "routes of a drain")
+
+    assert agent.ctl("drain", "--for=0s", "--reason=two disks").out.splitlines()[-1].startswith("drained")
+    assert agent.json("status")["standing"]["reason"] == "two disks"
+    late = agent.ctl("drain", "--for=1s")
+    assert late.code == 2 and "past that" in late.err
+    assert agent.ctl("undrain").code == 0
+    assert agent.json("status")["standing"]["reason"] is None
+
+
+@ONE
 def test_withdraw_is_at_once_and_survives_a_restart(lab):
     [agent] = start(lab)
     [node] = lab.nodes

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/body.h"
 #include "cmocka_all.h"
 #include "nat_state.h"
 
@@ -29,6 +30,22 @@ const char *http_query(const struct http_request *request, const char *name)
     return NULL;
 }
 
+static const char *type_sent; /* of the body; NULL: none is told */
+static const char *length_sent;
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+    (void)request;
+    assert_string_equal(name, "Content-Type");
+    return type_sent;
+}
+
+bool http_has_body(const struct http_request *request)
+{
+    (void)request;
+    return length_sent != NULL;
+}
+
 static int setup(void **state)
 {
     *state = made_state_new();
@@ -41,31 +58,66 @@ static int teardown(void **state)
     return 0;
 }
 
-static int count_runs(void *context)
-{
-    return ++*(int *)context < 3 ? 0 : -ENOSPC; /* the third one fails */
-}
-
 static int runs;
 static uid_t asker;
+static const char *sent; /* the body; NULL: none */
 
-static struct http_reply ask(struct made_state *made, http_handler handler, const char *method,
-                             const char *path, const char *query)
+static int64_t asked_ms;
+static const char *asked_reason;
+
+/* The third one fails. */
+static int count_runs(const struct api_call *call, void *context)
 {
-    static const struct api_action action = { "/v1/drain", count_runs };
-    const struct api api = {
+    static const char *const members[] = { "reason", "for", "late", NULL };
+    static char kept[64];
+    const char *reason = "";
+    bool late = false;
+
+    int r = body_check_members(call->body, members, call->faults);
+    if (r == 0)
+        r = body_line(call->body, "reason", 20, &reason, call->faults);
+    if (r >= 0)
+        r = body_duration(call->body, "for", &asked_ms, call->faults);
+    if (r >= 0 && call->body)
+        r = doc_bool(call->body, doc_get(call->body->root, "late"), &late, call->faults);
+    if (r < 0)
+        return r;
+    if (late)
+        return -EALREADY;
+    asked_reason = strcpy(kept, reason);
+    return ++*(int *)context < 3 ? 0 : -ENOSPC;
+}
+
+static const struct api_action action = { "/v1/drain", count_runs };
+
+static struct api api_of(struct made_state *made)
+{
+    return (struct api){
         .state = &made->api,
         .actions = &action,
         .action_count = 1,
         .action_context = &runs,
     };
-    const struct http_request request = {
+}
+
+static struct http_request request_of(const char *method, const char *path, const char *query)
+{
+    return (struct http_request){
         .method = method,
         .path = path,
         .peer_known = true,
         .peer_uid = asker,
+        .body = sent,
+        .body_size = sent ? strlen(sent) : 0,
         .connection = (void *)query,
     };
+}
+
+static struct http_reply ask(struct made_state *made, http_handler handler, const char *method,
+                             const char *path, const char *query)
+{
+    const struct api api = api_of(made);
+    const struct http_request request = request_of(method, path, query);
     struct http_reply reply = { 0 };
 
     handler(&request, &reply, handler == api_handle ? (void *)&api : (void *)&made->api);
@@ -256,6 +308,120 @@ static void test_actions_are_for_root(void **state)
     assert_int_equal(runs, 3);
 }
 
+/* How many bytes of a body the request may have; `status`: 0, or that of the refusal. */
+static void expect_admission(struct made_state *made, const char *method, const char *path,
+                             unsigned status, size_t bytes)
+{
+    const struct api api = api_of(made);
+    const struct http_request request = request_of(method, path, NULL);
+    struct http_reply reply = { 0 };
+
+    size_t limit = api_admit(&request, &reply, (void *)&api);
+    assert_int_equal(reply.status, status);
+    if (status == 0)
+        assert_int_equal(limit, bytes);
+    else
+        assert_memory_equal(reply.body, "{\"error\":", 9);
+    free(reply.body);
+}
+
+static void test_bodies_are_admitted(void **state)
+{
+    static const char *const types[] = { "application/json", "application/json; charset=utf-8",
+                                         "Application/JSON" };
+    static const char *const others[] = { "application/x-www-form-urlencoded", "text/json",
+                                          "application/jsonl", "" };
+
+    asker = 0;
+    length_sent = "10";
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        type_sent = types[i];
+        expect_admission(*state, "POST", "/v1/drain", 0, 4096);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        type_sent = others[i];
+        expect_admission(*state, "POST", "/v1/drain", 415, 0);
+    }
+    type_sent = NULL;
+    expect_admission(*state, "POST", "/v1/drain", 415, 0);
+    expect_admission(*state, "POST", "/v1/status", 0, 0); /* answered with 405 */
+    expect_admission(*state, "GET", "/v1/status", 0, 0);
+    asker = 1000; /* says nothing of the type */
+    expect_admission(*state, "POST", "/v1/drain", 403, 0);
+    asker = 0;
+    length_sent = NULL;
+    expect_admission(*state, "POST", "/v1/drain", 0, 4096);
+}
+
+static void test_bodies_are_read(void **state)
+{
+    runs = 0;
+    asker = 0;
+    asked_ms = 0;
+    asked_reason = NULL;
+    sent = "{\"reason\": \"disk\", \"for\": \"1m30s\"}";
+    expect_post(*state, "/v1/drain", 200, "{\"apiVersion\":\"v1\",\"kind\":\"Status\"");
+    assert_int_equal(asked_ms, 90000);
+    assert_string_equal(asked_reason, "disk");
+    sent = "{}";
+    expect_post(*state, "/v1/drain", 200, "{\"apiVersion\":");
+    sent = "{\"late\": true}";
+    expect_post(*state, "/v1/drain", 409, "{\"error\":");
+    assert_int_equal(runs, 2);
+    sent = NULL;
+}
+
+/* Each error says where it is: in the text, and as a member of its own. */
+static void test_bad_bodies_are_refused(void **state)
+{
+    static const struct {
+        const char *body, *place, *words;
+    } bad[] = {
+        { "", "body", "expected a JSON object" },
+        { " \n ", "body", "expected a JSON object" },
+        { "{\"reason\": \"a\"", "body:1:15", "" },
+        { "{\"reason\": \"a\"} {}", "body:1:17", "" },
+        { "reason=disk", "body:1:1", "" },
+        { "[]", "body:1:1", "expected a JSON object" },
+        { "\"disk\"", "body:1:1", "expected a JSON object" },
+        { "{\n  \"raeson\": 1}", "body:2:13", "raeson: unknown member" },
+        { "{\"reason\": []}", "body:1:12", "reason: " },
+        { "{\"reason\": \"a\", \"reason\": \"b\"}", "body:1:17", "" },
+        { "{\"reason\": \"a\\u0007\"}", "body:1:12", "reason: expected one line" },
+        { "{\"reason\": \"123456789012345678901\"}", "body:1:12", "at most 20 bytes" },
+        { "{\"for\": \"soon\"}", "body:1:9", "for: expected a duration" },
+        { "{\"reason\": \"\xff\"}", "body:1:13", "" },
+    };
+
+    runs = 0;
+    asker = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        sent = bad[i].body;
+        struct http_reply reply = ask(*state, api_handle, "POST", "/v1/drain", NULL);
+        AUTOFREE char *place = text_format(",\"place\":\"%s\"}\n", bad[i].place);
+        AUTOFREE char *error = text_format("{\"error\":\"%s: ", bad[i].place);
+        assert_int_equal(reply.status, 400);
+        assert_memory_equal(reply.body, error, strlen(error));
+        assert_string_equal(reply.body + reply.size - strlen(place), place);
+        assert_non_null(strstr(reply.body, bad[i].words));
+        free(reply.body);
+    }
+    assert_int_equal(runs, 0);
+    sent = NULL;
+}
+
+static void test_deep_bodies_are_refused(void **state)
+{
+    char deep[4097] = "";
+
+    asker = 0;
+    memset(deep, '[', sizeof(deep) - 1);
+    memcpy(deep, "{\"reason\":", 10);
+    sent = deep;
+    expect_post(*state, "/v1/drain", 400, "{\"error\":\"body:1:74: ");
+    sent = NULL;
+}
+
 #define WITH_STATE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -268,6 +434,10 @@ int main(void)
         WITH_STATE(test_not_ready),
         WITH_STATE(test_only_get),
         WITH_STATE(test_actions_are_for_root),
+        WITH_STATE(test_bodies_are_admitted),
+        WITH_STATE(test_bodies_are_read),
+        WITH_STATE(test_bad_bodies_are_refused),
+        WITH_STATE(test_deep_bodies_are_refused),
         WITH_STATE(test_arguments),
         WITH_STATE(test_nat_is_asked_where_it_runs),
     };

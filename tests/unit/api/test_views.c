@@ -50,7 +50,7 @@ static void test_status(void **state)
         "'refused':0,'announced':1,'withheld':2,'held':1,'blocks':1,'added':9,'replaced':2,"
         "'deleted':3,'repairs':1,'passes':20,'fullPasses':4,"
         "'lastFullPassAt':'2026-11-20T07:33:20Z','lastFullPassMs':1.250},"
-        "'standing':{'phase':'serving','since':null,'endsInMs':null,'nodeGone':false},"
+        "'standing':{'phase':'serving','since':null,'endsInMs':null,'reason':null,'nodeGone':false},"
         "'bgp':{'enabled':false,'socket':null,'reachable':false,'error':null,'since':null,"
         "'version':null,'peers':0,'established':0,'announced':0,"
         "'learned':{'ipv4':null,'ipv6':null},'expected':{'ipv4':0,'ipv6':0},"
