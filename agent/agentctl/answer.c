@@ -192,11 +192,11 @@ const char *answer_word(const struct answer *answer, const char *key, char *buff
     return "";
 }
 
-int answer_post(const struct ctl *ctl, const char *path, struct answer *ret)
+int answer_post(const struct ctl *ctl, const char *path, const char *document, struct answer *ret)
 {
     long status = 0;
 
-    int r = agent_post(ctl->socket, path, ctl->timeout_ms, &status, &ret->body);
+    int r = agent_post(ctl->socket, path, document, ctl->timeout_ms, &status, &ret->body);
     if (r < 0)
         return answer_failed(ctl, r, status, ret);
     r = answer_check(status, ret);

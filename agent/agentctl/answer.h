@@ -42,8 +42,11 @@ const struct doc *answer_items(const struct ctl *ctl, const char *path, struct a
 /* A member of a document as it came, without the quotes of a string; "" if there is none. */
 const char *answer_word(const struct answer *answer, const char *key, char *buffer, size_t size);
 
-/* Asks for an action ("/v1/drain"), and says what is wrong if it fails. Returns an exit status. */
-int answer_post(const struct ctl *ctl, const char *path, struct answer *ret);
+/*
+ * Asks for an action ("/v1/drain") with a JSON document or NULL, and says what is wrong if it
+ * fails. Returns an exit status.
+ */
+int answer_post(const struct ctl *ctl, const char *path, const char *document, struct answer *ret);
 
 /* Says why an answer_try() failed, and returns the exit status for it. */
 int answer_failed(const struct ctl *ctl, int error, long status, const struct answer *answer);

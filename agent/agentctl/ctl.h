@@ -29,9 +29,10 @@ struct ctl {
     int64_t timeout_ms;
     int64_t wait_ms; /* -1: not asked for */
     const char *folder, *config, *node, *service;
-    const char *in;  /* trace: where the packet comes in */
-    int64_t limit;   /* 0: not given */
-    bool color;      /* colour the state words */
+    const char *reason, *announce_for; /* drain, withdraw; NULL: not given */
+    const char *in;                    /* trace: where the packet comes in */
+    int64_t limit;                     /* 0: not given */
+    bool color;                        /* colour the state words */
     const char *mid; /* the dot between parts of a line, or "-" where it can't be shown */
 };
 

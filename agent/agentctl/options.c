@@ -37,6 +37,8 @@ enum option_id {
     ID_SERVICE,
     ID_LIMIT,
     ID_PORTS,
+    ID_REASON,
+    ID_FOR,
     ID_COLUMNS = 'c',
     ID_FOLDER = 'f',
     ID_OUTPUT = 'o',
@@ -75,6 +77,8 @@ const struct option_row option_rows[] = {
     { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "settings from this file", COMPLETES_FILE },
     { ID_NODE, "node", "NAME", OPTION_NODE, "for this node instead of this machine" },
     { ID_NO_WAIT, "no-wait", NULL, OPTION_NO_WAIT, "return at once" },
+    { ID_REASON, "reason", "TEXT", OPTION_REASON, "kept, and shown by status" },
+    { ID_FOR, "for", "DURATION", OPTION_FOR, "announced as draining, not routes.drain.shutdown" },
     { ID_WRITE, "write", NULL, OPTION_WRITE, "write what is shown" },
     { ID_NO_HEADER, "no-header", NULL, OPTION_COMMON, "tables without header and footer" },
     { ID_COLOR, "color", "WHEN", OPTION_COMMON, "auto, always or never", COMPLETES_WORD,
@@ -132,16 +136,44 @@ static int parse_limit(const char *string, int64_t *ret_limit)
     return 0;
 }
 
+/* Where an option's argument is kept as it is; NULL: it has none, or is parsed. */
+static const char **text_of(struct ctl *ctl, int id)
+{
+    switch (id) {
+    case ID_COLUMNS:
+        return &ctl->columns;
+    case ID_IN:
+        return &ctl->in;
+    case ID_SOCKET:
+        return &ctl->socket;
+    case ID_SERVICE:
+        return &ctl->service;
+    case ID_FOLDER:
+        return &ctl->folder;
+    case ID_CONFIG:
+        return &ctl->config;
+    case ID_NODE:
+        return &ctl->node;
+    case ID_REASON:
+        return &ctl->reason;
+    default:
+        return NULL;
+    }
+}
+
 static int option_set(struct ctl *ctl, int id, const char *argument)
 {
-    switch ((enum option_id)id) {
+    const char **text = text_of(ctl, id);
+
+    if (text) {
+        *text = argument;
+        return 0;
+    }
+    switch (id) {
     case ID_JSON:
         return parse_output("json", ctl);
     case ID_OUTPUT:
         return parse_output(argument, ctl);
-    case ID_COLUMNS:
-        ctl->columns = argument;
-        return 0;
     case ID_WATCH:
         ctl->watch = true;
         return 0;
@@ -166,24 +198,9 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
     case ID_NO_WAIT:
         ctl->no_wait = true;
         return 0;
-    case ID_IN:
-        ctl->in = argument;
-        return 0;
-    case ID_SOCKET:
-        ctl->socket = argument;
-        return 0;
-    case ID_SERVICE:
-        ctl->service = argument;
-        return 0;
-    case ID_FOLDER:
-        ctl->folder = argument;
-        return 0;
-    case ID_CONFIG:
-        ctl->config = argument;
-        return 0;
-    case ID_NODE:
-        ctl->node = argument;
-        return 0;
+    case ID_FOR:
+        ctl->announce_for = argument;
+        return parse_duration(argument, &(int64_t){ 0 });
     case ID_LIMIT:
         return parse_limit(argument, &ctl->limit);
     case ID_TIMEOUT:
@@ -192,8 +209,9 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
         return parse_duration(argument, &ctl->wait_ms);
     case ID_COLOR:
         return parse_color(argument, &ctl->color_when);
+    default:
+        return EXIT_USAGE;
     }
-    return EXIT_USAGE;
 }
 
 static unsigned option_verbs(int id)
@@ -244,6 +262,7 @@ const char *option_name(unsigned options)
         { OPTION_WIDE, "-o wide" },      { OPTION_NAMES, "-o name" },
         { OPTION_SERVICE, "--service" }, { OPTION_LIMIT, "--limit" },
         { OPTION_IN, "--in" },           { OPTION_PORTS, "--ports" },
+        { OPTION_REASON, "--reason" },   { OPTION_FOR, "--for" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
+#include "format/json.h"
 
 enum {
     POLL_MS = 100,
@@ -104,12 +106,43 @@ static int watch(const struct ctl *ctl, struct answer *answer)
     }
 }
 
+/* What is asked for, in a document; NULL without memory. */
+static char *wish(const struct ctl *ctl)
+{
+    AUTOTEXT struct text out = { 0 };
+    struct json json = { .out = &out };
+
+    json_begin_object(&json, NULL);
+    if (ctl->reason)
+        json_string(&json, "reason", ctl->reason);
+    if (ctl->announce_for)
+        json_string(&json, "announceFor", ctl->announce_for);
+    json_end_object(&json);
+    return text_take(&out);
+}
+
+/* With a document only if there is something to say: older agents take none. */
+static int post(const struct ctl *ctl, const char *path, struct answer *answer)
+{
+    AUTOFREE char *document = wish(ctl);
+
+    if (!document) {
+        fprintf(stderr, "agentctl: %s\n", strerror(ENOMEM));
+        return EXIT_FAILED;
+    }
+    int r = answer_post(ctl, path, ctl->reason || ctl->announce_for ? document : NULL, answer);
+    const struct doc *standing = r == EXIT_OK ? doc_get(answer->root, "standing") : NULL;
+    if (ctl->reason && standing && !field_is(standing, "reason", ctl->reason))
+        fprintf(stderr, "agentctl: this agent is older than the command: it keeps no reason\n");
+    return r;
+}
+
 int verb_drain(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
 
     (void)args;
-    int r = answer_post(ctl, "/v1/drain", &answer);
+    int r = post(ctl, "/v1/drain", &answer);
     return r == EXIT_OK ? watch(ctl, &answer) : r;
 }
 
@@ -117,7 +150,7 @@ static int ask(const struct ctl *ctl, const char *path)
 {
     AUTOANSWER struct answer answer = { 0 };
 
-    int r = answer_post(ctl, path, &answer);
+    int r = post(ctl, path, &answer);
     if (r != EXIT_OK)
         return r;
     if (ctl->json)

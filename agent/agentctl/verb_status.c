@@ -213,6 +213,10 @@ static void add_standing(struct text *out, const struct ctl *ctl, const struct d
         text_addf(out, ", %s left", clock_ago(field_int(standing, "endsInMs"), buffer));
     else if (field_ago(standing, "since", buffer))
         text_addf(out, " for %s", field_ago(standing, "since", buffer));
+    if (doc_get(standing, "reason")) {
+        text_add(out, ": ");
+        add_clean(out, field(standing, "reason"));
+    }
 }
 
 static void add_headline(struct text *out, const struct ctl *ctl, const struct doc *status)

@@ -24,6 +24,8 @@ enum verb_option {
     OPTION_LIMIT = 1 << 13,
     OPTION_PORTS = 1 << 14,
     OPTION_WRITE = 1 << 15,
+    OPTION_REASON = 1 << 16,
+    OPTION_FOR = 1 << 17,
     /* Not for the table: they follow from the verb's columns. */
     OPTION_COLUMNS = 1 << 8,
     OPTION_WIDE = 1 << 9,

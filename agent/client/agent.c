@@ -37,19 +37,41 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     return text_error(body) < 0 ? 0 : length;
 }
 
-static CURLcode set_options(CURL *curl, const char *socket, const char *url, bool post,
-                            int64_t timeout_ms, struct text *body)
+DEFINE_CLEANUP(struct curl_slist *, curl_slist_free_all);
+
+/* What is asked. */
+struct question {
+    const char *socket, *path;
+    bool post;
+    const char *document; /* of a POST, or NULL */
+    int64_t timeout_ms;
+};
+
+/* `json` is the header for documents, which the transfer borrows. */
+static CURLcode set_post(CURL *curl, const struct question *question, struct curl_slist *json)
+{
+    CURLcode r = CURLE_OK;
+    if (question->document)
+        r = curl_easy_setopt(curl, CURLOPT_HTTPHEADER, json);
+    if (r != CURLE_OK)
+        return r;
+    return curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS,
+                            question->document ? question->document : "");
+}
+
+static CURLcode set_options(CURL *curl, const struct question *question, const char *url,
+                            struct curl_slist *json, struct text *body)
 {
     CURLcode r;
-    if ((r = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket)) != CURLE_OK ||
+    if ((r = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, question->socket)) != CURLE_OK ||
         (r = curl_easy_setopt(curl, CURLOPT_URL, url)) != CURLE_OK ||
         (r = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http")) != CURLE_OK ||
         (r = curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L)) != CURLE_OK ||
-        (r = curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms)) != CURLE_OK ||
+        (r = curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)question->timeout_ms)) != CURLE_OK ||
         (r = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body)) != CURLE_OK ||
         (r = curl_easy_setopt(curl, CURLOPT_WRITEDATA, body)) != CURLE_OK)
         return r;
-    return post ? curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, "") : CURLE_OK;
+    return question->post ? set_post(curl, question, json) : CURLE_OK;
 }
 
 static int error_of(CURL *curl, CURLcode code, const struct text *body)
@@ -85,18 +107,19 @@ static int ask(CURL *curl, struct text *body)
     return error_of(curl, curl_easy_perform(curl), body);
 }
 
-static int request(const char *socket, const char *path, bool post, int64_t timeout_ms,
-                   long *ret_status, char **ret_body)
+static int request(const struct question *question, long *ret_status, char **ret_body)
 {
-    if (strlen(socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+    if (strlen(question->socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
         return -ENAMETOOLONG;
-    AUTOFREE char *url = text_format("http://agent%s", path);
+    AUTOFREE char *url = text_format("http://agent%s", question->path);
+    CLEANUP(curl_slist_free_allp)
+    struct curl_slist *json = curl_slist_append(NULL, "Content-Type: application/json");
     CLEANUP(curl_easy_cleanupp) CURL *curl = curl_easy_init();
-    if (!url || !curl)
+    if (!url || !json || !curl)
         return -ENOMEM;
 
     AUTOTEXT struct text body = { 0 };
-    CURLcode code = set_options(curl, socket, url, post, timeout_ms, &body);
+    CURLcode code = set_options(curl, question, url, json, &body);
     int r = code == CURLE_OK ? ask(curl, &body) : error_of(curl, code, &body);
     if (r < 0)
         return r;
@@ -113,11 +136,15 @@ static int request(const char *socket, const char *path, bool post, int64_t time
 int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
               char **ret_body)
 {
-    return request(socket, path, false, timeout_ms, ret_status, ret_body);
+    const struct question question = { .socket = socket, .path = path, .timeout_ms = timeout_ms };
+    return request(&question, ret_status, ret_body);
 }
 
-int agent_post(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
-               char **ret_body)
+int agent_post(const char *socket, const char *path, const char *document, int64_t timeout_ms,
+               long *ret_status, char **ret_body)
 {
-    return request(socket, path, true, timeout_ms, ret_status, ret_body);
+    const struct question question = {
+        .socket = socket, .path = path, .post = true, .document = document, .timeout_ms = timeout_ms
+    };
+    return request(&question, ret_status, ret_body);
 }

@@ -13,6 +13,6 @@
 int agent_get(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
               char **ret_body);
 
-/* POSTs to a path, without a body; else as agent_get(). */
-int agent_post(const char *socket, const char *path, int64_t timeout_ms, long *ret_status,
-               char **ret_body);
+/* POSTs to a path, with a JSON document or NULL; else as agent_get(). */
+int agent_post(const char *socket, const char *path, const char *document, int64_t timeout_ms,
+               long *ret_status, char **ret_body);

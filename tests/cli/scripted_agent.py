@@ -22,7 +22,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_POST = do_GET  # actions come without a body
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.posted.append((self.path, self.headers.get("Content-Type"), body.decode()))
+        self.do_GET()
 
     def address_string(self):
         return "unix"
@@ -32,13 +35,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class ScriptedAgent(socketserver.ThreadingUnixStreamServer):
-    """`replies` maps a path (with query) to (status, document) or to a function that gives that."""
+    """`replies` maps a path (with query) to (status, document) or to a function that gives that.
+    `posted` has path, type and body of what was posted."""
 
     daemon_threads = True
     request_queue_size = 64
 
     def __init__(self, path, replies):
-        self.replies = replies
+        self.replies, self.posted = replies, []
         super().__init__(str(path), Handler)
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
         self.thread.start()

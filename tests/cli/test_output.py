@@ -150,7 +150,10 @@ def test_explain_leaves_endpoints_out_unless_verbose(ctl, agent):
 def test_the_way_a_node_stands_is_in_the_headline(ctl, agent):
     drained = {"phase": "drained", "since": documents.ago(documents.LONG_AGO),
                "endsInMs": None, "nodeGone": True}
-    agent({"/v1/status": status(standing=drained)})
+    server = agent({"/v1/status": status(standing=drained)})
     assert ctl.run()[1].startswith(
         "node-7 · agent 0.1.0 · up 3d 4h · healthy · its Node is gone · drained for 3d 4h\n"
     )
+    drained = {**drained, "nodeGone": False, "reason": "a disk\x1b[2J"}
+    server.replies["/v1/status"] = (200, status(standing=drained))
+    assert "· healthy · drained for 3d 4h: a disk" in ctl.run()[1]
