@@ -549,6 +549,7 @@ enum nat_hook {
     EGRESS_HOOK_CLIENT_IN = NAT_HOOKS, /* ingress of a pod's host end */
     EGRESS_HOOK_CLIENT_OUT,            /* its egress */
     EGRESS_HOOK_GATEWAY_IN,            /* ingress of an uplink */
+    EGRESS_HOOK_CLIENT_GUARD,          /* egress of an uplink of a node with pods */
 };
 
 /*

@@ -112,6 +112,13 @@ struct egress_pod_value {
     __u32 zero;
 };
 
+/*
+ * "egress_seen", HASH of __u32 by ifindex: interfaces from which packets are forwarded as they are.
+ * Either a pod's program is there, or the interface is none that a pod may have. Others are so new
+ * that the agent has not come to them: with EGRESS_HOLD_UNKNOWN their packets don't leave the
+ * cluster.
+ */
+
 /* "egress_routes", LPM_TRIE without preallocation. */
 struct egress_route_key {
     __u32 prefixlen; /* 32 + bits of addr */
@@ -251,6 +258,7 @@ enum egress_twin_port {
 #define EGRESS_MAPS(MAP)           \
     MAP(CONTROL, egress_control)   \
     MAP(PODS, egress_pods)         \
+    MAP(SEEN, egress_seen)         \
     MAP(ROUTES, egress_routes)     \
     MAP(SETS, egress_sets)         \
     MAP(GATEWAYS, egress_gateways) \

@@ -3,11 +3,14 @@
  * The client side of egress: packets of pods that leave the cluster through gateways.
  *
  * There are two programs, on the host's end of each pod that may have to use a gateway. They run
- * behind the NAT program, so that a packet to a Service is none of their business any more.
+ * behind the NAT program, so that a packet to a Service is none of their business any more. A third
+ * one is on uplinks, where unknown pods are held.
  *
  *   client_in    ingress: what the pod sends. A packet for a gateway gets outer headers from the
  *                pod's address to the gateway's (fou.h).
  *   client_out   egress: what the pod gets. The answers of gateways lose their outer headers.
+ *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
+ *                client_in is there yet.
  *
  * A flow keeps the gateway that it began with ("egress_pins") until that gateway is gone. A flow
  * that began outside, so that the pod only answers, goes the way it came: client_out sees it begin
@@ -426,6 +429,24 @@ int client_out(struct __sk_buff *skb)
         return fou_error_take(skb, packet) < 0 ? SHOT : NEXT;
     note_inbound(skb, room, pod->policy);
     return NEXT;
+}
+
+/* ---- what leaves the node ---- */
+
+SEC("tc")
+int client_guard(struct __sk_buff *skb)
+{
+    const struct egress_control *control = egress_control_get();
+    struct room *room = room_get();
+    __u32 in = skb->ingress_ifindex; /* 0: this node's own */
+    if (!control || !room || !in || !(control->flags & EGRESS_HOLD_UNKNOWN) ||
+        bpf_map_lookup_elem(&egress_seen, &in))
+        return NEXT;
+    const struct packet *packet = &room->packet;
+    parse(skb, NAT_HOOK_UPLINK_OUT, &room->packet);
+    if (packet->shape == SHAPE_NONE || stay_find(&packet->tuple.dst, packet->family))
+        return NEXT;
+    return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_HELD);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

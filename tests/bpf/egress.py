@@ -94,6 +94,7 @@ SHARED = {
 CLIENT = {
     "egress_pods": (Address, PodValue), "egress_routes": (RouteKey, RouteValue),
     "egress_sets": (u32, u64), "egress_gateways": (u32, GatewayValue),
+    "egress_seen": (u32, u32),
     "egress_pins": (abi.Tuple, PinValue), "egress_inbound": (abi.Tuple, u32),
 }
 GATEWAY_MAPS = {
@@ -168,7 +169,7 @@ class Programs:
 
 class Client(Programs):
     def __init__(self, folder, world):
-        super().__init__(folder, world, CLIENT, ("client_in", "client_out"))
+        super().__init__(folder, world, CLIENT, ("client_in", "client_out", "client_guard"))
         self.ask = Program(folder / "twin" / "client_in")
         self.sets = 0
 
@@ -229,6 +230,10 @@ class Client(Programs):
         return Told(TOLD[word & 0xff], CAUSES[cause] if cause < len(CAUSES) else None, word >> 16,
                     ran.cb[1], ran.cb[2], ran.cb[3] & 0xffff, ran.cb[3] >> 16, ran.cb[4], ran.context.mark,
                     Ether(ran.packet))
+
+    def leave(self, packet, ingress="pod1"):
+        """A packet that is forwarded, where it leaves the node."""
+        return self.run("client_guard", "eth0", packet, ingress)
 
     def send(self, hook, packet):
         return self.run(hook, "pod1", packet, None if hook == "client_in" else "eth0")

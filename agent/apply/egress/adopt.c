@@ -13,6 +13,7 @@
 
 #include "apply/egress/adopt.h"
 #include "apply/egress/plane_inside.h"
+#include "apply/egress/seen_links.h"
 #include "apply/nat/addr.h"
 #include "apply/nat/walk.h"
 #include "base/macro.h"
@@ -129,5 +130,7 @@ int egress_adopt(struct egress_plane *plane)
         return r;
     clear_nameless(plane);
     r = adopt_routes(plane);
-    return r < 0 ? r : adopt_pods(plane);
+    if (r == 0)
+        r = adopt_pods(plane);
+    return r < 0 ? r : egress_seen_adopt(plane);
 }

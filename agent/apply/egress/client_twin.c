@@ -44,6 +44,8 @@ static int load(struct egress_plane *plane)
     twin->rodata_twin->dry_run = 1;
     int r = bpf_program__set_autoload(twin->progs.client_out, false);
     if (r == 0)
+        r = bpf_program__set_autoload(twin->progs.client_guard, false);
+    if (r == 0)
         r = share(twin, plane);
     if (r == 0)
         r = egress_client_programs__load(twin);

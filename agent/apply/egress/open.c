@@ -13,6 +13,7 @@
 #include "apply/egress/adopt.h"
 #include "apply/egress/pinned.h"
 #include "apply/egress/plane_inside.h"
+#include "apply/egress/seen_links.h"
 #include "apply/nat/programs.h"
 #include "base/macro.h"
 #include "base/text.h"
@@ -61,6 +62,7 @@ int egress_plane_open(const char *pins, struct egress_plane **ret_plane, struct 
         (struct sorted)SORTED(struct egress_installed_policy, egress_installed_policy_cmp);
     plane->routes = (struct sorted)SORTED(struct egress_route, egress_route_cmp);
     plane->pods = (struct sorted)SORTED(struct egress_installed_pod, egress_installed_pod_cmp);
+    plane->seen = (struct sorted)SORTED(uint32_t, egress_seen_cmp);
     if (pins) {
         plane->folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
         if (!plane->folder)
@@ -97,6 +99,7 @@ void egress_plane_close(struct egress_plane *plane)
     sorted_done(&plane->policies);
     sorted_done(&plane->routes);
     sorted_done(&plane->pods);
+    sorted_done(&plane->seen);
     free(plane->folder);
     free(plane);
 }
@@ -114,6 +117,8 @@ int egress_plane_program(struct egress_plane *plane, enum nat_hook hook)
         return bpf_program__fd(plane->programs->progs.client_in);
     case EGRESS_HOOK_CLIENT_OUT:
         return bpf_program__fd(plane->programs->progs.client_out);
+    case EGRESS_HOOK_CLIENT_GUARD:
+        return bpf_program__fd(plane->programs->progs.client_guard);
     default:
         return -ENOENT;
     }

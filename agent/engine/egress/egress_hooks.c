@@ -5,9 +5,15 @@
  * Interfaces are found as NAT finds them (plan/nat_hooks.h), and each program stands behind NAT's
  * in the same place: a packet to a Service is none of egress' business. While no pod has to use a
  * gateway, and unknown pods may pass, pods have no program at all.
+ *
+ * A pod may send before its interface has a program, or while no agent runs. Where unknown pods are
+ * held, a guard on uplinks stops what is forwarded from interfaces that nobody has seen to.
  */
 #include "engine/egress/egress_hooks.h"
 
+#include <string.h>
+
+#include "apply/egress/seen_links.h"
 #include "apply/nat/hooks.h"
 #include "base/macro.h"
 #include "plan/nat.h"
@@ -23,6 +29,8 @@ static enum nat_hook leader_of(enum nat_hook hook)
         return NAT_HOOK_POD_IN;
     case EGRESS_HOOK_CLIENT_OUT:
         return NAT_HOOK_POD_OUT;
+    case EGRESS_HOOK_CLIENT_GUARD:
+        return NAT_HOOK_UPLINK_OUT;
     default:
         return NAT_HOOK_UPLINK_IN;
     }
@@ -69,12 +77,18 @@ int egress_hooks_open(struct egress_engine *egress)
     return nat_hooks_open_for(&programs, egress->config->paths.bpf, &egress->hooks);
 }
 
+/* Whether pods that are not known must not leave the cluster. */
+static bool holds(const struct egress_engine *egress)
+{
+    return egress->plane && egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD;
+}
+
 /* Whether no packet of a pod has to be looked at. */
 static bool is_idle(const struct egress_engine *egress)
 {
     if (!egress->plane)
         return true;
-    if (egress->config->egress.unknown_pods == UNKNOWN_PODS_HOLD)
+    if (holds(egress))
         return false;
     sorted_each(struct egress_pod *, pod, &egress->plan.pods) {
         if ((*pod)->is_client)
@@ -97,6 +111,11 @@ static int push_hooks(const struct egress_engine *egress, nat_attachment_list *w
 {
     if (nat->hook == NAT_HOOK_POD_IN && !is_idle(egress) && !nat->bare)
         return push_client(wanted, nat);
+    if (nat->hook == NAT_HOOK_UPLINK_OUT && holds(egress) && !nat->bare) {
+        struct nat_attachment guard = *nat;
+        guard.hook = EGRESS_HOOK_CLIENT_GUARD;
+        return vec_push(wanted, guard);
+    }
     if (nat->hook != NAT_HOOK_UPLINK_IN || !egress->gateway.gate || nat->bare)
         return 0;
     struct nat_attachment in = *nat;
@@ -140,12 +159,45 @@ static int list_hooks(const struct egress_engine *egress, nat_attachment_list *r
     return r;
 }
 
+static bool has_hook(const struct egress_engine *egress, uint32_t ifindex)
+{
+    vec_each(const struct nat_attachment, it, &egress->attached) {
+        if (it->ifindex == ifindex)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a pod may be at the other end, whose route is not there yet. */
+static bool may_be_pod(const struct link *link)
+{
+    return (strcmp(link->kind, "veth") == 0 && link->peer_away) || strcmp(link->kind, "tun") == 0;
+}
+
+/* Tells the guard which interfaces have been seen to, if all programs are there. */
+static int tell_guard(const struct egress_engine *egress)
+{
+    if (!holds(egress) || !egress->hooked)
+        return 0;
+    AUTOSORTED struct sorted seen = SORTED(uint32_t, egress_seen_cmp);
+    sorted_each(const struct link, link, kernel_links(egress->kernel)) {
+        if (may_be_pod(link) && !has_hook(egress, link->ifindex))
+            continue;
+        int r = sorted_put(&seen, &link->ifindex);
+        if (r < 0)
+            return r;
+    }
+    return egress_plane_see(egress->plane, &seen);
+}
+
 int egress_hooks_follow(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC nat_attachment_list wanted = { 0 };
     uint32_t repairs = 0;
-    int r = list_hooks(egress, &wanted);
+    int r = tell_guard(egress); /* who has his program already goes on when the guard comes */
+    if (r >= 0)
+        r = list_hooks(egress, &wanted);
     if (r == 0)
         r = nat_hooks_sync(egress->hooks, wanted.items, wanted.count, &repairs, &faults);
     if (r < 0)
@@ -161,5 +213,6 @@ int egress_hooks_follow(struct egress_engine *egress, struct round *round)
         egress->retry_ms = round->now_ms + backoff_next(&egress->retry);
     }
     egress_report(egress, "hooks", &faults);
-    return 0;
+    r = tell_guard(egress);
+    return r < 0 ? r : 0;
 }
