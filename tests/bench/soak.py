@@ -4,9 +4,9 @@
 Restarts under churn, where no withdrawal may happen that the objects didn't ask for; edits of
 manifests, after which the kernel must hold what the plan says and memory must not have grown;
 drains that are interrupted by kill -9; pods that come and go while clients ask, none of whom may be
-refused by an address that is announced; sieges of service NAT (soak_nat.py); and all packets of
-tests/bpf with Debian's kernels (soak_guests.py). A run is named by its seed; the same seed makes the same
-changes, though not at the same moments.
+refused by an address that is announced; sieges of service NAT (soak_nat.py); pods that start while
+egress changes (soak_egress.py); and all packets of tests/bpf with Debian's kernels (soak_guests.py). A run
+is named by its seed; the same seed makes the same changes, though not at the same moments.
 """
 
 import os
@@ -21,7 +21,7 @@ from cluster import VIP, VIP6, announced_by, exported, start, tables
 from lab import Lab, wait_equal
 from races import Race
 
-from . import process, soak_guests, soak_nat
+from . import process, soak_egress, soak_guests, soak_nat
 from .edits import Edits
 
 GROWTH_TOLERATED = 1.05
@@ -44,6 +44,7 @@ def add_options(parser):
     group.add_argument("--part", action="append", choices=[part.__name__ for part in parts()],
                        help="only this part; may be given again")
     soak_nat.add_options(group)
+    soak_egress.add_options(group)
     group.add_argument("--seed", type=int, default=1, metavar="N")
 
 
@@ -154,7 +155,7 @@ def races(options, seed, say):
 
 
 def parts():
-    return (restarts, edits, drains, races, *soak_nat.PARTS, *soak_guests.PARTS)
+    return (restarts, edits, drains, races, *soak_nat.PARTS, *soak_egress.PARTS, *soak_guests.PARTS)
 
 
 def attempt(part, options, seed, say):
