@@ -534,6 +534,12 @@ struct nat_fragment_value {
 #define NAT_ROUTE_NO_SOURCE 255u /* this node has no address to masquerade with on that way */
 #define NAT_DRY_FLOWS       1u   /* look at the flow tables first, as a real packet does */
 
+/*
+ * skb->tc_index of a pod's packet that was translated and goes on by the stack, for the egress
+ * program that sees it next.
+ */
+#define NAT_TRANSLATED 0xf19fu
+
 enum nat_masquerade { NAT_MASQUERADE_NO, NAT_MASQUERADE_YES, NAT_MASQUERADE_HAIRPIN };
 
 /* The programs, by where they are attached. */

@@ -157,8 +157,10 @@ struct egress_gateway_value {
 #define EGRESS_GATEWAY_ANSWERS 4u
 
 /* "egress_pins", LRU_HASH by nat_tuple, as the pod sends: the gateway of a flow. */
+#define EGRESS_PIN_TRANSLATED 0x80000000u /* service NAT has translated the flow's packets */
+
 struct egress_pin_value {
-    __u32 gateway;    /* its index */
+    __u32 gateway;    /* its index | EGRESS_PIN_TRANSLATED */
     __u32 generation; /* of its word */
     __u32 check;      /* nat_tuple_check() of the key */
     __u32 used_s;     /* CLOCK_MONOTONIC of the last packet that the pod sent */
@@ -172,7 +174,7 @@ struct egress_pin_value {
 /* "egress_pieces", LRU_HASH by nat_fragment_key: the gateway that a fragmented packet goes to, or
  * comes from. */
 struct egress_piece_value {
-    __u32 gateway; /* its index */
+    __u32 gateway; /* its index, of an answer with EGRESS_PIN_TRANSLATED */
     __u32 check;   /* nat_check(&src, id) */
     __u32 seen_s;  /* CLOCK_MONOTONIC */
     __u32 zero;

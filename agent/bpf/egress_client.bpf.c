@@ -107,6 +107,7 @@ SUBPROGRAM int pin_take(struct room *room, __u32 set)
     __u32 now = now_s();
     if (found && found->check == nat_tuple_check(&room->key)) {
         room->pin = *found;
+        room->pin.gateway &= ~EGRESS_PIN_TRANSLATED;
         if (gateway_read(room->pin.gateway, room->pin.generation, &room->gateway) &&
             pin_lasts(room, now)) {
             note(room, EGRESS_TOLD_PINNED);
@@ -121,8 +122,12 @@ SUBPROGRAM int pin_take(struct room *room, __u32 set)
     if (!gateway_choose(set, &room->key, &room->pin) ||
         !gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
         return 0;
-    if (!dry_run)
-        bpf_map_update_elem(&egress_pins, &room->key, &room->pin, BPF_ANY);
+    if (dry_run)
+        return 1;
+    __u32 gateway = room->pin.gateway;
+    room->pin.gateway |= room->translated;
+    bpf_map_update_elem(&egress_pins, &room->key, &room->pin, BPF_ANY);
+    room->pin.gateway = gateway;
     return 1;
 }
 
@@ -314,6 +319,9 @@ int client_in(struct __sk_buff *skb)
     parse(skb, NAT_HOOK_POD_IN, &room->packet);
     if (room->packet.shape == SHAPE_NONE)
         return NEXT;
+    room->translated = skb->tc_index == NAT_TRANSLATED ? EGRESS_PIN_TRANSLATED : 0;
+    if (room->translated)
+        skb->tc_index = 0;
     if (dry_run)
         begin_to_tell(room);
     int r = walk(skb, control, room);
@@ -324,15 +332,16 @@ int client_in(struct __sk_buff *skb)
 
 /* ---- what a pod gets ---- */
 
-/* Whether the sender of an answer is this gateway. */
-ALWAYS_INLINE int is_from_gateway(const struct room *room, __u32 index)
+/* Whether the sender of an answer is this gateway; and whether service NAT is to see the answer. */
+ALWAYS_INLINE int is_from_gateway(struct room *room, __u32 index)
 {
-    const struct egress_gateway_value *gateway = gateway_at(index);
+    const struct egress_gateway_value *gateway = gateway_at(index & ~EGRESS_PIN_TRANSLATED);
+    room->translated = index & EGRESS_PIN_TRANSLATED;
     return gateway && addr_equal(&gateway->addr, &room->packet.tuple.src);
 }
 
 /* Whether an answer came from the gateway that its flow is pinned to. */
-ALWAYS_INLINE int is_answer(const struct room *room)
+ALWAYS_INLINE int is_answer(struct room *room)
 {
     const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
     return pin && pin->check == nat_tuple_check(&room->key) && is_from_gateway(room, pin->gateway);
@@ -378,13 +387,34 @@ ALWAYS_INLINE int is_ours(struct __sk_buff *skb, struct room *room, __u32 ip)
     return 1;
 }
 
-/* FoU for a pod: loses its outer headers if it answers a flow of ours. */
+/*
+ * FoU for a pod: loses its outer headers if it answers a flow of ours. NAT's program, which stands
+ * in front, has seen the outer headers alone. If the answer is its business, it goes out by the
+ * same interface once more, from the first program on.
+ */
 ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room)
 {
     const struct packet *packet = &room->packet;
     if (!is_ours(skb, room, packet->l4 + sizeof(struct udphdr)))
         return NEXT;
-    return fou_take(skb, packet->family, packet->l4) < 0 ? SHOT : NEXT;
+    if (fou_take(skb, packet->family, packet->l4) < 0)
+        return SHOT;
+    return room->translated ? (int)bpf_redirect(skb->ifindex, 0) : NEXT;
+}
+
+/* A tunnel's ICMP error for a pod: becomes one about the packet within; likewise. */
+ALWAYS_INLINE int take_error(struct __sk_buff *skb, struct room *room)
+{
+    if (fou_error_take(skb, &room->packet) < 0)
+        return SHOT;
+    room->translated = 0;
+    if (quote_read(skb, L3, &room->upper, &room->inner, &room->quoted) == INNER_ERROR) {
+        room->key = room->quoted;
+        const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
+        if (pin && pin->check == nat_tuple_check(&room->key))
+            room->translated = pin->gateway & EGRESS_PIN_TRANSLATED;
+    }
+    return room->translated ? (int)bpf_redirect(skb->ifindex, 0) : NEXT;
 }
 
 /* A flow that begins outside: its answers are to go the way that it came. */
@@ -426,7 +456,7 @@ int client_out(struct __sk_buff *skb)
         packet->tuple.dport == control->port)
         return take_answer(skb, room);
     if (packet->shape == SHAPE_ICMP && fou_error_is(skb, packet, control->port))
-        return fou_error_take(skb, packet) < 0 ? SHOT : NEXT;
+        return take_error(skb, room);
     note_inbound(skb, room, pod->policy);
     return NEXT;
 }

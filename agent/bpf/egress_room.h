@@ -32,6 +32,8 @@ struct room {
     struct nat_addr gateway;
     struct way way;
     struct told told;
+    __u32 translated; /* EGRESS_PIN_TRANSLATED, or 0 */
+    __u32 zero;
 };
 
 struct {

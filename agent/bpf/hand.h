@@ -222,6 +222,8 @@ ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *contr
         return drop(skb, packet, service, NAT_CAUSE_FRAGMENT);
     if (translate(skb, packet, to) < 0)
         return SHOT;
+    if (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_POD_IN)
+        skb->tc_index = NAT_TRANSLATED;
     return pass_on(skb, control, hand);
 }
 

@@ -127,3 +127,5 @@ def test_a_service_whose_endpoint_is_outside(world):
     told = document["egress"]
     assert (document["picked"], told["to"]) == (place(world.client.address4, PORT),) * 2
     assert (told["side"], told["verdict"]) == ("client", "forward")
+    with Connection(world.guest, SERVICE, 80) as connection:
+        assert connection.who().peer in {host.address4 for host in world.gateways}
