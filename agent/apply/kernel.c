@@ -23,7 +23,6 @@
 
 #include <errno.h>
 #include <linux/if_addr.h>
-#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -37,6 +36,7 @@
 #include "apply/replay.h"
 #include "apply/source.h"
 #include "apply/watch.h"
+#include "apply/way_changes.h"
 #include "apply/ways.h"
 #include "apply/write.h"
 #include "base/macro.h"
@@ -124,25 +124,17 @@ static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
 static int hear_link(struct kernel *kernel, const struct nlmsghdr *message)
 {
     struct link link;
-    if (message->nlmsg_type == RTM_DELLINK && decode_link(message, &link))
-        ways_forget(&kernel->ways, link.ifindex);
+    if (decode_link(message, &link)) {
+        int noted =
+            way_changes_of_link(&kernel->events, &kernel->ways, &kernel->links, message, &link);
+        if (noted < 0)
+            return noted;
+        if (message->nlmsg_type == RTM_DELLINK)
+            ways_forget(&kernel->ways, link.ifindex);
+    }
     int r = links_hear(&kernel->links, message);
     kernel->events.links |= r > 0;
     return MIN(r, 0);
-}
-
-/*
- * Programs may hang there; every interface has other qdiscs, which come and go with it. A filter
- * that comes matters if it gets packets before ours.
- */
-static void hear_filter(struct kernel *kernel, const struct nlmsghdr *message)
-{
-    const struct tcmsg *fixed = mnl_nlmsg_get_payload(message);
-    if (mnl_nlmsg_get_payload_len(message) >= sizeof(*fixed) && fixed->tcm_parent != TC_H_ROOT &&
-        TC_H_MAJ(fixed->tcm_parent) == TC_H_MAJ(TC_H_CLSACT) &&
-        (message->nlmsg_type != RTM_NEWTFILTER ||
-         TC_H_MAJ(fixed->tcm_info) >> 16 < OURS_TC_PRIORITY))
-        kernel->events.links = true;
 }
 
 static void hear_address(struct kernel *kernel, const struct nlmsghdr *message)
@@ -161,7 +153,9 @@ static int hear_way(struct kernel *kernel, const struct nlmsghdr *message)
                 : 0;
     kernel->events.links |= r > 0;
     kernel->events.watched |= watch_hears(&kernel->watched, message);
-    return MIN(r, 0);
+    if (r < 0 || !kernel->scope.ways || is_own(kernel, message->nlmsg_pid))
+        return MIN(r, 0); /* our own routes lead to no endpoint */
+    return way_changes_of_route(&kernel->events, message);
 }
 
 /* Some groups are heard for the sake of routes alone: see scope_groups(). */
@@ -192,7 +186,7 @@ static int hear(const struct nlmsghdr *message, void *context)
     case RTM_NEWTFILTER:
     case RTM_DELTFILTER:
     case RTM_DELQDISC:
-        hear_filter(kernel, message);
+        kernel->events.links |= links_filter_matters(message);
         return 0;
     case RTM_NEWNETCONF: /* forwarding, rp_filter */
         kernel->events.links |= kernel->scope.links;
@@ -311,6 +305,8 @@ static int refresh(struct kernel *kernel)
 {
     CLEANUP(fresh_done) struct fresh fresh = { .twins = kernel->twins };
     int r = dump_stale(kernel, &fresh);
+    if (r == 0 && kernel->stale & STALE_WAYS)
+        r = ways_keep_down(&kernel->ways, &kernel->links, &fresh.ways);
     if (r < 0)
         return r;
 
@@ -388,6 +384,7 @@ void kernel_close(struct kernel *kernel)
     sorted_done(&kernel->ways);
     sorted_done(&kernel->watched);
     vec_done(&kernel->events.routes);
+    vec_done(&kernel->events.ways);
     vec_done(&kernel->heard);
     vec_done(&kernel->losses);
     free(kernel);
@@ -406,6 +403,8 @@ const struct kernel_events *kernel_events(const struct kernel *kernel)
 void kernel_events_done(struct kernel *kernel)
 {
     vec_clear(&kernel->events.routes);
+    vec_clear(&kernel->events.ways);
+    kernel->events.many_ways = false;
     kernel->events.rules = kernel->events.other_rules = false;
     kernel->events.addresses = kernel->events.resynced = false;
     kernel->events.links = kernel->events.watched = false;

@@ -38,6 +38,17 @@ DEFINE_CLEANUP(struct kernel *, kernel_close);
 /* The notification socket, to be polled for input. */
 int kernel_fd(const struct kernel *kernel);
 
+/* A network to which routes are others than they were. */
+struct way_change {
+    struct prefix net;
+    enum way_fate {
+        WAY_CAME,
+        WAY_WENT,
+        WAY_LINK_GONE, /* with the interface that it led by */
+    } fate;
+};
+enum { WAY_CHANGES_MAX = 256 };
+
 /* What others did to what we mirror since the last kernel_events_done(). */
 struct kernel_events {
     VEC(struct route)
@@ -45,12 +56,14 @@ struct kernel_events {
     bool rules; /* a rule of ours changed */
     bool other_rules;
     bool addresses; /* some interface address changed */
-    bool links;   /* some interface changed, or where routes by it lead, or an address of one in any
-                     way; or a filter of a clsact qdisc went, or came before ours; or forwarding
-                     changed */
-    bool watched; /* a route came, went or changed that may lead to an address of kernel_watch() */
-    bool resynced;   /* a dump found routes other than notified, or notifications were
-                        lost: everything may have changed */
+    bool links; /* some interface changed, or where routes by it lead, or an address of one in any
+                   way; or a filter of a clsact qdisc went, or came before ours; or forwarding
+                   changed */
+    VEC(struct way_change) ways; /* with scope.ways: of any table, by others; no order */
+    bool many_ways;              /* there were more, or a way to other routers is another one */
+    bool watched;  /* a route came, went or changed that may lead to an address of kernel_watch() */
+    bool resynced; /* a dump found routes other than notified, or notifications were
+                      lost: everything may have changed */
     uint32_t writer; /* netlink port id of the last foreign change to one of our routes
                         or rules; usually a process id; 0: none or unknown */
 };

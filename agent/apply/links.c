@@ -14,11 +14,14 @@
 
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "apply/netlink/address.h"
 #include "apply/netlink/link.h"
+#include "base/ours.h"
 
 bool decode_link(const struct nlmsghdr *message, struct link *ret_link)
 {
@@ -110,4 +113,13 @@ bool links_equal(const struct sorted *a, const struct sorted *b)
         if (!link_equal(sorted_at(a, i), sorted_at(b, i)))
             return false;
     return true;
+}
+
+bool links_filter_matters(const struct nlmsghdr *message)
+{
+    const struct tcmsg *fixed = mnl_nlmsg_get_payload(message);
+    return mnl_nlmsg_get_payload_len(message) >= sizeof(*fixed) && fixed->tcm_parent != TC_H_ROOT &&
+           TC_H_MAJ(fixed->tcm_parent) == TC_H_MAJ(TC_H_CLSACT) &&
+           (message->nlmsg_type != RTM_NEWTFILTER ||
+            TC_H_MAJ(fixed->tcm_info) >> 16 < OURS_TC_PRIORITY);
 }

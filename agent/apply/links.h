@@ -24,3 +24,9 @@ int links_hear(struct sorted *links, const struct nlmsghdr *message);
 
 /* True if two tables hold the same interfaces, with all that is known of them. */
 bool links_equal(const struct sorted *a, const struct sorted *b);
+
+/*
+ * Of a message about a filter or a qdisc. Programs may hang in clsact; every interface has other
+ * qdiscs, which come and go with it. A filter that comes matters if it gets packets before ours.
+ */
+bool links_filter_matters(const struct nlmsghdr *message);

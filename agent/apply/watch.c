@@ -9,8 +9,7 @@
 #include "apply/netlink/nl.h"
 #include "base/ip.h"
 
-/* False of what is no route of a table: answers of the cache, addresses of this node. */
-static bool network_of(const struct nlmsghdr *message, struct prefix *ret_network)
+bool watch_network(const struct nlmsghdr *message, struct prefix *ret_network)
 {
     const struct rtmsg *fixed = mnl_nlmsg_get_payload(message);
     if (mnl_nlmsg_get_payload_len(message) < sizeof(*fixed) ||
@@ -33,7 +32,7 @@ static bool network_of(const struct nlmsghdr *message, struct prefix *ret_networ
 bool watch_hears(const struct sorted *addresses, const struct nlmsghdr *message)
 {
     struct prefix network;
-    if (addresses->count == 0 || !network_of(message, &network))
+    if (addresses->count == 0 || !watch_network(message, &network))
         return false;
     sorted_each(const struct ip, address, addresses) {
         if (prefix_contains(&network, address))

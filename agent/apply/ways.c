@@ -153,3 +153,14 @@ void ways_forget(struct sorted *ways, uint32_t ifindex)
         sorted_remove(ways, &way);
     }
 }
+
+int ways_keep_down(const struct sorted *ways, const struct sorted *links, struct sorted *fresh)
+{
+    sorted_each(const struct link_way, way, ways) {
+        const struct link *link = link_find(links, way->ifindex);
+        int r = link && !link->up ? sorted_put(fresh, way) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

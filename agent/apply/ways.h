@@ -20,3 +20,9 @@ int ways_hear(struct sorted *ways, const struct nlmsghdr *message);
 
 /* Forgets those of an interface that is gone. */
 void ways_forget(struct sorted *ways, uint32_t ifindex);
+
+/*
+ * Adds to a fresh dump what led by interfaces that are down: such a one has no routes, and is what
+ * it was. Returns 0 or -ENOMEM.
+ */
+int ways_keep_down(const struct sorted *ways, const struct sorted *links, struct sorted *fresh);

@@ -122,7 +122,8 @@ static void await_engines(struct schedule *schedule, int64_t now_ms)
 static bool events_need_pass(const struct kernel_events *events)
 {
     return events->routes.count || events->rules || events->other_rules || events->addresses ||
-           events->links || events->watched || events->resynced;
+           events->links || events->watched || events->ways.count || events->many_ways ||
+           events->resynced;
 }
 
 /* What a pass that was carried out leaves to be done, and by when. */

@@ -198,6 +198,19 @@ static bool has_hook(const nat_attachment_list *wanted, enum nat_hook hook)
     return false;
 }
 
+/* The cause of much else: endpoints without a way, sessions of BGP that end. */
+static void tell_down(const struct link_facts *facts, struct faults *faults)
+{
+    sorted_each(const struct link, link, facts->links) {
+        if (link->up || !nat_is_uplink(facts, link) || !can_serve(facts, link))
+            continue;
+        AUTOFREE char *place = text_format("interface %s", link->name);
+        AUTOFREE char *remedy = text_format("ip link set %s up", link->name);
+        faults_add(faults, place ? place : "interface", remedy,
+                   "%s is down: nothing comes in or leaves by this uplink", link->name);
+    }
+}
+
 /* Pods come and go; that an uplink is not there is a mistake, or a broken node. */
 static void miss_uplinks(const struct link_facts *facts, const nat_attachment_list *wanted,
                          struct faults *faults)
@@ -210,7 +223,9 @@ static void miss_uplinks(const struct link_facts *facts, const nat_attachment_li
         sorted_each(const struct link, link, facts->links)
             found |= !nat_is_own_link(link) && fnmatch(*pattern, link->name, 0) == 0;
         if (!found)
-            faults_add(faults, "services.uplinks", NULL, "no interface matches \"%s\"", *pattern);
+            faults_add(faults, "services.uplinks",
+                       "name one that is there (ip link), or let them be found: auto",
+                       "no interface matches \"%s\"", *pattern);
     }
 }
 
@@ -259,6 +274,7 @@ int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_want
         if (r < 0)
             return r;
     }
+    tell_down(facts, faults);
     miss_uplinks(facts, &wanted, faults);
     miss_pods(facts, &wanted, faults);
     *ret_wanted = TAKE_STRUCT(wanted);

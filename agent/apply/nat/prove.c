@@ -217,6 +217,7 @@ static int prove_set(struct prover *prover, const struct nat_port *port,
         return r;
     memcpy(prover->why, prover->lame, sizeof(prover->why));
     prover->lame[0] = '\0';
+    prover->lost = true;
     return 0;
 }
 
@@ -317,14 +318,22 @@ static int prove_source(struct prover *prover, const struct nat_frontend *fronte
     return r;
 }
 
+/*
+ * That there is no way to an endpoint is one fault, whatever frontends and slots lead there: faults
+ * with the same words are told once.
+ */
 static int add_fault(struct prover *prover, const struct nat_frontend *frontend,
-                     struct faults *faults, const char *why)
+                     struct faults *faults, const char *why, bool lost)
 {
     char name[FRONTEND_STRLEN];
+    const char *words = lost ? strstr(why, "no way to ") : NULL;
     AUTOFREE char *place = text_format("Service %s/%s", prover->row->namespace, prover->row->name);
     if (!place)
         return -ENOMEM;
-    faults_add(faults, place, prover->remedy, "%s: %s", frontend_str(frontend, name), why);
+    if (words)
+        faults_add(faults, place, prover->remedy, "%s", words);
+    else
+        faults_add(faults, place, prover->remedy, "%s: %s", frontend_str(frontend, name), why);
     return 0;
 }
 
@@ -337,9 +346,10 @@ static int prove_origin(struct prover *prover, const struct nat_frontend *fronte
     int r = prove_source(prover, frontend, origin, ret_forwards);
     if (r < 0 || (r > 0 && !*prover->lame))
         return r;
+    const bool lost = prover->lost;
     memcpy(why, r > 0 ? prover->lame : prover->why, sizeof(why));
     (void)prover_differs(prover, prover->remedy, "from %s: %.100s", nat_origin_name(origin), why);
-    return add_fault(prover, frontend, faults, prover->why) < 0 ? -ENOMEM : r;
+    return add_fault(prover, frontend, faults, prover->why, lost) < 0 ? -ENOMEM : r;
 }
 
 /* `ret_forwards` becomes true if something from outside or a pod is forwarded. */

@@ -170,9 +170,9 @@ static int note(struct engine *engine, const struct change *change, struct round
 
 static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
 {
-    (void)round;
-    to_nat(engine)->work.node |= events->resynced || events->addresses || events->links;
-    return 0;
+    struct nat_engine *nat = to_nat(engine);
+    nat->work.node |= events->resynced || events->addresses || events->links;
+    return nat->plane ? nat_ways_hear(&nat->ways, events, round->now_ms) : 0;
 }
 
 /* Finds the addresses that node ports are served on; `ret_moved`: whether they changed. */
@@ -277,7 +277,7 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct nat_engine *nat = (const struct nat_engine *)engine;
     (void)now_ms;
-    int64_t next = nat->retry_ms;
+    int64_t next = MIN(nat->retry_ms, nat_ways_next_ms(&nat->ways));
     vec_each(const struct nat_leaver, leaver, &nat->leavers)
         next = MIN(next, leaver->due_ms);
     return next;

@@ -417,14 +417,17 @@ static void find_origins(struct nat_node *node)
     find_vrf_uplinks(node, uplink);
 }
 
-/* What needed a setting that is on again is proved at once, and not when its turn comes. */
-static void follow_host(struct nat_node *node, struct faults *faults)
+/*
+ * What needed a setting that is on again is proved at once, and not when its turn comes. The group
+ * sorts before that of proofs, so that the cause is told before what follows from it.
+ */
+static void follow_host(struct nat_node *node, struct status *status)
 {
     AUTOFAULTS struct faults found = { 0 };
     nat_host_check(node->leads.v4.family != IP_NONE, node->leads.v6.family != IP_NONE, &found);
     node->moved |= found.list.count != node->hindrances;
     node->hindrances = found.list.count;
-    faults_take(faults, &found);
+    report(status, "host", &found);
 }
 
 bool nat_node_host_moved(const struct nat_node *node)
@@ -453,7 +456,7 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
     if (r == 0)
         find_origins(node);
     if (r == 0)
-        follow_host(node, &faults);
+        follow_host(node, status);
     report(status, "svc0", &faults);
     return r;
 }

@@ -97,6 +97,8 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC nat_proof_list list = { 0 };
     AUTOVEC ip_list addresses = { 0 };
+    if (nat_ways_spare(&engine->ways, row, clock_mono_ms()))
+        return sorted_put(&engine->unproved, &row);
     int r = nat_row_addresses(row, &addresses);
     if (r == 0)
         r = nat_prove(engine->plane, &engine->node.origins, row, &list, &faults);

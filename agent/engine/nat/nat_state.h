@@ -19,6 +19,7 @@
 #include "engine/nat/nat_proofs.h"
 #include "engine/nat/nat_triggers.h"
 #include "engine/nat/nat_upkeep.h"
+#include "engine/nat/nat_ways.h"
 #include "loop/backoff.h"
 #include "plan/nat.h"
 
@@ -66,6 +67,7 @@ struct nat_engine {
     struct sorted to_prove;         /* likewise: proved by the next slices (nat_proving.h) */
     struct nat_work work;           /* what the next round is about */
     struct nat_proving proving;
+    struct nat_ways ways;         /* to endpoints, that changed */
     struct nat_triggers triggers; /* of Services that are not programmed yet */
     struct nat_upkeep upkeep;
     struct nat_pressure_watch pressure;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cmocka_all.h"
 #include "engine/nat/nat_proving.h"
 
@@ -227,6 +228,89 @@ static void a_copy_refutes_nothing(void **state)
     assert_false(is_proved(engine, 1));
 }
 
+static struct nat_row *row_at(struct nat_engine *engine, const char *name, unsigned number)
+{
+    struct nat_row *row = add_row(engine, name, number);
+    struct nat_port port = { .name = strdup(""), .protocol = PROTOCOL_TCP, .port = 80 };
+    const struct nat_endpoint endpoint = {
+        { .family = IP_V4, .bytes = { 10, 1, 0, (uint8_t)number } }, 80
+    };
+    assert_int_equal(vec_push(&port.sets[NAT_SET_CLUSTER], endpoint), 0);
+    assert_int_equal(vec_push(&row->families[0].ports, port), 0);
+    return row;
+}
+
+static void hear_way(struct nat_engine *engine, unsigned number, enum way_fate fate, int64_t now_ms)
+{
+    struct kernel_events events = { 0 };
+    const struct way_change change = {
+        .net = { .ip = { .family = IP_V4, .bytes = { 10, 1, 0, (uint8_t)number } }, .length = 32 },
+        .fate = fate,
+    };
+    assert_int_equal(vec_push(&events.ways, change), 0);
+    assert_int_equal(nat_ways_hear(&engine->ways, &events, now_ms), 0);
+    vec_done(&events.ways);
+}
+
+static size_t take_due(struct nat_engine *engine, int64_t now_ms)
+{
+    assert_int_equal(nat_ways_take_due(&engine->ways, &engine->rows, now_ms, &engine->to_prove), 0);
+    return engine->to_prove.count;
+}
+
+/* Of a route that goes, only rows with an endpoint behind it are proved again, a moment later. */
+static void rows_behind_a_lost_way_are_proved_again(void **state)
+{
+    struct nat_engine *engine = *state;
+    const int64_t now_ms = START_US / 1000;
+    (void)row_at(engine, "bad", 1);
+    (void)row_at(engine, "good", 2);
+    hear_way(engine, 1, WAY_WENT, now_ms);
+    assert_int_equal(nat_ways_next_ms(&engine->ways), now_ms + NAT_WAY_SETTLE_MS);
+    assert_int_equal(take_due(engine, now_ms), 0);
+    assert_int_equal(take_due(engine, now_ms + NAT_WAY_SETTLE_MS), 1);
+    assert_int_equal(nat_ways_next_ms(&engine->ways), INT64_MAX);
+    (void)slice(engine);
+    assert_int_equal(fault_book_count(status.faults), 1);
+    hear_way(engine, 1, WAY_CAME, now_ms);
+    assert_int_equal(take_due(engine, now_ms), 1);
+}
+
+/* A pod ends: its interface goes before its slice changes. Another that comes ends the grace. */
+static void an_endpoint_that_goes_with_its_interface_has_a_grace(void **state)
+{
+    struct nat_engine *engine = *state;
+    const int64_t now_ms = clock_mono_ms();
+    struct nat_row *row = row_at(engine, "bad", 1);
+    hear_way(engine, 1, WAY_WENT, now_ms);
+    hear_way(engine, 1, WAY_LINK_GONE, now_ms);
+    hear_way(engine, 1, WAY_WENT, now_ms);
+    assert_int_equal(sorted_put(&engine->to_prove, &row), 0);
+    (void)slice(engine);
+    assert_int_equal(proofs, 0);
+    assert_int_equal(fault_book_count(status.faults), 0);
+    assert_int_equal(engine->unproved.count, 1); /* it is tried again */
+    assert_int_equal(take_due(engine, now_ms + NAT_WAY_GRACE_MS), 1);
+    hear_way(engine, 1, WAY_LINK_GONE, now_ms);
+    hear_way(engine, 1, WAY_CAME, now_ms);
+    (void)slice(engine);
+    assert_int_equal(proofs, 1);
+    assert_int_equal(fault_book_count(status.faults), 1);
+}
+
+static void more_ways_than_can_be_followed_doubt_all(void **state)
+{
+    struct nat_engine *engine = *state;
+    const struct kernel_events events = { .many_ways = true };
+    const int64_t now_ms = START_US / 1000;
+    add_many(engine);
+    sorted_clear(&engine->to_prove);
+    assert_int_equal(nat_ways_hear(&engine->ways, &events, now_ms), 0);
+    assert_int_equal(take_due(engine, now_ms + NAT_WAY_SETTLE_MS), ROWS);
+    assert_int_equal(nat_ways_hear(&engine->ways, &events, now_ms + NAT_WAY_SETTLE_MS), 0);
+    assert_int_equal(nat_ways_next_ms(&engine->ways), now_ms + NAT_WAY_SETTLE_MS + NAT_WAYS_ALL_MS);
+}
+
 static void a_proof_that_fails_is_a_fault(void **state)
 {
     struct nat_engine *engine = *state;
@@ -354,6 +438,9 @@ int main(void)
         TEST(an_address_that_is_lost_is_taken_back),
         TEST(programming_ends_with_the_proof),
         TEST(a_round_is_counted_once),
+        TEST(rows_behind_a_lost_way_are_proved_again),
+        TEST(an_endpoint_that_goes_with_its_interface_has_a_grace),
+        TEST(more_ways_than_can_be_followed_doubt_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,8 @@ static void a_bridge_of_pods_is_named_by_its_ports(void **state)
                                   "port of bridge cni0 -> name cni0 instead");
 }
 
+#define NAME_ONE "name one that is there (ip link), or let them be found: auto"
+
 static void missing_uplinks_are_told(void **state)
 {
     (void)state;
@@ -244,8 +246,18 @@ static void missing_uplinks_are_told(void **state)
     put_pattern(&fixture.planning.config->services.uplinks, "bond0");
     put_pattern(&fixture.planning.config->services.uplinks, "lo");
     put_pattern(&fixture.planning.config->services.pod_interfaces, "cali*");
-    assert_planned(&fixture, BASE "; services.uplinks: no interface matches \"bond0\" -> -"
-                                  "; services.uplinks: no interface matches \"lo\" -> -");
+    assert_planned(&fixture, BASE "; services.uplinks: no interface matches \"bond0\" -> " NAME_ONE
+                                  "; services.uplinks: no interface matches \"lo\" -> " NAME_ONE);
+}
+
+/* It keeps its programs, for the moment when it comes up again. */
+static void an_uplink_that_is_down_is_told(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    ((struct link *)link_named(&fixture.links, "eth0"))->up = false;
+    assert_planned(&fixture, BASE "; interface eth0: eth0 is down: nothing comes in or leaves by "
+                                  "this uplink -> ip link set eth0 up");
 }
 
 static void find_all(struct fixture *fixture)
@@ -358,6 +370,7 @@ int main(void)
         cmocka_unit_test(a_bridge_of_pods_is_served_at_its_ports),
         cmocka_unit_test(a_bridge_of_pods_is_named_by_its_ports),
         cmocka_unit_test(missing_uplinks_are_told),
+        cmocka_unit_test(an_uplink_that_is_down_is_told),
         cmocka_unit_test(all_is_found),
         cmocka_unit_test(pods_that_no_name_has_are_told),
         cmocka_unit_test(that_nothing_is_known_of_pods_is_told),

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ways to endpoints that changed: which rows have to be proved again, and when. The kernel tells of
+ * each route that comes or goes, and of interfaces; only rows with an endpoint behind one of those
+ * are proved again.
+ *
+ * An interface that goes is mostly a pod that ends: the kubelet takes it before the EndpointSlice
+ * changes. Its endpoints are given NAT_WAY_GRACE_MS; rows that have one keep the proof they had.
+ */
+#pragma once
+
+#include "apply/kernel.h"
+#include "base/vec.h"
+#include "plan/nat_table.h"
+
+enum {
+    NAT_WAY_SETTLE_MS = 300, /* routes that go are often replaced, or go with their interface */
+    NAT_WAY_GRACE_MS = 5000,
+    NAT_WAYS_ALL_MS = 10000, /* between two proofs of all rows for the sake of ways */
+    NAT_WAYS_MAX = 256,      /* more of them are all */
+};
+
+struct nat_way_doubt {
+    struct prefix net;
+    int64_t due_ms; /* monotonic: rows with an endpoint in it are proved then */
+    bool grace;     /* its interface is gone: they are not, until then */
+};
+
+struct nat_ways {
+    VEC(struct nat_way_doubt) doubts;
+    int64_t all_ms;      /* when all rows are proved; 0: not needed */
+    int64_t all_last_ms; /* when they were last */
+};
+
+void nat_ways_done(struct nat_ways *ways);
+
+/* Takes over what the kernel told. Returns 0 or -ENOMEM. */
+int nat_ways_hear(struct nat_ways *ways, const struct kernel_events *events, int64_t now_ms);
+
+/* Adds the rows whose time has come to `to_prove` (struct nat_row *). Returns 0 or -ENOMEM. */
+int nat_ways_take_due(struct nat_ways *ways, const struct sorted *rows, int64_t now_ms,
+                      struct sorted *to_prove);
+
+/* Whether one of the row's endpoints went with its interface a moment ago. */
+bool nat_ways_spare(const struct nat_ways *ways, const struct nat_row *row, int64_t now_ms);
+
+/* When rows are due, monotonic; INT64_MAX: none are. */
+int64_t nat_ways_next_ms(const struct nat_ways *ways);
