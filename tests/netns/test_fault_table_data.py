@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fault table, data plane: interfaces, routes and settings of a node that serves by NAT."""
+
+import signal
+
+import pytest
+from faults import Table, check
+from lab import objects
+from served import NO_HOLD, Service, announced, pods, start
+
+pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
+rows = Table()
+
+
+class World:
+    """One node that serves `web` by the pods one and two, and `single` by the pod one alone."""
+
+    def __init__(self, lab):
+        self.lab, [self.node] = lab, lab.nodes
+        self.pods = pods(lab, "one", "two")
+        self.one, self.two = self.pods["one1"], self.pods["two1"]
+        self.web, self.single = Service(lab), Service(lab, "single", 20)
+        self.web.write(self.one, self.two)
+        self.single.write(self.one)
+        [self.agent] = start(lab, self.web, self.single, routes=NO_HOLD)
+
+    def sysctl(self, name, value):
+        self.node.run("sysctl", "-qw", f"{name}={value}")
+
+    def reload(self, **services):
+        kept = dict(self.agent.settings["services"])
+        self.agent.settings["services"].update(services)
+        self.agent.write_config()
+        self.agent.process.send_signal(signal.SIGHUP)
+        self.agent.settings["services"] = kept
+
+    def restore_uplink(self):
+        """What an interface loses when it is set down."""
+        node = self.node
+        node.ip("addr", "add", f"{node.address6}/64", "dev", "eth0", "nodad")
+        node.ip("route", "replace", "default", "via", node.gateway4)
+        node.ip("route", "replace", "default", "via", node.gateway6)
+
+    def restore_pod(self, pod):
+        self.node.ip("link", "set", pod.host_end, "up")
+        self.node.ip("addr", "replace", "fe80::1/64", "dev", pod.host_end, "nodad")
+        for address in (pod.address4, pod.address6):
+            self.node.ip("route", "replace", address, "dev", pod.host_end)
+
+    def announced(self, *services):
+        for service in services:
+            announced(self.lab, service, self.node)
+
+
+@pytest.fixture(name="world")
+def world_fixture(lab):
+    """Made once for each lab."""
+    if not hasattr(lab, "world"):
+        lab.world = World(lab)
+    return lab.world
+
+
+# What follows from a cause at an endpoint, and is told beside it.
+FOLLOWS = ("no way to", "not announced")
+
+
+@rows(14, cause=("interface eth0", "eth0 is down: nothing comes in or leaves by this uplink"),
+      remedy="ip link set eth0 up", beside=FOLLOWS)
+def the_uplink_is_down(world):
+    world.node.ip("link", "set", "eth0", "down")
+    yield
+    world.node.ip("link", "set", "eth0", "up")
+    world.restore_uplink()
+    world.announced(world.web, world.single)
+
+
+@rows(24, cause=("services.uplinks", 'no interface matches "eno1"'),
+      remedy="name one that is there (ip link), or let them be found: auto")
+def an_uplink_is_misnamed(world):
+    world.reload(uplinks=["eth0", "eno1"])
+    yield
+    world.reload()
+
+
+@rows(26, cause=("services.podInterfaces", "routes lead to pods by", "which no pattern matches"),
+      remedy="name it, or let them be found: auto",
+      beside="is reached by")
+def pod_interfaces_match_nothing(world):
+    world.reload(podInterfaces=["cali*"])
+    yield
+    world.reload()
+    world.announced(world.web, world.single)
+
+
+@rows(32, cause=("net.ipv4.ip_forward", "is 0: no packet reaches a pod"),
+      remedy="sysctl -w net.ipv4.ip_forward=1", beside=FOLLOWS)
+def forwarding_is_off(world):
+    world.sysctl("net.ipv4.ip_forward", 0)
+    yield
+    world.sysctl("net.ipv4.ip_forward", 1)
+    world.announced(world.web, world.single)
+
+
+@rows(33, cause=("net.ipv4.conf.lo.accept_local", "does not reach its own node ports"),
+      remedy="sysctl -w net.ipv4.conf.lo.accept_local=1")
+def the_node_does_not_accept_its_own_packets(world):
+    world.sysctl("net.ipv4.conf.lo.accept_local", 0)
+    yield
+    world.sysctl("net.ipv4.conf.lo.accept_local", 1)
+
+
+@rows(34, health="healthy")
+def rp_filter_is_strict(world):
+    world.sysctl("net.ipv4.conf.eth0.rp_filter", 1)
+    yield
+    world.announced(world.web, world.single)
+    world.sysctl("net.ipv4.conf.eth0.rp_filter", 0)
+
+
+@rows(35, health="healthy")
+def svc0_is_down(world):
+    world.node.ip("link", "set", "svc0", "down")
+    yield
+
+
+@rows(35, health="healthy")
+def svc0_is_deleted(world):
+    world.node.ip("link", "del", "svc0")
+    yield
+
+
+@rows(37, cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS",
+      beside="no way to")
+def the_route_to_a_ready_pod_goes(world):
+    route = (f"{world.one.address4}/32", "dev", world.one.host_end)
+    world.node.ip("route", "del", *route)
+    yield
+    world.announced(world.web)  # another endpoint serves it
+    world.node.ip("route", "add", *route)
+    world.announced(world.single)
+
+
+@rows(38, health="healthy", says={"explain 203.0.113.20": "no usable endpoint"})
+def all_endpoints_are_unready(world):
+    world.single.write((world.one, {"ready": False}))
+    yield
+    world.single.write(world.one)
+    world.announced(world.single)
+
+
+@rows(57, cause="its IPv6 addresses are open to all", remedy="give a range of each family")
+def source_ranges_have_one_family(world):
+    world.single.write(world.one, loadBalancerSourceRanges=["198.51.100.0/24"])
+    yield
+    world.single.spec.pop("loadBalancerSourceRanges")
+    world.single.write(world.one)
+
+
+@rows(58, cause=("Service default/near", "10.0.1.200 is not announced: this node is connected"),
+      remedy="give the Service an address of its own")
+def an_address_is_in_the_nodes_own_network(world):
+    world.lab.write("near.yaml", objects.service("near", ["10.0.1.200"]),
+                    objects.slice_of("near", [objects.endpoint(world.one.address4,
+                                                               world.node.role)]))
+    yield
+    (world.lab.manifests / "near.yaml").unlink()
+
+
+@rows(101, cause=("Service default/web", "no way to", "a blackhole route"),
+      remedy="see: ip route get ADDRESS", beside="no way to")
+def a_blackhole_covers_a_pod(world):
+    """Expected before it was tried: told as what it is, and the address served by the other pod."""
+    world.node.ip("route", "add", "blackhole", f"{world.one.address4}/32", "metric", "1")
+    world.node.ip("route", "del", f"{world.one.address4}/32", "dev", world.one.host_end)
+    yield
+    world.node.ip("route", "add", f"{world.one.address4}/32", "dev", world.one.host_end)
+    world.node.ip("route", "del", "blackhole", f"{world.one.address4}/32", "metric", "1")
+    world.announced(world.web, world.single)
+
+
+@rows(102, cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS",
+      beside="no way to")
+def a_pods_interface_is_down(world):
+    """Expected: as a route that is gone, since the kernel drops the route with it."""
+    world.node.ip("link", "set", world.one.host_end, "down")
+    yield
+    world.restore_pod(world.one)
+    world.announced(world.web, world.single)
+
+
+@rows(103, cause=("net.ipv6.conf.all.forwarding", "is 0: no packet reaches a pod"),
+      remedy="sysctl -w net.ipv6.conf.all.forwarding=1", beside=FOLLOWS)
+def forwarding_of_ipv6_is_off(world):
+    """Expected: as row 32, of the other family."""
+    world.sysctl("net.ipv6.conf.all.forwarding", 0)
+    yield
+    world.sysctl("net.ipv6.conf.all.forwarding", 1)
+    world.announced(world.web, world.single)
+
+
+@rows(104, health="healthy")
+def a_pods_interface_goes_and_the_slice_follows(world):
+    """Expected: no fault, as a pod's deletion is none; the other pod serves on."""
+    pod = world.lab.pod(world.node, "third")
+    world.web.write(world.two, pod)
+    yield
+    world.lab.remove_pod(pod)
+    world.web.write(world.one, world.two)
+
+
+@rows.each
+def test_told_and_gone(world, row):
+    check(row, world)
