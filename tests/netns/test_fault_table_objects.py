@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fault table, objects and configuration: what files may say wrong, and what the agent says of it."""
+
+import signal
+
+import pytest
+from cluster import VIP, VIP6, exported, start, tables
+from faults import Table, check
+from lab import objects, wait_equal
+
+pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
+rows = Table()
+ITSELF = ("",)  # no remedy: the message says what to put right
+OTHER = "203.0.113.30"
+
+
+class World:
+    """One node that announces `web`; a file of manifests, or the configuration, is for editing."""
+
+    def __init__(self, lab):
+        self.lab, [self.node] = lab, lab.nodes
+        [self.agent] = start(lab)
+        self.web = (lab.manifests / "web.yaml").read_text(encoding="utf-8")
+
+    def write(self, text, name="web.yaml"):
+        self.lab.write_text(name, text)
+
+    def remove(self, name):
+        (self.lab.manifests / name).unlink()
+
+    def other(self, *addresses, **spec):
+        """Another Service with an endpoint here, in a file of its own."""
+        annotations = spec.pop("annotations", {})
+        service = objects.service("other", list(addresses), **spec)
+        service["metadata"]["annotations"] = annotations
+        endpoint = objects.endpoint("10.224.0.1", self.node.role)
+        self.lab.write("other.yaml", service, objects.slice_of("other", [endpoint]))
+
+    def reload(self, old="", new=""):
+        """Another configuration; without words the one that is right."""
+        self.agent.write_config()
+        if old:
+            text = self.agent.config_file.read_text(encoding="utf-8")
+            assert old in text
+            self.agent.write_config(text.replace(old, new))
+        self.agent.process.send_signal(signal.SIGHUP)
+
+
+@pytest.fixture(name="world")
+def world_fixture(lab):
+    """Made once for each lab."""
+    if not hasattr(lab, "world"):
+        lab.world = World(lab)
+    return lab.world
+
+
+@rows(15, cause="web.yaml:", remedy=ITSELF)
+def a_manifest_is_no_yaml(world):
+    world.write(world.web + "---\nspec: {a: [}\n")
+    yield
+    world.write(world.web)
+
+
+@rows(16, cause="is out of range 1..65535", remedy=ITSELF)
+def a_port_is_out_of_range(world):
+    world.write(world.web.replace("port: 80", "port: 80000", 1))
+    yield
+    world.write(world.web)
+
+
+@rows(17, cause="web.yaml:1 counts", remedy="keep it in one place", beside="counts")
+def an_object_is_in_two_files(world):
+    world.write(world.web, "zz-copy.yaml")
+    yield
+    world.remove("zz-copy.yaml")
+
+
+@rows(18, cause="is missing; what was read before stays in force", remedy="make it, or name another")
+def the_folder_is_gone(world):
+    folder = world.lab.manifests
+    away = folder.rename(folder.with_name("away"))
+    yield
+    away.rename(folder)
+
+
+@rows(19, cause=("web.yaml:", 'kind "Servce" of apiVersion "v1" is not read; did you mean Service'),
+      remedy=ITSELF)
+def a_kind_is_misspelt(world):
+    world.write(world.web.replace("kind: Service\n", "kind: Servce\n", 1))
+    yield
+    world.write(world.web)
+
+
+@rows(20, cause=("other.yaml:", "not a number from 0 to 29; read as no class"), remedy=ITSELF)
+def a_route_class_is_none(world):
+    world.other(OTHER, annotations={"fingerpost.io/route-class": "77"})
+    yield
+    world.remove("other.yaml")
+
+
+@rows(20, cause=("other.yaml:", 'did you mean "fingerpost.io/route-class"?'), remedy=ITSELF)
+def an_annotation_is_misspelt(world):
+    world.other(OTHER, annotations={"fingerpost.io/route_class": "7"})
+    yield
+    world.remove("other.yaml")
+
+
+@rows(21, cause='unknown key "routez"; did you mean "routes"?', remedy=ITSELF)
+def a_key_of_the_configuration_is_misspelt(world):
+    world.reload("services:", "routez: {}\nservices:")
+    yield
+    world.reload()
+
+
+@rows(22, cause="services.enabled cannot change while agentd runs",
+      remedy="restart agentd, or put the old value back")
+def a_key_needs_a_restart(world):
+    world.reload("enabled: false", "enabled: true")
+    yield
+    world.reload()
+
+
+@rows(27, cause="no Node object is called vm: no block and no endpoint counts as this node's",
+      remedy="set `node:` in agentd.yaml")
+def the_node_has_another_name(world):
+    world.reload("node: node1", "node: vm")
+    yield
+    world.reload()
+
+
+@rows(28, health="healthy")
+def a_route_is_deleted(world):
+    wait_equal(lambda: tables(world.node), exported(world.node, VIP, VIP6), "table 119")
+    world.node.ip("route", "del", "blackhole", VIP, "table", "119", "proto", "31")
+    yield
+
+
+@rows(30, cause=(VIP, "is kept out by a foreign route"), remedy="find out who wrote it")
+def a_foreign_route_is_in_the_place(world):
+    world.write("")
+    world.agent.settled()
+    world.node.ip("route", "add", "unreachable", VIP, "table", "119", "proto", "99")
+    world.write(world.web)
+    yield
+    world.node.ip("route", "del", "unreachable", VIP, "table", "119")
+
+
+@rows(31, cause="routes by the export table, whose blackholes drop traffic",
+      remedy="delete that rule: this table is for BIRD only")
+def a_rule_looks_up_the_export_table(world):
+    world.node.ip("rule", "add", "pref", "500", "lookup", "119")
+    yield
+    world.node.ip("rule", "del", "pref", "500")
+
+
+@rows(39, health="healthy", says={f"explain {OTHER}": "not in the configured ranges"})
+def an_external_address_is_outside_the_ranges(world):
+    world.other(externalIPs=[OTHER])
+    yield
+    world.remove("other.yaml")
+
+
+@rows(40, cause=("Service default/other", f"{VIP} port 80/TCP belongs to the older Service"),
+      remedy="give one of the two another port or address")
+def two_services_want_one_port(world):
+    world.other(VIP)
+    yield
+    world.remove("other.yaml")
+
+
+@rows(41, cause="was deleted: routes are withdrawn soon", remedy="put the object back")
+def the_node_object_is_deleted(world):
+    name = "nodes.yaml"
+    text = (world.lab.manifests / name).read_text(encoding="utf-8")
+    world.remove(name)
+    yield
+    world.write(text, name)
+
+
+@rows(59, health="healthy", says={f"explain {OTHER}": "its loadBalancerClass is not ours"})
+def another_balancer_is_asked_for(world):
+    world.other(OTHER, loadBalancerClass="example.org/other")
+    yield
+    world.remove("other.yaml")
+
+
+@rows(105, cause=("web.yaml:", "is not read; did you mean EndpointSlice"), remedy=ITSELF)
+def slices_have_the_old_version(world):
+    """Expected before it was tried: as a misspelt kind, since nothing else would tell."""
+    world.write(world.web.replace("discovery.k8s.io/v1", "discovery.k8s.io/v1beta1"))
+    yield
+    world.write(world.web)
+
+
+@rows(106, cause="is not an IP address; skipped", remedy=ITSELF)
+def an_ingress_is_no_address(world):
+    """Expected: skipped with file and line; the rest of the Service stands."""
+    world.write(world.web.replace(VIP, "203.0.113.1O", 1))
+    yield
+    world.write(world.web)
+
+
+@rows(107, cause=("Service default/other", "10.0.1.2 is not announced: it is a Node's own address"),
+      remedy="give the Service an address of its own")
+def an_address_is_a_nodes_own(world):
+    """Expected: told by name, and never announced."""
+    world.other("10.0.1.2")
+    yield
+    world.remove("other.yaml")
+
+
+@rows(108, health="healthy", says={f"explain {VIP6}": "no usable endpoint"})
+def one_family_has_no_endpoints(world):
+    """Expected: no fault, since a Service may be of one family for a while; explain says it."""
+    head, _, _ = world.web.rpartition("---\n")
+    world.write(head)
+    yield
+    world.write(world.web)
+
+
+@rows.each
+def test_told_and_gone(world, row):
+    check(row, world)
