@@ -53,6 +53,7 @@ static void fill_peer(const struct bird_session *session, struct bgp_peer *peer)
         .since_wall_ms = session->since_wall_ms,
         .received = -1,
         .announced = -1,
+        .exported = session->exported,
         .filtered = session->filtered,
         .listed = session->listed,
     };
@@ -242,6 +243,12 @@ int bgp_configure(struct bgp *bgp, const struct config *config)
 {
     const char *path = config->bird.socket;
     bgp->table = config->routes.table;
+    bgp->options.status->bird.expect = (struct peer_expectation){
+        .set = config->bird.expect_set,
+        .count = config->bird.expect_count,
+        .names = (const char *const *)config->bird.expect_names.items,
+        .name_count = config->bird.expect_names.count,
+    };
     if (path && bgp->socket && strcmp(path, bgp->socket) == 0)
         return 0;
     close_client(bgp);

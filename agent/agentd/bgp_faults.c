@@ -7,6 +7,8 @@
  */
 #include "agentd/bgp_faults.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/text.h"
 #include "plan/route_table.h"
@@ -28,7 +30,8 @@ void bgp_silence_faults(const struct bird_status *bird, struct faults *faults)
 static bool is_exported(const struct bird_status *bird, int family)
 {
     vec_each(const struct bgp_peer, peer, &bird->peers) {
-        if (peer->exports[family])
+        bool elsewhere = peer->established && peer->exported == 0 && peer->filtered == 0;
+        if (peer->exports[family] && !elsewhere)
             return true;
     }
     return false;
@@ -37,6 +40,8 @@ static bool is_exported(const struct bird_status *bird, int family)
 void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults)
 {
     static const char *const names[] = { [BGP_IPV4] = "IPv4", [BGP_IPV6] = "IPv6" };
+    if (bird_expects_none(bird))
+        return;
     if (bird->peers.count == 0) {
         faults_add(faults, "BIRD",
                    "give BIRD a BGP protocol with `table fingerpost4; export filter "
@@ -45,13 +50,15 @@ void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct fa
         return;
     }
     for (int family = 0; family < BGP_FAMILIES; family++) {
-        if (bird->expected[family] == 0 || is_exported(bird, family))
+        /* What is not learned has a fault of its own. */
+        if (bird->expected[family] == 0 || bird->learned[family] == 0 || is_exported(bird, family))
             continue;
-        faults_add(faults, names[family],
-                   "give a session `export filter fingerpost_export;` in its channel of this "
-                   "family; see: birdc show protocols all",
-                   "no session exports %s: the routes of table %u are announced to nobody",
-                   names[family], table);
+        faults_add(
+            faults, names[family],
+            "give a session `table fingerpost4; export filter fingerpost_export;` in its channel of "
+            "this family (IPv6: fingerpost6); see: birdc show protocols all",
+            "no session exports %s: the routes of table %u are announced to nobody", names[family],
+            table);
     }
 }
 
@@ -81,11 +88,35 @@ static bool may_come_up(const struct bgp_peer *peer, int64_t wall_ms)
     return !peer->disabled && !*peer->last_error && age_ms >= 0 && age_ms < CONNECT_MS;
 }
 
+static bool has_session(const struct bird_status *bird, const char *name)
+{
+    vec_each(const struct bgp_peer, peer, &bird->peers)
+        if (strcmp(peer->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void missing_sessions(const struct bird_status *bird, struct faults *faults)
+{
+    const struct peer_expectation *expect = &bird->expect;
+    for (size_t i = 0; i < expect->name_count; i++)
+        if (!has_session(bird, expect->names[i]))
+            faults_add(faults, expect->names[i],
+                       "give BIRD a protocol of this name, or correct bird.expectPeers",
+                       "BIRD has no BGP session of this name, which bird.expectPeers expects");
+    if (bird->peers.count > 0 && bird->peers.count < expect->count)
+        faults_add(faults, "BIRD",
+                   "give BIRD the sessions that it lacks, or correct bird.expectPeers",
+                   "BIRD has %zu of %u BGP sessions that bird.expectPeers expects",
+                   bird->peers.count, expect->count);
+}
+
 bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct faults *faults)
 {
     bool undecided = false;
+    missing_sessions(bird, faults);
     vec_each(const struct bgp_peer, peer, &bird->peers) {
-        if (peer->established)
+        if (peer->established || !bird_expects(bird, peer))
             continue;
         if (may_come_up(peer, wall_ms))
             undecided = true;
@@ -150,8 +181,11 @@ static void filter_fault(const struct bgp_peer *peer, const struct sorted *insta
 void bgp_filter_faults(const struct bird_status *bird, const struct sorted *installed,
                        uint32_t table, struct faults *faults)
 {
-    vec_each(const struct bgp_peer, peer, &bird->peers)
-        filter_fault(peer, installed, table, faults);
+    vec_each(const struct bgp_peer, peer, &bird->peers) {
+        bool named = bird->expect.name_count == 0 || bird_expects(bird, peer);
+        if (named && !bird_expects_none(bird))
+            filter_fault(peer, installed, table, faults);
+    }
 }
 
 void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_FAMILIES],

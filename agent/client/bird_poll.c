@@ -3,7 +3,7 @@
  * What is said to BIRD, in which order, and what the replies add to the facts. bird.c owns the
  * connection and the clock; here is no system call, so that a test can play BIRD.
  *
- *   greeting, restrict, echo | status, protocols, BFD, learned*, filtered*, list* | idle
+ *   greeting, restrict, echo | status, protocols, BFD, learned*, exported*, filtered*, list* | idle
  *
  * The part between the bars is a poll. Steps with a star are asked once for each kernel or BGP
  * protocol, and only if the stamp has changed. A refusal (codes from 8000 on) leaves unknown what
@@ -57,7 +57,7 @@ static int on_status(struct bird_poll *poll, const struct bird_reply *reply)
 
 static int add_session(struct bird_poll *poll, const struct bird_protocol *protocol)
 {
-    struct bird_session session = { .protocol = *protocol, .filtered = -1 };
+    struct bird_session session = { .protocol = *protocol, .exported = -1, .filtered = -1 };
     if (protocol->since_ms >= 0 && poll->server.now_ms >= 0)
         session.since_wall_ms = protocol->since_ms + poll->zone_ms;
     return vec_push(&poll->facts.sessions, session);
@@ -103,6 +103,7 @@ static int keep_routes(struct bird_poll *poll, const struct bird_facts *before)
     for (size_t i = 0; i < poll->facts.sessions.count; i++) {
         struct bird_session *session = &poll->facts.sessions.items[i];
         const struct bird_session *old = &before->sessions.items[i];
+        session->exported = old->exported;
         session->filtered = old->filtered;
         session->listed = old->listed;
         vec_each(const struct prefix, network, &old->networks) {
@@ -171,6 +172,12 @@ static int on_learned(struct bird_poll *poll, const struct bird_reply *reply)
 }
 
 /* A session that has gone down meanwhile is refused an answer: unknown. */
+static int on_exported(struct bird_poll *poll, const struct bird_reply *reply)
+{
+    (void)bird_parse_count(reply, &poll->facts.sessions.items[poll->index].exported);
+    return 0;
+}
+
 static int on_filtered(struct bird_poll *poll, const struct bird_reply *reply)
 {
     struct bird_session *session = &poll->facts.sessions.items[poll->index];
@@ -213,7 +220,8 @@ static int ignore(struct bird_poll *poll, const struct bird_reply *reply)
 static int (*const on_reply[])(struct bird_poll *poll, const struct bird_reply *reply) = {
     [BIRD_GREETING] = on_greeting, [BIRD_RESTRICT] = ignore,        [BIRD_ECHO] = on_echo,
     [BIRD_STATUS] = on_status,     [BIRD_PROTOCOLS] = on_protocols, [BIRD_BFD] = on_bfd,
-    [BIRD_LEARNED] = on_learned,   [BIRD_FILTERED] = on_filtered,   [BIRD_LIST] = on_list,
+    [BIRD_LEARNED] = on_learned,   [BIRD_EXPORTED] = on_exported,   [BIRD_FILTERED] = on_filtered,
+    [BIRD_LIST] = on_list,
 };
 
 /* Sessions that are up and whose filters are meant to let something through. */
@@ -230,6 +238,7 @@ static size_t items_of(const struct bird_poll *poll)
     switch (poll->step) {
     case BIRD_LEARNED:
         return poll->brief ? 0 : poll->kernels.count;
+    case BIRD_EXPORTED:
     case BIRD_FILTERED:
     case BIRD_LIST:
         return poll->brief ? 0 : poll->facts.sessions.count;
@@ -251,7 +260,9 @@ static void command_of_item(const struct bird_poll *poll, struct text *command)
     const struct bird_session *session = &poll->facts.sessions.items[poll->index];
     if (!exports(session) || !bird_name_usable(session->protocol.name))
         return;
-    if (poll->step == BIRD_FILTERED)
+    if (poll->step == BIRD_EXPORTED)
+        text_addf(command, "show route export '%s' " OURS " count\n", session->protocol.name, set);
+    else if (poll->step == BIRD_FILTERED)
         text_addf(command, "show route noexport '%s' " OURS " count\n", session->protocol.name,
                   set);
     else if (session->filtered > 0 && session->filtered <= BIRD_LISTED_MAX)
@@ -317,6 +328,7 @@ const char *bird_poll_question(const struct bird_poll *poll)
         [BIRD_PROTOCOLS] = "\"show protocols all\"",
         [BIRD_BFD] = "\"show bfd sessions\"",
         [BIRD_LEARNED] = "\"show route protocol\"",
+        [BIRD_EXPORTED] = "\"show route export\"",
         [BIRD_FILTERED] = "\"show route noexport\"",
         [BIRD_LIST] = "\"show route noexport\"",
         [BIRD_IDLE] = "anything",

@@ -27,6 +27,7 @@ struct bird_session {
     int64_t since_wall_ms; /* of its state; 0 unknown */
     char bfd[16];          /* "Up", "Down", ...; "" none */
     /* Our routes in the tables of an established session that its filters keep back. */
+    int64_t exported;          /* those that they let through; -1 unknown */
     int64_t filtered;          /* -1 unknown */
     bool listed;               /* `networks` has them all; else there are too many, or unknown */
     bird_prefix_list networks; /* sorted */
@@ -49,6 +50,7 @@ enum bird_step {
     BIRD_PROTOCOLS,
     BIRD_BFD,
     BIRD_LEARNED,
+    BIRD_EXPORTED,
     BIRD_FILTERED,
     BIRD_LIST,
     BIRD_IDLE,

@@ -154,6 +154,7 @@ static const struct config_key services_keys[] = {
 
 static const struct config_key bird_keys[] = {
     { "socket", parse_path, FIELD(bird.socket) },
+    { "expectPeers", parse_expect_peers, FIELD(bird.expect_names), .max = EXPECT_PEERS_MAX },
     { NULL },
 };
 
@@ -333,6 +334,8 @@ void config_free(struct config *config)
     free(config->services.proxy_name);
     free(config->services.healthz);
     free(config->bird.socket);
+    parse_clear_names(&config->bird.expect_names);
+    vec_done(&config->bird.expect_names);
     free(config->api.listen);
     free(config->paths.run);
     free(config->paths.state);

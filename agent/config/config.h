@@ -101,6 +101,10 @@ struct config {
     } egress;
     struct {
         char *socket; /* NULL: BIRD is not asked */
+        /* expectPeers: a number of sessions, or their names; not set: all that BIRD has. */
+        bool expect_set;
+        uint32_t expect_count;
+        string_list expect_names;
     } bird;
     struct {
         char *listen; /* "address:port" */

@@ -95,6 +95,10 @@ void parse_port_range(struct parse *, const struct config_key *, const struct do
                       void *range_field);
 void parse_addresses(struct parse *, const struct config_key *, const struct doc *,
                      void *ip_list_field);
+/* A number, or a list of names of BIRD's protocols. */
+enum { EXPECT_PEERS_MAX = 1000 };
+void parse_expect_peers(struct parse *, const struct config_key *, const struct doc *,
+                        void *list_field);
 void parse_packet_path(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_advertise(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_table(struct parse *, const struct config_key *, const struct doc *, void *uint32_field);

@@ -231,3 +231,47 @@ void parse_table(struct parse *parse, const struct config_key *key, const struct
     else
         *(uint32_t *)field = (uint32_t)table;
 }
+
+/* A symbol of BIRD's. */
+static bool is_protocol_name(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= 64 && !strpbrk(text, " \t'\"");
+}
+
+static void add_peer_name(struct parse *parse, const struct config_key *key, const struct doc *item,
+                          string_list *list)
+{
+    const char *text = "";
+    char shown[QUOTE_LEN];
+    if (doc_string(parse->document, item, &text, parse->errors) < 0)
+        return;
+    if (!is_protocol_name(text) || list->count == (size_t)key->max) {
+        doc_fault(parse->document, item, parse->errors,
+                  "expected the name of a BGP protocol of BIRD's, %d at most, found %s",
+                  (int)key->max, quote(text, shown));
+        return;
+    }
+    char *copy = strdup(text);
+    if (!copy || vec_push(list, copy) < 0) {
+        free(copy);
+        parse->error = -ENOMEM;
+    }
+}
+
+void parse_expect_peers(struct parse *parse, const struct config_key *key, const struct doc *node,
+                        void *field)
+{
+    int64_t count;
+    parse->config->bird.expect_set = true;
+    if (node->type == DOC_SCALAR) {
+        if (doc_int(parse->document, node, 0, key->max, &count, parse->errors) > 0)
+            parse->config->bird.expect_count = (uint32_t)count;
+        return;
+    }
+    if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
+        return;
+    parse_clear_names(field);
+    doc_each(item, node)
+        add_peer_name(parse, key, item, field);
+}

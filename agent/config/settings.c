@@ -168,6 +168,16 @@ static void write_gateway(struct json *json, const struct config *config, const 
     json_null(json, NULL);
 }
 
+static void write_expect_peers(struct json *json, const struct config *config, const void *field)
+{
+    if (!config->bird.expect_set)
+        json_null(json, NULL);
+    else if (config->bird.expect_names.count > 0)
+        write_names(json, config, field);
+    else
+        json_int(json, NULL, config->bird.expect_count);
+}
+
 static void write_packet_path(struct json *json, const struct config *config, const void *field)
 {
     (void)config;
@@ -218,6 +228,7 @@ static value_writer writer_of(config_parser parser)
         { parse_deadman, write_deadman },
         { parse_duration, write_duration },
         { parse_endpoint, write_string },
+        { parse_expect_peers, write_expect_peers },
         { parse_kubernetes, write_kubernetes },
         { parse_node, write_string },
         { parse_node_ports, write_node_ports },

@@ -2,8 +2,8 @@
 /*
  * Questions about BIRD that more than one document asks.
  *
- * That a route is exported is concluded, not seen: BIRD is asked for what its filters keep back,
- * which is short, and not for all that it exports. The conclusion needs BIRD to have learned every
+ * That a route is exported is concluded, not seen: BIRD is asked for how many it exports, and for
+ * those that its filters keep back, which is short. The conclusion needs BIRD to have learned every
  * route of the family, so it is withheld while the counts differ.
  */
 #include "status/bird_status.h"
@@ -14,10 +14,14 @@ enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp
                                 const struct prefix *prefix)
 {
     int family = prefix->ip.family == IP_V4 ? BGP_IPV4 : BGP_IPV6;
-    if (!peer->established)
-        return PEER_DOWN;
     if (!peer->exports[family])
         return PEER_NOT_MEANT;
+    if (!peer->established)
+        return PEER_DOWN;
+    if (bird->learned[family] == 0 && bird->expected[family] > 0)
+        return PEER_UNLEARNED;
+    if (peer->exported == 0 && peer->filtered == 0 && bird->expected[family] > 0)
+        return PEER_ELSEWHERE;
     if (vec_find(&peer->networks, prefix, prefix_item_cmp))
         return PEER_FILTERED;
     if (!peer->listed || bird->learned[family] != bird->expected[family])
@@ -28,8 +32,10 @@ enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp
 const char *peer_export_name(enum peer_export exported)
 {
     static const char *const names[] = {
-        [PEER_EXPORTED] = "exported", [PEER_DOWN] = "session-down", [PEER_NOT_MEANT] = "not-meant",
-        [PEER_FILTERED] = "filtered", [PEER_UNKNOWN] = "unknown",
+        [PEER_EXPORTED] = "exported",     [PEER_DOWN] = "session-down",
+        [PEER_NOT_MEANT] = "not-meant",   [PEER_FILTERED] = "filtered",
+        [PEER_ELSEWHERE] = "other-table", [PEER_UNLEARNED] = "not-learned",
+        [PEER_UNKNOWN] = "unknown",
     };
     return names[exported];
 }
@@ -41,9 +47,28 @@ const char *peer_export_text(enum peer_export exported)
         [PEER_DOWN] = "the session is down",
         [PEER_NOT_MEANT] = "BIRD exports nothing of this family to this peer",
         [PEER_FILTERED] = "BIRD's filters keep it back",
+        [PEER_ELSEWHERE] = "its table in BIRD has none of our routes",
+        [PEER_UNLEARNED] = "BIRD has learned no route of this family",
         [PEER_UNKNOWN] = "not known: BIRD has not said, or has not learned all routes",
     };
     return texts[exported];
+}
+
+bool bird_expects_none(const struct bird_status *bird)
+{
+    return bird->expect.set && bird->expect.count == 0 && bird->expect.name_count == 0;
+}
+
+/* Of a number of sessions none in particular: as long as there are enough, no one is missed. */
+bool bird_expects(const struct bird_status *bird, const struct bgp_peer *peer)
+{
+    const struct peer_expectation *expect = &bird->expect;
+    if (!expect->set)
+        return true;
+    for (size_t i = 0; i < expect->name_count; i++)
+        if (strcmp(expect->names[i], peer->name) == 0)
+            return true;
+    return expect->name_count == 0 && bird_established(bird) < expect->count;
 }
 
 size_t bird_established(const struct bird_status *bird)
@@ -69,5 +94,7 @@ void bird_status_clear(struct bird_status *bird)
     vec_each(struct bgp_peer, peer, &bird->peers)
         vec_done(&peer->networks);
     vec_done(&bird->peers);
-    *bird = (struct bird_status){ .socket = bird->socket, .learned = { -1, -1 } };
+    *bird = (struct bird_status){ .socket = bird->socket,
+                                  .expect = bird->expect,
+                                  .learned = { -1, -1 } };
 }

@@ -25,13 +25,23 @@ struct bgp_peer {
     int64_t received, announced; /* prefixes of both families; -1 unknown */
     bool exports[BGP_FAMILIES];  /* has that channel, and its filter lets something through */
     /* Of our routes, those that its filters keep back. */
+    int64_t exported; /* what its filters let through; -1 unknown */
     int64_t filtered; /* -1 unknown */
     bool listed;      /* `networks` has all of them, sorted; else unknown or too many */
     VEC(struct prefix) networks;
 };
 
+/* Which sessions are to be up, as bird.expectPeers says. */
+struct peer_expectation {
+    bool set;                 /* else all that BIRD has, and one at least */
+    uint32_t count;           /* so many, whichever */
+    const char *const *names; /* or these; borrowed from the configuration */
+    size_t name_count;
+};
+
 struct bird_status {
     const char *socket; /* NULL: BIRD is not asked */
+    struct peer_expectation expect;
     bool reachable;
     char error[256]; /* why not; "" at the very start */
     int64_t since_wall_ms;
@@ -49,19 +59,25 @@ enum peer_export {
     PEER_DOWN,
     PEER_NOT_MEANT, /* no channel for the family, or one that exports nothing on purpose */
     PEER_FILTERED,
-    PEER_UNKNOWN, /* BIRD did not say, or has not learned all routes */
+    PEER_ELSEWHERE, /* its channel has a table in which no route of ours is */
+    PEER_UNLEARNED, /* BIRD has learned no route of the family */
+    PEER_UNKNOWN,   /* BIRD did not say, or has not learned all routes */
 };
 
 /* For a route that stands in the kernel. */
 enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp_peer *peer,
                                 const struct prefix *prefix);
-/* "exported", "session-down", "not-meant", "filtered", "unknown"; and in words. */
+/* "exported", "session-down", "not-meant", "filtered", ...; and in words. */
 const char *peer_export_name(enum peer_export exported);
 const char *peer_export_text(enum peer_export exported);
+
+/* Whether that session is to be up; and whether none has to be. */
+bool bird_expects(const struct bird_status *bird, const struct bgp_peer *peer);
+bool bird_expects_none(const struct bird_status *bird);
 
 /* How many peers are established, and what is announced to all of them together. */
 size_t bird_established(const struct bird_status *bird);
 int64_t bird_announced(const struct bird_status *bird);
 
-/* Forgets peers and counts; the socket stays. */
+/* Forgets peers and counts; the socket and what is expected stay. */
 void bird_status_clear(struct bird_status *bird);

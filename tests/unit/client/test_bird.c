@@ -36,6 +36,8 @@ static void a_poll_asks_and_tells(void **state)
                         "show route protocol 'agent4' " OURS " count\n"
                         "show route protocol 'agent6' " OURS " count\n"
                         "show route protocol 'main4' " OURS " count\n"
+                        "show route export 'tor4' " OURS " count\n"
+                        "show route export 'tor6' " OURS " count\n"
                         "show route noexport 'tor4' " OURS " count\n"
                         "show route noexport 'tor6' " OURS " count\n"
                         "show route noexport 'tor4' " OURS "\n");
@@ -164,9 +166,9 @@ static void routes_are_asked_for_when_they_changed(void **state)
     };
     use_script(fixture, script);
     connected(fixture, &patient);
-    assert_int_equal(routes_asked(fixture), 3);
+    assert_int_equal(routes_asked(fixture), 4);
     poll_once_more(fixture);
-    assert_int_equal(routes_asked(fixture), 3);
+    assert_int_equal(routes_asked(fixture), 4);
     const struct bird_facts *facts = &fixture->view->facts;
     assert_int_equal(facts->learned[BIRD_IPV4], 2);
     assert_int_equal(facts->sessions.items[0].filtered, 1);
@@ -177,12 +179,12 @@ static void routes_are_asked_for_when_they_changed(void **state)
 
     script[1].reply = after; /* a route came */
     poll_once_more(fixture);
-    assert_int_equal(routes_asked(fixture), 6);
+    assert_int_equal(routes_asked(fixture), 8);
     script[0].reply = "1011-Last reconfiguration on 2026-11-24 08:00:01\n0013 up\n";
     poll_once_more(fixture);
-    assert_int_equal(routes_asked(fixture), 9);
+    assert_int_equal(routes_asked(fixture), 12);
     poll_once_more(fixture);
-    assert_int_equal(routes_asked(fixture), 9);
+    assert_int_equal(routes_asked(fixture), 12);
 }
 
 static void a_poll_comes_soon_when_asked(void **state)
