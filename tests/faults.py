@@ -59,9 +59,9 @@ class Table:
     def __init__(self):
         self.rows = []
 
-    def __call__(self, number, cause=(), remedy=(), health="degraded", beside=(), says=None,
-                 silent=None):
-        assert bool(cause) == bool(remedy) and bool(cause) == (health != "healthy"), number
+    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None):
+        assert bool(cause) == bool(remedy), number
+        health = health or ("degraded" if cause else "healthy")
 
         def add(function):
             self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy),
@@ -128,6 +128,7 @@ def check(row, world):
     fault = row.put_in(world)
     begin = time.monotonic()
     next(fault)
+    done = time.monotonic()
     wait_equal(lambda: untold(agent, row), {}, f"{row} to be told: {row.cause} -> {row.remedy}")
     told = time.monotonic()
     check_screen(agent, row)
@@ -135,4 +136,4 @@ def check(row, world):
     mended = time.monotonic()
     next(fault, None)
     wait_quiet(agent, f"{row} to be gone")
-    print(f"{row}: told after {told - begin:.1f} s, gone after {time.monotonic() - mended:.1f} s")
+    print(f"{row}: told after {told - done:.1f} s ({done - begin:.1f} s to put in), gone after {time.monotonic() - mended:.1f} s")

@@ -64,6 +64,32 @@ static const char *remedy_of(const char *reason)
     return NULL;
 }
 
+/* An address in BIRD's table of which no peer is known to get it: not "announced". */
+static bool add_unheard(struct text *out, const struct ctl *ctl, const struct doc *answer)
+{
+    const struct doc *route = doc_get(answer, "route"), *reach = doc_get(route, "reach");
+    const bool nobody = field_is(reach, "state", "nobody");
+
+    if (!nobody && !field_is(reach, "state", "unknown"))
+        return false;
+    text_addf(out, "%s stands in table %s; ", field(answer, "address"), field(route, "table"));
+    if (nobody)
+        add_state(out, ctl, "not announced", 0);
+    text_add(out, nobody ? ": " : "");
+    add_clean(out, field(reach, "why"));
+    text_add_char(out, '\n');
+    return true;
+}
+
+/* To how many of the sessions that are meant to send it, and why not to the others. */
+static void add_reach(struct text *out, const struct doc *reach)
+{
+    if (!field_is(reach, "state", "announced") && !field_is(reach, "state", "partly"))
+        return;
+    text_addf(out, " to %" PRId64 "/", field_int(reach, "sent"));
+    text_add_count(out, field_int(reach, "meant"), "peer");
+}
+
 static void add_verdict(struct text *out, const struct ctl *ctl, const struct doc *answer)
 {
     const struct doc *route = doc_get(answer, "route");
@@ -73,8 +99,11 @@ static void add_verdict(struct text *out, const struct ctl *ctl, const struct do
     const bool differs = announced != field_true(route, "installed");
     char held[CLOCK_STRLEN];
 
+    if (add_unheard(out, ctl, answer))
+        return;
     text_addf(out, "%s is %s", field(answer, "address"), differs ? "to be " : "");
     add_state(out, ctl, none ? "not announced" : field(answer, "state"), 0);
+    add_reach(out, doc_get(route, "reach"));
     if (!field_is(answer, "reasonText", field(answer, "state"))) {
         text_add(out, ": ");
         add_clean(out, field(answer, "reasonText"));
@@ -335,6 +364,18 @@ static void add_peer(struct text *out, const struct doc *peer)
     text_addf(out, ": %s\n", field(peer, "reasonText"));
 }
 
+/* To whom it goes, and where this node's knowledge ends. */
+static void add_peers(struct text *out, const struct doc *peers)
+{
+    bool sent = false;
+    doc_each(peer, peers) {
+        add_peer(out, peer);
+        sent |= field_true(peer, "exported");
+    }
+    if (sent)
+        text_add(out, "            what a peer makes of it can't be seen from here\n");
+}
+
 int verb_explain(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
@@ -367,7 +408,6 @@ int verb_explain(const struct ctl *ctl, char **args)
     add_block(&out, doc_get(answer.root, "block"));
     add_route(&out, doc_get(answer.root, "route"));
     add_kernel(&out, doc_get(answer.root, "kernel"));
-    doc_each(peer, doc_get(answer.root, "peers"))
-        add_peer(&out, peer);
+    add_peers(&out, doc_get(answer.root, "peers"));
     return print_text(&out, EXIT_OK);
 }

@@ -87,6 +87,32 @@ static void add_objects(struct text *out, const struct doc *objects)
     }
 }
 
+/* A route that is wanted is announced if a peer gets it, as far as is known. */
+static bool is_sent(const struct doc *item)
+{
+    const struct doc *reach = doc_get(item, "reach");
+    return field_is(item, "state", "announced") && !field_is(reach, "state", "nobody") &&
+           !field_is(reach, "state", "unknown");
+}
+
+static const char *route_state(const struct doc *item)
+{
+    const struct doc *reach = doc_get(item, "reach");
+    if (is_sent(item))
+        return field_is(reach, "state", "partly") ? "partly" : "announced";
+    if (!field_is(item, "state", "announced"))
+        return field(item, "state");
+    return field_is(reach, "state", "nobody") ? "unheard" : "unknown";
+}
+
+static const char *route_reason(const struct doc *item)
+{
+    const struct doc *reach = doc_get(item, "reach");
+    if (!field_is(item, "state", "announced"))
+        return field(item, "reasonText");
+    return is_sent(item) && !field_is(reach, "state", "partly") ? "-" : field(reach, "why");
+}
+
 static void route_row(struct table *table, const struct doc *item)
 {
     AUTOTEXT struct text objects = { 0 };
@@ -95,7 +121,7 @@ static void route_row(struct table *table, const struct doc *item)
     add_objects(&objects, doc_get(item, "objects"));
     const char *const cells[] = {
         field(item, "prefix"),
-        field(item, "state"),
+        route_state(item),
         field(item, "protocol"),
         yes_no(field_true(item, "installed")),
         field(item, "kind"),
@@ -103,7 +129,7 @@ static void route_row(struct table *table, const struct doc *item)
         yes_no(field_true(item, "guarded")),
         doc_get(item, "heldForMs") ? clock_ago(field_int(item, "heldForMs"), held) : "-",
         text_str(&objects),
-        field_is(item, "state", "announced") ? "-" : field(item, "reasonText"),
+        route_reason(item),
     };
     _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(route_columns), "a cell per column");
     table_row(table, cells);
@@ -123,7 +149,7 @@ int verb_routes(const struct ctl *ctl, char **args)
     struct table *table = table_new(ctl, route_columns);
     doc_each(item, items) {
         route_row(table, item);
-        announced += field_is(item, "state", "announced");
+        announced += is_sent(item);
     }
     text_add_count(&total, items->count, "route");
     return table_print(table, "%s, %" PRId64 " announced.\n", text_str(&total), announced);

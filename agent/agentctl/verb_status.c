@@ -33,6 +33,18 @@ static size_t fault_count(const struct doc *status, const char *subsystem)
     return count;
 }
 
+static int64_t unheard_addresses(const struct doc *routes)
+{
+    const struct doc *reach = doc_get(routes, "reach");
+    return reach ? field_int(reach, "nobody") + field_int(reach, "unknown") : 0;
+}
+
+/* Those that a peer gets; where that can't be known, those that stand. */
+static int64_t sent_addresses(const struct doc *routes)
+{
+    return field_int(routes, "announced") - unheard_addresses(routes);
+}
+
 /*
  * Each describes its subsystem in words and returns the state word, or NULL for no line. That a
  * fault holds is added by the caller: it turns OK into WARN.
@@ -47,8 +59,11 @@ static const char *describe_routes(const struct doc *status, struct text *out)
         return "WARN";
     }
     text_addf(out, "%" PRId64 " wanted, %" PRId64 " installed; ", wanted, installed);
-    text_add_count(out, field_int(routes, "announced"), "address");
-    text_addf(out, " announced, %" PRId64 " withheld", field_int(routes, "withheld"));
+    text_add_count(out, sent_addresses(routes), "address");
+    text_addf(out, " announced, ");
+    if (unheard_addresses(routes) > 0)
+        text_addf(out, "%" PRId64 " unheard, ", unheard_addresses(routes));
+    text_addf(out, "%" PRId64 " withheld", field_int(routes, "withheld"));
     if (field_int(routes, "held") > 0)
         text_addf(out, " (%" PRId64 " held down)", field_int(routes, "held"));
     text_add(out, ", ");
@@ -86,12 +101,16 @@ static const char *describe_bgp(const struct doc *status, struct text *out)
     text_add(out, " established, ");
     text_add_count(out, field_int(bgp, "announced"), "prefix");
     text_add(out, " announced");
+    if (field_true(bgp, "expectsNone"))
+        text_add(out, "; bird.expectPeers expects none");
     doc_each(family, learned) {
         int64_t want = field_int(expected, family->key), have = field_int(learned, family->key);
         if (!field_is(learned, family->key, "-") && have != want)
             text_addf(out, "; BIRD has %" PRId64 " of %" PRId64 " %s routes", have, want,
                       family->key);
     }
+    if (field_true(bgp, "expectsNone"))
+        return "OK";
     return established == 0 ? "FAIL" : established < peers ? "WARN" : "OK";
 }
 
@@ -233,6 +252,8 @@ static void add_headline(struct text *out, const struct ctl *ctl, const struct d
     if (faults && faults->count > 0) {
         text_add(out, ": ");
         text_add_count(out, faults->count, "fault");
+    } else if (field_true(doc_get(status, "bgp"), "unheard")) {
+        text_add(out, ": no peer gets what this node announces");
     } else if (strcmp(health, "degraded") == 0) {
         text_add(out, ": wanted and installed differ");
     }

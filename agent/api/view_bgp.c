@@ -9,6 +9,7 @@
 
 #include "api/document.h"
 #include "api/view.h"
+#include "status/bird_reach.h"
 
 static void count_or_null(struct json *json, const char *key, int64_t count)
 {
@@ -76,8 +77,28 @@ void write_bgp(struct json *json, const struct bird_status *bird)
     json_int(json, "announced", bird_announced(bird));
     write_families(json, "learned", bird->learned);
     write_families(json, "expected", bird->expected);
+    json_bool(json, "expectsNone", bird_expects_none(bird));
+    json_bool(json, "unheard", bird_is_unheard(bird));
     json_bool(json, "overflowsHeard", bird->log_heard);
     json_int(json, "overflows", (int64_t)bird->overflows);
+    json_end_object(json);
+}
+
+void write_reach(struct json *json, const struct bird_status *bird, const struct prefix *prefix,
+                 bool wanted, bool installed)
+{
+    AUTOTEXT struct text why = { 0 };
+    if (!wanted) {
+        json_null(json, "reach");
+        return;
+    }
+    const struct reach_of of = bird_reach(bird, prefix, installed);
+    bird_reach_why(bird, prefix, &of, &why);
+    json_begin_object(json, "reach");
+    json_string(json, "state", reach_name(of.reach));
+    json_string(json, "why", why.length ? text_str(&why) : NULL);
+    json_int(json, "sent", (int64_t)of.sent);
+    json_int(json, "meant", (int64_t)of.meant);
     json_end_object(json);
 }
 

@@ -154,12 +154,19 @@ static void write_source(const struct api_state *state, struct text *out)
     write_objects(source, state->store, out);
 }
 
-static void write_routes(const struct route_status *routes, struct text *out)
+static void write_routes(const struct api_state *state, struct text *out)
 {
+    const struct route_status *routes = &state->status->routes;
+    uint64_t counts[REACHES] = { 0 };
+    count_reaches(state, counts);
     metric(out, "fingerpost_addresses", "gauge", "Service addresses, by what is done with them.");
     metric_sample(out, "fingerpost_addresses", "state", "announced", routes->announced);
     metric_sample(out, "fingerpost_addresses", "state", "withheld", routes->withheld);
     metric_sample(out, "fingerpost_addresses", "state", "held", routes->held);
+    metric(out, "fingerpost_addresses_reach", "gauge",
+           "Service addresses that this node wants announced, by whether BGP peers get them.");
+    for (enum reach reach = 0; reach < REACHES; reach++)
+        metric_sample(out, "fingerpost_addresses_reach", "reach", reach_name(reach), counts[reach]);
     metric_single(out, "fingerpost_blocks", "gauge",
                   "Pod blocks of this node, each family counted.", routes->blocks);
     metric(out, "fingerpost_route_operations_total", "counter",
@@ -216,7 +223,7 @@ void view_metrics(const struct api_state *state, struct text *out)
                   (uint64_t)status->started_wall_ms / 1000);
     write_source(state, out);
     write_kube_metrics(state, out);
-    write_routes(&status->routes, out);
+    write_routes(state, out);
     write_tables(state, out);
     write_nat_metrics(state, out);
     write_egress_metrics(state, out);

@@ -13,6 +13,7 @@
 
 #include "api/document.h"
 #include "api/view.h"
+#include "api/view_bgp.h"
 #include "base/clock.h"
 #include "plan/link_table.h"
 
@@ -37,6 +38,14 @@ static void write_installed(struct json *json, const struct api_state *state,
 {
     if (state->installed)
         json_bool(json, "installed", has_export_route(state, prefix, protocol));
+}
+
+static void write_route_reach(struct json *json, const struct api_state *state,
+                              const struct prefix *prefix, bool wanted, uint8_t protocol)
+{
+    if (state->installed)
+        write_reach(json, &state->status->bird, prefix, wanted,
+                    has_export_route(state, prefix, protocol));
 }
 
 void write_reason(struct json *json, enum address_reason reason, const char *of)
@@ -86,6 +95,7 @@ void write_address_route(struct json *json, const char *key, const struct api_st
     json_int(json, "table", state->config->routes.table);
     write_installed(json, state, &prefix, announced ? row->protocol : 0);
     json_bool(json, "guarded", row->guarded);
+    write_route_reach(json, state, &prefix, announced, row->protocol);
     write_hold(json, row->held_until_ms);
     json_begin_array(json, "objects");
     for (uint32_t i = 0; i < row->claim_count; i++) {
@@ -112,6 +122,7 @@ void write_block_route(struct json *json, const char *key, const struct api_stat
     json_int(json, "table", state->config->routes.table);
     write_installed(json, state, &row->prefix, ROUTE_PROTOCOL_BLOCK);
     json_bool(json, "guarded", true);
+    write_route_reach(json, state, &row->prefix, true, ROUTE_PROTOCOL_BLOCK);
     json_null(json, "heldForMs");
     json_begin_array(json, "objects");
     json_begin_object(json, NULL);
@@ -143,6 +154,18 @@ const struct address_row *find_address_row(const struct route_plan *plan, const 
     const struct address_row wanted = { .address = *address }, *key = &wanted;
     struct address_row *const *row = sorted_find(&plan->addresses, &key);
     return row ? *row : NULL;
+}
+
+void count_reaches(const struct api_state *state, uint64_t counts[static REACHES])
+{
+    for (size_t i = 0; i < state->plan->addresses.count; i++) {
+        const struct address_row *row = address_row_at(state->plan, i);
+        const struct prefix prefix = ip_host_prefix(&row->address);
+        if (row->reason != REASON_ANNOUNCED)
+            continue;
+        bool installed = state->installed && has_export_route(state, &prefix, row->protocol);
+        counts[bird_reach(&state->status->bird, &prefix, installed).reach]++;
+    }
 }
 
 void view_routes(const struct api_state *state, struct text *out)

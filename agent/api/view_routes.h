@@ -7,6 +7,7 @@
 
 #include "api/view.h"
 #include "format/json.h"
+#include "status/bird_reach.h"
 
 /* Items of a RouteList. Offline (nothing is mirrored) they have no "installed". */
 void write_address_route(struct json *json, const char *key, const struct api_state *state,
@@ -20,6 +21,9 @@ void write_block(struct json *json, const char *key, const struct api_state *sta
 void write_claim(struct json *json, const struct claim *claim);
 /* "reason" and "reasonText"; `of`: what it is about, or "". */
 void write_reason(struct json *json, enum address_reason reason, const char *of);
+
+/* Adds to the counts: addresses that are wanted announced, by whether peers get them. */
+void count_reaches(const struct api_state *state, uint64_t counts[static REACHES]);
 
 /* route_str(), with the name of the interface where it is known. */
 const char *route_entry(const struct api_state *state, const struct route *route,

@@ -5,8 +5,8 @@
  * Health is derived here and nowhere else, from what the subsystems say of themselves:
  *   failed    nothing can work: the source can't be read, or the kernel refuses every route;
  *   starting  the first complete pass is still to come;
- *   degraded  something is not as it should be: a fault holds, wanted and installed differ, or NAT
- *             does not serve all Services yet;
+ *   degraded  something is not as it should be: a fault holds, wanted and installed differ, no
+ *             session of BIRD is up for routes that stand, or NAT does not serve all Services yet;
  *   healthy   none of these.
  * An address that is withheld for want of endpoints is the agent doing its work, not a fault.
  *
@@ -21,8 +21,10 @@
 #include "api/document.h"
 #include "api/view_bgp.h"
 #include "api/view_nat_status.h"
+#include "api/view_routes.h"
 #include "base/clock.h"
 #include "model/object.h"
+#include "status/bird_reach.h"
 
 /* "faults" or "items": all faults that hold now. */
 static void write_known_faults(struct json *json, const char *key, const struct fault_book *book)
@@ -65,7 +67,7 @@ const char *view_health(const struct api_state *state)
         return "failed";
     if (fault_book_count(status->faults) > 0 || status->config_refused ||
         (routes->wanted != routes->installed && !routes->pending) ||
-        (status->nat.enabled && !status->nat.complete))
+        bird_is_unheard(&status->bird) || (status->nat.enabled && !status->nat.complete))
         return "degraded";
     return "healthy";
 }
@@ -152,8 +154,20 @@ static void write_source(struct json *json, const struct status *status, const s
     json_end_object(json);
 }
 
-static void write_routes(struct json *json, const struct route_status *routes)
+/* How many addresses are wanted announced, by whether peers get them. */
+static void write_reaches(struct json *json, const struct api_state *state)
 {
+    uint64_t counts[REACHES] = { 0 };
+    count_reaches(state, counts);
+    json_begin_object(json, "reach");
+    for (enum reach reach = 0; reach < REACHES; reach++)
+        json_int(json, reach_name(reach), (int64_t)counts[reach]);
+    json_end_object(json);
+}
+
+static void write_routes(struct json *json, const struct api_state *state)
+{
+    const struct route_status *routes = &state->status->routes;
     json_begin_object(json, "routes");
     json_bool(json, "complete", routes->complete);
     json_int(json, "wanted", routes->wanted);
@@ -162,6 +176,7 @@ static void write_routes(struct json *json, const struct route_status *routes)
     json_int(json, "blocked", routes->blocked);
     json_int(json, "refused", routes->refused);
     json_int(json, "announced", routes->announced);
+    write_reaches(json, state);
     json_int(json, "withheld", routes->withheld);
     json_int(json, "held", routes->held);
     json_int(json, "blocks", routes->blocks);
@@ -205,7 +220,7 @@ void view_status(const struct api_state *state, struct text *out)
     json_begin_array(&json, "sources");
     write_source(&json, status, state->store);
     json_end_array(&json);
-    write_routes(&json, &status->routes);
+    write_routes(&json, state);
     write_standing(&json, &status->standing);
     write_bgp(&json, &status->bird);
     json_begin_object(&json, "services");

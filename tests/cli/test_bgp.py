@@ -72,4 +72,40 @@ def test_explain_peers(ctl, agent):
     assert ctl.run("explain", "10.0.0.1")[1].endswith(
         "  peer      tor-a 10.0.0.1: exported\n"
         "  peer      tor-b 10.0.0.2: BIRD's filters keep it back\n"
+        "            what a peer makes of it can't be seen from here\n"
     )
+
+
+@pytest.mark.parametrize("reach, headline, listed", [
+    ({"state": "announced", "sent": 2, "meant": 2, "why": None},
+     "10.0.0.1 is announced to 2/2 peers\n", "announced"),
+    ({"state": "partly", "sent": 1, "meant": 2, "why": "not all peers get it: tor-b: down"},
+     "10.0.0.1 is announced to 1/2 peers\n", "partly"),
+    ({"state": "nobody", "sent": 0, "meant": 2, "why": "no peer gets it: tor-b: down"},
+     "10.0.0.1 stands in table 119; not announced: no peer gets it: tor-b: down\n", "unheard"),
+    ({"state": "unknown", "sent": 0, "meant": 0, "why": "whether a peer gets it is not known: why"},
+     "10.0.0.1 stands in table 119; whether a peer gets it is not known: why\n", "unknown"),
+    ({"state": "unwatched", "sent": 0, "meant": 0, "why": "BIRD is not asked (bird.socket)"},
+     "10.0.0.1 is announced\n", "announced"),
+])
+def test_announced_is_what_a_peer_gets(ctl, agent, reach, headline, listed):
+    """One judgement: of the address, of the list, and of their number."""
+    route = {**documents.EXPLANATION["route"], "reach": reach}
+    agent({
+        "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "route": route},
+        "/v1/routes": items("RouteList", [route]),
+    })
+    assert ctl.run("explain", "10.0.0.1")[1].startswith(headline)
+    out = ctl.run("routes")[1]
+    sent = listed in ("announced", "partly")
+    assert f" {listed} " in out and out.endswith(f"1 route, {int(sent)} announced.\n")
+    assert (str(reach["why"]) in out) == (listed != "announced")
+
+
+def test_unheard_addresses_are_not_counted_as_announced(ctl, agent):
+    routes = {**status()["routes"], "announced": 5, "reach": {"nobody": 2, "unknown": 1}}
+    agent({"/v1/status": status(routes=routes, health="degraded",
+                                bgp=documents.bgp(unheard=True))})
+    code, out, _ = ctl.run()
+    assert code == 1 and "2 addresses announced, 3 unheard, " in out
+    assert "degraded: no peer gets what this node announces" in out.splitlines()[0]

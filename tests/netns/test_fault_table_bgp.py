@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault table, BGP: what BIRD and its peers may suffer, and what the agent says of it."""
 
+import signal
+
 import pytest
 from cluster import VIP, start
 from faults import Table, check
-from lab import wait_equal
+from lab import wait, wait_equal
 
 pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
 rows = Table()
@@ -20,6 +22,8 @@ UNFILTERED = "export filter fingerpost_export;"
 FILTERED = (
     "export filter { if net = %s/32 then reject; if fingerpost_attributes() then accept; reject; };"
 )
+EXPLAIN, UNHEARD = f"explain {VIP}", f"{VIP} stands in table 119; not announced: no peer gets it"
+ROUTES = "routes"
 UP = {"tor_v4": "Established", "tor_v6": "Established"}
 
 
@@ -35,9 +39,20 @@ class World:
         for old, new in QUICK.items():
             self.texts["node.conf"] = self.texts["node.conf"].replace(old, new)
         self.write("node.conf", self.texts["node.conf"])
+        self.hasten_router()
         self.restart()
         [self.agent] = start(lab, bird={"socket": str(self.bird.socket)})
         self.up()
+
+    def hasten_router(self):
+        """After an error the ToR takes no connection for a minute, then longer."""
+        bird = self.lab.tor.bird
+        file = bird.folder / "tor.conf"
+        text = file.read_text(encoding="ascii")
+        file.unlink()
+        file.write_text(text.replace("passive on;", "passive on; error wait time 1, 1;"),
+                        encoding="ascii")
+        bird.birdc("configure")
 
     def write(self, name, text):
         file = self.bird.folder / name
@@ -77,16 +92,28 @@ def world_fixture(lab):
 
 
 @rows(1, cause="BIRD does not run: nobody listens at", remedy="start BIRD (systemctl status bird)",
-      says={"status": "BGP         WARN  BIRD does not run"})
+      says={"status": ("BGP         WARN  BIRD does not run", "0 addresses announced, 2 unheard"),
+            EXPLAIN: "whether a peer gets it is not known: BIRD does not run",
+            ROUTES: "0 announced"},
+      silent={EXPLAIN: "is announced"})
 def bird_is_killed(world):
     world.kill()
     yield
     world.bird.start()
 
 
+@rows(3, cause=('BIRD does not answer "show', "within 1s"), remedy="start BIRD (systemctl status bird)",
+      says={EXPLAIN: "whether a peer gets it is not known: BIRD does not answer"},
+      silent={EXPLAIN: "is announced"})
+def bird_hangs(world):
+    world.bird.process.send_signal(signal.SIGSTOP)
+    yield
+    world.bird.process.send_signal(signal.SIGCONT)
+
+
 @rows(4, cause=f"tor_v4: 1 route of table 119 is filtered, this peer does not get it: {VIP}/32",
       remedy="look at the export filter of tor_v4",
-      says={f"explain {VIP}": "peer      tor_v4 10.0.1.1: BIRD's filters keep it back"})
+      says={EXPLAIN: (UNHEARD + ": tor_v4: BIRD's filters keep it back",)}, silent={EXPLAIN: "is announced"})
 def an_export_filter_drops_an_address(world):
     world.edit("node.conf", UNFILTERED, FILTERED % VIP)
     yield
@@ -94,7 +121,9 @@ def an_export_filter_drops_an_address(world):
 
 
 @rows(5, cause="no session exports IPv4: the routes of table 119 are announced to nobody",
-      remedy="give a session `export filter fingerpost_export;`", beside="no session exports IPv6")
+      remedy="export filter fingerpost_export;`", beside="no session exports IPv6",
+      says={EXPLAIN: UNHEARD + ": no session exports IPv4", ROUTES: ("unheard", "0 announced")},
+      silent={EXPLAIN: "is announced"})
 def nothing_is_exported(world):
     world.edit("node.conf", UNFILTERED, "export none;")
     yield
@@ -103,7 +132,8 @@ def nothing_is_exported(world):
 
 @rows(6, cause="BIRD has no BGP session: nothing is announced",
       remedy="give BIRD a BGP protocol with `table fingerpost4;",
-      says={"status": "BGP         FAIL  0/0 peers established"})
+      says={"status": "BGP         FAIL  0/0 peers established",
+            EXPLAIN: UNHEARD + ": BIRD has no BGP session"})
 def there_is_no_session(world):
     text = world.texts["node.conf"]
     world.edit("node.conf", text[text.index("protocol bgp"):], "")
@@ -113,7 +143,8 @@ def there_is_no_session(world):
 
 @rows(8, cause="BIRD has learned no IPv4 route of table 119",
       remedy="a kernel protocol with this table, this family and `learn`",
-      beside="BIRD has learned no IPv6 route of table 119")
+      beside="BIRD has learned no IPv6 route of table 119",
+      says={EXPLAIN: UNHEARD + ": tor_v4: BIRD has learned no route of this family"})
 def bird_does_not_learn(world):
     world.edit("fingerpost.conf", "learn;", "")
     yield
@@ -130,7 +161,9 @@ def bird_reads_another_table(world):
 
 
 @rows(10, cause=("tor_v4 10.0.1.1", "the session is disabled in BIRD"),
-      remedy="birdc enable tor_v4")
+      remedy="birdc enable tor_v4",
+      says={EXPLAIN: UNHEARD + ": tor_v4: the session is down",
+            "explain fd00:203::10": "fd00:203::10 is announced to 1/1 peer"})
 def a_session_is_disabled(world):
     world.bird.birdc("disable", "tor_v4")
     yield
@@ -153,6 +186,52 @@ def the_router_s_bgp_is_killed(world):
     world.lab.tor.bird.process.wait()
     yield
     world.lab.tor.bird.start()
+
+
+def expect_peers(world, what):
+    """bird.expectPeers of the agent, by a reload; None: it is not set."""
+    bird = world.agent.settings["bird"]
+    bird.pop("expectPeers", None)
+    if what is not None:
+        bird["expectPeers"] = what
+    world.agent.write_config()
+    world.agent.reload()
+
+
+@rows(101)
+def nothing_is_exported_as_configured(world):
+    expect_peers(world, 0)
+    wait(lambda: "expects none" in world.agent.ctl("status").out, "the reload")
+    world.edit("node.conf", UNFILTERED, "export none;")
+    wait(lambda: UNHEARD in world.agent.ctl(*EXPLAIN.split()).out, "nobody to get it")
+    yield
+    world.restore()
+    expect_peers(world, None)
+
+
+@rows(102, cause="BIRD has no BGP session of this name, which bird.expectPeers expects",
+      remedy="correct bird.expectPeers")
+def a_session_is_missing(world):
+    expect_peers(world, ["tor_v4", "tor_v6", "spine"])
+    yield
+    expect_peers(world, None)
+
+
+@rows(103, cause="BIRD has 2 of 3 BGP sessions that bird.expectPeers expects",
+      remedy="give BIRD the sessions that it lacks")
+def there_are_too_few_sessions(world):
+    expect_peers(world, 3)
+    yield
+    expect_peers(world, None)
+
+
+@rows(104, cause="no session exports IPv4", remedy="table fingerpost4; export filter",
+      says={EXPLAIN: UNHEARD + ": no session exports IPv4"})
+def the_session_has_another_table(world):
+    world.edit("node.conf", "table fingerpost4; import none; export filter fingerpost_export;",
+               "table master4; import none; export all;")
+    yield
+    world.restore()
 
 
 @rows.each

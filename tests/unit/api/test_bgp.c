@@ -46,6 +46,7 @@ static void add_bird(struct made_state *made)
           .received = 0,
           .announced = 3,
           .exports = { true, false },
+          .exported = 1,
           .filtered = 0,
           .listed = true },
         { .name = "tor6",
@@ -100,11 +101,12 @@ static void test_status_of_bird(void **state)
     const char *end = begin ? strstr(begin, ",\"services\":") : NULL;
     assert_non_null(end);
     text_add_bytes(&bgp, begin, (size_t)(end - begin));
-    assert_document(&bgp, "'bgp':{'enabled':true,'socket':'/run/bird/bird.ctl','reachable':true,"
-                          "'error':null,'since':'2026-11-20T07:33:20Z','version':'2.0.12',"
-                          "'peers':2,'established':1,'announced':3,"
-                          "'learned':{'ipv4':2,'ipv6':1},'expected':{'ipv4':2,'ipv6':4},"
-                          "'overflowsHeard':true,'overflows':1}");
+    assert_document(&bgp,
+                    "'bgp':{'enabled':true,'socket':'/run/bird/bird.ctl','reachable':true,"
+                    "'error':null,'since':'2026-11-20T07:33:20Z','version':'2.0.12',"
+                    "'peers':2,'established':1,'announced':3,"
+                    "'learned':{'ipv4':2,'ipv6':1},'expected':{'ipv4':2,'ipv6':4},"
+                    "'expectsNone':false,'unheard':true,'overflowsHeard':true,'overflows':1}");
 }
 
 static void expect_peers(const struct made_state *made, const char *address, const char *expected)
@@ -121,8 +123,9 @@ static void expect_peers(const struct made_state *made, const char *address, con
 
 static void test_explain_peers(void **state)
 {
-    static const char down[] = ",{'name':'tor6','address':'fd00::1','exported':false,"
-                               "'reason':'session-down','reasonText':'the session is down'}]";
+    static const char other[] = ",{'name':'tor6','address':'fd00::1','exported':false,"
+                                "'reason':'not-meant','reasonText':'BIRD exports nothing of this "
+                                "family to this peer'}]";
     struct made_state *made = *state;
     struct prefix address;
 
@@ -130,7 +133,7 @@ static void test_explain_peers(void **state)
     AUTOFREE char *sent =
         text_format("'peers':[{'name':'tor4','address':'10.0.1.1','exported':true,"
                     "'reason':'exported','reasonText':'exported'}%s",
-                    down);
+                    other);
     expect_peers(made, "10.0.0.1", sent);
 
     struct bgp_peer *tor4 = &made->status.bird.peers.items[0];

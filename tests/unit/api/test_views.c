@@ -9,6 +9,11 @@
 
 typedef void (*view_function)(const struct api_state *state, struct text *out);
 
+/* "reach" where no BIRD is asked, and where nothing stands. */
+#define UNWATCHED \
+    "'reach':{'state':'unwatched','why':'BIRD is not asked (bird.socket)','sent':0,'meant':0},"
+#define ABSENT "'reach':{'state':'absent','why':'no route stands in the table','sent':0,'meant':0},"
+
 static int setup(void **state)
 {
     *state = made_state_new();
@@ -47,14 +52,15 @@ static void test_status(void **state)
         "'BGPAdvertisement':0,'L2Advertisement':0},'ignoredObjects':5,"
         "'lastEventAt':'2026-11-20T07:33:20Z','kinds':[],'copy':null}],"
         "'routes':{'complete':true,'wanted':6,'installed':6,'foreign':1,'blocked':0,"
-        "'refused':0,'announced':1,'withheld':2,'held':1,'blocks':1,'added':9,'replaced':2,"
+        "'refused':0,'announced':1,'reach':{'announced':0,'partly':0,'nobody':0,"
+        "'unknown':0,'unwatched':1,'absent':0},'withheld':2,'held':1,'blocks':1,'added':9,'replaced':2,"
         "'deleted':3,'repairs':1,'passes':20,'fullPasses':4,"
         "'lastFullPassAt':'2026-11-20T07:33:20Z','lastFullPassMs':1.250},"
         "'standing':{'phase':'serving','since':null,'endsInMs':null,'reason':null,'nodeGone':false},"
         "'bgp':{'enabled':false,'socket':null,'reachable':false,'error':null,'since':null,"
         "'version':null,'peers':0,'established':0,'announced':0,"
         "'learned':{'ipv4':null,'ipv6':null},'expected':{'ipv4':0,'ipv6':0},"
-        "'overflowsHeard':false,'overflows':0},"
+        "'expectsNone':false,'unheard':false,'overflowsHeard':false,'overflows':0},"
         "'services':{'enabled':false,'count':1},"
         "'nat':{'enabled':false,'complete':false,'method':null,'interfaces':[],"
         "'hookPackets':{'uplink-in':0,'uplink-out':0,'pod-in':0,'pod-out':0,'lo-out':0,"
@@ -122,31 +128,32 @@ static void test_faults(void **state)
 /* 10.96.0.1 is withheld and still installed; the foreign route is nobody's row. */
 static void test_routes(void **state)
 {
-    expect(*state, view_routes,
-           "{'apiVersion':'v1','kind':'RouteList','items':["
-           "{'prefix':'10.224.0.0/27','kind':'block','state':'announced','reason':'announced',"
-           "'reasonText':'a pod block of this node','protocol':30,'table':119,'installed':false,"
-           "'guarded':true,'heldForMs':null,"
-           "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
-           "{'prefix':'10.0.0.1/32','kind':'service','state':'announced','reason':'announced',"
-           "'reasonText':'announced','protocol':31,'table':119,'installed':true,'guarded':true,"
-           "'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
-           "'origin':'loadBalancer','reason':'announced','reasonText':'announced','ports':2,"
-           "'forwarding':1}]},"
-           "{'prefix':'10.96.0.1/32','kind':'service','state':'withheld',"
-           "'reason':'not-advertised','reasonText':'left out by services.advertise',"
-           "'protocol':null,'table':119,'installed':true,'guarded':false,'heldForMs':null,"
-           "'objects':[{'namespace':'default','name':'web','origin':'clusterIP',"
-           "'reason':'not-advertised','reasonText':'left out by services.advertise','ports':2,"
-           "'forwarding':1}]},"
-           "{'prefix':'fd00::2/128','kind':'service','state':'withheld','reason':'held-down',"
-           "'reasonText':'withdrawn a moment ago, comes back after hold-down','protocol':null,"
-           "'table':119,'installed':false,'guarded':true,'heldForMs':1500,'objects':["
-           "{'namespace':'default','name':'gone','origin':'externalIP','reason':'held-down',"
-           "'reasonText':'withdrawn a moment ago, comes back after hold-down','ports':1,"
-           "'forwarding':1},"
-           "{'namespace':'default','name':'web','origin':'externalIP','reason':'ports-taken',"
-           "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0}]}]}");
+    expect(
+        *state, view_routes,
+        "{'apiVersion':'v1','kind':'RouteList','items':["
+        "{'prefix':'10.224.0.0/27','kind':'block','state':'announced','reason':'announced',"
+        "'reasonText':'a pod block of this node','protocol':30,'table':119,'installed':false,"
+        "'guarded':true," ABSENT "'heldForMs':null,"
+        "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
+        "{'prefix':'10.0.0.1/32','kind':'service','state':'announced','reason':'announced',"
+        "'reasonText':'announced','protocol':31,'table':119,'installed':true,'guarded':true," UNWATCHED
+        "'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
+        "'origin':'loadBalancer','reason':'announced','reasonText':'announced','ports':2,"
+        "'forwarding':1}]},"
+        "{'prefix':'10.96.0.1/32','kind':'service','state':'withheld',"
+        "'reason':'not-advertised','reasonText':'left out by services.advertise',"
+        "'protocol':null,'table':119,'installed':true,'guarded':false,'reach':null,'heldForMs':null,"
+        "'objects':[{'namespace':'default','name':'web','origin':'clusterIP',"
+        "'reason':'not-advertised','reasonText':'left out by services.advertise','ports':2,"
+        "'forwarding':1}]},"
+        "{'prefix':'fd00::2/128','kind':'service','state':'withheld','reason':'held-down',"
+        "'reasonText':'withdrawn a moment ago, comes back after hold-down','protocol':null,"
+        "'table':119,'installed':false,'guarded':true,'reach':null,'heldForMs':1500,'objects':["
+        "{'namespace':'default','name':'gone','origin':'externalIP','reason':'held-down',"
+        "'reasonText':'withdrawn a moment ago, comes back after hold-down','ports':1,"
+        "'forwarding':1},"
+        "{'namespace':'default','name':'web','origin':'externalIP','reason':'ports-taken',"
+        "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0}]}]}");
 }
 
 static bool block_installed(const struct made_state *made)
@@ -257,7 +264,8 @@ static void test_explain_service(void **state)
               "'reason':'announced','reasonText':'announced','block':null,"
               "'route':{'prefix':'10.0.0.1/32','kind':'service','state':'announced',"
               "'reason':'announced','reasonText':'announced','protocol':31,'table':119,"
-              "'installed':true,'guarded':true,'heldForMs':null,'objects':[{'namespace':'default',"
+              "'installed':true,'guarded':true," UNWATCHED
+              "'heldForMs':null,'objects':[{'namespace':'default',"
               "'name':'web','origin':'loadBalancer','reason':'announced','reasonText':'announced',"
               "'ports':2,'forwarding':1}]},"
               "'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
@@ -311,7 +319,7 @@ static void test_explain_block(void **state)
         "'protocol':30,'installed':false},"
         "'route':{'prefix':'10.224.0.0/27','kind':'block','state':'announced',"
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
-        "'table':119,'installed':false,'guarded':true,'heldForMs':null,"
+        "'table':119,'installed':false,'guarded':true," ABSENT "'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
         "'services':[],'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
         "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
