@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentd/bgp_errors.h"
 #include "agentd/bgp_faults.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -38,6 +39,7 @@ struct bgp {
     struct bird_client *client; /* NULL: BIRD is not asked */
     char *socket;
     uint32_t table;
+    bgp_error_list errors;
     struct difference differences[BGP_FAMILIES];
     uint64_t operations; /* of the passes so far */
     bool was_reachable;
@@ -48,6 +50,7 @@ static void fill_peer(const struct bird_session *session, struct bgp_peer *peer)
     const struct bird_protocol *protocol = &session->protocol;
     *peer = (struct bgp_peer){
         .asn = protocol->asn,
+        .local_asn = protocol->local_asn,
         .established = strcmp(protocol->bgp_state, "Established") == 0,
         .disabled = strcmp(protocol->state, "down") == 0 && !*protocol->last_error,
         .since_wall_ms = session->since_wall_ms,
@@ -119,6 +122,7 @@ static int fill_status(struct bgp *bgp, const struct bird_view *view)
     int r = 0;
     for (size_t i = 0; i < view->facts.sessions.count && r == 0; i++)
         r = add_peer(bird, &view->facts.sessions.items[i]);
+    bgp_errors_remember(&bgp->errors, bird);
     return r;
 }
 
@@ -296,6 +300,7 @@ void bgp_free(struct bgp *bgp)
     bird_client_free(bgp->client);
     bgp->options.status->bird.socket = NULL;
     bird_status_clear(&bgp->options.status->bird);
+    vec_done(&bgp->errors);
     free(bgp->socket);
     free(bgp);
 }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "agentd/bgp_errors.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "plan/route_table.h"
@@ -73,11 +74,11 @@ static void session_fault(const struct bgp_peer *peer, struct faults *faults)
                                             peer->name);
         faults_add(faults, place, remedy, "the session is disabled in BIRD");
     } else {
-        AUTOFREE char *remedy = text_format("ask the peer's side for its reason; check: ping %s; "
-                                            "birdc show protocols all %s",
-                                            peer->address, peer->name);
-        faults_add(faults, place, remedy, "the session with AS %u is down: %s", peer->asn,
-                   *peer->last_error ? peer->last_error : "BIRD has no error to tell");
+        AUTOTEXT struct text reason = { 0 }, remedy = { 0 };
+        bgp_error_explain(peer, &reason, &remedy);
+        faults_add(faults, place, text_str(&remedy), "the session with AS %u is down: %s",
+                   peer->asn, text_str(&reason));
+        faults->incomplete |= text_error(&reason) < 0 || text_error(&remedy) < 0;
     }
 }
 
@@ -207,10 +208,11 @@ void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_F
                        "see birdconf/",
                        "BIRD has learned no %s route of table %u", names[family], table);
         else
-            faults_add(faults, names[family],
-                       "set `netlink rx buffer 67108864;` in BIRD's kernel protocols; to scan the "
-                       "table again: birdc reload, with the name of the kernel protocol",
-                       "BIRD has not learned all %s routes of table %u", names[family], table);
+            faults_add(
+                faults, names[family],
+                "give BIRD's kernel protocols `import all` and `netlink rx buffer 67108864;`; to scan the "
+                "table again: birdc reload, with the name of the kernel protocol",
+                "BIRD has not learned all %s routes of table %u", names[family], table);
     }
 }
 

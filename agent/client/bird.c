@@ -268,7 +268,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
 static void fail_connect(struct bird_client *client, int error)
 {
     if (error == -ENOENT)
-        fail(client, "BIRD does not run: there is no socket %s", client->path);
+        fail(client, "there is no socket %s: BIRD does not run, or has it elsewhere", client->path);
     else if (error == -ECONNREFUSED)
         fail(client, "BIRD does not run: nobody listens at %s", client->path);
     else if (error == -EAGAIN)

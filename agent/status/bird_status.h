@@ -15,7 +15,7 @@ enum { BGP_IPV4, BGP_IPV6, BGP_FAMILIES };
 struct bgp_peer {
     char name[66]; /* of BIRD's protocol */
     char address[64];
-    uint32_t asn; /* 0 unknown */
+    uint32_t asn, local_asn; /* the peer's, and ours; 0 unknown */
     char state[24];
     bool established;
     bool disabled; /* by an operator, in BIRD */

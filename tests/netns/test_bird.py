@@ -210,12 +210,12 @@ def test_an_agent_without_bird(lab):
     wait(lambda: bgp(agent)["error"], "the first attempt")
     answer = agent.ctl("status")
     assert answer.code == 1
-    assert "WARN  BIRD does not run: there is no socket /nowhere/bird.ctl" in answer.out
+    assert "WARN  there is no socket /nowhere/bird.ctl: BIRD does not run, or has it elsewhere" in answer.out
     assert agent.json("status")["health"] == "degraded" and peers(agent) == {}
     [fault] = agent.faults()
     assert fault["place"] == "/nowhere/bird.ctl" and "start BIRD" in fault["remedy"]
     assert agent.ctl("peers").out == (
-        "0 peers, 0 established.\n-> BIRD does not run: there is no socket /nowhere/bird.ctl\n"
+        "0 peers, 0 established.\n-> there is no socket /nowhere/bird.ctl: BIRD does not run, or has it elsewhere\n"
     )
 
     # A reload names another socket, or none.

@@ -234,6 +234,135 @@ def the_session_has_another_table(world):
     world.restore()
 
 
+@rows(2, cause=("/nowhere/bird.ctl", "there is no socket /nowhere/bird.ctl: BIRD does not run, or"),
+      remedy="name its control socket in bird.socket")
+def the_socket_is_elsewhere(world):
+    path = world.agent.settings["bird"]["socket"]
+    world.agent.settings["bird"]["socket"] = "/nowhere/bird.ctl"
+    world.agent.write_config()
+    world.agent.reload()
+    yield
+    world.agent.settings["bird"]["socket"] = path
+    world.agent.write_config()
+    world.agent.reload()
+
+
+@rows(11, cause=("the session with AS 64600 is down: Received: Bad peer AS", "this node's is 64999"),
+      remedy="the AS that the peer expects of this node", beside="the session with AS 64600 is down")
+def the_node_s_as_is_wrong(world):
+    world.edit("node.conf", "local as NODE_ASN", "local as 64999")
+    yield
+    world.restore()
+
+
+FIREWALL = """table inet firewall {
+    chain input { type filter hook input priority 0; tcp sport 179 drop; tcp dport 179 drop; }
+}"""
+
+
+@rows(13, cause="the session with AS 64600 is down: BGP Error: Hold timer expired",
+      remedy="no firewall drops TCP port 179", beside="the session with AS 64600 is down")
+def a_firewall_drops_bgp(world):
+    world.node.run("nft", "-f", "-", text=FIREWALL)
+    yield
+    world.node.run("nft", "delete", "table", "inet", "firewall")
+
+
+@rows(105, cause=("tor_v4", "the session with AS 64600 is down"), remedy="passwords")
+def the_password_is_at_one_end_only(world):
+    world.edit("node.conf", "neighbor TOR_ADDRESS4 as TOR_ASN;",
+               'neighbor TOR_ADDRESS4 as TOR_ASN; password "secret";')
+    yield
+    world.restore()
+
+
+@rows(106, cause=("tor_v4", "the session with AS 64601 is down: BGP Error: Bad peer AS"),
+      remedy="give tor_v4 the peer's own AS")
+def the_router_has_another_as(world):
+    world.edit("node.conf", "neighbor TOR_ADDRESS4 as TOR_ASN", "neighbor TOR_ADDRESS4 as 64601")
+    yield
+    world.restore()
+
+
+@rows(107)
+def the_router_id_is_the_router_s(world):
+    """No harm between two ASes (RFC 6286)."""
+    world.edit("node.conf", "router id ROUTER_ID", "router id 10.0.0.1")
+    wait(lambda: "10.0.0.1" in world.bird.birdc("show", "status"), "the router id")
+    world.up()
+    yield
+    world.restore()
+
+
+@rows(109, cause="BIRD has learned no IPv4 route of table 119", remedy="a kernel protocol with this table")
+def the_kernel_protocol_is_disabled(world):
+    world.bird.birdc("disable", "fingerpost_v4")
+    yield
+    world.bird.birdc("enable", "fingerpost_v4")
+
+
+@rows(110)
+def a_configuration_that_bird_refuses_changes_nothing(world):
+    world.write("node.conf", world.texts["node.conf"] + "nonsense\n")
+    done = world.node.run("birdc", "-s", str(world.bird.socket), "configure", check=False)
+    assert "syntax error" in done.stdout
+    yield
+    world.restore()
+
+
+@rows(113, cause="tor_v6: 1 route of table 119 is filtered, this peer does not get it: fd00:203::10/128",
+      remedy="look at the export filter of tor_v6")
+def a_filter_drops_an_ipv6_address(world):
+    world.edit("node.conf", UNFILTERED, "export filter { if net = fd00:203::10/128 then reject; "
+                                        "if fingerpost_attributes() then accept; reject; };")
+    yield
+    world.restore()
+
+
+@rows(114, cause="BIRD has not learned all IPv4 routes of table 119", remedy="import all")
+def the_kernel_protocol_imports_not_all(world):
+    world.edit("fingerpost.conf", "ipv4 { table fingerpost4; import all;",
+               "ipv4 { table fingerpost4; import where net != %s/32;" % VIP)
+    yield
+    world.restore()
+
+
+@rows(117, cause=("tor_v4", "the session with AS 64600 is down: Received: Administrative shutdown"),
+      remedy="enable the session at the peer",
+      says={EXPLAIN: UNHEARD + ": tor_v4: the session is down"})
+def the_router_s_side_is_disabled(world):
+    world.lab.tor.bird.birdc("disable", "node1_v4")
+    yield
+    world.lab.tor.bird.birdc("enable", "node1_v4")
+
+
+@rows(119, cause=("tor_v4", "the session with AS 64600 is down: BIRD has no error to tell"),
+      remedy="ask the peer's side for its reason")
+def both_ends_wait_for_the_other(world):
+    world.edit("node.conf", "neighbor TOR_ADDRESS4 as TOR_ASN;",
+               "neighbor TOR_ADDRESS4 as TOR_ASN; passive on;")
+    yield
+    world.restore()
+
+
+@rows(121, cause="BIRD has learned no IPv6 route of table 119", remedy="a kernel protocol with this table")
+def one_family_is_read_from_another_table(world):
+    text = world.texts["fingerpost.conf"]
+    half = text[text.index("protocol kernel fingerpost_v6"):]
+    world.edit("fingerpost.conf", half, half.replace("FINGERPOST_TABLE", "120", 1))
+    yield
+    world.restore()
+
+
+@rows(122, cause=("tor_v4", "2 routes of table 119 are filtered, this peer does not get them"),
+      remedy="look at the export filter of tor_v4")
+def the_filter_is_one_for_other_routes(world):
+    world.edit("node.conf", "table fingerpost4; import none; export filter fingerpost_export;",
+               "table fingerpost4; import none; export where source = RTS_STATIC;")
+    yield
+    world.restore()
+
+
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

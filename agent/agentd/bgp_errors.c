@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Errors of BGP sessions: which of them to tell, and what to do about each. bgp.c remembers after
+ * each poll, bgp_faults.c explains.
+ *
+ * BIRD 2 writes "Received: " before what the peer said, "BGP Error: " or "Error: " before what it
+ * found itself, "Socket: " before the errno of a connection. Its last error is that of the last
+ * attempt.
+ */
+#include "agentd/bgp_errors.h"
+
+#include <string.h>
+
+static bool is_of_bgp(const char *error)
+{
+    return strncmp(error, "Received: ", 10) == 0 || strstr(error, "Error: ");
+}
+
+static bool is_about(const struct bgp_error *error, const struct bgp_peer *peer)
+{
+    return strcmp(error->name, peer->name) == 0 && strcmp(error->address, peer->address) == 0 &&
+           error->asn == peer->asn && error->local_asn == peer->local_asn;
+}
+
+static struct bgp_error *find(bgp_error_list *errors, const struct bgp_peer *peer)
+{
+    vec_each(struct bgp_error, error, errors)
+        if (is_about(error, peer))
+            return error;
+    return NULL;
+}
+
+static void keep(bgp_error_list *errors, const struct bgp_peer *peer)
+{
+    struct bgp_error error = { .asn = peer->asn, .local_asn = peer->local_asn };
+    memcpy(error.name, peer->name, sizeof(error.name));
+    memcpy(error.address, peer->address, sizeof(error.address));
+    memcpy(error.error, peer->last_error, sizeof(error.error));
+    (void)vec_push(errors, error);
+}
+
+void bgp_errors_remember(bgp_error_list *errors, struct bird_status *bird)
+{
+    bgp_error_list kept = { 0 };
+    vec_each(struct bgp_peer, peer, &bird->peers) {
+        const struct bgp_error *before = find(errors, peer);
+        if (peer->established || peer->disabled)
+            continue;
+        if (before && !is_of_bgp(peer->last_error))
+            memcpy(peer->last_error, before->error, sizeof(peer->last_error));
+        if (is_of_bgp(peer->last_error))
+            keep(&kept, peer);
+    }
+    vec_done(errors);
+    *errors = kept;
+}
+
+/* The words of an error, and what an operator does; %a the peer's address, %n BIRD's protocol. */
+static const struct {
+    const char *words, *remedy;
+} remedies[] = {
+    { "Received: Bad peer AS",
+      "give BIRD the AS that the peer expects of this node (`local as` of %n), or the peer this one" },
+    { "Error: Bad peer AS",
+      "give %n the peer's own AS: `neighbor %a as ...`; the peer's log has it" },
+    { "Hold timer expired",
+      "nothing came from the peer: see that no firewall drops TCP port 179 on the way (nft list "
+      "ruleset), and that its BGP runs; ping %a" },
+    { "Received: Administrative", "enable the session at the peer; somebody disabled it there" },
+    { "Maximum number of prefixes", "raise the peer's limit of prefixes for this node" },
+    { "Neighbor lost", "see that the link to the peer is up: ip route get %a; ip -br link" },
+    { "Connection refused", "start BGP at the peer, or give it this node as a neighbor; ping %a" },
+    { "No route to host", "correct the neighbor's address in %n, or see that it is up: ping %a" },
+    { "Network is unreachable", "give this node a route to the peer: ip route get %a" },
+    { "Connection reset",
+      "compare both ends: addresses, AS numbers, passwords; the peer's log has its reason; ping %a" },
+    { "Connection closed",
+      "compare both ends: addresses, AS numbers, passwords; the peer's log has its reason; ping %a" },
+    { "timed out", "see that no firewall drops TCP port 179 on the way, and that passwords are the "
+                   "same at both ends; ping %a" },
+    { "",
+      "compare addresses, AS numbers and passwords at both ends, and ask the peer's side for its reason; check: ping %a" },
+};
+
+static void fill_in(const char *pattern, const struct bgp_peer *peer, struct text *out)
+{
+    for (const char *at = pattern; *at; at++) {
+        if (at[0] == '%' && (at[1] == 'a' || at[1] == 'n'))
+            text_add(out, *++at == 'a' ? peer->address : peer->name);
+        else
+            text_add_char(out, *at);
+    }
+}
+
+void bgp_error_explain(const struct bgp_peer *peer, struct text *reason, struct text *remedy)
+{
+    size_t i = 0;
+    text_add(reason, *peer->last_error ? peer->last_error : "BIRD has no error to tell");
+    if (strstr(peer->last_error, "Bad peer AS") && peer->local_asn)
+        text_addf(reason, " (this node's is %u)", peer->local_asn);
+    while (!strstr(peer->last_error, remedies[i].words))
+        i++;
+    fill_in(remedies[i].remedy, peer, remedy);
+    text_addf(remedy, "; birdc show protocols all %s", peer->name);
+}
