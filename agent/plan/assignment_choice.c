@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which address a Service gets, and whether it may have a certain one. Called by
+ * assignment_update.c, Service by Service.
+ *
+ * Of free addresses the lowest is given. Each span of the table of pools remembers where its next
+ * free one may be, so that a first start over thousands of Services goes through each pool once;
+ * during an update nothing becomes free behind it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "plan/assignment_table.h"
+
+static bool has_cluster_ip(const struct service *service, enum ip_family family)
+{
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        if (service->addresses[i].origin == ADDRESS_CLUSTER &&
+            service->addresses[i].ip.family == family)
+            return true;
+    }
+    return false;
+}
+
+bool assignment_names(const struct service *service, enum ip_family family)
+{
+    for (uint32_t i = 0; i < service->wish.address_count; i++) {
+        if (service->wish.addresses[i].family == family)
+            return true;
+    }
+    return false;
+}
+
+/* ipFamilies say it, which the API fills in. A manifest written by hand may leave them out. */
+bool assignment_wants(const struct service *service, enum ip_family family)
+{
+    const struct address_wish *wish = &service->wish;
+    if (wish->v4 || wish->v6)
+        return family == IP_V4 ? wish->v4 : wish->v6;
+    if (wish->policy != FAMILY_SINGLE)
+        return true;
+    if (has_cluster_ip(service, IP_V4) || has_cluster_ip(service, IP_V6))
+        return has_cluster_ip(service, family);
+    if (wish->address_count)
+        return assignment_names(service, family);
+    return family == IP_V4;
+}
+
+size_t use_from(const struct sorted *uses, const struct ip *ip)
+{
+    return sorted_lower_bound(uses, &(struct use){ .ip = *ip });
+}
+
+static const struct use *use_at(const struct sorted *uses, size_t at, const struct ip *ip)
+{
+    const struct use *use = at < uses->count ? sorted_at(uses, at) : NULL;
+    return use && ip_equal(&use->ip, ip) ? use : NULL;
+}
+
+static bool have_port_in_common(const struct service *a, const struct service *b)
+{
+    for (uint32_t i = 0; i < a->port_count; i++) {
+        for (uint32_t j = 0; j < b->port_count; j++) {
+            if (a->ports[i].port == b->ports[j].port &&
+                a->ports[i].protocol == b->ports[j].protocol)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Each port is served and announced by itself, so that policies and pods may differ. */
+static bool may_share(const struct service *a, const struct service *b)
+{
+    return a->wish.sharing_key && b->wish.sharing_key &&
+           strcmp(a->wish.sharing_key, b->wish.sharing_key) == 0 && !have_port_in_common(a, b);
+}
+
+static const struct service *service_of(const struct update *update, const struct assignment *row)
+{
+    const struct object *object =
+        store_get(update->inputs->store, KIND_SERVICE, row->namespace, row->name);
+    return object ? to_service(object) : NULL;
+}
+
+/* Whether the Service's address is one that assignments are about. */
+static bool is_assigned_origin(const struct update *update, const struct service *service,
+                               const struct service_address *address)
+{
+    return address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode &&
+           assignment_is_for(update->inputs->load_balancer_class, service);
+}
+
+/* Who has the address without having been given it here: a Service, a Node; NULL: nobody. */
+static const struct object *stranger_at(const struct update *update, const struct ip *ip)
+{
+    size_t count;
+    const struct service *const *services = store_services_at(update->inputs->store, ip, &count);
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < services[i]->address_count; j++) {
+            const struct service_address *address = &services[i]->addresses[j];
+            if (ip_equal(&address->ip, ip) && !is_assigned_origin(update, services[i], address))
+                return &services[i]->object;
+        }
+    }
+    const struct node *node = store_node_at(update->inputs->store, ip);
+    return node ? &node->object : NULL;
+}
+
+/* The first Service that has the address and can't share it with this one. */
+static const struct object *obstacle(const struct update *update, const struct assignment *row,
+                                     const struct service *service, const struct ip *ip)
+{
+    const struct use *use;
+    for (size_t at = use_from(&update->uses, ip); (use = use_at(&update->uses, at, ip)); at++) {
+        const struct service *other = use->row == row ? NULL : service_of(update, use->row);
+        if (other && !may_share(service, other))
+            return &other->object;
+    }
+    return NULL;
+}
+
+enum lack_reason assignment_judge(const struct update *update, const struct assignment *row,
+                                  const struct service *service, const struct ip *ip, bool held,
+                                  const struct object **ret_of)
+{
+    *ret_of = NULL;
+    if (!assignment_wants(service, (enum ip_family)ip->family))
+        return LACK_OTHER_FAMILY;
+    const struct pool *pool = pool_at(update->pools, ip);
+    if (!pool)
+        return LACK_OUTSIDE;
+    if (service->wish.pool && strcmp(service->wish.pool, pool->object->object.name) != 0)
+        return LACK_OTHER_POOL;
+    if (!pool_allows(update->inputs->store, pool, service))
+        return LACK_FORBIDDEN;
+    if (!held && pool_avoids(pool, ip))
+        return LACK_AVOIDED;
+    *ret_of = obstacle(update, row, service, ip);
+    if (!held && !*ret_of)
+        *ret_of = stranger_at(update, ip);
+    return *ret_of ? LACK_TAKEN : LACK_NOTHING;
+}
+
+static bool is_for(const struct update *update, const pool_order *order, const struct ip *ip)
+{
+    const struct pool *pool = pool_at(update->pools, ip);
+    if (!pool || pool_reserves(pool, ip) || pool_avoids(pool, ip) || stranger_at(update, ip))
+        return false;
+    vec_each(const uint32_t, index, order) {
+        if (&update->pools->pools.items[*index] == pool)
+            return true;
+    }
+    return false;
+}
+
+/* The address that was the Service's own until a moment ago. */
+static bool choose_own(const struct update *update, const struct assignment *row,
+                       const pool_order *order, enum ip_family family, struct ip *ret_ip)
+{
+    sorted_each(const struct rest, rest, &update->assignments->rests) {
+        if (rest->ip.family == family && strcmp(rest->name, row->name) == 0 &&
+            strcmp(rest->namespace, row->namespace) == 0 && is_for(update, order, &rest->ip) &&
+            !use_at(&update->uses, use_from(&update->uses, &rest->ip), &rest->ip)) {
+            *ret_ip = rest->ip;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The lowest address that others with the Service's key have, and which has room for its ports. */
+static bool choose_shared(const struct update *update, const struct assignment *row,
+                          const struct service *service, const pool_order *order,
+                          enum ip_family family, struct ip *ret_ip)
+{
+    const struct object *of;
+    if (!service->wish.sharing_key)
+        return false;
+    sorted_each(const struct use, use, &update->uses) {
+        if (use->ip.family == family && use->row->shares && is_for(update, order, &use->ip) &&
+            assignment_judge(update, row, service, &use->ip, false, &of) == LACK_NOTHING) {
+            *ret_ip = use->ip;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The last address of the reserved range that has this one; NULL: none has. */
+static const struct ip *reserved_until(const struct pool *pool, const struct ip *ip)
+{
+    for (uint32_t i = 0; i < pool->object->reserved_count; i++) {
+        if (ip_range_contains(&pool->object->reserved[i], ip))
+            return &pool->object->reserved[i].last;
+    }
+    return NULL;
+}
+
+/* Moves the span's cursor on to a free address; false if there is none. */
+static bool find_free(const struct update *update, struct pool_span *span)
+{
+    const struct pool *pool = &update->pools->pools.items[span->pool];
+    size_t at = use_from(&update->uses, &span->next);
+    while (!span->full) {
+        const struct ip *until = reserved_until(pool, &span->next);
+        bool used = use_at(&update->uses, at, &span->next);
+        while (use_at(&update->uses, at, &span->next))
+            at++;
+        bool free = !used && !until && !pool_avoids(pool, &span->next) &&
+                    !sorted_find(&update->assignments->rests, &(struct rest){ .ip = span->next }) &&
+                    !stranger_at(update, &span->next);
+        if (free)
+            return true;
+        span->full = !ip_next(until ? until : &span->next, &span->next) ||
+                     !ip_range_contains(&span->range, &span->next);
+        if (until)
+            at = use_from(&update->uses, &span->next);
+    }
+    return false;
+}
+
+static bool choose_free(const struct update *update, const pool_order *order, enum ip_family family,
+                        struct ip *ret_ip)
+{
+    vec_each(const uint32_t, index, order) {
+        vec_each(struct pool_span, span, &update->pools->spans) {
+            if (span->pool == *index && span->range.first.family == family &&
+                find_free(update, span)) {
+                *ret_ip = span->next;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Of the addresses that rest, the one that has done so the longest; pools in their order. */
+static bool choose_resting(const struct update *update, const pool_order *order,
+                           enum ip_family family, struct ip *ret_ip)
+{
+    vec_each(uint32_t, index, order) {
+        const struct rest *oldest = NULL;
+        const pool_order one = { .items = index, .count = 1 };
+        sorted_each(const struct rest, rest, &update->assignments->rests) {
+            if (rest->ip.family == family && (!oldest || rest->freed_ms < oldest->freed_ms) &&
+                is_for(update, &one, &rest->ip) &&
+                !use_at(&update->uses, use_from(&update->uses, &rest->ip), &rest->ip))
+                oldest = rest;
+        }
+        if (oldest) {
+            *ret_ip = oldest->ip;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why no pool gives an address. */
+static enum lack_reason missing_pool(const struct update *update, const struct service *service)
+{
+    bool exists = false, allowed = false;
+    if (!service->wish.pool)
+        return LACK_NO_POOL;
+    vec_each(const struct pool, pool, &update->pools->pools) {
+        if (strcmp(pool->object->object.name, service->wish.pool) != 0)
+            continue;
+        exists = true;
+        allowed |= pool_allows(update->inputs->store, pool, service);
+    }
+    return !exists ? LACK_UNKNOWN_POOL : allowed ? LACK_NO_POOL : LACK_FORBIDDEN;
+}
+
+int assignment_choose(struct update *update, const struct assignment *row,
+                      const struct service *service, enum ip_family family, struct ip *ret_ip,
+                      enum lack_reason *ret_reason)
+{
+    AUTOVEC pool_order order = { 0 };
+    int r = pool_order_for(update->inputs->store, update->pools, service, family, &order);
+    if (r < 0)
+        return r;
+    if (order.count == 0)
+        *ret_reason = missing_pool(update, service);
+    else if (choose_own(update, row, &order, family, ret_ip) ||
+             choose_shared(update, row, service, &order, family, ret_ip) ||
+             choose_free(update, &order, family, ret_ip) ||
+             choose_resting(update, &order, family, ret_ip))
+        *ret_reason = LACK_NOTHING;
+    else
+        *ret_reason = LACK_EXHAUSTED;
+    return 0;
+}

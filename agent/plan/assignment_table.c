@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tables of assignments, and what is read off them; see assignment.h. assignment_update.c
+ * changes them. A Service is a row, an address that it has is a use, and an address that is shared
+ * has several uses beside each other.
+ */
+#include "plan/assignment_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+
+static const struct {
+    const char *name, *text, *remedy;
+} reasons[] = {
+    [LACK_NOTHING] = { "assigned", "assigned", NULL },
+    [LACK_UNREADABLE] = { "wish-unreadable", "the addresses that it asks for can't be read",
+                          "write them as 192.0.2.7 or \"192.0.2.7,2001:db8::7\"" },
+    [LACK_UNKNOWN_POOL] = { "unknown-pool", "the pool that it asks for does not exist",
+                            "correct the annotation address-pool, or make the pool" },
+    [LACK_NO_POOL] = { "no-pool", "no pool of this family is for it",
+                       "add a range of the family to a pool, or look at autoAssign and "
+                       "serviceAllocation of the pools" },
+    [LACK_EXHAUSTED] = { "exhausted", "every address of its pools is in use",
+                         "add a range to the pool" },
+    [LACK_OUTSIDE] = { "outside-pools", "the address is of no pool",
+                       "add the address to a pool, or ask for another one" },
+    [LACK_OTHER_POOL] = { "other-pool", "the address is not of the pool that it asks for",
+                          "ask for an address of that pool, or for no pool" },
+    [LACK_FORBIDDEN] = { "pool-forbidden", "the pool is not for this Service",
+                         "look at serviceAllocation of the pool" },
+    [LACK_AVOIDED] = { "avoided", "the pool avoids addresses that end with .0 and .255",
+                       "ask for another address" },
+    [LACK_TAKEN] = { "taken", "the address is another's",
+                     "ask for another address, or let both share it: one allow-shared-ip, and no "
+                     "port in common" },
+    [LACK_OTHER_FAMILY] = { "other-family", "the Service is not of the address's family",
+                            "look at ipFamilies and ipFamilyPolicy of the Service" },
+    [LACK_PARTNER] = { "partner-missing", "RequireDualStack, and the other family has no address",
+                       "see the other family" },
+    [LACK_NOT_WISHED] = { "not-wished", "others are asked for, or fewer", NULL },
+};
+_Static_assert(ARRAY_SIZE(reasons) == LACK_REASONS, "a reason has no words");
+
+const char *lack_reason_name(enum lack_reason reason)
+{
+    return reasons[reason].name;
+}
+
+const char *lack_reason_text(enum lack_reason reason)
+{
+    return reasons[reason].text;
+}
+
+const char *lack_reason_remedy(enum lack_reason reason)
+{
+    return reasons[reason].remedy;
+}
+
+static int row_cmp(const void *a, const void *b)
+{
+    const struct assignment *const *left = a, *const *right = b;
+    int r = strcmp((*left)->namespace, (*right)->namespace);
+    return r ? r : strcmp((*left)->name, (*right)->name);
+}
+
+static int use_cmp(const void *a, const void *b)
+{
+    const struct use *left = a, *right = b;
+    int r = ip_cmp(&left->ip, &right->ip);
+    if (r || !left->row || !right->row)
+        return r ? r : CMP(left->row != NULL, right->row != NULL);
+    return row_cmp(&left->row, &right->row);
+}
+
+static int rest_cmp(const void *a, const void *b)
+{
+    return ip_cmp(&((const struct rest *)a)->ip, &((const struct rest *)b)->ip);
+}
+
+void assignments_init(struct assignments *assignments)
+{
+    *assignments = (struct assignments){
+        .rows = SORTED(struct assignment *, row_cmp),
+        .uses = SORTED(struct use, use_cmp),
+        .rests = SORTED(struct rest, rest_cmp),
+    };
+}
+
+void lacks_done(lack_list *lacks)
+{
+    vec_each(struct lack, lack, lacks)
+        free(lack->of);
+    vec_done(lacks);
+}
+
+void assignment_free(struct assignment *row)
+{
+    if (!row)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(row->lacks); i++)
+        free(row->lacks[i].of);
+    lacks_done(&row->lost);
+    vec_done(&row->ips);
+    free(row->namespace);
+    free(row->name);
+    free(row);
+}
+
+void rests_done(struct sorted *rests)
+{
+    sorted_each(struct rest, rest, rests) {
+        free(rest->namespace);
+        free(rest->name);
+    }
+    sorted_done(rests);
+}
+
+void assignments_done(struct assignments *assignments)
+{
+    sorted_each(struct assignment *, row, &assignments->rows)
+        assignment_free(*row);
+    sorted_done(&assignments->rows);
+    sorted_done(&assignments->uses);
+    rests_done(&assignments->rests);
+}
+
+struct assignment *assignment_row(const struct assignments *assignments, const char *namespace,
+                                  const char *name)
+{
+    struct assignment key = { .namespace = (char *)namespace, .name = (char *)name };
+    struct assignment *wanted = &key, **found = sorted_find(&assignments->rows, &wanted);
+    return found ? *found : NULL;
+}
+
+const struct assignment *assignment_of(const struct assignments *assignments, const char *namespace,
+                                       const char *name)
+{
+    return assignment_row(assignments, namespace, name);
+}
+
+int assignment_row_make(struct assignments *assignments, const char *namespace, const char *name,
+                        struct assignment **ret_row)
+{
+    *ret_row = assignment_row(assignments, namespace, name);
+    if (*ret_row)
+        return 0;
+    CLEANUP(assignment_freep) struct assignment *row = calloc(1, sizeof(*row));
+    if (!row)
+        return -ENOMEM;
+    row->namespace = strdup(namespace);
+    row->name = strdup(name);
+    if (!row->namespace || !row->name || sorted_put(&assignments->rows, &row) < 0)
+        return -ENOMEM;
+    *ret_row = TAKE_PTR(row);
+    return 0;
+}
+
+int assignments_hold(struct assignments *assignments, const char *namespace, const char *name,
+                     const struct ip *ip)
+{
+    struct assignment *row;
+    int r = assignment_row_make(assignments, namespace, name, &row);
+    if (r < 0)
+        return r;
+    vec_each(const struct ip, held, &row->ips) {
+        if (ip_equal(held, ip))
+            return 0;
+    }
+    assignments->stale = true;
+    return vec_push(&row->ips, *ip);
+}
+
+static void rest_done(struct rest *rest)
+{
+    free(rest->namespace);
+    free(rest->name);
+}
+
+int rest_put(struct sorted *rests, const struct ip *ip, int64_t freed_ms, const char *namespace,
+             const char *name)
+{
+    struct rest *before = sorted_find(rests, &(struct rest){ .ip = *ip });
+    struct rest rest = { *ip, freed_ms, strdup(namespace), strdup(name) };
+    struct rest old = before ? *before : (struct rest){ 0 };
+    if (!rest.namespace || !rest.name || sorted_put(rests, &rest) < 0) {
+        rest_done(&rest);
+        return -ENOMEM;
+    }
+    rest_done(&old);
+    return 0;
+}
+
+int assignments_rest(struct assignments *assignments, const struct ip *ip, int64_t freed_ms,
+                     const char *namespace, const char *name)
+{
+    return rest_put(&assignments->rests, ip, freed_ms, namespace, name);
+}
+
+bool assignment_is_for(const char *load_balancer_class, const struct service *service)
+{
+    const char *named = service->load_balancer_class ? service->load_balancer_class : "";
+    return service->type == SERVICE_LOAD_BALANCER && strcmp(named, load_balancer_class) == 0;
+}
+
+void pool_use_count(const struct assignments *assignments, const struct pool_table *table,
+                    const struct pool *pool, struct pool_use *ret_use)
+{
+    *ret_use = (struct pool_use){ .size = pool->size[0] > UINT64_MAX - pool->size[1]
+                                              ? UINT64_MAX
+                                              : pool->size[0] + pool->size[1] };
+    const struct ip *last = NULL;
+    sorted_each(const struct use, use, &assignments->uses) {
+        if (!(last && ip_equal(last, &use->ip)) && pool_at(table, &use->ip) == pool)
+            ret_use->used++;
+        last = &use->ip;
+    }
+    sorted_each(const struct rest, rest, &assignments->rests)
+        ret_use->resting += pool_at(table, &rest->ip) == pool;
+}
+
+static void add_fault(const struct assignment *row, const struct lack *lack, const char *family,
+                      struct faults *faults)
+{
+    char ip[IP_STRLEN];
+    AUTOFREE char *place = text_format("Service %s/%s", row->namespace, row->name);
+    bool named = lack->ip.family != IP_NONE;
+    faults_add(faults, place ? place : "Service", lack_reason_remedy(lack->reason),
+               "pending, has no %s%s: %s%s%s", named ? "address " : family,
+               named ? ip_str(&lack->ip, ip) : " address", lack_reason_text(lack->reason),
+               lack->of ? ": " : "", lack->of ? lack->of : "");
+}
+
+void assignment_faults(const struct assignments *assignments, struct faults *faults)
+{
+    sorted_each(struct assignment *const, row, &assignments->rows) {
+        for (size_t i = 0; i < ARRAY_SIZE((*row)->lacks); i++) {
+            const struct lack *lack = &(*row)->lacks[i];
+            if (lack->reason)
+                add_fault(*row, lack, i ? "IPv6" : "IPv4", faults);
+        }
+    }
+}

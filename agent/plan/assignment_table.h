@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of assignments, for those who change them. Internal to plan/. */
+#pragma once
+
+#include "plan/assignment.h"
+
+/* One Service that has an address; of one address in order of the Services' keys. */
+struct use {
+    struct ip ip;
+    struct assignment *row; /* NULL in a key: before all others */
+};
+
+void assignment_free(struct assignment *row);
+DEFINE_CLEANUP(struct assignment *, assignment_free);
+void lacks_done(lack_list *lacks);
+
+/* The row of a Service, or NULL; the same, made where there is none. */
+struct assignment *assignment_row(const struct assignments *assignments, const char *namespace,
+                                  const char *name);
+int assignment_row_make(struct assignments *assignments, const char *namespace, const char *name,
+                        struct assignment **ret_row);
+
+/* In place of what is there for the address. 0 or -ENOMEM. */
+int rest_put(struct sorted *rests, const struct ip *ip, int64_t freed_ms, const char *namespace,
+             const char *name);
+void rests_done(struct sorted *rests);
+
+/* One update: everything that decides about an address now. */
+struct update {
+    struct assignments *assignments;
+    const struct assignment_inputs *inputs;
+    struct pool_table *pools;
+    struct sorted uses; /* as they are decided so far */
+};
+
+/* The first use of an address, or of the next that has one; its index. */
+size_t use_from(const struct sorted *uses, const struct ip *ip);
+
+/*
+ * Whether the Service may have an address: LACK_NOTHING, or why not; `held`: it has it already.
+ * `*ret_of` is who has it, where it is taken, else NULL. Who else than assignments gave it to
+ * somebody else (another balancer, an external IP, a Node) does not count against what is held.
+ */
+enum lack_reason assignment_judge(const struct update *update, const struct assignment *row,
+                                  const struct service *service, const struct ip *ip, bool held,
+                                  const struct object **ret_of);
+
+/*
+ * An address that the Service gets without naming one. Returns 0, with LACK_NOTHING and the address
+ * or with why there is none; or -ENOMEM.
+ */
+int assignment_choose(struct update *update, const struct assignment *row,
+                      const struct service *service, enum ip_family family, struct ip *ret_ip,
+                      enum lack_reason *ret_reason);
+
+/* Whether the Service asks for addresses of the family by name. */
+bool assignment_names(const struct service *service, enum ip_family family);
+
+/* Whether the Service is to have an address of the family. */
+bool assignment_wants(const struct service *service, enum ip_family family);

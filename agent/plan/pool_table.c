@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The table of pools; see pool_table.h. Ranges are put in pool by pool, the oldest first, each cut
+ * to what nobody has yet, so that the spans never overlap and a look-up is one binary search. The
+ * rules of serviceAllocation are MetalLB's: a namespace has to be named or selected where either is
+ * asked for, and a Service selected where that is asked for.
+ */
+#include "plan/pool_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "model/pod.h"
+
+static int pool_age_cmp(const void *a, const void *b)
+{
+    const struct object *const *left = a, *const *right = b;
+    return object_precedence_cmp(*left, *right);
+}
+
+/* The first span that ends at the address or behind it. */
+static size_t span_from(const struct pool_table *table, const struct ip *ip)
+{
+    size_t low = 0, high = table->spans.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ip_cmp(&table->spans.items[middle].range.last, ip) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int insert_span(struct pool_table *table, size_t at, const struct ip_range *range,
+                       uint32_t pool)
+{
+    if (vec_reserve(&table->spans, 1) < 0)
+        return -ENOMEM;
+    struct pool_span *place = &table->spans.items[at];
+    memmove(place + 1, place, (table->spans.count - at) * sizeof(*place));
+    *place = (struct pool_span){ .range = *range, .pool = pool, .next = range->first };
+    table->spans.count++;
+    uint64_t *size = &table->pools.items[pool].size[family_index(range->first.family)];
+    uint64_t more = ip_range_size(range);
+    *size = *size > UINT64_MAX - more ? UINT64_MAX : *size + more;
+    return 0;
+}
+
+static void overlap_fault(const struct pool_table *table, uint32_t pool,
+                          const struct pool_span *other, const struct ip_range *range,
+                          struct faults *faults)
+{
+    const struct object *object = &table->pools.items[pool].object->object;
+    const struct object *owner = &table->pools.items[other->pool].object->object;
+    struct ip_range both = *range;
+    char text[IP_RANGE_STRLEN];
+    if (ip_cmp(&both.first, &other->range.first) < 0)
+        both.first = other->range.first;
+    if (ip_cmp(&both.last, &other->range.last) > 0)
+        both.last = other->range.last;
+    AUTOFREE char *place = text_format("IPAddressPool %s/%s", object->namespace, object->name);
+    faults_add(faults, place ? place : "IPAddressPool", "take the range out of one of the two",
+               "%s belongs to the older IPAddressPool %s/%s", ip_range_str(&both, text),
+               owner->namespace, owner->name);
+}
+
+/* Puts in of a range what no span has yet. */
+static int add_range(struct pool_table *table, const struct ip_range *whole, uint32_t pool,
+                     struct faults *faults)
+{
+    struct ip_range rest = *whole;
+    for (size_t at = span_from(table, &rest.first);; at++) {
+        const struct pool_span *span = at < table->spans.count ? &table->spans.items[at] : NULL;
+        if (!span || !ip_range_overlaps(&span->range, &rest))
+            return insert_span(table, at, &rest, pool);
+        const struct ip_range taken = span->range;
+        if (span->pool != pool)
+            overlap_fault(table, pool, span, &rest, faults);
+        struct ip_range before = { .first = rest.first };
+        if (ip_cmp(&rest.first, &taken.first) < 0 && ip_before(&taken.first, &before.last)) {
+            if (insert_span(table, at++, &before, pool) < 0)
+                return -ENOMEM;
+        }
+        if (ip_cmp(&taken.last, &rest.last) >= 0 || !ip_next(&taken.last, &rest.first))
+            return 0;
+    }
+}
+
+int pool_table_make(const struct store *store, struct pool_table *ret_table, struct faults *faults)
+{
+    CLEANUP(pool_table_done) struct pool_table table = { 0 };
+    AUTOVEC object_list objects = { 0 };
+    int r = store_list(store, KIND_IP_POOL, &objects);
+    if (r < 0)
+        return r;
+    vec_sort(&objects, pool_age_cmp);
+    vec_each(const struct object *, object, &objects) {
+        const struct pool pool = { .object = to_ip_pool(*object) };
+        uint32_t index = (uint32_t)table.pools.count;
+        if (vec_push(&table.pools, pool) < 0)
+            return -ENOMEM;
+        for (uint32_t i = 0; i < pool.object->range_count && r == 0; i++)
+            r = add_range(&table, &pool.object->ranges[i], index, faults);
+        if (r < 0)
+            return r;
+    }
+    *ret_table = TAKE_STRUCT(table);
+    return 0;
+}
+
+void pool_table_done(struct pool_table *table)
+{
+    vec_done(&table->pools);
+    vec_done(&table->spans);
+}
+
+const struct pool *pool_at(const struct pool_table *table, const struct ip *ip)
+{
+    size_t at = span_from(table, ip);
+    if (at == table->spans.count || !ip_range_contains(&table->spans.items[at].range, ip))
+        return NULL;
+    return &table->pools.items[table->spans.items[at].pool];
+}
+
+bool pool_reserves(const struct pool *pool, const struct ip *ip)
+{
+    for (uint32_t i = 0; i < pool->object->reserved_count; i++) {
+        if (ip_range_contains(&pool->object->reserved[i], ip))
+            return true;
+    }
+    return false;
+}
+
+bool pool_avoids(const struct pool *pool, const struct ip *ip)
+{
+    uint8_t last = ip->bytes[3];
+    return pool->object->avoid_buggy && ip->family == IP_V4 && (last == 0 || last == 255);
+}
+
+static bool is_of_namespace(const struct store *store, const struct ip_pool *pool, const char *name)
+{
+    if (pool->namespaces.count == 0 && pool->namespace_selectors.count == 0)
+        return true;
+    if (name_list_has(&pool->namespaces, name))
+        return true;
+    const struct object *object = store_get(store, KIND_NAMESPACE, "", name);
+    const struct namespace *namespace = object ? to_namespace(object) : NULL;
+    return object_selectors_match(&pool->namespace_selectors, namespace ? namespace->labels : NULL,
+                                  namespace ? namespace->label_count : 0);
+}
+
+bool pool_allows(const struct store *store, const struct pool *pool, const struct service *service)
+{
+    const struct ip_pool *object = pool->object;
+    if (object->service_selectors.count &&
+        !object_selectors_match(&object->service_selectors, service->labels, service->label_count))
+        return false;
+    return is_of_namespace(store, object, service->object.namespace);
+}
+
+/* Lower first; 0 is after all others. */
+static uint32_t rank(const struct ip_pool *pool)
+{
+    return pool->priority ? pool->priority : UINT32_MAX;
+}
+
+struct ordering {
+    const struct pool_table *table;
+    size_t family;
+};
+
+static int preference_cmp(const void *a, const void *b, void *context)
+{
+    const struct ordering *ordering = context;
+    const struct pool *left = &ordering->table->pools.items[*(const uint32_t *)a];
+    const struct pool *right = &ordering->table->pools.items[*(const uint32_t *)b];
+    int r = CMP(right->object->chosen, left->object->chosen);
+    r = r ? r : CMP(rank(left->object), rank(right->object));
+    r = r ? r : CMP(left->size[ordering->family], right->size[ordering->family]);
+    return r ? r : object_key_cmp(&left->object->object, &right->object->object);
+}
+
+int pool_order_for(const struct store *store, const struct pool_table *table,
+                   const struct service *service, enum ip_family family, pool_order *ret_order)
+{
+    struct ordering ordering = { table, family_index(family) };
+    const char *wished = service->wish.pool;
+    for (uint32_t i = 0; i < table->pools.count; i++) {
+        const struct pool *pool = &table->pools.items[i];
+        bool meant =
+            wished ? strcmp(pool->object->object.name, wished) == 0 : pool->object->auto_assign;
+        if (!meant || pool->size[ordering.family] == 0 || !pool_allows(store, pool, service))
+            continue;
+        if (vec_push(ret_order, i) < 0)
+            return -ENOMEM;
+    }
+    if (ret_order->count > 1)
+        qsort_r(ret_order->items, ret_order->count, sizeof(*ret_order->items), preference_cmp,
+                &ordering);
+    return 0;
+}
