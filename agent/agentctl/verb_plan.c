@@ -18,6 +18,7 @@
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
+#include "agentctl/plan_assign.h"
 #include "agentctl/plan_egress.h"
 #include "agentctl/plan_nat.h"
 #include "api/view.h"
@@ -77,17 +78,22 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
 {
     CLEANUP(store_freep) struct store *store = store_new();
     CLEANUP(node_plan_done) struct node_plan plan;
+    CLEANUP(assignments_done) struct assignments assignments;
+    CLEANUP(pool_table_done) struct pool_table pools = { 0 };
     AUTOSORTED struct sorted links = { 0 };
     AUTOTEXT struct text out = { 0 };
 
     node_plan_init(&plan);
+    assignments_init(&assignments);
     if (!store || make_up_svc0(&links) < 0)
         return -ENOMEM;
     int r = manifest_load(ctl->folder, config->source.max_file_bytes, store, faults);
     if (r < 0)
         return r;
     store_conflicts(store, faults);
-    r = plan_objects(config, store, &plan, faults);
+    r = assign_addresses(config, store, &pools, &assignments, faults);
+    if (r == 0)
+        r = plan_objects(config, store, &plan, faults);
     if (r < 0)
         return r;
     const struct api_state state = {
@@ -97,6 +103,8 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
         .links = &links,
         .nat = &plan.services,
         .egress = &plan.egress,
+        .pools = &pools,
+        .assignments = &assignments,
     };
     view_plan(&state, faults, &out);
     text_add_char(&out, '\n');
@@ -160,6 +168,7 @@ static int print_plan(const struct ctl *ctl, char *document, int status)
     add_routes(&out, doc_get(answer.root, "routes"));
     add_rules(&out, doc_get(answer.root, "rules"));
     add_addresses(&out, ctl, doc_get(answer.root, "addresses"));
+    add_pools(&out, answer.root);
     add_services(&out, doc_get(answer.root, "nat"));
     add_egress(&out, doc_get(answer.root, "egress"));
     if (out.length == 0) {

@@ -17,6 +17,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "plan/assignment.h"
 #include "plan/egress.h"
 #include "plan/nat.h"
 #include "plan/route_table.h"
@@ -34,6 +35,8 @@ struct api_state {
     const struct sorted *rules;            /* struct rule */
     const struct sorted *links;            /* struct link: names of interfaces; NULL: not known */
     const struct sorted *nat;              /* struct nat_row *; NULL: NAT is off */
+    const struct pool_table *pools;        /* NULL: nobody gives addresses here */
+    const struct assignments *assignments; /* likewise */
     const struct egress_plan *egress;      /* NULL: egress is off, or not planned */
     const struct nat_live *live;           /* NULL: NAT is off, or there is no kernel to ask */
     const struct egress_live *egress_live; /* NULL: the same of egress */

@@ -9,6 +9,7 @@
 #include "api/view.h"
 
 #include "api/document.h"
+#include "api/view_assignments.h"
 #include "api/view_egress.h"
 #include "api/view_nat.h"
 #include "api/view_routes.h"
@@ -69,6 +70,7 @@ void view_plan(const struct api_state *state, const struct faults *faults, struc
     for (size_t i = 0; i < state->plan->addresses.count; i++)
         write_address_route(&json, NULL, state, address_row_at(state->plan, i));
     json_end_array(&json);
+    write_assignments(&json, state);
     write_nat(&json, state->nat);
     write_egress(&json, state->config, state->egress);
     write_faults(&json, faults);

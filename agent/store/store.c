@@ -211,6 +211,13 @@ const struct object *store_get(const struct store *store, enum kind kind, const 
     return entry ? entry_winner(entry) : NULL;
 }
 
+const char *store_origin(const struct store *store, const struct object *object)
+{
+    const struct entry *entry = entry_find(&store->entries[object->kind], store->seed,
+                                           &(struct object_key){ object->namespace, object->name });
+    return entry && entry_winner(entry) == object ? entry->offers->origin : NULL;
+}
+
 uint64_t store_version(const struct store *store)
 {
     return store->version;

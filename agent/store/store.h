@@ -50,6 +50,9 @@ int store_remove(struct store *store, const char *origin, enum kind kind, const 
 const struct object *store_get(const struct store *store, enum kind kind, const char *namespace,
                                const char *name);
 
+/* The origin of an object that counts; NULL: it does not. Borrowed likewise. */
+const char *store_origin(const struct store *store, const struct object *object);
+
 size_t store_count(const struct store *store, enum kind kind);
 
 /* Rises whenever what counts for a key changes. */

@@ -63,8 +63,8 @@ ALLOWED = {
     # works without a daemon.
     "agentctl": (
         (
-            "base", "format", "config", "client", "doctor", "source/manifest.h", "plan", "api/view.h",
-            "apply/cleanup.h",
+            "base", "format", "config", "client", "doctor", "source/manifest.h", "store/give.h", "plan",
+            "api/view.h", "apply/cleanup.h",
         ),
         ("libsmartcols",),
     ),

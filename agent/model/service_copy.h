@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Service as it is once it has been given LoadBalancer addresses. */
+#pragma once
+
+#include "model/service.h"
+
+/*
+ * A copy of the Service with these addresses as those of its status, and with what is of ipMode
+ * Proxy as it is. Returns 0 and an object that the caller owns, or -ENOMEM.
+ */
+int service_copy_with(const struct service *service, const struct ip *ips, size_t count,
+                      struct object **ret_object);

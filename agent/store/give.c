@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Gives addresses to a Service in the store. The copy is of the origin that had the Service: when
+ * that origin has another version of it, the copy is replaced, and whoever gives addresses looks
+ * again.
+ */
+#include "store/give.h"
+
+#include <errno.h>
+
+#include "model/service_copy.h"
+
+int store_give(struct store *store, const struct service *service, const struct ip *ips,
+               size_t count)
+{
+    const char *origin = store_origin(store, &service->object);
+    struct object *copy;
+    if (!origin)
+        return 0;
+    int r = service_copy_with(service, ips, count, &copy);
+    return r < 0 ? r : store_put(store, origin, copy);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Services with LoadBalancer addresses that no API has written into their status. */
+#pragma once
+
+#include "base/ip.h"
+#include "store/store.h"
+
+/*
+ * Puts a copy of a Service that counts in its place, with these addresses as those of its status;
+ * what is of ipMode Proxy stays. From there on they are planned with as if the source had said
+ * them. Returns as store_put().
+ */
+int store_give(struct store *store, const struct service *service, const struct ip *ips,
+               size_t count);

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A second, simple reading of how LoadBalancer addresses are given out of pools (docs/operations.md).
+
+No table, no cursor: every question is answered by going through all addresses and all Services.
+Written from the rules, not from the program, and slow: pools are small.
+"""
+
+import ipaddress
+
+REQUIRE = "RequireDualStack"
+GROUPS = ("fingerpost.io/", "metallb.io/", "metallb.universe.tf/")
+
+
+def age(thing):
+    """Older things first; without a time last; then by name."""
+    meta = thing["metadata"]
+    created = meta.get("creationTimestamp")
+    return (created is None, created or "", meta["namespace"], meta["name"])
+
+
+def key(thing):
+    return thing["metadata"]["namespace"], thing["metadata"]["name"]
+
+
+def annotation(thing, name):
+    found = thing["metadata"].get("annotations", {})
+    return next((found[group + name] for group in GROUPS if found.get(group + name)), None)
+
+
+def all_of(text):
+    """The addresses of one entry of a pool."""
+    if "-" in text:
+        first, last = (ipaddress.ip_address(end) for end in text.split("-"))
+        return [first + n for n in range(int(last) - int(first) + 1)]
+    if "/" in text:
+        return list(ipaddress.ip_network(text))
+    return [ipaddress.ip_address(text)]
+
+
+def selected(selectors, labels):
+    return any(all(labels.get(name) == value for name, value in each["matchLabels"].items())
+               for each in selectors)
+
+
+class Pools:
+    def __init__(self, objects):
+        self.pools = sorted((o for o in objects if o["kind"] == "IPAddressPool"), key=age)
+        self.owner = {}
+        for pool in self.pools:
+            for text in pool["spec"]["addresses"]:
+                for ip in all_of(text):
+                    self.owner.setdefault(ip, pool)
+        self.labels = {o["metadata"]["name"]: o["metadata"].get("labels", {})
+                       for o in objects if o["kind"] == "Namespace"}
+
+    def own(self, pool, version):
+        return sorted(ip for ip, owner in self.owner.items()
+                      if owner is pool and ip.version == version)
+
+    def reserved(self, pool):
+        text = pool["metadata"].get("annotations", {}).get("fingerpost.io/reserved", "")
+        return {ip for part in text.split(",") if part for ip in all_of(part.strip())}
+
+    def allows(self, pool, service):
+        rule = pool["spec"].get("serviceAllocation", {})
+        namespace = service["metadata"]["namespace"]
+        if rule.get("serviceSelectors") and not selected(
+                rule["serviceSelectors"], service["metadata"].get("labels", {})):
+            return False
+        if not rule.get("namespaces") and not rule.get("namespaceSelectors"):
+            return True
+        return namespace in rule.get("namespaces", []) or selected(
+            rule.get("namespaceSelectors", []), self.labels.get(namespace, {}))
+
+    def avoids(self, pool, ip):
+        return pool["spec"].get("avoidBuggyIPs", False) and ip.version == 4 and int(ip) % 256 in (0, 255)
+
+    def order(self, service, version):
+        wanted = annotation(service, "address-pool")
+        found = [p for p in self.pools if self.allows(p, service) and self.own(p, version) and (
+            p["metadata"]["name"] == wanted if wanted else p["spec"].get("autoAssign", True))]
+        def preference(pool):
+            rule = pool["spec"].get("serviceAllocation")
+            priority = (rule or {}).get("priority", 0) or 1 << 40
+            return rule is None, priority, len(self.own(pool, version)), key(pool)
+        return sorted(found, key=preference)
+
+
+def ports(service):
+    return {(port.get("protocol", "TCP"), port["port"]) for port in service["spec"]["ports"]}
+
+
+def share(a, b):
+    mine, other = annotation(a, "allow-shared-ip"), annotation(b, "allow-shared-ip")
+    return mine is not None and mine == other and not ports(a) & ports(b)
+
+
+def wished(service):
+    text = annotation(service, "loadBalancerIPs") or service["spec"].get("loadBalancerIP")
+    return [ipaddress.ip_address(part.strip()) for part in text.split(",")] if text else []
+
+
+def versions(service):
+    return [4 if family == "IPv4" else 6 for family in service["spec"]["ipFamilies"]]
+
+
+def held(service):
+    ingress = service.get("status", {}).get("loadBalancer", {}).get("ingress", [])
+    return sorted({ipaddress.ip_address(entry["ip"]) for entry in ingress},
+                  key=lambda ip: (ip.version, ip))
+
+
+class Allocator:
+    def __init__(self, objects):
+        self.pools = Pools(objects)
+        self.services = sorted((o for o in objects if o["kind"] == "Service"
+                                and o["spec"]["type"] == "LoadBalancer"
+                                and not o["spec"].get("loadBalancerClass")), key=age)
+        self.strangers = [o for o in objects if o["kind"] == "Service" and o not in self.services]
+        self.has = {key(service): [] for service in self.services}
+        self.lacks = {key(service): {} for service in self.services}
+
+    def judge(self, service, ip, held_already):
+        if ip.version not in versions(service):
+            return "other-family"
+        pool = self.pools.owner.get(ip)
+        if pool is None:
+            return "outside-pools"
+        if annotation(service, "address-pool") not in (None, pool["metadata"]["name"]):
+            return "other-pool"
+        if not self.pools.allows(pool, service):
+            return "pool-forbidden"
+        if not held_already and self.pools.avoids(pool, ip):
+            return "avoided"
+        if not held_already and self.is_strangers(ip):
+            return "taken"
+        others = [s for s in self.services if s is not service and ip in self.has[key(s)]]
+        return None if all(share(service, other) for other in others) else "taken"
+
+    def is_strangers(self, ip):
+        return any(ip in held(other) for other in self.strangers)
+
+    def keep(self, service):
+        wish = wished(service)
+        for ip in held(service):
+            named = [other for other in wish if other.version == ip.version]
+            mine = self.has[key(service)]
+            fits = ip in named if named else all(other.version != ip.version for other in mine)
+            if self.judge(service, ip, True) is None and fits:
+                mine.append(ip)
+
+    def lack(self, service, version, reason):
+        self.lacks[key(service)].setdefault(f"IPv{version}", reason)
+
+    def named(self, service):
+        picks = []
+        for ip in wished(service):
+            if ip in self.has[key(service)] or ip in picks:
+                continue
+            reason = self.judge(service, ip, False)
+            if reason:
+                self.lack(service, ip.version, reason)
+            else:
+                picks.append(ip)
+        return picks
+
+    def choose(self, service, version):
+        """An address, or why there is none."""
+        order = self.pools.order(service, version)
+        wanted = annotation(service, "address-pool")
+        if not order:
+            meant = [p for p in self.pools.pools if p["metadata"]["name"] == wanted]
+            if wanted is None or any(self.pools.allows(p, service) for p in meant):
+                return None, "no-pool"
+            return None, "pool-forbidden" if meant else "unknown-pool"
+        def given(pool):
+            return [ip for ip in self.pools.own(pool, version)
+                    if ip not in self.pools.reserved(pool) and not self.pools.avoids(pool, ip)
+                    and not self.is_strangers(ip)]
+        used = {ip for ips in self.has.values() for ip in ips}
+        if annotation(service, "allow-shared-ip") is not None:
+            both = sorted(ip for pool in order for ip in given(pool) if ip in used
+                          and self.judge(service, ip, False) is None)
+            if both:
+                return both[0], None
+        free = [ip for pool in order for ip in given(pool) if ip not in used]
+        return (free[0], None) if free else (None, "exhausted")
+
+    def others(self, service):
+        picks = []
+        for version in (4, 6):
+            if version not in versions(service):
+                continue
+            if any(ip.version == version for ip in wished(service) + self.has[key(service)]):
+                continue
+            ip, reason = self.choose(service, version)
+            if reason:
+                self.lack(service, version, reason)
+            else:
+                picks.append(ip)
+        return picks
+
+    def fill(self, service, first):
+        both = {ip.version for ip in wished(service)} == {4, 6}
+        strict = service["spec"].get("ipFamilyPolicy") == REQUIRE
+        picks = []
+        if first == (both or not strict):
+            picks += self.named(service)
+        if not first:
+            picks += self.others(service)
+        if strict and self.lacks[key(service)]:
+            for ip in picks:
+                self.lack(service, ip.version, "partner-missing")
+            picks = []
+        self.has[key(service)] += picks
+
+    def run(self):
+        for service in self.services:
+            self.keep(service)
+        for first in (True, False):
+            for service in self.services:
+                self.fill(service, first)
+        return {k: ([str(ip) for ip in sorted(ips, key=lambda ip: (ip.version, ip))],
+                    self.lacks[k]) for k, ips in self.has.items()}
