@@ -15,12 +15,15 @@ enum address_reason {
     REASON_OTHER_PROXY,         /* service-proxy-name or headless label: another proxy's */
     REASON_SPECIAL,             /* loopback, link-local, multicast, unspecified */
     REASON_PROXY_MODE,          /* ipMode Proxy */
-    REASON_OUTSIDE_RANGES,      /* not in services.externalIPs or loadBalancerIPs */
+    REASON_OUTSIDE_RANGES,      /* not in services.externalIPs or loadBalancerIPs, or of no pool */
     REASON_IN_SERVICE_CIDR,     /* an external IP that is a ClusterIP or in serviceCIDRs */
     REASON_PORTS_TAKEN,         /* each of its ports belongs to an older service here */
     REASON_OTHER_CLASS,         /* loadBalancerClass is not ours */
     REASON_NOT_ADVERTISED,      /* services.advertise leaves this kind of address out */
     REASON_OPTED_OUT,           /* annotation fingerpost.io/announce: "false" */
+    REASON_NO_ADVERTISEMENT,    /* no BGPAdvertisement selects its pool and the Service */
+    REASON_L2_ONLY,             /* an L2Advertisement does, and nothing else */
+    REASON_OTHER_NODES,         /* those that do are for other nodes */
     REASON_NODE_ADDRESS,        /* it is a Node's, whatever the service says */
     REASON_LOCAL_ADDRESS,       /* it is on an interface of this node */
     REASON_CONNECTED_NETWORK,   /* it is in a network that this node is connected to */

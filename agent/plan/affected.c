@@ -14,6 +14,7 @@
 #include "model/address_block.h"
 #include "model/node.h"
 #include "model/service.h"
+#include "plan/advertised.h"
 
 static int push_service(const struct object *object, ip_list *addresses)
 {
@@ -79,7 +80,8 @@ int plan_affected_addresses(const struct node_facts *facts, const struct change 
                             ip_list *addresses, bool *ret_all)
 {
     const struct object *any = change->after ? change->after : change->before;
-    if (any->kind == KIND_NODE && node_eligibility_changed(facts, change))
+    if ((any->kind == KIND_NODE && node_eligibility_changed(facts, change)) ||
+        advertised_affected(facts, change))
         *ret_all = true;
     int r = push_version(facts, change->before, addresses);
     return r < 0 ? r : push_version(facts, change->after, addresses);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "model/node.h"
+#include "plan/advertised.h"
 #include "plan/endpoints.h"
 
 bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip)
@@ -65,6 +66,28 @@ enum address_reason claim_service(const struct config *config, const struct serv
     return is_our_proxys(config, service) ? REASON_ANNOUNCED : REASON_OTHER_PROXY;
 }
 
+/* An empty loadBalancerClass in the configuration stands for services that name none. */
+static bool is_our_class(const struct config *config, const struct service *service)
+{
+    const char *named = service->load_balancer_class ? service->load_balancer_class : "";
+    return strcmp(named, config->services.load_balancer_class) == 0;
+}
+
+/*
+ * The configured ranges. Without these all but what is to be of a pool and is not: where there are
+ * pools, an address that a status merely names is not taken for ours. Another class's address is
+ * another balancer's in any case, and served here as kube-proxy does.
+ */
+static bool is_balanced_here(const struct node_facts *facts, const struct service *service,
+                             const struct ip *ip)
+{
+    const prefix_list *ranges = &facts->config->services.load_balancer_ips;
+    if (ranges->count)
+        return claim_in_ranges(ranges, ip);
+    return store_count(facts->store, KIND_IP_POOL) == 0 || !is_our_class(facts->config, service) ||
+           advertised_pool(facts->store, ip);
+}
+
 enum address_reason claim_served(const struct node_facts *facts, const struct service *service,
                                  const struct service_address *address)
 {
@@ -90,10 +113,7 @@ enum address_reason claim_served(const struct node_facts *facts, const struct se
     case ADDRESS_LOAD_BALANCER:
         if (address->proxy_mode)
             return REASON_PROXY_MODE;
-        if (config->services.load_balancer_ips.count &&
-            !claim_in_ranges(&config->services.load_balancer_ips, ip))
-            return REASON_OUTSIDE_RANGES;
-        return REASON_ANNOUNCED;
+        return is_balanced_here(facts, service, ip) ? REASON_ANNOUNCED : REASON_OUTSIDE_RANGES;
     }
     return REASON_WRONG_TYPE;
 }
@@ -190,13 +210,6 @@ const struct service *claim_port_owner(const candidate_list *list, const struct 
     return NULL;
 }
 
-/* An empty loadBalancerClass in the configuration stands for services that name none. */
-static bool is_our_class(const struct config *config, const struct service *service)
-{
-    const char *named = service->load_balancer_class ? service->load_balancer_class : "";
-    return strcmp(named, config->services.load_balancer_class) == 0;
-}
-
 static bool is_advertised(const struct config *config, enum address_origin origin)
 {
     static const unsigned bits[] = {
@@ -229,6 +242,11 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
         return REASON_NOT_ADVERTISED;
     if (!service->announce)
         return REASON_OPTED_OUT;
+    if (address->origin == ADDRESS_LOAD_BALANCER) {
+        enum address_reason reason = advertised_here(facts, service, &address->ip);
+        if (reason != REASON_ANNOUNCED)
+            return reason;
+    }
     if (real)
         return real->reason;
     if (address->origin == ADDRESS_LOAD_BALANCER && is_of_clusters(facts, &address->ip))

@@ -142,6 +142,9 @@ int plan_nat_affected(const struct node_facts *facts, const struct change *chang
         *ret_settings |= peer_changed(facts, change) ||
                          (!facts->config->services.cluster_cidrs_set && pod_nets_changed(change));
         break;
+    case KIND_IP_POOL: /* what is of a pool is served */
+        *ret_all = true;
+        break;
     case KIND_ADDRESS_POOL:
         *ret_settings |= !facts->config->services.cluster_cidrs_set;
         break;

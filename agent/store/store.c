@@ -211,6 +211,16 @@ const struct object *store_get(const struct store *store, enum kind kind, const 
     return entry ? entry_winner(entry) : NULL;
 }
 
+const struct object *store_next(const struct store *store, enum kind kind, size_t *cursor)
+{
+    const struct entry *entry;
+    while ((entry = to_entry(map_next(&store->entries[kind], cursor)))) {
+        if (entry_winner(entry))
+            return entry_winner(entry);
+    }
+    return NULL;
+}
+
 const char *store_origin(const struct store *store, const struct object *object)
 {
     const struct entry *entry = entry_find(&store->entries[object->kind], store->seed,

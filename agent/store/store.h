@@ -46,6 +46,10 @@ int store_put(struct store *store, const char *origin, struct object *object);
 int store_remove(struct store *store, const char *origin, enum kind kind, const char *namespace,
                  const char *name);
 
+/* The objects of a kind that count, in an order that means nothing; NULL at the end. `*cursor` is 0
+ * at first. Nothing may be put in or taken out meanwhile. */
+const struct object *store_next(const struct store *store, enum kind kind, size_t *cursor);
+
 /* What counts for a key, or NULL. */
 const struct object *store_get(const struct store *store, enum kind kind, const char *namespace,
                                const char *name);

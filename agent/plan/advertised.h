@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which load balancer addresses are of pools, and which of these this node may announce by
+ * MetalLB's advertisements. Internal to plan/.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "model/ip_pool.h"
+#include "model/service.h"
+#include "plan/address_reason.h"
+#include "plan/facts.h"
+
+/* The oldest pool that has the address; NULL: none has. */
+const struct ip_pool *advertised_pool(const struct store *store, const struct ip *ip);
+
+/*
+ * Whether advertisements let this node announce an address of a Service: REASON_ANNOUNCED, or
+ * NO_ADVERTISEMENT to OTHER_NODES. Where there is none at all, and for an address of no pool,
+ * nothing is against it.
+ */
+enum address_reason advertised_here(const struct node_facts *facts, const struct service *service,
+                                    const struct ip *ip);
+
+/* Whether what changed decides about every load balancer address. */
+bool advertised_affected(const struct node_facts *facts, const struct change *change);
