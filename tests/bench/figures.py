@@ -38,6 +38,8 @@ FIGURES = {
     "large-restart": ("s", "start of an agent that finds the 100,000 routes there -> READY", {}),
     "large-yaml": ("s", "as large-json, as a YAML file of 20,000 documents", {}),
     "large-yaml-cpu": ("s", "of which the agent's processor time", {}),
+    "pools": ("s", "agentctl plan of 10,000 Services that get an address of a pool each", {"p50": 10}),
+    "pools-none": ("s", "the same without a pool", {}),
     "large-yaml-rss": ("MiB", "resident memory then", {}),
 }
 

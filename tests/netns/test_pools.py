@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools and advertisements of MetalLB's kinds: whose addresses are announced, and by which nodes."""
+
+from cluster import VIP, VIP6, announced_by, exported, start, tables
+from lab import wait_equal
+
+KIND = {"apiVersion": "metallb.io/v1beta1"}
+
+
+def pool(name, *addresses):
+    return {**KIND, "kind": "IPAddressPool", "metadata": {"name": name, "namespace": "lb"},
+            "spec": {"addresses": list(addresses)}}
+
+
+def advertisement(kind, **spec):
+    return {**KIND, "kind": kind, "metadata": {"name": "one", "namespace": "lb"}, "spec": spec}
+
+
+def write(lab, *items):
+    lab.write("pools.yaml", *items)
+
+
+def renamed(node, hostname):
+    """The node's own objects, with another label of its hostname."""
+    item, *others = node.objects()
+    item["metadata"]["labels"]["kubernetes.io/hostname"] = hostname
+    return [item, *others]
+
+
+def reasons(agent):
+    found = {row["prefix"].split("/")[0]: row["reason"] for row in agent.json("routes")["items"]}
+    return found[VIP], found[VIP6]
+
+
+def test_pools_and_advertisements_decide(lab):
+    agents = start(lab)
+    node1, node2 = lab.nodes
+    every = pool("lb", f"{VIP}/32", f"{VIP6}/128")
+    write(lab, every)
+    announced_by(lab, node1, node2)
+
+    only_first = {"matchLabels": {"kubernetes.io/hostname": node1.role}}
+    write(lab, every, advertisement("BGPAdvertisement", nodeSelectors=[only_first]))
+    announced_by(lab, node1)
+    wait_equal(lambda: reasons(agents[1]), ("other-nodes",) * 2, "node2's reason")
+
+    lab.write("nodes.yaml", *node1.objects(), *renamed(node2, node1.role))
+    announced_by(lab, node1, node2)
+    lab.write_nodes()
+    announced_by(lab, node1)
+
+    write(lab, every, advertisement("L2Advertisement"))
+    announced_by(lab)
+    wait_equal(lambda: reasons(agents[0]), ("l2-only",) * 2, "node1's reason")
+
+    write(lab, pool("lb", f"{VIP}/32"))
+    announced_by(lab, node1, node2, addresses=[VIP])
+    announced_by(lab, addresses=[VIP6])
+    wait_equal(lambda: reasons(agents[0]), ("announced", "outside-ranges"), "node1's reasons")
+
+    (lab.manifests / "pools.yaml").unlink()
+    announced_by(lab, node1, node2)
+    for node in lab.nodes:
+        wait_equal(lambda: tables(node), exported(node, VIP, VIP6), f"table 119 of {node}")
