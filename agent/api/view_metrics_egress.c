@@ -103,6 +103,8 @@ static void write_gateway(const struct api_state *state, struct text *out)
                   "Blocks of source ports that the gateway has.", use.blocks);
     metric_single(out, "fingerpost_egress_port_blocks_used", "gauge",
                   "Blocks of source ports that clients have.", use.blocks_used);
+    metric_single(out, "fingerpost_egress_longest_port_search", "gauge",
+                  "Source ports that were tried for one flow, at most.", use.longest_search);
 }
 
 void write_egress_metrics(const struct api_state *state, struct text *out)

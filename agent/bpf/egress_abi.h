@@ -191,8 +191,8 @@ struct egress_ports_value {
     __u32 next;                      /* where the search for a free port goes on; counts up */
     __u32 count;                     /* of blocks, also of those being taken just now */
     __u16 blocks[EGRESS_BLOCKS_MAX]; /* numbers + 1; 0: not taken yet */
-    __u32 failed_s; /* CLOCK_MONOTONIC of the last search that found none of all free */
-    __u32 zero;
+    __u32 failed_s;       /* CLOCK_MONOTONIC of the last search that found none of all free */
+    __u32 longest;        /* in the row of client 0: the most ports that any search has tried */
     __u64 packets, bytes; /* both directions */
     __u64 flows, refused;
 };

@@ -149,7 +149,7 @@ static long port_step(__u32 step, void *context)
         return 1;
     __u32 n =
         claim->keep ? claim->first + step : __sync_fetch_and_add(&ports->next, 1) % claim->first;
-    claim->searched = step + 1;
+    claim->searched++;
     if (!port_put(settings, ports, n, claim))
         return 0;
     if (control->filter_words && filter_has(control, &claim->reply.dst, claim->reply.dport))
@@ -178,17 +178,9 @@ ALWAYS_INLINE int ports_try(struct __sk_buff *skb, struct claim *claim, __u32 fi
     return claim->done;
 }
 
-/*
- * Claims a reply tuple for the claim in the scratch room, whose value names the client. Returns 1,
- * or -cause.
- */
-GLOBAL int egress_claim(struct __sk_buff *skb)
+ALWAYS_INLINE int port_search(struct __sk_buff *skb, const struct egress_control *settings,
+                              struct claim *claim)
 {
-    const struct egress_control *settings = egress_control_get();
-    struct scratch *room = scratch_get();
-    if (!settings || !room)
-        return -EGRESS_CAUSE_PORTS;
-    struct claim *claim = &room->claim;
     struct egress_ports_value *ports = ports_of(claim->value.port);
     struct nat_pressure *state = pressure_get();
     if (!ports || !state)
@@ -216,4 +208,22 @@ GLOBAL int egress_claim(struct __sk_buff *skb)
         ports->failed_s = now_s();
     __sync_fetch_and_add(&state->ports_refused, 1);
     return have ? -EGRESS_CAUSE_PORTS : -EGRESS_CAUSE_BLOCKS;
+}
+
+/*
+ * Claims a reply tuple for the claim in the scratch room, whose value names the client. Returns 1,
+ * or -cause.
+ */
+GLOBAL int egress_claim(struct __sk_buff *skb)
+{
+    const struct egress_control *settings = egress_control_get();
+    struct egress_ports_value *all = ports_of(0);
+    struct scratch *room = scratch_get();
+    if (!settings || !all || !room)
+        return -EGRESS_CAUSE_PORTS;
+    room->claim.searched = 0;
+    int found = port_search(skb, settings, &room->claim);
+    if (room->claim.searched > READ_ONCE(all->longest))
+        WRITE_ONCE(all->longest, room->claim.searched);
+    return found;
 }

@@ -58,7 +58,8 @@ struct egress_gateway_use {
     uint16_t first_port, last_port;
     uint32_t block; /* ports of a block */
     uint32_t blocks, blocks_used;
-    uint64_t flows; /* that lived at the last round of the sweep */
+    uint32_t longest_search; /* ports that were tried for one flow, at most */
+    uint64_t flows;          /* that lived at the last round of the sweep */
     enum egress_phase phase;
     uint64_t connections; /* that a drain waits for */
 };

@@ -77,7 +77,7 @@ class ClientValue(Value):
 class PortsValue(Value):
     _fields_ = [
         ("next", u32), ("count", u32), ("blocks", u16 * BLOCKS_MAX), ("failed_s", u32),
-        ("zero", u32), ("packets", u64), ("bytes", u64), ("flows", u64), ("refused", u64),
+        ("longest", u32), ("packets", u64), ("bytes", u64), ("flows", u64), ("refused", u64),
     ]
 
 

@@ -235,13 +235,14 @@ def establish(gateway, family, number):
 
 def test_full(gateway, family):
     """As many connections to one place as there are ports; one more is refused by name; to another
-    place each port is free."""
+    place each port is free. The longest search is the one that found none."""
     client = gateway.client(POD[family])
     ports = [establish(gateway, family, number) for number in range(4 * SIZE)]
     assert sorted(ports) == list(range(FIRST, FIRST + 4 * SIZE))
     assert establish(gateway, family, 100) is None
     assert gateway.drops() == {"ports": 1}
     assert gateway.maps["egress_ports"][client].refused == 1
+    assert gateway.maps["egress_ports"][0].longest == 4 * SIZE
     assert ask(gateway, family, 101, dst=ROUTER) in ports
 
 

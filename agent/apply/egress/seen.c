@@ -107,6 +107,7 @@ void egress_gate_use(const struct egress_gate *gate, struct egress_gateway_use *
         .block = layout->block_size,
         .blocks = egress_layout_blocks(layout),
         .blocks_used = blocks_used(gate),
+        .longest_search = gate->ports[0].longest,
         .flows = gate->nat->sweep.last.egress,
         .phase = control->flags & EGRESS_GONE      ? EGRESS_OUT_OF_SERVICE
                  : control->flags & EGRESS_LEAVING ? EGRESS_LEAVING_SERVICE
