@@ -7,6 +7,7 @@ pod keeps to one gateway as long as that is there.
 """
 
 import itertools
+import random
 import selectors
 import socket
 import threading
@@ -14,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 from lab import objects, wait
-from lab.traffic import ask, open_socket, serve
+from lab.traffic import Connection, Load, ask, open_socket, serve, wait_answers
 
 PORT = 8080
 FOU = {"name": "", "port": 5555, "protocol": "UDP"}
@@ -106,7 +107,7 @@ class World:
     def _pods(self, gateway):
         lab = self.lab
         lab.write_nodes()
-        gates = [Gate(lab.pod(node, "gate")) for node in self.nodes]
+        gates = [Gate(lab.pod(node, f"{node}-gate")) for node in self.nodes]
         lab.write("egress.yaml", objects.egress(gateways=None), service())
         lab.write("slices.yaml", *slices(gates, gates))
         for gate in gates:
@@ -256,3 +257,69 @@ class Asking(threading.Thread):
             return 0.0
         assert lost[-1] + 1 < len(flows), f"{stream}: not served again"
         return flows[lost[-1] + 1].begin - since
+
+
+class Transfer(threading.Thread):
+    """A connection over which bytes go back and forth and are compared, until stop()."""
+
+    CHUNK = bytes(range(256)) * (1 << 12)
+
+    def __init__(self, lab, stream, enough=None):
+        """`enough`: bytes of each direction after which it ends by itself."""
+        super().__init__(daemon=True)
+        self.lab, self.stream, self.enough = lab, stream, enough
+        self.done, self.error = 0, None
+        self.ended = threading.Event()
+        self.connection = Connection(stream.pod, stream.target(lab), PORT, timeout=60)
+
+    def run(self):
+        size = len(self.CHUNK)
+        try:
+            while not self.ended.is_set() and (self.enough is None or self.done < self.enough):
+                assert self.connection.put(self.CHUNK), "what was sent is not what came"
+                assert self.connection.get(size), "what came is not what was sent"
+                self.done += size
+        except (AssertionError, OSError, ValueError) as error:
+            self.error = f"{self.stream.pod}, IPv{self.stream.family}: {error!r}"
+
+    def stop(self):
+        """Returns what went wrong, or None."""
+        self.ended.set()
+        self.join()
+        self.connection.close()
+        return self.error
+
+
+class Kills:
+    """Agents of both sides are killed, at any moment of theirs, while flows of all kinds go on."""
+
+    KINDS = {"long": {"c": 2, "i": 10}, "udp": {"c": 2, "i": 10}, "short": {"i": 200}}
+
+    def __init__(self, world, seed):
+        self.world, self.chance = world, random.Random(seed)
+        self.agents = [node.agents[0] for node in world.nodes] + [gate.agent for gate in world.gates]
+        lab = world.lab
+        self.loads = [Load(stream.pod, kind, stream.target(lab), PORT, **options)
+                      for stream in world.streams for kind, options in self.KINDS.items()]
+        self.transfers = [Transfer(lab, stream) for stream in world.streams]
+        for transfer in self.transfers:
+            transfer.start()
+        wait_answers(self.loads, 5)
+
+    def kill(self):
+        """One of them; the next may come before it is ready again."""
+        agent = self.chance.choice(self.agents)
+        agent.kill()
+        if self.chance.random() < 0.5:
+            wait_answers(self.loads, 2)
+        agent.start(ready=self.chance.random() < 0.7)
+
+    def stop(self):
+        """Waits for all agents; returns what went wrong: flows that were harmed, each by its words."""
+        for agent in self.agents:
+            wait(agent.ready, f"READY=1 of {agent.node}", 120)
+        harm = [error for error in (transfer.stop() for transfer in self.transfers) if error]
+        for load in self.loads:
+            result = load.stop()
+            harm += [f"{load.what}: {word}, {count} times" for word, count in result["errors"].items()]
+        return harm
