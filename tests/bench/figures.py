@@ -130,6 +130,32 @@ def egress_load_figures():
     return found
 
 
+# How a gateway fails or leaves (egress_failover.py).
+FAILURES = {"killed": "gateway killed: agent, BIRD and link; BIRD as birdconf/ has it",
+            "bfd": "gateway silent, BIRD as birdconf/ has it, without probes",
+            "silent": "gateway silent, without routes to gateways",
+            "pod": "gateway pod killed: agent and network",
+            "unready": "gateway pod not ready any more: from the rename of its EndpointSlices",
+            "drain": "planned drain of a gateway"}
+
+
+def egress_failover_figures():
+    found = {}
+    for name, how in FAILURES.items():
+        figure_name = f"egress-failover-{name}"
+        found[figure_name] = ("ms", f"{how}: until new flows are served, all of them", {"p99": 1500})
+        found[f"{figure_name}-others"] = (
+            "flows", f"{how}: flows of the other gateway broken in a round", {"max": 0})
+        if name == "drain":
+            found[f"{figure_name}-own"] = ("flows", f"{how}: its own flows broken in a round", {"max": 0})
+            continue
+        found[f"{figure_name}-own"] = (
+            "ms", f"{how}: its own connections, next packet -> reset", {"p99": 1000})
+        found[f"{figure_name}-busy"] = (
+            "ms", f"{how}: its own connections that always send, until their reset", {})
+    return found
+
+
 def nat_figures():
     """What the NAT benchmarks measure, and what was promised of it."""
     found = {"program-empty": ("ns", "a program that does nothing, by BPF_PROG_TEST_RUN", {}),
@@ -186,7 +212,7 @@ def load_figures(count):
     }
 
 
-FIGURES |= nat_figures() | egress_figures() | egress_load_figures()
+FIGURES |= nat_figures() | egress_figures() | egress_load_figures() | egress_failover_figures()
 
 
 def percentile(samples, percent):
