@@ -131,6 +131,8 @@ def check(row, world):
     done = time.monotonic()
     wait_equal(lambda: untold(agent, row), {}, f"{row} to be told: {row.cause} -> {row.remedy}")
     told = time.monotonic()
+    if not row.cause:
+        wait_quiet(agent, f"{row} to harm nothing")
     check_screen(agent, row)
     wait_equal(lambda: missaid(agent, row), [], "what agentctl says beside it")
     mended = time.monotonic()

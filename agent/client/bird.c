@@ -45,6 +45,7 @@ struct bird_client {
     bool poll_soon;  /* the timer is set for a poll that was asked for */
     bool poll_twice; /* asked for while one was going on */
     bool late;       /* the reply that is awaited should have come; that was told */
+    bool was_late;   /* in this poll: the time that it takes is no work of BIRD's */
     int64_t poll_started_ms, poll_took_ms;
     int64_t asked_all_ms; /* when the last poll began that asked for everything */
     struct bird_view view;
@@ -133,7 +134,7 @@ static void on_deadline(void *context)
     } else if (client->late) {
         fail(client, "%s", error);
     } else {
-        client->late = true;
+        client->late = client->was_late = true;
         timer_arm(client->deadline, timing->stuck_ms);
         lose(client, error);
     }
@@ -184,7 +185,7 @@ static void finish_poll(struct bird_client *client)
     view->facts = client->poll.facts;
     client->poll.facts = (struct bird_facts){ 0 };
     backoff_reset(&client->backoff);
-    client->poll_took_ms = clock_mono_ms() - client->poll_started_ms;
+    client->poll_took_ms = client->was_late ? 0 : clock_mono_ms() - client->poll_started_ms;
 
     client->poll_soon = client->poll_twice;
     client->poll_twice = false;
@@ -198,7 +199,7 @@ static void ask(struct bird_client *client)
 {
     if (client->poll.step == BIRD_STATUS) {
         client->poll_started_ms = clock_mono_ms();
-        client->poll_soon = false;
+        client->poll_soon = client->was_late = false;
     }
     AUTOTEXT struct text command = { 0 };
     bird_poll_command(&client->poll, &command);
