@@ -32,6 +32,7 @@ struct ctl {
     const char *reason, *announce_for; /* drain, withdraw; NULL: not given */
     const char *in;                    /* trace: where the packet comes in */
     int64_t limit;                     /* 0: not given */
+    uint32_t asn, peer_asn;            /* 0: not given */
     bool color;                        /* colour the state words */
     const char *mid; /* the dot between parts of a line, or "-" where it can't be shown */
 };

@@ -12,6 +12,7 @@
  */
 #include "agentctl/options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <langinfo.h>
 #include <stdlib.h>
@@ -39,6 +40,8 @@ enum option_id {
     ID_PORTS,
     ID_REASON,
     ID_FOR,
+    ID_ASN,
+    ID_PEER_ASN,
     ID_COLUMNS = 'c',
     ID_FOLDER = 'f',
     ID_OUTPUT = 'o',
@@ -80,6 +83,8 @@ const struct option_row option_rows[] = {
     { ID_REASON, "reason", "TEXT", OPTION_REASON, "kept, and shown by status" },
     { ID_FOR, "for", "DURATION", OPTION_FOR, "announced as draining, not routes.drain.shutdown" },
     { ID_WRITE, "write", NULL, OPTION_WRITE, "write what is shown" },
+    { ID_ASN, "asn", "N", OPTION_ASN, "this node's AS number" },
+    { ID_PEER_ASN, "peer-asn", "N", OPTION_ASN, "the router's AS number" },
     { ID_NO_HEADER, "no-header", NULL, OPTION_COMMON, "tables without header and footer" },
     { ID_COLOR, "color", "WHEN", OPTION_COMMON, "auto, always or never", COMPLETES_WORD,
       color_words },
@@ -133,6 +138,17 @@ static int parse_limit(const char *string, int64_t *ret_limit)
     if (end == string || *end || value < 1 || value > 1000000)
         return usage_error("--limit wants a number from 1 to 1000000, not", string);
     *ret_limit = value;
+    return 0;
+}
+
+static int parse_asn(const char *string, uint32_t *ret_asn)
+{
+    char *end = NULL;
+    unsigned long long value = strtoull(string, &end, 10);
+
+    if (!isdigit((unsigned char)*string) || *end || value < 1 || value > UINT32_MAX)
+        return usage_error("not an AS number (1..4294967295):", string);
+    *ret_asn = (uint32_t)value;
     return 0;
 }
 
@@ -201,6 +217,10 @@ static int option_set(struct ctl *ctl, int id, const char *argument)
     case ID_FOR:
         ctl->announce_for = argument;
         return parse_duration(argument, &(int64_t){ 0 });
+    case ID_ASN:
+        return parse_asn(argument, &ctl->asn);
+    case ID_PEER_ASN:
+        return parse_asn(argument, &ctl->peer_asn);
     case ID_LIMIT:
         return parse_limit(argument, &ctl->limit);
     case ID_TIMEOUT:

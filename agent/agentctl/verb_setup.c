@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `agentctl setup`: a first agentd.yaml and BIRD's lines for this machine. It prints what it would
- * write, and where a file is there already, the difference; with --write it writes them, and keeps
- * what was there as FILE.old. BIRD's own configuration is never touched.
+ * `agentctl setup`: a first agentd.yaml and BIRD's lines for this machine, with the two files that
+ * these include. It prints what it would write, and where a file is there already, the difference;
+ * with --write it writes them, and keeps what was there as FILE.old. classes.conf is the operator's
+ * to edit: it is made once. BIRD's own configuration is never touched.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,13 +18,16 @@
 #include "format/json.h"
 
 enum { FILE_LIMIT = 1 << 20 };
+enum { FILE_AGENTD, FILE_BIRD, FILE_INCLUDED, FILE_CLASSES, FILES };
 
 static const char default_config[] = "/etc/fingerpost/agentd.yaml";
 
-/* One of the two files. */
+/* One of the files. */
 struct made {
     char *path;
     const char *content;
+    bool fixed;   /* the same on every machine: not shown */
+    bool kept;    /* what is there stays */
     char *before; /* NULL: it is not there */
     const char *state;
 };
@@ -46,9 +50,9 @@ static int compare(struct made *made)
     int r = file_read(made->path, FILE_LIMIT, &made->before, &size);
     if (r < 0 && r != -ENOENT)
         return complain(made->path, r);
-    made->state = r == -ENOENT                               ? "new"
-                  : strcmp(made->before, made->content) == 0 ? "same"
-                                                             : "different";
+    made->state = r == -ENOENT                                             ? "new"
+                  : made->kept || strcmp(made->before, made->content) == 0 ? "same"
+                                                                           : "different";
     return EXIT_OK;
 }
 
@@ -78,6 +82,8 @@ static int write_one(struct made *made)
 static void add_words(struct text *out, const struct made *made)
 {
     text_addf(out, "%s: %s\n", made->path, made->state);
+    if (made->fixed)
+        return;
     if (strcmp(made->state, "new") == 0)
         (void)difference_add("", made->content, out);
     else if (strcmp(made->state, "different") == 0)
@@ -93,6 +99,27 @@ static void add_json(struct json *json, const struct made *made)
     json_end_object(json);
 }
 
+/* What is left to be done by hand. */
+static void add_next(struct text *out, const struct ctl *ctl, const struct made *bird)
+{
+    const bool numbers = !strstr(bird->content, "\n#define ");
+
+    if (!ctl->write) {
+        text_add(out, "Nothing was written; agentctl setup --write does.\n");
+        if (!numbers)
+            text_add(out, "AS numbers can't be seen from here: --asn=N --peer-asn=N\n");
+        return;
+    }
+    text_add(out, "Next:\n");
+    if (!numbers)
+        text_addf(out, "  fill in the AS numbers in %s\n", bird->path);
+    text_addf(out,
+              "  let BIRD's configuration include it, once: include \"%s\";\n"
+              "  birdc configure\n"
+              "  agentctl doctor\n",
+              bird->path);
+}
+
 static int report(const struct ctl *ctl, const struct made *files, size_t count)
 {
     AUTOTEXT struct text out = { 0 };
@@ -101,8 +128,7 @@ static int report(const struct ctl *ctl, const struct made *files, size_t count)
     if (!ctl->json) {
         for (size_t i = 0; i < count; i++)
             add_words(&out, &files[i]);
-        text_add(&out, ctl->write ? "Next: agentctl doctor\n"
-                                  : "Nothing was written; agentctl setup --write does.\n");
+        add_next(&out, ctl, &files[FILE_BIRD]);
         return print_text(&out, EXIT_OK);
     }
     json_begin_object(&json, NULL);
@@ -117,20 +143,33 @@ static int report(const struct ctl *ctl, const struct made *files, size_t count)
     return print_text(&out, EXIT_OK);
 }
 
-/* BIRD's lines lie beside agentd.yaml. */
-static char *bird_path(const char *config)
+/* A file beside agentd.yaml. */
+static char *beside(const char *config, const char *name)
 {
     const char *slash = strrchr(config, '/');
-    return text_format("%.*sbird-lines.conf", slash ? (int)(slash - config + 1) : 0, config);
+    return text_format("%.*s%s", slash ? (int)(slash - config + 1) : 0, config, name);
+}
+
+static int work(const struct ctl *ctl, struct made *files)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        int r = files[i].path ? compare(&files[i]) : EXIT_FAILED;
+        if (r == EXIT_OK && ctl->write)
+            r = write_one(&files[i]);
+        if (r != EXIT_OK)
+            return r;
+    }
+    return report(ctl, files, FILES);
 }
 
 int verb_setup(const struct ctl *ctl, char **args)
 {
     AUTOTEXT struct text agentd = { 0 }, bird = { 0 };
-    CLEANUP(made_done) struct made first = { 0 }, second = { 0 };
     const struct setup_options options = {
         .config = ctl->config ? ctl->config : default_config,
         .manifests = ctl->folder,
+        .asn = ctl->asn,
+        .peer_asn = ctl->peer_asn,
     };
 
     (void)args;
@@ -139,15 +178,20 @@ int verb_setup(const struct ctl *ctl, char **args)
         fprintf(stderr, "agentctl: cannot look at this machine: %s\n", strerror(-r));
         return EXIT_FAILED;
     }
-    first = (struct made){ .path = strdup(options.config), .content = text_str(&agentd) };
-    second = (struct made){ .path = bird_path(options.config), .content = text_str(&bird) };
-    struct made *const files[] = { &first, &second };
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        r = files[i]->path ? compare(files[i]) : EXIT_FAILED;
-        if (r == EXIT_OK && ctl->write)
-            r = write_one(files[i]);
-        if (r != EXIT_OK)
-            return r;
-    }
-    return report(ctl, (const struct made[]){ first, second }, 2);
+    struct made files[FILES] = {
+        [FILE_AGENTD] = { .path = strdup(options.config), .content = text_str(&agentd) },
+        [FILE_BIRD] = { .path = beside(options.config, "bird-lines.conf"),
+                        .content = text_str(&bird) },
+        [FILE_INCLUDED] = { .path = beside(options.config, "fingerpost.conf"),
+                            .content = setup_fingerpost_conf,
+                            .fixed = true },
+        [FILE_CLASSES] = { .path = beside(options.config, "classes.conf"),
+                           .content = setup_classes_conf,
+                           .fixed = true,
+                           .kept = true },
+    };
+    r = work(ctl, files);
+    for (size_t i = 0; i < FILES; i++)
+        made_done(&files[i]);
+    return r;
 }

@@ -75,7 +75,7 @@ const struct verb verbs[] = {
     { "Check", "config show", "[FILE]", "every setting and its origin; needs no agent", 0, 1, 0,
       verb_config_show, .columns = setting_columns, .completes = COMPLETES_FILE },
     { "Act", "setup", "", "a first configuration for this machine", 0, 0,
-      OPTION_CONFIG | OPTION_FOLDER | OPTION_WRITE, verb_setup },
+      OPTION_CONFIG | OPTION_FOLDER | OPTION_WRITE | OPTION_ASN, verb_setup },
     { "Act", "drain", "", "announce as draining, then withdraw", 0, 0,
       OPTION_NO_WAIT | OPTION_REASON | OPTION_FOR, verb_drain },
     { "Act", "withdraw", "", "withdraw this node's service addresses at once", 0, 0, OPTION_REASON,

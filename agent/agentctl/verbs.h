@@ -26,6 +26,7 @@ enum verb_option {
     OPTION_WRITE = 1 << 15,
     OPTION_REASON = 1 << 16,
     OPTION_FOR = 1 << 17,
+    OPTION_ASN = 1 << 18,
     /* Not for the table: they follow from the verb's columns. */
     OPTION_COLUMNS = 1 << 8,
     OPTION_WIDE = 1 << 9,

@@ -8,11 +8,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "client/bird_parse.h"
 #include "doctor/ask_bird.h"
 #include "doctor/visit.h"
+
+enum { YOUNG_MS = 30000, PAUSE_MS = 200 };
 
 #define INCLUDE_REMEDY \
     "include \"fingerpost.conf\" behind the four defines (agentctl setup prints them); birdc configure"
@@ -116,20 +120,53 @@ static void check_include(struct visit *visit)
         visit_fail(visit, INCLUDE_REMEDY, "BIRD does not know %s", text_str(&missing));
 }
 
-/* BIRD's BGP and kernel protocols; false after saying why there are none. */
+static int ask_protocols(struct bird_asker *asker, bird_protocol_list *list, int64_t *ret_now_ms)
+{
+    struct bird_server server = { .now_ms = -1 };
+    const struct bird_reply *reply;
+
+    int r = bird_ask(asker, "show status", &reply);
+    if (r < 0)
+        return r;
+    bird_parse_status(reply, &server);
+    *ret_now_ms = server.now_ms;
+    r = bird_ask(asker, "show protocols all", &reply);
+    return r < 0 ? r : bird_parse_protocols(reply, server.now_ms, list);
+}
+
+/* If a session may still come up by itself: doctor is asked right after `birdc configure`. */
+static bool is_settling(const bird_protocol_list *list, int64_t now_ms)
+{
+    vec_each(const struct bird_protocol, protocol, list)
+        if (strcmp(protocol->kind, "BGP") == 0 && strcmp(protocol->state, "start") == 0 &&
+            protocol->since_ms >= 0 && now_ms - protocol->since_ms < YOUNG_MS)
+            return true;
+    return false;
+}
+
+/*
+ * BIRD's BGP and kernel protocols; false after saying why there are none. A session that began a
+ * moment ago gets the time of an answer to come up.
+ */
 static bool protocols_of(struct visit *visit, bird_protocol_list *list)
 {
+    const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+    const int64_t deadline_ms = clock_mono_ms() + visit->timeout_ms;
     CLEANUP(bird_asker_closep) struct bird_asker *asker = NULL;
-    const struct bird_reply *reply;
+    int64_t now_ms;
 
     if (!wants_bird(visit))
         return false;
-    if (open_bird(visit, &asker) < 0 || bird_ask(asker, "show protocols all", &reply) < 0 ||
-        bird_parse_protocols(reply, 0, list) < 0) {
-        visit_skip(visit, "BIRD does not answer");
-        return false;
+    int r = open_bird(visit, &asker);
+    while (r == 0 && (r = ask_protocols(asker, list, &now_ms)) == 0) {
+        if (!is_settling(list, now_ms) || clock_mono_ms() >= deadline_ms)
+            return true;
+        vec_done(list);
+        *list = (bird_protocol_list){ 0 };
+        (void)nanosleep(&pause, NULL);
     }
-    return true;
+    visit_skip(visit, "BIRD does not answer");
+    return false;
 }
 
 /* How many of our routes the kernel's table has. */

@@ -6,12 +6,19 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/text.h"
 
+/* What is given, of what can't always be seen from here. */
 struct setup_options {
     const char *config;    /* where agentd.yaml is to be: files beside it are looked for */
     const char *manifests; /* the folder; NULL: a kubeconfig beside it, else its folder manifests */
+    uint32_t asn, peer_asn; /* this node's, the router's; 0: not given */
 };
+
+/* fingerpost.conf and classes.conf of birdconf/, which BIRD's lines include. */
+extern const char setup_fingerpost_conf[], setup_classes_conf[];
 
 /* Appends both texts. Returns 0 or -errno. */
 int setup_compose(const struct setup_options *options, struct text *agentd, struct text *bird);

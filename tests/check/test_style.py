@@ -262,7 +262,8 @@ TOP = ("agent", "birdconf", "deploy", "docs", "tests", "tools")
 ROOMS = tuple(path.name for path in (REPOSITORY / "agent").iterdir() if path.is_dir())
 NAMED = re.compile(rf"(?<![\w/.<])((?:{'|'.join(TOP + ROOMS)})/[\w/.-]*\.(?:c|h|py|md|conf|scd))\b")
 EXAMPLE = REPOSITORY / "tests" / "example" / "tree" / "agent"  # a new engine, laid over agent/
-MADE_BY_THE_BUILD = {"bpf/nat.skel.h", "bpf/egress_client.skel.h", "bpf/egress_gateway.skel.h"}
+MADE_BY_THE_BUILD = {"bpf/nat.skel.h", "bpf/egress_client.skel.h", "bpf/egress_gateway.skel.h",
+                     "doctor/fingerpost.conf.h", "doctor/classes.conf.h"}
 
 
 def missing_files(text):

@@ -43,6 +43,12 @@ def machine_fixture(lab):
 pytestmark = pytest.mark.lab(nodes=1)
 
 
+def without_bird(machine):
+    machine.node.bird.process.kill()
+    machine.node.bird.process.wait()
+    machine.node.bird.socket.unlink()
+
+
 def test_a_node_with_bird(machine):
     made = machine.written()
     assert made["node"] == "node1"
@@ -59,9 +65,7 @@ def test_a_node_by_another_name(machine):
 
 
 def test_a_node_without_bird(machine):
-    machine.node.bird.process.kill()
-    machine.node.bird.process.wait()
-    machine.node.bird.socket.unlink()
+    without_bird(machine)
     assert "bird" not in machine.written()
     assert machine.failures() == []
 
@@ -75,13 +79,43 @@ def test_a_node_whose_table_119_is_taken(machine):
 
 def test_a_node_of_one_family(machine):
     node = machine.node
+    without_bird(machine)
     node.ip("-6", "route", "del", "default")
     node.ip("-6", "address", "flush", "dev", "eth0")
     machine.lab.write("nodes.yaml", objects.node("node1", [node.address4]))
     machine.written()
     assert "neighbor 10.0.1.1 as" in machine.lines.read_text()
-    assert "protocol bgp tor_v6" not in machine.lines.read_text()
+    assert "protocol bgp fingerpost_tor6" not in machine.lines.read_text()
     assert [item for item in machine.failures() if "_v6" not in item["found"]] == []
+
+
+def test_a_gateway_that_only_the_link_knows_gets_no_session(machine):
+    without_bird(machine)
+    machine.node.ip("-6", "route", "replace", "default", "via", "fe80::1", "dev", "eth0")
+    machine.written()
+    assert "neighbor 10.0.1.1 as TOR_ASN" in machine.lines.read_text()
+    assert "protocol bgp fingerpost_tor6" not in machine.lines.read_text()
+    assert "neighbor fe80::1 % 'INTERFACE'" in machine.lines.read_text()
+
+
+def test_what_bird_has_already_stays_and_tells_the_numbers(machine):
+    """Sessions of the operator's, here with our tables, and a protocol device."""
+    machine.written()
+    lines = machine.lines.read_text()
+    assert "define NODE_ASN = 64501;" in lines and "define TOR_ASN  = 64600;" in lines
+    assert "session tor_v4 to 10.0.1.1 sends table fingerpost4 already" in lines
+    assert "protocol bgp" not in lines and "protocol device" not in lines.replace("a protocol device", "")
+    bird = machine.node.bird
+    main = bird.folder / "node.conf"
+    own = main.read_text()
+    own = own[:own.index("define FINGERPOST_TABLE")] + own[own.index("protocol device"):]
+    main.unlink()
+    main.write_text(own.replace("table fingerpost4; ", "").replace("table fingerpost6; ", "")
+                       .replace("export filter fingerpost_export", "export all"))
+    assert "Reconfigur" in bird.birdc("configure")
+    machine.written()
+    lines = machine.lines.read_text()
+    assert "BIRD has a session to 10.0.1.1, tor_v4. Give it this channel:\n#     ipv4 { table fingerpost4;" in lines
 
 
 def test_nothing_is_written_unasked_and_differences_are_shown(machine):
@@ -101,10 +135,25 @@ def test_nothing_is_written_unasked_and_differences_are_shown(machine):
     assert "121" in machine.config.with_name("agentd.yaml.old").read_text()
 
 
-def test_birds_lines_are_good_with_the_numbers_filled_in(machine):
+def test_birds_lines_are_good_with_the_numbers(machine):
+    without_bird(machine)
+    shown = machine.setup("--write").out
+    assert "fill in the AS numbers" in shown
+    assert "#define TOR_ASN  = N;" in machine.lines.read_text()
+    machine.setup("--write", "--asn=64501", "--peer-asn=64600")
+    assert f"neighbor {machine.node.gateway6} as" in machine.lines.read_text()
+    own = machine.config.with_name("bird.conf")
+    own.write_text(f'include "{machine.lines}";\n')
+    machine.node.run("bird", "-p", "-c", str(own))
+    assert machine.setup("--asn=0").code == 64 and machine.setup("--asn=x").code == 64
+
+
+def test_classes_are_the_operators(machine):
     machine.written()
-    folder = machine.node.bird.folder
-    text = machine.lines.read_text().replace("#define NODE_ASN", "define NODE_ASN")
-    (folder / "tried.conf").write_text(text.replace("#define TOR_ASN", "define TOR_ASN"))
-    machine.node.run("bird", "-p", "-c", str(folder / "tried.conf"))
-    assert f"neighbor {machine.node.gateway6} as" in text
+    classes = machine.config.with_name("classes.conf")
+    classes.write_text("function fingerpost_class() {}\n")
+    machine.config.with_name("fingerpost.conf").write_text("older\n")
+    machine.written()
+    assert classes.read_text() == "function fingerpost_class() {}\n"
+    assert "filter fingerpost_export" in machine.config.with_name("fingerpost.conf").read_text()
+    assert machine.config.with_name("fingerpost.conf.old").read_text() == "older\n"
