@@ -22,17 +22,18 @@ PROGRAMS = {
     "cli": (AGENT, CTL),
     "bpf": ("agent/bpf/nat.bpf.o", "tests/bpf/icmp.bpf.o", "tests/bpf/load"),
     "netns": (AGENT, CTL),
+    "install": (AGENT, CTL),
     "kube": (AGENT, CTL),
     "vm": (AGENT, CTL),
 }
-LAB = ("property", "netns", "kube", "vm")
+LAB = ("property", "netns", "install", "kube", "vm")
 # Folders and files that no program is made of, with the suites that read them, the longest path
 # counting. "check" reads everything and always runs.
 READERS = {
     "": None,  # everything
     "agent": ("cli",),  # schemas and the like; what is compiled is known to ninja
-    "birdconf": ("netns", "kube"),
-    "deploy": ("kube", "vm"),
+    "birdconf": ("netns", "install", "kube"),
+    "deploy": ("install", "kube", "vm"),
     "deploy/completions": ("cli",),
     "docs": (),
     "tests/bench": (),
@@ -41,14 +42,15 @@ READERS = {
     "tests/cli": ("cli",),
     "tests/fuzz": ("fuzz",),
     "tests/golden": ("golden", "fuzz", "kube"),
+    "tests/install": ("install",),
     "tests/kube": ("kube",),
     "tests/lab": LAB,
     "tests/netns": ("netns",),
     "tests/property": ("property",),
     "tests/unit": ("unit", "fuzz"),
     "tests/vm": ("vm",),
-    "tools": (), "tools/demo": ("netns", "kube"),
-    ".ci": (), "README.md": (), "CHANGELOG.md": (), "LICENSE": (), ".gitignore": (),
+    "tools": (), "tools/deb": ("install",), "tools/demo": ("netns", "kube"),
+    ".ci": (), "README.md": ("install",), "CHANGELOG.md": (), "LICENSE": (), ".gitignore": (),
     ".clang-format": (), ".editorconfig": (), ".gitattributes": (),
 }
 ALL = None  # of a suite: no part of it, but the whole

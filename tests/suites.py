@@ -228,10 +228,27 @@ def prepare_guest(run, kernel):
     return Result(failed=int(code != 0), output=output)
 
 
+def build_package(run):
+    """The Debian package that a bare machine gets."""
+    package = REPOSITORY / "build-deb"
+    package.mkdir(exist_ok=True)
+    code, output = run(str(REPOSITORY / "tools" / "deb"), str(package))
+    return Result(failed=int(code != 0), output=output)
+
+
+def prepare_root(run, release):
+    """A bare Debian root; a minute or two the first time."""
+    code, output = run(str(TESTS / "install" / "root"), release)
+    if code == NOT_THERE:
+        return Result(not_run=[(output.strip().splitlines() or ["no root"])[-1]])
+    return Result(failed=int(code != 0), output=output)
+
+
 GUESTS = {  # what runs in an emulated machine with which kernel; vm/guests.py
     "6.1": ("boot", "runner", "packets", "sockets", "matrix", "stack", "egress", "systemd", "services", "reboot"),
     "6.12": ("boot", "packets", "sockets", "egress", "services"),
 }
+RELEASES = ("12", "13")  # of Debian, on whose bare roots README's way is walked
 GUEST_SECONDS = {"packets": 250, "sockets": 120, "matrix": 250, "stack": 180, "egress": 75, "systemd": 90, "services": 120, "reboot": 150}
 
 
@@ -304,6 +321,11 @@ def all_jobs(only=None):
             load=0, hurry=True, lane="network", memory=2048, targets=clusters),
         job("kube", 1, part="judge", targets=(proxy,), needs=("gcc", "kube/proxy"), root=True,
             real_network=True, seconds=60),
+        Job("install/deb", build_package, seconds=30),
+        *[job("install", 1, "-k", f"[{release}]", part=release, root=True, real_network=True, seconds=30,
+              needs=("install/deb", f"install/root-{release}"), lane="network") for release in RELEASES],
+        *[Job(f"install/root-{release}", needs_root(lambda run, release=release: prepare_root(run, release)),
+              seconds=5) for release in RELEASES],
         Job("vm/release", compile_release, seconds=5),
         *guest_jobs(),
     ]
@@ -318,7 +340,9 @@ def all_jobs(only=None):
 
 
 # The suites, in the order of docs/testing.md. What others need is a suite's own job, or hidden.
-SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "netns", "kube", "vm")
+SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "netns", "install", "kube",
+          "vm")
+
 
 def chosen_jobs(jobs, suites):
     """The jobs of these suites, and what they need."""

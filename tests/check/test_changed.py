@@ -10,7 +10,7 @@ from changed import ALL
 from lab.agent import build_folder
 
 EVERYTHING = set(suites.SUITES)
-RUNNING = {"property", "cli", "netns", "kube", "vm"}  # agentd and agentctl
+RUNNING = {"property", "cli", "netns", "install", "kube", "vm"}  # agentd and agentctl
 
 
 @pytest.fixture(name="built", scope="module")
@@ -28,10 +28,11 @@ def parts_fixture(built):
     ("agent/agentctl/verb_plan.c", {"build", "check", "golden"} | RUNNING),
     ("agent/bpf/choose.h", EVERYTHING),
     ("docs/testing.md", {"check"}),
-    ("birdconf/fingerpost.conf", {"check", "netns", "kube"}),
+    ("birdconf/fingerpost.conf", {"check", "golden"} | RUNNING),  # agentctl setup writes it
+    ("birdconf/tor.conf", {"check", "netns", "install", "kube"}),
     ("tests/kube/programs/main.go", {"check", "kube"}),
     ("tests/golden/class/expected.txt", {"check", "golden", "fuzz", "kube"}),
-    ("tests/lab/echo.c", {"check", "property", "netns", "kube", "vm"}),
+    ("tests/lab/echo.c", {"check", "property", "netns", "install", "kube", "vm"}),
     ("tests/unit/meson.build", EVERYTHING),
     ("something/new.txt", EVERYTHING),
 ])

@@ -132,7 +132,7 @@ def examples():
 
 def test_examples_of_the_configuration_are_valid(ctl, tmp_path):
     shown = list(examples())
-    assert {name for name, _ in shown} == {"README.md", "docs/operations.md", "agentd.yaml.5"}
+    assert {name for name, _ in shown} == {"docs/operations.md", "agentd.yaml.5"}
     for name, text in shown:
         config = tmp_path / "agentd.yaml"
         config.write_text(text if "source:" in text else text + "source: {manifests: /x}\n")
