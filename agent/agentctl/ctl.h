@@ -34,6 +34,7 @@ struct ctl {
     int64_t limit;                     /* 0: not given */
     uint32_t asn, peer_asn;            /* 0: not given */
     bool color;                        /* colour the state words */
+    const char *ellipsis;              /* where a cell of a table is cut */
     const char *mid; /* the dot between parts of a line, or "-" where it can't be shown */
 };
 

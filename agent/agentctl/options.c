@@ -283,6 +283,7 @@ const char *option_name(unsigned options)
         { OPTION_SERVICE, "--service" }, { OPTION_LIMIT, "--limit" },
         { OPTION_IN, "--in" },           { OPTION_PORTS, "--ports" },
         { OPTION_REASON, "--reason" },   { OPTION_FOR, "--for" },
+        { OPTION_ASN, "--asn" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -301,7 +302,9 @@ void options_settle(struct ctl *ctl)
         ctl->color = false;
     else
         ctl->color = isatty(STDOUT_FILENO);
-    ctl->mid = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? "·" : "-";
+    const bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    ctl->mid = utf8 ? "·" : "-";
+    ctl->ellipsis = utf8 ? "…" : "...";
 }
 
 /* The forms of output that the verb has; all of them in the summary. */

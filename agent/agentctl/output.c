@@ -1,150 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How things look; the common law of all verbs' output for people.
+ * How things look; the common law of all verbs' output for people. Tables are in table.c.
  *
- * Tables are libsmartcols' without frames: on a terminal, columns that may give way are cut to its
- * width, elsewhere nothing is cut. libsmartcols makes unprintable characters visible itself; other
- * output goes through add_clean(), because manifests and faults are text of others' making.
- * Colour is put on state words only, and always says what the word says.
+ * Text of others' making (manifests, faults) goes through add_clean(). Colour is put on state words
+ * only, and always says what the word says. On a terminal, lines are broken between words to its
+ * width, and go on below where their text began; elsewhere a line stays a line.
  */
 #include "agentctl/output.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <libsmartcols.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
 
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
 #include "base/cleanup.h"
 
-enum { MAX_COLUMNS = 24 };
-
-struct table {
-    struct libscols_table *cols; /* NULL for -o name */
-    const struct column *columns;
-    size_t shown[MAX_COLUMNS], shown_count; /* indexes of columns, in order of appearance */
-    struct text names, last_name;           /* -o name */
-    bool color, bare, by_name, failed;
-};
-
-/* True for the title itself in any case, spaces written as "-". */
-static bool is_title(const char *title, const char *name, size_t length)
-{
-    if (strlen(title) != length)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        char c = title[i] == ' ' ? '-' : title[i];
-        if (tolower((unsigned char)c) != tolower((unsigned char)name[i]))
-            return false;
-    }
-    return true;
-}
-
-/* The index of the column that the first of the names is, or -1. */
-static int column_find(const struct column *columns, const char *names)
-{
-    for (int i = 0; columns[i].title; i++)
-        if (is_title(columns[i].title, names, strcspn(names, ",")))
-            return i;
-    return -1;
-}
-
-/* What follows the first of the names, or NULL. */
-static const char *next_name(const char *names)
-{
-    names += strcspn(names, ",");
-    return *names ? names + 1 : NULL;
-}
-
-int columns_check(const struct column *columns, const char *names)
-{
-    size_t count = 0;
-
-    for (const char *name = names; name; name = next_name(name)) {
-        if (column_find(columns, name) >= 0 && ++count <= MAX_COLUMNS)
-            continue;
-        fprintf(stderr, "agentctl: no column '%.*s'; there are", (int)strcspn(name, ","), name);
-        for (; columns->title; columns++) {
-            fputc(' ', stderr);
-            for (const char *c = columns->title; *c; c++)
-                fputc(*c == ' ' ? '-' : tolower((unsigned char)*c), stderr);
-        }
-        fputc('\n', stderr);
-        return EXIT_USAGE;
-    }
-    return EXIT_OK;
-}
-
-static void choose_columns(struct table *table, const struct ctl *ctl)
-{
-    for (const char *name = ctl->columns; name; name = next_name(name))
-        table->shown[table->shown_count++] = (size_t)column_find(table->columns, name);
-    for (size_t i = 0; !ctl->columns && table->columns[i].title; i++) {
-        unsigned flags = table->columns[i].flags;
-        if (ctl->names ? flags & COLUMN_NAME : ctl->wide || !(flags & COLUMN_WIDE))
-            table->shown[table->shown_count++] = i;
-    }
-}
-
-/* Of the terminal's width: what columns are cut to before any is cut further. */
-static const double truncated_share = 0.2;
-
-static bool table_start(struct table *table)
-{
-    table->cols = scols_new_table();
-    if (!table->cols)
-        return false;
-    scols_table_enable_noheadings(table->cols, table->bare);
-    scols_table_enable_colors(table->cols, table->color);
-    for (size_t i = 0; i < table->shown_count; i++) {
-        const struct column *column = &table->columns[table->shown[i]];
-        int flags = (column->flags & COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0) |
-                    (column->flags & COLUMN_TRUNCATE ? SCOLS_FL_TRUNC : 0);
-        double hint = column->flags & COLUMN_TRUNCATE ? truncated_share : 0;
-        if (!scols_table_new_column(table->cols, column->title, hint, flags))
-            return false;
-    }
-    return true;
-}
-
-struct table *table_new(const struct ctl *ctl, const struct column *columns)
-{
-    struct table *table = calloc(1, sizeof(*table));
-
-    if (!table)
-        return NULL;
-    table->columns = columns;
-    table->color = ctl->color;
-    table->bare = ctl->no_header || ctl->names;
-    table->by_name = ctl->names;
-    choose_columns(table, ctl);
-    table->failed = !table->by_name && !table_start(table);
-    return table;
-}
-
-/* What one object has several rows for is named once: they stand together. */
-static void add_name(struct table *table, const char *const *cells)
-{
-    AUTOTEXT struct text name = { 0 };
-
-    for (size_t i = 0; i < table->shown_count; i++) {
-        text_add(&name, i > 0 ? "/" : "");
-        add_clean(&name, cells[table->shown[i]]);
-    }
-    if (strcmp(text_str(&name), text_str(&table->last_name)) == 0)
-        return;
-    text_truncate(&table->last_name, 0);
-    text_add(&table->last_name, text_str(&name));
-    text_addf(&table->names, "%s\n", text_str(&name));
-    table->failed = text_error(&name) < 0 || text_error(&table->names) < 0;
-}
-
-/* The escape sequence that colours a state word; NULL for none. */
-static const char *state_color(const char *word)
+const char *state_color(const char *word)
 {
     static const struct {
         const char *word, *sequence;
@@ -165,65 +41,6 @@ static const char *state_color(const char *word)
         if (strcmp(word, colors[i].word) == 0)
             return colors[i].sequence;
     return NULL;
-}
-
-static void add_line(struct table *table, const char *const *cells)
-{
-    struct libscols_line *line = scols_table_new_line(table->cols, NULL);
-
-    for (size_t i = 0; i < table->shown_count && line; i++) {
-        const char *cell = cells[table->shown[i]];
-        if (scols_line_set_data(line, i, *cell ? cell : "-") < 0)
-            line = NULL;
-        else if (table->columns[table->shown[i]].flags & COLUMN_STATE && state_color(cell))
-            (void)scols_cell_set_color(scols_line_get_cell(line, i), state_color(cell));
-    }
-    table->failed = line == NULL;
-}
-
-void table_row(struct table *table, const char *const *cells)
-{
-    if (!table || table->failed)
-        return;
-    if (table->by_name)
-        add_name(table, cells);
-    else
-        add_line(table, cells);
-}
-
-static void table_free(struct table *table)
-{
-    if (!table)
-        return;
-    scols_unref_table(table->cols);
-    text_done(&table->names);
-    text_done(&table->last_name);
-    free(table);
-}
-DEFINE_CLEANUP(struct table *, table_free);
-
-int table_print(struct table *table, const char *footer, ...)
-{
-    CLEANUP(table_freep) struct table *owned = table;
-    bool failed = !owned || owned->failed;
-
-    if (!failed && table->by_name)
-        (void)fputs(text_str(&table->names), stdout);
-    else if (!failed)
-        failed = scols_print_table(table->cols) < 0;
-    if (failed) {
-        fprintf(stderr, "agentctl: cannot print the table: %s\n", strerror(ENOMEM));
-        return EXIT_FAILED;
-    }
-    if (!table->bare) {
-        va_list args;
-        if (scols_table_get_nlines(table->cols) > 0)
-            (void)putchar('\n');
-        va_start(args, footer);
-        (void)vprintf(footer, args);
-        va_end(args);
-    }
-    return EXIT_OK;
 }
 
 void add_state(struct text *out, const struct ctl *ctl, const char *word, int width)
@@ -315,5 +132,136 @@ int print_text(struct text *out, int status)
 int print_body(const char *body, int status)
 {
     (void)fputs(body, stdout);
+    return status;
+}
+
+const char *table_word(const char *number)
+{
+    return strcmp(number, "254") == 0 ? "main" : number;
+}
+
+size_t window_width(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
+}
+
+size_t char_width(const char *at, size_t *ret_bytes)
+{
+    mbstate_t state = { 0 };
+    wchar_t wide;
+    const size_t size = mbrtowc(&wide, at, strlen(at), &state);
+
+    *ret_bytes = 1;
+    if (size == (size_t)-1 || size == (size_t)-2 || size == 0)
+        return 1;
+    *ret_bytes = size;
+    const int width = wcwidth(wide);
+    return width < 0 ? 1 : (size_t)width;
+}
+
+/* How many bytes at `at` are an escape sequence of add_state(). */
+static size_t escape_bytes(const char *at)
+{
+    return at[0] == '\033' && at[1] == '[' ? strcspn(at, "m") + 1 : 0;
+}
+
+/* What a line takes on the screen until a byte that is one of `stop`, or its end. */
+static size_t width_until(const char *at, const char *stop, const char **ret_end)
+{
+    size_t width = 0, bytes;
+
+    while (*at && !strchr(stop, *at)) {
+        if ((bytes = escape_bytes(at)) == 0)
+            width += char_width(at, &bytes);
+        at += bytes;
+    }
+    *ret_end = at;
+    return width;
+}
+
+enum {
+    TITLES_WIDTH = 28, /* in front of a line's text: "  OK    machine.kernel     " */
+    UNIT_WIDTH = 20,   /* of what is kept together in parentheses */
+};
+
+/* Where a line goes on below: at its text behind titles, else a little further in than it began. */
+static size_t hanging(const char *line)
+{
+    const size_t begin = strspn(line, " ");
+    size_t at = begin, found = 0, bytes;
+
+    for (const char *c = line + begin; *c && *c != '\n' && at < TITLES_WIDTH; c += bytes) {
+        if ((bytes = escape_bytes(c)) > 0)
+            continue;
+        at += char_width(c, &bytes);
+        if (c[0] == ' ' && c[bytes] != ' ' && c[bytes] != '\n' && c[-1] == ' ')
+            found = at;
+    }
+    if (found > 0)
+        return found;
+    return begin + (strncmp(line + begin, "-> ", 3) == 0 ? 3 : 2);
+}
+
+/*
+ * What stays together, and its width: a word; a number with the word behind it; a few words in
+ * parentheses, as "(for 3d 4h)".
+ */
+static size_t unit_width(const char *at, const char **ret_end)
+{
+    const char *end;
+    size_t width = width_until(at, " \n", &end);
+    const size_t closing = strcspn(at, ")\n");
+
+    if (*at == '(' && at[closing] == ')' && closing < UNIT_WIDTH && at + closing > end)
+        width = width_until(at, ")", &end) + width_until(at + closing, " \n", &end);
+    else if (*end == ' ' && strspn(at, "0123456789") == (size_t)(end - at))
+        width += 1 + width_until(end + 1, " \n", &end);
+    *ret_end = end;
+    return width;
+}
+
+/* Prints a line of words, with breaks between them; returns what follows it. */
+static const char *print_broken(const char *line, size_t width)
+{
+    const size_t hang = hanging(line), begin = strspn(line, " ");
+    const char *end, *at = line + begin;
+    size_t column = begin;
+    bool first = true;
+
+    printf("%*s", (int)begin, "");
+    while (*at && *at != '\n') {
+        const size_t gap = strspn(at, " ");
+        const size_t word = unit_width(at + gap, &end);
+        if (!first && column + gap + word > width) {
+            printf("\n%*s%.*s", (int)hang, "", (int)(end - at - gap), at + gap);
+            column = hang + word;
+        } else {
+            printf("%.*s", (int)(end - at), at);
+            column += gap + word;
+        }
+        first = false;
+        at = end;
+    }
+    return at;
+}
+
+int print_lines(struct text *out, int status)
+{
+    const size_t width = window_width();
+    const char *end;
+
+    if (text_error(out) < 0 || width == 0)
+        return print_text(out, status);
+    for (const char *at = text_str(out); *at; at++) {
+        if (width_until(at, "\n", &end) <= width)
+            printf("%.*s", (int)(end - at), at);
+        else
+            end = print_broken(at, width);
+        (void)putchar('\n');
+        at = end;
+        if (!*at)
+            break;
+    }
     return status;
 }

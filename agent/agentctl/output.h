@@ -12,10 +12,11 @@
 
 enum column_flag {
     COLUMN_RIGHT = 1 << 0,    /* numbers */
-    COLUMN_TRUNCATE = 1 << 1, /* gives way on a narrow terminal */
+    COLUMN_TRUNCATE = 1 << 1, /* cut on a narrow terminal, with an ellipsis */
     COLUMN_STATE = 1 << 2,    /* a state word: coloured */
     COLUMN_WIDE = 1 << 3,     /* only with -o wide, or if asked for by name */
     COLUMN_NAME = 1 << 4,     /* what -o name prints; several are joined by "/" */
+    COLUMN_KEY = 1 << 5,      /* as NAME, tells rows apart: never cut, always shown */
 };
 
 /* A table's columns are an array that ends with a NULL title. */
@@ -40,6 +41,18 @@ int table_print(struct table *table, const char *footer, ...) PRINTF_LIKE(2, 3);
 /* The word, coloured if wanted, padded to `width`. */
 void add_state(struct text *out, const struct ctl *ctl, const char *word, int width);
 
+/* The escape sequence that colours a state word; NULL for none. */
+const char *state_color(const char *word);
+
+/* A kernel table as `ip` calls it: "main" for 254; others by their number. */
+const char *table_word(const char *number);
+
+/* Columns of the terminal at standard output; 0 if that is none. */
+size_t window_width(void);
+
+/* How many columns the character takes, and its bytes; what is none in this locale is a byte. */
+size_t char_width(const char *at, size_t *ret_bytes);
+
 /* Text of others' making: control characters can't reach the terminal. */
 void add_clean(struct text *out, const char *string);
 
@@ -57,5 +70,7 @@ void add_age(struct text *out, const struct doc *map, const char *key, const cha
 
 /* Writes the text to standard output. Returns `status`, or EXIT_FAILED if that was impossible. */
 int print_text(struct text *out, int status);
+/* The same for lines of words: on a terminal, those that are too long are broken. */
+int print_lines(struct text *out, int status);
 /* Prints a document as it is. */
 int print_body(const char *body, int status);

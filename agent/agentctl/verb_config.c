@@ -121,7 +121,7 @@ int verb_config_check(const struct ctl *ctl, char **args)
         write_document(&out, path, &errors);
     else
         write_lines(&out, path, &errors);
-    return print_text(&out, check_status(r));
+    return ctl->json ? print_text(&out, check_status(r)) : print_lines(&out, check_status(r));
 }
 
 /* The values are JSON already, so the list is put together by hand. */

@@ -10,9 +10,9 @@
 #include "agentctl/tables.h"
 
 const struct column diff_columns[] = {
-    { "TABLE", COLUMN_RIGHT },
+    { "TABLE", COLUMN_RIGHT | COLUMN_KEY },
     { "CHANGE", COLUMN_STATE },
-    { "ENTRY" },
+    { "ENTRY", COLUMN_KEY },
     { "REASON", COLUMN_TRUNCATE },
     { NULL },
 };
@@ -27,7 +27,7 @@ static unsigned add_rows(struct table *table, const struct doc *items, const cha
         if (change ? !field_is(item, "change", change) : special)
             continue;
         const char *const cells[] = {
-            field(item, "table"),
+            table_word(field(item, "table")),
             field(item, "change"),
             field(item, "entry"),
             field(item, "reason"),

@@ -99,9 +99,11 @@ int verb_doctor(const struct ctl *ctl, char **args)
         fprintf(stderr, "agentctl: cannot look at this machine: %s\n", strerror(-r));
         return EXIT_FAILED;
     }
-    if (ctl->json)
+    const int status = findings.counts[VERDICT_FAILED] ? EXIT_DIFFERS : EXIT_OK;
+    if (ctl->json) {
         write_document(&out, &findings);
-    else
-        write_lines(&out, ctl, &findings);
-    return print_text(&out, findings.counts[VERDICT_FAILED] ? EXIT_DIFFERS : EXIT_OK);
+        return print_text(&out, status);
+    }
+    write_lines(&out, ctl, &findings);
+    return print_lines(&out, status);
 }

@@ -13,10 +13,10 @@
 
 const struct column egress_columns[] = {
     { "EGRESS", COLUMN_TRUNCATE | COLUMN_NAME },
-    { "FAMILY", COLUMN_RIGHT },
+    { "FAMILY", COLUMN_RIGHT | COLUMN_KEY },
     { "BY" },
     { "PODS", COLUMN_RIGHT },
-    { "GATEWAY" },
+    { "GATEWAY", COLUMN_KEY },
     { "NODE", COLUMN_TRUNCATE },
     { "STATE", COLUMN_STATE },
     { "PACKETS", COLUMN_RIGHT },

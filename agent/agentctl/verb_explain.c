@@ -359,6 +359,22 @@ static void add_nat(struct text *out, const struct ctl *ctl, const struct doc *a
     add_refusals(out, doc_get(nat, "refusals"), "            ");
 }
 
+/* A port that was asked for and is none of its Services': nobody is served by the address there. */
+static void add_port_verdict(struct text *out, const struct doc *answer,
+                             const struct target *target)
+{
+    const struct doc *nat = doc_get(answer, "nat"), *others = doc_get(nat, "otherPorts");
+    const struct doc *frontends = doc_get(nat, "frontends");
+
+    if (!others || target->port == 0 || (frontends && frontends->count > 0))
+        return;
+    text_addf(out, "  -> but port %u%s%s is not served: %s, ", target->port,
+              target->protocol ? "/" : "", target->protocol ? target->protocol : "",
+              field(others, "verdict"));
+    add_clean(out, field(others, "reasonText"));
+    text_add_char(out, '\n');
+}
+
 static void add_peer(struct text *out, const struct doc *peer)
 {
     text_add(out, "  peer      ");
@@ -404,6 +420,7 @@ int verb_explain(const struct ctl *ctl, char **args)
         return print_body(answer.body, EXIT_OK);
     add_verdict(&out, ctl, answer.root);
     add_peers_verdict(&out, answer.root);
+    add_port_verdict(&out, answer.root, &target);
     add_copy_warning(&out, answer.root);
     doc_each(service, doc_get(answer.root, "services"))
         add_service(&out, ctl, service, field(answer.root, "reason"));
@@ -413,5 +430,5 @@ int verb_explain(const struct ctl *ctl, char **args)
     add_route(&out, doc_get(answer.root, "route"));
     add_kernel(&out, doc_get(answer.root, "kernel"));
     add_peers(&out, doc_get(answer.root, "peers"));
-    return print_text(&out, EXIT_OK);
+    return print_lines(&out, EXIT_OK);
 }

@@ -12,8 +12,8 @@
 #include "agentctl/tables.h"
 
 const struct column backend_columns[] = {
-    { "SERVICE", COLUMN_TRUNCATE },
-    { "PORT" },
+    { "SERVICE", COLUMN_KEY },
+    { "PORT", COLUMN_KEY },
     { "PORT NAME", COLUMN_TRUNCATE | COLUMN_WIDE },
     { "ENDPOINT", COLUMN_NAME },
     { "NODE", COLUMN_TRUNCATE },
@@ -26,9 +26,9 @@ const struct column backend_columns[] = {
 
 const struct column flow_columns[] = {
     { "SERVICE", COLUMN_TRUNCATE },
-    { "CLIENT", COLUMN_TRUNCATE },
-    { "ADDRESS", COLUMN_TRUNCATE },
-    { "ENDPOINT", COLUMN_TRUNCATE },
+    { "CLIENT", COLUMN_KEY },
+    { "ADDRESS", COLUMN_KEY },
+    { "ENDPOINT", COLUMN_KEY },
     { "SOURCE", COLUMN_TRUNCATE | COLUMN_WIDE },
     { "STATE", COLUMN_STATE },
     { "IDLE", COLUMN_RIGHT },
@@ -45,7 +45,7 @@ const struct column map_columns[] = {
 };
 
 const struct column difference_columns[] = {
-    { "SERVICE" },
+    { "SERVICE", COLUMN_KEY },
     { "DIFFERENCE", COLUMN_TRUNCATE },
     { NULL },
 };

@@ -260,7 +260,36 @@ static void add_headline(struct text *out, const struct ctl *ctl, const struct d
     add_standing(out, ctl, doc_get(status, "standing"));
     if (field_is(status, "phase", "stopping"))
         text_addf(out, " %s stopping", ctl->mid);
-    text_add(out, "\n\n");
+    text_add_char(out, '\n');
+}
+
+/* If no subsystem has bad news, and the node serves as it shall. */
+static bool is_well(const struct doc *status)
+{
+    const struct doc *faults = doc_get(status, "faults"), *standing = doc_get(status, "standing");
+
+    if (!field_is(status, "health", "healthy") || !field_is(status, "phase", "running") ||
+        (faults && faults->count > 0) || field_true(standing, "nodeGone") ||
+        (doc_get(standing, "phase") && !field_is(standing, "phase", "serving")))
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(subsystems); i++) {
+        AUTOTEXT struct text summary = { 0 };
+        const char *state = subsystems[i].describe(status, &summary);
+        if (state && strcmp(state, "OK") != 0 && strcmp(state, "off") != 0)
+            return false;
+    }
+    return true;
+}
+
+/* What "healthy" means here: no more than is known. */
+static void add_well(struct text *out, const struct doc *status)
+{
+    text_add(out, "All is well: routes are in the kernel");
+    if (field_true(doc_get(status, "services"), "enabled"))
+        text_add(out, ", NAT is proved");
+    text_add(out, field_true(doc_get(status, "bgp"), "enabled")
+                      ? ", every BGP session is up.\n"
+                      : "; BIRD is not asked (bird.socket).\n");
 }
 
 static int health_exit(const char *health)
@@ -299,10 +328,13 @@ int verb_status(const struct ctl *ctl, char **args)
     if (r != EXIT_OK)
         return r;
     add_headline(&out, ctl, answer.root);
+    if (is_well(answer.root))
+        add_well(&out, answer.root);
+    text_add_char(&out, '\n');
     add_subsystems(&out, ctl, answer.root, true);
     add_others(&out, ctl, answer.root);
     add_subsystems(&out, ctl, answer.root, false);
-    return print_text(&out, health_exit(field(answer.root, "health")));
+    return print_lines(&out, health_exit(field(answer.root, "health")));
 }
 
 int verb_faults(const struct ctl *ctl, char **args)
@@ -322,5 +354,5 @@ int verb_faults(const struct ctl *ctl, char **args)
         text_add_count(&out, items->count, "fault");
         text_add(&out, ".\n");
     }
-    return print_text(&out, EXIT_OK);
+    return print_lines(&out, EXIT_OK);
 }

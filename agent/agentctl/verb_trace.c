@@ -72,20 +72,19 @@ static int parse_pinged(const char *word, const char *slash, struct place *ret)
 static int parse_destination(const char *word, struct place *ret, enum protocol *ret_protocol)
 {
     const char *slash = strrchr(word, '/');
+    const size_t length = slash ? (size_t)(slash - word) : strlen(word);
     char place[PLACE_LEN];
 
-    if (!slash)
-        return bad("DST", word,
-                   "no protocol: it is ADDRESS:PORT/TCP, /UDP or /SCTP, or ADDRESS/ICMP");
-    if (strcasecmp(slash + 1, protocol_name(PROTOCOL_ICMP)) == 0) {
+    *ret_protocol = PROTOCOL_TCP;
+    if (slash && strcasecmp(slash + 1, protocol_name(PROTOCOL_ICMP)) == 0) {
         *ret_protocol = PROTOCOL_ICMP;
         return parse_pinged(word, slash, ret);
     }
-    if (protocol_parse(slash + 1, ret_protocol) < 0)
+    if (slash && protocol_parse(slash + 1, ret_protocol) < 0)
         return bad("DST", word, "the protocol is none of TCP, UDP, SCTP and ICMP");
-    if ((size_t)(slash - word) >= sizeof(place))
+    if (length >= sizeof(place))
         return bad("DST", word, "too long");
-    (void)snprintf(place, sizeof(place), "%.*s", (int)(slash - word), word);
+    (void)snprintf(place, sizeof(place), "%.*s", (int)length, word);
     if (ip_port_parse(place, &ret->ip, &ret->port) < 0)
         return bad("DST", word,
                    reason_of(place, "not ADDRESS:PORT, such as 10.96.0.10:80 or [fd00::1]:80"));
@@ -167,12 +166,16 @@ static void add_verdict(struct text *out, const struct ctl *ctl, const struct do
         text_add(out, field_is(egress, "side", "client") ? ", to a gateway" : ", by this gateway");
 }
 
-static void add_story(struct text *out, const struct ctl *ctl, const struct doc *trace)
+/* `assumed`: the question named no protocol. */
+static void add_story(struct text *out, const struct ctl *ctl, const struct doc *trace,
+                      bool assumed)
 {
     text_addf(out, "%s -> %s/%s: ", field(trace, "source"), field(trace, "destination"),
               field(trace, "protocol"));
     add_verdict(out, ctl, trace);
     text_add_char(out, '\n');
+    if (assumed)
+        text_add(out, "  protocol  TCP, since none was named; /UDP or /SCTP behind the port\n");
     doc_each(step, doc_get(trace, "steps")) {
         text_addf(out, "  %-10s", field(step, "step"));
         add_clean(out, field(step, "text"));
@@ -193,6 +196,6 @@ int verb_trace(const struct ctl *ctl, char **args)
     r = answer_get(ctl, text_str(&path), &answer);
     if (r != EXIT_OK)
         return r;
-    add_story(&out, ctl, answer.root);
-    return print_text(&out, EXIT_OK);
+    add_story(&out, ctl, answer.root, !strchr(args[1], '/'));
+    return print_lines(&out, EXIT_OK);
 }

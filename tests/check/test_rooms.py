@@ -66,7 +66,7 @@ ALLOWED = {
             "base", "format", "config", "client", "doctor", "source/manifest.h", "store/give.h", "plan",
             "api/view.h", "apply/cleanup.h",
         ),
-        ("libsmartcols",),
+        (),
     ),
 }
 
@@ -77,7 +77,6 @@ LIBRARIES = {
     "curl/": "libcurl",
     "microhttpd.h": "libmicrohttpd",
     "libmnl/": "libmnl",
-    "libsmartcols": "libsmartcols",
     "linux/": "kernel",
     "bpf/bpf": "libbpf",
     "bpf/libbpf": "libbpf",

@@ -198,7 +198,7 @@ def test_services_in_one_word(ctl, agent):
     ports = nat_documents.SERVED["ports"]
     both = {**nat_documents.SERVED, "ports": [{**port, "verdict": "drop"} for port in ports]}
     agent({"/v1/services": items("ServiceList", [nat_documents.SERVED, both, documents.SERVICE])})
-    output = ctl.run("services", "-c", "verdict,flows,refused,packets,bytes", "--no-header")[1]
+    output = ctl.run("services", "-c", "verdict,started,refused,packets,bytes", "--no-header")[1]
     assert [line.split() for line in output.splitlines()] == [
         "partly 1204 12 48211 36700160".split(),
         "drop 1204 12 48211 36700160".split(),

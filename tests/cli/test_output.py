@@ -7,6 +7,7 @@ import json
 import pytest
 
 import documents
+import nat_documents
 from documents import items, status
 
 
@@ -157,3 +158,20 @@ def test_the_way_a_node_stands_is_in_the_headline(ctl, agent):
     drained = {**drained, "nodeGone": False, "reason": "a disk\x1b[2J"}
     server.replies["/v1/status"] = (200, status(standing=drained))
     assert "· healthy · drained for 3d 4h: a disk" in ctl.run()[1]
+
+
+def test_what_identifies_a_row_goes_on_below(ctl, agent):
+    flow = {**nat_documents.FLOWS[0], "client": "[2001:db8:1111:2222:3333:4444:5555:6666]:43122"}
+    agent({"/v1/flows?limit=100": nat_documents.flows([flow])})
+    code, output = ctl.on_terminal("flows", columns=60)
+    lines = output.splitlines()
+    assert code == 0 and max(map(len, lines)) <= 60
+    at, end = lines[0].index("CLIENT"), lines[0].index("ADDRESS")
+    assert "".join(line[at:end].strip() for line in lines[1:lines.index("")]) == flow["client"]
+    assert "No room for:" in output and "IDLE" in output.partition("No room for:")[2]
+
+
+def test_columns_that_were_asked_for_stay(ctl, agent):
+    agent({"/v1/routes": items("RouteList", documents.ROUTES)})
+    _, output = ctl.on_terminal("routes", "-c", "prefix,state,installed,protocol,reason", columns=40)
+    assert "PREFIX" in output and "INSTALLED" in output and "PROTOCOL" in output

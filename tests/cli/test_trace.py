@@ -79,7 +79,6 @@ def test_egress_has_the_last_word(ctl, agent, egress, words):
 
 
 BAD = [
-    (["10.0.0.1", "10.0.0.2:80"], "DST '10.0.0.2:80': no protocol: "),
     (["10.0.0.1", "10.0.0.2:80/ICMP"], "DST '10.0.0.2:80/ICMP': of ICMP it is ADDRESS/ICMP, "),
     (["10.0.0.1", "web/ICMP"], "DST 'web/ICMP': of ICMP it is ADDRESS/ICMP, "),
     (["10.0.0.1", "x" * 100 + "/ICMP"], "DST '" + "x" * 100 + "/ICMP': too long"),
@@ -124,3 +123,10 @@ def test_failures(ctl, agent):
         assert ctl.run(*words) == (code, "", "agentctl: in: no\n")
         assert ctl.run(*words, "--json") == (code, "", "agentctl: in: no\n")
     assert ctl.run("status", "--in=eth0")[2].startswith("agentctl: status has no option --in")
+
+
+def test_without_a_protocol_it_is_tcp_and_says_so(ctl, agent):
+    agent({"/v1/trace?source=10.0.0.1&destination=10.0.0.2%3A80&protocol=TCP": documents.TRACE})
+    code, output, _ = ctl.run("trace", "10.0.0.1", "10.0.0.2:80")
+    assert code == 0
+    assert output.splitlines()[1] == "  protocol  TCP, since none was named; /UDP or /SCTP behind the port"

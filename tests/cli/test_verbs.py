@@ -11,6 +11,7 @@ from documents import fault, items, status
 
 HEALTHY = """\
 node-7 · agent 0.1.0 · up 3d 4h · healthy
+All is well: routes are in the kernel; BIRD is not asked (bird.socket).
 
   Manifests   OK    synced, 12 objects in 3 files, last event 3d 4h ago
   Routes      OK    4 wanted, 4 installed; 2 addresses announced, 1 withheld, 1 block
@@ -202,11 +203,11 @@ def test_services(ctl, agent):
     assert ctl.run("services") == (
         0,
         "NAMESPACE NAME TYPE         ADDRESSES           ANNOUNCED PORTS          VERDICT"
-        " FLOWS REFUSED\n"
+        " STARTED REFUSED\n"
         "default   web  LoadBalancer 10.96.0.1, 10.0.0.1       1/2 80/TCP, 53/UDP -      "
-        "     -       -\n"
+        "       -       -\n"
         "default   db   ClusterIP    -                         0/0 80/TCP, 53/UDP -      "
-        "     -       -\n"
+        "       -       -\n"
         "\n"
         "2 services.\n",
         "",
