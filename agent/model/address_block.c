@@ -103,6 +103,7 @@ static void encode_pool(const struct object *object, struct json *json)
 const struct kind_row address_pool_kind = {
     .api_version = "coil.cybozu.com/v2",
     .name = "AddressPool",
+    .identified = true,
     .size = sizeof(struct address_pool),
     .decode = decode_pool,
     .equal = pool_equal,
@@ -166,6 +167,7 @@ static void encode_block(const struct object *object, struct json *json)
 const struct kind_row address_block_kind = {
     .api_version = "coil.cybozu.com/v2",
     .name = "AddressBlock",
+    .identified = true,
     .size = sizeof(struct address_block),
     .decode = decode_block,
     .equal = block_equal,

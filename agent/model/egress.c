@@ -78,6 +78,7 @@ const struct kind_row egress_kind = {
     .api_version = "coil.cybozu.com/v2",
     .name = "Egress",
     .namespaced = true,
+    .identified = true,
     .size = sizeof(struct egress),
     .decode = decode,
     .equal = equal,

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "model/encode_member.h"
+#include "model/identity.h"
 #include "model/kind.h"
 
 /* With milliseconds: who is older decides whose an address is. */
@@ -33,8 +34,11 @@ static void encode_metadata(const struct object *object, struct json *json)
     encode_text(json, "namespace", object->namespace);
     if (object->created_ms)
         encode_time(json, "creationTimestamp", object->created_ms);
-    if (object->deleting) /* only that there is one is kept */
-        encode_time(json, "deletionTimestamp", object->created_ms);
+    if (object->deleting && object->deleting_ms)
+        encode_time(json, "deletionTimestamp", object->deleting_ms);
+    else if (object->deleting) /* one that can't be read: only that it is there is kept */
+        json_string(json, "deletionTimestamp", "");
+    encode_identity(json, object);
     if (kind_row(object->kind)->encode_metadata)
         kind_row(object->kind)->encode_metadata(object, json);
     json_end_object(json);

@@ -16,7 +16,8 @@
 struct kind_row {
     const char *api_version, *name; /* "discovery.k8s.io/v1", "EndpointSlice" */
     bool namespaced;
-    size_t size; /* of its structure, which begins with a struct object */
+    bool identified; /* its uid, version, owners and finalizers are kept */
+    size_t size;     /* of its structure, which begins with a struct object */
 
     /* Reads what the kind has beside metadata. The object is zeroed; see decode.h for errors. */
     void (*decode)(struct decoder *decoder, const struct doc *root, struct object *object);

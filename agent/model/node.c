@@ -171,6 +171,7 @@ static void encode_rest(const struct object *object, struct json *json)
 const struct kind_row node_kind = {
     .api_version = "v1",
     .name = "Node",
+    .identified = true,
     .size = sizeof(struct node),
     .decode = decode,
     .equal = equal,

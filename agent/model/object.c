@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "format/quote.h"
 #include "model/decode.h"
+#include "model/identity.h"
 #include "model/kind.h"
 
 enum { SCRATCH_SIZE = 4096 };
@@ -144,13 +145,16 @@ static void decode_metadata(struct decoder *decoder, const struct doc *root, str
     const struct doc *metadata = decode_map(decoder, decode_need(decoder, root, "metadata"));
     object->namespace = "";
     object->name = "";
+    object->uid = object->version = "";
     if (!metadata)
         return;
     object->name = decode_name(decoder, metadata);
     if (kind_row(object->kind)->namespaced)
         object->namespace = decode_namespace(decoder, metadata);
     object->created_ms = decode_time(decoder, doc_get(metadata, "creationTimestamp"));
-    object->deleting = doc_get(metadata, "deletionTimestamp") != NULL;
+    decode_deletion(decoder, metadata, object);
+    if (kind_row(object->kind)->identified)
+        decode_identity(decoder, metadata, object);
     check_labels(decoder, doc_get(metadata, "labels"));
     check_annotations(decoder, doc_get(metadata, "annotations"));
 }
@@ -257,8 +261,8 @@ int object_decode(const struct document *document, struct object **ret_object,
 
 bool object_equal(const struct object *a, const struct object *b)
 {
-    return object_key_cmp(a, b) == 0 && a->created_ms == b->created_ms &&
-           a->deleting == b->deleting && kind_row(a->kind)->equal(a, b);
+    return object_key_cmp(a, b) == 0 && a->created_ms == b->created_ms && identity_equal(a, b) &&
+           kind_row(a->kind)->equal(a, b);
 }
 
 int object_key_cmp(const struct object *a, const struct object *b)

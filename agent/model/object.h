@@ -46,13 +46,36 @@ enum kind kind_of(const char *api_version, const char *kind);
  */
 enum kind kind_meant(const char *api_version, const char *kind);
 
+/* Whose an object is: with the last of them it goes. */
+struct object_owner {
+    const char *kind, *name, *uid;
+    bool controller;
+};
+
+/*
+ * What holds an object. The first few of each, to look at: who is to write a list has the API merge
+ * it (server-side apply).
+ */
+struct object_ties {
+    const struct object_owner *owners;
+    const char *const *finalizers;
+    uint32_t owner_count, finalizer_count;
+};
+
+enum { OBJECT_OWNERS_MAX = 8, OBJECT_FINALIZERS_MAX = 16, OBJECT_UID_MAX = 63 };
+
 struct object {
     enum kind kind;
     const char *namespace; /* "" for kinds of cluster scope; "default" where a manifest has none */
     const char *name;
-    int64_t created_ms; /* wall clock of creationTimestamp; 0: none */
-    bool deleting;      /* has a deletionTimestamp */
-    const char *file;   /* where it was read, for people; "" from an API */
+    int64_t created_ms;  /* wall clock of creationTimestamp; 0: none */
+    bool deleting;       /* has a deletionTimestamp */
+    int64_t deleting_ms; /* its wall clock; 0: none, or none that can be read */
+    /* Of kinds that we write to, or about (kind.h); else "" and NULL, as without an API. */
+    const char *uid;
+    const char *version;            /* resourceVersion: the last one seen */
+    const struct object_ties *ties; /* NULL: none */
+    const char *file;               /* where it was read, for people; "" from an API */
     uint32_t line;
     struct arena *arena;
 };
@@ -73,7 +96,8 @@ int object_decode(const struct document *document, struct object **ret_object,
 int object_decode_as(const struct document *document, enum kind kind, struct object **ret_object,
                      struct faults *errors, struct faults *warnings);
 
-/* True if two objects of one key say the same; the place they were read from does not count. */
+/* True if two objects of one key say the same; the place they were read from does not count, nor
+ * does the version. */
 bool object_equal(const struct object *a, const struct object *b);
 
 /* Order by kind, namespace, name. */

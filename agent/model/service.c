@@ -449,6 +449,7 @@ const struct kind_row service_kind = {
     .api_version = "v1",
     .name = "Service",
     .namespaced = true,
+    .identified = true,
     .size = sizeof(struct service),
     .decode = decode,
     .equal = equal,

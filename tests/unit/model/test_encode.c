@@ -8,7 +8,7 @@
 #include "decoded.h"
 #include "model/encode.h"
 
-enum { SLOTS_MAX = 24, WORDS_MAX = 8, MIXTURES = 500 };
+enum { SLOTS_MAX = 32, WORDS_MAX = 8, MIXTURES = 500 };
 
 /* A slot: words that may stand there, the first as the usual one. */
 struct slot {
@@ -28,7 +28,14 @@ static const struct shape shapes[] = {
             ", creationTimestamp: '2026-11-20T07:33:00.257Z'",
             ", creationTimestamp: '1969-12-31T23:59:58.999Z'",
             ", creationTimestamp: '0000-01-01T00:00:00Z'" } },
-        { { "", ", deletionTimestamp: '2026-11-20T07:33:00Z'" } },
+        { { "", ", deletionTimestamp: '2026-11-20T07:33:00Z'",
+            ", deletionTimestamp: '2026-11-20T07:33:01Z'", ", deletionTimestamp: 'soon'" } },
+        { { "", ", uid: 0d3c-7", ", uid: 0d3c-8" } },
+        { { "", ", finalizers: [a.b/c]", ", finalizers: [a.b/c, d]" } },
+        { { "", ", ownerReferences: [{kind: Pod, name: p, uid: u}]",
+            ", ownerReferences: [{kind: Pod, name: p, uid: v}]",
+            ", ownerReferences: [{kind: Pod, name: p, uid: u, controller: true}]",
+            ", ownerReferences: [{kind: Pod, name: p, uid: u}, {kind: Pod, name: q, uid: u}]" } },
         { { ", labels: {a: b", ", labels: {service.kubernetes.io/headless: ''",
             ", labels: {service.kubernetes.io/service-proxy-name: ''", ", labels: {a: c, d: ''",
             ", labels: {service.kubernetes.io/service-proxy-name: \"o\\\"\\u00e4\\n\"" } },

@@ -352,13 +352,62 @@ static void equality_ignores_the_place_and_the_rest(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
         char edited[1024];
-        edit(samples[i].text, "metadata: {", "\n\nmetadata: {resourceVersion: \"9\", uid: u, ",
-             edited);
+        edit(samples[i].text, "metadata: {",
+             "\n\nmetadata: {resourceVersion: \"9\", generation: 3, ", edited);
         AUTODECODED struct decoded a = decode_yaml(samples[i].text), b = decode_yaml(edited);
         assert_decoded(&a, 0);
         assert_decoded(&b, 0);
         assert_true(object_equal(a.object, b.object));
     }
+}
+
+static void who_an_object_is_and_what_holds_it(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded = decode_yaml(
+        "apiVersion: v1\nkind: Service\n"
+        "metadata: {name: a, uid: 0d3c, resourceVersion: \"12\",\n"
+        " deletionTimestamp: \"2026-11-20T07:33:00Z\", finalizers: [x/y, z],\n"
+        " ownerReferences: [{kind: Pod, name: p, uid: u, controller: true}]}\nspec: {}\n");
+    assert_decoded(&decoded, 0);
+    const struct object *object = decoded.object;
+    assert_string_equal(object->uid, "0d3c");
+    assert_string_equal(object->version, "12");
+    assert_true(object->deleting && object->deleting_ms == INT64_C(1795159980000));
+    assert_int_equal(object->ties->finalizer_count, 2);
+    assert_string_equal(object->ties->finalizers[1], "z");
+    assert_int_equal(object->ties->owner_count, 1);
+    assert_string_equal(object->ties->owners[0].kind, "Pod");
+    assert_string_equal(object->ties->owners[0].name, "p");
+    assert_string_equal(object->ties->owners[0].uid, "u");
+    assert_true(object->ties->owners[0].controller);
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+        AUTODECODED struct decoded plain = decode_yaml(samples[i].text);
+        assert_string_equal(plain.object->uid, "");
+        assert_string_equal(plain.object->version, "");
+        assert_null(plain.object->ties);
+    }
+}
+
+static void what_holds_an_object_is_bounded(void **state)
+{
+    (void)state;
+    AUTOTEXT struct text yaml = { 0 };
+    text_add(&yaml, "apiVersion: v1\nkind: Service\nmetadata: {name: a, uid: ");
+    for (int i = 0; i <= OBJECT_UID_MAX; i++)
+        text_add_char(&yaml, 'u');
+    text_add(&yaml, ", finalizers: [f");
+    for (int i = 0; i < 1000; i++)
+        text_addf(&yaml, ", f%d", i);
+    text_add(&yaml, "], ownerReferences: [{}");
+    for (int i = 0; i < 1000; i++)
+        text_addf(&yaml, ", {name: o%d}", i);
+    text_add(&yaml, "]}\nspec: {}\n");
+    AUTODECODED struct decoded decoded = decode_yaml(text_str(&yaml));
+    assert_decoded(&decoded, 0);
+    assert_string_equal(decoded.object->uid, "");
+    assert_int_equal(decoded.object->ties->finalizer_count, OBJECT_FINALIZERS_MAX);
+    assert_int_equal(decoded.object->ties->owner_count, OBJECT_OWNERS_MAX);
 }
 
 static void order_of_keys_and_precedence(void **state)
@@ -402,6 +451,8 @@ int main(void)
         cmocka_unit_test(json_is_read_the_same),
         cmocka_unit_test(equality_sees_every_field),
         cmocka_unit_test(equality_ignores_the_place_and_the_rest),
+        cmocka_unit_test(who_an_object_is_and_what_holds_it),
+        cmocka_unit_test(what_holds_an_object_is_bounded),
         cmocka_unit_test(order_of_keys_and_precedence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,8 @@ static inline void *make_object(enum kind kind, size_t size, const char *namespa
         .namespace = arena_strdup(arena, namespace),
         .name = arena_strdup(arena, name),
         .file = "",
+        .uid = "",
+        .version = "",
         .arena = arena,
     };
     return object;
