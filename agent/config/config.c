@@ -30,6 +30,7 @@ static void check_source(struct parse *parse, const struct doc *section)
 
 static const struct config_key kubernetes_keys[] = {
     { "kubeconfig", parse_path, FIELD(source.kubeconfig) },
+    { "events", parse_bool, FIELD(source.events) },
     { NULL },
 };
 
@@ -225,6 +226,7 @@ static int config_new(struct config **ret_config)
     CLEANUP(config_freep) struct config *config = calloc(1, sizeof(*config));
     if (!config)
         return -ENOMEM;
+    config->source.events = true;
     config->source.start_wait_ms = 10 * SECOND_MS;
     config->source.max_file_bytes = UINT64_C(256) << 20;
     config->routes.enabled = true;

@@ -52,6 +52,7 @@ struct config {
         char *manifests;         /* the folder; NULL: Kubernetes is the source */
         bool kubernetes;         /* exactly one of the two */
         char *kubeconfig;        /* of Kubernetes; NULL: the service account of the pod */
+        bool events;             /* of Kubernetes: tell owners of Services of what they can mend */
         int64_t start_wait_ms;   /* source.startWait: for Kubernetes, at the start */
         uint64_t max_file_bytes; /* source.maxFileSize, default 256 MiB */
     } source;
@@ -125,3 +126,9 @@ int config_default(const char *manifests, struct config **ret_config);
 
 void config_free(struct config *config);
 DEFINE_CLEANUP(struct config *, config_free);
+
+/* Whether owners of Services are told by Events: there is an API, and it is not turned off. */
+static inline bool config_has_events(const struct config *config)
+{
+    return config->source.kubernetes && config->source.events;
+}

@@ -208,6 +208,7 @@ static void write_kubernetes(struct json *json, const struct config *config, con
     json_begin_object(json, NULL);
     if (config->source.kubeconfig)
         json_string(json, "kubeconfig", config->source.kubeconfig);
+    json_bool(json, "events", config->source.events);
     json_end_object(json);
 }
 

@@ -16,14 +16,12 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "engine/egress/egress_engine.h"
+#include "engine/events/event_engine.h"
 #include "engine/nat/nat_engine.h"
 #include "engine/routes/route_engine.h"
 
 static const struct engine_ops *const own_table[] = {
-    &nat_engine_ops,
-    &egress_engine_ops,
-    &route_engine_ops,
-    NULL,
+    &nat_engine_ops, &egress_engine_ops, &route_engine_ops, &event_engine_ops, NULL,
 };
 
 int engines_scope(const struct config *config, const struct engine_ops *const *table,

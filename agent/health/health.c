@@ -67,6 +67,14 @@ static bool is_well(const struct family_health *family, int64_t now_mono_ms)
     return !late && !family->broken;
 }
 
+void health_each_taken_port(const struct health *health,
+                            void (*each)(void *context, const struct nat_health_port *port),
+                            void *context)
+{
+    if (health->ports)
+        health_ports_each_taken(health->ports, each, context);
+}
+
 bool health_is_healthy(const struct health *health)
 {
     int64_t now_mono_ms = clock_mono_ms();

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "plan/nat.h"
+#include "plan/nat_health.h"
 #include "status/status.h"
 
 struct health;
@@ -61,6 +62,11 @@ void health_applied(struct health *health, uint8_t family);
 
 /* Whether packets of a family get what the plan says: false makes all unhealthy at once. */
 void health_set_works(struct health *health, uint8_t family, bool works);
+
+/* Each health port of a Service that somebody else on this node has. */
+void health_each_taken_port(const struct health *health,
+                            void (*each)(void *context, const struct nat_health_port *port),
+                            void *context);
 
 /* As /livez has it. */
 bool health_is_healthy(const struct health *health);

@@ -394,6 +394,16 @@ void health_ports_faults(const struct health_ports *ports, const char *node, str
     }
 }
 
+void health_ports_each_taken(const struct health_ports *ports,
+                             void (*each)(void *context, const struct nat_health_port *port),
+                             void *context)
+{
+    sorted_each(struct served *, served, &ports->services) {
+        if ((*served)->error == -EADDRINUSE)
+            each(context, &(*served)->wanted);
+    }
+}
+
 size_t health_ports_open(const struct health_ports *ports)
 {
     return ports->open.count;

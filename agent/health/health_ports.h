@@ -50,5 +50,10 @@ void health_ports_sync(struct health_ports *ports);
 /* One fault a Service whose port is not served. */
 void health_ports_faults(const struct health_ports *ports, const char *node, struct faults *faults);
 
+/* Each port that somebody else on this node has. */
+void health_ports_each_taken(const struct health_ports *ports,
+                             void (*each)(void *context, const struct nat_health_port *port),
+                             void *context);
+
 /* Services whose port is served. */
 size_t health_ports_open(const struct health_ports *ports);
