@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The source on the screen of `agentctl status`: whether it has been read, how much it has, and for
- * Kubernetes whether all kinds can be followed and how old the copy on disk is.
+ * Kubernetes whether all kinds can be followed, how old the copy on disk is, and what is written.
  */
 #include "agentctl/status_source.h"
 
@@ -10,6 +10,7 @@
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
+#include "base/clock.h"
 
 static const struct doc *source_named(const struct doc *status, const char *name)
 {
@@ -54,6 +55,18 @@ static unsigned failing_kinds(const struct doc *source)
     return count;
 }
 
+/* Only what is not done is news. */
+static void add_write_count(const struct doc *status, struct text *out)
+{
+    const struct doc *writes = doc_get(status, "writes");
+    int64_t open = field_int(writes, "waiting") + field_int(writes, "running");
+    if (open == 0)
+        return;
+    text_add(out, "; ");
+    text_add_count(out, open, "write");
+    text_add(out, open == 1 ? " waits" : " wait");
+}
+
 const char *describe_kubernetes(const struct doc *status, struct text *out)
 {
     const struct doc *source = source_named(status, "kubernetes"), *copy = doc_get(source, "copy");
@@ -73,6 +86,7 @@ const char *describe_kubernetes(const struct doc *status, struct text *out)
         add_age(out, copy, "asOf", "; in force is the copy on disk, true ");
     else
         add_age(out, copy, "writtenAt", "; copied ");
+    add_write_count(status, out);
     if (field_true(source, "synced"))
         return "OK"; /* one failure may happen to anybody; the second is a fault */
     return field_is(status, "health", "failed") ? "FAIL" : "WARN";
@@ -93,4 +107,32 @@ void add_kinds(struct text *out, const struct doc *status, const char *indent)
         }
         text_add_char(out, '\n');
     }
+}
+
+static void add_write(struct text *out, const struct doc *row, const char *indent)
+{
+    char next[CLOCK_STRLEN];
+    text_add(out, indent);
+    add_clean(out, field(row, "what"));
+    if (doc_get(row, "why")) {
+        text_addf(out, ": %s, ", field(row, "outcome"));
+        add_clean(out, field(row, "why"));
+        text_addf(out, "; %" PRId64 " tries", field_int(row, "tries"));
+    }
+    if (!field_true(row, "running"))
+        text_addf(out, ", next in %s", clock_ago(field_int(row, "nextInMs"), next));
+    text_add_char(out, '\n');
+}
+
+void add_writes(struct text *out, const struct doc *status, const char *indent)
+{
+    const struct doc *writes = doc_get(status, "writes");
+    if (!field_true(writes, "enabled"))
+        return;
+    text_addf(out, "%sEvents: %" PRId64 " written", indent, field_int(writes, "written"));
+    if (field_int(writes, "dropped") > 0)
+        text_addf(out, ", %" PRId64 " dropped", field_int(writes, "dropped"));
+    text_add_char(out, '\n');
+    doc_each(row, doc_get(writes, "items"))
+        add_write(out, row, indent);
 }

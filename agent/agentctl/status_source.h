@@ -10,3 +10,5 @@ const char *describe_manifests(const struct doc *status, struct text *out);
 const char *describe_kubernetes(const struct doc *status, struct text *out);
 /* What the API is asked for, a line for each kind. */
 void add_kinds(struct text *out, const struct doc *status, const char *indent);
+/* What is being written to the API, and what waits and why, likewise. */
+void add_writes(struct text *out, const struct doc *status, const char *indent);

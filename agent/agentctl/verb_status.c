@@ -180,8 +180,10 @@ static void add_subsystems(struct text *out, const struct ctl *ctl, const struct
             continue;
         add_line(out, ctl, subsystems[i].title, state, text_str(&summary));
         add_faults(out, ctl, status, name);
-        if (ctl->verbose && strcmp(name, "kubernetes") == 0)
+        if (ctl->verbose && strcmp(name, "kubernetes") == 0) {
             add_kinds(out, status, indent);
+            add_writes(out, status, indent);
+        }
         if (faults == 0 && strcmp(name, "routes") == 0 && routes_differ(status))
             text_addf(out, "%s-> see: agentctl diff\n", indent);
         if (strcmp(name, "services") == 0)

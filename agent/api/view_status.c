@@ -191,6 +191,43 @@ static void write_routes(struct json *json, const struct api_state *state)
     json_end_object(json);
 }
 
+/* One that is under way or waits. */
+static void write_row(struct json *json, const struct write_row *row)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "what", row->what);
+    json_bool(json, "running", row->running);
+    json_int(json, "tries", row->tries);
+    json_time(json, "since", row->since_wall_ms);
+    if (row->running)
+        json_null(json, "nextInMs");
+    else
+        json_int(json, "nextInMs", MAX(row->next_mono_ms - clock_mono_ms(), INT64_C(0)));
+    json_string(json, "outcome", row->outcome);
+    json_string(json, "why", *row->why ? row->why : NULL);
+    json_end_object(json);
+}
+
+static void write_writes(struct json *json, const struct write_status *writes)
+{
+    json_begin_object(json, "writes");
+    json_bool(json, "enabled", writes->enabled);
+    json_int(json, "written", (int64_t)writes->written);
+    json_int(json, "retries", (int64_t)writes->retries);
+    json_int(json, "conflicts", (int64_t)writes->conflicts);
+    json_int(json, "refused", (int64_t)writes->refused);
+    json_int(json, "lost", (int64_t)writes->lost);
+    json_int(json, "found", (int64_t)writes->found);
+    json_int(json, "dropped", (int64_t)writes->dropped);
+    json_int(json, "waiting", writes->waiting);
+    json_int(json, "running", writes->running);
+    json_begin_array(json, "items");
+    for (uint32_t i = 0; i < writes->count; i++)
+        write_row(json, &writes->rows[i]);
+    json_end_array(json);
+    json_end_object(json);
+}
+
 static void write_standing(struct json *json, const struct standing_status *standing)
 {
     json_begin_object(json, "standing");
@@ -221,6 +258,7 @@ void view_status(const struct api_state *state, struct text *out)
     write_source(&json, status, state->store);
     json_end_array(&json);
     write_routes(&json, state);
+    write_writes(&json, &status->writes);
     write_standing(&json, &status->standing);
     write_bgp(&json, &status->bird);
     json_begin_object(&json, "services");

@@ -10,6 +10,7 @@
 #include "status/kube_status.h"
 #include "status/nat_status.h"
 #include "status/standing_status.h"
+#include "status/write_status.h"
 
 /*
  * A source of objects. Generations count what it has seen, so that `agentctl status --wait` can
@@ -76,6 +77,7 @@ struct status {
     struct standing_status standing;
     struct nat_status nat;
     struct bird_status bird;
+    struct write_status writes;
     struct fault_book *faults;
 };
 

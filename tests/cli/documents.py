@@ -80,6 +80,8 @@ def status(**changes):
             "lastFullPassAt": ago(LONG_AGO),
             "lastFullPassMs": 1.25,
         },
+        "writes": {"enabled": False, "written": 0, "retries": 0, "conflicts": 0, "refused": 0,
+                   "lost": 0, "found": 0, "dropped": 0, "waiting": 0, "running": 0, "items": []},
         "standing": {"phase": "serving", "since": None, "endsInMs": None, "reason": None, "nodeGone": False},
         "bgp": bgp(enabled=False, socket=None, reachable=False, since=None, version=None),
         "services": {"enabled": False, "count": 2},

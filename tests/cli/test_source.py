@@ -43,6 +43,24 @@ def test_no_copy_yet(ctl, agent):
     assert source_line(output).endswith("synced, 12 objects, last event 3d 4h ago")
 
 
+def test_writes_that_wait_are_told(ctl, agent):
+    items = [
+        {"what": "create Event shop/web.0123", "running": False, "tries": 3, "since": ago(LONG_AGO),
+         "nextInMs": 4000, "outcome": "refused", "why": "403: events is forbidden"},
+        {"what": "create Event shop/db.0123", "running": True, "tries": 0, "since": ago(LONG_AGO),
+         "nextInMs": None, "outcome": None, "why": None},
+    ]
+    writes = {**status()["writes"], "enabled": True, "written": 12, "dropped": 1, "waiting": 1,
+              "running": 1, "items": items}
+    agent({"/v1/status": kubernetes(writes=writes)})
+    _, output, _ = ctl.run("status")
+    assert source_line(output).endswith("; 2 writes wait")
+    _, output, _ = ctl.run("status", "-v")
+    assert ("              Events: 12 written, 1 dropped\n"
+            "              create Event shop/web.0123: refused, 403: events is forbidden; 3 tries, next in 4s\n"
+            "              create Event shop/db.0123\n") in output
+
+
 def test_a_kind_fails(ctl, agent):
     kinds = [SERVICE, NODE]
     agent({"/v1/status": kubernetes(sources__kinds=kinds)})

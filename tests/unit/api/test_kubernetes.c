@@ -35,6 +35,37 @@ static void add_kubernetes(struct made_state *made)
     };
 }
 
+static void add_writes(struct made_state *made)
+{
+    struct write_status *writes = &made->status.writes;
+    *writes = (struct write_status){
+        .enabled = true,
+        .written = 12,
+        .retries = 3,
+        .conflicts = 1,
+        .refused = 2,
+        .lost = 4,
+        .found = 1,
+        .dropped = 5,
+        .waiting = 1,
+        .running = 1,
+        .count = 2,
+    };
+    writes->rows[0] = (struct write_row){
+        .what = "create Event d/web.1",
+        .outcome = "refused",
+        .why = "403: no",
+        .tries = 2,
+        .since_wall_ms = WALL_MS,
+        .next_mono_ms = 1,
+    };
+    writes->rows[1] = (struct write_row){
+        .what = "create Event d/web.2",
+        .running = true,
+        .since_wall_ms = WALL_MS,
+    };
+}
+
 static int setup(void **state)
 {
     struct made_state *made = made_state_new();
@@ -53,6 +84,24 @@ static void assert_part(const struct text *out, const char *part)
 {
     if (!strstr(text_str(out), part))
         fail_msg("not in it: %s", part);
+}
+
+static void test_writes(void **state)
+{
+    static const char *const parts[] = {
+        "\"writes\":{\"enabled\":true,\"written\":12,\"retries\":3,\"conflicts\":1,\"refused\":2,"
+        "\"lost\":4,\"found\":1,\"dropped\":5,\"waiting\":1,\"running\":1,\"items\":[",
+        "{\"what\":\"create Event d/web.1\",\"running\":false,\"tries\":2,\"since\":\"",
+        "\"nextInMs\":0,\"outcome\":\"refused\",\"why\":\"403: no\"}",
+        "\"nextInMs\":null,\"outcome\":null,\"why\":null}]}",
+    };
+    struct made_state *made = *state;
+    AUTOTEXT struct text out = { 0 };
+    add_writes(made);
+    view_status(&made->api, &out);
+    assert_int_equal(text_error(&out), 0);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        assert_part(&out, parts[i]);
 }
 
 static void test_status(void **state)
@@ -160,10 +209,8 @@ static void test_metrics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_STATE(test_status),
-        WITH_STATE(test_explain),
-        WITH_STATE(test_health),
-        WITH_STATE(test_metrics),
+        WITH_STATE(test_status), WITH_STATE(test_writes),  WITH_STATE(test_explain),
+        WITH_STATE(test_health), WITH_STATE(test_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

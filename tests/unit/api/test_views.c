@@ -56,6 +56,8 @@ static void test_status(void **state)
         "'unknown':0,'unwatched':1,'absent':0},'withheld':2,'held':1,'blocks':1,'added':9,'replaced':2,"
         "'deleted':3,'repairs':1,'passes':20,'fullPasses':4,"
         "'lastFullPassAt':'2026-11-20T07:33:20Z','lastFullPassMs':1.250},"
+        "'writes':{'enabled':false,'written':0,'retries':0,'conflicts':0,'refused':0,'lost':0,"
+        "'found':0,'dropped':0,'waiting':0,'running':0,'items':[]},"
         "'standing':{'phase':'serving','since':null,'endsInMs':null,'reason':null,'nodeGone':false},"
         "'bgp':{'enabled':false,'socket':null,'reachable':false,'error':null,'since':null,"
         "'version':null,'peers':0,'established':0,'announced':0,"
