@@ -15,6 +15,7 @@
 
 #include "agentd/agent.h"
 #include "agentd/bgp.h"
+#include "agentd/event_keeper.h"
 #include "agentd/standing.h"
 #include "api/api.h"
 #include "apply/kernel.h"
@@ -63,6 +64,8 @@ struct agent {
     struct copy_keeper *copy; /* with kube, as the next two */
     char *copy_path, *kubeconfig_text;
     bool settled; /* kube: it has synced, or the wait for it is over */
+
+    struct event_keeper *events; /* part_events; NULL: none are written */
 };
 
 struct part {
@@ -92,8 +95,13 @@ extern const struct part part_standing; /* drain, withdraw, a node that was remo
 extern const struct part part_bird;     /* what BIRD makes of our routes */
 extern const struct part part_api;      /* the socket and the TCP port */
 extern const struct part part_source;   /* where objects come from */
+extern const struct part part_events;   /* Events for the owners of Services */
 
 /* ---- part_source.c ---- */
+
+/* Where the API is. Returns as kube_config_load(). */
+int source_load_kubeconfig(const struct agent *agent, struct kube_config **ret_kube,
+                           struct faults *faults);
 
 /* The generation up to which the source's events are in the store. The context is the agent. */
 uint64_t source_loaded_generation(void *context);

@@ -54,8 +54,7 @@ static int open_manifests(struct agent *agent)
     return r;
 }
 
-/* Where the API is. Returns as kube_config_load(). */
-static int load_kubeconfig(const struct agent *agent, struct kube_config **ret_kube,
+int source_load_kubeconfig(const struct agent *agent, struct kube_config **ret_kube,
                            struct faults *faults)
 {
     const char *path = agent->config->source.kubeconfig;
@@ -117,7 +116,7 @@ static int open_kubernetes(struct agent *agent)
 {
     AUTOFAULTS struct faults faults = { 0 };
     CLEANUP(kube_config_freep) struct kube_config *kube = NULL;
-    int r = load_kubeconfig(agent, &kube, &faults);
+    int r = source_load_kubeconfig(agent, &kube, &faults);
     vec_each(const struct fault, fault, &faults.list)
         log_error("%s: %s", fault->place, fault->message);
     if (r < 0)
@@ -193,7 +192,7 @@ static int follow_kubeconfig(struct agent *agent, struct faults *faults)
     AUTOFREE char *text = kubeconfig_text(agent);
     if (text && agent->kubeconfig_text && strcmp(text, agent->kubeconfig_text) == 0)
         return 0;
-    int r = load_kubeconfig(agent, &kube, faults);
+    int r = source_load_kubeconfig(agent, &kube, faults);
     if (r == 0)
         r = restart_kube(agent, TAKE_PTR(kube));
     if (r < 0)

@@ -20,6 +20,10 @@ NEED = re.compile(r'decode_need\(\w+, \w+, "(\w+)"\)')
 # What is asked for, as (group, resource): "/apis/discovery.k8s.io/v1/endpointslices".
 RESOURCE = re.compile(r'{ KIND_\w+, "/apis?(?:/([\w.]+\.[\w.]+))?/v\d\w*/(\w+)"')
 
+# What is written, as (verb, group, resource).
+WRITE = re.compile(r'\.verb = KUBE_(\w+),\s*\.target = \{ \.group = "([\w.]*)",\s*\.version = "\w+",'
+                   r'\s*\.plural = "(\w+)"')
+
 SELECTORS = ("object_selector.c", ("decode_selector", "decode_expression", "decode_values"))
 ADVERTISEMENT = ("advertisement.c", ("decode", "refuse_bgp"))
 # Kinds, the files that decode them, and their functions that do so.
@@ -96,12 +100,21 @@ def test_what_the_agent_cannot_do_without_is_required(kind):
     assert needed and needed == required
 
 
-def test_the_role_reads_what_is_asked_for_and_nothing_else():
+def test_the_role_allows_what_is_asked_for_and_nothing_else():
+    """Kinds are read; of the rest, as many verbs as the agent's writes have."""
     (role,) = [item for item in documents("rbac.yaml") if item["kind"] == "ClusterRole"]
+    read, written = set(), set()
     for rule in role["rules"]:
-        assert rule["verbs"] == ["get", "list", "watch"]
-        assert "*" not in rule["resources"] + rule["apiGroups"]
-    allowed = {(group, resource) for rule in role["rules"]
-               for group in rule["apiGroups"] for resource in rule["resources"]}
+        assert "*" not in rule["resources"] + rule["apiGroups"] + rule["verbs"]
+        named = {(group, resource) for group in rule["apiGroups"] for resource in rule["resources"]}
+        if rule["verbs"] == ["get", "list", "watch"]:
+            read |= named
+        else:
+            written |= {(*name, verb) for name in named for verb in rule["verbs"]}
     asked = set(RESOURCE.findall((SOURCE / "kube_resource.c").read_text(encoding="utf-8")))
-    assert asked and allowed == asked
+    assert asked and read == asked
+    writes = set()
+    for path in sorted((REPOSITORY / "agent" / "agentd").glob("*.c")):
+        text = path.read_text(encoding="utf-8")
+        writes |= {(group, resource, verb.lower()) for verb, group, resource in WRITE.findall(text)}
+    assert writes and written == writes

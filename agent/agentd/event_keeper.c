@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Keeps account of the Events that are wanted and those that were written; called by part_events.c.
+ *
+ * The API keeps an Event for an hour. So what was written is remembered for an hour beyond the end
+ * of its cause: a cause that comes and goes is not told each time. Events are dropped rather than
+ * waited for: after some tries in about a minute, or where there are too many. What was dropped is
+ * tried again after an hour, if it is wanted still.
+ *
+ * An Event is named after its cause (plan/service_event.h), so a second create does no harm and
+ * needs no read to find out: the agent needs no right but to create them.
+ */
+#include "agentd/event_keeper.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/sorted.h"
+#include "client/kube_writer.h"
+#include "format/json.h"
+
+enum {
+    ENTRIES_MAX = 1024,
+    TRIES_MAX = 6,
+    MEMORY_MS = 60 * MINUTE_MS,
+};
+
+/* Of a few Events a minute, a storm of them, and a common failure. */
+static const struct kube_writer_limits limits = {
+    .queue = {
+        .keys = 256,
+        .parallel = 2,
+        .per_second = 5,
+        .burst = 25,
+        .initial_ms = SECOND_MS,
+        .max_ms = MINUTE_MS,
+    },
+    .answer_ms = MINUTE_MS / 2,
+};
+
+struct entry {
+    char *key; /* "namespace/name" of the Event */
+    struct service_event *event;
+    enum { ENTRY_WAITING, ENTRY_WRITTEN, ENTRY_DROPPED } state;
+    bool wanted;
+    int64_t since_ms; /* in this state; monotonic */
+};
+
+struct event_keeper {
+    struct event_keeper_options options;
+    struct kube_client *client;
+    struct kube_writer *writer;
+    struct sorted entries; /* struct entry *, which it owns */
+    uint64_t dropped;
+    struct kube_writer_counts past; /* of writers that came before this one */
+    char *node;
+};
+
+static int entry_cmp(const void *a, const void *b)
+{
+    const struct entry *const *left = a, *const *right = b;
+    return strcmp((*left)->key, (*right)->key);
+}
+
+static void entry_free(struct entry *entry)
+{
+    free(entry->key);
+    free(entry->event);
+    free(entry);
+}
+DEFINE_CLEANUP(struct entry *, entry_free);
+
+static struct entry *find(const struct event_keeper *keeper, const char *key)
+{
+    const struct entry wanted = { .key = (char *)key }, *pointer = &wanted;
+    struct entry *const *found = sorted_find(&keeper->entries, &pointer);
+    return found ? *found : NULL;
+}
+
+static void set_state(struct entry *entry, int state)
+{
+    entry->state = state;
+    entry->since_ms = clock_mono_ms();
+}
+
+static void drop(struct event_keeper *keeper, struct entry *entry)
+{
+    set_state(entry, ENTRY_DROPPED);
+    keeper->dropped++;
+}
+
+/* ---- What is written ---- */
+
+static void add_time(struct json *json, const char *key)
+{
+    char second[CLOCK_STRLEN];
+    int64_t now_wall_ms = clock_wall_ms();
+    (void)clock_rfc3339(now_wall_ms, second);
+    json_stringf(json, key, "%.19s.%03d000Z", second, (int)(now_wall_ms % SECOND_MS));
+}
+
+/*
+ * events.k8s.io/v1 has at most 1024 bytes of note, and 128 characters of reporting instance. Its
+ * time has microseconds, of which there are 1000 at a time here.
+ */
+static void write_body(const struct event_keeper *keeper, const struct service_event *event,
+                       struct text *body)
+{
+    struct json json = { .out = body };
+    AUTOTEXT struct text note = { 0 };
+    char name[SERVICE_EVENT_NAME_MAX];
+    const char *node = keeper->node;
+    service_event_note(event, node, &note);
+    body->failed |= text_error(&note) < 0;
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", "events.k8s.io/v1");
+    json_string(&json, "kind", "Event");
+    json_begin_object(&json, "metadata");
+    json_string(&json, "namespace", event->namespace);
+    json_string(&json, "name", service_event_name(event, name));
+    json_end_object(&json);
+    add_time(&json, "eventTime");
+    json_string(&json, "type", "Warning");
+    json_string(&json, "reason", service_event_reason(event));
+    json_string(&json, "action", "Serving");
+    json_stringf(&json, "note", "%.1000s", text_str(&note));
+    json_string(&json, "reportingController", "fingerpost.io/agentd");
+    json_stringf(&json, "reportingInstance", "%.128s", node);
+    json_begin_object(&json, "regarding");
+    json_string(&json, "apiVersion", "v1");
+    json_string(&json, "kind", "Service");
+    json_string(&json, "namespace", event->namespace);
+    json_string(&json, "name", event->service);
+    json_string(&json, "uid", event->uid);
+    json_end_object(&json);
+    json_end_object(&json);
+}
+
+static int make(void *context, const char *key, struct kube_write *write, struct text *body)
+{
+    const struct event_keeper *keeper = context;
+    const struct entry *entry = find(keeper, key);
+    if (!entry || !entry->wanted || entry->state != ENTRY_WAITING)
+        return 0;
+    write_body(keeper, entry->event, body);
+    *write = (struct kube_write){
+        .verb = KUBE_CREATE,
+        .target = { .group = "events.k8s.io",
+                    .version = "v1",
+                    .plural = "events",
+                    .namespace = entry->event->namespace,
+                    .name = strchr(key, '/') + 1 },
+        .repeatable = true,
+    };
+    return 1;
+}
+
+/* ---- What comes of it ---- */
+
+static void tell_fault(const struct event_keeper *keeper, const struct kube_result *result)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (result && result->status == 403)
+        faults_add(
+            &faults, "Events",
+            "allow it by deploy/kubernetes/rbac.yaml, or say source.kubernetes.events: false",
+            "owners of Services are not told of faults: %s", result->why);
+    else if (result)
+        faults_add(&faults, "Events", result->remedy,
+                   "owners of Services are not told of faults: %s", result->why);
+    (void)fault_book_replace(keeper->options.status->faults, "kubernetes", "events", &faults,
+                             clock_wall_ms());
+}
+
+static bool on_told(void *context, const char *key, const struct kube_told *told)
+{
+    struct event_keeper *keeper = context;
+    const struct kube_result *result = &told->result;
+    struct entry *entry = find(keeper, key);
+    bool written = result->outcome == KUBE_DONE || result->outcome == KUBE_EXISTS;
+    if (written)
+        tell_fault(keeper, NULL);
+    else if (result->outcome == KUBE_REFUSED && told->tries >= TRIES_MAX)
+        tell_fault(keeper, result);
+    if (!entry)
+        return false;
+    /* Of a namespace that is gone nobody needs to be told. */
+    if (written || result->outcome == KUBE_MISSING)
+        set_state(entry, ENTRY_WRITTEN);
+    else if (told->tries >= TRIES_MAX)
+        drop(keeper, entry);
+    return entry->state == ENTRY_WAITING;
+}
+
+static void add_row(void *context, const struct kube_writer_row *row)
+{
+    struct write_status *writes = context;
+    if (writes->count >= WRITE_ROWS_MAX)
+        return;
+    struct write_row *copy = &writes->rows[writes->count++];
+    *copy = (struct write_row){
+        .outcome = row->tries ? kube_outcome_name(row->outcome) : NULL,
+        .running = row->running,
+        .tries = row->tries,
+        .since_wall_ms = row->since_wall_ms,
+        .next_mono_ms = row->running ? 0 : clock_mono_ms() + row->next_ms,
+    };
+    (void)snprintf(copy->what, sizeof(copy->what), "create Event %s", row->key);
+    (void)snprintf(copy->why, sizeof(copy->why), "%s", row->why);
+}
+
+static struct kube_writer_counts counts_of(const struct event_keeper *keeper)
+{
+    struct kube_writer_counts counts = kube_writer_counts(keeper->writer);
+    counts.written += keeper->past.written;
+    counts.retries += keeper->past.retries;
+    counts.conflicts += keeper->past.conflicts;
+    counts.refused += keeper->past.refused;
+    counts.lost += keeper->past.lost;
+    counts.found += keeper->past.found;
+    return counts;
+}
+
+static void update_status(void *context)
+{
+    const struct event_keeper *keeper = context;
+    struct write_status *writes = &keeper->options.status->writes;
+    const struct kube_writer_counts counts = counts_of(keeper);
+    *writes = (struct write_status){
+        .enabled = true,
+        .written = counts.written,
+        .retries = counts.retries,
+        .conflicts = counts.conflicts,
+        .refused = counts.refused,
+        .lost = counts.lost,
+        .found = counts.found,
+        .dropped = keeper->dropped,
+        .waiting = (uint32_t)counts.waiting,
+        .running = (uint32_t)counts.running,
+    };
+    kube_writer_each(keeper->writer, add_row, writes);
+}
+
+/* ---- What is wanted ---- */
+
+static int entry_new(const struct service_event *event, struct entry **ret_entry)
+{
+    char name[SERVICE_EVENT_NAME_MAX];
+    CLEANUP(entry_freep) struct entry *entry = calloc(1, sizeof(*entry));
+    if (!entry)
+        return -ENOMEM;
+    entry->key = text_format("%s/%s", event->namespace, service_event_name(event, name));
+    int r = entry->key ? service_event_copy(event, &entry->event) : -ENOMEM;
+    if (r < 0)
+        return r;
+    *ret_entry = TAKE_PTR(entry);
+    return 0;
+}
+
+static void begin(struct event_keeper *keeper, struct entry *entry)
+{
+    set_state(entry, ENTRY_WAITING);
+    if (kube_writer_add(keeper->writer, entry->key) < 0)
+        drop(keeper, entry);
+}
+
+static bool is_over(const struct entry *entry, int64_t now_ms)
+{
+    return entry->state != ENTRY_WAITING && now_ms - entry->since_ms >= MEMORY_MS;
+}
+
+static int want(struct event_keeper *keeper, const struct service_event *event)
+{
+    CLEANUP(entry_freep) struct entry *entry = NULL;
+    int r = entry_new(event, &entry);
+    if (r < 0)
+        return r;
+    struct entry *known = find(keeper, entry->key);
+    if (known) {
+        known->wanted = true;
+        if (known->state == ENTRY_DROPPED && is_over(known, clock_mono_ms()))
+            begin(keeper, known);
+        return 0;
+    }
+    if (keeper->entries.count >= ENTRIES_MAX) {
+        keeper->dropped++;
+        return 0;
+    }
+    r = sorted_put(&keeper->entries, &entry);
+    if (r < 0)
+        return r;
+    entry->wanted = true;
+    begin(keeper, TAKE_PTR(entry));
+    return 0;
+}
+
+/* What was not written is forgotten with its cause; what was, an hour later. */
+static void forget(struct event_keeper *keeper)
+{
+    int64_t now_ms = clock_mono_ms();
+    for (size_t i = keeper->entries.count; i-- > 0;) {
+        struct entry *entry = *(struct entry **)sorted_at(&keeper->entries, i);
+        if (entry->wanted || (entry->state == ENTRY_WRITTEN && !is_over(entry, now_ms)))
+            continue;
+        sorted_remove(&keeper->entries, &entry);
+        entry_free(entry);
+    }
+}
+
+void event_keeper_want(struct event_keeper *keeper, const service_event_list *wanted)
+{
+    int r = 0;
+    sorted_each(struct entry *, entry, &keeper->entries) {
+        (*entry)->wanted = false;
+    }
+    vec_each(struct service_event *const, event, wanted) {
+        r = want(keeper, *event);
+        if (r < 0)
+            break;
+    }
+    if (r < 0)
+        log_error("no memory to keep the Events of Services");
+    else
+        forget(keeper);
+    update_status(keeper);
+}
+
+/* Takes `config` over. */
+static int connect_to(struct event_keeper *keeper, struct kube_config *config)
+{
+    CLEANUP(kube_client_freep) struct kube_client *client = NULL;
+    CLEANUP(kube_writer_freep) struct kube_writer *writer = NULL;
+    int r = kube_client_new(keeper->options.event, config, &client);
+    if (r < 0)
+        return r;
+    const struct kube_writer_options options = {
+        .event = keeper->options.event,
+        .client = client,
+        .limits = &limits,
+        .make = make,
+        .told = on_told,
+        .changed = update_status,
+        .context = keeper,
+    };
+    r = kube_writer_new(&options, &writer);
+    if (r < 0)
+        return r;
+    if (keeper->writer)
+        keeper->past = counts_of(keeper);
+    kube_writer_free(keeper->writer);
+    kube_client_free(keeper->client);
+    keeper->writer = TAKE_PTR(writer);
+    keeper->client = TAKE_PTR(client);
+    return 0;
+}
+
+int event_keeper_new(const struct event_keeper_options *options, struct event_keeper **ret_keeper)
+{
+    CLEANUP(event_keeper_freep) struct event_keeper *keeper = calloc(1, sizeof(*keeper));
+    if (!keeper) {
+        kube_config_free(options->config);
+        return -ENOMEM;
+    }
+    keeper->options = *options;
+    keeper->options.config = NULL;
+    keeper->entries = (struct sorted)SORTED(struct entry *, entry_cmp);
+    int r = connect_to(keeper, options->config);
+    if (r < 0)
+        return r;
+    keeper->node = strdup(options->node);
+    if (!keeper->node)
+        return -ENOMEM;
+    update_status(keeper);
+    *ret_keeper = TAKE_PTR(keeper);
+    return 0;
+}
+
+int event_keeper_reconnect(struct event_keeper *keeper, struct kube_config *config)
+{
+    int r = connect_to(keeper, config);
+    if (r < 0)
+        return r;
+    sorted_each(struct entry *, entry, &keeper->entries) {
+        if ((*entry)->state == ENTRY_WAITING)
+            begin(keeper, *entry);
+    }
+    update_status(keeper);
+    return 0;
+}
+
+void event_keeper_free(struct event_keeper *keeper)
+{
+    if (!keeper)
+        return;
+    kube_writer_free(keeper->writer);
+    kube_client_free(keeper->client);
+    sorted_each(struct entry *, entry, &keeper->entries) {
+        entry_free(*entry);
+    }
+    sorted_done(&keeper->entries);
+    free(keeper->node);
+    keeper->options.status->writes = (struct write_status){ 0 };
+    free(keeper);
+}
