@@ -270,6 +270,18 @@ static void what_is_not_wanted_is_closed(void **state)
     assert_int_equal(health_ports_open(fixture->ports), 0);
 }
 
+static void note_taken(void *context, const struct nat_health_port *port)
+{
+    text_addf(context, "%s/%s %u\n", port->namespace, port->name, port->port);
+}
+
+static void assert_taken(const struct fixture *fixture, const char *taken)
+{
+    AUTOTEXT struct text text = { 0 };
+    health_ports_each_taken(fixture->ports, note_taken, &text);
+    assert_string_equal(text_str(&text), taken);
+}
+
 static void a_taken_port_is_tried_again(void **state)
 {
     struct fixture *fixture = *state;
@@ -282,6 +294,7 @@ static void a_taken_port_is_tried_again(void **state)
         "all addresses: Address already in use "
         "[free the port, or give the Service another healthCheckNodePort]\n";
     assert_faults(fixture, fault);
+    assert_taken(fixture, "shop/web 30256\n");
     assert_int_equal(health_ports_open(fixture->ports), 1);
     while (fixture->tries < 3)
         loop_step(fixture->event);
@@ -292,6 +305,7 @@ static void a_taken_port_is_tried_again(void **state)
     while (fixture->tries == tries)
         loop_step(fixture->event);
     assert_faults(fixture, "");
+    assert_taken(fixture, "");
     assert_told(fixture, AF_INET, PORT, 200, "web", 4);
     assert_told(fixture, AF_INET, PORT + 1, 200, "fine", 1);
     /* Nothing is left to be tried. */

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Events that are wanted, and an API that follows a script: each is created once, or given up. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentd/event_keeper.h"
+#include "fake_api.h"
+#include "model/object.h"
+#include "model/service.h"
+
+#include "cmocka_all.h"
+#include "run_until.h"
+
+#define STATUS(reason) "{\"kind\":\"Status\",\"message\":\"words\",\"reason\":\"" reason "\"}"
+
+enum { PORT = 32000 };
+
+struct fixture {
+    sd_event *event;
+    struct fake_api api;
+    struct status status;
+    struct event_keeper *keeper;
+    service_event_list wanted;
+    struct fake_peer *peer;
+    unsigned asked;
+};
+
+static void on_asked(struct fake_peer *peer, void *context)
+{
+    struct fixture *fx = context;
+    fx->peer = peer;
+    fx->asked++;
+}
+
+static struct kube_config *config_of(const struct fixture *fx)
+{
+    struct kube_config *config = calloc(1, sizeof(*config));
+    assert_non_null(config);
+    config->server = strdup(fx->api.url);
+    return config;
+}
+
+static int setup(void **state)
+{
+    struct fixture *fx = calloc(1, sizeof(*fx));
+    assert_non_null(fx);
+    assert_true(sd_event_new(&fx->event) >= 0);
+    fx->status.faults = fault_book_new();
+    fake_api_start(&fx->api, fx->event, on_asked, fx);
+    const struct event_keeper_options options = {
+        .event = fx->event, .config = config_of(fx), .node = "node-1", .status = &fx->status
+    };
+    assert_int_equal(event_keeper_new(&options, &fx->keeper), 0);
+    assert_true(fx->status.writes.enabled);
+    *state = fx;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fx = *state;
+    event_keeper_free(fx->keeper);
+    assert_false(fx->status.writes.enabled);
+    service_events_done(&fx->wanted);
+    fake_api_done(&fx->api);
+    fault_book_free(fx->status.faults);
+    sd_event_unref(fx->event);
+    free(fx);
+    return 0;
+}
+
+/* One more cause is there. */
+static void add_cause(struct fixture *fx, uint16_t port)
+{
+    const struct service service = {
+        .object = { .namespace = "shop", .name = "web", .uid = "u1" },
+    };
+    struct service_event *event = NULL;
+    assert_int_equal(plan_health_event(&service, port, &event), 0);
+    assert_int_equal(vec_push(&fx->wanted, event), 0);
+}
+
+static void want(struct fixture *fx)
+{
+    event_keeper_want(fx->keeper, &fx->wanted);
+}
+
+static bool is_idle(const struct fixture *fx)
+{
+    return fx->status.writes.waiting + fx->status.writes.running == 0;
+}
+
+static void answer(struct fixture *fx, unsigned number, int status, const char *body)
+{
+    run_until(fx, fx->asked == number);
+    fake_peer_answer(fx->peer, status, NULL, body);
+}
+
+static void an_event_says_who_and_why(void **state)
+{
+    static const char *const parts[] = {
+        "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{\"namespace\":"
+        "\"shop\",\"name\":\"web.",
+        "\"type\":\"Warning\",\"reason\":\"HealthCheckPortFailed\",\"action\":\"Serving\",\"note\":"
+        "\"node node-1 can't serve healthCheckNodePort 32000: ",
+        "\"reportingController\":\"fingerpost.io/agentd\",\"reportingInstance\":\"node-1\"",
+        "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"namespace\":\"shop\",\"name\":"
+        "\"web\",\"uid\":\"u1\"}",
+    };
+    struct fixture *fx = *state;
+    int year, micros;
+    add_cause(fx, PORT);
+    want(fx);
+    run_until(fx, fx->asked == 1);
+    assert_string_equal(fx->peer->path, "/apis/events.k8s.io/v1/namespaces/shop/events");
+    const char *body = fake_peer_body(fx->peer);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        assert_non_null(strstr(body, parts[i]));
+    const char *time = strstr(body, "\"eventTime\":\"");
+    assert_non_null(time);
+    assert_int_equal(
+        sscanf(time, "\"eventTime\":\"%4d-%*2d-%*2dT%*2d:%*2d:%*2d.%6dZ\"", &year, &micros), 2);
+    fake_peer_answer(fx->peer, 201, NULL, STATUS("no object"));
+    run_until(fx, fx->asked == 2); /* that was no Event: nothing is lost by another try */
+}
+
+/* Created here, or there already: once, whatever is wanted again. */
+static void each_cause_is_told_once(void **state)
+{
+    struct fixture *fx = *state;
+    add_cause(fx, PORT);
+    add_cause(fx, PORT + 1);
+    want(fx);
+    answer(fx, 1, 409, STATUS("AlreadyExists"));
+    answer(fx, 2, 409, STATUS("AlreadyExists"));
+    run_until(fx, is_idle(fx));
+    want(fx);
+    service_events_done(&fx->wanted); /* both causes go, and one comes back */
+    want(fx);
+    add_cause(fx, PORT);
+    want(fx);
+    assert_int_equal(event_keeper_reconnect(fx->keeper, config_of(fx)), 0);
+    add_cause(fx, PORT + 2);
+    want(fx);
+    answer(fx, 3, 409, STATUS("AlreadyExists"));
+    run_until(fx, is_idle(fx));
+    assert_int_equal(fx->asked, 3);
+}
+
+static void what_is_mended_in_time_is_not_told(void **state)
+{
+    struct fixture *fx = *state;
+    add_cause(fx, PORT);
+    want(fx);
+    service_events_done(&fx->wanted);
+    want(fx);
+    run_until(fx, is_idle(fx));
+    assert_int_equal(fx->asked, 0);
+}
+
+/* The attempt that was under way ends, and is made again by the new connection. */
+static void what_was_under_way_goes_on_by_another_kubeconfig(void **state)
+{
+    struct fixture *fx = *state;
+    add_cause(fx, PORT);
+    want(fx);
+    run_until(fx, fx->asked == 1);
+    assert_int_equal(fx->status.writes.running, 1);
+    assert_non_null(strstr(fx->status.writes.rows[0].what, "create Event shop/web."));
+    assert_int_equal(event_keeper_reconnect(fx->keeper, config_of(fx)), 0);
+    answer(fx, 2, 409, STATUS("AlreadyExists"));
+    run_until(fx, is_idle(fx));
+}
+
+static void too_many_are_dropped(void **state)
+{
+    struct fixture *fx = *state;
+    for (int i = 0; i < 400; i++)
+        add_cause(fx, (uint16_t)(PORT + i));
+    want(fx);
+    want(fx);
+    assert_int_equal(fx->status.writes.waiting, 256);
+    assert_int_equal(fx->status.writes.dropped, 400 - 256);
+}
+
+static void a_namespace_that_is_gone_needs_no_telling(void **state)
+{
+    struct fixture *fx = *state;
+    add_cause(fx, PORT);
+    want(fx);
+    answer(fx, 1, 404, STATUS("NotFound"));
+    run_until(fx, is_idle(fx));
+    want(fx);
+    run_until(fx, is_idle(fx));
+    assert_int_equal(fx->asked, 1);
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(an_event_says_who_and_why),
+        TEST(each_cause_is_told_once),
+        TEST(what_is_mended_in_time_is_not_told),
+        TEST(what_was_under_way_goes_on_by_another_kubeconfig),
+        TEST(too_many_are_dropped),
+        TEST(a_namespace_that_is_gone_needs_no_telling),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
