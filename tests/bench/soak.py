@@ -5,9 +5,9 @@ Restarts under churn, where no withdrawal may happen that the objects didn't ask
 manifests, after which the kernel must hold what the plan says and memory must not have grown;
 drains that are interrupted by kill -9; pods that come and go while clients ask, none of whom may be
 refused by an address that is announced; sieges of service NAT (soak_nat.py); pods that start while
-egress changes (soak_egress.py); egress gateways whose agents are killed (soak_gateways.py); and all packets
-of tests/bpf with Debian's kernels (soak_guests.py). A run is named by its seed; the same seed makes the same
-changes, though not at the same moments.
+egress changes (soak_egress.py); egress gateways whose agents are killed (soak_gateways.py); writes to an
+API that is killed (soak_kube.py); and all packets of tests/bpf with Debian's kernels (soak_guests.py). A
+run is named by its seed; the same seed makes the same changes, though not at the same moments.
 """
 
 import os
@@ -22,7 +22,7 @@ from cluster import VIP, VIP6, announced_by, exported, start, tables
 from lab import Lab, wait_equal
 from races import Race
 
-from . import process, soak_egress, soak_gateways, soak_guests, soak_nat
+from . import process, soak_egress, soak_gateways, soak_guests, soak_kube, soak_nat
 from .edits import Edits
 
 GROWTH_TOLERATED = 1.05
@@ -46,6 +46,7 @@ def add_options(parser):
                        help="only this part; may be given again")
     soak_nat.add_options(group)
     soak_egress.add_options(group)
+    soak_kube.add_options(group)
     group.add_argument("--seed", type=int, default=1, metavar="N")
 
 
@@ -157,7 +158,7 @@ def races(options, seed, say):
 
 def parts():
     return (restarts, edits, drains, races, *soak_nat.PARTS, *soak_egress.PARTS,
-            *soak_gateways.PARTS, *soak_guests.PARTS)
+            *soak_gateways.PARTS, *soak_kube.PARTS, *soak_guests.PARTS)
 
 
 def attempt(part, options, seed, say):

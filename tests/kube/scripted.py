@@ -151,7 +151,7 @@ class ScriptedApi:
         self.context = context
         self.page_size = page_size  # 0: as large as asked for
         self.served = {"Service", "EndpointSlice", "Node", "Pod", "AddressPool", "AddressBlock",
-                       "Egress", "ConfigMap"}
+                       "Egress", "ConfigMap", "Event"}
         self.tokens = None  # those that are let in; None: whoever comes
         self.objects = {}  # by kind, namespace and name
         self.version = 1000

@@ -10,7 +10,7 @@ import pytest
 from lab import wait, wait_equal
 from lab.control_plane import AGENTS
 from lab.kube_api import ApiError, path_of
-from test_writer import METHODS, Lives
+from test_writer import LIVES, METHODS, SEED, Lives
 from writing import Writer, target
 
 USER = "fingerpost:writer"
@@ -61,14 +61,15 @@ def test_nothing_is_asked_needlessly_and_nothing_is_forbidden(plane, kubeconfig)
     assert codes == {200: 3 * len(names), 201: len(names)}
 
 
+@pytest.mark.timeout(300 + 2 * LIVES)
 def test_the_server_is_killed_at_random(plane, kubeconfig):
     """1,000 writes; each is done exactly once, or the next one of the same object would be another
     outcome than "done": it names the version or the uid that the one before has left."""
-    chooser = random.Random("killed")
+    chooser = random.Random(SEED)
     stop = threading.Event()
 
     def kill():
-        for _ in range(2):
+        for _ in range(max(2, LIVES // 250)):
             stop.wait(chooser.uniform(0.3, 1))
             plane.api_server.kill()
             plane.start_api_server()
@@ -77,7 +78,7 @@ def test_the_server_is_killed_at_random(plane, kubeconfig):
     killer.start()
     try:
         with Writer(plane.host, kubeconfig, per_second=100) as writer:
-            Lives(writer, [f"killed-{number}" for number in range(250)], apply=True).run()
+            Lives(writer, [f"killed-{number}" for number in range(LIVES)], apply=True).run()
     finally:
         killer.join()
     assert any(told.outcome in ("later", "uncertain") for told in writer.told)

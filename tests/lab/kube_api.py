@@ -7,6 +7,7 @@ import json
 # Kinds that the lab writes: their path below /api or /apis, and whether they are in a namespace.
 PATHS = {
     "ConfigMap": ("/api/v1", "configmaps", True),
+    "Event": ("/apis/events.k8s.io/v1", "events", True),
     "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
     "Namespace": ("/api/v1", "namespaces", False),
     "Node": ("/api/v1", "nodes", False),
