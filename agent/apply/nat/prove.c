@@ -237,7 +237,8 @@ static int prove_outcome(struct prover *prover, const struct nat_frontend *front
     const int first = prove_slot(prover, port, &demand, probe, &index);
     if (first < 0 || !demand.outcome || (first == 0 && !prover->lost))
         return first;
-    if (*walked >= needed)
+    /* A walk with packets that kept their source says nothing of an address to masquerade with. */
+    if (*walked >= needed && (first > 0 || !prover->sourceless))
         return 1;
     const int r = prove_set(prover, port, &demand, probe, first, index);
     if (r > 0)

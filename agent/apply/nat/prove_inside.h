@@ -26,6 +26,7 @@ struct prover {
     enum nat_children children; /* ... its children; 0: none was asked */
     bool unseen;         /* one of the slots being walked leaves by an interface without us */
     bool lost;           /* what differs is that there is no way to the endpoint of one slot */
+    bool sourceless;     /* ... for lack of an address to masquerade with */
     char lame[WHY_SIZE]; /* ... of the first such slot of a set that is served by others; or "" */
     char why[WHY_SIZE];  /* what differs */
     const char *remedy;

@@ -109,6 +109,7 @@ int prover_no_way(struct prover *prover, const struct nat_probe *probe,
                          probe->pick, prover_endpoint(&answer->endpoint_value, where),
                          nat_route_text(answer->route));
     prover->lost = true;
+    prover->sourceless = answer->route == NAT_ROUTE_NO_SOURCE;
     return 0;
 }
 
