@@ -89,8 +89,8 @@ static void assert_part(const struct text *out, const char *part)
 static void test_writes(void **state)
 {
     static const char *const parts[] = {
-        "\"writes\":{\"enabled\":true,\"written\":12,\"retries\":3,\"conflicts\":1,\"refused\":2,"
-        "\"lost\":4,\"found\":1,\"dropped\":5,\"waiting\":1,\"running\":1,\"items\":[",
+        ("\"writes\":{\"enabled\":true,\"written\":12,\"retries\":3,\"conflicts\":1,\"refused\":2,"
+         "\"lost\":4,\"found\":1,\"dropped\":5,\"waiting\":1,\"running\":1,\"items\":["),
         "{\"what\":\"create Event d/web.1\",\"running\":false,\"tries\":2,\"since\":\"",
         "\"nextInMs\":0,\"outcome\":\"refused\",\"why\":\"403: no\"}",
         "\"nextInMs\":null,\"outcome\":null,\"why\":null}]}",
