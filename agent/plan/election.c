@@ -2,6 +2,7 @@
 /* See election.h. One attempt is at most three steps: update as seen, else read, then write. */
 #include "plan/election.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -31,7 +32,7 @@ void election_begin(struct election *election, const struct election_rules *rule
                     const char *identity, int64_t now_ms)
 {
     *election = (struct election){ .rules = *rules, .next_ms = now_ms };
-    strncpy(election->identity, identity, sizeof(election->identity) - 1);
+    (void)snprintf(election->identity, sizeof(election->identity), "%s", identity);
 }
 
 static bool is_mine(const struct election *election)
@@ -114,7 +115,7 @@ struct lease_record election_wish(const struct election *election, int64_t wall_
         .acquired_wall_ms = wall_ms,
         .renewed_wall_ms = wall_ms,
     };
-    strncpy(record.holder, election->identity, sizeof(record.holder) - 1);
+    memcpy(record.holder, election->identity, sizeof(record.holder));
     if (election->step != ELECTION_UPDATE)
         return record;
     record.transitions = election->seen.transitions;
@@ -140,8 +141,7 @@ static void see(struct election *election, const struct lease_record *record, co
         election->seen = *record;
         election->changed_ms = now_ms;
     }
-    memset(election->version, 0, sizeof(election->version));
-    strncpy(election->version, version, sizeof(election->version) - 1);
+    (void)snprintf(election->version, sizeof(election->version), "%s", version);
 }
 
 static bool is_asked(const struct election *election, enum election_step step)
