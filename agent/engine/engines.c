@@ -21,7 +21,11 @@
 #include "engine/routes/route_engine.h"
 
 static const struct engine_ops *const own_table[] = {
-    &nat_engine_ops, &egress_engine_ops, &route_engine_ops, &event_engine_ops, NULL,
+    &nat_engine_ops,    /* first: what it proves is announced */
+    &egress_engine_ops, /* likewise, and behind NAT's programs */
+    &route_engine_ops,
+    &event_engine_ops, /* writes to the API alone */
+    NULL,
 };
 
 int engines_scope(const struct config *config, const struct engine_ops *const *table,
