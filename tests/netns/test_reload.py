@@ -43,15 +43,18 @@ CHANGED = {
 }
 
 
+def reloads(agent):
+    return agent.log.read_text(errors="replace").count(" reloaded\n")
+
+
 def reload(agent, changes):
     """Takes the changes over, and waits until the agent has."""
     for section, values in changes.items():
         agent.settings[section] = {**agent.settings.get(section, {}), **values}
-    loaded = agent.json("status")["config"]["loadedAt"]
+    before = reloads(agent)  # `loadedAt` has seconds, and a start may have been in this one
     agent.write_config()
     agent.reload()
-    wait(lambda: agent.json("status")["config"]["loadedAt"] != loaded or agent.faults(),
-         "the new configuration")
+    wait(lambda: reloads(agent) > before or agent.faults(), "the new configuration")
     assert not agent.json("status")["config"]["refused"], agent.faults()
     assert not agent.faults()
 
