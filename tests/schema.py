@@ -65,10 +65,10 @@ def check(document):
     """The document is as its schema says, and would not be with any of its members missing."""
     rules = validator(BY_KIND[document["kind"]])
     errors = [f"{'/'.join(map(str, e.absolute_path))}: {e.message}" for e in rules.iter_errors(document)]
-    assert errors == []
+    assert errors == [], errors
     optional = [
         path
         for path in members(document)
         if not (len(path) > 1 and path[-2] in OPEN) and rules.is_valid(without(document, path))
     ]
-    assert optional == [], "the schema does not require these"
+    assert optional == [], f"the schema does not require these: {optional}"

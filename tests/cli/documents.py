@@ -68,6 +68,7 @@ def status(**changes):
             "blocked": 0,
             "refused": 0,
             "announced": 2,
+            "reach": {"announced": 0, "partly": 0, "nobody": 0, "unknown": 0, "unwatched": 2, "absent": 0},
             "withheld": 1,
             "held": 0,
             "blocks": 1,
@@ -137,6 +138,8 @@ def bgp(**changes):
         "announced": 5,
         "learned": {"ipv4": 3, "ipv6": 2},
         "expected": {"ipv4": 3, "ipv6": 2},
+        "expectsNone": False,
+        "unheard": False,
         "overflowsHeard": True,
         "overflows": 0,
         **changes,
@@ -173,6 +176,8 @@ WITHHELD = {
     "reasonText": "policy Local, no usable endpoint here",
 }
 
+UNWATCHED = {"state": "unwatched", "why": "BIRD is not asked (bird.socket)", "sent": 0, "meant": 0}
+
 ROUTES = [
     {
         "prefix": "10.224.0.0/27",
@@ -184,6 +189,7 @@ ROUTES = [
         "table": 119,
         "installed": True,
         "guarded": True,
+        "reach": UNWATCHED,
         "heldForMs": None,
         "objects": [{"name": "default-0", "pool": "default", "reserved": False}],
     },
@@ -197,6 +203,7 @@ ROUTES = [
         "table": 119,
         "installed": True,
         "guarded": True,
+        "reach": UNWATCHED,
         "heldForMs": None,
         "objects": [CLAIM],
     },
@@ -209,6 +216,7 @@ ROUTES = [
         "table": 119,
         "installed": False,
         "guarded": True,
+        "reach": None,
         "heldForMs": None,
         "objects": [{**CLAIM, **WITHHELD, "forwarding": 0}, {**CLAIM, **WITHHELD, "name": "api"}],
     },
