@@ -51,8 +51,11 @@ CONTROLLERS = (
 STORED = {
     "AddressBlock": "coil.cybozu.com/addressblocks",
     "AddressPool": "coil.cybozu.com/addresspools",
+    "BGPAdvertisement": "metallb.io/bgpadvertisements",
     "Egress": "coil.cybozu.com/egresses",
     "EndpointSlice": "endpointslices",
+    "IPAddressPool": "metallb.io/ipaddresspools",
+    "L2Advertisement": "metallb.io/l2advertisements",
     "Node": "minions",
     "Pod": "pods",
     "Service": "services/specs",
