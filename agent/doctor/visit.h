@@ -44,6 +44,7 @@ void visit_fail(struct visit *visit, const char *remedy, const char *format, ...
 /* The tables of checks; each ends with a NULL name. */
 extern const struct check machine_checks[];
 extern const struct check config_checks[];
+extern const struct check user_checks[];
 extern const struct check link_checks[];
 extern const struct check rival_checks[];
 extern const struct check bird_checks[];

@@ -146,6 +146,26 @@ def test_from_a_bare_machine_to_the_route_on_the_tor(machine):
     print(f"{time.monotonic() - began:5.1f} s  in all, from the package to the route on the ToR")
 
 
+def test_doctor_says_what_the_agent_may_not_read(machine):
+    """Root may read everything, and the agent runs as another user."""
+    [package] = sorted((REPOSITORY / "build-deb").glob("fingerpost_*.deb"))[-1:]
+    machine.copy(package, f"/root/{package.name}")
+    for command in commands("Install"):
+        machine.must(command)
+    machine.write("/etc/fingerpost/manifests/cluster.yaml", cluster(machine.node))
+    for command in commands("Four commands")[:2]:
+        machine.must(command)
+    machine.must("chmod 600 /etc/fingerpost/agentd.yaml; chmod 700 /etc/fingerpost/manifests; chown root:root /run/bird/bird.ctl")
+    said = machine.run("agentctl doctor").stdout
+    for words in ("fingerpost may not read /etc/fingerpost/agentd.yaml", "chgrp fingerpost FILE",
+                  "fingerpost may not read /etc/fingerpost/manifests", "chgrp fingerpost DIR",
+                  "fingerpost may not use /run/bird/bird.ctl", "usermod -aG bird fingerpost"):
+        assert words in " ".join(said.split()), said
+    machine.must("chmod 640 /etc/fingerpost/agentd.yaml; chgrp fingerpost /etc/fingerpost/agentd.yaml")
+    machine.must("chmod 755 /etc/fingerpost/manifests; chown bird:bird /run/bird/bird.ctl")
+    assert "may not" not in machine.run("agentctl doctor").stdout
+
+
 def test_removing_it_leaves_the_routes_and_purging_it_no_file(machine):
     [package] = sorted((REPOSITORY / "build-deb").glob("fingerpost_*.deb"))[-1:]
     machine.copy(package, f"/root/{package.name}")
