@@ -150,6 +150,7 @@ static const struct config_key services_keys[] = {
     { "timeouts", parse_section, .keys = timeouts_keys },
     { "maps", parse_section, .keys = maps_keys },
     { "healthz", parse_endpoint, FIELD(services.healthz) },
+    { "proxyModeListen", parse_endpoint, FIELD(services.proxy_mode) },
     { NULL },
 };
 
@@ -335,6 +336,7 @@ void config_free(struct config *config)
     free(config->services.load_balancer_class);
     free(config->services.proxy_name);
     free(config->services.healthz);
+    free(config->services.proxy_mode);
     free(config->bird.socket);
     parse_clear_names(&config->bird.expect_names);
     vec_done(&config->bird.expect_names);

@@ -80,7 +80,8 @@ struct config {
         struct port_range snat_ports;
         struct flow_timeouts timeouts;
         uint32_t max_flows, max_services, max_endpoints;
-        char *healthz; /* "address:port" */
+        char *healthz;    /* "address:port" */
+        char *proxy_mode; /* services.proxyModeListen, likewise; NULL: not served */
     } services;
     struct {
         bool enabled;           /* the client side: packets of this node's pods; default false */

@@ -2,8 +2,9 @@
 /*
  * The health of the service proxy; see health.h for the contract.
  *
- * agent.c makes it and tells it of rows, node and passes; the loop calls for requests and retries.
- * Owned are the server of /healthz and its socket; the health ports are apply's.
+ * agent.c makes it and tells it of rows, node and passes; the loop calls for requests.
+ * Owned are the servers of /healthz and /proxyMode (endpoint.c) and the health ports
+ * (health_ports.c).
  *
  * Late is who does not get done what was queued, not who has nothing to do. Times are taken from
  * the monotonic clock; wall time is only shown. As with kube-proxy, an answer of 200 says
@@ -23,16 +24,11 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "health/endpoint.h"
 #include "health/health_ports.h"
-#include "loop/backoff.h"
-#include "loop/http.h"
-#include "loop/tcp.h"
-#include "loop/timer.h"
 #include "model/node.h"
 
 enum { FAMILIES = 2, LATE_MS = 2 * 30 * 1000, TIME_STRLEN = CLOCK_STRLEN + 4 };
-
-static const struct http_limits limits = { .connections = 64, .silence_s = 10, .memory = 8192 };
 
 struct family_health {
     bool known;   /* something was applied */
@@ -47,12 +43,8 @@ struct health {
     struct status *status;
     struct family_health families[FAMILIES]; /* IPv4 first */
     bool node_seen, node_eligible;
-    /* With NAT on; else NULL and -1. */
-    char *endpoint;
-    struct http_server *server;
-    int socket;
-    struct timer *retry;
-    struct backoff backoff;
+    /* With NAT on; else NULL. */
+    struct endpoint *healthz, *proxy_mode;
     struct health_ports *ports;
 };
 
@@ -178,43 +170,14 @@ static void on_request(const struct http_request *request, struct http_reply *re
         say(reply, 404, "text/plain; charset=utf-8", strdup("404 page not found\n"));
 }
 
-/* 0.0.0.0 means what it means to Go: every address, of both families. */
-static int listen_at(const char *endpoint, int *ret_fd)
+/* The mode whose rules are the reference for ours: tools ask for it to know what to look at. */
+static void on_mode_request(const struct http_request *request, struct http_reply *reply,
+                            void *context)
 {
-    struct ip ip;
-    uint16_t port;
-    int r = tcp_endpoint_parse(endpoint, &ip, &port);
-    if (r < 0)
-        return r;
-    const struct ip any = { .family = ip.family };
-    if (ip_equal(&ip, &any))
-        ip.family = IP_NONE;
-    return tcp_listen(&ip, port, TCP_ADDRESS_PRESENT, ret_fd);
-}
-
-static void tell_endpoint(struct health *health, int error)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    if (error < 0)
-        faults_add(&faults, "services.healthz",
-                   error == -EADDRINUSE ? "stop kube-proxy, or name another address" : NULL,
-                   "can't serve /healthz and /livez on %s: %s", health->endpoint, strerror(-error));
-    (void)fault_book_replace(health->status->faults, "services", "healthz", &faults,
-                             clock_wall_ms());
-}
-
-static void open_endpoint(void *context)
-{
-    struct health *health = context;
-    AUTOCLOSE int fd = -1;
-    int r = listen_at(health->endpoint, &fd);
-    if (r == 0)
-        r = http_server_add(health->server, fd);
-    if (r == 0)
-        health->socket = TAKE_FD(fd);
-    else
-        timer_arm(health->retry, backoff_next(&health->backoff));
-    tell_endpoint(health, r);
+    (void)context;
+    bool known = strcmp(request->path, "/proxyMode") == 0;
+    say(reply, known ? 200 : 404, "text/plain; charset=utf-8",
+        strdup(known ? "nftables" : "404 page not found\n"));
 }
 
 static void tell_ports(void *context)
@@ -242,45 +205,35 @@ static void raise_descriptors(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static void close_endpoint(struct health *health)
+/* NULL: nowhere. */
+static int serve(struct health *health, const char *healthz, const char *proxy_mode)
 {
-    http_server_free(TAKE_PTR(health->server));
-    closep(&health->socket);
-    health->socket = -1;
-    timer_free(TAKE_PTR(health->retry));
-    free(TAKE_PTR(health->endpoint));
+    struct endpoint_options options = {
+        .event = health->event,
+        .faults = health->status->faults,
+        .group = "healthz",
+        .setting = "services.healthz",
+        .what = "/healthz and /livez",
+        .handle = on_request,
+        .context = health,
+    };
+    int r = endpoint_serve(&health->healthz, &options, healthz);
+    options.group = "proxyMode";
+    options.setting = "services.proxyModeListen";
+    options.what = "/proxyMode";
+    options.handle = on_mode_request;
+    int second = endpoint_serve(&health->proxy_mode, &options, proxy_mode);
+    return r < 0 ? r : second;
 }
 
 static void switch_off(struct health *health)
 {
-    bool was_on = health->ports != NULL || health->endpoint;
-    close_endpoint(health);
-    health_ports_free(TAKE_PTR(health->ports));
+    (void)serve(health, NULL, NULL);
     memset(health->families, 0, sizeof(health->families));
-    if (!was_on)
+    if (!health->ports)
         return;
-    tell_endpoint(health, 0);
+    health_ports_free(TAKE_PTR(health->ports));
     tell_ports(health);
-}
-
-static int serve_endpoint(struct health *health, const char *endpoint)
-{
-    if (health->endpoint && strcmp(health->endpoint, endpoint) == 0)
-        return 0;
-    close_endpoint(health);
-    health->endpoint = strdup(endpoint);
-    if (!health->endpoint)
-        return -ENOMEM;
-    health->backoff = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = MINUTE_MS };
-    const struct http_service service = { .handle = on_request,
-                                          .context = health,
-                                          .limits = &limits };
-    int r = http_server_new(health->event, &service, &health->server);
-    if (r == 0)
-        r = timer_new(health->event, 0, open_endpoint, health, &health->retry);
-    if (r == 0)
-        open_endpoint(health);
-    return r;
 }
 
 static int serve_ports(struct health *health)
@@ -306,7 +259,6 @@ int health_new(const struct health_options *options, struct health **ret_health)
         return -ENOMEM;
     health->event = options->event;
     health->status = options->status;
-    health->socket = -1;
     health->node_eligible = true;
     int r = health_configure(health, options->config);
     if (r < 0)
@@ -319,7 +271,8 @@ void health_free(struct health *health)
 {
     if (!health)
         return;
-    close_endpoint(health);
+    endpoint_free(health->healthz);
+    endpoint_free(health->proxy_mode);
     health_ports_free(health->ports);
     free(health);
 }
@@ -332,7 +285,7 @@ int health_configure(struct health *health, const struct config *config)
     }
     int r = serve_ports(health);
     if (r == 0)
-        r = serve_endpoint(health, config->services.healthz);
+        r = serve(health, config->services.healthz, config->services.proxy_mode);
     if (r < 0)
         switch_off(health);
     return r;

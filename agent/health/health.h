@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What load balancers, the autoscaler and kubelets ask of a service proxy: /healthz and /livez on
- * services.healthz, and the health ports of Services. Answers are kube-proxy's, to the byte.
+ * services.healthz, /proxyMode on services.proxyModeListen where that is set, and the health ports
+ * of Services. Answers are kube-proxy's, to the byte.
  *
  *   /livez    200 unless a family is late: something was queued 60 s ago and is not applied yet
  *   /healthz  the same, and 503 if this node is about to be deleted; cordoning does not count

@@ -38,7 +38,7 @@ CHANGED = {
         "externalIPs": ["203.0.113.0/24", "fd00:203::/64"], "loadBalancerClass": "",
         "loadBalancerIPs": ["203.0.113.0/24", "fd00:203::/64"],
         "advertise": ["loadBalancer", "external"], "masqueradeAll": True, "path": "stack",
-        "snatPorts": "20000-30000", "healthz": "127.0.0.1:10257",
+        "snatPorts": "20000-30000", "healthz": "127.0.0.1:10257", "proxyModeListen": "127.0.0.1:10249",
     },
 }
 

@@ -103,6 +103,37 @@ static void assert_answer(struct fixture *fixture, const char *path, int status,
     assert_answer_of(fixture, AF_INET, path, status, body);
 }
 
+/* As tools ask kube-proxy for it: only where it is asked for, and gone again with its setting. */
+static void the_mode_is_told_where_it_is_wanted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct config *config = fixture->planning.config;
+    const char *mode = "services.proxyModeListen";
+    set_endpoint(fixture, "127.0.0.1:10249");
+    config->services.proxy_mode = strdup("127.0.0.1:10256"); /* where the other one was */
+    assert_int_equal(health_configure(fixture->health, config), 0);
+    CLEANUP(http_client_close) struct http_client client;
+    CLEANUP(http_answer_done) struct http_answer answer;
+    http_client_tcp(&client, fixture->event, AF_INET, PORT);
+    http_client_ask(&client, "GET /proxyMode HTTP/1.1\r\nHost: node\r\n\r\n");
+    http_client_read(&client, false, &answer);
+    assert_int_equal(answer.status, 200);
+    assert_string_equal(answer.body, "nftables");
+    assert_non_null(strstr(answer.head, "\r\nContent-Type: text/plain; charset=utf-8\r\n"));
+    assert_answer(fixture, "/healthz", 404, "404 page not found\n");
+
+    free(config->services.proxy_mode);
+    config->services.proxy_mode = strdup("127.0.0.1:10249"); /* /healthz has it */
+    assert_int_equal(health_configure(fixture->health, config), 0);
+    const struct known_fault *fault =
+        fault_book_find(fixture->status.faults, "services", "proxyMode");
+    assert_non_null(fault);
+    assert_string_equal(fault->place, mode);
+    free(TAKE_PTR(config->services.proxy_mode));
+    assert_int_equal(health_configure(fixture->health, config), 0);
+    assert_null(fault_book_find(fixture->status.faults, "services", "proxyMode"));
+}
+
 static void put_marked_node(struct fixture *fixture, const char *metadata, const char *spec)
 {
     AUTOFREE char *yaml = text_format("apiVersion: v1\nkind: Node\nmetadata: {name: node-1%s}\n"
@@ -412,6 +443,7 @@ int main(void)
         return 0;
     }
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_mode_is_told_where_it_is_wanted, setup, teardown),
         cmocka_unit_test_setup_teardown(while_it_starts_it_is_healthy, setup, teardown),
         cmocka_unit_test_setup_teardown(a_late_family_makes_the_whole_unhealthy, setup, teardown),
         cmocka_unit_test_setup_teardown(packets_that_go_astray_count_at_once, setup, teardown),
