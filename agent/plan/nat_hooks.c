@@ -198,11 +198,29 @@ static bool has_hook(const nat_attachment_list *wanted, enum nat_hook hook)
     return false;
 }
 
+/*
+ * Whether somebody means to use an uplink: it has an address. Spare ports of a machine and the
+ * kernel's fallback devices (gretap0) are found, or match a pattern, as well, and are down. IPv4
+ * addresses stay on what goes down; the kernel takes IPv6's away, so that of an uplink without IPv4
+ * nothing is told.
+ */
+static bool is_meant(const struct link_facts *facts, const struct link *link)
+{
+    if (!facts->addresses)
+        return false;
+    sorted_each(const struct link_address, address, facts->addresses) {
+        if (address->ifindex == link->ifindex)
+            return true;
+    }
+    return false;
+}
+
 /* The cause of much else: endpoints without a way, sessions of BGP that end. */
 static void tell_down(const struct link_facts *facts, struct faults *faults)
 {
     sorted_each(const struct link, link, facts->links) {
-        if (link->up || !nat_is_uplink(facts, link) || !can_serve(facts, link))
+        if (link->up || !nat_is_uplink(facts, link) || !can_serve(facts, link) ||
+            !is_meant(facts, link))
             continue;
         AUTOFREE char *place = text_format("interface %s", link->name);
         AUTOFREE char *remedy = text_format("ip link set %s up", link->name);

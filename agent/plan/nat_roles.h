@@ -12,8 +12,9 @@
 /* What is known of the node's interfaces. All borrowed. */
 struct link_facts {
     const struct config *config;
-    const struct sorted *links; /* struct link */
-    const struct sorted *ways;  /* struct link_way */
+    const struct sorted *links;     /* struct link */
+    const struct sorted *ways;      /* struct link_way */
+    const struct sorted *addresses; /* struct link_address; NULL: not looked at */
     const struct prefix *pod_nets;
     size_t pod_net_count;
 };

@@ -78,6 +78,7 @@ static struct link_facts link_facts_of(const struct nat_node *node, const struct
         .config = facts->config,
         .links = kernel_links(kernel),
         .ways = kernel_ways(kernel),
+        .addresses = kernel_link_addresses(kernel),
         .pod_nets = node->settings.pod_nets,
         .pod_net_count = node->settings.pod_net_count,
     };

@@ -5,7 +5,7 @@
 
 struct fixture {
     struct planning planning;
-    struct sorted links, ways;
+    struct sorted links, ways, addresses;
     struct prefix pod_net; /* IP_NONE: not known */
 };
 
@@ -15,6 +15,7 @@ static struct link_facts facts_of(const struct fixture *fixture)
         .config = fixture->planning.config,
         .links = &fixture->links,
         .ways = &fixture->ways,
+        .addresses = &fixture->addresses,
         .pod_nets = &fixture->pod_net,
         .pod_net_count = fixture->pod_net.ip.family != IP_NONE,
     };
@@ -23,7 +24,8 @@ static struct link_facts facts_of(const struct fixture *fixture)
 static struct fixture begin(void)
 {
     struct fixture fixture = { .links = SORTED(struct link, link_cmp),
-                               .ways = SORTED(struct link_way, link_way_cmp) };
+                               .ways = SORTED(struct link_way, link_way_cmp),
+                               .addresses = SORTED(struct link_address, link_address_cmp) };
     planning_begin(&fixture.planning);
     assert_int_equal(prefix_parse("10.244.0.0/16", &fixture.pod_net), 0);
     fixture.planning.config->services.uplinks_auto = false;
@@ -40,6 +42,7 @@ static void done(struct fixture *fixture)
     planning_done(&fixture->planning);
     sorted_done(&fixture->links);
     sorted_done(&fixture->ways);
+    sorted_done(&fixture->addresses);
 }
 
 #define AUTOFIXTURE CLEANUP(done)
@@ -250,12 +253,22 @@ static void missing_uplinks_are_told(void **state)
                                   "; services.uplinks: no interface matches \"lo\" -> " NAME_ONE);
 }
 
-/* It keeps its programs, for the moment when it comes up again. */
+static void give_address(struct fixture *fixture, const char *name)
+{
+    struct link_address address = { .ifindex = link_named(&fixture->links, name)->ifindex };
+    assert_int_equal(ip_parse("192.0.2.1", &address.ip), 0);
+    assert_int_equal(sorted_put(&fixture->addresses, &address), 0);
+}
+
+/* It keeps its programs, for the moment when it comes up again. A port that nobody uses is spare.
+ */
 static void an_uplink_that_is_down_is_told(void **state)
 {
     (void)state;
     AUTOFIXTURE struct fixture fixture = begin();
     ((struct link *)link_named(&fixture.links, "eth0"))->up = false;
+    assert_planned(&fixture, BASE);
+    give_address(&fixture, "eth0");
     assert_planned(&fixture, BASE "; interface eth0: eth0 is down: nothing comes in or leaves by "
                                   "this uplink -> ip link set eth0 up");
 }
