@@ -38,6 +38,7 @@
 #include "base/clock.h"
 #include "base/socket_address.h"
 #include "loop/tcp.h"
+#include "loop/timer.h"
 
 enum {
     BODY_DROPPED = 64 * 1024, /* the limit of a body that is not kept */
@@ -54,8 +55,8 @@ static const struct http_limits limits_default = {
 
 static void schedule(struct http_server *server)
 {
-    MHD_UNSIGNED_LONG_LONG timeout_ms;
-    if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES) {
+    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
+    if (!server->woken && MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES) {
         (void)sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
         return;
     }
@@ -73,9 +74,16 @@ unsigned http_server_connections(const struct http_server *server)
 void http_server_run(struct http_server *server)
 {
     unsigned before = http_server_connections(server);
+    server->woken = false;
     (void)MHD_run(server->daemon);
     if (http_server_connections(server) < before)
         (void)MHD_run(server->daemon);
+    schedule(server);
+}
+
+void http_server_wake(struct http_server *server)
+{
+    server->woken = true;
     schedule(server);
 }
 
@@ -123,9 +131,9 @@ static enum MHD_Result add_headers(struct MHD_Response *response, const struct h
     return r;
 }
 
-/* Queues a reply and takes its body. MHD_NO ends the connection. */
-static enum MHD_Result send_reply(struct MHD_Connection *connection, struct http_reply *reply,
-                                  bool last)
+/* MHD_NO ends the connection. */
+enum MHD_Result http_send_reply(struct MHD_Connection *connection, struct http_reply *reply,
+                                bool last)
 {
     AUTOFREE char *body = TAKE_PTR(reply->body);
     const char *type = reply->content_type ? reply->content_type : "application/json";
@@ -146,17 +154,17 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, struct http
     return r;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status)
+enum MHD_Result http_refuse(struct MHD_Connection *connection, unsigned status)
 {
     struct http_reply reply = { .status = status };
     reply.body = text_format("{\"error\":\"%s\"}\n", MHD_get_reason_phrase_for(status));
     if (!reply.body)
         return MHD_NO;
     reply.size = strlen(reply.body);
-    return send_reply(connection, &reply, false);
+    return http_send_reply(connection, &reply, false);
 }
 
-static struct http_request request_of(const struct http_exchange *exchange, const char *path,
+static struct http_request request_of(struct http_exchange *exchange, const char *path,
                                       const char *method)
 {
     struct http_request request = {
@@ -165,6 +173,7 @@ static struct http_request request_of(const struct http_exchange *exchange, cons
         .body = exchange->body.data,
         .body_size = exchange->body.length,
         .connection = exchange->connection,
+        .exchange = exchange,
     };
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -175,20 +184,25 @@ static struct http_request request_of(const struct http_exchange *exchange, cons
     return request;
 }
 
-static enum MHD_Result answer(const struct http_exchange *exchange, const char *path,
-                              const char *method)
+static enum MHD_Result answer(struct http_exchange *exchange, const char *path, const char *method)
 {
     const struct http_server *server = exchange->server;
+    if (server->ending)
+        return http_refuse(exchange->connection, MHD_HTTP_SERVICE_UNAVAILABLE);
     const struct http_request request = request_of(exchange, path, method);
     struct http_reply reply = { 0 };
     server->handle(&request, &reply, server->context);
+    if (exchange->way != WAY_AT_ONCE) {
+        free(reply.body);
+        return http_later_begin(exchange);
+    }
     if (reply.status == 0) {
         free(reply.body);
         return MHD_NO;
     }
     bool crowded =
         server->sharing && http_server_connections(server) > server->limits.connections / 2;
-    return send_reply(exchange->connection, &reply, crowded);
+    return http_send_reply(exchange->connection, &reply, crowded);
 }
 
 static size_t body_limit(const struct http_exchange *exchange)
@@ -203,15 +217,17 @@ static enum MHD_Result begin(struct http_exchange *exchange, const char *path, c
     struct http_reply reply = { 0 };
     if (!server->sharing && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&
         strcmp(method, "POST") != 0)
-        return refuse(exchange->connection, MHD_HTTP_METHOD_NOT_ALLOWED);
+        return http_refuse(exchange->connection, MHD_HTTP_METHOD_NOT_ALLOWED);
+    if (server->ending)
+        return http_refuse(exchange->connection, MHD_HTTP_SERVICE_UNAVAILABLE);
     const struct http_request request = request_of(exchange, path, method);
     if (server->admit)
         exchange->body_max = server->admit(&request, &reply, server->context);
     if (reply.status)
-        return send_reply(exchange->connection, &reply, false);
+        return http_send_reply(exchange->connection, &reply, false);
     const char *length = http_header(&request, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (length && strtoull(length, NULL, 10) > body_limit(exchange))
-        return refuse(exchange->connection, MHD_HTTP_CONTENT_TOO_LARGE);
+        return http_refuse(exchange->connection, MHD_HTTP_CONTENT_TOO_LARGE);
     exchange->body_late_ms = clock_mono_ms() + BODY_MS;
     return MHD_YES;
 }
@@ -248,8 +264,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         *upload_size = 0;
         return take_piece(exchange, upload, size);
     }
+    if (exchange->way != WAY_AT_ONCE)
+        return http_later_go_on(exchange);
     if (exchange->body_seen > body_limit(exchange))
-        return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE);
+        return http_refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE);
     return text_error(&exchange->body) < 0 ? MHD_NO : answer(exchange, path, method);
 }
 
@@ -260,6 +278,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     (void)context, (void)connection, (void)code;
     if (!exchange)
         return;
+    http_later_done(exchange);
     text_done(&exchange->body);
     free(exchange);
     *state = NULL;
@@ -273,7 +292,9 @@ int http_server_start(sd_event *event, int listen_fd, const struct MHD_OptionIte
         { listen_fd < 0 ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL },
         none,
     };
-    unsigned flags = MHD_USE_EPOLL | (listen_fd < 0 ? MHD_USE_NO_LISTEN_SOCKET : 0);
+    server->event = event;
+    unsigned flags =
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (listen_fd < 0 ? MHD_USE_NO_LISTEN_SOCKET : 0);
     server->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, server, MHD_OPTION_ARRAY, sockets,
         MHD_OPTION_CONNECTION_LIMIT, server->limits.connections, MHD_OPTION_CONNECTION_TIMEOUT,
@@ -308,6 +329,8 @@ int http_server_make(const struct http_service *service, struct http_server **re
     server->handle = service->handle;
     server->admit = service->admit;
     server->context = service->context;
+    TAILQ_INIT(&server->waiting);
+    TAILQ_INIT(&server->streams);
     *ret_server = server;
     return 0;
 }
@@ -342,11 +365,14 @@ void http_server_free(struct http_server *server)
 {
     if (!server)
         return;
+    if (server->daemon)
+        http_later_end_all(server);
     sd_event_source_disable_unref(server->timer);
     sd_event_source_disable_unref(server->io);
     unlink_path(server);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
+    timer_free(server->wait_timer);
     if (server->sharing)
         server->sharing_free(server->sharing);
     free(server->path);

@@ -10,6 +10,10 @@
  * them: then it is asked when the headers are there, and may refuse the request before any of the
  * body is taken. Who is longer than ten seconds about a body that is kept is hung up on.
  *
+ * A handler may answer later: with http_later() it keeps the request until it knows what to say,
+ * and with http_stream() it answers by a body that goes on. Both are bounded in number, neither
+ * costs anything while there is nothing to say, and a client that goes away ends both.
+ *
  * A shared server has any number of listening sockets, limits of its own, and leaves the method to
  * the handler.
  */
@@ -35,7 +39,8 @@ struct http_request {
     uint16_t local_port;
     const char *body; /* with a NUL behind; NULL: there is none, or it is not kept */
     size_t body_size;
-    void *connection; /* for http_query() and http_header() */
+    void *connection;               /* for http_query() and http_header() */
+    struct http_exchange *exchange; /* for http_later() and http_stream() */
 };
 
 struct http_header {
@@ -81,6 +86,9 @@ struct http_limits {
     unsigned connections; /* for one more: it waits; at a shared server, the oldest is closed */
     unsigned silence_s;   /* a connection without a word ends */
     size_t memory;        /* of one connection: the headers of request and reply */
+    unsigned waiting;     /* requests that are answered later; 0: none may be */
+    unsigned wait_s;      /* who is not answered by then gets 504 */
+    unsigned streams;     /* bodies that go on; 0: none may */
 };
 
 /* Who answers at a server, and how much of it. */
@@ -125,6 +133,44 @@ int http_server_new(sd_event *event, const struct http_service *service,
  * that came by it stay: the handler is told where they are. Returns 0 or -errno.
  */
 int http_server_add(struct http_server *server, int listen_fd);
+
+/* One request that is answered later, or by a stream. */
+struct http_exchange;
+
+/* Why a request needs no answer any more, or a stream no more lines. */
+enum http_end {
+    HTTP_END_CLIENT, /* the client is gone */
+    HTTP_END_TIME,   /* it waited for too long, and is told so: 504 */
+    HTTP_END_SERVER, /* the server is about to be freed; who waits is told so: 503 */
+};
+
+/* Called once; the exchange is not to be used any more. Must not free the server. */
+typedef void (*http_ended)(enum http_end end, void *context);
+
+/*
+ * For a handler: its reply is left alone, and the request is answered by http_later_answer(), at
+ * any time, also before the handler returns. Returns 0 with the exchange; -EBUSY if so many wait
+ * already as may (the handler replies itself then, as ever), -ENOMEM.
+ */
+int http_later(const struct http_request *request, http_ended ended, void *context,
+               struct http_exchange **ret_exchange);
+
+/* Answers; takes the reply's body. `ended` is not called any more. */
+void http_later_answer(struct http_exchange *exchange, struct http_reply *reply);
+
+/*
+ * Writes what there is to say into `buffer`, and returns how many bytes; 0: nothing now. It is
+ * called as fast as the client reads, and again after 0 when http_stream_wake() was called.
+ */
+typedef size_t (*http_more)(char *buffer, size_t size, void *context);
+
+/*
+ * For a handler: the request is answered with 200 and a body of the type (a static string), in
+ * pieces that `more` gives, until the client goes or the server ends. Returns as http_later().
+ */
+int http_stream(const struct http_request *request, const char *content_type, http_more more,
+                http_ended ended, void *context, struct http_exchange **ret_exchange);
+void http_stream_wake(struct http_exchange *exchange);
 
 void http_server_free(struct http_server *server);
 DEFINE_CLEANUP(struct http_server *, http_server_free);

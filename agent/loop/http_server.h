@@ -2,6 +2,7 @@
 /* The server of http.h, for those who give it sockets. Internal to loop/. */
 #pragma once
 
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include <microhttpd.h>
@@ -11,6 +12,9 @@
 
 struct http_sharing;
 
+/* How a request is answered. */
+enum http_way { WAY_AT_ONCE, WAY_LATER, WAY_STREAM };
+
 /* One request, from its headers to the end of its reply. */
 struct http_exchange {
     struct http_server *server;
@@ -19,11 +23,33 @@ struct http_exchange {
     size_t body_max;      /* how much that may be; 0: nothing is kept */
     size_t body_seen;     /* bytes that came */
     int64_t body_late_ms; /* monotonic: when it has to be there */
+
+    /* Of one that is answered later, or by a stream: http_later.c. */
+    enum http_way way;
+    bool asleep; /* libmicrohttpd has set it aside */
+    bool over;   /* nobody is to be called, nor is there more to come */
+    bool replied;
+    struct http_reply reply; /* if it was */
+    const char *content_type;
+    http_more more;
+    http_ended ended;
+    void *context;
+    int64_t until_ms; /* monotonic */
+    sd_event_source *hangup;
+    TAILQ_ENTRY(http_exchange) link;
 };
+
+TAILQ_HEAD(http_exchanges, http_exchange);
 
 struct http_server {
     struct MHD_Daemon *daemon;
+    sd_event *event;
     sd_event_source *io, *timer;
+    struct http_exchanges waiting, streams; /* the first to wait is the first in the list */
+    unsigned waiting_count, stream_count;
+    bool ending;              /* no handler is called any more */
+    bool woken;               /* a connection was resumed since the last run */
+    struct timer *wait_timer; /* armed while one waits */
     http_handler handle;
     http_admission admit;
     void *context;
@@ -49,4 +75,23 @@ int http_server_start(sd_event *event, int listen_fd, const struct MHD_OptionIte
 /* Serves what is to be served, and sets the time of the next run. */
 void http_server_run(struct http_server *server);
 
+/* The same soon, from wherever it is called. */
+void http_server_wake(struct http_server *server);
+
 unsigned http_server_connections(const struct http_server *server);
+
+/* Queues a reply and takes its body; `last` says that the connection ends with it. */
+enum MHD_Result http_send_reply(struct MHD_Connection *connection, struct http_reply *reply,
+                                bool last);
+enum MHD_Result http_refuse(struct MHD_Connection *connection, unsigned status);
+
+/* ---- http_later.c ---- */
+
+/* The handler asked for it: sets the request aside, or begins the stream. */
+enum MHD_Result http_later_begin(struct http_exchange *exchange);
+/* libmicrohttpd has taken up a request that was set aside. */
+enum MHD_Result http_later_go_on(struct http_exchange *exchange);
+/* The request is over, whichever way; the exchange is about to be freed. */
+void http_later_done(struct http_exchange *exchange);
+/* Says to all that wait, and to all streams, that the server ends. */
+void http_later_end_all(struct http_server *server);
