@@ -11,6 +11,7 @@
 #include "agentctl/field.h"
 #include "agentctl/output.h"
 #include "base/clock.h"
+#include "base/macro.h"
 
 static const struct doc *source_named(const struct doc *status, const char *name)
 {
@@ -117,7 +118,8 @@ static void add_write(struct text *out, const struct doc *row, const char *inden
     if (doc_get(row, "why")) {
         text_addf(out, ": %s, ", field(row, "outcome"));
         add_clean(out, field(row, "why"));
-        text_addf(out, "; %" PRId64 " tries", field_int(row, "tries"));
+        int64_t tries = field_int(row, "tries");
+        text_addf(out, "; %" PRId64 " %s", tries, tries == 1 ? "try" : "tries");
     }
     if (!field_true(row, "running"))
         text_addf(out, ", next in %s", clock_ago(field_int(row, "nextInMs"), next));
@@ -126,12 +128,19 @@ static void add_write(struct text *out, const struct doc *row, const char *inden
 
 void add_writes(struct text *out, const struct doc *status, const char *indent)
 {
+    static const struct {
+        const char *key, *word;
+    } counts[] = {
+        { "dropped", "dropped" },       { "retries", "tried again" }, { "refused", "refused" },
+        { "conflicts", "in conflict" }, { "lost", "answers lost" },   { "found", "found done" },
+    };
     const struct doc *writes = doc_get(status, "writes");
     if (!field_true(writes, "enabled"))
         return;
     text_addf(out, "%sEvents: %" PRId64 " written", indent, field_int(writes, "written"));
-    if (field_int(writes, "dropped") > 0)
-        text_addf(out, ", %" PRId64 " dropped", field_int(writes, "dropped"));
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+        if (field_int(writes, counts[i].key) > 0)
+            text_addf(out, ", %" PRId64 " %s", field_int(writes, counts[i].key), counts[i].word);
     text_add_char(out, '\n');
     doc_each(row, doc_get(writes, "items"))
         add_write(out, row, indent);

@@ -61,6 +61,28 @@ static void write_copy(const struct copy_status *copy, struct text *out)
     metric_single(out, "fingerpost_copy_bytes", "gauge", "Length of the copy.", copy->bytes);
 }
 
+/* What is written to the API; only where anything may be. */
+static void write_writes(const struct write_status *writes, struct text *out)
+{
+    static const char outcomes[] = "fingerpost_kubernetes_write_outcomes_total";
+    static const char pending[] = "fingerpost_kubernetes_writes_pending";
+
+    metric_single(out, "fingerpost_kubernetes_writes_total", "counter",
+                  "Writes to the API that were done.", writes->written);
+    metric_single(out, "fingerpost_kubernetes_writes_dropped_total", "counter",
+                  "Writes that were given up.", writes->dropped);
+    metric_single(out, "fingerpost_kubernetes_write_retries_total", "counter",
+                  "Tries that were not the first of a write.", writes->retries);
+    metric(out, outcomes, "counter", "Tries that did not end well, by what became of them.");
+    metric_sample(out, outcomes, "outcome", "conflict", writes->conflicts);
+    metric_sample(out, outcomes, "outcome", "refused", writes->refused);
+    metric_sample(out, outcomes, "outcome", "lost", writes->lost);
+    metric_sample(out, outcomes, "outcome", "found", writes->found);
+    metric(out, pending, "gauge", "Writes that wait for their turn, or are under way.");
+    metric_sample(out, pending, "state", "waiting", writes->waiting);
+    metric_sample(out, pending, "state", "running", writes->running);
+}
+
 void write_kube_metrics(const struct api_state *state, struct text *out)
 {
     const struct kube_status *kube = &state->status->source.kube;
@@ -72,4 +94,6 @@ void write_kube_metrics(const struct api_state *state, struct text *out)
     }
     if (state->status->copy.path)
         write_copy(&state->status->copy, out);
+    if (state->status->writes.enabled)
+        write_writes(&state->status->writes, out);
 }

@@ -61,6 +61,18 @@ def test_writes_that_wait_are_told(ctl, agent):
             "              create Event shop/db.0123\n") in output
 
 
+def test_what_became_of_writes_is_told(ctl, agent):
+    items = [{"what": "create Event shop/web.0123", "running": True, "tries": 1, "since": ago(LONG_AGO),
+              "nextInMs": None, "outcome": "uncertain", "why": "no answer"}]
+    writes = {**status()["writes"], "enabled": True, "written": 2, "retries": 5, "refused": 1,
+              "conflicts": 2, "lost": 3, "found": 1, "running": 1, "items": items}
+    agent({"/v1/status": kubernetes(writes=writes)})
+    _, output, _ = ctl.run("status", "-v")
+    assert ("              Events: 2 written, 5 tried again, 1 refused, 2 in conflict, 3 answers lost,"
+            " 1 found done\n"
+            "              create Event shop/web.0123: uncertain, no answer; 1 try\n") in output
+
+
 def test_a_kind_fails(ctl, agent):
     kinds = [SERVICE, NODE]
     agent({"/v1/status": kubernetes(sources__kinds=kinds)})

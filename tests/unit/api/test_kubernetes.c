@@ -189,14 +189,25 @@ static void test_metrics(void **state)
         "fingerpost_copy_objects 12\n",
         "fingerpost_copy_bytes 3456\n",
         "fingerpost_faults{subsystem=\"kubernetes\"} 0\n",
+        "fingerpost_kubernetes_writes_total 12\n",
+        "fingerpost_kubernetes_writes_dropped_total 5\n",
+        "fingerpost_kubernetes_write_retries_total 3\n",
+        "fingerpost_kubernetes_write_outcomes_total{outcome=\"conflict\"} 1\n",
+        "fingerpost_kubernetes_write_outcomes_total{outcome=\"refused\"} 2\n",
+        "fingerpost_kubernetes_write_outcomes_total{outcome=\"lost\"} 4\n",
+        "fingerpost_kubernetes_write_outcomes_total{outcome=\"found\"} 1\n",
+        "fingerpost_kubernetes_writes_pending{state=\"waiting\"} 1\n",
+        "fingerpost_kubernetes_writes_pending{state=\"running\"} 1\n",
     };
     struct made_state *made = *state;
     AUTOTEXT struct text with = { 0 }, without = { 0 };
 
+    add_writes(made);
     view_metrics(&made->api, &with);
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
         assert_part(&with, lines[i]);
 
+    made->status.writes.enabled = false;
     made->status.source.kube.count = 0;
     made->status.copy.path = NULL;
     view_metrics(&made->api, &without);
