@@ -17,13 +17,12 @@
 #include "base/clock.h"
 #include "base/ours.h"
 #include "config/parse.h"
-#include "format/reader.h"
 
 #define FIELD(member) .offset = offsetof(struct config, member)
 
 static void check_source(struct parse *parse, const struct doc *section)
 {
-    if (!parse->config->source.manifests && !parse->config->source.kubernetes)
+    if (!parse_config(parse)->source.manifests && !parse_config(parse)->source.kubernetes)
         doc_fault(parse->document, section, parse->errors,
                   "manifests or kubernetes is missing: where the objects come from");
 }
@@ -48,7 +47,7 @@ void parse_kubernetes(struct parse *parse, const struct config_key *key, const s
 
 static void check_hold_down(struct parse *parse, const struct doc *section)
 {
-    const struct config *config = parse->config;
+    const struct config *config = parse_config(parse);
     const struct doc *initial = doc_get(section, "initial");
     char longer[CLOCK_STRLEN], shorter[CLOCK_STRLEN];
     if (config->routes.hold_initial_ms > config->routes.hold_max_ms)
@@ -256,7 +255,7 @@ static int config_new(struct config **ret_config)
 /* What one section asks of another. */
 static void check_all(struct parse *parse, const struct doc *root)
 {
-    const struct config *config = parse->config;
+    const struct config *config = parse_config(parse);
     if (config->services.enabled && !config->routes.enabled)
         doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
                   "services.enabled needs routes, which lead to what this node serves");
@@ -265,33 +264,14 @@ static void check_all(struct parse *parse, const struct doc *root)
 int config_parse(const char *path, struct config **ret_config, struct document **ret_document,
                  struct faults *errors)
 {
-    CLEANUP(document_freep) struct document *document = NULL;
+    static const struct config_grammar grammar = { config_keys, check_all };
     CLEANUP(config_freep) struct config *config = NULL;
     int r = config_new(&config);
-    if (r < 0)
-        return r;
-    r = document_read(path, READER_YAML, &document, errors);
-    if (r < 0)
-        return r;
-
-    struct document empty = { .file = path, .source_line = 1, .source_column = 1 };
-    struct parse parse = { .document = document ? document : &empty,
-                           .config = config,
-                           .errors = errors };
-    const struct doc *root = parse.document->root;
-    size_t before = errors->list.count;
-    if ((!root || root->type == DOC_MAP || root->type == DOC_NULL) && !doc_get(root, "source"))
-        doc_fault(parse.document, root, errors,
-                  "source is missing: it says where the objects come from");
-    parse_keys(&parse, config_keys, root);
-    check_all(&parse, root);
-    if (parse.error < 0 || errors->incomplete)
-        return -ENOMEM;
-    if (errors->list.count > before)
-        return -EBADMSG;
-    *ret_config = TAKE_PTR(config);
-    *ret_document = TAKE_PTR(document);
-    return 0;
+    if (r == 0)
+        r = parse_file(path, &grammar, config, ret_document, errors);
+    if (r == 0)
+        *ret_config = TAKE_PTR(config);
+    return r;
 }
 
 int config_load(const char *path, struct config **ret_config, struct faults *errors)

@@ -67,16 +67,9 @@ void parse_serves(struct parse *parse, const struct config_key *key, const struc
     }
 }
 
-void parse_gateway(struct parse *parse, const struct config_key *key, const struct doc *node,
-                   void *field)
-{
-    *(bool *)field = true;
-    parse_section(parse, key, node, field);
-}
-
 static void check_addresses(struct parse *parse, const struct doc *list)
 {
-    const ip_list *addresses = &parse->config->egress.gateway.addresses;
+    const ip_list *addresses = &parse_config(parse)->egress.gateway.addresses;
     size_t counts[2] = { 0 };
     vec_each(const struct ip, ip, addresses)
         counts[ip->family == IP_V6]++;
@@ -90,8 +83,8 @@ static void check_addresses(struct parse *parse, const struct doc *list)
 /* Blocks are powers of two so that a port tells its block by its bits. */
 static void check_gateway(struct parse *parse, const struct doc *section)
 {
-    const struct port_range *ports = &parse->config->egress.gateway.ports;
-    uint32_t block = parse->config->egress.gateway.port_block;
+    const struct port_range *ports = &parse_config(parse)->egress.gateway.ports;
+    uint32_t block = parse_config(parse)->egress.gateway.port_block;
     const struct doc *block_node = doc_get(section, "portBlock");
     check_addresses(parse, doc_get(section, "addresses"));
     if (block & (block - 1))
@@ -132,7 +125,7 @@ const struct config_key egress_keys[] = {
     { "unknownPods", parse_unknown_pods, FIELD(unknown_pods) },
     { "port", parse_count, FIELD(port), .min = 1, .max = UINT16_MAX },
     { "probeInterval", parse_duration, FIELD(probe_ms), .min = 50 },
-    { "gateway", parse_gateway, FIELD(gateway.enabled), .keys = gateway_keys,
+    { "gateway", parse_present, FIELD(gateway.enabled), .keys = gateway_keys,
       .check = check_gateway },
     { NULL },
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The walk over a configuration file: each member of a map is looked up in a table of keys and
- * read by the parser that stands there. Nothing stops at an error, so all of a file are reported,
- * in the order in which they stand. A member that is null keeps its default.
+ * The walk over a configuration file, of whichever program: each member of a map is looked up in a
+ * table of keys and read by the parser that stands there. Nothing stops at an error, so all of a
+ * file are reported, in the order in which they stand. A member that is null keeps its default.
  */
 #include "config/parse.h"
 
@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "format/quote.h"
+#include "format/reader.h"
 
 enum { SUGGEST_DISTANCE = 2 };
 
@@ -60,7 +61,7 @@ void parse_keys(struct parse *parse, const struct config_key *keys, const struct
         if (!key)
             unknown_key(parse, keys, member);
         else if (member->type != DOC_NULL)
-            key->parse(parse, key, member, (char *)parse->config + key->offset);
+            key->parse(parse, key, member, (char *)parse->base + key->offset);
     }
 }
 
@@ -72,6 +73,13 @@ void parse_section(struct parse *parse, const struct config_key *key, const stru
     parse_keys(parse, key->keys, node);
     if (key->check && parse->errors->list.count == errors)
         key->check(parse, node);
+}
+
+void parse_present(struct parse *parse, const struct config_key *key, const struct doc *node,
+                   void *field)
+{
+    *(bool *)field = true;
+    parse_section(parse, key, node, field);
 }
 
 void parse_set_string(struct parse *parse, char **field, const char *value)
@@ -97,6 +105,33 @@ void parse_checked(struct parse *parse, const struct doc *node, char **field,
     else
         doc_fault(parse->document, node, parse->errors, "expected %s, found %s", expected,
                   quote(text, shown));
+}
+
+int parse_file(const char *path, const struct config_grammar *grammar, void *base,
+               struct document **ret_document, struct faults *errors)
+{
+    CLEANUP(document_freep) struct document *document = NULL;
+    int r = document_read(path, READER_YAML, &document, errors);
+    if (r < 0)
+        return r;
+    struct document empty = { .file = path, .source_line = 1, .source_column = 1 };
+    struct parse parse = { .document = document ? document : &empty,
+                           .base = base,
+                           .errors = errors };
+    const struct doc *root = parse.document->root;
+    size_t before = errors->list.count;
+    if ((!root || root->type == DOC_MAP || root->type == DOC_NULL) && !doc_get(root, "source"))
+        doc_fault(parse.document, root, errors,
+                  "source is missing: it says where the objects come from");
+    parse_keys(&parse, grammar->keys, root);
+    if (grammar->check)
+        grammar->check(&parse, root);
+    if (parse.error < 0 || errors->incomplete)
+        return -ENOMEM;
+    if (errors->list.count > before)
+        return -EBADMSG;
+    *ret_document = TAKE_PTR(document);
+    return 0;
 }
 
 /* "auto, stack or direct" */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration's keys as tables: what a key is called, how its value is read, and where to. */
+/*
+ * The keys of a configuration file as tables: what a key is called, how its value is read, and
+ * where to. agentd.yaml (config.c) and controller.yaml (controller_config.c) have a grammar each.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -13,10 +16,16 @@
 /* One parsing. Errors are added to the list; a lack of memory sticks in `error`. */
 struct parse {
     const struct document *document;
-    struct config *config;
+    void *base; /* the struct that offsets refer to */
     struct faults *errors;
     int error; /* 0 or -ENOMEM */
 };
+
+/* Of agentd.yaml, for parsers that set more than their own field. */
+static inline struct config *parse_config(const struct parse *parse)
+{
+    return parse->base;
+}
 
 struct config_key;
 
@@ -27,14 +36,28 @@ typedef void (*config_parser)(struct parse *parse, const struct config_key *key,
 struct config_key {
     const char *name; /* NULL ends a table */
     config_parser parse;
-    size_t offset;                 /* of the field in struct config */
+    size_t offset;                 /* of the field in the struct that is filled */
     int64_t min, max;              /* for numbers */
     const struct config_key *keys; /* for a section */
     /* For a section in which nothing was wrong: what its values must be to each other. */
     void (*check)(struct parse *parse, const struct doc *section);
 };
 
-/* The outermost table; config.c */
+/* What a file may say. */
+struct config_grammar {
+    const struct config_key *keys;
+    /* What one section asks of another; NULL: nothing. */
+    void (*check)(struct parse *parse, const struct doc *root);
+};
+
+/*
+ * Reads a file into the struct at `base`, which has the defaults. Returns as config_load();
+ * `*ret_document` is what was read, NULL if the file is empty.
+ */
+int parse_file(const char *path, const struct config_grammar *grammar, void *base,
+               struct document **ret_document, struct faults *errors);
+
+/* The outermost table of agentd.yaml; config.c */
 extern const struct config_key config_keys[];
 
 /* config_load() with the document that was read; NULL if the file is empty. */
@@ -59,10 +82,11 @@ extern const struct config_key egress_keys[];
 void egress_defaults(struct config *config);
 void parse_unknown_pods(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_serves(struct parse *, const struct config_key *, const struct doc *, void *list_field);
-void parse_gateway(struct parse *, const struct config_key *, const struct doc *, void *bool_field);
 
 /* Parsers by type of field; parse_values.c */
 void parse_section(struct parse *, const struct config_key *, const struct doc *, void *);
+/* A section that says something by being there, if only as {}. */
+void parse_present(struct parse *, const struct config_key *, const struct doc *, void *bool_field);
 void parse_bool(struct parse *, const struct config_key *, const struct doc *, void *bool_field);
 void parse_count(struct parse *, const struct config_key *, const struct doc *, void *uint32_field);
 void parse_size(struct parse *, const struct config_key *, const struct doc *, void *uint64_field);

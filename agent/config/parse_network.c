@@ -44,7 +44,7 @@ void parse_cidrs(struct parse *parse, const struct config_key *key, const struct
 void parse_cluster_cidrs(struct parse *parse, const struct config_key *key, const struct doc *node,
                          void *field)
 {
-    parse->config->services.cluster_cidrs_set = true;
+    parse_config(parse)->services.cluster_cidrs_set = true;
     parse_cidrs(parse, key, node, field);
 }
 
@@ -55,14 +55,14 @@ void parse_node_ports(struct parse *parse, const struct config_key *key, const s
     if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
         return;
     /* An empty list means the default, as with kube-proxy. */
-    parse->config->services.node_port_primary = node->count == 0;
-    parse->config->services.node_ports_set = node->count > 0;
+    parse_config(parse)->services.node_port_primary = node->count == 0;
+    parse_config(parse)->services.node_ports_set = node->count > 0;
     doc_each(item, node) {
         const char *text = "";
         if (doc_string(parse->document, item, &text, parse->errors) < 0)
             continue;
         if (strcmp(text, "primary") == 0)
-            parse->config->services.node_port_primary = true;
+            parse_config(parse)->services.node_port_primary = true;
         else
             add_cidr(parse, item, text, field);
     }
@@ -263,10 +263,10 @@ void parse_expect_peers(struct parse *parse, const struct config_key *key, const
                         void *field)
 {
     int64_t count;
-    parse->config->bird.expect_set = true;
+    parse_config(parse)->bird.expect_set = true;
     if (node->type == DOC_SCALAR) {
         if (doc_int(parse->document, node, 0, key->max, &count, parse->errors) > 0)
-            parse->config->bird.expect_count = (uint32_t)count;
+            parse_config(parse)->bird.expect_count = (uint32_t)count;
         return;
     }
     if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)

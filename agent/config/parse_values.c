@@ -173,12 +173,12 @@ void parse_uplinks(struct parse *parse, const struct config_key *key, const stru
                    void *field)
 {
     (void)key;
-    parse_interfaces(parse, node, field, &parse->config->services.uplinks_auto);
+    parse_interfaces(parse, node, field, &parse_config(parse)->services.uplinks_auto);
 }
 
 void parse_pod_interfaces(struct parse *parse, const struct config_key *key, const struct doc *node,
                           void *field)
 {
     (void)key;
-    parse_interfaces(parse, node, field, &parse->config->services.pod_interfaces_auto);
+    parse_interfaces(parse, node, field, &parse_config(parse)->services.pod_interfaces_auto);
 }

@@ -161,7 +161,7 @@ static void write_unknown_pods(struct json *json, const struct config *config, c
 }
 
 /* Only where there is none; else its keys are written. */
-static void write_gateway(struct json *json, const struct config *config, const void *field)
+static void write_absent(struct json *json, const struct config *config, const void *field)
 {
     (void)config;
     (void)field;
@@ -220,7 +220,7 @@ static value_writer writer_of(config_parser parser)
     } writers[] = {
         { parse_addresses, write_addresses },
         { parse_advertise, write_advertise },
-        { parse_gateway, write_gateway },
+        { parse_present, write_absent },
         { parse_packet_path, write_packet_path },
         { parse_bool, write_bool },
         { parse_cidrs, write_cidrs },
@@ -291,7 +291,8 @@ static int add_setting(const struct walk *walk, const struct config_key *key, co
 /* Whether a section is one with a meaning of its own, and not there. */
 static bool is_absent(const struct walk *walk, const struct config_key *key)
 {
-    return key->parse == parse_gateway && !walk->config->egress.gateway.enabled;
+    return key->parse == parse_present &&
+           !*((const bool *)((const char *)walk->config + key->offset));
 }
 
 /* Tables nest as deep as the grammar in config.c. */
