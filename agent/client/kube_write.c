@@ -47,6 +47,7 @@ struct kube_attempt {
 static const struct verb {
     const char *name, *method, *content_type;
 } verbs[] = {
+    [KUBE_GET] = { "get" },
     [KUBE_CREATE] = { "create", "POST", "application/json" },
     [KUBE_UPDATE] = { "update", "PUT", "application/json" },
     [KUBE_MERGE] = { "merge", "PATCH", "application/merge-patch+json" },
@@ -138,6 +139,8 @@ static bool is_complete(const struct kube_write *write)
         return false;
     if (write->verb == KUBE_APPLY && !write->manager)
         return false;
+    if (write->verb == KUBE_GET)
+        return true;
     return write->verb == KUBE_DELETE ? write->uid != NULL : write->body != NULL;
 }
 
@@ -154,8 +157,10 @@ static int keep(struct kube_attempt *attempt, const struct kube_write *write)
     bool failed = false;
     if (write->verb == KUBE_DELETE)
         add_delete_options(&options, write);
-    const char *body = write->verb == KUBE_DELETE ? text_str(&options) : write->body;
-    attempt->arena = arena_new(strlen(body) + 512);
+    const char *body = write->verb == KUBE_DELETE ? text_str(&options)
+                       : write->verb == KUBE_GET  ? NULL
+                                                  : write->body;
+    attempt->arena = arena_new((body ? strlen(body) : 0) + 512);
     if (!attempt->arena || text_error(&options) < 0)
         return -ENOMEM;
     attempt->write = *write;
@@ -291,7 +296,7 @@ static void tell_answer(struct kube_attempt *attempt)
     const struct doc *object = document ? document->root : NULL;
     enum kube_outcome outcome = judge(attempt, object);
     bool gone = attempt->write.verb == KUBE_DELETE || attempt->status >= 300;
-    if (outcome == KUBE_UNCERTAIN && attempt->write.repeatable)
+    if (outcome == KUBE_UNCERTAIN && (attempt->write.repeatable || attempt->write.verb == KUBE_GET))
         outcome = KUBE_LATER;
     const char *remedy = remedy_for(attempt, outcome, why);
     const struct kube_result result = {
@@ -312,7 +317,8 @@ static void tell_failure(struct kube_attempt *attempt, bool sent, const char *er
     char why[KUBE_ERROR_LEN];
     (void)snprintf(why, sizeof(why), "%s", error);
     kube_refusal_clean(why);
-    bool unknown = (sent && !attempt->write.repeatable) || attempt->finding;
+    bool harmless = attempt->write.repeatable || attempt->write.verb == KUBE_GET;
+    bool unknown = (sent && !harmless) || attempt->finding;
     const struct kube_result result = {
         .outcome = unknown ? KUBE_UNCERTAIN : KUBE_LATER,
         .why = why,

@@ -22,6 +22,7 @@
 #include "format/doc.h"
 
 enum kube_verb {
+    KUBE_GET,    /* writes nothing: for who reads a single object before he writes it */
     KUBE_CREATE, /* POST */
     KUBE_UPDATE, /* PUT of the whole object, with the resourceVersion that it is based on */
     KUBE_MERGE,  /* a merge patch (RFC 7386) */
@@ -43,7 +44,7 @@ struct kube_target {
 struct kube_write {
     enum kube_verb verb;
     struct kube_target target;
-    const char *body; /* JSON; NULL for KUBE_DELETE */
+    const char *body; /* JSON; NULL for KUBE_GET and KUBE_DELETE */
 
     const char *uid;     /* KUBE_DELETE: whose; required */
     const char *version; /* KUBE_DELETE: as of which resourceVersion; NULL: whichever */

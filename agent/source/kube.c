@@ -192,6 +192,8 @@ int kube_source_start_timed(sd_event *event, const struct kube_source_options *o
     if (r < 0)
         return r;
     tell_of_api(source);
+    if (source->count == 0)
+        deferred_schedule(source->report); /* of nothing, all is known */
     *ret_source = TAKE_PTR(source);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KUBE_KINDS_MAX = 16, KUBE_VERSION_MAX = 32 };
+enum { KUBE_KINDS_MAX = 24, KUBE_VERSION_MAX = 32 };
 
 enum kube_kind_state {
     KUBE_LISTING,

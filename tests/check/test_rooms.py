@@ -51,6 +51,13 @@ ALLOWED = {
         ),
         ("libsystemd",),
     ),
+    "controller": (
+        (
+            "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
+            "status", "api",
+        ),
+        ("libsystemd",),
+    ),
     # What a check looks at, it reads as the agent does.
     "doctor": (
         (

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The keys of controller.yaml, their defaults, and what their values must be to each other.
+ *
+ * Keys that agentd.yaml has, too, have the same names and the same meaning there. A job that needs
+ * to be told something has a section of its own (controller/job.h).
+ */
+#include "config/controller_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "config/parse.h"
+
+#define FIELD(member) .offset = offsetof(struct controller_config, member)
+
+static bool has_letters(const char *text, size_t max, const char *letters)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= max && strspn(text, letters) == length;
+}
+
+static bool is_namespace(const char *text)
+{
+    return has_letters(text, 63, "abcdefghijklmnopqrstuvwxyz0123456789-");
+}
+
+static bool is_lease_name(const char *text)
+{
+    return has_letters(text, 253, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+}
+
+static bool is_identity(const char *text)
+{
+    return has_letters(text, ELECTION_IDENTITY_MAX,
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:");
+}
+
+static void parse_namespace(struct parse *parse, const struct config_key *key,
+                            const struct doc *node, void *field)
+{
+    (void)key;
+    parse_checked(parse, node, field, is_namespace, "a namespace (a-z, 0-9 and dashes)");
+}
+
+static void parse_lease_name(struct parse *parse, const struct config_key *key,
+                             const struct doc *node, void *field)
+{
+    (void)key;
+    parse_checked(parse, node, field, is_lease_name,
+                  "the name of a Lease (a-z, 0-9, dots and dashes)");
+}
+
+static void parse_identity(struct parse *parse, const struct config_key *key,
+                           const struct doc *node, void *field)
+{
+    (void)key;
+    parse_checked(parse, node, field, is_identity,
+                  "a name of up to 200 letters, digits, dots, dashes, colons and underscores");
+}
+
+static const struct config_key kubernetes_keys[] = {
+    { "kubeconfig", parse_path, FIELD(source.kubeconfig) },
+    { NULL },
+};
+
+static void check_source(struct parse *parse, const struct doc *section)
+{
+    const struct controller_config *config = parse->base;
+    if (!config->source.kubernetes)
+        doc_fault(parse->document, section, parse->errors,
+                  "kubernetes is missing: {} in a pod, or its kubeconfig");
+}
+
+static const struct config_key source_keys[] = {
+    { "kubernetes", parse_present, FIELD(source.kubernetes), .keys = kubernetes_keys },
+    { NULL },
+};
+
+static const struct config_key election_keys[] = {
+    { "namespace", parse_namespace, FIELD(election.namespace) },
+    { "name", parse_lease_name, FIELD(election.name) },
+    { "identity", parse_identity, FIELD(election.identity) },
+    { "lease", parse_duration, FIELD(election.lease_ms), .min = SECOND_MS },
+    { "renew", parse_duration, FIELD(election.renew_ms), .min = 1 },
+    { "retry", parse_duration, FIELD(election.retry_ms), .min = 1 },
+    { NULL },
+};
+
+static const struct config_key api_keys[] = {
+    { "listen", parse_endpoint, FIELD(api.listen) },
+    { NULL },
+};
+
+static const struct config_key paths_keys[] = {
+    { "run", parse_path, FIELD(paths.run) },
+    { NULL },
+};
+
+static const struct config_key controller_keys[] = {
+    { "source", parse_section, .keys = source_keys, .check = check_source },
+    { "election", parse_section, .keys = election_keys },
+    { "api", parse_section, .keys = api_keys },
+    { "paths", parse_section, .keys = paths_keys },
+    { NULL },
+};
+
+static char *host_name(void)
+{
+    char name[ELECTION_IDENTITY_MAX + 1] = "";
+    if (gethostname(name, sizeof(name) - 1) < 0 || !*name)
+        return strdup("controller");
+    return strdup(name);
+}
+
+static int config_new(struct controller_config **ret_config)
+{
+    CLEANUP(controller_config_freep)
+    struct controller_config *config = calloc(1, sizeof(*config));
+    if (!config)
+        return -ENOMEM;
+    config->election.namespace = strdup("kube-system");
+    config->election.name = strdup("fingerpost-controller");
+    config->election.identity = host_name();
+    config->election.lease_ms = 15 * SECOND_MS;
+    config->election.renew_ms = 10 * SECOND_MS;
+    config->election.retry_ms = 2 * SECOND_MS;
+    config->api.listen = strdup("127.0.0.1:9395");
+    config->paths.run = strdup("/run/fingerpost");
+    if (!config->election.namespace || !config->election.name || !config->election.identity ||
+        !config->api.listen || !config->paths.run)
+        return -ENOMEM;
+    *ret_config = TAKE_PTR(config);
+    return 0;
+}
+
+int controller_config_load(const char *path, struct controller_config **ret_config,
+                           struct faults *errors)
+{
+    static const struct config_grammar grammar = { .keys = controller_keys };
+    CLEANUP(document_freep) struct document *document = NULL;
+    CLEANUP(controller_config_freep) struct controller_config *config = NULL;
+    int r = config_new(&config);
+    if (r == 0)
+        r = parse_file(path, &grammar, config, &document, errors);
+    if (r == 0)
+        *ret_config = TAKE_PTR(config);
+    return r;
+}
+
+void controller_config_free(struct controller_config *config)
+{
+    if (!config)
+        return;
+    free(config->source.kubeconfig);
+    free(config->election.namespace);
+    free(config->election.name);
+    free(config->election.identity);
+    free(config->api.listen);
+    free(config->paths.run);
+    free(config);
+}

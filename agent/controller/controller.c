@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The controller: a source, an elector and the jobs around one store and one board.
+ *
+ *   source --> store --(changes)--> jobs: note, work --> job_writer --> API
+ *   elector --(leads, leads no more)--> jobs: lead
+ *
+ * Whatever happens asks for a round, which is done once for all that has come together. A round
+ * tells the jobs of changed objects, whether or not this controller leads; only the leader's jobs
+ * work. A follower therefore knows what the leader knows, and takes over without reading anything.
+ *
+ * The controller keeps nothing on disk: what is decided stands in the API.
+ */
+#include "controller/controller.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/event.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "client/kubeconfig.h"
+#include "controller/jobs.h"
+#include "loop/deferred.h"
+#include "loop/notify.h"
+#include "loop/timer.h"
+#include "source/kube.h"
+
+enum {
+    ROUND_PRIORITY = 100, /* after all that has arrived */
+    FULL_ROUND_MS = 5 * MINUTE_MS,
+    FAILED_ROUND_MS = 5 * SECOND_MS,
+    RELEASE_MS = 3 * SECOND_MS, /* for giving the Lease back, at the end */
+};
+
+struct controller {
+    sd_event *event;
+    char *config_path;
+    struct controller_config *config;
+    struct store *store;
+    struct controller_status status;
+    struct notifier *notifier;
+    struct kube_client *client;
+    struct kube_source *source;
+    struct kube_resource rows[KIND_COUNT];
+    struct kube_resources resources;
+    struct elector *elector;
+    struct board board;
+    struct jobs *jobs;
+    struct deferred *round;
+    struct timer *timer, *release_timer;
+    int64_t full_ms; /* when the next round over everything is due, monotonic */
+    bool led;        /* as the jobs were told last */
+    bool again;      /* to start anew at the end */
+};
+
+/* ---- Rounds ---- */
+
+static void arm(struct controller *controller, int64_t now_ms)
+{
+    int64_t next_ms = jobs_next_ms(controller->jobs, now_ms);
+    if (board_may_write(&controller->board))
+        next_ms = MIN(next_ms, controller->full_ms);
+    if (next_ms == INT64_MAX)
+        timer_disarm(controller->timer);
+    else
+        timer_arm(controller->timer, next_ms - now_ms);
+}
+
+static int note_changes(struct controller *controller)
+{
+    AUTOVEC change_list changes = { 0 };
+    int r = store_changes(controller->store, &changes);
+    if (r < 0)
+        return r;
+    vec_each(const struct change, change, &changes) {
+        int noted = jobs_note(controller->jobs, change);
+        if (noted < 0)
+            r = noted;
+    }
+    return r;
+}
+
+/* Without memory, the changes are forgotten all the same, and a round over everything follows. */
+static void run_round(void *context)
+{
+    struct controller *controller = context;
+    int64_t now_ms = clock_mono_ms();
+    int r = note_changes(controller);
+    if (r == 0 && board_may_write(&controller->board)) {
+        const struct job_round round = { now_ms, now_ms >= controller->full_ms };
+        r = jobs_work(controller->jobs, &round);
+        if (r == 0 && round.all)
+            controller->full_ms = now_ms + FULL_ROUND_MS;
+    }
+    if (r < 0)
+        controller->full_ms = now_ms + FAILED_ROUND_MS;
+    store_changes_done(controller->store);
+    arm(controller, now_ms);
+}
+
+static void wake(void *context)
+{
+    deferred_schedule(((struct controller *)context)->round);
+}
+
+/* ---- How it is ---- */
+
+static void tell_manager(struct controller *controller)
+{
+    AUTOTEXT struct text text = { 0 };
+    const struct controller_status *status = &controller->status;
+    const struct election_status *election = &status->election;
+    if (election->leading)
+        text_add(&text, "leads");
+    else
+        text_addf(&text, "follows %s", *election->holder ? election->holder : "nobody");
+    if (!status->source.synced)
+        text_add(&text, ", waiting for the Kubernetes API");
+    text_add(&text, ", ");
+    text_add_count(&text, (int64_t)fault_book_count(status->faults), "fault");
+    if (text_error(&text) == 0)
+        notifier_status(controller->notifier, text_str(&text));
+}
+
+static void on_source(void *context)
+{
+    struct controller *controller = context;
+    tell_manager(controller);
+    wake(controller);
+}
+
+/* Jobs are told at once: what is under way ends now, and not after what else has arrived. */
+static void on_election(void *context)
+{
+    struct controller *controller = context;
+    bool leads = controller->status.election.leading;
+    if (leads != controller->led) {
+        controller->led = leads;
+        controller->full_ms = 0;
+        jobs_lead(controller->jobs, leads);
+        wake(controller);
+    }
+    tell_manager(controller);
+}
+
+static void on_fault(enum fault_change change, const struct known_fault *fault, void *context)
+{
+    (void)context;
+    bool raised = change == FAULT_RAISED;
+    log_event(raised ? &event_fault_raised : &event_fault_cleared,
+              LOG_FIELDS({ "SUBSYSTEM", fault->subsystem }, { "OBJECT", fault->place },
+                         { "FAULT", fault->message }, { "REMEDY", fault->remedy }),
+              "%s: %s: %s%s", fault->subsystem, fault->place,
+              raised ? "" : "no longer: ", fault->message);
+}
+
+/* ---- The beginning ---- */
+
+int controller_load(const char *path, struct controller_config **ret_config, struct faults *faults)
+{
+    CLEANUP(controller_config_freep) struct controller_config *config = NULL;
+    int r = controller_config_load(path, &config, faults);
+    if (r < 0)
+        return r;
+    const char *wrong = elector_check(config);
+    if (wrong) {
+        faults_add(faults, path, NULL, "election: %s", wrong);
+        return -EBADMSG;
+    }
+    r = config->source.kubeconfig ? kube_config_try(config->source.kubeconfig, faults) : 0;
+    if (r == 0)
+        *ret_config = TAKE_PTR(config);
+    return r;
+}
+
+static int load_kube(const struct controller *controller, struct kube_config **ret_kube)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const char *path = controller->config->source.kubeconfig;
+    int r = path ? kube_config_load(path, ret_kube, &faults)
+                 : kube_config_in_cluster(KUBE_SERVICE_ACCOUNT, ret_kube, &faults);
+    vec_each(const struct fault, fault, &faults.list)
+        log_error("%s: %s", fault->place, fault->message);
+    return r;
+}
+
+static int open_client(struct controller *controller)
+{
+    struct kube_config *kube = NULL;
+    int r = load_kube(controller, &kube);
+    return r < 0 ? r : kube_client_new(controller->event, kube, &controller->client);
+}
+
+static int open_elector(struct controller *controller)
+{
+    const struct elector_options options = {
+        .event = controller->event,
+        .client = controller->client,
+        .config = controller->config,
+        .status = &controller->status.election,
+        .faults = controller->status.faults,
+        .changed = on_election,
+        .context = controller,
+    };
+    return elector_new(&options, &controller->elector);
+}
+
+static int open_jobs(struct controller *controller)
+{
+    controller->board = (struct board){
+        .event = controller->event,
+        .config = controller->config,
+        .store = controller->store,
+        .client = controller->client,
+        .elector = controller->elector,
+        .status = &controller->status,
+        .faults = controller->status.faults,
+        .wake = wake,
+        .context = controller,
+    };
+    controller->resources = jobs_resources(controller->config, NULL, controller->rows);
+    return jobs_open(&controller->board, NULL, &controller->jobs);
+}
+
+static int open_source(struct controller *controller)
+{
+    struct kube_source_options options = {
+        .resources = &controller->resources,
+        .node = "",
+        .proxy_name = "",
+        .store = controller->store,
+        .status = &controller->status.source,
+        .faults = controller->status.faults,
+        .changed = on_source,
+        .context = controller,
+    };
+    int r = load_kube(controller, &options.config);
+    return r < 0 ? r : kube_source_start(controller->event, &options, &controller->source);
+}
+
+static void on_released(void *context)
+{
+    struct controller *controller = context;
+    sd_event_exit(controller->event, 0);
+}
+
+static void give_up_release(void *context)
+{
+    on_released(context);
+}
+
+/* Leadership ends first: nothing more is written while the Lease is given back. */
+static void begin_end(struct controller *controller, const char *message)
+{
+    if (controller->status.stopping)
+        return;
+    controller->status.stopping = true;
+    notifier_send(controller->notifier, message);
+    timer_arm(controller->release_timer, RELEASE_MS);
+    elector_release(controller->elector, on_released);
+}
+
+static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
+{
+    (void)source, (void)info;
+    begin_end(context, "STOPPING=1");
+    return 0;
+}
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
+{
+    struct controller *controller = context;
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(controller_config_freep) struct controller_config *fresh = NULL;
+    (void)source, (void)info;
+    int r = controller_load(controller->config_path, &fresh, &faults);
+    (void)fault_book_replace(controller->status.faults, "config", "", &faults, clock_wall_ms());
+    if (r < 0) {
+        log_event(&event_config_refused, LOG_FIELDS({ "OBJECT", controller->config_path }),
+                  "%s is refused, the old configuration stays in force", controller->config_path);
+        return 0;
+    }
+    AUTOFREE char *message =
+        text_format("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
+    if (!message)
+        return 0;
+    log_notice("%s is good: starting anew", controller->config_path);
+    controller->again = true;
+    begin_end(controller, message);
+    return 0;
+}
+
+static int add_signals(struct controller *controller)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
+        return -errno;
+    int r = sd_event_add_signal(controller->event, NULL, SIGTERM, on_end, controller);
+    if (r >= 0)
+        r = sd_event_add_signal(controller->event, NULL, SIGINT, on_end, controller);
+    if (r >= 0)
+        r = sd_event_add_signal(controller->event, NULL, SIGHUP, on_reload, controller);
+    return r < 0 ? r : 0;
+}
+
+static int open_loop(struct controller *controller)
+{
+    int r = sd_event_new(&controller->event);
+    if (r >= 0)
+        r = notifier_new(controller->event, &controller->notifier);
+    if (r >= 0)
+        r = notifier_feed_watchdog(controller->notifier, controller->event, ROUND_PRIORITY);
+    if (r >= 0)
+        r = deferred_new(controller->event, ROUND_PRIORITY, run_round, controller,
+                         &controller->round);
+    if (r >= 0)
+        r = timer_new(controller->event, ROUND_PRIORITY, wake, controller, &controller->timer);
+    if (r >= 0)
+        r = timer_new(controller->event, SD_EVENT_PRIORITY_NORMAL, give_up_release, controller,
+                      &controller->release_timer);
+    return r < 0 ? r : add_signals(controller);
+}
+
+static struct controller *make_controller(const char *config_path, struct controller_config *config)
+{
+    CLEANUP(controller_freep) struct controller *controller = calloc(1, sizeof(*controller));
+    if (!controller) {
+        controller_config_free(config);
+        return NULL;
+    }
+    controller->config = config;
+    controller->config_path = strdup(config_path);
+    controller->store = store_new();
+    controller->status = (struct controller_status){
+        .version = FINGERPOST_VERSION,
+        .config_path = controller->config_path,
+        .started_wall_ms = clock_wall_ms(),
+        .started_mono_ms = clock_mono_ms(),
+        .source = { .name = "kubernetes" },
+        .faults = fault_book_new(),
+    };
+    if (!controller->config_path || !controller->store || !controller->status.faults)
+        return NULL;
+    fault_book_watch(controller->status.faults, on_fault, NULL);
+    return TAKE_PTR(controller);
+}
+
+int controller_new(const char *config_path, struct controller_config *config,
+                   struct controller **ret_controller)
+{
+    static int (*const steps[])(struct controller * controller) = {
+        open_loop, open_client, open_elector, open_jobs, open_source,
+    };
+    CLEANUP(controller_freep) struct controller *controller = make_controller(config_path, config);
+    if (!controller)
+        return -ENOMEM;
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        int r = steps[i](controller);
+        if (r < 0) {
+            log_error("cannot start: %s", strerror(-r));
+            return r;
+        }
+    }
+    *ret_controller = TAKE_PTR(controller);
+    return 0;
+}
+
+/* READY does not wait for the API: a follower that cannot reach it yet is in order. */
+int controller_run(struct controller *controller)
+{
+    log_event(&event_ready, NULL, "agent-controller %s: %s, Lease %s/%s", FINGERPOST_VERSION,
+              controller->status.election.identity, controller->config->election.namespace,
+              controller->config->election.name);
+    notifier_send(controller->notifier, "READY=1");
+    tell_manager(controller);
+    int r = sd_event_loop(controller->event);
+    if (r < 0)
+        log_error("the event loop failed: %s", strerror(-r));
+    log_event(&event_stopped, NULL, "stopped");
+    return r < 0 ? r : controller->again;
+}
+
+void controller_free(struct controller *controller)
+{
+    if (!controller)
+        return;
+    kube_source_free(controller->source);
+    jobs_close(controller->jobs);
+    elector_free(controller->elector);
+    kube_client_free(controller->client);
+    timer_free(controller->release_timer);
+    timer_free(controller->timer);
+    deferred_free(controller->round);
+    store_free(controller->store);
+    fault_book_free(controller->status.faults);
+    notifier_free(controller->notifier);
+    sd_event_unref(controller->event);
+    controller_config_free(controller->config);
+    free(controller->config_path);
+    free(controller);
+}

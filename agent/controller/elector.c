@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The election's conversation with the API; see elector.h. Made by controller.c.
+ *
+ * One request at a time: a get, a create, or a merge patch that names the version it is based on,
+ * so that of two who take a Lease one is refused. What a lost answer has done is found out by the
+ * next read, as client-go does it. The timer comes before all else in the loop: when leadership is
+ * over, nobody writes in the same turn.
+ */
+#include "controller/elector.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "client/kube_write.h"
+#include "loop/timer.h"
+#include "plan/election.h"
+
+struct elector {
+    struct elector_options options;
+    struct election election;
+    char identity[LEASE_HOLDER_MAX];
+    struct timer *timer;
+    struct kube_attempt *attempt;    /* NULL: none is under way */
+    enum election_step asked;        /* what the attempt is for */
+    unsigned failures;               /* in a row */
+    bool was_leading;                /* as it was told last */
+    void (*released)(void *context); /* not NULL: the Lease is being given back */
+};
+
+static void go_on(struct elector *elector);
+
+static struct election_rules rules_of(const struct controller_config *config)
+{
+    return (struct election_rules){
+        .lease_ms = config->election.lease_ms,
+        .renew_ms = config->election.renew_ms,
+        .retry_ms = config->election.retry_ms,
+    };
+}
+
+const char *elector_check(const struct controller_config *config)
+{
+    const struct election_rules rules = rules_of(config);
+    return election_rules_error(&rules);
+}
+
+static uint32_t any_number(void)
+{
+    uint32_t number;
+    /* Early in the boot there may be no randomness yet: the middle is as good as any. */
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+        return UINT32_MAX / 2;
+    return number;
+}
+
+bool elector_leads(const struct elector *elector)
+{
+    const struct election *election = &elector->election;
+    return election->leading && !elector->released &&
+           clock_boot_ms() - election->renewed_ms < election->rules.renew_ms;
+}
+
+/* ---- What is told ---- */
+
+static void tell_fault(struct elector *elector, const char *why, const char *remedy)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    char place[512];
+    const struct election_status *status = elector->options.status;
+    (void)snprintf(place, sizeof(place), "Lease %s/%s", status->namespace, status->name);
+    if (why)
+        faults_add(&faults, place, remedy, "%s", why);
+    (void)fault_book_replace(elector->options.faults, "election", "", &faults, clock_wall_ms());
+}
+
+static void tell_change(struct elector *elector)
+{
+    struct election_status *status = elector->options.status;
+    const struct election *election = &elector->election;
+    bool leading = elector_leads(elector);
+    status->leading = leading;
+    status->transitions = election->seen.transitions;
+    status->acquired_wall_ms = election->seen.acquired_wall_ms;
+    status->renewed_wall_ms = election->seen.renewed_wall_ms;
+    (void)snprintf(status->holder, sizeof(status->holder), "%s", election->seen.holder);
+    if (leading != elector->was_leading) {
+        elector->was_leading = leading;
+        status->gained += leading;
+        status->lost += !leading;
+        log_notice("%s: %s", elector->identity, leading ? "leads" : "leads no more");
+    }
+    elector->options.changed(elector->options.context);
+}
+
+static void note_success(struct elector *elector)
+{
+    elector->failures = 0;
+    elector->options.status->seen = true;
+    *elector->options.status->error = '\0';
+    if (elector->election.seen.coordinated)
+        tell_fault(elector, "others decide who gets it (spec.strategy, spec.preferredHolder)",
+                   "name another Lease (election.name)");
+    else
+        tell_fault(elector, NULL, NULL);
+}
+
+/* One that is lost is nothing to worry about; a refusal is. */
+static void note_failure(struct elector *elector, enum kube_outcome outcome, const char *why,
+                         const char *remedy)
+{
+    struct election_status *status = elector->options.status;
+    elector->failures++;
+    (void)snprintf(status->error, sizeof(status->error), "%s", why);
+    if (outcome == KUBE_REFUSED || elector->failures > 2)
+        tell_fault(elector, why, remedy);
+}
+
+/* ---- The answers ---- */
+
+static void fail(struct elector *elector, enum kube_outcome outcome, const char *why,
+                 const char *remedy)
+{
+    bool lost_race = outcome == KUBE_CONFLICT || outcome == KUBE_EXISTS;
+    if (!lost_race)
+        note_failure(elector, outcome, why, remedy);
+    election_failed(&elector->election, any_number(), clock_boot_ms());
+}
+
+static void take_lease(struct elector *elector, const struct doc *lease)
+{
+    struct lease_record record;
+    char version[LEASE_VERSION_MAX];
+    const char *wrong = lease_read(lease, &record, version);
+    int64_t now_ms = clock_boot_ms();
+    if (wrong) {
+        fail(elector, KUBE_REFUSED, wrong, "delete it: the controllers make another");
+        return;
+    }
+    if (elector->asked == ELECTION_READ)
+        election_saw(&elector->election, &record, version, any_number(), now_ms);
+    else
+        election_wrote(&elector->election, &record, version, now_ms);
+    note_success(elector);
+}
+
+static void on_told(void *context, const struct kube_result *result)
+{
+    struct elector *elector = context;
+    if (result->outcome == KUBE_DONE) {
+        take_lease(elector, result->object);
+    } else if (elector->asked == ELECTION_READ && result->outcome == KUBE_MISSING) {
+        election_absent(&elector->election);
+        elector->options.status->seen = true;
+    } else {
+        fail(elector, result->outcome, result->why, result->remedy);
+    }
+    kube_attempt_free(TAKE_PTR(elector->attempt));
+    go_on(elector);
+}
+
+/* ---- What is asked ---- */
+
+static int send(struct elector *elector, enum kube_verb verb, const struct lease_record *record,
+                kube_attempt_told told, char error[static KUBE_ERROR_LEN])
+{
+    AUTOTEXT struct text body = { 0 };
+    CLEANUP(kube_attempt_freep) struct kube_attempt *attempt = NULL;
+    const struct controller_config *config = elector->options.config;
+    const char *version = verb == KUBE_MERGE ? elector->election.version : NULL;
+    const char *namespace = config->election.namespace, *name = config->election.name;
+    if (record)
+        lease_write(record, namespace, name, version, &body);
+    const struct kube_write write = {
+        .verb = verb,
+        .target = { .group = "coordination.k8s.io",
+                    .version = "v1",
+                    .plural = "leases",
+                    .namespace = namespace,
+                    .name = name },
+        .body = record ? text_str(&body) : NULL,
+    };
+    (void)snprintf(error, KUBE_ERROR_LEN, "%s", "no memory");
+    int r = text_error(&body);
+    if (r == 0)
+        r = kube_attempt_new(elector->options.client, &write, config->election.renew_ms / 2, told,
+                             elector, &attempt);
+    if (r == 0)
+        r = kube_attempt_send(attempt, error);
+    if (r == 0)
+        elector->attempt = TAKE_PTR(attempt);
+    return r;
+}
+
+static int ask(struct elector *elector, enum election_step step, char error[static KUBE_ERROR_LEN])
+{
+    elector->asked = step;
+    if (step == ELECTION_READ)
+        return send(elector, KUBE_GET, NULL, on_told, error);
+    const struct lease_record wish = election_wish(&elector->election, clock_wall_ms());
+    return send(elector, step == ELECTION_CREATE ? KUBE_CREATE : KUBE_MERGE, &wish, on_told, error);
+}
+
+/* ---- The end ---- */
+
+static void end_release(struct elector *elector)
+{
+    kube_attempt_free(TAKE_PTR(elector->attempt));
+    elector->released(elector->options.context);
+}
+
+static void on_released(void *context, const struct kube_result *result)
+{
+    (void)result;
+    end_release(context);
+}
+
+static void give_back(struct elector *elector)
+{
+    struct lease_record record;
+    char error[KUBE_ERROR_LEN];
+    if (!election_release(&elector->election, clock_wall_ms(), &record) ||
+        send(elector, KUBE_MERGE, &record, on_released, error) < 0)
+        end_release(elector);
+}
+
+void elector_release(struct elector *elector, void (*released)(void *context))
+{
+    elector->released = released;
+    tell_change(elector);
+    timer_disarm(elector->timer);
+    /* An answer that is due has the version to give back; else its holder is unknown. */
+    if (!elector->attempt)
+        give_back(elector);
+}
+
+/* ---- The conversation ---- */
+
+/* Asks what is to be asked, or waits for the time or the answer. */
+static void go_on(struct elector *elector)
+{
+    char error[KUBE_ERROR_LEN];
+    enum election_step step;
+    if (elector->released) {
+        give_back(elector);
+        return;
+    }
+    while ((step = election_next(&elector->election, clock_boot_ms())) != ELECTION_WAIT) {
+        if (ask(elector, step, error) == 0)
+            break;
+        fail(elector, KUBE_LATER, error, NULL);
+    }
+    /* The deadline ends what was under way. */
+    if (elector->attempt && !elector->election.asked)
+        kube_attempt_free(TAKE_PTR(elector->attempt));
+    tell_change(elector);
+    int64_t next_ms = election_next_ms(&elector->election);
+    if (next_ms == INT64_MAX)
+        timer_disarm(elector->timer);
+    else
+        timer_arm(elector->timer, next_ms - clock_boot_ms());
+}
+
+static void on_time(void *context)
+{
+    go_on(context);
+}
+
+/* Two runs never share a name, be they on one machine with one configuration. */
+static int make_identity(struct elector *elector)
+{
+    uint64_t run;
+    if (getrandom(&run, sizeof(run), 0) != sizeof(run))
+        return -errno;
+    (void)snprintf(elector->identity, sizeof(elector->identity), "%s_%016" PRIx64,
+                   elector->options.config->election.identity, run);
+    return 0;
+}
+
+int elector_new(const struct elector_options *options, struct elector **ret_elector)
+{
+    CLEANUP(elector_freep) struct elector *elector = calloc(1, sizeof(*elector));
+    if (!elector)
+        return -ENOMEM;
+    elector->options = *options;
+    int r = make_identity(elector);
+    if (r == 0)
+        r = timer_new(options->event, SD_EVENT_PRIORITY_IMPORTANT, on_time, elector,
+                      &elector->timer);
+    if (r < 0)
+        return r;
+    const struct election_rules rules = rules_of(options->config);
+    election_begin(&elector->election, &rules, elector->identity, clock_boot_ms());
+    *options->status = (struct election_status){
+        .namespace = options->config->election.namespace,
+        .name = options->config->election.name,
+        .identity = elector->identity,
+    };
+    timer_arm(elector->timer, 0);
+    *ret_elector = TAKE_PTR(elector);
+    return 0;
+}
+
+void elector_free(struct elector *elector)
+{
+    if (!elector)
+        return;
+    kube_attempt_free(elector->attempt);
+    timer_free(elector->timer);
+    free(elector);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A writer (client/kube_writer.h) that writes only while this controller leads. A job has one, or
+ * several where writes shall not wait for each other.
+ *
+ * When leadership is lost, the queue with all that waits in it is gone, and what is under way is
+ * left to itself. The next leader, be it this one again, plans anew.
+ */
+#pragma once
+
+#include "client/kube_writer.h"
+#include "controller/board.h"
+
+struct job_writer;
+
+struct job_writer_options {
+    const struct board *board;
+    const struct kube_writer_limits *limits; /* NULL: kube_writer_limits_default */
+    /* As those of struct kube_writer_options. `make` is not asked while it may not write. */
+    int (*make)(void *context, const char *key, struct kube_write *write, struct text *body);
+    bool (*told)(void *context, const char *key, const struct kube_told *told);
+    void *context;
+};
+
+/* Returns 0 or -ENOMEM. The board is borrowed. */
+int job_writer_new(const struct job_writer_options *options, struct job_writer **ret_writer);
+void job_writer_free(struct job_writer *writer);
+DEFINE_CLEANUP(struct job_writer *, job_writer_free);
+
+/* To be called by the job's `lead`. */
+void job_writer_lead(struct job_writer *writer, bool leading);
+
+/*
+ * Has a key written soon, as kube_writer_add(). Returns 0, also while nothing may be written: then
+ * the key is forgotten; -ENOBUFS; -ENOMEM.
+ */
+int job_writer_add(struct job_writer *writer, const char *key);
+
+/* Adds counts and rows of this writer to those that are there; sets `enabled` while it leads. */
+void job_writer_publish(const struct job_writer *writer, struct write_status *status);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Every kind that a job may name, whole: what is decided once per cluster is decided by all objects
+ * of a kind, so there is no selector. Which of them are asked for, the jobs say.
+ */
+#include "controller/resources.h"
+
+static const struct kube_resource rows[KIND_COUNT] = {
+    [KIND_SERVICE] = { KIND_SERVICE, "/api/v1/services" },
+    [KIND_NODE] = { KIND_NODE, "/api/v1/nodes" },
+    [KIND_NAMESPACE] = { KIND_NAMESPACE, "/api/v1/namespaces" },
+    [KIND_ADDRESS_POOL] = { KIND_ADDRESS_POOL, "/apis/coil.cybozu.com/v2/addresspools",
+                            .optional = true },
+    [KIND_ADDRESS_BLOCK] = { KIND_ADDRESS_BLOCK, "/apis/coil.cybozu.com/v2/addressblocks",
+                             .optional = true },
+    [KIND_EGRESS] = { KIND_EGRESS, "/apis/coil.cybozu.com/v2/egresses", .optional = true },
+    [KIND_IP_POOL] = { KIND_IP_POOL, "/apis/metallb.io/v1beta1/ipaddresspools", .optional = true },
+};
+
+struct kube_resource controller_resource(enum kind kind)
+{
+    return rows[kind];
+}
