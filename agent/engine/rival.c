@@ -5,23 +5,30 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 
 enum { TOLERATED = 20 }; /* repairing passes a minute: an operator's hand stays below this */
 
+static bool fights(const struct rival *rival)
+{
+    return rival->repairs > TOLERATED;
+}
+
 void rival_note(struct rival *rival, uint32_t writer, int64_t now_ms)
 {
-    if (now_ms - rival->window_ms > MINUTE_MS)
+    bool over =
+        fights(rival) ? !rival_present(rival, now_ms) : now_ms - rival->window_ms > MINUTE_MS;
+    if (over)
         *rival = (struct rival){ .window_ms = now_ms };
     rival->repairs++;
+    rival->last_ms = now_ms;
     if (writer)
         rival->writer = writer;
 }
 
 bool rival_present(const struct rival *rival, int64_t now_ms)
 {
-    return rival->repairs > TOLERATED && now_ms - rival->window_ms <= 2 * MINUTE_MS;
+    return fights(rival) && now_ms - rival->last_ms < RIVAL_CALM_MS;
 }
 
 void rival_fault(const struct rival *rival, struct faults *faults)

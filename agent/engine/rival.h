@@ -3,18 +3,24 @@
  * A rival: another program that keeps undoing what we write (a flush in a loop, a second agent, a
  * network manager that deletes foreign routes). A foreign change to what is ours is undone at once.
  * Against a rival that would be an endless fight at full speed; so while there is a rival, repairs
- * are made once a second, and a fault names it.
+ * are made once a second, and a fault names it. When three seconds had nothing to repair, it is
+ * gone.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 
+/* Without a repair for so long, the fight is over. */
+enum { RIVAL_CALM_MS = 3 * SECOND_MS };
+
 struct rival {
-    int64_t window_ms; /* monotonic start of the minute that is counted */
-    uint32_t repairs;  /* passes within that minute that repaired something */
+    int64_t window_ms; /* monotonic start of the minute that is counted, or of the fight */
+    int64_t last_ms;   /* monotonic, of the last repair */
+    uint32_t repairs;  /* passes since then that repaired something */
     uint32_t writer;   /* netlink port of the last one; usually its process id */
 };
 

@@ -43,6 +43,7 @@ struct schedule {
     struct timer *full_timer, *due_timer, *retry_timer, *calm_timer;
     struct backoff retry;
     struct rival rival;
+    int64_t repair_ms;     /* monotonic: against a rival, the next repair is due; 0: none waits */
     bool paused;           /* no pass runs: what is wanted is not known yet, and may be soon */
     bool all;              /* the next pass is over everything */
     bool swept;            /* one was that might remove */
@@ -64,7 +65,7 @@ static void report_rival(struct schedule *schedule, uint32_t repairs, uint32_t w
     }
     if (rival_present(&schedule->rival, now_ms)) {
         rival_fault(&schedule->rival, &faults);
-        timer_arm(schedule->calm_timer, 2 * MINUTE_MS);
+        timer_arm(schedule->calm_timer, RIVAL_CALM_MS);
     }
     (void)fault_book_replace(schedule->options.status->faults, "routes", "rival", &faults,
                              clock_wall_ms());
@@ -158,6 +159,7 @@ static void run_pass(void *context)
     if (schedule->paused)
         return;
     options->status->routes.pending = false;
+    schedule->repair_ms = 0;
     CLEANUP(round_done)
     struct round round = {
         .now_ms = clock_mono_ms(),
@@ -199,18 +201,27 @@ void schedule_resume(struct schedule *schedule)
     schedule_pass(schedule, true);
 }
 
+/* A rival is answered once a second, however often it writes. */
+static void answer_later(struct schedule *schedule, int64_t now_ms)
+{
+    if (!schedule->repair_ms)
+        schedule->repair_ms = now_ms + SECOND_MS;
+    timer_arm(schedule->calm_timer, schedule->repair_ms - now_ms);
+}
+
 static int on_kernel(sd_event_source *source, int fd, uint32_t revents, void *context)
 {
     struct schedule *schedule = context;
     (void)source, (void)fd, (void)revents;
 
+    int64_t now_ms = clock_mono_ms();
     int r = kernel_read(schedule->options.kernel);
     if (r < 0) {
         log_error("reading the kernel's notifications: %s", strerror(-r));
         schedule_pass(schedule, true);
     } else if (events_need_pass(kernel_events(schedule->options.kernel))) {
-        if (rival_present(&schedule->rival, clock_mono_ms()))
-            timer_arm(schedule->calm_timer, SECOND_MS);
+        if (rival_present(&schedule->rival, now_ms))
+            answer_later(schedule, now_ms);
         else
             schedule_pass(schedule, false);
     }

@@ -135,6 +135,17 @@ def a_route_is_deleted(world):
     yield
 
 
+@rows(29, cause="something undoes our routes again and again",
+      remedy="stop it from touching protocols 30-63")
+def a_route_is_deleted_again_and_again(world):
+    command = "while :; do ip route flush table 119 proto 31; sleep 0.05; done"
+    rival = world.node.start("sh", "-c", command, log="rival.log")
+    yield
+    rival.kill()
+    rival.wait()
+    wait_equal(lambda: tables(world.node), exported(world.node, VIP, VIP6), "table 119")
+
+
 @rows(30, cause=(VIP, "is kept out by a foreign route"), remedy="find out who wrote it")
 def a_foreign_route_is_in_the_place(world):
     world.write("")

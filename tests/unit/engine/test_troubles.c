@@ -167,14 +167,27 @@ static void a_fight_is_seen_and_forgotten(void **state)
     struct rival rival = { 0 };
     int64_t now_ms = 10 * MINUTE_MS;
     note_often(&rival, OFTEN + 1, now_ms);
-    assert_true(rival_present(&rival, now_ms));
-    assert_true(rival_present(&rival, now_ms + 2 * MINUTE_MS));
-    assert_false(rival_present(&rival, now_ms + 2 * MINUTE_MS + 1));
+    assert_true(rival_present(&rival, now_ms + RIVAL_CALM_MS - 1));
+    assert_false(rival_present(&rival, now_ms + RIVAL_CALM_MS));
     rival_note(&rival, 0, now_ms); /* the kernel did not say who */
     assert_int_equal(rival.writer, 4711);
-    rival_note(&rival, 4712, now_ms + MINUTE_MS + 1);
+    rival_note(&rival, 4712, now_ms + RIVAL_CALM_MS); /* a hand, some seconds later */
     assert_int_equal(rival.repairs, 1);
     assert_int_equal(rival.writer, 4712);
+    assert_false(rival_present(&rival, now_ms + RIVAL_CALM_MS));
+}
+
+/* Repairs are made once a second by then: too few in a minute to begin one. */
+static void a_fight_goes_on_over_minutes(void **state)
+{
+    (void)state;
+    struct rival rival = { 0 };
+    int64_t now_ms = 10 * MINUTE_MS;
+    note_often(&rival, OFTEN + 1, now_ms);
+    for (int i = 1; i <= 180; i++) {
+        rival_note(&rival, 4711, now_ms + i * SECOND_MS);
+        assert_true(rival_present(&rival, now_ms + i * SECOND_MS));
+    }
 }
 
 static void a_rival_has_a_name(void **state)
@@ -204,6 +217,7 @@ int main(void)
         WITH_TROUBLES(the_refused_are_walked),
         cmocka_unit_test(a_hand_is_no_rival),
         cmocka_unit_test(a_fight_is_seen_and_forgotten),
+        cmocka_unit_test(a_fight_goes_on_over_minutes),
         cmocka_unit_test(a_rival_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
