@@ -97,7 +97,9 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
         request->handler->ended(request->context, NULL, NULL);
         return;
     }
-    const char *remedy = kube_failure_read(code, error, request->client->config, why);
+    long os_error = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_error);
+    const char *remedy = kube_failure_read(code, os_error, error, request->client->config, why);
     request->handler->ended(request->context, why, remedy);
 }
 

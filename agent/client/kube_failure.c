@@ -12,6 +12,7 @@
  */
 #include "client/kube_failure.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,8 +62,33 @@ static bool is_hangup(const char *error)
            has(error, "bad write retry") || has(error, "certificate required");
 }
 
-const char *kube_failure_read(CURLcode code, const char *error, const struct kube_config *config,
-                              char why[static KUBE_ERROR_LEN])
+/* What to do where no connection came to be, or nothing was heard on it; NULL: it is not that. */
+static const char *remedy_of_way(CURLcode code, long os_error)
+{
+    if (code == CURLE_COULDNT_RESOLVE_HOST)
+        return "see: getent hosts NAME; mend /etc/resolv.conf, or give server: of the kubeconfig "
+               "another name";
+    if (code == CURLE_OPERATION_TIMEDOUT || os_error == EHOSTUNREACH || os_error == ENETUNREACH)
+        return "see whether that host is up, ip route get ADDRESS, and that no firewall drops what "
+               "goes there";
+    if (code == CURLE_COULDNT_CONNECT)
+        return "see whether kube-apiserver runs there, and server: of the kubeconfig is right";
+    return NULL;
+}
+
+/* libcurl 7.88 says only that it could not connect; the system says why. */
+static const char *tell_of_way(CURLcode code, long os_error, const char *error,
+                               char why[static KUBE_ERROR_LEN])
+{
+    const char *reason = code == CURLE_COULDNT_CONNECT && os_error ? strerror((int)os_error) : "";
+    bool said = !*reason || has(error, reason);
+    (void)snprintf(why, KUBE_ERROR_LEN, "%s%s%s%s", error, said ? "" : " (", said ? "" : reason,
+                   said ? "" : ")");
+    return remedy_of_way(code, os_error);
+}
+
+const char *kube_failure_read(CURLcode code, long os_error, const char *error,
+                              const struct kube_config *config, char why[static KUBE_ERROR_LEN])
 {
     /* Where there are two certificates, nobody says which one it was. */
     bool proxy_has_one = config->proxy_url && strncmp(config->proxy_url, "https:", 6) == 0;
@@ -85,7 +111,7 @@ const char *kube_failure_read(CURLcode code, const char *error, const struct kub
         (void)snprintf(why, KUBE_ERROR_LEN, "what answers there closes connections at once");
         return "see what it is: it may want a client certificate, or balance load over no servers";
     }
-    (void)snprintf(why, KUBE_ERROR_LEN, "%s", error);
+    const char *remedy = tell_of_way(code, os_error, error, why);
     return has(error, "wrong version number") ? "check the server's address: no TLS is spoken there"
-                                              : NULL;
+                                              : remedy;
 }

@@ -8,8 +8,8 @@
 #include "client/kubeconfig.h"
 
 /*
- * Writes why a request failed, of which libcurl says `error`, naming the file or value that is at
- * fault. Returns what to do about it, or NULL.
+ * Writes why a request failed, of which libcurl says `error` and the system `os_error` (0:
+ * nothing), naming the file or value that is at fault. Returns what to do about it, or NULL.
  */
-const char *kube_failure_read(CURLcode code, const char *error, const struct kube_config *config,
-                              char why[static KUBE_ERROR_LEN]);
+const char *kube_failure_read(CURLcode code, long os_error, const char *error,
+                              const struct kube_config *config, char why[static KUBE_ERROR_LEN]);

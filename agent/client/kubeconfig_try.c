@@ -76,7 +76,7 @@ static int try_tls(CURL *easy, const struct kube_config *config, const char *pla
     if (peer >= 0 && code != CURLE_SSL_CACERT_BADFILE)
         return 0; /* all was taken, and it was in vain, as it had to be */
     const char *remedy =
-        kube_failure_read(code, *error ? error : curl_easy_strerror(code), config, why);
+        kube_failure_read(code, 0, *error ? error : curl_easy_strerror(code), config, why);
     faults_add(errors, place, remedy, "%s", why);
     return -EBADMSG;
 }

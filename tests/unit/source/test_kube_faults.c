@@ -21,6 +21,8 @@ static void an_api_that_is_away_takes_nothing_with_it(void **state)
     fake_api_stop(&fx->api);
     run_until(fx, find_fault(fx, "", fx->api.url, "the API can't be reached: "));
     assert_int_equal(fault_book_count(fx->faults), 1); /* one, not one of each kind */
+    assert_non_null(strstr(fault_book_at(fx->faults, 0)->message, "Connection refused"));
+    assert_non_null(strstr(fault_book_at(fx->faults, 0)->remedy, "whether kube-apiserver runs"));
     assert_true(has_service(fx, "web", "10.0.0.1"));
     assert_true(fx->status.synced);
     assert_int_equal(kind_status(fx, KIND_SERVICE)->state, KUBE_WAITING);
