@@ -119,6 +119,12 @@ static void decode_block_prefix(struct decoder *decoder, const struct doc *node,
     }
 }
 
+static const char *keep_label(struct decoder *decoder, const char *name)
+{
+    const char *value = decode_label(decoder, name);
+    return decode_keep(decoder, value ? value : "");
+}
+
 static void decode_block(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct address_block *block = (struct address_block *)object;
@@ -130,11 +136,11 @@ static void decode_block(struct decoder *decoder, const struct doc *root, struct
     block->index =
         (uint32_t)decode_int(decoder, decode_need(decoder, root, "index"), 0, INT32_MAX, 0);
 
-    const char *pool = decode_label(decoder, "coil.cybozu.com/pool");
-    const char *node = decode_label(decoder, "coil.cybozu.com/node");
-    block->pool = decode_keep(decoder, pool ? pool : "");
-    block->node = decode_keep(decoder, node ? node : "");
-    block->reserved = text_equal(decode_label(decoder, "coil.cybozu.com/reserved"), "true");
+    block->pool = keep_label(decoder, POOL_LABEL);
+    block->node = keep_label(decoder, NODE_LABEL);
+    block->request = keep_label(decoder, REQUEST_LABEL);
+    block->node_uid = keep_label(decoder, NODE_UID_LABEL);
+    block->reserved = text_equal(decode_label(decoder, RESERVED_LABEL), "true");
 }
 
 static bool block_equal(const struct object *a, const struct object *b)
@@ -142,17 +148,20 @@ static bool block_equal(const struct object *a, const struct object *b)
     const struct address_block *left = to_address_block(a), *right = to_address_block(b);
     return left->index == right->index && prefix_cmp(&left->ipv4, &right->ipv4) == 0 &&
            prefix_cmp(&left->ipv6, &right->ipv6) == 0 && text_equal(left->pool, right->pool) &&
-           text_equal(left->node, right->node) && left->reserved == right->reserved;
+           text_equal(left->node, right->node) && text_equal(left->request, right->request) &&
+           text_equal(left->node_uid, right->node_uid) && left->reserved == right->reserved;
 }
 
 static void encode_block_metadata(const struct object *object, struct json *json)
 {
     const struct address_block *block = to_address_block(object);
     json_begin_object(json, "labels");
-    encode_text(json, "coil.cybozu.com/pool", block->pool);
-    encode_text(json, "coil.cybozu.com/node", block->node);
+    encode_text(json, POOL_LABEL, block->pool);
+    encode_text(json, NODE_LABEL, block->node);
+    encode_text(json, REQUEST_LABEL, block->request);
+    encode_text(json, NODE_UID_LABEL, block->node_uid);
     if (block->reserved)
-        json_string(json, "coil.cybozu.com/reserved", "true");
+        json_string(json, RESERVED_LABEL, "true");
     json_end_object(json);
 }
 

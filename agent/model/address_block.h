@@ -8,6 +8,16 @@
 #include "base/ip.h"
 #include "model/object.h"
 
+/* Labels of blocks. The last is ours: a Node that was made anew under its name is another one. */
+#define POOL_LABEL     "coil.cybozu.com/pool"
+#define NODE_LABEL     "coil.cybozu.com/node"
+#define REQUEST_LABEL  "coil.cybozu.com/request"
+#define RESERVED_LABEL "coil.cybozu.com/reserved"
+#define NODE_UID_LABEL "fingerpost.io/node-uid"
+
+/* What holds a pool until its last block is gone, and a block until its node has let go of it. */
+#define COIL_FINALIZER "coil.cybozu.com"
+
 struct pool_subnet {
     struct prefix ipv4, ipv6; /* family IP_NONE: not given */
 };
@@ -24,6 +34,8 @@ struct address_block {
     uint32_t index;
     struct prefix ipv4, ipv6; /* family IP_NONE: not given */
     const char *pool, *node;  /* labels coil.cybozu.com/pool and /node; "" if absent */
+    const char *request;      /* label coil.cybozu.com/request: the uid of whose answer it is; "" */
+    const char *node_uid;     /* label fingerpost.io/node-uid: which Node of that name; "" */
     bool reserved;            /* label coil.cybozu.com/reserved is "true" */
 };
 

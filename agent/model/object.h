@@ -24,6 +24,7 @@
     KIND(KIND_POD, pod_kind)                             \
     KIND(KIND_ADDRESS_POOL, address_pool_kind)           \
     KIND(KIND_ADDRESS_BLOCK, address_block_kind)         \
+    KIND(KIND_BLOCK_REQUEST, block_request_kind)         \
     KIND(KIND_EGRESS, egress_kind)                       \
     KIND(KIND_IP_POOL, ip_pool_kind)                     \
     KIND(KIND_BGP_ADVERTISEMENT, bgp_advertisement_kind) \

@@ -30,6 +30,7 @@ ADVERTISEMENT = ("advertisement.c", ("decode", "refuse_bgp"))
 DECODERS = {
     "AddressPool": [("address_block.c", ("decode_pool", "decode_subnet"))],
     "AddressBlock": [("address_block.c", ("decode_block",))],
+    "BlockRequest": [("block_request.c", ("decode", "decode_condition"))],
     "Egress": [("egress.c", ("decode", "decode_destinations"))],
     "IPAddressPool": [("ip_pool.c", ("decode", "decode_addresses", "decode_allocation")), SELECTORS],
     "BGPAdvertisement": [ADVERTISEMENT, SELECTORS],

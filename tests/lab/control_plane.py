@@ -52,6 +52,7 @@ STORED = {
     "AddressBlock": "coil.cybozu.com/addressblocks",
     "AddressPool": "coil.cybozu.com/addresspools",
     "BGPAdvertisement": "metallb.io/bgpadvertisements",
+    "BlockRequest": "coil.cybozu.com/blockrequests",
     "Egress": "coil.cybozu.com/egresses",
     "EndpointSlice": "endpointslices",
     "IPAddressPool": "metallb.io/ipaddresspools",

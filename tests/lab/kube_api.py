@@ -16,6 +16,7 @@ PATHS = {
     "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices", True),
     "AddressPool": ("/apis/coil.cybozu.com/v2", "addresspools", False),
     "AddressBlock": ("/apis/coil.cybozu.com/v2", "addressblocks", False),
+    "BlockRequest": ("/apis/coil.cybozu.com/v2", "blockrequests", False),
     "Egress": ("/apis/coil.cybozu.com/v2", "egresses", True),
     "IPAddressPool": ("/apis/metallb.io/v1beta1", "ipaddresspools", True),
     "BGPAdvertisement": ("/apis/metallb.io/v1beta1", "bgpadvertisements", True),

@@ -48,7 +48,7 @@ static void test_status(void **state)
         "'sources':[{'name':'manifests','path':'/etc/fingerpost/manifests','synced':true,"
         "'observedGeneration':8,'appliedGeneration':7,'files':3,'brokenFiles':1,"
         "'ignoredFiles':2,'objects':{'Service':1,'EndpointSlice':2,'Node':0,'Namespace':0,"
-        "'Pod':0,'AddressPool':0,'AddressBlock':0,'Egress':0,'IPAddressPool':0,"
+        "'Pod':0,'AddressPool':0,'AddressBlock':0,'BlockRequest':0,'Egress':0,'IPAddressPool':0,"
         "'BGPAdvertisement':0,'L2Advertisement':0},'ignoredObjects':5,"
         "'lastEventAt':'2026-11-20T07:33:20Z','kinds':[],'copy':null}],"
         "'routes':{'complete':true,'wanted':6,'installed':6,'foreign':1,'blocked':0,"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Coil's kinds: AddressPool, AddressBlock, Egress, by the rules of Coil's webhooks and schemas. */
+/* Coil's kinds: AddressPool, AddressBlock, BlockRequest, Egress, by the rules of Coil's webhooks
+ * and schemas. */
 #include "base/macro.h"
 #include "decoded.h"
 #include "model/address_block.h"
+#include "model/block_request.h"
 #include "model/egress.h"
 
 #define COIL_HEAD(kind) "apiVersion: coil.cybozu.com/v2\nkind: " kind "\nmetadata: {name: x}\n"
@@ -37,6 +39,8 @@ static void reads_a_block(void **state)
     assert_prefix(&block->ipv6, "fd01:203:405:607::60/123");
     assert_string_equal(block->pool, "default");
     assert_string_equal(block->node, "node-1");
+    assert_string_equal(block->request, "7d4b7c0e-0000-4000-8000-000000000000");
+    assert_string_equal(block->node_uid, "");
     assert_true(block->reserved);
 }
 
@@ -158,6 +162,72 @@ static void refuses_bad_pools(void **state)
     }
 }
 
+#define REQUEST COIL_HEAD("BlockRequest") "spec: {nodeName: n1, poolName: p1}\n"
+
+static void reads_a_request(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded fresh = decode_yaml(REQUEST);
+    assert_decoded(&fresh, 0);
+    const struct block_request *request = to_block_request(fresh.object);
+    assert_string_equal(request->node, "n1");
+    assert_string_equal(request->pool, "p1");
+    assert_string_equal(request->block, "");
+    assert_false(request->answered);
+
+    AUTODECODED struct decoded served = decode_yaml(
+        REQUEST "status: {addressBlockName: p1-7, conditions: [{type: Complete, status: 'True', "
+                "reason: allocated, lastProbeTime: null}]}\n");
+    assert_decoded(&served, 0);
+    request = to_block_request(served.object);
+    assert_string_equal(request->block, "p1-7");
+    assert_true(request->answered && request->complete && !request->failed);
+    assert_string_equal(request->reason, "");
+}
+
+/* As nodes read it: Failed counts before Complete, and its reason is told. */
+static void reads_a_request_that_failed(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded failed =
+        decode_yaml(REQUEST "status: {conditions: [{type: Complete, status: 'True', reason: x}, "
+                            "{type: Failed, status: 'True', reason: out of blocks}]}\n");
+    assert_decoded(&failed, 0);
+    const struct block_request *request = to_block_request(failed.object);
+    assert_true(request->answered && request->complete && request->failed);
+    assert_string_equal(request->reason, "out of blocks");
+
+    AUTODECODED struct decoded open =
+        decode_yaml(REQUEST "status: {conditions: [{type: Complete, status: Unknown}, "
+                            "{type: Failed, status: 'False', reason: x}]}\n");
+    assert_decoded(&open, 0);
+    request = to_block_request(open.object);
+    assert_true(request->answered && !request->complete && !request->failed);
+    assert_string_equal(request->reason, "");
+}
+
+static void refuses_bad_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *place, *message;
+    } cases[] = {
+        { "", "test:1:1", "spec is missing" },
+        { "spec: {nodeName: n1}\n", "test:4:7", "poolName is missing" },
+        { "spec: {poolName: p1}\n", "test:4:7", "nodeName is missing" },
+        { "spec: {nodeName: n1, poolName: [p1]}\n", "test:4:32", "expected a single value" },
+        { "spec: {nodeName: n1, poolName: p1}\nstatus: {conditions: [{type: Failed}]}\n",
+          "test:5:23", "status is missing" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text), COIL_HEAD("BlockRequest") "%s", cases[i].text);
+        AUTODECODED struct decoded decoded = decode_yaml(text);
+        assert_refused(&decoded, 1);
+        assert_fault(&decoded.errors, cases[i].place, cases[i].message);
+    }
+}
+
 static void reads_an_egress(void **state)
 {
     (void)state;
@@ -218,10 +288,12 @@ static void refuses_bad_egresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_block),      cmocka_unit_test(a_block_of_one_family),
-        cmocka_unit_test(refuses_bad_blocks), cmocka_unit_test(labels_must_be_strings),
-        cmocka_unit_test(reads_a_pool),       cmocka_unit_test(refuses_bad_pools),
-        cmocka_unit_test(reads_an_egress),    cmocka_unit_test(refuses_bad_egresses),
+        cmocka_unit_test(reads_a_block),        cmocka_unit_test(a_block_of_one_family),
+        cmocka_unit_test(refuses_bad_blocks),   cmocka_unit_test(labels_must_be_strings),
+        cmocka_unit_test(reads_a_pool),         cmocka_unit_test(refuses_bad_pools),
+        cmocka_unit_test(reads_a_request),      cmocka_unit_test(reads_a_request_that_failed),
+        cmocka_unit_test(refuses_bad_requests), cmocka_unit_test(reads_an_egress),
+        cmocka_unit_test(refuses_bad_egresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,10 @@ static const struct {
                           "metadata: {name: a, labels: {coil.cybozu.com/pool: default, "
                           "coil.cybozu.com/node: node-1, coil.cybozu.com/reserved: \"true\"}}\n"
                           "index: 7\nipv4: 10.0.0.0/27\nipv6: fd00::/123\n" },
+    { KIND_BLOCK_REQUEST, "apiVersion: coil.cybozu.com/v2\nkind: BlockRequest\n"
+                          "metadata: {name: a}\nspec: {nodeName: node-1, poolName: default}\n"
+                          "status: {addressBlockName: default-7, conditions: [{type: Complete, "
+                          "status: \"True\", reason: allocated, message: m}]}\n" },
     { KIND_EGRESS, "apiVersion: coil.cybozu.com/v2\nkind: Egress\n"
                    "metadata: {name: a, namespace: n}\n"
                    "spec: {destinations: [10.0.0.0/8], replicas: 2, fouSourcePortAuto: true}\n" },

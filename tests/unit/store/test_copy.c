@@ -27,6 +27,8 @@ static const char *const documents[] = {
     "[{ipv4: 10.2.0.0/16}]}}",
     "{apiVersion: coil.cybozu.com/v2, kind: AddressBlock, metadata: {name: v4-0, labels: "
     "{coil.cybozu.com/node: n1}}, index: 0, ipv4: 10.2.0.0/27}",
+    "{apiVersion: coil.cybozu.com/v2, kind: BlockRequest, metadata: {name: req-v4-n1}, spec: "
+    "{nodeName: n1, poolName: v4}}",
     "{apiVersion: coil.cybozu.com/v2, kind: Egress, metadata: {name: out, namespace: shop}, spec: "
     "{destinations: [0.0.0.0/0]}}",
     "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: lb, namespace: shop}, "
