@@ -14,30 +14,6 @@
 #include "agentctl/output.h"
 #include "store/give.h"
 
-static bool is_held(const struct service_address *address)
-{
-    return address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode;
-}
-
-/* What the status of every Service says. */
-static int hold_all(const struct config *config, const struct store *store,
-                    struct assignments *assignments)
-{
-    AUTOVEC object_list services = { 0 };
-    int r = store_list(store, KIND_SERVICE, &services);
-    vec_each(const struct object *, object, &services) {
-        const struct service *service = to_service(*object);
-        if (!assignment_is_for(config->services.load_balancer_class, service))
-            continue;
-        for (uint32_t i = 0; i < service->address_count && r == 0; i++) {
-            if (is_held(&service->addresses[i]))
-                r = assignments_hold(assignments, (*object)->namespace, (*object)->name,
-                                     &service->addresses[i].ip);
-        }
-    }
-    return r;
-}
-
 static int put_addresses(struct store *store, const struct assignment *row)
 {
     const struct object *service = store_get(store, KIND_SERVICE, row->namespace, row->name);
@@ -59,9 +35,6 @@ int assign_addresses(const struct config *config, struct store *store, struct po
 {
     int r = pool_table_make(store, pools, faults);
     if (r < 0 || pools->pools.count == 0)
-        return r;
-    r = hold_all(config, store, assignments);
-    if (r < 0)
         return r;
     const struct assignment_inputs inputs = {
         .store = store,

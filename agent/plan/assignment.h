@@ -5,13 +5,14 @@
  * Pure: what is held is a value that the caller keeps from update to update, and time comes in. The
  * same Services, pools and held addresses give the same result, in whichever order they came:
  *
- * 1. What a Service holds and may still have, it keeps. Of two who can't share, the older one does.
+ * 1. What a Service holds and may still have, it keeps: first what its status says, then what it
+ * was given before. Of two who can't share, the older one does.
  * 2. Addresses that are asked for by name are given next, then all others; older Services first.
  * 3. An address that nobody has any more rests: it is given to others again after a time, or when
  *    its pool has nothing else. Who had it last, and asks for none by name, gets it back meanwhile.
  *
  * "Older" is object_precedence_cmp(). An update is over the Services that changed, those that share
- * an address with them, and those that lack something.
+ * an address with them, and those that lack something; its work is in proportion to these.
  */
 #pragma once
 
@@ -19,6 +20,7 @@
 #include "base/sorted.h"
 #include "model/service.h"
 #include "plan/pool_table.h"
+#include "plan/rests.h"
 #include "store/store.h"
 
 /* Why a Service has not all that it should have, or must give an address up. */
@@ -58,7 +60,7 @@ struct assignment {
     ip_list ips;          /* what it has, sorted */
     struct lack lacks[2]; /* what it lacks of IPv4, of IPv6 */
     lack_list lost;       /* what it had until the last update that was about it, and why no more */
-    bool shares;          /* it has a sharing key */
+    char *sharing_key;    /* NULL: it has none */
     bool in_turn;         /* for assignments_update() */
 };
 
@@ -67,18 +69,13 @@ static inline bool assignment_is_pending(const struct assignment *assignment)
     return assignment->lacks[0].reason || assignment->lacks[1].reason;
 }
 
-/* An address that nobody has, and who had it last. */
-struct rest {
-    struct ip ip;
-    int64_t freed_ms; /* wall clock */
-    char *namespace, *name;
-};
-
 struct assignments {
-    struct sorted rows;  /* struct assignment *, by namespace and name */
-    struct sorted uses;  /* who has which address; see assignment_uses() */
-    struct sorted rests; /* struct rest, by address */
-    bool stale;          /* the last update failed: the next one is over everything */
+    struct sorted rows;    /* struct assignment *, by namespace and name */
+    struct sorted uses;    /* who has which address: struct use (assignment_table.h) */
+    struct sorted shared;  /* of these, those of Services with a sharing key: struct shared_use */
+    struct sorted pending; /* the rows that lack something */
+    struct rests rests;
+    bool stale; /* the last update failed: the next one is over everything */
 };
 
 void assignments_init(struct assignments *assignments);
@@ -92,9 +89,10 @@ int assignments_rest(struct assignments *assignments, const struct ip *ip, int64
 
 struct assignment_inputs {
     const struct store *store;
-    struct pool_table *pools;        /* its cursors are moved */
+    struct pool_table *pools;        /* its cursors are moved; the same one, or one made anew */
     const char *load_balancer_class; /* "": Services without one */
     int64_t now_ms, rest_ms;         /* wall clock; how long a freed address rests */
+    bool keep_absent; /* a Service that is not in the store may yet come: it keeps what it holds */
 };
 
 struct assignment_key {
@@ -117,6 +115,10 @@ typedef void (*assigned_fn)(void *context, const struct assignment *assignment,
                             const struct service *service);
 int assignments_update(struct assignments *assignments, const struct assignment_inputs *inputs,
                        const struct assignment_scope *scope, assigned_fn each, void *context);
+
+/* Whether the pools let the Service have an address, whoever has it: LACK_NOTHING, or why not. */
+enum lack_reason pools_permit(const struct store *store, const struct pool_table *pools,
+                              const struct service *service, const struct ip *ip);
 
 /* Whether addresses are given to the Service at all: by type and class. */
 bool assignment_is_for(const char *load_balancer_class, const struct service *service);

@@ -4,8 +4,9 @@
  * assignment_update.c, Service by Service.
  *
  * Of free addresses the lowest is given. Each span of the table of pools remembers where its next
- * free one may be, so that a first start over thousands of Services goes through each pool once;
- * during an update nothing becomes free behind it.
+ * free one may be, so that a first start over thousands of Services goes through each pool once,
+ * and a later update not at all; what becomes free behind it is told by pool_table_free(). What
+ * somebody else has, of whom nobody tells, is looked at each time.
  */
 #include <errno.h>
 #include <string.h>
@@ -44,17 +45,6 @@ bool assignment_wants(const struct service *service, enum ip_family family)
     if (wish->address_count)
         return assignment_names(service, family);
     return family == IP_V4;
-}
-
-size_t use_from(const struct sorted *uses, const struct ip *ip)
-{
-    return sorted_lower_bound(uses, &(struct use){ .ip = *ip });
-}
-
-static const struct use *use_at(const struct sorted *uses, size_t at, const struct ip *ip)
-{
-    const struct use *use = at < uses->count ? sorted_at(uses, at) : NULL;
-    return use && ip_equal(&use->ip, ip) ? use : NULL;
 }
 
 static bool have_port_in_common(const struct service *a, const struct service *b)
@@ -107,17 +97,32 @@ static const struct object *stranger_at(const struct update *update, const struc
     return node ? &node->object : NULL;
 }
 
-/* The first Service that has the address and can't share it with this one. */
-static const struct object *obstacle(const struct update *update, const struct assignment *row,
-                                     const struct service *service, const struct ip *ip)
+/* Whether a Service has the address that can't share it with this one; the first such. */
+static bool is_taken(const struct update *update, const struct assignment *row,
+                     const struct service *service, const struct ip *ip,
+                     const struct object **ret_of)
 {
+    const struct assignments *assignments = update->assignments;
     const struct use *use;
-    for (size_t at = use_from(&update->uses, ip); (use = use_at(&update->uses, at, ip)); at++) {
+    for (size_t at = use_from(assignments, ip); (use = use_at(assignments, at, ip)); at++) {
         const struct service *other = use->row == row ? NULL : service_of(update, use->row);
-        if (other && !may_share(service, other))
-            return &other->object;
+        *ret_of = other ? &other->object : NULL;
+        if (other ? !may_share(service, other) : use->row != row && update->inputs->keep_absent)
+            return true;
     }
-    return NULL;
+    *ret_of = NULL;
+    return false;
+}
+
+enum lack_reason pools_permit(const struct store *store, const struct pool_table *pools,
+                              const struct service *service, const struct ip *ip)
+{
+    const struct pool *pool = pool_at(pools, ip);
+    if (!pool)
+        return LACK_OUTSIDE;
+    if (service->wish.pool && strcmp(service->wish.pool, pool->object->object.name) != 0)
+        return LACK_OTHER_POOL;
+    return pool_allows(store, pool, service) ? LACK_NOTHING : LACK_FORBIDDEN;
 }
 
 enum lack_reason assignment_judge(const struct update *update, const struct assignment *row,
@@ -127,18 +132,14 @@ enum lack_reason assignment_judge(const struct update *update, const struct assi
     *ret_of = NULL;
     if (!assignment_wants(service, (enum ip_family)ip->family))
         return LACK_OTHER_FAMILY;
-    const struct pool *pool = pool_at(update->pools, ip);
-    if (!pool)
-        return LACK_OUTSIDE;
-    if (service->wish.pool && strcmp(service->wish.pool, pool->object->object.name) != 0)
-        return LACK_OTHER_POOL;
-    if (!pool_allows(update->inputs->store, pool, service))
-        return LACK_FORBIDDEN;
-    if (!held && pool_avoids(pool, ip))
+    enum lack_reason reason = pools_permit(update->inputs->store, update->pools, service, ip);
+    if (reason != LACK_NOTHING)
+        return reason;
+    if (!held && pool_avoids(pool_at(update->pools, ip), ip))
         return LACK_AVOIDED;
-    *ret_of = obstacle(update, row, service, ip);
-    if (!held && !*ret_of)
-        *ret_of = stranger_at(update, ip);
+    if (is_taken(update, row, service, ip, ret_of))
+        return LACK_TAKEN;
+    *ret_of = held ? NULL : stranger_at(update, ip);
     return *ret_of ? LACK_TAKEN : LACK_NOTHING;
 }
 
@@ -158,10 +159,14 @@ static bool is_for(const struct update *update, const pool_order *order, const s
 static bool choose_own(const struct update *update, const struct assignment *row,
                        const pool_order *order, enum ip_family family, struct ip *ret_ip)
 {
-    sorted_each(const struct rest, rest, &update->assignments->rests) {
-        if (rest->ip.family == family && strcmp(rest->name, row->name) == 0 &&
-            strcmp(rest->namespace, row->namespace) == 0 && is_for(update, order, &rest->ip) &&
-            !use_at(&update->uses, use_from(&update->uses, &rest->ip), &rest->ip)) {
+    const struct sorted *rests = &update->assignments->rests.by_owner;
+    for (size_t at = rest_first_of(&update->assignments->rests, row->namespace, row->name);
+         at < rests->count; at++) {
+        const struct rest *rest = *(struct rest *const *)sorted_at(rests, at);
+        if (strcmp(rest->name, row->name) != 0 || strcmp(rest->namespace, row->namespace) != 0)
+            break;
+        if (rest->ip.family == family && is_for(update, order, &rest->ip) &&
+            !is_used(update->assignments, &rest->ip)) {
             *ret_ip = rest->ip;
             return true;
         }
@@ -174,13 +179,20 @@ static bool choose_shared(const struct update *update, const struct assignment *
                           const struct service *service, const pool_order *order,
                           enum ip_family family, struct ip *ret_ip)
 {
+    const struct sorted *table = &update->assignments->shared;
     const struct object *of;
-    if (!service->wish.sharing_key)
+    const char *key = service->wish.sharing_key;
+    if (!key)
         return false;
-    sorted_each(const struct use, use, &update->uses) {
-        if (use->ip.family == family && use->row->shares && is_for(update, order, &use->ip) &&
-            assignment_judge(update, row, service, &use->ip, false, &of) == LACK_NOTHING) {
-            *ret_ip = use->ip;
+    for (size_t at = sorted_lower_bound(table, &(struct shared_use){ .key = key });
+         at < table->count; at++) {
+        const struct shared_use *shared = sorted_at(table, at);
+        const struct ip *ip = &shared->use.ip;
+        if (strcmp(shared->key, key) != 0)
+            break;
+        if (ip->family == family && is_for(update, order, ip) &&
+            assignment_judge(update, row, service, ip, false, &of) == LACK_NOTHING) {
+            *ret_ip = *ip;
             return true;
         }
     }
@@ -197,27 +209,38 @@ static const struct ip *reserved_until(const struct pool *pool, const struct ip 
     return NULL;
 }
 
-/* Moves the span's cursor on to a free address; false if there is none. */
-static bool find_free(const struct update *update, struct pool_span *span)
+/*
+ * The first free address of a span; false if there is none. The span's cursor goes as far as what
+ * lies before it is not free by the tables that tell of each change.
+ */
+static bool find_free(const struct update *update, struct pool_span *span, struct ip *ret_ip)
 {
+    const struct assignments *assignments = update->assignments;
     const struct pool *pool = &update->pools->pools.items[span->pool];
-    size_t at = use_from(&update->uses, &span->next);
-    while (!span->full) {
-        const struct ip *until = reserved_until(pool, &span->next);
-        bool used = use_at(&update->uses, at, &span->next);
-        while (use_at(&update->uses, at, &span->next))
+    struct ip ip = span->next;
+    bool follows = true;
+    if (span->full)
+        return false;
+    for (size_t at = use_from(assignments, &ip);;) {
+        const struct ip *until = reserved_until(pool, &ip);
+        bool used = use_at(assignments, at, &ip);
+        while (use_at(assignments, at, &ip))
             at++;
-        bool free = !used && !until && !pool_avoids(pool, &span->next) &&
-                    !sorted_find(&update->assignments->rests, &(struct rest){ .ip = span->next }) &&
-                    !stranger_at(update, &span->next);
-        if (free)
-            return true;
-        span->full = !ip_next(until ? until : &span->next, &span->next) ||
-                     !ip_range_contains(&span->range, &span->next);
+        if (!used && !until && !pool_avoids(pool, &ip) && !rest_find(&assignments->rests, &ip)) {
+            *ret_ip = ip;
+            if (!stranger_at(update, &ip))
+                return true;
+            follows = false;
+        }
+        if (!ip_next(until ? until : &ip, &ip) || !ip_range_contains(&span->range, &ip)) {
+            span->full = follows;
+            return false;
+        }
+        if (follows)
+            span->next = ip;
         if (until)
-            at = use_from(&update->uses, &span->next);
+            at = use_from(assignments, &ip);
     }
-    return false;
 }
 
 static bool choose_free(const struct update *update, const pool_order *order, enum ip_family family,
@@ -226,10 +249,8 @@ static bool choose_free(const struct update *update, const pool_order *order, en
     vec_each(const uint32_t, index, order) {
         vec_each(struct pool_span, span, &update->pools->spans) {
             if (span->pool == *index && span->range.first.family == family &&
-                find_free(update, span)) {
-                *ret_ip = span->next;
+                find_free(update, span, ret_ip))
                 return true;
-            }
         }
     }
     return false;
@@ -240,17 +261,13 @@ static bool choose_resting(const struct update *update, const pool_order *order,
                            enum ip_family family, struct ip *ret_ip)
 {
     vec_each(uint32_t, index, order) {
-        const struct rest *oldest = NULL;
         const pool_order one = { .items = index, .count = 1 };
-        sorted_each(const struct rest, rest, &update->assignments->rests) {
-            if (rest->ip.family == family && (!oldest || rest->freed_ms < oldest->freed_ms) &&
-                is_for(update, &one, &rest->ip) &&
-                !use_at(&update->uses, use_from(&update->uses, &rest->ip), &rest->ip))
-                oldest = rest;
-        }
-        if (oldest) {
-            *ret_ip = oldest->ip;
-            return true;
+        sorted_each(struct rest *const, rest, &update->assignments->rests.by_age) {
+            if ((*rest)->ip.family == family && is_for(update, &one, &(*rest)->ip) &&
+                !is_used(update->assignments, &(*rest)->ip)) {
+                *ret_ip = (*rest)->ip;
+                return true;
+            }
         }
     }
     return false;

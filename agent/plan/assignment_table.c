@@ -76,9 +76,12 @@ static int use_cmp(const void *a, const void *b)
     return row_cmp(&left->row, &right->row);
 }
 
-static int rest_cmp(const void *a, const void *b)
+static int shared_cmp(const void *a, const void *b)
 {
-    return ip_cmp(&((const struct rest *)a)->ip, &((const struct rest *)b)->ip);
+    const struct shared_use *left = a, *right = b;
+    int r = left->key && right->key ? strcmp(left->key, right->key)
+                                    : CMP(left->key != NULL, right->key != NULL);
+    return r ? r : use_cmp(&left->use, &right->use);
 }
 
 void assignments_init(struct assignments *assignments)
@@ -86,8 +89,10 @@ void assignments_init(struct assignments *assignments)
     *assignments = (struct assignments){
         .rows = SORTED(struct assignment *, row_cmp),
         .uses = SORTED(struct use, use_cmp),
-        .rests = SORTED(struct rest, rest_cmp),
+        .shared = SORTED(struct shared_use, shared_cmp),
+        .pending = SORTED(struct assignment *, row_cmp),
     };
+    rests_init(&assignments->rests);
 }
 
 void lacks_done(lack_list *lacks)
@@ -105,18 +110,10 @@ void assignment_free(struct assignment *row)
         free(row->lacks[i].of);
     lacks_done(&row->lost);
     vec_done(&row->ips);
+    free(row->sharing_key);
     free(row->namespace);
     free(row->name);
     free(row);
-}
-
-void rests_done(struct sorted *rests)
-{
-    sorted_each(struct rest, rest, rests) {
-        free(rest->namespace);
-        free(rest->name);
-    }
-    sorted_done(rests);
 }
 
 void assignments_done(struct assignments *assignments)
@@ -125,6 +122,8 @@ void assignments_done(struct assignments *assignments)
         assignment_free(*row);
     sorted_done(&assignments->rows);
     sorted_done(&assignments->uses);
+    sorted_done(&assignments->shared);
+    sorted_done(&assignments->pending);
     rests_done(&assignments->rests);
 }
 
@@ -174,24 +173,36 @@ int assignments_hold(struct assignments *assignments, const char *namespace, con
     return vec_push(&row->ips, *ip);
 }
 
-static void rest_done(struct rest *rest)
+size_t use_from(const struct assignments *assignments, const struct ip *ip)
 {
-    free(rest->namespace);
-    free(rest->name);
+    return sorted_lower_bound(&assignments->uses, &(struct use){ .ip = *ip });
 }
 
-int rest_put(struct sorted *rests, const struct ip *ip, int64_t freed_ms, const char *namespace,
-             const char *name)
+const struct use *use_at(const struct assignments *assignments, size_t at, const struct ip *ip)
 {
-    struct rest *before = sorted_find(rests, &(struct rest){ .ip = *ip });
-    struct rest rest = { *ip, freed_ms, strdup(namespace), strdup(name) };
-    struct rest old = before ? *before : (struct rest){ 0 };
-    if (!rest.namespace || !rest.name || sorted_put(rests, &rest) < 0) {
-        rest_done(&rest);
-        return -ENOMEM;
-    }
-    rest_done(&old);
-    return 0;
+    const struct sorted *uses = &assignments->uses;
+    const struct use *use = at < uses->count ? sorted_at(uses, at) : NULL;
+    return use && ip_equal(&use->ip, ip) ? use : NULL;
+}
+
+bool is_used(const struct assignments *assignments, const struct ip *ip)
+{
+    return use_at(assignments, use_from(assignments, ip), ip);
+}
+
+int use_put(struct assignments *assignments, struct assignment *row, const struct ip *ip)
+{
+    const struct shared_use shared = { row->sharing_key, { *ip, row } };
+    int r = sorted_put(&assignments->uses, &shared.use);
+    return r == 0 && shared.key ? sorted_put(&assignments->shared, &shared) : r;
+}
+
+void use_remove(struct assignments *assignments, struct assignment *row, const struct ip *ip)
+{
+    const struct shared_use shared = { row->sharing_key, { *ip, row } };
+    sorted_remove(&assignments->uses, &shared.use);
+    if (shared.key)
+        sorted_remove(&assignments->shared, &shared);
 }
 
 int assignments_rest(struct assignments *assignments, const struct ip *ip, int64_t freed_ms,
@@ -218,8 +229,8 @@ void pool_use_count(const struct assignments *assignments, const struct pool_tab
             ret_use->used++;
         last = &use->ip;
     }
-    sorted_each(const struct rest, rest, &assignments->rests)
-        ret_use->resting += pool_at(table, &rest->ip) == pool;
+    for (size_t i = 0; i < rests_count(&assignments->rests); i++)
+        ret_use->resting += pool_at(table, &rest_at(&assignments->rests, i)->ip) == pool;
 }
 
 static void add_fault(const struct assignment *row, const struct lack *lack, const char *family,

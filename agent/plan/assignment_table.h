@@ -10,6 +10,12 @@ struct use {
     struct assignment *row; /* NULL in a key: before all others */
 };
 
+/* The same of a Service with a sharing key; in order of key, address, Service. */
+struct shared_use {
+    const char *key; /* NULL in a key: before all others */
+    struct use use;
+};
+
 void assignment_free(struct assignment *row);
 DEFINE_CLEANUP(struct assignment *, assignment_free);
 void lacks_done(lack_list *lacks);
@@ -20,26 +26,28 @@ struct assignment *assignment_row(const struct assignments *assignments, const c
 int assignment_row_make(struct assignments *assignments, const char *namespace, const char *name,
                         struct assignment **ret_row);
 
-/* In place of what is there for the address. 0 or -ENOMEM. */
-int rest_put(struct sorted *rests, const struct ip *ip, int64_t freed_ms, const char *namespace,
-             const char *name);
-void rests_done(struct sorted *rests);
+/* Notes that the row has the address, or has it no more. 0 or -ENOMEM. */
+int use_put(struct assignments *assignments, struct assignment *row, const struct ip *ip);
+void use_remove(struct assignments *assignments, struct assignment *row, const struct ip *ip);
+bool is_used(const struct assignments *assignments, const struct ip *ip);
 
 /* One update: everything that decides about an address now. */
 struct update {
-    struct assignments *assignments;
+    struct assignments *assignments; /* uses as they are decided so far */
     const struct assignment_inputs *inputs;
     struct pool_table *pools;
-    struct sorted uses; /* as they are decided so far */
 };
 
-/* The first use of an address, or of the next that has one; its index. */
-size_t use_from(const struct sorted *uses, const struct ip *ip);
+/* The first use of an address, or of the next that has one; its index. The use at an index, if it
+ * is of the address, or NULL. */
+size_t use_from(const struct assignments *assignments, const struct ip *ip);
+const struct use *use_at(const struct assignments *assignments, size_t at, const struct ip *ip);
 
 /*
  * Whether the Service may have an address: LACK_NOTHING, or why not; `held`: it has it already.
- * `*ret_of` is who has it, where it is taken, else NULL. Who else than assignments gave it to
- * somebody else (another balancer, an external IP, a Node) does not count against what is held.
+ * `*ret_of` is who has it, where it is taken and that is known, else NULL. Who else than
+ * assignments gave it to somebody else (another balancer, an external IP, a Node) does not count
+ * against what is held.
  */
 enum lack_reason assignment_judge(const struct update *update, const struct assignment *row,
                                   const struct service *service, const struct ip *ip, bool held,

@@ -2,9 +2,11 @@
 /*
  * Brings assignments up to date; see assignment.h for the rules.
  *
- * An update gathers turns, one for each Service that it is about. Everything is decided on a copy
- * of the uses and in the turns, and taken over at the end by steps that can't fail, so that lack of
- * memory costs nobody an address. Called by `agentctl plan` and by whoever gives addresses.
+ * An update gathers turns, one for each Service that it is about, and takes their uses out of the
+ * table. What is decided stands in the turns and in the table, and is taken over into the rows at
+ * the end by steps that can't fail. Lack of memory costs nobody an address: the rows are as they
+ * were, and the next update makes the table anew of them. Called by `agentctl plan` and by whoever
+ * gives addresses (pool_desk.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,27 +14,7 @@
 
 #include "base/macro.h"
 #include "base/text.h"
-#include "plan/assignment_table.h"
-
-enum { RESTS_MAX = 65536 };
-
-/* One Service that the update is about. */
-struct turn {
-    struct assignment *row;        /* NULL: freed */
-    const struct service *service; /* NULL: it is gone, or no address is given to it */
-    ip_list ips;
-    struct lack lacks[2];
-    lack_list lost;
-    bool judged; /* what it holds was; a turn that is only for what is lacking keeps all of it */
-};
-
-typedef VEC(struct turn) turn_list;
-
-struct work {
-    struct update update;
-    turn_list turns;
-    struct sorted rests;
-};
+#include "plan/assignment_turn.h"
 
 static void turns_done(turn_list *turns)
 {
@@ -50,8 +32,6 @@ static void turns_done(turn_list *turns)
 static void work_done(struct work *work)
 {
     turns_done(&work->turns);
-    sorted_done(&work->update.uses);
-    rests_done(&work->rests);
 }
 
 static const struct service *find_service(const struct update *update, const char *namespace,
@@ -75,6 +55,12 @@ static int add_turn(struct work *work, struct assignment *row, const struct serv
     return 0;
 }
 
+static bool is_absent(const struct update *update, const struct assignment *row)
+{
+    return update->inputs->keep_absent &&
+           !store_get(update->inputs->store, KIND_SERVICE, row->namespace, row->name);
+}
+
 static int add_key(struct work *work, const char *namespace, const char *name)
 {
     struct assignments *assignments = work->update.assignments;
@@ -84,8 +70,12 @@ static int add_key(struct work *work, const char *namespace, const char *name)
         return 0;
     if (!row && assignment_row_make(assignments, namespace, name, &row) < 0)
         return -ENOMEM;
-    row->shares = service && service->wish.sharing_key;
-    return add_turn(work, row, service, true);
+    if (row->in_turn)
+        return 0;
+    int r = add_turn(work, row, service, true);
+    if (r == 0)
+        work->turns.items[work->turns.count - 1].absent = is_absent(&work->update, row);
+    return r;
 }
 
 static int add_all(struct work *work)
@@ -108,14 +98,14 @@ static int add_all(struct work *work)
 /* Who shares an address with one of the turns, now or until now. */
 static int add_sharers(struct work *work)
 {
-    const struct sorted *uses = &work->update.assignments->uses;
+    const struct assignments *assignments = work->update.assignments;
+    const struct use *use;
     for (size_t i = 0; i < work->turns.count; i++) {
         const ip_list *ips = &work->turns.items[i].row->ips;
         for (size_t j = 0; j < ips->count; j++) {
-            for (size_t at = use_from(uses, &ips->items[j]); at < uses->count; at++) {
-                const struct use *use = sorted_at(uses, at);
-                if (!ip_equal(&use->ip, &ips->items[j]))
-                    break;
+            const struct ip *ip = &ips->items[j];
+            size_t at = use_from(assignments, ip);
+            for (; (use = use_at(assignments, at, ip)); at++) {
                 if (add_key(work, use->row->namespace, use->row->name) < 0)
                     return -ENOMEM;
             }
@@ -133,60 +123,52 @@ static int turn_cmp(const void *a, const void *b)
     return object_precedence_cmp(&left->service->object, &right->service->object);
 }
 
-static int gather(struct work *work, const struct assignment_scope *scope, bool all)
+static int gather(struct work *work, const struct assignment_scope *scope)
 {
-    int r = all ? add_all(work) : 0;
+    int r = work->all ? add_all(work) : 0;
     for (size_t i = 0; i < scope->count && r == 0; i++)
         r = add_key(work, scope->keys[i].namespace, scope->keys[i].name);
-    if (r == 0 && !all)
+    if (r == 0 && !work->all)
         r = add_sharers(work);
     vec_sort(&work->turns, turn_cmp);
     return r;
 }
 
-/* Copies the uses of those who are in no turn. */
-static int copy_uses(struct work *work)
+/* What rests no longer is free. */
+static void end_rests(struct work *work)
 {
-    const struct sorted *from = &work->update.assignments->uses;
-    struct sorted *to = &work->update.uses;
-    *to = (struct sorted){ .size = from->size, .compare = from->compare };
-    if (from->count == 0)
-        return 0;
-    to->items = reallocarray(NULL, from->count, from->size);
-    if (!to->items)
-        return -ENOMEM;
-    to->capacity = from->count;
-    sorted_each(const struct use, use, from) {
-        if (!use->row->in_turn)
-            memcpy(sorted_at(to, to->count++), use, sizeof(*use));
+    struct rests *rests = &work->update.assignments->rests;
+    const struct assignment_inputs *inputs = work->update.inputs;
+    const struct rest *rest;
+    rests_heed_clock(rests, inputs->now_ms);
+    while ((rest = rest_oldest(rests)) && inputs->now_ms - rest->freed_ms >= inputs->rest_ms) {
+        const struct ip ip = rest->ip;
+        rest_remove(rests, &ip);
+        pool_table_free(work->update.pools, &ip);
+    }
+}
+
+/* From here on a turn's uses are those that it is given. */
+static int clear_uses(struct work *work)
+{
+    struct assignments *assignments = work->update.assignments;
+    if (work->all) {
+        sorted_clear(&assignments->uses);
+        sorted_clear(&assignments->shared);
+        sorted_clear(&assignments->pending);
+        pool_table_rewind(work->update.pools);
+    }
+    vec_each(struct turn, turn, &work->turns) {
+        struct assignment *row = turn->row;
+        for (size_t i = 0; i < row->ips.count && !work->all; i++)
+            use_remove(assignments, row, &row->ips.items[i]);
+        free(row->sharing_key);
+        row->sharing_key = NULL;
+        const char *key = turn->service ? turn->service->wish.sharing_key : NULL;
+        if (key && !(row->sharing_key = strdup(key)))
+            return -ENOMEM;
     }
     return 0;
-}
-
-static int take(struct work *work, struct turn *turn, const struct ip *ip)
-{
-    const struct use use = { *ip, turn->row };
-    if (vec_push(&turn->ips, *ip) < 0)
-        return -ENOMEM;
-    return sorted_put(&work->update.uses, &use);
-}
-
-static bool has_family(const ip_list *ips, enum ip_family family)
-{
-    vec_each(const struct ip, ip, ips) {
-        if (ip->family == family)
-            return true;
-    }
-    return false;
-}
-
-static bool has_ip(const struct ip *ips, size_t count, const struct ip *ip)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (ip_equal(&ips[i], ip))
-            return true;
-    }
-    return false;
 }
 
 /* Whether what it holds is no longer what it asks for. */
@@ -196,39 +178,76 @@ static bool is_unwished(const struct turn *turn, const struct ip *ip)
     if (wish->unreadable)
         return false;
     if (assignment_names(turn->service, ip->family))
-        return !has_ip(wish->addresses, wish->address_count, ip);
-    return has_family(&turn->ips, ip->family);
+        return !ips_have(wish->addresses, wish->address_count, ip);
+    return ips_have_family(&turn->ips, ip->family);
 }
 
-static int fill_lack(struct lack *lack, enum lack_reason reason, const struct ip *ip,
-                     const struct object *of)
+static int lose(struct turn *turn, const struct ip *ip, enum lack_reason reason,
+                const struct object *of)
 {
-    *lack = (struct lack){ .reason = reason, .ip = ip ? *ip : (struct ip){ 0 } };
-    if (of)
-        lack->of = text_format("%s %s%s%s", kind_name(of->kind), of->namespace,
-                               *of->namespace ? "/" : "", of->name);
-    return of && !lack->of ? -ENOMEM : 0;
+    struct lack lost;
+    if (lack_fill(&lost, reason, ip, of) < 0 || vec_push(&turn->lost, lost) < 0) {
+        free(lost.of);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static int keep_one(struct work *work, struct turn *turn, const struct ip *ip)
+{
+    const struct object *of = NULL;
+    enum lack_reason reason = turn->absent ? LACK_NOTHING : LACK_NOT_WISHED;
+    if (turn->service)
+        reason = assignment_judge(&work->update, turn->row, turn->service, ip, true, &of);
+    if (reason == LACK_NOTHING && turn->service && is_unwished(turn, ip))
+        reason = LACK_NOT_WISHED;
+    return reason == LACK_NOTHING ? turn_take(work, turn, ip) : lose(turn, ip, reason, of);
+}
+
+/* What the Service's status says, which may be newer than the row, and what the row says. */
+static int list_held(const struct turn *turn, ip_list *ret_held)
+{
+    for (uint32_t i = 0; turn->service && i < turn->service->address_count; i++) {
+        const struct service_address *address = &turn->service->addresses[i];
+        if (address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode &&
+            !ips_have(ret_held->items, ret_held->count, &address->ip) &&
+            vec_push(ret_held, address->ip) < 0)
+            return -ENOMEM;
+    }
+    vec_each(const struct ip, ip, &turn->row->ips) {
+        if (!ips_have(ret_held->items, ret_held->count, ip) && vec_push(ret_held, *ip) < 0)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 /* What a Service holds and may still have, it keeps. */
 static int keep(struct work *work, struct turn *turn)
 {
-    vec_each(const struct ip, ip, &turn->row->ips) {
-        const struct object *of = NULL;
-        enum lack_reason reason = LACK_NOT_WISHED;
-        if (turn->service)
-            reason = assignment_judge(&work->update, turn->row, turn->service, ip, true, &of);
-        if (reason == LACK_NOTHING && is_unwished(turn, ip))
-            reason = LACK_NOT_WISHED;
-        if (reason == LACK_NOTHING) {
-            if (take(work, turn, ip) < 0)
+    AUTOVEC ip_list held = { 0 };
+    int r = list_held(turn, &held);
+    vec_each(const struct ip, ip, &held) {
+        if (r == 0)
+            r = keep_one(work, turn, ip);
+    }
+    return r;
+}
+
+/* What nobody has any more rests, before anybody is given anything. */
+static int begin_rests(struct work *work)
+{
+    const struct assignment_inputs *inputs = work->update.inputs;
+    struct assignments *assignments = work->update.assignments;
+    vec_each(const struct turn, turn, &work->turns) {
+        const struct assignment *row = turn->row;
+        vec_each(const struct ip, ip, &row->ips) {
+            if (is_used(assignments, ip))
+                continue;
+            if (inputs->rest_ms <= 0 || rests_count(&assignments->rests) >= RESTS_MAX)
+                pool_table_free(work->update.pools, ip);
+            else if (rest_put(&assignments->rests, ip, inputs->now_ms, row->namespace, row->name) <
+                     0)
                 return -ENOMEM;
-            continue;
-        }
-        struct lack lost;
-        if (fill_lack(&lost, reason, ip, of) < 0 || vec_push(&turn->lost, lost) < 0) {
-            free(lost.of);
-            return -ENOMEM;
         }
     }
     return 0;
@@ -237,8 +256,8 @@ static int keep(struct work *work, struct turn *turn)
 /* Those who lack something: they may get what is free now, or lack it for another reason. */
 static int add_pending(struct work *work)
 {
-    sorted_each(struct assignment *const, row, &work->update.assignments->rows) {
-        if ((*row)->in_turn || !assignment_is_pending(*row))
+    sorted_each(struct assignment *const, row, &work->update.assignments->pending) {
+        if ((*row)->in_turn)
             continue;
         const struct service *service =
             find_service(&work->update, (*row)->namespace, (*row)->name);
@@ -254,131 +273,17 @@ static int add_pending(struct work *work)
     return 0;
 }
 
-static int lack_of(struct turn *turn, enum ip_family family, enum lack_reason reason,
-                   const struct ip *ip, const struct object *of)
+/* Who has an address does not leave it to rest; who lacks something is listed. */
+static int file_turns(struct work *work)
 {
-    struct lack *lack = &turn->lacks[family_index(family)];
-    return lack->reason ? 0 : fill_lack(lack, reason, ip, of);
-}
-
-/* Those that it asks for by name. */
-static int pick_named(struct work *work, struct turn *turn, ip_list *picks)
-{
-    const struct address_wish *wish = &turn->service->wish;
-    int r = 0;
-    for (uint32_t i = 0; i < wish->address_count && r == 0; i++) {
-        const struct ip *ip = &wish->addresses[i];
-        const struct object *of;
-        if (has_ip(turn->ips.items, turn->ips.count, ip))
-            continue;
-        enum lack_reason reason =
-            assignment_judge(&work->update, turn->row, turn->service, ip, false, &of);
-        r = reason ? lack_of(turn, ip->family, reason, ip, of) : vec_push(picks, *ip);
-    }
-    return r;
-}
-
-/* One of each family of which it names none. */
-static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
-{
-    static const enum ip_family families[] = { IP_V4, IP_V6 };
-    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
-        const struct service *service = turn->service;
-        enum lack_reason reason = LACK_UNREADABLE;
-        struct ip ip;
-        if (!assignment_wants(service, families[i]) || assignment_names(service, families[i]) ||
-            has_family(&turn->ips, families[i]))
-            continue;
-        int r = service->wish.unreadable ? 0
-                                         : assignment_choose(&work->update, turn->row, service,
-                                                             families[i], &ip, &reason);
-        if (r == 0)
-            r = reason ? lack_of(turn, families[i], reason, NULL, NULL) : vec_push(picks, ip);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-/* RequireDualStack is both families or none; what is held stays. */
-static int drop_halves(struct turn *turn, ip_list *picks)
-{
-    if (turn->service->wish.policy != FAMILY_REQUIRE_DUAL ||
-        !(turn->lacks[0].reason || turn->lacks[1].reason))
-        return 0;
-    vec_each(const struct ip, ip, picks) {
-        if (lack_of(turn, ip->family, LACK_PARTNER, NULL, NULL) < 0)
-            return -ENOMEM;
-    }
-    vec_clear(picks);
-    return 0;
-}
-
-/*
- * Named addresses come before all others, so that nobody is given what a younger Service names in
- * the same update. Who requires both families is served at once for both.
- */
-static int fill(struct work *work, struct turn *turn, bool named)
-{
-    AUTOVEC ip_list picks = { 0 };
-    bool at_once =
-        turn->service->wish.policy == FAMILY_REQUIRE_DUAL &&
-        !(assignment_names(turn->service, IP_V4) && assignment_names(turn->service, IP_V6));
-    int r = 0;
-    if (named != at_once)
-        r = pick_named(work, turn, &picks);
-    if (!named && r == 0)
-        r = pick_others(work, turn, &picks);
-    if (r == 0)
-        r = drop_halves(turn, &picks);
-    vec_each(const struct ip, ip, &picks) {
-        if (r == 0)
-            r = take(work, turn, ip);
-    }
-    return r;
-}
-
-static int fill_all(struct work *work)
-{
-    for (int named = 1; named >= 0; named--) {
-        vec_each(struct turn, turn, &work->turns) {
-            int r = turn->service ? fill(work, turn, named) : 0;
-            if (r < 0)
-                return r;
-        }
-    }
-    return 0;
-}
-
-static bool is_used(const struct work *work, const struct ip *ip)
-{
-    const struct sorted *uses = &work->update.uses;
-    size_t at = use_from(uses, ip);
-    return at < uses->count && ip_equal(&((const struct use *)sorted_at(uses, at))->ip, ip);
-}
-
-/* The addresses that rest from now on: those of before that nobody took, and those given up. */
-static int make_rests(struct work *work)
-{
-    const struct assignment_inputs *inputs = work->update.inputs;
-    const struct sorted *before = &work->update.assignments->rests;
-    work->rests = (struct sorted){ .size = before->size, .compare = before->compare };
-    sorted_each(const struct rest, rest, before) {
-        int64_t freed_ms = MIN(rest->freed_ms, inputs->now_ms); /* the clock may have jumped */
-        if (inputs->now_ms - freed_ms >= inputs->rest_ms || is_used(work, &rest->ip))
-            continue;
-        if (rest_put(&work->rests, &rest->ip, freed_ms, rest->namespace, rest->name) < 0)
-            return -ENOMEM;
-    }
+    struct assignments *assignments = work->update.assignments;
     vec_each(const struct turn, turn, &work->turns) {
-        vec_each(const struct ip, ip, &turn->row->ips) {
-            if (inputs->rest_ms <= 0 || work->rests.count >= RESTS_MAX || is_used(work, ip) ||
-                sorted_find(&work->rests, &(struct rest){ .ip = *ip }))
-                continue;
-            if (rest_put(&work->rests, ip, inputs->now_ms, turn->row->namespace, turn->row->name) <
-                0)
-                return -ENOMEM;
-        }
+        vec_each(const struct ip, ip, &turn->ips)
+            rest_remove(&assignments->rests, ip);
+        if (!turn->lacks[0].reason && !turn->lacks[1].reason)
+            sorted_remove(&assignments->pending, &turn->row);
+        else if (sorted_put(&assignments->pending, &turn->row) < 0)
+            return -ENOMEM;
     }
     return 0;
 }
@@ -412,6 +317,8 @@ static void forget_the_gone(struct work *work)
     vec_each(struct turn, turn, &work->turns) {
         if (turn->service)
             break;
+        if (turn->absent)
+            continue;
         sorted_remove(&work->update.assignments->rows, &turn->row);
         assignment_free(turn->row);
         turn->row = NULL;
@@ -420,11 +327,6 @@ static void forget_the_gone(struct work *work)
 
 static void commit(struct work *work, assigned_fn each, void *context)
 {
-    struct assignments *assignments = work->update.assignments;
-    sorted_move(&assignments->uses, &work->update.uses);
-    struct sorted rests = assignments->rests;
-    assignments->rests = work->rests;
-    work->rests = rests;
     vec_each(struct turn, turn, &work->turns)
         commit_turn(turn);
     vec_each(struct turn, turn, &work->turns) {
@@ -436,16 +338,19 @@ static void commit(struct work *work, assigned_fn each, void *context)
 
 static int decide(struct work *work)
 {
-    int r = copy_uses(work);
+    end_rests(work);
+    int r = clear_uses(work);
     vec_each(struct turn, turn, &work->turns) {
         if (r == 0)
             r = keep(work, turn);
     }
     if (r == 0)
+        r = begin_rests(work);
+    if (r == 0)
         r = add_pending(work);
     if (r == 0)
-        r = fill_all(work);
-    return r < 0 ? r : make_rests(work);
+        r = turns_fill(work);
+    return r < 0 ? r : file_turns(work);
 }
 
 int assignments_update(struct assignments *assignments, const struct assignment_inputs *inputs,
@@ -453,11 +358,11 @@ int assignments_update(struct assignments *assignments, const struct assignment_
 {
     CLEANUP(work_done)
     struct work work = {
-        .update = { .assignments = assignments, .inputs = inputs, .pools = inputs->pools }
+        .update = { .assignments = assignments, .inputs = inputs, .pools = inputs->pools },
+        .all = scope->all || assignments->stale,
     };
-    bool all = scope->all || assignments->stale;
     assignments->stale = true;
-    int r = gather(&work, scope, all);
+    int r = gather(&work, scope);
     if (r == 0)
         r = decide(&work);
     if (r < 0)

@@ -90,11 +90,11 @@ static int add_range(struct pool_table *table, const struct ip_range *whole, uin
     }
 }
 
-int pool_table_make(const struct store *store, struct pool_table *ret_table, struct faults *faults)
+int pool_table_of(const object_list *pools, struct pool_table *ret_table, struct faults *faults)
 {
     CLEANUP(pool_table_done) struct pool_table table = { 0 };
     AUTOVEC object_list objects = { 0 };
-    int r = store_list(store, KIND_IP_POOL, &objects);
+    int r = vec_append(&objects, pools);
     if (r < 0)
         return r;
     vec_sort(&objects, pool_age_cmp);
@@ -110,6 +110,32 @@ int pool_table_make(const struct store *store, struct pool_table *ret_table, str
     }
     *ret_table = TAKE_STRUCT(table);
     return 0;
+}
+
+int pool_table_make(const struct store *store, struct pool_table *ret_table, struct faults *faults)
+{
+    AUTOVEC object_list objects = { 0 };
+    int r = store_list(store, KIND_IP_POOL, &objects);
+    return r < 0 ? r : pool_table_of(&objects, ret_table, faults);
+}
+
+void pool_table_rewind(struct pool_table *table)
+{
+    vec_each(struct pool_span, span, &table->spans) {
+        span->next = span->range.first;
+        span->full = false;
+    }
+}
+
+void pool_table_free(struct pool_table *table, const struct ip *ip)
+{
+    size_t at = span_from(table, ip);
+    struct pool_span *span = at < table->spans.count ? &table->spans.items[at] : NULL;
+    if (!span || !ip_range_contains(&span->range, ip))
+        return;
+    if (ip_cmp(ip, &span->next) < 0 || span->full)
+        span->next = *ip;
+    span->full = false;
 }
 
 void pool_table_done(struct pool_table *table)

@@ -23,7 +23,7 @@ struct pool {
 struct pool_span {
     struct ip_range range;
     uint32_t pool;  /* its index */
-    struct ip next; /* nothing before it is free; for who gives addresses */
+    struct ip next; /* a cursor: nothing before it is free; for who gives addresses */
     bool full;      /* nothing is */
 };
 
@@ -33,11 +33,20 @@ struct pool_table {
 };
 
 /*
- * Reads the pools of the store. An address that several pools have is the oldest pool's, and a
- * fault. Returns 0, then the caller ends with pool_table_done(); or -ENOMEM.
+ * The table of these pools, which are borrowed and must outlive it. An address that several have is
+ * the oldest pool's, and a fault. Returns 0, then the caller ends with pool_table_done(); or
+ * -ENOMEM.
  */
+int pool_table_of(const object_list *pools, struct pool_table *ret_table, struct faults *faults);
+
+/*
+ * The same of the pools in the store. */
 int pool_table_make(const struct store *store, struct pool_table *ret_table, struct faults *faults);
 void pool_table_done(struct pool_table *table);
+
+/* All cursors back to the start; the one of an address that has become free back to it. */
+void pool_table_rewind(struct pool_table *table);
+void pool_table_free(struct pool_table *table, const struct ip *ip);
 
 /* Whose an address is; NULL: no pool's. */
 const struct pool *pool_at(const struct pool_table *table, const struct ip *ip);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What Services are given in an update, once it is decided what each keeps: first what is asked for
+ * by name, then all else, older Services first. Called by assignment_update.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "plan/assignment_turn.h"
+
+int turn_take(struct work *work, struct turn *turn, const struct ip *ip)
+{
+    if (vec_push(&turn->ips, *ip) < 0)
+        return -ENOMEM;
+    return use_put(work->update.assignments, turn->row, ip);
+}
+
+bool ips_have_family(const ip_list *ips, enum ip_family family)
+{
+    vec_each(const struct ip, ip, ips) {
+        if (ip->family == family)
+            return true;
+    }
+    return false;
+}
+
+bool ips_have(const struct ip *ips, size_t count, const struct ip *ip)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ip_equal(&ips[i], ip))
+            return true;
+    }
+    return false;
+}
+
+int lack_fill(struct lack *lack, enum lack_reason reason, const struct ip *ip,
+              const struct object *of)
+{
+    *lack = (struct lack){ .reason = reason, .ip = ip ? *ip : (struct ip){ 0 } };
+    if (of)
+        lack->of = text_format("%s %s%s%s", kind_name(of->kind), of->namespace,
+                               *of->namespace ? "/" : "", of->name);
+    return of && !lack->of ? -ENOMEM : 0;
+}
+
+static int lack_of(struct turn *turn, enum ip_family family, enum lack_reason reason,
+                   const struct ip *ip, const struct object *of)
+{
+    struct lack *lack = &turn->lacks[family_index(family)];
+    return lack->reason ? 0 : lack_fill(lack, reason, ip, of);
+}
+
+/* Those that it asks for by name. */
+static int pick_named(struct work *work, struct turn *turn, ip_list *picks)
+{
+    const struct address_wish *wish = &turn->service->wish;
+    int r = 0;
+    for (uint32_t i = 0; i < wish->address_count && r == 0; i++) {
+        const struct ip *ip = &wish->addresses[i];
+        const struct object *of;
+        if (ips_have(turn->ips.items, turn->ips.count, ip))
+            continue;
+        enum lack_reason reason =
+            assignment_judge(&work->update, turn->row, turn->service, ip, false, &of);
+        r = reason ? lack_of(turn, ip->family, reason, ip, of) : vec_push(picks, *ip);
+    }
+    return r;
+}
+
+/* One of each family of which it names none. */
+static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
+{
+    static const enum ip_family families[] = { IP_V4, IP_V6 };
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        const struct service *service = turn->service;
+        enum lack_reason reason = LACK_UNREADABLE;
+        struct ip ip;
+        if (!assignment_wants(service, families[i]) || assignment_names(service, families[i]) ||
+            ips_have_family(&turn->ips, families[i]))
+            continue;
+        int r = service->wish.unreadable ? 0
+                                         : assignment_choose(&work->update, turn->row, service,
+                                                             families[i], &ip, &reason);
+        if (r == 0)
+            r = reason ? lack_of(turn, families[i], reason, NULL, NULL) : vec_push(picks, ip);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* RequireDualStack is both families or none; what is held stays. */
+static int drop_halves(struct turn *turn, ip_list *picks)
+{
+    if (turn->service->wish.policy != FAMILY_REQUIRE_DUAL ||
+        !(turn->lacks[0].reason || turn->lacks[1].reason))
+        return 0;
+    vec_each(const struct ip, ip, picks) {
+        if (lack_of(turn, ip->family, LACK_PARTNER, NULL, NULL) < 0)
+            return -ENOMEM;
+    }
+    vec_clear(picks);
+    return 0;
+}
+
+/*
+ * Named addresses come before all others, so that nobody is given what a younger Service names in
+ * the same update. Who requires both families is served at once for both.
+ */
+static int fill(struct work *work, struct turn *turn, bool named)
+{
+    AUTOVEC ip_list picks = { 0 };
+    bool at_once =
+        turn->service->wish.policy == FAMILY_REQUIRE_DUAL &&
+        !(assignment_names(turn->service, IP_V4) && assignment_names(turn->service, IP_V6));
+    int r = 0;
+    if (named != at_once)
+        r = pick_named(work, turn, &picks);
+    if (!named && r == 0)
+        r = pick_others(work, turn, &picks);
+    if (r == 0)
+        r = drop_halves(turn, &picks);
+    vec_each(const struct ip, ip, &picks) {
+        if (r == 0)
+            r = turn_take(work, turn, ip);
+    }
+    return r;
+}
+
+int turns_fill(struct work *work)
+{
+    for (int named = 1; named >= 0; named--) {
+        vec_each(struct turn, turn, &work->turns) {
+            int r = turn->service ? fill(work, turn, named) : 0;
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
