@@ -18,12 +18,14 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "loop/deferred.h"
+#include "source/kube_pulse.h"
 #include "source/reflector.h"
 
 struct kube_source {
     struct kube_source_options options;
     struct kube_client *client;
     struct deferred *report;
+    struct kube_pulse *pulse;
     struct reflector reflectors[KUBE_KINDS_MAX];
     size_t count;
     char *server;            /* for status */
@@ -60,6 +62,22 @@ static bool is_local(const char *url)
     return false;
 }
 
+/* The word of who asked for something, and failed, before that of who only asks. */
+static void tell_unreachable(const struct kube_source *source, struct faults *faults)
+{
+    static const char told[] = "the API can't be reached: %s; all that is known stays in force";
+    for (size_t i = 0; i < source->count; i++) {
+        const struct reflector *reflector = &source->reflectors[i];
+        if (!reflector_fails(reflector) || !reflector->unreachable)
+            continue;
+        faults_add(faults, source->server, reflector->remedy, told, reflector->status->error);
+        return;
+    }
+    const char *remedy, *why = kube_pulse_lost(source->pulse, &remedy);
+    if (why)
+        faults_add(faults, source->server, remedy, told, why);
+}
+
 static void tell_of_api(const struct kube_source *source)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -71,15 +89,7 @@ static void tell_of_api(const struct kube_source *source)
     else if (strncmp(config->server, "http:", 5) == 0 && !is_local(config->server))
         faults_add(&faults, source->server, "use https",
                    "the API is asked without TLS: who stands in between can say anything");
-    for (size_t i = 0; i < source->count; i++) {
-        const struct reflector *reflector = &source->reflectors[i];
-        if (!reflector_fails(reflector) || !reflector->unreachable)
-            continue;
-        faults_add(&faults, source->server, reflector->remedy,
-                   "the API can't be reached: %s; all that is known stays in force",
-                   reflector->status->error);
-        break;
-    }
+    tell_unreachable(source, &faults);
     tell(source, "", &faults);
 }
 
@@ -118,11 +128,26 @@ static void on_changed(void *context)
 }
 
 /* After an outage the kinds don't wait each for the end of its own pause. */
+static void hurry(struct kube_source *source)
+{
+    for (size_t i = 0; i < source->count; i++)
+        reflector_hurry(&source->reflectors[i]);
+}
+
 static void on_reached(void *context)
 {
     struct kube_source *source = context;
-    for (size_t i = 0; i < source->count; i++)
-        reflector_hurry(&source->reflectors[i]);
+    kube_pulse_heard(source->pulse);
+    hurry(source);
+}
+
+static void on_pulse(void *context)
+{
+    struct kube_source *source = context;
+    const char *remedy;
+    if (!kube_pulse_lost(source->pulse, &remedy))
+        hurry(source);
+    deferred_schedule(source->report);
 }
 
 static int start_reflectors(struct kube_source *source, sd_event *event,
@@ -152,6 +177,22 @@ static int start_reflectors(struct kube_source *source, sd_event *event,
             return r;
     }
     return 0;
+}
+
+static int start_pulse(struct kube_source *source, sd_event *event,
+                       const struct kube_timing *timing)
+{
+    AUTOFREE char *path = kube_resource_node_path(source->options.node);
+    if (!path)
+        return -ENOMEM;
+    const struct kube_pulse_options options = {
+        .client = source->client,
+        .timing = timing,
+        .path = path,
+        .changed = on_pulse,
+        .context = source,
+    };
+    return kube_pulse_new(event, &options, &source->pulse);
 }
 
 /* Makes what the options say the source's own. */
@@ -188,6 +229,9 @@ int kube_source_start_timed(sd_event *event, const struct kube_source_options *o
         .path = source->server,
         .observed_generation = 1, /* the start: nobody may take what was not listed for applied */
     };
+    r = start_pulse(source, event, timing);
+    if (r < 0)
+        return r;
     r = start_reflectors(source, event, timing);
     if (r < 0)
         return r;
@@ -216,6 +260,7 @@ void kube_source_free(struct kube_source *source)
         return;
     for (size_t i = 0; i < source->count; i++)
         reflector_done(&source->reflectors[i]);
+    kube_pulse_free(source->pulse);
     kube_client_free(source->client);
     deferred_free(source->report);
     if (source->options.status->path == source->server)

@@ -46,6 +46,8 @@ const struct kube_timing kube_timing_default = {
     .watch_min_ms = 5 * MINUTE_MS,
     .watch_max_ms = 10 * MINUTE_MS,
     .steady_ms = 5 * SECOND_MS,
+    .pulse_ms = 10 * SECOND_MS,
+    .pulse_limit_ms = 5 * SECOND_MS,
     .list_max = 1 << 20,
 };
 
@@ -228,7 +230,9 @@ static void on_started(void *context, int status, int64_t retry_after_ms)
 
 static int on_data(void *context, const char *bytes, size_t size)
 {
-    return reflector_read(context, bytes, size);
+    struct reflector *reflector = context;
+    reflector->reached(reflector->context);
+    return reflector_read(reflector, bytes, size);
 }
 
 static void on_ended(void *context, const char *error, const char *remedy)

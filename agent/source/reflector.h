@@ -27,6 +27,7 @@ struct kube_timing {
     int64_t silence_ms;                 /* of a watch */
     int64_t watch_min_ms, watch_max_ms; /* how long the API is asked to keep a watch up */
     int64_t steady_ms;                  /* a watch that has lasted so long counts as success */
+    int64_t pulse_ms, pulse_limit_ms;   /* of silence until the API is asked; for its answer */
     unsigned list_max;                  /* elements: who lists more does not come to an end */
 };
 
@@ -53,7 +54,7 @@ struct reflector {
     struct kube_client *client;
     struct kube_kind_status *status;
     void (*changed)(void *context); /* the store or the status has changed */
-    void (*reached)(void *context); /* the API has given an answer */
+    void (*reached)(void *context); /* the API has said something */
     void *context;
     char *path;       /* up to further parameters */
     char *check_path; /* of the own Node */

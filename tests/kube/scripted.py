@@ -327,6 +327,12 @@ def silence(handler):
     handler.rfile.read(1)
 
 
+def hang(handler):
+    """No answer at all, as of a process that is stopped."""
+    handler.connection.settimeout(600)
+    handler.rfile.read(1)
+
+
 def drip(handler):
     """The right answer, a byte at a time, slower than anybody can wait."""
     handler.begin()
