@@ -74,6 +74,18 @@ static int remote_failed(const struct ctl *ctl, long status, const struct answer
     }
 }
 
+/* What an operator wants to know first is whether traffic goes on. */
+static int nobody_there(const struct ctl *ctl, const char *how)
+{
+    fprintf(stderr,
+            "agentctl: cannot reach the agent at %s: %s "
+            "(is agentd.service running?)\n"
+            "agentctl: what an agent has written to the kernel stays in force without it; "
+            "see: systemctl status agentd, agentctl doctor\n",
+            ctl->socket, how);
+    return EXIT_UNREACHABLE;
+}
+
 int answer_failed(const struct ctl *ctl, int error, long status, const struct answer *answer)
 {
     char limit[CLOCK_STRLEN];
@@ -82,17 +94,9 @@ int answer_failed(const struct ctl *ctl, int error, long status, const struct an
     case -EREMOTEIO:
         return remote_failed(ctl, status, answer);
     case -ENOENT:
-        fprintf(stderr,
-                "agentctl: cannot reach the agent at %s: no such file "
-                "(is agentd.service running?)\n",
-                ctl->socket);
-        return EXIT_UNREACHABLE;
+        return nobody_there(ctl, "no such file");
     case -ECONNREFUSED:
-        fprintf(stderr,
-                "agentctl: cannot reach the agent at %s: nobody answers there "
-                "(is agentd.service running?)\n",
-                ctl->socket);
-        return EXIT_UNREACHABLE;
+        return nobody_there(ctl, "nobody answers there");
     case -ECONNRESET:
         fprintf(stderr,
                 "agentctl: the agent at %s hung up without an answer "

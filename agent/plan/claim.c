@@ -67,7 +67,7 @@ enum address_reason claim_service(const struct config *config, const struct serv
 }
 
 /* An empty loadBalancerClass in the configuration stands for services that name none. */
-static bool is_our_class(const struct config *config, const struct service *service)
+bool claim_is_our_class(const struct config *config, const struct service *service)
 {
     const char *named = service->load_balancer_class ? service->load_balancer_class : "";
     return strcmp(named, config->services.load_balancer_class) == 0;
@@ -84,8 +84,8 @@ static bool is_balanced_here(const struct node_facts *facts, const struct servic
     const prefix_list *ranges = &facts->config->services.load_balancer_ips;
     if (ranges->count)
         return claim_in_ranges(ranges, ip);
-    return store_count(facts->store, KIND_IP_POOL) == 0 || !is_our_class(facts->config, service) ||
-           advertised_pool(facts->store, ip);
+    return store_count(facts->store, KIND_IP_POOL) == 0 ||
+           !claim_is_our_class(facts->config, service) || advertised_pool(facts->store, ip);
 }
 
 enum address_reason claim_served(const struct node_facts *facts, const struct service *service,
@@ -233,7 +233,7 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
     const struct node_facts *facts = inputs->node;
     const struct service *service = candidate->service;
     const struct service_address *address = candidate->address;
-    if (address->origin == ADDRESS_LOAD_BALANCER && !is_our_class(facts->config, service))
+    if (address->origin == ADDRESS_LOAD_BALANCER && !claim_is_our_class(facts->config, service))
         return REASON_OTHER_CLASS;
     /* A ClusterIP on an interface of this node is somebody's on purpose, advertised or not. */
     if (real && address->origin == ADDRESS_CLUSTER && real->reason == REASON_LOCAL_ADDRESS)

@@ -57,6 +57,9 @@ enum address_reason claim_service(const struct config *config, const struct serv
 enum address_reason claim_served(const struct node_facts *facts, const struct service *service,
                                  const struct service_address *address);
 
+/* Whether its loadBalancerClass is ours, that of Services that name none included. */
+bool claim_is_our_class(const struct config *config, const struct service *service);
+
 bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip);
 
 /*

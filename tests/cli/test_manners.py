@@ -22,7 +22,9 @@ def test_no_socket(ctl):
             3,
             "",
             f"agentctl: cannot reach the agent at {ctl.socket}: no such file "
-            "(is agentd.service running?)\n",
+            "(is agentd.service running?)\n"
+            "agentctl: what an agent has written to the kernel stays in force without it; "
+            "see: systemctl status agentd, agentctl doctor\n",
         )
 
 

@@ -69,6 +69,7 @@ def test_outputs_for_people_are_set_apart(agent, watch):
 def test_an_agent_that_is_away_does_not_end_it(ctl, watch):
     process = watch("routes", "-w")
     assert b"cannot reach the agent" in process.stderr.readline()
+    assert b"stays in force" in process.stderr.readline()
     with ScriptedAgent(ctl.socket, {"/v1/routes": (200, EMPTY)}):
         assert process.stdout.readline() == b"0 routes, 0 announced.\n"
     ctl.socket.unlink()

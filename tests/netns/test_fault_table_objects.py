@@ -195,6 +195,16 @@ def another_balancer_is_asked_for(world):
     world.remove("other.yaml")
 
 
+@rows(60, cause=("Service default/other", "waits for an address"),
+      remedy="see whether the program that gives addresses runs")
+def nobody_gives_an_address(world):
+    world.other(type="LoadBalancer")
+    yield
+    world.other(OTHER)
+    wait_equal(world.agent.faults, [], "the address to be enough")
+    world.remove("other.yaml")
+
+
 @rows(105, cause=("web.yaml:", "is not read; did you mean EndpointSlice"), remedy=ITSELF)
 def slices_have_the_old_version(world):
     """Expected before it was tried: as a misspelt kind, since nothing else would tell."""

@@ -173,7 +173,9 @@ static int make_folder(struct nat_plane *plane, struct faults *faults)
 {
     int r = check_bpffs(plane->pins);
     if (r == -ENOTSUP) {
-        faults_add(faults, plane->root, "mount one: mount -t bpf bpf /sys/fs/bpf",
+        faults_add(faults, plane->root,
+                   "mount -t bpf bpf /sys/fs/bpf && systemd-tmpfiles --create && "
+                   "systemctl restart agentd",
                    "is not on a bpf file system");
         return r;
     }

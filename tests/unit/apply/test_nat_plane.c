@@ -182,6 +182,9 @@ static void no_bpf_file_system(void **state)
     assert_int_equal(faults.list.count, 1);
     assert_string_equal(faults.list.items[0].place, options.pins);
     assert_string_equal(faults.list.items[0].message, "is not on a bpf file system");
+    assert_string_equal(faults.list.items[0].remedy,
+                        "mount -t bpf bpf /sys/fs/bpf && systemd-tmpfiles --create && "
+                        "systemctl restart agentd");
     assert_int_equal(access("/tmp/fingerpost-nowhere", F_OK), -1);
 }
 

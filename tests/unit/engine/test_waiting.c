@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which Services wait for an address, from when on that is a fault, and when it is none any more.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/waiting/waiting_engine.h"
+#include "format/reader.h"
+#include "model/object.h"
+
+#include "cmocka_all.h"
+
+enum { START_MS = 1000 };
+
+struct fixture {
+    struct config *config;
+    struct store *store;
+    struct status status;
+    struct engine *engine;
+    int64_t now_ms;
+};
+
+static int setup(void **state)
+{
+    struct fixture *fx = calloc(1, sizeof(*fx));
+    assert_non_null(fx);
+    assert_int_equal(config_default("/m", &fx->config), 0);
+    fx->store = store_new();
+    fx->status.faults = fault_book_new();
+    assert_true(fx->store && fx->status.faults);
+    const struct engine_setup given = { .config = fx->config,
+                                        .store = fx->store,
+                                        .status = &fx->status };
+    assert_int_equal(waiting_engine_ops.open(&given, &fx->engine), 0);
+    fx->now_ms = START_MS;
+    *state = fx;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fx = *state;
+    waiting_engine_ops.close(fx->engine);
+    fault_book_free(fx->status.faults);
+    store_free(fx->store);
+    config_free(fx->config);
+    free(fx);
+    return 0;
+}
+
+static void put(struct fixture *fx, const char *name, const char *spec, const char *status)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    struct object *object = NULL;
+    AUTOFREE char *yaml = text_format("apiVersion: v1\nkind: Service\n"
+                                      "metadata: {name: %s, namespace: d}\n"
+                                      "spec: {type: LoadBalancer, clusterIPs: [10.96.0.1], "
+                                      "ports: [{port: 80}]%s}\nstatus: {%s}\n",
+                                      name, spec, status);
+    assert_int_equal(document_parse(yaml, strlen(yaml), "t", READER_YAML, &document, &faults), 1);
+    assert_int_equal(object_decode(document, &object, NULL, &faults, &faults), 1);
+    assert_true(store_put(fx->store, "t", object) >= 0);
+}
+
+/* A round; over what changed, or all. */
+static void pass(struct fixture *fx, bool all)
+{
+    struct round round = { .now_ms = fx->now_ms, .all = all };
+    AUTOVEC change_list changes = { 0 };
+    assert_int_equal(store_changes(fx->store, &changes), 0);
+    vec_each(const struct change, change, &changes)
+        assert_int_equal(waiting_engine_ops.note(fx->engine, change, &round), 0);
+    assert_int_equal(waiting_engine_ops.plan(fx->engine, &round), 0);
+    waiting_engine_ops.publish(fx->engine, &round);
+    store_changes_done(fx->store);
+}
+
+/* When the time has come that the engine asks for. */
+static void pass_when_due(struct fixture *fx)
+{
+    int64_t next_ms = waiting_engine_ops.next_ms(fx->engine, fx->now_ms);
+    assert_in_range(next_ms, fx->now_ms + 1, fx->now_ms + WAITING_GRACE_MS);
+    fx->now_ms = next_ms;
+    pass(fx, false);
+}
+
+static const struct known_fault *fault_at(const struct fixture *fx, size_t i)
+{
+    return fault_book_at(fx->status.faults, i);
+}
+
+#define GIVEN "loadBalancer: {ingress: [{ip: 192.0.2.1}]}"
+
+static void it_is_a_fault_after_a_moment(void **state)
+{
+    struct fixture *fx = *state;
+    put(fx, "a", "", "");
+    pass(fx, false);
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+    fx->now_ms += 1000;
+    put(fx, "b", "", "");
+    pass(fx, false);
+    pass_when_due(fx);
+    assert_int_equal(fault_book_count(fx->status.faults), 1);
+    assert_string_equal(fault_at(fx, 0)->place, "Service d/a");
+    pass_when_due(fx);
+    assert_int_equal(fault_book_count(fx->status.faults), 2);
+    assert_true(waiting_engine_ops.next_ms(fx->engine, fx->now_ms) == INT64_MAX);
+
+    put(fx, "a", "", GIVEN);
+    pass(fx, false);
+    assert_int_equal(fault_book_count(fx->status.faults), 1);
+    assert_string_equal(fault_at(fx, 0)->place, "Service d/b");
+    assert_true(store_remove(fx->store, "t", KIND_SERVICE, "d", "b") >= 0);
+    pass(fx, false);
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+}
+
+/* Whose addresses others give, who wants none, and who has one waits for nobody. */
+static void others_do_not_wait(void **state)
+{
+    struct fixture *fx = *state;
+    put(fx, "class", ", loadBalancerClass: example.org/other", "");
+    put(fx, "external", ", externalIPs: [192.0.2.7]", "");
+    put(fx, "given", "", GIVEN);
+    pass(fx, false);
+    assert_true(waiting_engine_ops.next_ms(fx->engine, fx->now_ms) == INT64_MAX);
+}
+
+/* A configuration that counts otherwise, and a round over all. */
+static void all_are_judged_anew(void **state)
+{
+    struct fixture *fx = *state;
+    put(fx, "a", "", "");
+    pass(fx, false);
+    fx->now_ms += WAITING_GRACE_MS;
+    pass(fx, true);
+    assert_int_equal(fault_book_count(fx->status.faults), 1);
+    fx->config->services.advertise = ADVERTISE_EXTERNAL;
+    pass(fx, true);
+    assert_int_equal(fault_book_count(fx->status.faults), 0);
+}
+
+static void many_are_counted(void **state)
+{
+    struct fixture *fx = *state;
+    char name[16];
+    for (int i = 0; i < WAITING_TOLD_MAX + 3; i++) {
+        (void)snprintf(name, sizeof(name), "s%02d", i);
+        put(fx, name, "", "");
+    }
+    pass(fx, false);
+    pass_when_due(fx);
+    assert_int_equal(fault_book_count(fx->status.faults), WAITING_TOLD_MAX + 1);
+    assert_string_equal(fault_at(fx, WAITING_TOLD_MAX)->message, "3 more wait for an address");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_is_a_fault_after_a_moment, setup, teardown),
+        cmocka_unit_test_setup_teardown(others_do_not_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(all_are_judged_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_are_counted, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
