@@ -23,6 +23,9 @@
  * far too long, or too slow. The time is looked at whenever a piece comes; one of which nothing
  * comes ends by the connection's own limit. What is kept of a request lives in its exchange, which
  * libmicrohttpd gives back when the reply is through or the connection is gone.
+ *
+ * A reply is in memory until its client has read it. What all of them take is bounded by who is not
+ * answered: many connections may wait at a server, and a document has megabytes.
  */
 #include "loop/http_server.h"
 
@@ -44,6 +47,7 @@ enum {
     BODY_DROPPED = 64 * 1024, /* the limit of a body that is not kept */
     BODY_CUTS = 16,           /* who sends so many times the limit gets no reply */
     BODY_MS = 10 * 1000,
+    UNSENT_MAX = 256 * 1024 * 1024, /* bytes of replies; above it nobody else gets one */
     TIMER_ACCURACY_US = 1000,
 };
 
@@ -184,10 +188,21 @@ static struct http_request request_of(struct http_exchange *exchange, const char
     return request;
 }
 
+bool http_is_full(const struct http_server *server)
+{
+    return server->unsent > UNSENT_MAX;
+}
+
+void http_keep_reply(struct http_exchange *exchange, size_t size)
+{
+    exchange->unsent = size;
+    exchange->server->unsent += size;
+}
+
 static enum MHD_Result answer(struct http_exchange *exchange, const char *path, const char *method)
 {
     const struct http_server *server = exchange->server;
-    if (server->ending)
+    if (server->ending || http_is_full(server))
         return http_refuse(exchange->connection, MHD_HTTP_SERVICE_UNAVAILABLE);
     const struct http_request request = request_of(exchange, path, method);
     struct http_reply reply = { 0 };
@@ -200,6 +215,7 @@ static enum MHD_Result answer(struct http_exchange *exchange, const char *path, 
         free(reply.body);
         return MHD_NO;
     }
+    http_keep_reply(exchange, reply.size);
     bool crowded =
         server->sharing && http_server_connections(server) > server->limits.connections / 2;
     return http_send_reply(exchange->connection, &reply, crowded);
@@ -279,6 +295,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     if (!exchange)
         return;
     http_later_done(exchange);
+    exchange->server->unsent -= exchange->unsent;
     text_done(&exchange->body);
     free(exchange);
     *state = NULL;

@@ -14,6 +14,9 @@
  * and with http_stream() it answers by a body that goes on. Both are bounded in number, neither
  * costs anything while there is nothing to say, and a client that goes away ends both.
  *
+ * Replies that clients do not read take 256 MiB and one more reply at most: above it, everybody is
+ * told 503.
+ *
  * A shared server has any number of listening sockets, limits of its own, and leaves the method to
  * the handler.
  */

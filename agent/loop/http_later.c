@@ -138,8 +138,14 @@ int http_later(const struct http_request *request, http_ended ended, void *conte
 
 void http_later_answer(struct http_exchange *exchange, struct http_reply *reply)
 {
+    bool refused = http_is_full(exchange->server);
+    if (refused) {
+        free(reply->body);
+        *reply = (struct http_reply){ .status = MHD_HTTP_SERVICE_UNAVAILABLE };
+    }
     exchange->reply = *reply;
-    exchange->replied = true;
+    exchange->replied = !refused;
+    http_keep_reply(exchange, reply->size);
     *reply = (struct http_reply){ 0 };
     finish(exchange);
     wake(exchange);

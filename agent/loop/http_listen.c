@@ -16,7 +16,7 @@
 #include "loop/http_server.h"
 #include "loop/tcp.h"
 
-enum { BACKLOG = 64 };
+enum { BACKLOG = 1024 }; /* who comes when it is full is refused, if it does not block */
 
 static int unix_address(const char *path, struct sockaddr_un *ret_address)
 {

@@ -23,6 +23,7 @@ struct http_exchange {
     size_t body_max;      /* how much that may be; 0: nothing is kept */
     size_t body_seen;     /* bytes that came */
     int64_t body_late_ms; /* monotonic: when it has to be there */
+    size_t unsent;        /* bytes of its reply */
 
     /* Of one that is answered later, or by a stream: http_later.c. */
     enum http_way way;
@@ -47,6 +48,7 @@ struct http_server {
     sd_event_source *io, *timer;
     struct http_exchanges waiting, streams; /* the first to wait is the first in the list */
     unsigned waiting_count, stream_count;
+    size_t unsent;            /* bytes of all replies that are in memory */
     bool ending;              /* no handler is called any more */
     bool woken;               /* a connection was resumed since the last run */
     struct timer *wait_timer; /* armed while one waits */
@@ -61,6 +63,11 @@ struct http_server {
     struct http_sharing *sharing; /* NULL: one socket, which is the daemon's */
     void (*sharing_free)(struct http_sharing *sharing);
 };
+
+/* Replies that nobody reads take so much memory that there is to be no other one. */
+bool http_is_full(const struct http_server *server);
+/* A reply of so many bytes is in memory until the exchange is over. */
+void http_keep_reply(struct http_exchange *exchange, size_t size);
 
 /* A server that does nothing yet. Returns 0 or -ENOMEM. */
 int http_server_make(const struct http_service *service, struct http_server **ret_server);

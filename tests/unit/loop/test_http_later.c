@@ -12,6 +12,7 @@
 #include "http_client.h"
 #include "loop/http.h"
 
+enum { LARGE = 90 * 1024 * 1024, LARGE_HELD = 3 }; /* together more than the server keeps */
 enum { WAITING = 1000, STREAMS = 2, WAIT_S = 60, NONE = -1 };
 
 struct asked {
@@ -70,6 +71,11 @@ static void handle(const struct http_request *request, struct http_reply *reply,
     struct http_exchange *exchange = NULL;
     if (strcmp(request->path, "/now") == 0) {
         set_reply(reply, 200, strdup("now"));
+        return;
+    }
+    if (strcmp(request->path, "/large") == 0) {
+        *reply = (struct http_reply){ .status = 200, .body = malloc(LARGE), .size = LARGE };
+        assert_non_null(reply->body);
         return;
     }
     if (strcmp(request->path, "/stream") == 0) {
@@ -317,6 +323,32 @@ static void who_asks_at_the_end_is_refused(void **state)
     assert_answer(&late, 503, "{\"error\":\"Service Unavailable\"}\n");
 }
 
+/* Until one of them reads, or goes. */
+static void replies_that_nobody_reads_are_bounded(void **state)
+{
+    struct fixture *fixture = *state;
+    struct http_client deaf[LARGE_HELD];
+    CLEANUP(http_client_close) struct http_client client, waiting;
+    http_client_unix(&waiting, fixture->event, fixture->path);
+    ask(fixture, &waiting, "/later");
+    for (int i = 0; i < LARGE_HELD; i++) {
+        http_client_unix(&deaf[i], fixture->event, fixture->path);
+        sd_event_source_set_enabled(deaf[i].source, SD_EVENT_OFF);
+        ask(fixture, &deaf[i], "/large");
+        loop_settle(fixture->event);
+    }
+    http_client_unix(&client, fixture->event, fixture->path);
+    ask(fixture, &client, "/now");
+    assert_answer(&client, 503, "{\"error\":\"Service Unavailable\"}\n");
+    say(&fixture->asked[0], "too late");
+    assert_answer(&waiting, 503, "{\"error\":\"Service Unavailable\"}\n");
+    for (int i = 0; i < LARGE_HELD; i++)
+        http_client_close(&deaf[i]);
+    loop_settle(fixture->event);
+    ask(fixture, &client, "/now");
+    assert_answer(&client, 200, "now");
+}
+
 static void await(struct fixture *fixture, struct http_client *client, const char *text)
 {
     while (!strstr(text_str(&client->received), text))
@@ -429,6 +461,7 @@ int main(void)
         WITH_SERVER(nobody_waits_for_ever),
         WITH_SERVER(the_servers_end_answers_all),
         WITH_SERVER(who_asks_at_the_end_is_refused),
+        WITH_SERVER(replies_that_nobody_reads_are_bounded),
         WITH_SERVER(a_stream_goes_on),
         WITH_SERVER(a_stream_ends_with_its_client),
         WITH_SERVER(a_slow_reader_misses_what_is_between),
