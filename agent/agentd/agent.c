@@ -28,8 +28,9 @@
 
 static void on_fault(enum fault_change change, const struct known_fault *fault, void *context)
 {
-    (void)context;
+    const struct agent *agent = context;
     bool raised = change == FAULT_RAISED;
+    api_changes_note(agent->changes);
     log_event(raised ? &event_fault_raised : &event_fault_cleared,
               LOG_FIELDS({ "SUBSYSTEM", fault->subsystem }, { "OBJECT", fault->place },
                          { "FAULT", fault->message }, { "REMEDY", fault->remedy }),
@@ -67,6 +68,7 @@ static void tell_health(const struct agent *agent, struct text *text)
 static void notify(struct agent *agent)
 {
     AUTOTEXT struct text text = { 0 };
+    api_changes_note(agent->changes);
     tell_health(agent, &text);
     if (text_error(&text) == 0)
         notifier_status(agent->notifier, text_str(&text));
@@ -121,6 +123,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         if (parts[i]->reload)
             parts[i]->reload(agent);
     }
+    api_changes_note(agent->changes);
     notifier_send(agent->notifier, "READY=1");
     return 0;
 }
@@ -179,7 +182,7 @@ static struct agent *make_agent(const char *config_path, struct config *config)
     };
     if (!agent->config_path || !agent->store || !agent->status.faults)
         return NULL;
-    fault_book_watch(agent->status.faults, on_fault, NULL);
+    fault_book_watch(agent->status.faults, on_fault, agent);
     return TAKE_PTR(agent);
 }
 

@@ -2,6 +2,9 @@
 /*
  * The agent's API: what it borrows to read from, what an operator may ask for, and where it
  * listens.
+ *
+ * At the unix socket a thousand requests may wait for their answers, beside those that are answered
+ * at once: a container runtime that starts a node's pods asks for all of them together.
  */
 #include <errno.h>
 #include <grp.h>
@@ -49,6 +52,15 @@ static int on_withdraw(const struct api_call *call, void *context)
     return r < 0 ? r : standing_withdraw(((struct agent *)context)->standing, reason);
 }
 
+static const struct http_limits socket_limits = {
+    .connections = 1100,
+    .silence_s = 30,
+    .memory = 16 * 1024,
+    .waiting = 1000,
+    .wait_s = 60,
+    .streams = 32,
+};
+
 static const struct api_action actions[] = {
     { "/v1/drain", on_drain },
     { "/v1/undrain", on_undrain },
@@ -61,10 +73,15 @@ static size_t on_admit(const struct http_request *request, struct http_reply *re
 }
 
 /* Counts are brought up to date for who asks, so that idle passes need not. */
+static void on_count(void *context)
+{
+    engines_count(((struct agent *)context)->engines);
+}
+
 static void on_api(const struct http_request *request, struct http_reply *reply, void *context)
 {
     struct agent *agent = context;
-    engines_count(agent->engines);
+    on_count(agent);
     api_handle(request, reply, &agent->api);
 }
 
@@ -72,7 +89,7 @@ static void on_public_api(const struct http_request *request, struct http_reply 
                           void *context)
 {
     struct agent *agent = context;
-    engines_count(agent->engines);
+    on_count(agent);
     api_handle_public(request, reply, &agent->api_state);
 }
 
@@ -89,7 +106,9 @@ static int open_socket(struct agent *agent)
     AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
     if (!path)
         return -ENOMEM;
-    const struct http_service service = { .handle = on_api, .admit = on_admit, .context = agent };
+    const struct http_service service = {
+        .handle = on_api, .admit = on_admit, .context = agent, .limits = &socket_limits
+    };
     int r = activation_take_socket();
     if (r >= 0) {
         r = http_listen_fd(agent->event, r, &service, &agent->socket);
@@ -127,6 +146,7 @@ static void borrow_state(struct agent *agent)
         .state = &agent->api_state,
         .actions = actions,
         .action_count = ARRAY_SIZE(actions),
+        .changes = agent->changes,
         .trace = services_trace,
         .action_context = agent,
     };
@@ -134,8 +154,14 @@ static void borrow_state(struct agent *agent)
 
 static int open_api(struct agent *agent)
 {
+    const struct api_changes_options options = {
+        .event = agent->event, .state = &agent->api_state, .count = on_count, .context = agent
+    };
+    int r = api_changes_new(&options, &agent->changes);
+    if (r < 0)
+        return r;
     borrow_state(agent);
-    int r = open_socket(agent);
+    r = open_socket(agent);
     if (r < 0)
         return r;
     const struct http_service service = { .handle = on_public_api, .context = agent };
@@ -154,6 +180,7 @@ static void close_api(struct agent *agent)
 {
     http_server_free(agent->tcp);
     http_server_free(agent->socket);
+    api_changes_free(TAKE_PTR(agent->changes));
 }
 
 const struct part part_api = {

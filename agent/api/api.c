@@ -56,16 +56,27 @@ static void reply_readyz(const struct status *status, struct http_reply *reply)
     reply_text(reply, status->routes.complete ? 200 : 503, text_plain, &out);
 }
 
-/* 1 to `max` in digits. Returns 0, also where the argument is absent: `*ret` stays; else -EINVAL.
- */
-static int parse_number(const char *argument, unsigned long max, size_t *ret)
+/* Digits, up to `max`. Returns 0 or -EINVAL. */
+static int parse_digits(const char *argument, unsigned long max, size_t *ret)
 {
     char *end = NULL;
 
+    errno = 0;
+    unsigned long value = strtoul(argument, &end, 10);
+    if (!*argument || argument[strspn(argument, "0123456789")] || *end || errno || value > max)
+        return -EINVAL;
+    *ret = value;
+    return 0;
+}
+
+/* 1 to `max`. Returns 0, also where the argument is absent: `*ret` stays; else -EINVAL. */
+static int parse_number(const char *argument, unsigned long max, size_t *ret)
+{
+    size_t value;
+
     if (!argument)
         return 0;
-    unsigned long value = strtoul(argument, &end, 10);
-    if (argument[strspn(argument, "0123456789")] || *end || value < 1 || value > max)
+    if (parse_digits(argument, max, &value) < 0 || value < 1)
         return -EINVAL;
     *ret = value;
     return 0;
@@ -244,6 +255,27 @@ static void reply_view(const struct api_state *state, view_function view, struct
     reply_document(reply, 200, &out);
 }
 
+/* With an argument the answer may come later. */
+static void reply_status(const struct api *api, const struct http_request *request,
+                         struct http_reply *reply)
+{
+    const char *argument = http_query(request, "applied");
+    size_t generation = 0;
+
+    if (!argument)
+        reply_view(api->state, view_status, reply);
+    else if (parse_digits(argument, INT64_MAX, &generation) < 0)
+        reply_error(reply, 400, "applied is the number of a change: a generation of Status");
+    else
+        api_changes_await(api->changes, request, generation, reply);
+}
+
+static void reply_changes(const struct api *api, const struct http_request *request,
+                          struct http_reply *reply)
+{
+    api_changes_stream(api->changes, request, reply);
+}
+
 static void reply_failed(struct http_reply *reply, int error, const struct faults *faults)
 {
     switch (error) {
@@ -304,7 +336,8 @@ static const struct api_route {
                   struct http_reply *reply);
     size_t body_max; /* bytes; 0: a body means nothing, and is dropped */
 } routes[] = {
-    { "GET", "/v1/status", RIGHT_READ, false, view_status, NULL },
+    { "GET", "/v1/status", RIGHT_READ, false, NULL, reply_status },
+    { "GET", "/v1/changes", RIGHT_READ, false, NULL, reply_changes },
     { "GET", "/v1/routes", RIGHT_READ, false, view_routes, NULL },
     { "GET", "/v1/blocks", RIGHT_READ, false, view_blocks, NULL },
     { "GET", "/v1/services", RIGHT_READ, false, view_services, NULL },

@@ -6,6 +6,8 @@
  *
  *   GET /v1/status /v1/routes /v1/blocks /v1/services /v1/faults /v1/diff
  *       /v1/peers
+ *   GET /v1/status?applied=N                  answered when change N is applied
+ *   GET /v1/changes                           a stream
  *   GET /v1/explain?address=A[&port=P[&protocol=TCP]]
  *   GET /v1/backends[?service=NAMESPACE/NAME] /v1/flows[?service=S][&limit=N]
  *       /v1/maps /v1/verify                   where NAT is on
@@ -16,6 +18,7 @@
  */
 #pragma once
 
+#include "api/changes.h"
 #include "api/trace.h"
 #include "api/view.h"
 #include "base/fault.h"
@@ -42,6 +45,7 @@ struct api {
     const struct api_state *state;
     const struct api_action *actions;
     size_t action_count;
+    struct api_changes *changes;
     trace_function trace;
     void *action_context; /* of the trace, too */
 };

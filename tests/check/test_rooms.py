@@ -43,7 +43,9 @@ ALLOWED = {
     ),
     "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
     # It prints what store and plan hold, so it sees the values they are made of.
-    "api": (("base", "format", "loop", "status", "store", "plan", "config", "model"), ()),
+    "api": (
+        ("base", "format", "loop", "status", "store", "plan", "config", "model"), ("libsystemd",),
+    ),
     "agentd": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "source", "plan",

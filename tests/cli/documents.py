@@ -27,6 +27,19 @@ def fault(**changes):
     return {**FAULT, "since": ago(LONG_AGO), **changes}
 
 
+CHANGE = {
+    "apiVersion": "v1",
+    "kind": "Change",
+    "change": 17,
+    "node": "node-7",
+    "startedAt": "2026-11-17T03:31:02Z",
+    "health": "healthy",
+    "faults": 0,
+    "observedGeneration": 7,
+    "appliedGeneration": 7,
+}
+
+
 def status(**changes):
     """`sources__files=2` changes the member `files` of the (first) source."""
     document = {

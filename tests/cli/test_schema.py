@@ -25,6 +25,7 @@ def test_schema_is_one(name):
 
 SCRIPTED = [
     status(faults=[fault()]),
+    documents.CHANGE,
     items("FaultList", [fault(), fault(remedy=None, since=None)]),
     items("RouteList", documents.ROUTES),
     items("BlockList", [documents.BLOCK]),

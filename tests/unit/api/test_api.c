@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "api/body.h"
 #include "cmocka_all.h"
+#include "fake_changes.h"
 #include "nat_state.h"
 
 /* In place of loop/http.c: `connection` is the query, "name=value&name=value". */
@@ -141,6 +142,19 @@ static void expect(struct made_state *made, http_handler handler, const char *pa
 static const char json[] = "application/json";
 static const char plain[] = "text/plain; charset=utf-8";
 static const char metrics[] = "text/plain; version=0.0.4; charset=utf-8";
+
+static void test_answers_of_changes(void **state)
+{
+    static const char *const bad[] = { "applied=-1", "applied=x", "applied=1x",
+                                       "applied=18446744073709551616" };
+    expect(*state, api_handle, "/v1/changes", NULL, 200, "application/x-ndjson", "streamed");
+    expect(*state, api_handle, "/v1/status", "applied=17", 200, json, "awaited");
+    assert_int_equal(changes_awaited, 17);
+    expect(*state, api_handle, "/v1/status", "applied=0", 200, json, "awaited");
+    assert_int_equal(changes_awaited, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        expect(*state, api_handle, "/v1/status", bad[i], 400, json, "{\"error\":\"applied is");
+}
 
 static void test_documents(void **state)
 {
@@ -428,6 +442,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_STATE(test_documents),
+        WITH_STATE(test_answers_of_changes),
         WITH_STATE(test_rights),
         WITH_STATE(test_explain),
         WITH_STATE(test_public_paths),
