@@ -55,6 +55,7 @@ struct verb {
     int (*run)(const struct ctl *ctl, char **args);
     const struct column *columns; /* of a verb that prints a table */
     enum completes completes;     /* its argument */
+    bool moves; /* what it shows is another without a change that the agent tells of: counters */
 };
 
 extern const struct verb verbs[];

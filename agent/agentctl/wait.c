@@ -2,11 +2,14 @@
 /*
  * Waiting until it is true, not until it is started.
  *
- * The first answer tells how much each source has observed; from then on it is asked again until
- * that much is applied (each source has a generation that only rises, see status/status.h), the
- * agent runs, and a complete pass has been done. What is observed later is not waited for: under
- * a steady stream of changes the wait ends all the same. An agent that is not there yet is waited
- * for as well; one that restarts meanwhile begins again at generation 0, and so does the wait.
+ * The first answer tells how much each source has observed. The next question is one that the
+ * agent answers when that much is applied (each source has a generation that only rises, see
+ * status/status.h), it runs, and a complete pass has been done. What is observed later is not
+ * waited for: under a steady stream of changes the wait ends all the same. An agent that is not
+ * there yet is waited for as well; one that restarts meanwhile begins again at generation 0, and so
+ * does the wait.
+ *
+ * An older agent answers at once, and is asked again. Pauses between questions that fail grow.
  */
 #include "agentctl/wait.h"
 #include "agentctl/field.h"
@@ -21,7 +24,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 
-enum { POLL_MS = 20 };
+enum { POLL_MS = 20, LONGEST_REST_MS = 320 };
 
 static const struct doc *source_named(const struct doc *status, const char *name)
 {
@@ -76,31 +79,72 @@ static bool is_hopeless(int error)
     return error == -EACCES || error == -ENOMEM;
 }
 
-/*
- * One question, answered within the time that is left; who does not want to wait asks as anybody
- * does. Returns 1 and the document if all is done, 0 if not yet, an error as is.
- */
-static int ask_once(const struct ctl *ctl, int64_t left_ms, struct answer *asked, struct text *why,
-                    struct answer *ret)
+struct wait {
+    const struct ctl *ctl;
+    int64_t deadline_ms;
+    struct answer asked; /* the one that says what is waited for */
+    struct text why;     /* what is missing */
+    bool later;          /* the next question may be answered later */
+};
+
+static void wait_done(struct wait *wait)
+{
+    answer_done(&wait->asked);
+    text_done(&wait->why);
+}
+
+/* Who does not want to wait asks as anybody does. */
+static int64_t limit_of(const struct wait *wait)
+{
+    const int64_t left_ms = MAX(wait->deadline_ms - clock_mono_ms(), POLL_MS);
+
+    if (wait->ctl->wait_ms == 0)
+        return wait->ctl->timeout_ms;
+    return wait->later ? left_ms : MIN(left_ms, wait->ctl->timeout_ms);
+}
+
+static int ask(const struct wait *wait, struct answer *ret)
+{
+    const struct doc *sources = doc_get(wait->asked.root, "sources");
+    const struct doc *source = sources ? sources->first : NULL;
+    AUTOFREE char *path =
+        wait->later && source
+            ? text_format("/v1/status?applied=%" PRId64, field_int(source, "observedGeneration"))
+            : strdup("/v1/status");
+
+    return path ? answer_try(wait->ctl, path, limit_of(wait), NULL, ret) : -ENOMEM;
+}
+
+/* That an answer which may come later did not come says nothing new. */
+static int note_failure(struct wait *wait, int error)
+{
+    const bool silent = wait->later && (error == -ETIMEDOUT || error == -EREMOTEIO);
+
+    wait->later = false;
+    if (silent)
+        return 0;
+    text_truncate(&wait->why, 0);
+    text_addf(&wait->why, "the agent at %s to answer: %s", wait->ctl->socket, strerror(-error));
+    return error;
+}
+
+/* One question. Returns 1 and the document if all is done, 0 if not yet, an error as is. */
+static int ask_once(struct wait *wait, struct answer *ret)
 {
     AUTOANSWER struct answer now = { 0 };
     struct answer *latest = &now;
-    int64_t limit_ms =
-        ctl->wait_ms == 0 ? ctl->timeout_ms : MAX(MIN(left_ms, ctl->timeout_ms), POLL_MS);
 
-    int r = answer_try(ctl, "/v1/status", limit_ms, NULL, &now);
-    if (r < 0) {
-        text_truncate(why, 0);
-        text_addf(why, "the agent at %s to answer: %s", ctl->socket, strerror(-r));
-        return r;
-    }
-    if (!asked->root || restarted(asked->root, now.root)) {
-        answer_done(asked);
-        *asked = now;
+    int r = ask(wait, &now);
+    if (r < 0)
+        return note_failure(wait, r);
+    wait->later = true;
+    if (!wait->asked.root || restarted(wait->asked.root, now.root)) {
+        answer_done(&wait->asked);
+        wait->asked = now;
         now = (struct answer){ 0 };
-        latest = asked;
+        latest = &wait->asked;
     }
-    if (!settled(asked->root, latest->root, why))
+    if (!settled(wait->asked.root, latest->root, &wait->why))
         return 0;
     *ret = *latest;
     *latest = (struct answer){ 0 };
@@ -109,24 +153,24 @@ static int ask_once(const struct ctl *ctl, int64_t left_ms, struct answer *asked
 
 int status_wait(const struct ctl *ctl, struct answer *ret)
 {
-    AUTOANSWER struct answer asked = { 0 };
-    AUTOTEXT struct text why = { 0 };
-    const int64_t deadline_ms = clock_mono_ms() + ctl->wait_ms;
-    int64_t left_ms = ctl->wait_ms;
+    CLEANUP(wait_done)
+    struct wait wait = { .ctl = ctl, .deadline_ms = clock_mono_ms() + ctl->wait_ms };
+    int64_t rest_ms = POLL_MS;
     char waited[CLOCK_STRLEN];
 
     for (;;) {
-        int r = ask_once(ctl, left_ms, &asked, &why, ret);
+        int r = ask_once(&wait, ret);
         if (r > 0)
             return EXIT_OK;
         if (is_hopeless(r))
-            return answer_failed(ctl, r, 0, &asked);
-        left_ms = deadline_ms - clock_mono_ms();
+            return answer_failed(ctl, r, 0, &wait.asked);
+        int64_t left_ms = wait.deadline_ms - clock_mono_ms();
         if (left_ms <= 0)
             break;
-        pause_ms(MIN(left_ms, POLL_MS));
+        rest_ms = wait.later ? POLL_MS : MIN(2 * rest_ms, LONGEST_REST_MS);
+        pause_ms(MIN(left_ms, rest_ms));
     }
     fprintf(stderr, "agentctl: waited %s for %s\n", clock_ago(ctl->wait_ms, waited),
-            text_str(&why));
+            text_str(&wait.why));
     return EXIT_DIFFERS;
 }

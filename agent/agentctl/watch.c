@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `--watch`: the verb is run each second with its output caught in memory (glibc lets stdout and
- * stderr be other streams), and shown if it differs from the last.
+ * `--watch`: the verb is run again and again with its output caught in memory (glibc lets stdout
+ * and stderr be other streams), and shown if it differs from the last.
+ *
+ * It is run again when the agent tells that something is another, or that it is still there; for
+ * what moves without a change, such as counters, each second as well. Where the agent can't tell
+ * (it is away, or older), it is asked each second. However often it tells, it is left alone for
+ * twenty times as long as the answer took, within limits: a list of 100,000 routes is not asked for
+ * without end.
  *
  * On a terminal it is rewritten in place, cut to the window: lines by the terminal itself (its
  * wrapping is switched off meanwhile), and their number here. Elsewhere each new output follows
@@ -19,6 +25,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/macro.h"
+#include "client/agent_changes.h"
+
+enum { INTERVAL_MS = 1000, REST_TIMES = 20, REST_MIN_MS = 100 };
 
 static const char clear_screen[] = "\033[2J";
 static const char go_home[] = "\033[H\033[?7l";    /* and no wrapping */
@@ -98,20 +109,38 @@ static void show_below(const struct ctl *ctl, const struct said *now, const stru
         (void)fputs(now->out, stdout);
 }
 
+static int failed(int error)
+{
+    fprintf(stderr, "agentctl: %s\n", strerror(-error));
+    return EXIT_FAILED;
+}
+
+/* Until it is worth asking again. */
+static void await_news(const struct verb *verb, struct agent_changes *changes, int64_t took_ms)
+{
+    const int64_t rest_ms = MIN(MAX(took_ms * REST_TIMES, REST_MIN_MS), INTERVAL_MS);
+    const struct timespec rest = { .tv_nsec = (long)(MIN(rest_ms, INTERVAL_MS - 1) * 1000000) };
+
+    (void)nanosleep(&rest, NULL);
+    agent_changes_wait(changes, INTERVAL_MS - rest_ms, verb->moves);
+}
+
 int watch(const struct verb *verb, const struct ctl *ctl, char **args)
 {
-    const struct timespec interval = { .tv_sec = 1 };
+    CLEANUP(agent_changes_freep) struct agent_changes *changes = NULL;
     const char *term = getenv("TERM");
     const bool screen = !ctl->json && isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
     CLEANUP(said_done) struct said last = { 0 };
 
+    int r = agent_changes_new(ctl->socket, &changes);
+    if (r < 0)
+        return failed(r);
     for (;;) {
         CLEANUP(said_done) struct said now = { 0 };
-        int r = catch_run(verb, ctl, args, &now);
-        if (r < 0) {
-            fprintf(stderr, "agentctl: %s\n", strerror(-r));
-            return EXIT_FAILED;
-        }
+        const int64_t began_ms = clock_mono_ms();
+        r = catch_run(verb, ctl, args, &now);
+        if (r < 0)
+            return failed(r);
         if (screen)
             show_on_screen(&now, !last.out);
         else
@@ -123,6 +152,6 @@ int watch(const struct verb *verb, const struct ctl *ctl, char **args)
         said_done(&last);
         last = now;
         now = (struct said){ 0 };
-        (void)nanosleep(&interval, NULL);
+        await_news(verb, changes, clock_mono_ms() - began_ms);
     }
 }

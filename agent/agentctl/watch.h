@@ -4,5 +4,6 @@
 
 #include "agentctl/verbs.h"
 
-/* Runs the verb each second until it is interrupted. Returns an exit status that ends it. */
+/* Runs the verb whenever there may be news, until it is interrupted. Returns an exit status that
+ * ends it. */
 int watch(const struct verb *verb, const struct ctl *ctl, char **args);

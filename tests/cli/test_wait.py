@@ -46,6 +46,60 @@ def test_returns_at_once_if_all_is_applied(ctl, agent):
     assert script.count == 1
 
 
+def test_the_agent_answers_when_it_is_applied(ctl, agent):
+    """One question with the mark; who asked waits, and the agent is not asked meanwhile."""
+    release = threading.Event()
+
+    def later():
+        release.wait(60)
+        return 200, generations(9, 5)
+
+    served = agent({"/v1/status": (200, generations(5, 3)), "/v1/status?applied=5": later})
+    process = subprocess.Popen(
+        ctl.command("status", "--wait=60s"), stdout=subprocess.PIPE, env=environment()
+    )
+    while len(served.asked) < 2:
+        time.sleep(0.01)
+    assert process.poll() is None
+    release.set()
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and output.startswith(b"node-7")
+    assert served.asked == ["/v1/status", "/v1/status?applied=5"]
+
+
+def test_an_agent_with_too_many_who_wait_is_asked_the_plain_way(ctl, agent):
+    served = agent({
+        "/v1/status": Script(generations(5, 3), generations(6, 4), generations(6, 5)),
+        "/v1/status?applied=5": (503, {"error": "too many wait already"}),
+    })
+    assert ctl.run("status", "--wait=60s")[0] == 0
+    assert served.asked == ["/v1/status", "/v1/status?applied=5"] * 2 + ["/v1/status"]
+
+
+def test_says_what_it_waited_for_if_the_answer_does_not_come(ctl, agent):
+    never = threading.Event()
+
+    def silent():
+        never.wait(60)
+        return 200, generations(5, 5)
+
+    agent({"/v1/status": (200, generations(5, 3)), "/v1/status?applied=5": silent})
+    done = ctl.run("status", "--wait=1s")
+    never.set()
+    assert done == (1, "", "agentctl: waited 1s for manifests: change 3 of 5 is applied\n")
+
+
+def test_a_restart_while_the_answer_is_awaited_begins_again(ctl, agent):
+    new = {"startedAt": "2026-11-20T10:00:00Z"}
+    served = agent({
+        "/v1/status": (200, generations(9, 8)),
+        "/v1/status?applied=9": (200, generations(2, 1, **new)),
+        "/v1/status?applied=2": (200, generations(2, 2, **new)),
+    })
+    assert ctl.run("status", "--wait=60s")[0] == 0
+    assert served.asked == ["/v1/status", "/v1/status?applied=9", "/v1/status?applied=2"]
+
+
 def test_exit_status_is_that_of_the_health(ctl, agent):
     agent({"/v1/status": Script(generations(5, 4), generations(5, 5, health="degraded"))})
     code, output, _ = ctl.run("--wait=60s", "--json")

@@ -5,10 +5,13 @@ import fcntl
 import json
 import os
 import pty
+import queue
 import signal
 import struct
 import subprocess
 import termios
+import threading
+import time
 
 import pytest
 
@@ -112,3 +115,98 @@ def test_status_can_be_watched(agent, watch):
     agent({"/v1/status": Script(status(), status(health="degraded"))})
     process = watch("status", "-w", "--brief")
     assert [process.stdout.readline() for _ in range(2)] == [b"healthy\n", b"degraded\n"]
+
+
+def change(number):
+    return {**documents.CHANGE, "change": number}
+
+
+def count(served, path):
+    """How often the agent was asked for it."""
+    return served.asked.count(path)
+
+
+def await_count(served, path, number):
+    while count(served, path) < number:
+        time.sleep(0.01)
+
+
+def await_seconds(tmp_path, watch, seconds):
+    """By what else waits on this machine: an agent that can't tell is asked each second."""
+    clock = tmp_path / "clock.sock"
+    with ScriptedAgent(clock, {"/v1/routes": (200, EMPTY)}) as older:
+        watch("routes", "-w", "--socket", str(clock))
+        await_count(older, "/v1/routes", seconds + 1)
+
+
+def test_it_asks_when_the_agent_tells_of_a_change(ctl, agent, watch, tmp_path):
+    """And only then: while a list is watched that nothing changes, nobody asks for it. Another
+    watch, of an agent that can't tell, counts the seconds."""
+    lines = queue.Queue()
+    script = Script(EMPTY, EMPTY, FULL)
+    served = agent({"/v1/routes": script, "/v1/changes": (200, lines)})
+    process = watch("routes", "-w", "-o", "name")
+    lines.put(change(0))
+    await_count(served, "/v1/routes", 2)
+    await_seconds(tmp_path, watch, 3)
+    assert (count(served, "/v1/routes"), count(served, "/v1/changes")) == (2, 1)
+    lines.put(change(1))
+    assert [process.stdout.readline() for _ in range(3)] == [
+        b"10.224.0.0/27\n", b"10.0.0.1/32\n", b"fd00::2/128\n"
+    ]
+    lines.put(None)
+
+
+def test_what_moves_by_itself_is_asked_for_all_the_same(agent, watch):
+    lines = queue.Queue()
+    lines.put(change(0))
+    served = agent({"/v1/services": (200, items("ServiceList", [])), "/v1/changes": (200, lines)})
+    watch("services", "-w")
+    await_count(served, "/v1/services", 4)
+    assert count(served, "/v1/changes") == 1
+    lines.put(None)
+
+
+def test_an_agent_that_restarts_is_followed_again(ctl, watch):
+    """Its end is told at once, then it is asked as if there were no streams, until there is one."""
+    first, second = queue.Queue(), queue.Queue()
+    first.put(change(7))
+    with ScriptedAgent(ctl.socket, {"/v1/routes": (200, EMPTY), "/v1/changes": (200, first)}) as old:
+        process = watch("routes", "-w", "-o", "name")
+        await_count(old, "/v1/routes", 2)
+        ctl.socket.unlink()
+        first.put(None)
+        assert b"cannot reach the agent" in process.stderr.readline()
+    second.put(change(0))
+    with ScriptedAgent(ctl.socket, {"/v1/routes": (200, FULL), "/v1/changes": (200, second)}) as new:
+        assert process.stdout.readline() == b"10.224.0.0/27\n"
+        await_count(new, "/v1/changes", 1)
+        second.put(None)
+
+
+def test_a_busy_agent_is_not_asked_more_than_it_bears(agent, watch, tmp_path):
+    """However many changes it tells of: after an answer that took 100 ms, it rests for a second."""
+    lines = queue.Queue()
+
+    def slow():
+        time.sleep(0.1)
+        return 200, EMPTY
+
+    served = agent({"/v1/routes": slow, "/v1/changes": (200, lines)})
+    watch("routes", "-w")
+    lines.put(change(0))
+    await_count(served, "/v1/routes", 2)
+    done = threading.Event()
+
+    def tell():
+        while not done.wait(0.01):
+            lines.put(change(1))
+
+    teller = threading.Thread(target=tell)
+    teller.start()
+    await_seconds(tmp_path, watch, 4)
+    asked = count(served, "/v1/routes")
+    done.set()
+    teller.join()
+    lines.put(None)
+    assert 3 <= asked <= 10  # once a second; a hundred times it was told that it could
