@@ -128,20 +128,31 @@ static void add_write(struct text *out, const struct doc *row, const char *inden
 
 void add_writes(struct text *out, const struct doc *status, const char *indent)
 {
+    const struct doc *writes = doc_get(status, "writes");
+    if (!field_true(writes, "enabled"))
+        return;
+    text_addf(out, "%sEvents: ", indent);
+    add_write_counts(out, writes);
+    text_add_char(out, '\n');
+    add_write_rows(out, writes, indent);
+}
+
+void add_write_counts(struct text *out, const struct doc *writes)
+{
     static const struct {
         const char *key, *word;
     } counts[] = {
         { "dropped", "dropped" },       { "retries", "tried again" }, { "refused", "refused" },
         { "conflicts", "in conflict" }, { "lost", "answers lost" },   { "found", "found done" },
     };
-    const struct doc *writes = doc_get(status, "writes");
-    if (!field_true(writes, "enabled"))
-        return;
-    text_addf(out, "%sEvents: %" PRId64 " written", indent, field_int(writes, "written"));
+    text_addf(out, "%" PRId64 " written", field_int(writes, "written"));
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
         if (field_int(writes, counts[i].key) > 0)
             text_addf(out, ", %" PRId64 " %s", field_int(writes, counts[i].key), counts[i].word);
-    text_add_char(out, '\n');
+}
+
+void add_write_rows(struct text *out, const struct doc *writes, const char *indent)
+{
     doc_each(row, doc_get(writes, "items"))
         add_write(out, row, indent);
 }

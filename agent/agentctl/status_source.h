@@ -12,3 +12,6 @@ const char *describe_kubernetes(const struct doc *status, struct text *out);
 void add_kinds(struct text *out, const struct doc *status, const char *indent);
 /* What is being written to the API, and what waits and why, likewise. */
 void add_writes(struct text *out, const struct doc *status, const char *indent);
+/* "12 written, 1 refused", and a line for each that is under way or waits, of a "writes". */
+void add_write_counts(struct text *out, const struct doc *writes);
+void add_write_rows(struct text *out, const struct doc *writes, const char *indent);

@@ -15,23 +15,10 @@
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
+#include "agentctl/status_lines.h"
 #include "agentctl/status_nat.h"
 #include "agentctl/status_source.h"
 #include "agentctl/wait.h"
-
-enum { FAULTS_SHOWN = 3 }; /* of a subsystem, without -v: one screen is the promise */
-
-static const char indent[] = "              ";
-
-static size_t fault_count(const struct doc *status, const char *subsystem)
-{
-    size_t count = 0;
-    doc_each(fault, doc_get(status, "faults")) {
-        if (field_is(fault, "subsystem", subsystem))
-            count++;
-    }
-    return count;
-}
 
 static int64_t unheard_addresses(const struct doc *routes)
 {
@@ -138,30 +125,6 @@ static const struct {
     { "Config", "config", describe_config },
 };
 
-static void add_faults(struct text *out, const struct ctl *ctl, const struct doc *status,
-                       const char *subsystem)
-{
-    size_t shown = 0;
-
-    doc_each(fault, doc_get(status, "faults")) {
-        if (!field_is(fault, "subsystem", subsystem))
-            continue;
-        if (ctl->verbose || shown < FAULTS_SHOWN)
-            add_fault(out, fault, indent);
-        shown++;
-    }
-    if (!ctl->verbose && shown > FAULTS_SHOWN)
-        text_addf(out, "%s%zu more (agentctl faults)\n", indent, shown - FAULTS_SHOWN);
-}
-
-static void add_line(struct text *out, const struct ctl *ctl, const char *title, const char *state,
-                     const char *summary)
-{
-    text_addf(out, "  %-10s  ", title);
-    add_state(out, ctl, state, *summary ? 6 : 0);
-    text_addf(out, "%s\n", summary);
-}
-
 /* The lines of known subsystems with bad news, or of those without. */
 static void add_subsystems(struct text *out, const struct ctl *ctl, const struct doc *status,
                            bool bad)
@@ -181,15 +144,15 @@ static void add_subsystems(struct text *out, const struct ctl *ctl, const struct
         add_line(out, ctl, subsystems[i].title, state, text_str(&summary));
         add_faults(out, ctl, status, name);
         if (ctl->verbose && strcmp(name, "kubernetes") == 0) {
-            add_kinds(out, status, indent);
-            add_writes(out, status, indent);
+            add_kinds(out, status, status_indent);
+            add_writes(out, status, status_indent);
         }
         if (faults == 0 && strcmp(name, "routes") == 0 && routes_differ(status))
-            text_addf(out, "%s-> see: agentctl diff\n", indent);
+            text_addf(out, "%s-> see: agentctl diff\n", status_indent);
         if (strcmp(name, "services") == 0)
-            add_nat_warnings(out, doc_get(status, "nat"), indent);
+            add_nat_warnings(out, doc_get(status, "nat"), status_indent);
         if (ctl->verbose && strcmp(name, "services") == 0)
-            add_nat_details(out, doc_get(status, "nat"), indent);
+            add_nat_details(out, doc_get(status, "nat"), status_indent);
     }
 }
 
@@ -292,13 +255,6 @@ static void add_well(struct text *out, const struct doc *status)
     text_add(out, field_true(doc_get(status, "bgp"), "enabled")
                       ? ", every BGP session is up.\n"
                       : "; BIRD is not asked (bird.socket).\n");
-}
-
-static int health_exit(const char *health)
-{
-    if (strcmp(health, "healthy") == 0)
-        return EXIT_OK;
-    return strcmp(health, "failed") == 0 ? EXIT_FAILED : EXIT_DIFFERS;
 }
 
 /* --json and --brief: nothing but a word of the document is wanted. */

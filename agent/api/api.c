@@ -18,43 +18,32 @@
 
 #include "api/body.h"
 #include "api/reply.h"
+#include "api/router.h"
 #include "base/cleanup.h"
 
-static const char text_plain[] = "text/plain; charset=utf-8";
-static const char only_root[] = "only root may do this";
 static const char no_service[] = "NAT serves no such service";
 
 typedef void (*view_function)(const struct api_state *state, struct text *out);
 
-static void reply_metrics(const struct api_state *state, struct http_reply *reply)
+static void write_metrics(const void *state, struct text *out)
 {
-    AUTOTEXT struct text out = { 0 };
-
-    view_metrics(state, &out);
-    reply_text(reply, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
+    view_metrics(state, out);
 }
 
-/* That this runs is the proof: the loop serves requests. */
-static void reply_livez(struct http_reply *reply)
+static bool is_ready(const void *state, struct text *out)
 {
-    AUTOTEXT struct text out = { 0 };
-
-    text_add(&out, "ok\n");
-    reply_text(reply, 200, text_plain, &out);
-}
-
-static void reply_readyz(const struct status *status, struct http_reply *reply)
-{
-    AUTOTEXT struct text out = { 0 };
+    const struct status *status = ((const struct api_state *)state)->status;
 
     if (status->routes.complete)
-        text_add(&out, "ok\n");
-    else if (!status_is_known(status))
-        text_addf(&out, "not ready: the source (%s) has not been read yet\n", status->source.name);
+        return true;
+    if (!status_is_known(status))
+        text_addf(out, "not ready: the source (%s) has not been read yet\n", status->source.name);
     else
-        text_add(&out, "not ready: the first complete pass is still to come\n");
-    reply_text(reply, status->routes.complete ? 200 : 503, text_plain, &out);
+        text_add(out, "not ready: the first complete pass is still to come\n");
+    return false;
 }
+
+static const struct public_pages pages = { write_metrics, is_ready };
 
 /* Digits, up to `max`. Returns 0 or -EINVAL. */
 static int parse_digits(const char *argument, unsigned long max, size_t *ret)
@@ -233,18 +222,7 @@ static void reply_egress(const struct api *api, const struct http_request *reque
 
 void api_handle_public(const struct http_request *request, struct http_reply *reply, void *context)
 {
-    const struct api_state *state = context;
-
-    if (strcmp(request->method, "GET") != 0)
-        reply_error(reply, 405, "only GET is served");
-    else if (strcmp(request->path, "/metrics") == 0)
-        reply_metrics(state, reply);
-    else if (strcmp(request->path, "/livez") == 0)
-        reply_livez(reply);
-    else if (strcmp(request->path, "/readyz") == 0)
-        reply_readyz(state->status, reply);
-    else
-        reply_error(reply, 404, "no such path");
+    public_handle(&pages, context, request, reply);
 }
 
 static void reply_view(const struct api_state *state, view_function view, struct http_reply *reply)
@@ -321,78 +299,52 @@ static void reply_action(const struct api *api, const struct http_request *reque
 
 enum { ACTION_BODY_MAX = 4096 };
 
-enum right {
-    RIGHT_READ, /* who may connect: the socket's mode and group say so */
-    RIGHT_ROOT, /* uid 0 by SO_PEERCRED */
-};
-
 /* Either `view`, a document without arguments, or `reply`. */
 static const struct api_route {
-    const char *method, *path;
-    enum right right;
+    struct route_head head;
     bool needs_nat; /* without it there is nothing that could be told */
     view_function view;
     void (*reply)(const struct api *api, const struct http_request *request,
                   struct http_reply *reply);
-    size_t body_max; /* bytes; 0: a body means nothing, and is dropped */
 } routes[] = {
-    { "GET", "/v1/status", RIGHT_READ, false, NULL, reply_status },
-    { "GET", "/v1/changes", RIGHT_READ, false, NULL, reply_changes },
-    { "GET", "/v1/routes", RIGHT_READ, false, view_routes, NULL },
-    { "GET", "/v1/blocks", RIGHT_READ, false, view_blocks, NULL },
-    { "GET", "/v1/services", RIGHT_READ, false, view_services, NULL },
-    { "GET", "/v1/peers", RIGHT_READ, false, view_peers, NULL },
-    { "GET", "/v1/faults", RIGHT_READ, false, view_faults, NULL },
-    { "GET", "/v1/diff", RIGHT_READ, false, view_diff, NULL },
-    { "GET", "/v1/explain", RIGHT_READ, false, NULL, reply_explain },
-    { "GET", "/v1/trace", RIGHT_READ, false, NULL, reply_trace },
-    { "GET", "/v1/egress", RIGHT_READ, false, NULL, reply_egress },
-    { "GET", "/v1/backends", RIGHT_READ, true, NULL, reply_backends },
-    { "GET", "/v1/flows", RIGHT_READ, true, NULL, reply_flows },
-    { "GET", "/v1/maps", RIGHT_READ, true, NULL, reply_maps },
-    { "GET", "/v1/verify", RIGHT_READ, true, NULL, reply_verify },
-    { "POST", "/v1/drain", RIGHT_ROOT, false, NULL, reply_action, ACTION_BODY_MAX },
-    { "POST", "/v1/withdraw", RIGHT_ROOT, false, NULL, reply_action, ACTION_BODY_MAX },
-    { "POST", "/v1/undrain", RIGHT_ROOT, false, NULL, reply_action, ACTION_BODY_MAX },
+    { { "GET", "/v1/status", RIGHT_READ }, false, NULL, reply_status },
+    { { "GET", "/v1/changes", RIGHT_READ }, false, NULL, reply_changes },
+    { { "GET", "/v1/routes", RIGHT_READ }, false, view_routes, NULL },
+    { { "GET", "/v1/blocks", RIGHT_READ }, false, view_blocks, NULL },
+    { { "GET", "/v1/services", RIGHT_READ }, false, view_services, NULL },
+    { { "GET", "/v1/peers", RIGHT_READ }, false, view_peers, NULL },
+    { { "GET", "/v1/faults", RIGHT_READ }, false, view_faults, NULL },
+    { { "GET", "/v1/diff", RIGHT_READ }, false, view_diff, NULL },
+    { { "GET", "/v1/explain", RIGHT_READ }, false, NULL, reply_explain },
+    { { "GET", "/v1/trace", RIGHT_READ }, false, NULL, reply_trace },
+    { { "GET", "/v1/egress", RIGHT_READ }, false, NULL, reply_egress },
+    { { "GET", "/v1/backends", RIGHT_READ }, true, NULL, reply_backends },
+    { { "GET", "/v1/flows", RIGHT_READ }, true, NULL, reply_flows },
+    { { "GET", "/v1/maps", RIGHT_READ }, true, NULL, reply_maps },
+    { { "GET", "/v1/verify", RIGHT_READ }, true, NULL, reply_verify },
+    { { "POST", "/v1/drain", RIGHT_ROOT, ACTION_BODY_MAX }, false, NULL, reply_action },
+    { { "POST", "/v1/withdraw", RIGHT_ROOT, ACTION_BODY_MAX }, false, NULL, reply_action },
+    { { "POST", "/v1/undrain", RIGHT_ROOT, ACTION_BODY_MAX }, false, NULL, reply_action },
 };
 
-static const struct api_route *find_route(const struct http_request *request)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
-        if (strcmp(request->method, routes[i].method) == 0 &&
-            strcmp(request->path, routes[i].path) == 0)
-            return &routes[i];
-    return NULL;
-}
-
-static bool may_call(const struct api_route *route, const struct http_request *request)
-{
-    return route->right == RIGHT_READ || (request->peer_known && request->peer_uid == 0);
-}
+static const struct router router = ROUTER(routes);
 
 size_t api_admit(const struct http_request *request, struct http_reply *reply, void *context)
 {
-    const struct api_route *route = find_route(request);
-
     (void)context;
-    if (!route)
-        return 0;
-    if (!may_call(route, request))
-        reply_error(reply, 403, only_root);
-    else if (route->body_max && http_has_body(request) && !body_is_json(request))
-        reply_error(reply, 415, "a body is JSON (Content-Type: application/json)");
-    return route->body_max;
+    return router_admit(&router, request, reply);
 }
 
 void api_handle(const struct http_request *request, struct http_reply *reply, void *context)
 {
     const struct api *api = context;
-    const struct api_route *route = find_route(request);
+    bool refused;
+    const struct api_route *route = router_find(&router, request, reply, &refused);
 
     if (!route)
         api_handle_public(request, reply, (void *)api->state);
-    else if (!may_call(route, request))
-        reply_error(reply, 403, only_root);
+    else if (refused)
+        return;
     else if (route->needs_nat && (!api->state->nat || !api->state->live))
         reply_error(reply, 503, "service NAT is off (services.enabled), or could not start");
     else if (route->view)

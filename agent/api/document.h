@@ -11,6 +11,7 @@
 #include "base/ip.h"
 #include "format/json.h"
 #include "model/object.h"
+#include "status/fault_book.h"
 
 /* The outermost object with "apiVersion" and "kind". */
 struct json view_begin(struct text *out, const char *kind);
@@ -19,6 +20,9 @@ void view_end(struct json *json);
 /* One item of a fault list; `since_wall_ms` 0 gives null. */
 void write_fault(struct json *json, const char *subsystem, const char *group,
                  const struct fault *fault, int64_t since_wall_ms);
+
+/* All faults that hold now, as a list. */
+void write_known_faults(struct json *json, const char *key, const struct fault_book *book);
 
 /* "source", "file" and "line" of an object; all null of one that is gone (NULL), the latter two of
  * one that the Kubernetes API has given. */

@@ -75,85 +75,6 @@ static void write_tables(const struct api_state *state, struct text *out)
                       counts.installed[i]);
 }
 
-static bool subsystem_known(const char *const *names, size_t count, const char *subsystem)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], subsystem) == 0)
-            return true;
-    return false;
-}
-
-/* The count of one subsystem's faults; they stand together, since the book is in order. */
-static uint64_t count_faults(const struct fault_book *book, const char *subsystem)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < fault_book_count(book); i++)
-        count += strcmp(fault_book_at(book, i)->subsystem, subsystem) == 0;
-    return count;
-}
-
-/* The usual subsystems have a series even without a fault, so that a rule can rely on it. */
-static void write_faults(const struct api_state *state, struct text *out)
-{
-    static const char *const usual[] = { "bgp",       "config", "kubernetes",
-                                         "manifests", "routes", "services" };
-    const struct fault_book *book = state->status->faults;
-    const char *last = "";
-
-    metric(out, "fingerpost_faults", "gauge", "Faults that hold now.");
-    for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-        metric_sample(out, "fingerpost_faults", "subsystem", usual[i],
-                      count_faults(book, usual[i]));
-    for (size_t i = 0; i < fault_book_count(book); i++) {
-        const char *subsystem = fault_book_at(book, i)->subsystem;
-        if (strcmp(subsystem, last) != 0 && !subsystem_known(usual, ARRAY_SIZE(usual), subsystem))
-            metric_sample(out, "fingerpost_faults", "subsystem", subsystem,
-                          count_faults(book, subsystem));
-        last = subsystem;
-    }
-}
-
-static void write_objects(const struct source_status *source, const struct store *store,
-                          struct text *out)
-{
-    metric(out, "fingerpost_source_objects", "gauge", "Objects known, by kind.");
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
-        text_add(out, "fingerpost_source_objects{");
-        metric_label(out, "source", source->name);
-        text_add_char(out, ',');
-        metric_label(out, "kind", kind_name(kind));
-        text_addf(out, "} %zu\n", store_count(store, kind));
-    }
-}
-
-static void write_source(const struct api_state *state, struct text *out)
-{
-    const struct source_status *source = &state->status->source;
-    const struct {
-        const char *name, *help;
-        uint64_t value;
-    } gauges[] = {
-        { "fingerpost_source_synced", "1 if everything there at the start has been read.",
-          source->synced },
-        { "fingerpost_source_observed_generation", "Rises with every event seen.",
-          source->observed_generation },
-        { "fingerpost_source_applied_generation",
-          "The highest generation whose consequences stand in the kernel.",
-          source->applied_generation },
-        { "fingerpost_source_files", "Files that count.", source->files },
-        { "fingerpost_source_broken_files", "Files that can't be read or understood.",
-          source->broken_files },
-        { "fingerpost_source_last_event_timestamp_seconds", "When the last event was seen.",
-          (uint64_t)source->last_event_wall_ms / 1000 },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(gauges); i++) {
-        metric(out, gauges[i].name, "gauge", gauges[i].help);
-        metric_sample(out, gauges[i].name, "source", source->name, gauges[i].value);
-    }
-    write_objects(source, state->store, out);
-}
-
 static void write_routes(const struct api_state *state, struct text *out)
 {
     const struct route_status *routes = &state->status->routes;
@@ -215,18 +136,22 @@ static void write_bird(const struct bird_status *bird, struct text *out)
 
 void view_metrics(const struct api_state *state, struct text *out)
 {
+    static const char *const usual[] = { "bgp",       "config", "kubernetes",
+                                         "manifests", "routes", "services" };
     const struct status *status = state->status;
 
     metric(out, "fingerpost_build_info", "gauge", "Always 1; the label says which build runs.");
     metric_sample(out, "fingerpost_build_info", "version", status->version, 1);
     metric_single(out, "process_start_time_seconds", "gauge", "Start of the agent since the epoch.",
                   (uint64_t)status->started_wall_ms / 1000);
-    write_source(state, out);
-    write_kube_metrics(state, out);
+    write_source_metrics(&status->source, state->store, out);
+    write_kube_metrics(&status->source.kube, out);
+    write_copy_metrics(&status->copy, out);
+    write_event_metrics(&status->writes, out);
     write_routes(state, out);
     write_tables(state, out);
     write_nat_metrics(state, out);
     write_egress_metrics(state, out);
     write_bird(&status->bird, out);
-    write_faults(state, out);
+    write_fault_metrics(status->faults, usual, ARRAY_SIZE(usual), out);
 }

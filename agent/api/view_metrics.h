@@ -4,8 +4,18 @@
 
 #include "api/view.h"
 
-/* The metrics of the Kubernetes source; none of another source. */
-void write_kube_metrics(const struct api_state *state, struct text *out);
+void write_source_metrics(const struct source_status *source, const struct store *store,
+                          struct text *out);
+/* Of the Kubernetes source kind by kind; nothing of another source. */
+void write_kube_metrics(const struct kube_status *kube, struct text *out);
+/* Of the copy on disk; nothing if none is kept. */
+void write_copy_metrics(const struct copy_status *copy, struct text *out);
+/* Of what is written to the API; nothing where nothing may be. */
+void write_event_metrics(const struct write_status *writes, struct text *out);
+/* Faults by subsystem. The `usual` ones have a series even without a fault, so that a rule can rely
+ * on it. */
+void write_fault_metrics(const struct fault_book *book, const char *const *usual, size_t count,
+                         struct text *out);
 /* The metrics of NAT; none where it is off. */
 void write_nat_metrics(const struct api_state *state, struct text *out);
 /* The metrics of egress; none where it is off. */

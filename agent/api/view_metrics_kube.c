@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Metrics of the Kubernetes source, kind by kind, and of the copy on disk. */
-#include "api/view.h"
+/* Metrics of the source, of Kubernetes kind by kind, of the copy on disk, and of faults. */
+#include "api/view_metrics.h"
+
+#include <string.h>
 
 #include "api/metric.h"
-#include "api/view_metrics.h"
 #include "base/clock.h"
+#include "model/object.h"
 
 static uint64_t synced(const struct kube_kind_status *kind)
 {
@@ -46,8 +48,10 @@ static const struct {
       "When the API last said something of the kind.", last_event },
 };
 
-static void write_copy(const struct copy_status *copy, struct text *out)
+void write_copy_metrics(const struct copy_status *copy, struct text *out)
 {
+    if (!copy->path)
+        return;
     metric_single(out, "fingerpost_copy_in_force", "gauge",
                   "1 if the copy on disk stands in for an API not read since the start.",
                   copy->in_force);
@@ -61,12 +65,13 @@ static void write_copy(const struct copy_status *copy, struct text *out)
     metric_single(out, "fingerpost_copy_bytes", "gauge", "Length of the copy.", copy->bytes);
 }
 
-/* What is written to the API; only where anything may be. */
-static void write_writes(const struct write_status *writes, struct text *out)
+void write_event_metrics(const struct write_status *writes, struct text *out)
 {
     static const char outcomes[] = "fingerpost_kubernetes_write_outcomes_total";
     static const char pending[] = "fingerpost_kubernetes_writes_pending";
 
+    if (!writes->enabled)
+        return;
     metric_single(out, "fingerpost_kubernetes_writes_total", "counter",
                   "Writes to the API that were done.", writes->written);
     metric_single(out, "fingerpost_kubernetes_writes_dropped_total", "counter",
@@ -83,17 +88,88 @@ static void write_writes(const struct write_status *writes, struct text *out)
     metric_sample(out, pending, "state", "running", writes->running);
 }
 
-void write_kube_metrics(const struct api_state *state, struct text *out)
+void write_kube_metrics(const struct kube_status *kube, struct text *out)
 {
-    const struct kube_status *kube = &state->status->source.kube;
     for (size_t i = 0; kube->count > 0 && i < ARRAY_SIZE(families); i++) {
         metric(out, families[i].name, families[i].type, families[i].help);
         for (size_t j = 0; j < kube->count; j++)
             metric_sample(out, families[i].name, "kind", kube->kinds[j].kind,
                           families[i].value(&kube->kinds[j]));
     }
-    if (state->status->copy.path)
-        write_copy(&state->status->copy, out);
-    if (state->status->writes.enabled)
-        write_writes(&state->status->writes, out);
+}
+
+static void write_objects(const struct source_status *source, const struct store *store,
+                          struct text *out)
+{
+    metric(out, "fingerpost_source_objects", "gauge", "Objects known, by kind.");
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        text_add(out, "fingerpost_source_objects{");
+        metric_label(out, "source", source->name);
+        text_add_char(out, ',');
+        metric_label(out, "kind", kind_name(kind));
+        text_addf(out, "} %zu\n", store_count(store, kind));
+    }
+}
+
+void write_source_metrics(const struct source_status *source, const struct store *store,
+                          struct text *out)
+{
+    const struct {
+        const char *name, *help;
+        uint64_t value;
+    } gauges[] = {
+        { "fingerpost_source_synced", "1 if everything there at the start has been read.",
+          source->synced },
+        { "fingerpost_source_observed_generation", "Rises with every event seen.",
+          source->observed_generation },
+        { "fingerpost_source_applied_generation",
+          "The highest generation whose consequences stand in the kernel.",
+          source->applied_generation },
+        { "fingerpost_source_files", "Files that count.", source->files },
+        { "fingerpost_source_broken_files", "Files that can't be read or understood.",
+          source->broken_files },
+        { "fingerpost_source_last_event_timestamp_seconds", "When the last event was seen.",
+          (uint64_t)source->last_event_wall_ms / 1000 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(gauges); i++) {
+        metric(out, gauges[i].name, "gauge", gauges[i].help);
+        metric_sample(out, gauges[i].name, "source", source->name, gauges[i].value);
+    }
+    write_objects(source, store, out);
+}
+
+static bool subsystem_known(const char *const *names, size_t count, const char *subsystem)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], subsystem) == 0)
+            return true;
+    return false;
+}
+
+/* The count of one subsystem's faults; they stand together, since the book is in order. */
+static uint64_t count_faults(const struct fault_book *book, const char *subsystem)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < fault_book_count(book); i++)
+        count += strcmp(fault_book_at(book, i)->subsystem, subsystem) == 0;
+    return count;
+}
+
+void write_fault_metrics(const struct fault_book *book, const char *const *usual, size_t count,
+                         struct text *out)
+{
+    const char *last = "";
+
+    metric(out, "fingerpost_faults", "gauge", "Faults that hold now.");
+    for (size_t i = 0; i < count; i++)
+        metric_sample(out, "fingerpost_faults", "subsystem", usual[i],
+                      count_faults(book, usual[i]));
+    for (size_t i = 0; i < fault_book_count(book); i++) {
+        const char *subsystem = fault_book_at(book, i)->subsystem;
+        if (strcmp(subsystem, last) != 0 && !subsystem_known(usual, count, subsystem))
+            metric_sample(out, "fingerpost_faults", "subsystem", subsystem,
+                          count_faults(book, subsystem));
+        last = subsystem;
+    }
 }
