@@ -32,7 +32,7 @@ BY_KIND = {
     for name, schema in SCHEMAS.items()
     if "kind" in schema.get("properties", {})
 }
-OPEN = {"objects"}  # maps whose members have no fixed names
+OPEN = {"objects", "counts"}  # maps whose members have no fixed names
 
 
 def validator(name):

@@ -60,8 +60,8 @@ static int remote_failed(const struct ctl *ctl, long status, const struct answer
     if (answer->root && doc_get(answer->root, "error"))
         fprintf(stderr, "agentctl: %s\n", field(answer->root, "error"));
     else
-        fprintf(stderr, "agentctl: the agent at %s answered with HTTP status %ld\n", ctl->socket,
-                status);
+        fprintf(stderr, "agentctl: the %s at %s answered with HTTP status %ld\n", ctl->server->name,
+                ctl->socket, status);
     switch (status) {
     case 400:
         return EXIT_USAGE;
@@ -78,11 +78,11 @@ static int remote_failed(const struct ctl *ctl, long status, const struct answer
 static int nobody_there(const struct ctl *ctl, const char *how)
 {
     fprintf(stderr,
-            "agentctl: cannot reach the agent at %s: %s "
-            "(is agentd.service running?)\n"
-            "agentctl: what an agent has written to the kernel stays in force without it; "
-            "see: systemctl status agentd, agentctl doctor\n",
-            ctl->socket, how);
+            "agentctl: cannot reach the %s at %s: %s "
+            "(is %s.service running?)\n"
+            "agentctl: %s; see: systemctl status %s%s\n",
+            ctl->server->name, ctl->socket, how, ctl->server->unit, ctl->server->without,
+            ctl->server->unit, ctl->server == &server_agent ? ", agentctl doctor" : "");
     return EXIT_UNREACHABLE;
 }
 
@@ -99,25 +99,26 @@ int answer_failed(const struct ctl *ctl, int error, long status, const struct an
         return nobody_there(ctl, "nobody answers there");
     case -ECONNRESET:
         fprintf(stderr,
-                "agentctl: the agent at %s hung up without an answer "
-                "(see: systemctl status agentd)\n",
-                ctl->socket);
+                "agentctl: the %s at %s hung up without an answer "
+                "(see: systemctl status %s)\n",
+                ctl->server->name, ctl->socket, ctl->server->unit);
         return EXIT_UNREACHABLE;
     case -ETIMEDOUT:
-        fprintf(stderr, "agentctl: cannot reach the agent at %s: no answer within %s\n",
-                ctl->socket, clock_ago(ctl->timeout_ms, limit));
+        fprintf(stderr, "agentctl: cannot reach the %s at %s: no answer within %s\n",
+                ctl->server->name, ctl->socket, clock_ago(ctl->timeout_ms, limit));
         return EXIT_UNREACHABLE;
     case -EACCES:
         fprintf(stderr,
-                "agentctl: cannot reach the agent at %s: permission denied "
+                "agentctl: cannot reach the %s at %s: permission denied "
                 "(root and group fingerpost may)\n",
-                ctl->socket);
+                ctl->server->name, ctl->socket);
         return EXIT_PERMISSION;
     case -EPROTO:
-        fprintf(stderr, "agentctl: what answers at %s is not the agent\n", ctl->socket);
+        fprintf(stderr, "agentctl: what answers at %s is not the %s\n", ctl->socket,
+                ctl->server->name);
         return EXIT_FAILED;
     default:
-        fprintf(stderr, "agentctl: cannot ask the agent at %s: %s\n", ctl->socket,
+        fprintf(stderr, "agentctl: cannot ask the %s at %s: %s\n", ctl->server->name, ctl->socket,
                 strerror(-error));
         return EXIT_FAILED;
     }

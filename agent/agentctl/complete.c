@@ -249,7 +249,7 @@ static void offer_words(const struct line *line, const char *typed)
 
 int complete(int count, char **words)
 {
-    struct line line = { .socket = default_socket };
+    struct line line = { .socket = server_agent.socket };
     AUTOFREE char **plain = calloc((size_t)count + 1, sizeof(*plain));
 
     if (!plain)

@@ -19,12 +19,22 @@ enum {
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
+/* Who is asked. */
+struct server {
+    const char *name, *unit; /* "agent", "agentd" */
+    const char *socket;      /* where it answers by default */
+    const char *without;     /* how things are without it */
+};
+
+extern const struct server server_agent, server_controller;
+
 /* The options as given, and what follows from the terminal. */
 struct ctl {
     bool json, wide, names; /* -o: at most one of them */
     bool no_header, verbose, help, no_wait, watch, brief, ports, write;
     const char *columns; /* -c as given, checked; NULL: the verb's own choice */
     enum color_when color_when;
+    const struct server *server;
     const char *socket;
     int64_t timeout_ms;
     int64_t wait_ms; /* -1: not asked for */
@@ -61,4 +71,5 @@ int verb_drain(const struct ctl *ctl, char **args);
 int verb_undrain(const struct ctl *ctl, char **args);
 int verb_withdraw(const struct ctl *ctl, char **args);
 int verb_setup(const struct ctl *ctl, char **args);
+int verb_controller(const struct ctl *ctl, char **args);
 int verb_cleanup(const struct ctl *ctl, char **args);

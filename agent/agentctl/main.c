@@ -57,7 +57,6 @@ static int run(int argc, char **argv)
     static char status[] = "status", help[] = "help";
     char *default_words[] = { status, NULL }, *help_words[] = { help, NULL };
     struct ctl ctl = {
-        .socket = default_socket,
         .timeout_ms = 5000,
         .wait_ms = -1,
     };
@@ -78,6 +77,9 @@ static int run(int argc, char **argv)
     const struct verb *verb = verb_find(words, &used);
     if (!verb)
         return verb_unknown(words[0]);
+    ctl.server = verb->server ? verb->server : &server_agent;
+    if (!ctl.socket)
+        ctl.socket = ctl.server->socket;
     return verb_call(verb, &ctl, given, count - used, words + used);
 }
 

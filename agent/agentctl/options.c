@@ -50,7 +50,18 @@ enum option_id {
     ID_HELP = 'h',
 };
 
-const char default_socket[] = "/run/fingerpost/agentd.sock";
+const struct server server_agent = {
+    .name = "agent",
+    .unit = "agentd",
+    .socket = "/run/fingerpost/agentd.sock",
+    .without = "what an agent has written to the kernel stays in force without it",
+};
+const struct server server_controller = {
+    .name = "controller",
+    .unit = "agent-controller",
+    .socket = "/run/fingerpost/controller.sock",
+    .without = "what was decided stays so without it, and another may lead",
+};
 
 static const char *const color_words[] = {
     [COLOR_AUTO] = "auto",

@@ -20,8 +20,6 @@ struct option_row {
 extern const struct option_row option_rows[];
 extern const size_t option_row_count;
 
-extern const char default_socket[];
-
 /*
  * Fills in `ctl` and moves the words that are no options to the end of `argv`; `*ret_first` is
  * the index of the first of them. `*ret_given` tells which verbs' own options were used

@@ -56,6 +56,7 @@ struct verb {
     const struct column *columns; /* of a verb that prints a table */
     enum completes completes;     /* its argument */
     bool moves; /* what it shows is another without a change that the agent tells of: counters */
+    const struct server *server; /* whom it asks; NULL: the agent */
 };
 
 extern const struct verb verbs[];

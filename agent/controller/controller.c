@@ -24,6 +24,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/kubeconfig.h"
+#include "controller/controller_socket.h"
 #include "controller/jobs.h"
 #include "loop/deferred.h"
 #include "loop/notify.h"
@@ -51,6 +52,8 @@ struct controller {
     struct elector *elector;
     struct board board;
     struct jobs *jobs;
+    struct controller_state state; /* for the socket */
+    struct controller_socket *socket;
     struct deferred *round;
     struct timer *timer, *release_timer;
     int64_t full_ms; /* when the next round over everything is due, monotonic */
@@ -90,6 +93,7 @@ static void run_round(void *context)
 {
     struct controller *controller = context;
     int64_t now_ms = clock_mono_ms();
+    uint64_t generation = kube_source_loaded_generation(controller->source);
     int r = note_changes(controller);
     if (r == 0 && board_may_write(&controller->board)) {
         const struct job_round round = { now_ms, now_ms >= controller->full_ms };
@@ -99,6 +103,8 @@ static void run_round(void *context)
     }
     if (r < 0)
         controller->full_ms = now_ms + FAILED_ROUND_MS;
+    else
+        controller->status.source.applied_generation = generation;
     store_changes_done(controller->store);
     arm(controller, now_ms);
 }
@@ -243,6 +249,25 @@ static int open_source(struct controller *controller)
     return r < 0 ? r : kube_source_start(controller->event, &options, &controller->source);
 }
 
+static void refresh(void *context)
+{
+    struct controller *controller = context;
+    jobs_publish(controller->jobs, &controller->status);
+}
+
+static int open_socket(struct controller *controller)
+{
+    controller->state = (struct controller_state){ &controller->status, controller->store };
+    const struct controller_socket_options options = {
+        .event = controller->event,
+        .config = controller->config,
+        .state = &controller->state,
+        .refresh = refresh,
+        .context = controller,
+    };
+    return controller_socket_new(&options, &controller->socket);
+}
+
 static void on_released(void *context)
 {
     struct controller *controller = context;
@@ -358,7 +383,7 @@ int controller_new(const char *config_path, struct controller_config *config,
                    struct controller **ret_controller)
 {
     static int (*const steps[])(struct controller * controller) = {
-        open_loop, open_client, open_elector, open_jobs, open_source,
+        open_loop, open_client, open_elector, open_jobs, open_socket, open_source,
     };
     CLEANUP(controller_freep) struct controller *controller = make_controller(config_path, config);
     if (!controller)
@@ -394,6 +419,7 @@ void controller_free(struct controller *controller)
     if (!controller)
         return;
     kube_source_free(controller->source);
+    controller_socket_free(controller->socket);
     jobs_close(controller->jobs);
     elector_free(controller->elector);
     kube_client_free(controller->client);

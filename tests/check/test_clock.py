@@ -21,6 +21,11 @@ DECISIONS = {
     "agentd/bgp.c": ["bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);"],
     # The difference between BIRD's local time and ours, anew with each poll.
     "client/bird.c": ["int r = bird_poll_take(&client->poll, &client->reply, clock_wall_ms());"],
+    # What people read in a Lease; who leads is decided by the time since it was seen to change.
+    "controller/elector.c": [
+        "const struct lease_record wish = election_wish(&elector->election, clock_wall_ms());",
+        "if (!election_release(&elector->election, clock_wall_ms(), &record) ||",
+    ],
     # "41s ago", on the screen.
     "agentctl/field.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],
 }

@@ -119,3 +119,46 @@ def test_the_role_allows_what_is_asked_for_and_nothing_else():
         text = path.read_text(encoding="utf-8")
         writes |= {(group, resource, verb.lower()) for verb, group, resource in WRITE.findall(text)}
     assert writes and written == writes
+
+
+CONTROLLER = REPOSITORY / "agent" / "controller"
+PATCHES = {"merge": "patch", "apply": "patch"}
+# The kinds that a job names, and where the controller has them.
+JOB_KINDS = re.compile(r"enum kind \w*kinds\[\] = \{(.*?)\}", re.DOTALL)
+ROW_OF_KIND = re.compile(r'\{ (KIND_\w+),\s*"/apis?(?:/([\w.]+\.[\w.]+))?/v\d\w*/(\w+)"')
+
+
+def controller_texts():
+    return {path: path.read_text(encoding="utf-8") for path in sorted(CONTROLLER.rglob("*.c"))}
+
+
+def allowed(items):
+    """(verb, group, resource) of all rules of the controller's roles; nothing else may be in these."""
+    rules = [rule for item in items if item["kind"] in ("Role", "ClusterRole") for rule in item["rules"]]
+    assert not any("*" in rule[part] for rule in rules for part in ("apiGroups", "resources", "verbs"))
+    return {(verb, group, resource) for rule in rules for verb in rule["verbs"]
+            for group in rule["apiGroups"] for resource in rule["resources"]}
+
+
+def test_the_controller_may_read_what_its_jobs_name_and_nothing_else():
+    texts = controller_texts()
+    named = {word for text in texts.values() for found in JOB_KINDS.findall(text)
+             for word in re.findall(r"KIND_\w+", found)} - {"KIND_COUNT"}
+    rows = {kind: (group, resource)
+            for kind, group, resource in ROW_OF_KIND.findall(texts[CONTROLLER / "resources.c"])}
+    may = allowed(documents("controller.yaml"))
+    watched = {(group, resource) for verb, group, resource in may if verb == "watch"}
+    assert watched == {rows[kind] for kind in named}
+    assert all((verb, *name) in may for name in watched for verb in ("get", "list"))
+
+
+def test_the_controller_may_write_its_lease():
+    """What elector.c sends, by its verbs; the name is in the role but for creates, which have none."""
+    sent = set(re.findall(r"\bKUBE_(GET|CREATE|MERGE|UPDATE|APPLY|DELETE)\b",
+                          controller_texts()[CONTROLLER / "elector.c"]))
+    verbs = {PATCHES.get(verb.lower(), verb.lower()) for verb in sent}
+    items = documents("controller.yaml")
+    assert {row for row in allowed(items) if row[2] == "leases"} == {
+        (verb, "coordination.k8s.io", "leases") for verb in verbs}
+    (role,) = [item for item in items if item["kind"] == "Role"]
+    assert {tuple(rule["verbs"]) for rule in role["rules"] if "resourceNames" not in rule} == {("create",)}

@@ -20,8 +20,9 @@ ENTRY = re.compile(r"^-- (.*)$", re.MULTILINE)
 @pytest.fixture(name="units")
 def units_fixture(tmp_path):
     """The units as they are installed, with a program where they say."""
-    (tmp_path / "agentd").write_text("#!/bin/true\n")
-    (tmp_path / "agentd").chmod(0o755)
+    for program in ("agentd", "agent-controller"):
+        (tmp_path / program).write_text("#!/bin/true\n")
+        (tmp_path / program).chmod(0o755)
     for template in (DEPLOY / "systemd").iterdir():
         text = template.read_text(encoding="utf-8").replace("@sbindir@", str(tmp_path))
         (tmp_path / template.name).write_text(text)
@@ -76,7 +77,7 @@ def test_an_invalid_unit_is_found(units):
     assert "ProtectHouse" in verify(unit)[1]
 
 
-@pytest.mark.parametrize("name", ["agentd.service", "agentd-deadman.service"])
+@pytest.mark.parametrize("name", ["agentd.service", "agentd-deadman.service", "agent-controller.service"])
 def test_services_are_confined(units, name):
     done = exposure(units / name)
     assert done.returncode == 0, done.stdout
@@ -89,8 +90,8 @@ def test_a_loose_service_is_found(units):
 
 
 def test_the_exit_status_of_a_broken_configuration_is_the_units():
-    main = (AGENT / "agentd" / "main.c").read_text(encoding="utf-8")
-    [status] = re.findall(r"EXIT_CONFIG = (\d+)", main)
+    mains = [(AGENT / room / "main.c").read_text(encoding="utf-8") for room in ("agentd", "controller")]
+    [status] = {found for main in mains for found in re.findall(r"EXIT_CONFIG = (\d+)", main)}
     for unit in (DEPLOY / "systemd").glob("*.service"):
         assert f"\nRestartPreventExitStatus={status}\n" in unit.read_text(encoding="utf-8")
 

@@ -102,6 +102,10 @@ def status(**changes):
         "nat": NO_NAT,
         "faults": [],
     }
+    return changed(document, changes)
+
+
+def changed(document, changes):
     for path, value in changes.items():
         place = document
         *way, last = path.split("__")

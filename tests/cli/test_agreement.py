@@ -95,10 +95,33 @@ def test_exit_statuses_of_help_and_man_page(help_text):
     assert codes == set(bold(section(page("agentctl.1"), "EXIT STATUS"))) and "64" in codes
 
 
-def test_the_daemons_options():
-    source = (ROOT / "agent/agentd/main.c").read_text(encoding="utf-8")
+@pytest.mark.parametrize("room, name", [("agentd", "agentd.8"), ("controller", "agent-controller.8")])
+def test_the_daemons_options(room, name):
+    source = (ROOT / "agent" / room / "main.c").read_text(encoding="utf-8")
     options = {f"--{name}" for name in re.findall(r'\{ "([a-z-]+)", \w+_argument', source)}
-    assert options and options == set(bold(section(page("agentd.8"), "OPTIONS")))
+    assert options and options == set(bold(section(page(name), "OPTIONS")))
+
+
+def keys_of(source, table, prefix=""):
+    """Every key of a table of keys and of those below it: a section's own only if it says something."""
+    rows = re.search(rf"{table}\[\] = \{{\n(.*?)\n\}};", source, re.DOTALL)[1]
+    for row in re.findall(r"\{ (.*?) \},", rows, re.DOTALL):
+        found = re.match(r'"(\w+)", (\w+)', row)
+        if not found:
+            continue
+        name = prefix + found[1]
+        below = re.search(r"\.keys = (\w+)", row)
+        if found[2] != "parse_section":
+            yield name
+        if below:
+            yield from keys_of(source, below[1], f"{name}.")
+
+
+def test_every_key_of_the_controllers_configuration_is_described():
+    source = (ROOT / "agent/config/controller_config.c").read_text(encoding="utf-8")
+    keys = list(keys_of(source, "controller_keys"))
+    assert "election.lease" in keys
+    assert bold(section(page("controller.yaml.5"), "KEYS")) == keys
 
 
 def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
@@ -142,6 +165,7 @@ def test_examples_of_the_configuration_are_valid(ctl, tmp_path):
 
 def test_requests_of_the_api_are_described():
     source = (ROOT / "agent/api/api.c").read_text(encoding="utf-8")
+    source += (ROOT / "agent/api/router.c").read_text(encoding="utf-8")
     source += (ROOT / "agent/agentd/part_api.c").read_text(encoding="utf-8")
     paths = set(re.findall(r'"(/[a-z0-9/]+)"', source))
     assert {"/v1/status", "/v1/drain", "/metrics"} <= paths

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 import schema
 
+import controller_documents
 import documents
 import nat_documents
 from documents import fault, items, status
@@ -41,6 +42,7 @@ SCRIPTED = [
     nat_documents.SERVED_EXPLANATION,
     {**documents.DIFF, "nat": nat_documents.DIFFERENCES, "differences": 3},
     {**documents.EXPLANATION, "block": documents.BLOCK, "peers": EXPORTS},
+    controller_documents.controller(),
     documents.DIFF,
     documents.TRACE,
     documents.REFUSED_TRACE,

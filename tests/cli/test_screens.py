@@ -14,6 +14,7 @@ import shutil
 
 import pytest
 
+import controller_documents
 import documents
 import egress_documents
 import nat_documents
@@ -77,6 +78,7 @@ HEALTHY = {
     "/v1/maps": nat_documents.maps(nat_documents.MAPS),
     "/v1/verify": nat_documents.verification([]),
     "/v1/explain?address=10.0.0.1&port=80&protocol=TCP": nat_documents.SERVED_EXPLANATION,
+    "/v1/controller": controller_documents.controller(),
     "/v1/diff": {**documents.DIFF, "items": [], "differences": 0, "foreign": 0},
     "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": EXPORTS[:1]},
     "/v1/explain?address=10.0.0.2": {
@@ -110,6 +112,19 @@ DEGRADED = {
         faults=[fault(place=f"web.yaml:{line}:15") for line in (12, 20, 28, 36)] + [REFUSED],
     ),
     "/v1/faults": items("FaultList", [fault(), REFUSED]),
+    "/v1/controller": controller_documents.controller(
+        health="degraded",
+        election__leading=False,
+        election__error="connection refused",
+        faults=[
+            fault(subsystem="blocks", group="pool", place="AddressPool default",
+                  message="no block is left", remedy="add a subnet"),
+            fault(subsystem="config", group="", place="controller.yaml:3:1",
+                  message='unknown key "elections"; did you mean "election"?', remedy=None),
+            fault(subsystem="election", group="", place="Lease kube-system/fingerpost-controller",
+                  message="connection refused", remedy=None),
+        ],
+    ),
     "/v1/routes": items("RouteList", [*documents.ROUTES, HELD, MISSING]),
     "/v1/blocks": items("BlockList", [{**documents.BLOCK, "installed": False}]),
     "/v1/peers": documents.peers(documents.PEERS),
@@ -197,6 +212,9 @@ SCREENS = {
     "trace-egress": ["trace", "10.224.0.9:5000", "198.51.100.80:443/tcp"],
     "explain-egress": ["explain", "10.244.1.5"],
     "explain-nat": ["explain", "10.0.0.1:80/tcp"],
+    "controller": ["controller"],
+    "controller-verbose": ["controller", "-v"],
+    "controller-brief": ["controller", "--brief"],
     "diff": ["diff"],
     "verify": ["verify"],
     "routes": ["routes"],
