@@ -19,6 +19,7 @@
 
 #include "agentd/bgp_errors.h"
 #include "agentd/bgp_faults.h"
+#include "agentd/bgp_links.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "plan/route_table.h"
@@ -40,6 +41,7 @@ struct bgp {
     char *socket;
     uint32_t table;
     bgp_error_list errors;
+    bgp_link_list links;
     struct difference differences[BGP_FAMILIES];
     uint64_t operations; /* of the passes so far */
     bool was_reachable;
@@ -123,6 +125,7 @@ static int fill_status(struct bgp *bgp, const struct bird_view *view)
     for (size_t i = 0; i < view->facts.sessions.count && r == 0; i++)
         r = add_peer(bird, &view->facts.sessions.items[i]);
     bgp_errors_remember(&bgp->errors, bird);
+    bgp_links_follow(&bgp->links, bird, bgp->options.links, bgp->options.addresses);
     return r;
 }
 
@@ -301,6 +304,7 @@ void bgp_free(struct bgp *bgp)
     bgp->options.status->bird.socket = NULL;
     bird_status_clear(&bgp->options.status->bird);
     vec_done(&bgp->errors);
+    vec_done(&bgp->links);
     free(bgp->socket);
     free(bgp);
 }

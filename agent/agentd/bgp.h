@@ -17,6 +17,8 @@ struct bgp_options {
     sd_event *event;
     struct status *status;
     const struct sorted *installed; /* the kernel's routes */
+    const struct sorted *links;     /* struct link */
+    const struct sorted *addresses; /* struct link_address */
     const struct bird_timing *timing;
     /* Something in status->bird has changed. */
     void (*changed)(void *context);

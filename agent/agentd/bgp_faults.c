@@ -73,6 +73,11 @@ static void session_fault(const struct bgp_peer *peer, struct faults *faults)
                                             "configuration",
                                             peer->name);
         faults_add(faults, place, remedy, "the session is disabled in BIRD");
+    } else if (*peer->down_link) {
+        AUTOFREE char *remedy = text_format("ip link set %s up", peer->down_link);
+        faults_add(faults, place, remedy,
+                   "the session with AS %u is down with its interface: %s is down", peer->asn,
+                   peer->down_link);
     } else {
         AUTOTEXT struct text reason = { 0 }, remedy = { 0 };
         bgp_error_explain(peer, &reason, &remedy);

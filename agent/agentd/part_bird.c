@@ -28,6 +28,8 @@ static int open_bird(struct agent *agent)
         .event = agent->event,
         .status = &agent->status,
         .installed = kernel_routes(agent->kernel),
+        .links = kernel_links(agent->kernel),
+        .addresses = kernel_link_addresses(agent->kernel),
         .timing = &bird_timing_default,
         .changed = on_bird_changed,
         .context = agent,

@@ -22,6 +22,7 @@ struct bgp_peer {
     int64_t since_wall_ms;
     char bfd[16];                /* "Up", ...; "" without BFD */
     char last_error[160];        /* "" none */
+    char down_link[16];          /* the session is down because this interface is; "" it is not */
     int64_t received, announced; /* prefixes of both families; -1 unknown */
     bool exports[BGP_FAMILIES];  /* has that channel, and its filter lets something through */
     /* Of our routes, those that its filters keep back. */

@@ -178,6 +178,19 @@ def the_neighbor_address_is_wrong(world):
     world.restore()
 
 
+@rows(14, cause=("the session with AS 64600 is down with its interface: eth0 is down",),
+      remedy="ip link set eth0 up", beside="eth0 is down")
+def the_interface_to_the_router_is_down(world):
+    """Both sessions name it, and nothing else of BIRD's is told beside it."""
+    node = world.node
+    node.ip("link", "set", "eth0", "down")
+    yield
+    node.ip("link", "set", "eth0", "up")
+    node.ip("addr", "add", f"{node.address6}/64", "dev", "eth0", "nodad")
+    for gateway in (node.gateway4, node.gateway6):
+        node.ip("route", "replace", "default", "via", gateway)
+
+
 @rows(61, cause=("tor_v4", "the session with AS 64600 is down: Socket: Connection refused"),
       remedy="birdc show protocols all tor_v4", beside="the session with AS 64600 is down",
       says={"status": "BGP         FAIL  0/2 peers"})

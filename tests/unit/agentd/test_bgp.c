@@ -12,6 +12,7 @@
 #include "agentd/bgp.h"
 #include "base/clock.h"
 #include "cmocka_all.h"
+#include "plan/link_table.h"
 #include "plan/route_table.h"
 
 #define GREETING "0001 BIRD 2.0.12 ready.\n"
@@ -37,7 +38,7 @@ struct fixture {
     struct fake_bird bird;
     struct bgp *bgp;
     struct status status;
-    struct sorted installed;
+    struct sorted installed, links, addresses;
     struct config *config;
     unsigned changes;
     /* What BIRD says; NULL: that it is done. */
@@ -95,6 +96,8 @@ static int setup(void **state)
     fixture->bird.context = fixture;
     fake_bird_start(&fixture->bird);
     fixture->installed = (struct sorted)SORTED(struct route, route_cmp);
+    fixture->links = (struct sorted)SORTED(struct link, link_cmp);
+    fixture->addresses = (struct sorted)SORTED(struct link_address, link_address_cmp);
     fixture->status.faults = fault_book_new();
     assert_non_null(fixture->status.faults);
     assert_int_equal(config_default("/nowhere", &fixture->config), 0);
@@ -102,6 +105,8 @@ static int setup(void **state)
         .event = fixture->event,
         .status = &fixture->status,
         .installed = &fixture->installed,
+        .links = &fixture->links,
+        .addresses = &fixture->addresses,
         .timing = &patient,
         .changed = on_changed,
         .context = fixture,
@@ -119,6 +124,8 @@ static int teardown(void **state)
     fake_bird_done(&fixture->bird);
     fault_book_free(fixture->status.faults);
     sorted_done(&fixture->installed);
+    sorted_done(&fixture->links);
+    sorted_done(&fixture->addresses);
     config_free(fixture->config);
     sd_event_unref(fixture->event);
     free(fixture->recorded);

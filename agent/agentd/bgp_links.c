@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The interfaces of BGP peers; see bgp_links.h. bgp.c asks after each poll.
+ *
+ * A peer is reached by the interface that has an address in the peer's network. IPv6 addresses go
+ * when an interface is set down, IPv4 ones stay; so what was seen is kept. Peers that are some hops
+ * away have no interface here: their sessions fall for many reasons.
+ */
+#include "agentd/bgp_links.h"
+
+#include <string.h>
+
+#include "base/ip.h"
+#include "plan/link_table.h"
+
+static uint32_t connected_by(const struct sorted *addresses, const struct ip *ip)
+{
+    sorted_each(const struct link_address, address, addresses) {
+        const struct prefix net = ip_network(&address->ip, address->length);
+        if (prefix_contains(&net, ip))
+            return address->ifindex;
+    }
+    return 0;
+}
+
+static struct bgp_link *find(bgp_link_list *list, const char *address)
+{
+    vec_each(struct bgp_link, link, list)
+        if (strcmp(link->address, address) == 0)
+            return link;
+    return NULL;
+}
+
+static struct bgp_link *note(bgp_link_list *list, const struct bgp_peer *peer,
+                             const struct sorted *addresses)
+{
+    struct ip ip;
+    struct bgp_link *link = find(list, peer->address);
+    uint32_t ifindex = ip_parse(peer->address, &ip) == 0 ? connected_by(addresses, &ip) : 0;
+    if (ifindex && link)
+        link->ifindex = ifindex;
+    if (link || !ifindex)
+        return link;
+    struct bgp_link fresh = { .ifindex = ifindex };
+    memcpy(fresh.address, peer->address, sizeof(fresh.address));
+    return vec_push(list, fresh) < 0 ? NULL : &list->items[list->count - 1];
+}
+
+static bool is_peers(const struct bird_status *bird, const struct bgp_link *link)
+{
+    vec_each(const struct bgp_peer, peer, &bird->peers)
+        if (strcmp(peer->address, link->address) == 0)
+            return true;
+    return false;
+}
+
+void bgp_links_follow(bgp_link_list *list, struct bird_status *bird, const struct sorted *links,
+                      const struct sorted *addresses)
+{
+    for (size_t i = list->count; i-- > 0;) {
+        if (!is_peers(bird, &list->items[i]))
+            list->items[i] = list->items[--list->count];
+    }
+    vec_each(struct bgp_peer, peer, &bird->peers) {
+        const struct bgp_link *known = note(list, peer, addresses);
+        const struct link *link = known ? link_find(links, known->ifindex) : NULL;
+        bool down = link && !link->up && !peer->established;
+        memcpy(peer->down_link, down ? link->name : "", down ? sizeof(link->name) : 1);
+    }
+}
