@@ -5,7 +5,7 @@ import signal
 
 import pytest
 from faults import Table, check
-from lab import objects
+from lab import objects, wait
 from served import NO_HOLD, Service, announced, pods, start
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
@@ -107,6 +107,29 @@ def the_node_does_not_accept_its_own_packets(world):
     world.sysctl("net.ipv4.conf.lo.accept_local", 0)
     yield
     world.sysctl("net.ipv4.conf.lo.accept_local", 1)
+
+
+@rows(105, cause=("Service default/web", "its nodePort", "/TCP has a socket of this host behind it"),
+      remedy="give the Service another nodePort")
+def a_daemon_listens_on_a_node_port(world):
+    """Expected before it was tried: told with port and user, gone when the daemon is."""
+    port = str(world.web.node_port)
+    daemon = world.node.start("python3", "-m", "http.server", port, log="daemon.log")
+    yield
+    daemon.kill()
+    daemon.wait()
+
+
+@rows(106, health="healthy")
+def a_daemon_listens_on_the_loopback_alone(world):
+    """Expected: nobody from outside was to reach it."""
+    port = str(world.web.node_port)
+    daemon = world.node.start("python3", "-m", "http.server", port, "--bind", "127.0.0.1",
+                              log="daemon.log")
+    wait(lambda: port in world.node.run("ss", "-Hltn").stdout, "the daemon")
+    yield
+    daemon.kill()
+    daemon.wait()
 
 
 @rows(34, health="healthy")

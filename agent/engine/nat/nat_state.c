@@ -49,6 +49,7 @@ void nat_state_done(struct nat_engine *engine)
     nat_plane_close(engine->plane);
     nat_watch_close(engine->watch);
     nl_close(engine->socket);
+    nl_close(engine->diag);
 }
 
 struct node_facts nat_state_facts(const struct nat_engine *engine)

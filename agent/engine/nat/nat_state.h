@@ -57,6 +57,7 @@ struct nat_engine {
     struct board *board;
     struct nat_plane *plane;  /* NULL: NAT is off, or could not be opened */
     struct nl_socket *socket; /* for the questions of a trace */
+    struct nl_socket *diag;   /* of sockets; NULL: not opened yet */
     struct nat_node node;
     ip_list node_ports; /* the addresses they are served on, IPv4 first */
     struct sorted rows; /* struct nat_row *: as planned */

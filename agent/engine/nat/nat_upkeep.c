@@ -3,10 +3,12 @@
  * The upkeep of service NAT; see nat_upkeep.h.
  *
  * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, asks
- * who listens in the stack, and checks the host's settings and that the hooks carry our programs,
- * first of all: the kernel gives no notification when accept_local is set, a filter is replaced, or
- * a TCX program is attached or detached.
- * Without flows the timer fires every five seconds.
+ * who listens in the stack, and checks that the hooks carry our programs: the kernel gives no
+ * notification when a filter is replaced, or a TCX program is attached or detached. Without flows
+ * it fires every five seconds.
+ *
+ * Another one looks every second at what people set by hand, and want to see told: the host's
+ * settings (accept_local has no notification) and sockets that listen on node ports.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -15,10 +17,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "engine/nat/nat_ports.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
 
-enum { LIMITS_MS = 5000 };
+enum { LIMITS_MS = 5000, LOOK_MS = 1000 };
 
 /* Counting walks the hash tables, so it is done once after each sweep, not for each request. */
 static void count_maps(struct nat_engine *engine)
@@ -30,6 +33,12 @@ static void count_maps(struct nat_engine *engine)
     nat_pressure_report(engine, clock_mono_ms());
 }
 
+static void doubt(struct nat_engine *engine)
+{
+    engine->node_doubted = true;
+    engine->upkeep.wake(engine->upkeep.context);
+}
+
 static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
 {
     struct nat_upkeep *upkeep = &engine->upkeep;
@@ -38,10 +47,17 @@ static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
     upkeep->limits_read_ms = now_ms;
     (void)nat_plane_read_limits(engine->plane);
     nat_path_follow(engine);
-    if (nat_node_look(&engine->node) < engine->node.rank || nat_node_host_moved(&engine->node)) {
-        engine->node_doubted = true;
-        upkeep->wake(upkeep->context);
-    }
+    if (nat_node_look(&engine->node) < engine->node.rank)
+        doubt(engine);
+}
+
+static void on_look(void *context)
+{
+    struct nat_engine *engine = context;
+    if (nat_node_host_moved(&engine->node))
+        doubt(engine);
+    nat_ports_report(engine);
+    timer_arm(engine->upkeep.look_timer, LOOK_MS);
 }
 
 static void on_sweep(void *context)
@@ -72,12 +88,17 @@ int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup
         return 0;
     int r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_sweep, engine, &upkeep->timer);
     if (r == 0)
-        timer_arm(upkeep->timer, 0);
-    return r;
+        r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_look, engine, &upkeep->look_timer);
+    if (r < 0)
+        return r;
+    timer_arm(upkeep->timer, 0);
+    timer_arm(upkeep->look_timer, LOOK_MS);
+    return 0;
 }
 
 void nat_upkeep_done(struct nat_upkeep *upkeep)
 {
     timer_free(upkeep->timer);
-    upkeep->timer = NULL;
+    timer_free(upkeep->look_timer);
+    upkeep->timer = upkeep->look_timer = NULL;
 }
