@@ -41,7 +41,7 @@ int body_parse(const struct http_request *request, struct document **ret_documen
     if (r < 0)
         return r;
     if (r == 0) {
-        faults_add(faults, name, NULL, "expected a JSON object, found nothing");
+        faults_add(faults, "body:1:1", NULL, "expected a JSON object, found nothing");
         return -EBADMSG;
     }
     if (document->root->type != DOC_MAP) {

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What /proc says of a process: memory, processor time, wake-ups."""
 
+import statistics
 from pathlib import Path
+
+GROWTH_TOLERATED = 1.05
+GROWTH_TOLERATED_MIB = 0.1
+# Of GLIBC_TUNABLES: without the lists of freed chunks that glibc keeps by size, and that fill for
+# thousands of rounds.
+NO_CACHES = "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"
 
 
 def fields(pid, name):
@@ -19,6 +26,15 @@ def memory(pid):
     """Resident memory: all, and what no file is behind, in MiB."""
     values = fields(pid, "smaps_rollup")
     return mebibytes(values, "Rss"), mebibytes(values, "Anonymous")
+
+
+def is_flat(samples):
+    """Of memory in MiB. The last quarter beside the second one: in the first, the heap still finds
+    its size."""
+    quarter = max(len(samples) // 4, 1)
+    early = statistics.median(samples[quarter : 2 * quarter] or samples)
+    late = statistics.median(samples[-quarter:])
+    return late <= max(early * GROWTH_TOLERATED, early + GROWTH_TOLERATED_MIB)
 
 
 def is_sanitized(pid):

@@ -6,13 +6,13 @@ manifests, after which the kernel must hold what the plan says and memory must n
 drains that are interrupted by kill -9; pods that come and go while clients ask, none of whom may be
 refused by an address that is announced; sieges of service NAT (soak_nat.py); pods that start while
 egress changes (soak_egress.py); egress gateways whose agents are killed (soak_gateways.py); writes to an
-API that is killed (soak_kube.py); and all packets of tests/bpf with Debian's kernels (soak_guests.py). A
-run is named by its seed; the same seed makes the same changes, though not at the same moments.
+API that is killed (soak_kube.py); `agentctl --watch` beside an agent that restarts (soak_watch.py); and
+all packets of tests/bpf with Debian's kernels (soak_guests.py). A run is named by its seed; the same
+seed makes the same changes, though not at the same moments.
 """
 
 import os
 import random
-import statistics
 import time
 import traceback
 from collections import Counter
@@ -22,13 +22,9 @@ from cluster import VIP, VIP6, announced_by, exported, start, tables
 from lab import Lab, wait_equal
 from races import Race
 
-from . import process, soak_egress, soak_gateways, soak_guests, soak_kube, soak_nat
+from . import process, soak_egress, soak_gateways, soak_guests, soak_kube, soak_nat, soak_watch
 from .edits import Edits
 
-GROWTH_TOLERATED = 1.05
-GROWTH_TOLERATED_MIB = 0.1
-# Without the lists of freed chunks that glibc keeps by size, and that fill for thousands of edits.
-NO_CACHES = "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0"
 SAID_EVERY = 20
 QUICK_DRAIN = {**NO_HOLD, "drain": {"shutdown": "100ms", "withdraw": "100ms"}}
 
@@ -47,6 +43,7 @@ def add_options(parser):
     soak_nat.add_options(group)
     soak_egress.add_options(group)
     soak_kube.add_options(group)
+    soak_watch.add_options(group)
     group.add_argument("--seed", type=int, default=1, metavar="N")
 
 
@@ -72,17 +69,9 @@ def restarts(options, seed, say):
     }
 
 
-def is_flat(samples):
-    """The last quarter beside the second one: in the first, the heap still finds its size."""
-    quarter = max(len(samples) // 4, 1)
-    early = statistics.median(samples[quarter : 2 * quarter] or samples)
-    late = statistics.median(samples[-quarter:])
-    return late <= max(early * GROWTH_TOLERATED, early + GROWTH_TOLERATED_MIB)
-
-
 def edits(options, seed, say):
     memory = []
-    os.environ["GLIBC_TUNABLES"] = NO_CACHES
+    os.environ["GLIBC_TUNABLES"] = process.NO_CACHES
     with Lab("soak-edits", nodes=2) as lab:
         del os.environ["GLIBC_TUNABLES"]
         agent = lab.agent(lab.nodes[0], routes=NO_HOLD)
@@ -95,7 +84,7 @@ def edits(options, seed, say):
             if comparisons % SAID_EVERY == 0:
                 say(f"edits: {run.count} of {options.edits}, {memory[-1]:.2f} MiB anonymous")
         repairs = agent.json("status")["routes"]["repairs"]
-        flat = None if process.is_sanitized(agent.process.pid) else is_flat(memory)
+        flat = None if process.is_sanitized(agent.process.pid) else process.is_flat(memory)
     return {
         "passed": flat is not False and repairs == 0,
         "edits": run.count,
@@ -158,7 +147,7 @@ def races(options, seed, say):
 
 def parts():
     return (restarts, edits, drains, races, *soak_nat.PARTS, *soak_egress.PARTS,
-            *soak_gateways.PARTS, *soak_kube.PARTS, *soak_guests.PARTS)
+            *soak_gateways.PARTS, *soak_kube.PARTS, *soak_watch.PARTS, *soak_guests.PARTS)
 
 
 def attempt(part, options, seed, say):

@@ -391,8 +391,8 @@ static void test_bad_bodies_are_refused(void **state)
     static const struct {
         const char *body, *place, *words;
     } bad[] = {
-        { "", "body", "expected a JSON object" },
-        { " \n ", "body", "expected a JSON object" },
+        { "", "body:1:1", "expected a JSON object" },
+        { " \n ", "body:1:1", "expected a JSON object" },
         { "{\"reason\": \"a\"", "body:1:15", "" },
         { "{\"reason\": \"a\"} {}", "body:1:17", "" },
         { "reason=disk", "body:1:1", "" },
