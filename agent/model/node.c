@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Nodes: from a document, compared, and written back. Only what decides about routes, NAT and
- * egress is read, so that the kubelet's heartbeats in `status` make no change.
+ * Nodes: from a document, compared, and written back. Only what decides about routes, NAT,
+ * egress and export is read, so that the kubelet's heartbeats in `status` make no change.
  */
 #include "model/node.h"
 
@@ -17,6 +17,7 @@
 
 #define ZONE    "topology.kubernetes.io/zone"
 #define EXCLUDE "node.kubernetes.io/exclude-from-external-load-balancers"
+#define PRETEND "kube-service-exporter.github.com/pretend-ready-until"
 
 static bool is_word(struct decoder *decoder, const struct doc *node, const char *word)
 {
@@ -34,9 +35,11 @@ static void decode_addresses(struct decoder *decoder, const struct doc *status, 
 {
     const struct doc *list = decode_list(decoder, doc_get(status, "addresses"));
     struct ip *addresses = decode_alloc(decoder, list ? list->count : 0, sizeof(*addresses));
-    if (!addresses)
+    bool *internals = decode_alloc(decoder, list ? list->count : 0, sizeof(*internals));
+    if (!addresses || !internals)
         return;
     node->addresses = addresses;
+    node->internal = internals;
     doc_each(entry, list) {
         if (!decode_map(decoder, entry))
             continue;
@@ -46,7 +49,7 @@ static void decode_addresses(struct decoder *decoder, const struct doc *status, 
         if ((!internal && !is_word(decoder, type, "ExternalIP")) ||
             !decode_ip(decoder, doc_get(entry, "address"), ip))
             continue;
-        node->address_count++;
+        internals[node->address_count++] = internal;
         if (internal)
             keep_primary(node, ip);
     }
@@ -98,7 +101,18 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     node->zone = decode_keep(decoder, zone ? zone : "");
     node->excluded = decode_label(decoder, EXCLUDE) != NULL;
     node->network_unavailable = has_condition(decoder, status, "NetworkUnavailable");
+    node->ready = has_condition(decoder, status, "Ready");
+    node->unschedulable = decode_bool(decoder, doc_get(spec, "unschedulable"), false);
+    node->pretend_ready_until =
+        decode_keep(decoder, decode_text(decoder, decode_annotation(decoder, PRETEND)));
     node->to_be_deleted = has_taint(decoder, spec, "ToBeDeletedByClusterAutoscaler");
+}
+
+static bool addresses_equal(const struct node *a, const struct node *b)
+{
+    return ips_equal(a->addresses, a->address_count, b->addresses, b->address_count) &&
+           (a->address_count == 0 ||
+            memcmp(a->internal, b->internal, a->address_count * sizeof(*a->internal)) == 0);
 }
 
 static bool equal(const struct object *a, const struct object *b)
@@ -106,12 +120,13 @@ static bool equal(const struct object *a, const struct object *b)
     const struct node *left = to_node(a), *right = to_node(b);
     return left->excluded == right->excluded &&
            left->network_unavailable == right->network_unavailable &&
-           left->to_be_deleted == right->to_be_deleted && text_equal(left->zone, right->zone) &&
+           left->to_be_deleted == right->to_be_deleted && left->ready == right->ready &&
+           left->unschedulable == right->unschedulable &&
+           text_equal(left->pretend_ready_until, right->pretend_ready_until) &&
+           text_equal(left->zone, right->zone) &&
            labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
            ip_equal(&left->primary_v4, &right->primary_v4) &&
-           ip_equal(&left->primary_v6, &right->primary_v6) &&
-           ips_equal(left->addresses, left->address_count, right->addresses,
-                     right->address_count) &&
+           ip_equal(&left->primary_v6, &right->primary_v6) && addresses_equal(left, right) &&
            prefixes_equal(left->pod_nets, left->pod_net_count, right->pod_nets,
                           right->pod_net_count);
 }
@@ -127,15 +142,26 @@ static void encode_metadata(const struct object *object, struct json *json)
     if (node->excluded && !labels_have(node->labels, node->label_count, EXCLUDE))
         json_string(json, EXCLUDE, "");
     json_end_object(json);
+    if (node->pretend_ready_until) {
+        json_begin_object(json, "annotations");
+        json_string(json, PRETEND, node->pretend_ready_until);
+        json_end_object(json);
+    }
 }
 
-/* Which of the others were internal is not kept: only the first of a family is used as such. */
-static void encode_address(const struct node *node, const struct ip *ip, struct json *json)
+static void encode_address(const struct node *node, uint32_t i, struct json *json)
 {
-    const struct ip *primary = ip->family == IP_V4 ? &node->primary_v4 : &node->primary_v6;
     json_begin_object(json, NULL);
-    json_string(json, "type", ip_equal(ip, primary) ? "InternalIP" : "ExternalIP");
-    encode_ip(json, "address", ip);
+    json_string(json, "type", node->internal[i] ? "InternalIP" : "ExternalIP");
+    encode_ip(json, "address", &node->addresses[i]);
+    json_end_object(json);
+}
+
+static void encode_condition(struct json *json, const char *condition)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "type", condition);
+    json_string(json, "status", "True");
     json_end_object(json);
 }
 
@@ -151,19 +177,18 @@ static void encode_rest(const struct object *object, struct json *json)
         json_end_object(json);
     }
     json_end_array(json);
+    encode_flag(json, "unschedulable", node->unschedulable);
     json_end_object(json);
     json_begin_object(json, "status");
     json_begin_array(json, "addresses");
     for (uint32_t i = 0; i < node->address_count; i++)
-        encode_address(node, &node->addresses[i], json);
+        encode_address(node, i, json);
     json_end_array(json);
     json_begin_array(json, "conditions");
-    if (node->network_unavailable) {
-        json_begin_object(json, NULL);
-        json_string(json, "type", "NetworkUnavailable");
-        json_string(json, "status", "True");
-        json_end_object(json);
-    }
+    if (node->network_unavailable)
+        encode_condition(json, "NetworkUnavailable");
+    if (node->ready)
+        encode_condition(json, "Ready");
     json_end_array(json);
     json_end_object(json);
 }

@@ -21,6 +21,7 @@
 #include "model/kind.h"
 #include "model/labels.h"
 #include "model/service_balance.h"
+#include "model/service_export.h"
 #include "model/service_wish.h"
 
 #define PROXY_NAME "service.kubernetes.io/service-proxy-name"
@@ -297,6 +298,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service->route_class = decode_route_class(decoder);
     service->labels = decode_labels(decoder, &service->label_count);
     service_wish_decode(decoder, spec, &service->wish);
+    service->exports = service_export_decode(decoder);
 }
 
 static bool addresses_equal(const struct service *a, const struct service *b)
@@ -336,7 +338,8 @@ static bool equal(const struct object *a, const struct object *b)
            left->headless_label == right->headless_label && left->announce == right->announce &&
            left->route_class == right->route_class &&
            labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
-           service_wish_equal(&left->wish, &right->wish);
+           service_wish_equal(&left->wish, &right->wish) &&
+           service_export_equal(left->exports, right->exports);
 }
 
 /* Of more labels than are kept, those that mean something by themselves are written beside them. */
@@ -356,6 +359,7 @@ static void encode_metadata(const struct object *object, struct json *json)
     if (service->route_class >= 0)
         json_stringf(json, "fingerpost.io/route-class", "%d", service->route_class);
     service_wish_encode_annotations(&service->wish, json);
+    service_export_encode(service->exports, json);
     json_end_object(json);
 }
 

@@ -86,6 +86,7 @@ struct service {
     bool announce;          /* annotation fingerpost.io/announce, default true */
     int route_class;        /* annotation fingerpost.io/route-class, 0..29; -1: none */
     struct address_wish wish;
+    const char *const *exports; /* by enum export_annotation (service_export.h); NULL: none */
     const struct label *labels; /* sorted by name */
     uint32_t label_count;
 };
