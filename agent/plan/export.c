@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The plan of exports: every Service that asks for it, in order of precedence, and the list of
+ * nodes. Called by the controller's job, and by `agentctl plan`.
+ *
+ * Parts of an id are joined by '-', which names may have in them, too: two Services can ask for one
+ * key. The older one has it, as with addresses and ports, and the other is refused as a whole.
+ */
+#include "plan/export.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "plan/export_parts.h"
+
+enum { ARENA_SIZE = 64 * 1024 };
+
+int export_refuse(struct exporting *exporting, const struct service *service, const char *remedy,
+                  const char *format, ...)
+{
+    const struct object *object = &service->object;
+    struct arena *arena = exporting->plan->arena;
+    AUTOTEXT struct text message = { 0 }, owner = { 0 };
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&message, format, args);
+    va_end(args);
+    text_addf(&owner, "%s/%s", object->namespace, object->name);
+    const struct export_refusal refusal = {
+        .namespace = arena_strdup(arena, object->namespace),
+        .name = arena_strdup(arena, object->name),
+        .uid = arena_strdup(arena, object->uid ? object->uid : ""),
+        .owner = arena_strdup(arena, text_str(&owner)),
+        .message = arena_strdup(arena, text_str(&message)),
+        .remedy = arena_strdup(arena, remedy),
+    };
+    if (text_error(&message) < 0 || text_error(&owner) < 0 || !refusal.namespace || !refusal.name ||
+        !refusal.uid || !refusal.owner || !refusal.message || !refusal.remedy)
+        return -ENOMEM;
+    AUTOFREE char *place = text_format("Service %s", refusal.owner);
+    faults_add(exporting->faults, place ? place : "Service", remedy, "is not exported: %s",
+               refusal.message);
+    return vec_push(&exporting->plan->refusals, refusal);
+}
+
+/* A key, and whose it is: of equal keys the one that came first. */
+struct claim {
+    const char *key;
+    size_t order;
+};
+
+static int claim_cmp(const void *a, const void *b)
+{
+    const struct claim *left = a, *right = b;
+    int r = strcmp(left->key, right->key);
+    return r ? r : CMP(left->order, right->order);
+}
+
+static int document_cmp(const void *a, const void *b)
+{
+    const struct export_document *left = a, *right = b;
+    return strcmp(left->key, right->key);
+}
+
+static int refusal_cmp(const void *a, const void *b)
+{
+    const struct export_refusal *left = a, *right = b;
+    return strcmp(left->owner, right->owner);
+}
+
+/* The Service that owns a document. */
+static const struct service *owner_of(const struct exporting *exporting,
+                                      const struct export_document *document)
+{
+    const char *slash = strchr(document->owner, '/');
+    AUTOFREE char *namespace =
+        slash ? strndup(document->owner, (size_t)(slash - document->owner)) : NULL;
+    return namespace ? to_service(store_get(exporting->store, KIND_SERVICE, namespace, slash + 1))
+                     : NULL;
+}
+
+static bool is_refused(const struct export_plan *plan, const char *owner)
+{
+    vec_each(const struct export_refusal, refusal, &plan->refusals) {
+        if (strcmp(refusal->owner, owner) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void drop_documents_of(struct export_plan *plan, const char *owner)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->documents.count; i++) {
+        if (strcmp(plan->documents.items[i].owner, owner) != 0)
+            plan->documents.items[kept++] = plan->documents.items[i];
+    }
+    plan->documents.count = kept;
+}
+
+static int refuse_second(struct exporting *exporting, const struct export_document *first,
+                         const struct export_document *second)
+{
+    struct export_plan *plan = exporting->plan;
+    const struct service *service = owner_of(exporting, second);
+    if (!service)
+        return -ENOMEM;
+    if (is_refused(plan, second->owner))
+        return 0;
+    bool own = strcmp(first->owner, second->owner) == 0;
+    return export_refuse(exporting, service,
+                         own ? "have consul.keyTemplate name the port, by {{ id }}"
+                             : "rename one of the two, or set id-prefix on one",
+                         "key %s is that of %s Service %s", second->key,
+                         own ? "another port of" : "the older", first->owner);
+}
+
+/* Refuses Services whose keys others had before; `documents` are in order of precedence. */
+static int settle_keys(struct exporting *exporting)
+{
+    struct export_plan *plan = exporting->plan;
+    size_t count = plan->documents.count, refused = plan->refusals.count;
+    AUTOFREE struct claim *claims = calloc(count + 1, sizeof(*claims));
+    if (!claims)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        claims[i] = (struct claim){ plan->documents.items[i].key, i };
+    qsort(claims, count, sizeof(*claims), claim_cmp);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(claims[i - 1].key, claims[i].key) != 0)
+            continue;
+        int r = refuse_second(exporting, &plan->documents.items[claims[i - 1].order],
+                              &plan->documents.items[claims[i].order]);
+        if (r < 0)
+            return r;
+    }
+    for (size_t i = refused; i < plan->refusals.count; i++) {
+        drop_documents_of(plan, plan->refusals.items[i].owner);
+        plan->services--;
+    }
+    return 0;
+}
+
+static int precedence_cmp(const void *a, const void *b)
+{
+    return object_precedence_cmp(*(const struct object *const *)a,
+                                 *(const struct object *const *)b);
+}
+
+static int export_services(struct exporting *exporting)
+{
+    AUTOVEC object_list services = { 0 };
+    int r = store_list(exporting->store, KIND_SERVICE, &services);
+    vec_sort(&services, precedence_cmp);
+    vec_each(const struct object *, object, &services) {
+        if (r == 0 && export_is_asked(exporting->config, to_service(*object)))
+            r = export_service(exporting, to_service(*object));
+    }
+    return r < 0 ? r : settle_keys(exporting);
+}
+
+int plan_export(const struct export_config *config, const struct store *store, int64_t now_wall_ms,
+                struct export_plan *ret_plan, struct faults *faults)
+{
+    CLEANUP(export_plan_done) struct export_plan plan = { .arena = arena_new(ARENA_SIZE) };
+    struct exporting exporting = {
+        .config = config,
+        .store = store,
+        .now_wall_ms = now_wall_ms,
+        .plan = &plan,
+        .faults = faults,
+    };
+    if (!plan.arena)
+        return -ENOMEM;
+    int r = export_services(&exporting);
+    if (r == 0)
+        r = export_nodes(&exporting);
+    if (r < 0)
+        return r;
+    vec_sort(&plan.documents, document_cmp);
+    vec_sort(&plan.refusals, refusal_cmp);
+    *ret_plan = TAKE_STRUCT(plan);
+    return 0;
+}
+
+void export_plan_done(struct export_plan *plan)
+{
+    vec_done(&plan->documents);
+    vec_done(&plan->refusals);
+    arena_free(plan->arena);
+    plan->arena = NULL;
+}
+
+/* Any Service may be the ingress of another. */
+bool export_plan_depends_on(const struct export_plan *plan, enum kind kind)
+{
+    return kind == KIND_SERVICE || kind == KIND_NODE ||
+           (kind == KIND_ENDPOINT_SLICE && plan->endpoints);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hash that kube-service-exporter puts into each document, bit for bit: FNV-1 of 64 bits over
+ * the fields of a Go struct, as mitchellh/hashstructure (format 1) walks it. Readers compare it to
+ * see that a document changed. Internal to plan/.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/doc.h"
+
+uint64_t export_hash_text(const char *text);
+uint64_t export_hash_bool(bool value);
+uint64_t export_hash_int32(int32_t value);
+uint64_t export_hash_int64(int64_t value);
+
+/* A JSON value that was read; NULL: an empty object. */
+uint64_t export_hash_json(const struct doc *value);
+
+/* A struct of this name: with no fields, and then with one more. */
+uint64_t export_hash_struct(const char *name);
+uint64_t export_hash_field(uint64_t hash, const char *field, uint64_t value);
