@@ -9,42 +9,14 @@
 #include "plan/export.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
 #include "plan/export_parts.h"
+#include "plan/exported.h"
 
 enum { ARENA_SIZE = 64 * 1024 };
-
-int export_refuse(struct exporting *exporting, const struct service *service, const char *remedy,
-                  const char *format, ...)
-{
-    const struct object *object = &service->object;
-    struct arena *arena = exporting->plan->arena;
-    AUTOTEXT struct text message = { 0 }, owner = { 0 };
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&message, format, args);
-    va_end(args);
-    text_addf(&owner, "%s/%s", object->namespace, object->name);
-    const struct export_refusal refusal = {
-        .namespace = arena_strdup(arena, object->namespace),
-        .name = arena_strdup(arena, object->name),
-        .uid = arena_strdup(arena, object->uid ? object->uid : ""),
-        .owner = arena_strdup(arena, text_str(&owner)),
-        .message = arena_strdup(arena, text_str(&message)),
-        .remedy = arena_strdup(arena, remedy),
-    };
-    if (text_error(&message) < 0 || text_error(&owner) < 0 || !refusal.namespace || !refusal.name ||
-        !refusal.uid || !refusal.owner || !refusal.message || !refusal.remedy)
-        return -ENOMEM;
-    AUTOFREE char *place = text_format("Service %s", refusal.owner);
-    faults_add(exporting->faults, place ? place : "Service", remedy, "is not exported: %s",
-               refusal.message);
-    return vec_push(&exporting->plan->refusals, refusal);
-}
 
 /* A key, and whose it is: of equal keys the one that came first. */
 struct claim {
@@ -186,17 +158,27 @@ int plan_export(const struct export_config *config, const struct store *store, i
     return 0;
 }
 
-void export_plan_done(struct export_plan *plan)
+void plan_export_check(const struct export_config *config, struct faults *faults)
 {
-    vec_done(&plan->documents);
-    vec_done(&plan->refusals);
-    arena_free(plan->arena);
-    plan->arena = NULL;
-}
-
-/* Any Service may be the ingress of another. */
-bool export_plan_depends_on(const struct export_plan *plan, enum kind kind)
-{
-    return kind == KIND_SERVICE || kind == KIND_NODE ||
-           (kind == KIND_ENDPOINT_SLICE && plan->endpoints);
+    static const struct exported nobody = { "",
+                                            "",
+                                            "",
+                                            "",
+                                            .dns_name = "",
+                                            .health_path = "",
+                                            .backend_protocol = "",
+                                            .balancer_class = "",
+                                            .sni = "",
+                                            .id_prefix = "" };
+    AUTOTEXT struct text key = { 0 };
+    const char *wrong;
+    vec_each(char *, text, &config->node_selectors) {
+        CLEANUP(label_selector_freep) struct label_selector *selector = NULL;
+        struct label_selector_error error;
+        if (**text && label_selector_parse(*text, &selector, &error) == -EINVAL)
+            faults_add(faults, "consul.nodeSelectors", NULL, "%s, character %zu: %s", *text,
+                       error.column, error.message);
+    }
+    if (exported_key(&nobody, config->key_template, &key, &wrong) == -EINVAL)
+        faults_add(faults, "consul.keyTemplate", NULL, "%s: %s", config->key_template, wrong);
 }

@@ -16,7 +16,7 @@
 
 #include "base/fault.h"
 #include "base/vec.h"
-#include "plan/export.h"
+#include "plan/export_plan.h"
 
 /* A key that is there. All borrowed. */
 struct export_entry {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * hashstructure's walk; see export_hash.h. Called by plan/export_fields.c.
+ * hashstructure's walk; see export_hash.h. Called by plan/exported.c.
  *
  * A value is hashed by its bytes, little-endian. What has an order hashes the pair of what came
  * before and what comes; what has none, members of a map and fields of a struct, is joined by XOR.

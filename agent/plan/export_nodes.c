@@ -121,12 +121,6 @@ static void add_nodes(const node_list *nodes, struct text *out)
     text_add_char(out, ']');
 }
 
-int export_nodes_key(const struct export_config *config, struct text *out)
-{
-    text_addf(out, "%s/nodes/%s", config->prefix, config->cluster);
-    return text_error(out);
-}
-
 static int add_document(struct exporting *exporting, const struct text *value)
 {
     struct export_plan *plan = exporting->plan;

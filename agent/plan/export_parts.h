@@ -2,7 +2,11 @@
 /* What the planner of exports is made of. Internal to plan/. */
 #pragma once
 
-#include "plan/export.h"
+#include "base/fault.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "plan/export_plan.h"
+#include "store/store.h"
 
 /* One planning. */
 struct exporting {

@@ -20,7 +20,7 @@
 #include "plan/export_parts.h"
 #include "plan/exported.h"
 
-enum { PORT_NAME_LEN = 16, DOMAIN_MAX = 253, DOMAIN_LABEL_MAX = 63 };
+enum { PORT_NAME_LEN = 16, DOMAIN_MAX = 253, DOMAIN_LABEL_MAX = 63, FILE_NAME_MAX = 200 };
 
 /* One Service while it is read. */
 struct reading {
@@ -33,7 +33,7 @@ struct reading {
     struct document *attributes;        /* the text of custom-attrs, or NULL */
 };
 
-bool export_parse_bool(const char *text, bool *ret_value)
+static bool parse_bool(const char *text, bool *ret_value)
 {
     static const char *const words[2][6] = {
         { "0", "f", "F", "false", "FALSE", "False" },
@@ -77,8 +77,8 @@ bool export_is_asked(const struct export_config *config, const struct service *s
 {
     bool asked = false;
     enum export_addresses addresses;
-    if (!service->exports || !export_parse_bool(service->exports[EXPORT_EXPORTED], &asked) ||
-        !asked || !is_selected_namespace(config, service->object.namespace))
+    if (!service->exports || !parse_bool(service->exports[EXPORT_EXPORTED], &asked) || !asked ||
+        !is_selected_namespace(config, service->object.namespace))
         return false;
     if (service->type == SERVICE_LOAD_BALANCER || service->type == SERVICE_NODE_PORT)
         return true;
@@ -147,7 +147,7 @@ static int read_numbers(struct reading *reading)
         return refuse_annotation(reading, EXPORT_LISTEN_PORT, "a port's number");
     if (health && !parse_int32(health, &exported->health_port))
         return refuse_annotation(reading, EXPORT_HEALTH_PORT, "a port's number");
-    if (cluster && !export_parse_bool(cluster, &exported->per_cluster))
+    if (cluster && !parse_bool(cluster, &exported->per_cluster))
         return refuse_annotation(reading, EXPORT_PER_CLUSTER, "\"true\" or \"false\"");
     if (export_addresses_of(reading->exporting->config, reading->service, &reading->addresses) < 0)
         return refuse_annotation(reading, EXPORT_ADDRESSES,
@@ -240,7 +240,7 @@ static void read_texts(struct reading *reading)
         .health_path = text_or_empty(reading, EXPORT_HEALTH_PATH),
         .backend_protocol = tcp ? "tcp" : "http",
         .proxy_protocol = strcmp(text_or_empty(reading, EXPORT_PROXY_PROTOCOL), "*") == 0,
-        .class = text_or_empty(reading, EXPORT_CLASS),
+        .balancer_class = text_or_empty(reading, EXPORT_CLASS),
         .sni = "",
         .id_prefix = text_or_empty(reading, EXPORT_ID_PREFIX),
     };
@@ -319,6 +319,19 @@ static int add_document(struct reading *reading, const struct exported *exported
     return vec_push(&exporting->plan->documents, document);
 }
 
+/* Whether the parts of a key can be names of files: none hidden, none that leads elsewhere. */
+static bool is_path(const char *key)
+{
+    for (const char *part = key;; part++) {
+        size_t length = strcspn(part, "/");
+        if (length == 0 || length > FILE_NAME_MAX || *part == '.')
+            return false;
+        part += length;
+        if (!*part)
+            return true;
+    }
+}
+
 /* Returns likewise. */
 static int make_key(struct reading *reading, const struct exported *exported, struct text *key)
 {
@@ -336,6 +349,8 @@ static int make_key(struct reading *reading, const struct exported *exported, st
     text_addf(key, "/clusters/%s", config->cluster);
     if (key->length > EXPORT_KEY_MAX)
         wrong = "the key is too long";
+    if (config->folder && !is_path(text_str(key)))
+        wrong = "a part of the key can't be the name of a file";
     if (!*wrong)
         return text_error(key);
     r = export_refuse(reading->exporting, reading->service,

@@ -45,7 +45,7 @@ static const struct export_field fields[] = {
     { "HealthCheckPort", "health_check_port", FIELD_NUMBER, FIELD(health_port), false },
     { "BackendProtocol", "backend_protocol", FIELD_TEXT, FIELD(backend_protocol), false },
     { "ProxyProtocol", "proxy_protocol", FIELD_FLAG, FIELD(proxy_protocol), false },
-    { "LoadBalancerClass", "load_balancer_class", FIELD_TEXT, FIELD(class), false },
+    { "LoadBalancerClass", "load_balancer_class", FIELD_TEXT, FIELD(balancer_class), false },
     { "LoadBalancerListenPort", "load_balancer_listen_port", FIELD_NUMBER, FIELD(listen_port),
       false },
     { "IngressSNI", "ingress_sni", FIELD_TEXT, FIELD(sni), false },
@@ -207,21 +207,21 @@ static int add_action(struct text *out, const struct exported *exported, const c
     return -EINVAL;
 }
 
-int exported_key(const struct exported *exported, const char *template, struct text *out,
+int exported_key(const struct exported *exported, const char *pattern, struct text *out,
                  const char **ret_wrong)
 {
-    for (const char *open; (open = strstr(template, "{{"));) {
+    for (const char *open; (open = strstr(pattern, "{{"));) {
         const char *close = strstr(open, "}}");
         if (!close) {
             *ret_wrong = "{{ without }}";
             return -EINVAL;
         }
-        text_add_bytes(out, template, (size_t)(open - template));
+        text_add_bytes(out, pattern, (size_t)(open - pattern));
         int r = add_action(out, exported, open + 2, (size_t)(close - open - 2), ret_wrong);
         if (r < 0)
             return r;
-        template = close + 2;
+        pattern = close + 2;
     }
-    text_add(out, template);
+    text_add(out, pattern);
     return 0;
 }

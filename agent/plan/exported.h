@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One port of a Service as load balancers outside the cluster are told of it: the struct of
- * kube-service-exporter, with the names that its fields have in a template, in the document and in
+ * kube-service-exporter, with the names that its fields have in a pattern, in the document and in
  * the hash. Internal to plan/, and to its tests.
  */
 #pragma once
@@ -23,7 +23,7 @@ struct exported {
     int32_t health_port;
     const char *backend_protocol;
     bool proxy_protocol;
-    const char *class;
+    const char *balancer_class;
     int32_t listen_port;
     const char *sni;
     const struct doc *attributes; /* a map; NULL: an empty one */
@@ -46,5 +46,5 @@ int exported_members(const struct exported *exported, struct text *out);
  * A key out of a template of Go's text/template, of which `{{ .Field }}` and `{{ id }}` are
  * understood. Returns 0, or -EINVAL with a static text that says what is wrong with the template.
  */
-int exported_key(const struct exported *exported, const char *template, struct text *out,
+int exported_key(const struct exported *exported, const char *pattern, struct text *out,
                  const char **ret_wrong);

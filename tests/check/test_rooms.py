@@ -26,7 +26,7 @@ ALLOWED = {
     "source": (
         ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
     ),
-    "plan": (("base", "config", "model", "store", "bpf/abi.h"), ("kernel",)),
+    "plan": (("base", "format", "config", "model", "store", "bpf/abi.h"), ("kernel",)),
     "apply": (
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",

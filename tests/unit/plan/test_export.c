@@ -341,7 +341,7 @@ static void makes_keys_by_template(void **state)
 {
     (void)state;
     static const struct {
-        const char *template, *key;
+        const char *pattern, *key;
     } cases[] = {
         { "{{ .LoadBalancerClass }}/{{ id }}",
           "kube-service-exporter/services/internal/cluster-default-service1-http/clusters/cluster" },
@@ -353,7 +353,7 @@ static void makes_keys_by_template(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         AUTOEXPORTS struct exports exports;
         exports_begin(&exports);
-        put_text(&exports.config.key_template, cases[i].template);
+        put_text(&exports.config.key_template, cases[i].pattern);
         put_service1(&exports, ", " KSE "load-balancer-class: internal");
         export_at(&exports, 0);
         if (!document_at(&exports, cases[i].key))
