@@ -105,6 +105,7 @@ static const struct config_key controller_keys[] = {
     { "election", parse_section, .keys = election_keys },
     { "api", parse_section, .keys = api_keys },
     { "paths", parse_section, .keys = paths_keys },
+    { "consul", parse_section, .keys = export_keys, .check = export_keys_check },
     { NULL },
 };
 
@@ -131,10 +132,20 @@ static int config_new(struct controller_config **ret_config)
     config->api.listen = strdup("127.0.0.1:9395");
     config->paths.run = strdup("/run/fingerpost");
     if (!config->election.namespace || !config->election.name || !config->election.identity ||
-        !config->api.listen || !config->paths.run)
+        !config->api.listen || !config->paths.run || export_config_defaults(&config->exports) < 0)
         return -ENOMEM;
     *ret_config = TAKE_PTR(config);
     return 0;
+}
+
+/* The prefix and the cluster are checked here where the file has no section that does it. */
+static int read_environment(struct controller_config *config, struct faults *errors)
+{
+    size_t before = errors->list.count;
+    int r = export_environment(&config->exports, getenv, &config->api.listen, errors);
+    if (r == 0)
+        export_config_check(&config->exports, errors);
+    return r == 0 && errors->list.count > before ? -EBADMSG : r;
 }
 
 int controller_config_load(const char *path, struct controller_config **ret_config,
@@ -144,6 +155,8 @@ int controller_config_load(const char *path, struct controller_config **ret_conf
     CLEANUP(document_freep) struct document *document = NULL;
     CLEANUP(controller_config_freep) struct controller_config *config = NULL;
     int r = config_new(&config);
+    if (r == 0)
+        r = read_environment(config, errors);
     if (r == 0)
         r = parse_file(path, &grammar, config, &document, errors);
     if (r == 0)
@@ -161,5 +174,6 @@ void controller_config_free(struct controller_config *config)
     free(config->election.identity);
     free(config->api.listen);
     free(config->paths.run);
+    export_config_done(&config->exports);
     free(config);
 }

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "config/export_config.h"
 
 struct controller_config {
     struct {
@@ -31,13 +32,14 @@ struct controller_config {
     struct {
         char *run;
     } paths;
+    struct export_config exports; /* the section consul, and kube-service-exporter's environment */
 };
 
 enum { ELECTION_IDENTITY_MAX = 200 }; /* bytes */
 
 /*
- * Loads a file. Returns 0; -EBADMSG after adding every error of the file to `errors`; -ENOENT and
- * the like (with a fault) if it can't be read; -ENOMEM.
+ * Loads a file, over what the environment says of exports. Returns 0; -EBADMSG after adding every
+ * error of the file to `errors`; -ENOENT and the like (with a fault) if it can't be read; -ENOMEM.
  */
 int controller_config_load(const char *path, struct controller_config **ret_config,
                            struct faults *errors);

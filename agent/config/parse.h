@@ -83,6 +83,10 @@ void egress_defaults(struct config *config);
 void parse_unknown_pods(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_serves(struct parse *, const struct config_key *, const struct doc *, void *list_field);
 
+/* The section consul of controller.yaml; export_keys.c */
+extern const struct config_key export_keys[];
+void export_keys_check(struct parse *parse, const struct doc *section);
+
 /* Parsers by type of field; parse_values.c */
 void parse_section(struct parse *, const struct config_key *, const struct doc *, void *);
 /* A section that says something by being there, if only as {}. */

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The section `consul` of controller.yaml, as a table; see export_config.h for what each key means.
+ * Called by controller_config.c.
+ *
+ * A secret has no key of its own: the token is in a file.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/controller_config.h"
+#include "config/parse.h"
+
+#define FIELD(member) .offset = offsetof(struct controller_config, exports.member)
+
+enum { NAMES_MAX = 1000, NAME_MAX_BYTES = 4096 };
+
+static void add_name(struct parse *parse, const char *text, string_list *list)
+{
+    char *copy = strdup(text);
+    if (!copy || vec_push(list, copy) < 0) {
+        free(copy);
+        parse->error = -ENOMEM;
+    }
+}
+
+static void parse_names(struct parse *parse, const struct config_key *key, const struct doc *node,
+                        void *field)
+{
+    (void)key;
+    if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
+        return;
+    parse_clear_names(field);
+    doc_each(item, node) {
+        const char *text = "";
+        if (doc_string(parse->document, item, &text, parse->errors) < 0)
+            continue;
+        if (item->index >= NAMES_MAX || strlen(text) > NAME_MAX_BYTES)
+            doc_fault(parse->document, item, parse->errors, "more, or longer, than is looked at");
+        else
+            add_name(parse, text, field);
+    }
+}
+
+static void parse_addresses_word(struct parse *parse, const struct config_key *key,
+                                 const struct doc *node, void *field)
+{
+    (void)key;
+    unsigned word = *(enum export_addresses *)field;
+    parse_word(parse, node, export_addresses_names, EXPORT_ADDRESS_WORDS, &word);
+    *(enum export_addresses *)field = (enum export_addresses)word;
+}
+
+static bool is_address(const char *text)
+{
+    static const char *const schemes[] = { "http://", "https://", "unix:///" };
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+        size_t length = strlen(schemes[i]);
+        if (strncmp(text, schemes[i], length) == 0 && text[length])
+            return i == 2 || !strchr(text + length, '/');
+    }
+    return false;
+}
+
+static void parse_address(struct parse *parse, const struct config_key *key, const struct doc *node,
+                          void *field)
+{
+    (void)key;
+    parse_checked(parse, node, field, is_address,
+                  "http://HOST:PORT, https://HOST:PORT or unix:///PATH");
+}
+
+static const struct config_key dogstatsd_keys[] = {
+    { "address", parse_text, FIELD(statsd.address) },
+    { "tags", parse_names, FIELD(statsd.tags) },
+    { NULL },
+};
+
+const struct config_key export_keys[] = {
+    { "clusterID", parse_text, FIELD(cluster) },
+    { "kvPrefix", parse_text, FIELD(prefix) },
+    { "keyTemplate", parse_text, FIELD(key_template) },
+    { "namespaces", parse_names, FIELD(namespaces) },
+    { "nodeSelectors", parse_names, FIELD(node_selectors) },
+    { "minNodes", parse_count, FIELD(min_nodes), .min = 1, .max = INT32_MAX },
+    { "addresses", parse_addresses_word, FIELD(addresses) },
+    { "details", parse_bool, FIELD(details) },
+    { "maxShrink", parse_count, FIELD(shrink_percent), .min = 0, .max = 100 },
+    { "holdDown", parse_duration, FIELD(hold_ms), .min = 0 },
+    { "folder", parse_path, FIELD(folder) },
+    { "identity", parse_text, FIELD(identity) },
+    { "sessionTTL", parse_duration, FIELD(session_ms), .min = 10 * SECOND_MS },
+    { "address", parse_address, FIELD(consul.address) },
+    { "tokenFile", parse_path, FIELD(consul.token_file) },
+    { "caFile", parse_path, FIELD(consul.ca_file) },
+    { "certFile", parse_path, FIELD(consul.cert_file) },
+    { "keyFile", parse_path, FIELD(consul.key_file) },
+    { "serverName", parse_text, FIELD(consul.server_name) },
+    { "insecure", parse_bool, FIELD(consul.insecure) },
+    { "datacenter", parse_text, FIELD(consul.datacenter) },
+    { "namespace", parse_text, FIELD(consul.namespace) },
+    { "partition", parse_text, FIELD(consul.partition) },
+    { "dogstatsd", parse_section, .keys = dogstatsd_keys },
+    { NULL },
+};
+
+/* What the environment said in part may be wrong with what the file says. */
+void export_keys_check(struct parse *parse, const struct doc *section)
+{
+    const struct controller_config *config = parse->base;
+    if (!config->exports.cluster)
+        doc_fault(parse->document, section, parse->errors,
+                  "clusterID is missing: the name of this cluster in Consul's keys");
+    export_config_check(&config->exports, parse->errors);
+}
