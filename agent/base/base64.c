@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Decodes base64; see base64.h. */
+/* Base64 in both directions; see base64.h. */
 #include "base/base64.h"
 
 #include <errno.h>
@@ -9,10 +9,11 @@
 
 #include "base/cleanup.h"
 
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /* 0 to 63, or -1. */
 static int digit(char c)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *at = c ? strchr(digits, c) : NULL;
     return at ? (int)(at - digits) : -1;
 }
@@ -60,4 +61,22 @@ int base64_decode(const char *string, char **ret_bytes, size_t *ret_size)
     *ret_bytes = TAKE_PTR(bytes);
     *ret_size = size;
     return 0;
+}
+
+void base64_add(struct text *out, const char *bytes, size_t count)
+{
+    const uint8_t *at = (const uint8_t *)bytes;
+    for (size_t i = 0; i < count; i += 3) {
+        size_t left = count - i;
+        uint32_t group = (uint32_t)at[i] << 16;
+        group |= left > 1 ? (uint32_t)at[i + 1] << 8 : 0;
+        group |= left > 2 ? at[i + 2] : 0;
+        const char characters[] = {
+            digits[group >> 18],
+            digits[(group >> 12) & 63],
+            left > 1 ? digits[(group >> 6) & 63] : '=',
+            left > 2 ? digits[group & 63] : '=',
+        };
+        text_add_bytes(out, characters, sizeof(characters));
+    }
 }

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to a Consul agent's HTTP API, over libcurl in the event loop.
+ *
+ * The token, the CA and the certificate are files, and are read for every request: what was rotated
+ * counts from the next one on. Answers are bounded. Nothing is tried again here: who asked knows
+ * whether that is safe.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <systemd/sd-event.h>
+
+#include "base/cleanup.h"
+
+/* Where Consul is, and as whom. All borrowed; NULL: not set. */
+struct consul_config {
+    const char *address; /* "https://127.0.0.1:8501", without a path; "unix:///run/consul.sock" */
+    const char *token_file, *ca_file, *cert_file, *key_file;
+    const char *token;       /* of the environment; token_file goes first */
+    const char *server_name; /* that the certificate has to have; NULL: the address's */
+    bool insecure;           /* the certificate is not checked */
+    const char *datacenter, *namespace, *partition;
+};
+
+struct consul_client;
+struct consul_request;
+
+/* What `config` names must outlive the client. Returns 0 or -errno. */
+int consul_client_new(sd_event *event, const struct consul_config *config,
+                      struct consul_client **ret_client);
+/* When no request is left. */
+void consul_client_free(struct consul_client *client);
+DEFINE_CLEANUP(struct consul_client *, consul_client_free);
+
+enum { CONSUL_ERROR_LEN = 256 };
+
+struct consul_call {
+    const char *method;  /* "PUT"; NULL: GET */
+    const char *path;    /* "/v1/kv/a?recurse": encoded, always with a query */
+    const char *body;    /* copied; NULL: none */
+    int64_t limit_ms;    /* for all of it; 0: none */
+    size_t answer_bytes; /* more of a body ends the request */
+};
+
+struct consul_answer {
+    int status;     /* of HTTP; 0: there was no answer */
+    uint64_t index; /* X-Consul-Index; 0: none */
+    bool filtered;  /* parts were left out, for which the token has no right */
+    int64_t retry_after_ms;
+    const char *body; /* a NUL follows; what `data` took is not in it. Borrowed */
+    size_t size;
+    const char *error;  /* NULL: the answer is complete and its status is good */
+    const char *remedy; /* NULL: the error says it */
+};
+
+struct consul_handler {
+    /* Bytes of a good answer's body as they come; anything but 0 ends the request. NULL: the body
+     * is collected for `done`. */
+    int (*data)(void *context, const char *bytes, size_t size);
+    /* The last word; the request is gone. `answer` is borrowed. */
+    void (*done)(void *context, const struct consul_answer *answer);
+};
+
+/* Begins a request. `handler` must outlive it. Returns 0 or -errno: then nothing is told. */
+int consul_send(struct consul_client *client, const struct consul_call *call,
+                const struct consul_handler *handler, void *context,
+                struct consul_request **ret_request);
+
+/* Ends a request without a further word. Not from within `data`. */
+void consul_cancel(struct consul_request *request);
