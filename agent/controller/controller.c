@@ -29,6 +29,7 @@
 #include "loop/deferred.h"
 #include "loop/notify.h"
 #include "loop/timer.h"
+#include "plan/export.h"
 #include "source/kube.h"
 
 enum {
@@ -178,6 +179,10 @@ int controller_load(const char *path, struct controller_config **ret_config, str
         faults_add(faults, path, NULL, "election: %s", wrong);
         return -EBADMSG;
     }
+    if (config->exports.cluster)
+        plan_export_check(&config->exports, faults);
+    if (!faults_none(faults))
+        return -EBADMSG;
     r = config->source.kubeconfig ? kube_config_try(config->source.kubeconfig, faults) : 0;
     if (r == 0)
         *ret_config = TAKE_PTR(config);

@@ -13,9 +13,11 @@
 
 #include "base/log.h"
 #include "base/macro.h"
+#include "controller/export_job.h"
 #include "controller/resources.h"
 
 static const struct job_ops *const own_table[] = {
+    &export_job_ops,
     NULL,
 };
 _Static_assert(ARRAY_SIZE(own_table) <= JOBS_MAX + 1, "status has a row for each job");

@@ -8,6 +8,7 @@
 static const struct kube_resource rows[KIND_COUNT] = {
     [KIND_SERVICE] = { KIND_SERVICE, "/api/v1/services" },
     [KIND_NODE] = { KIND_NODE, "/api/v1/nodes" },
+    [KIND_ENDPOINT_SLICE] = { KIND_ENDPOINT_SLICE, "/apis/discovery.k8s.io/v1/endpointslices" },
     [KIND_NAMESPACE] = { KIND_NAMESPACE, "/api/v1/namespaces" },
     [KIND_ADDRESS_POOL] = { KIND_ADDRESS_POOL, "/apis/coil.cybozu.com/v2/addresspools",
                             .optional = true },

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Consul's KV as a target of exports; see export_target.h. Made by controller/export_job.c.
+ *
+ * While this controller leads, it holds the lock that kube-service-exporter holds, too
+ * (PREFIX/leadership/CLUSTER-leader), and a blocking query waits for changes below the prefix: an
+ * edit by others is answered at once, and no request goes out while nothing changes but the
+ * renewals of the lock's session.
+ *
+ * What is to be written goes into transactions. Each checks that the lock is held, and each key
+ * that it is as it was read (check-and-set): a controller that was frozen and wakes up as the old
+ * leader writes nothing. The blocking query is ended while writes are under way, since each of them
+ * would answer it with everything. Whether they succeeded or not, everything is read again at the
+ * end; the job compares it with its plan, and so sees to what is left.
+ *
+ * One transaction is refused as a whole. After a failure what is queued is dropped, and after a
+ * while, longer each time, what is there is read again and planned anew.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "client/consul.h"
+#include "client/consul_kv.h"
+#include "client/consul_lock.h"
+#include "controller/export_entries.h"
+#include "controller/export_target.h"
+#include "loop/backoff.h"
+#include "loop/timer.h"
+
+enum {
+    PRIORITY = 50,
+    WAIT_S = 300, /* of a blocking query; Consul adds up to a sixteenth */
+    READ_MS = (WAIT_S + 20 + 30) * 1000,
+    SPACE_MS = 200, /* between two readings at least */
+    WRITE_MS = 60 * 1000,
+    WRITES = 4, /* transactions under way at once */
+    ANSWER_BYTES = 64 * 1024,
+};
+#define READ_BYTES ((size_t)512 << 20) /* of all clusters below the prefix */
+
+struct writing {
+    struct consul_export *target; /* NULL: this one is idle */
+    struct consul_request *request;
+    size_t ops;
+    size_t removals;
+    int64_t sent_ms;
+};
+
+struct consul_export {
+    struct export_target base;
+    const struct board *board;
+    const struct export_config *config;
+    struct consul_client *client;
+    struct consul_lock *lock;
+    char *lock_key;
+    struct timer *timer; /* when to read next */
+    struct backoff backoff;
+    bool leading;
+
+    struct consul_request *read;
+    struct consul_reader *reader;
+    struct export_store coming, there; /* what is being read; what was */
+    bool known;
+    uint64_t index; /* of what was read last; 0: read at once */
+
+    struct arena *arena; /* of the ops */
+    VEC(struct export_op) ops;
+    size_t next; /* op to be sent */
+    size_t under_way;
+    struct writing writings[WRITES];
+    bool failed;
+    int64_t retry_after_ms;
+    struct export_target_status status;
+};
+
+static void set_error(struct consul_export *target, const char *error, const char *remedy)
+{
+    struct export_target_status *status = &target->status;
+    (void)snprintf(status->error, sizeof(status->error), "%s", error);
+    status->remedy = remedy;
+}
+
+/* ---- Reading ---- */
+
+static int on_entry(void *context, const struct consul_entry *entry)
+{
+    struct consul_export *target = context;
+    const struct export_entry kept = { entry->key, entry->value, entry->length, entry->index };
+    return export_store_add(&target->coming, &kept);
+}
+
+static int on_data(void *context, const char *bytes, size_t size)
+{
+    struct consul_export *target = context;
+    return consul_reader_push(target->reader, bytes, size);
+}
+
+static void read_failed(struct consul_export *target, const char *error, const char *remedy,
+                        int64_t at_least_ms)
+{
+    target->status.failures++;
+    target->known = false;
+    target->index = 0;
+    set_error(target, error, remedy);
+    timer_arm(target->timer, MAX(backoff_next(&target->backoff), at_least_ms));
+    target->board->wake(target->board->context);
+}
+
+/* An index that went back is of another history: what follows from it would be missed. */
+static uint64_t next_index(const struct consul_export *target, uint64_t index)
+{
+    return index < target->index ? 0 : index;
+}
+
+static void take_what_came(struct consul_export *target)
+{
+    struct export_store old = target->there;
+    export_store_sort(&target->coming);
+    target->there = target->coming;
+    target->coming = old;
+    target->known = true;
+    target->status.reads++;
+    target->status.read_wall_ms = clock_wall_ms();
+    target->status.keys = target->there.entries.count;
+    set_error(target, "", NULL);
+}
+
+static void on_read(void *context, const struct consul_answer *answer)
+{
+    struct consul_export *target = context;
+    target->read = NULL;
+    bool complete = answer->status == 404 || consul_reader_is_complete(target->reader);
+    if (answer->error) {
+        read_failed(target, answer->error, answer->remedy, answer->retry_after_ms);
+    } else if (answer->filtered) {
+        read_failed(target, "the token may not read all that is below the prefix",
+                    "give the token of consul.tokenFile the policy that docs/operations.md shows",
+                    0);
+    } else if (!complete) {
+        read_failed(target, "the answer is no list of keys", NULL, 0);
+    } else {
+        take_what_came(target);
+        target->index = next_index(target, answer->index);
+        timer_arm(target->timer, SPACE_MS);
+        target->board->wake(target->board->context);
+    }
+}
+
+static const struct consul_handler reading = { .data = on_data, .done = on_read };
+
+static int begin_read(struct consul_export *target)
+{
+    AUTOTEXT struct text path = { 0 };
+    consul_reader_free(target->reader);
+    target->reader = consul_reader_new(on_entry, target);
+    int r = export_store_clear(&target->coming);
+    text_addf(&path, "/v1/kv/%s/?recurse", target->config->prefix);
+    if (target->index)
+        text_addf(&path, "&index=%" PRIu64 "&wait=%ds", target->index, WAIT_S);
+    if (r < 0 || !target->reader || text_error(&path) < 0)
+        return -ENOMEM;
+    const struct consul_call call = {
+        .path = text_str(&path),
+        .limit_ms = READ_MS,
+        .answer_bytes = READ_BYTES,
+    };
+    return consul_send(target->client, &call, &reading, target, &target->read);
+}
+
+static void on_time(void *context)
+{
+    struct consul_export *target = context;
+    if (!target->leading || target->read || target->ops.count)
+        return;
+    int r = begin_read(target);
+    if (r < 0)
+        read_failed(target, strerror(-r), "see whether consul.tokenFile can be read", 0);
+}
+
+static void end_read(struct consul_export *target)
+{
+    consul_cancel(TAKE_PTR(target->read));
+    timer_disarm(target->timer);
+}
+
+/* ---- Writing ---- */
+
+static void pump(struct consul_export *target);
+
+static void forget_ops(struct consul_export *target)
+{
+    vec_clear(&target->ops);
+    target->next = 0;
+    target->failed = false;
+    arena_free(target->arena);
+    target->arena = NULL;
+}
+
+/* All is answered, or will not be sent: what is there now? */
+static void end_write(struct consul_export *target)
+{
+    int64_t delay_ms = 0;
+    if (target->failed)
+        delay_ms = MAX(backoff_next(&target->backoff), target->retry_after_ms);
+    else
+        backoff_reset(&target->backoff);
+    forget_ops(target);
+    target->known = false;
+    target->index = 0;
+    target->retry_after_ms = 0;
+    timer_arm(target->timer, delay_ms);
+    target->board->wake(target->board->context);
+}
+
+static void note_conflict(struct consul_export *target, const struct consul_answer *answer)
+{
+    AUTOTEXT struct text why = { 0 };
+    target->status.conflicts++;
+    consul_txn_reason(answer->body, answer->size, &why);
+    if (strstr(text_str(&why), "session") || strstr(text_str(&why), "lock"))
+        consul_lock_doubt(target->lock);
+    set_error(target, text_str(&why), NULL);
+}
+
+static void on_written(void *context, const struct consul_answer *answer)
+{
+    struct writing *writing = context;
+    struct consul_export *target = writing->target;
+    *writing = (struct writing){ .ops = writing->ops,
+                                 .removals = writing->removals,
+                                 .sent_ms = writing->sent_ms };
+    target->under_way--;
+    target->status.requests++;
+    target->status.request_ms += (uint64_t)(clock_mono_ms() - writing->sent_ms);
+    if (!answer->error && answer->status == 200) {
+        target->status.written += writing->ops - writing->removals;
+        target->status.removed += writing->removals;
+        target->status.changed_wall_ms = clock_wall_ms();
+    } else {
+        target->failed = true;
+        target->retry_after_ms = MAX(target->retry_after_ms, answer->retry_after_ms);
+        if (answer->status == 409) {
+            note_conflict(target, answer);
+        } else {
+            target->status.failures++;
+            set_error(target, answer->error ? answer->error : "an answer that Consul does not give",
+                      answer->remedy);
+        }
+    }
+    pump(target);
+}
+
+static const struct consul_handler handler = { .done = on_written };
+
+/* The ops from the next one on that fit. */
+static void fill(struct consul_export *target, struct writing *writing, struct consul_txn *txn)
+{
+    consul_txn_check_session(txn, target->lock_key, consul_lock_session(target->lock));
+    for (; target->next < target->ops.count; target->next++) {
+        const struct export_op *op = &target->ops.items[target->next];
+        size_t length = op->value ? strlen(op->value) : 0;
+        if (!consul_txn_has_room(txn, 1, length))
+            return;
+        if (op->remove)
+            consul_txn_remove(txn, op->key, op->index);
+        else
+            consul_txn_put(txn, op->key, op->value, length, op->index);
+        writing->removals += op->remove && !op->marker;
+        writing->ops += !op->marker;
+    }
+}
+
+static int send_some(struct consul_export *target, struct writing *writing)
+{
+    struct consul_txn txn = { 0 };
+    *writing = (struct writing){ .target = target, .sent_ms = clock_mono_ms() };
+    fill(target, writing, &txn);
+    const struct consul_call call = {
+        .method = "PUT",
+        .path = "/v1/txn?",
+        .body = consul_txn_end(&txn),
+        .limit_ms = WRITE_MS,
+        .answer_bytes = CONSUL_TXN_BYTES * 4,
+    };
+    int r = call.body ? consul_send(target->client, &call, &handler, writing, &writing->request)
+                      : -ENOMEM;
+    consul_txn_done(&txn);
+    if (r < 0)
+        writing->target = NULL;
+    else
+        target->under_way++;
+    return r;
+}
+
+static bool may_send(const struct consul_export *target)
+{
+    return !target->failed && target->leading && board_may_write(target->board) &&
+           consul_lock_session(target->lock);
+}
+
+static void pump(struct consul_export *target)
+{
+    for (size_t i = 0; i < WRITES && target->next < target->ops.count && may_send(target); i++) {
+        if (target->writings[i].target)
+            continue;
+        int r = send_some(target, &target->writings[i]);
+        if (r < 0) {
+            target->failed = true;
+            set_error(target, strerror(-r), "see whether consul.tokenFile can be read");
+        }
+    }
+    if (target->under_way == 0 && target->ops.count > 0)
+        end_write(target);
+}
+
+static int copy_op(struct consul_export *target, const struct export_op *op)
+{
+    struct export_op copy = *op;
+    copy.key = arena_strdup(target->arena, op->key);
+    copy.value = op->value ? arena_strdup(target->arena, op->value) : NULL;
+    if (!copy.key || (op->value && !copy.value))
+        return -ENOMEM;
+    return vec_push(&target->ops, copy);
+}
+
+static int write_ops(struct export_target *base, const struct export_diff *diff)
+{
+    struct consul_export *target = (struct consul_export *)base;
+    forget_ops(target);
+    target->arena = arena_new(ANSWER_BYTES);
+    int r = target->arena ? 0 : -ENOMEM;
+    vec_each(const struct export_op, op, &diff->ops) {
+        if (r == 0)
+            r = copy_op(target, op);
+    }
+    if (r < 0) {
+        forget_ops(target);
+        return r;
+    }
+    end_read(target);
+    pump(target);
+    return 0;
+}
+
+/* ---- The table ---- */
+
+static void on_lock(void *context)
+{
+    struct consul_export *target = context;
+    const char *remedy, *error = consul_lock_error(target->lock, &remedy);
+    if (!consul_lock_session(target->lock) && *error)
+        set_error(target, error, remedy);
+    else if (target->known)
+        set_error(target, "", NULL);
+    target->board->wake(target->board->context);
+}
+
+static void lead(struct export_target *base, bool leading)
+{
+    struct consul_export *target = (struct consul_export *)base;
+    target->leading = leading;
+    consul_lock_strive(target->lock, leading);
+    end_read(target);
+    for (size_t i = 0; i < WRITES; i++) {
+        if (target->writings[i].target)
+            consul_cancel(target->writings[i].request);
+        target->writings[i] = (struct writing){ 0 };
+    }
+    target->under_way = 0;
+    forget_ops(target);
+    target->known = false;
+    target->index = 0;
+    set_error(target, "", NULL);
+    backoff_reset(&target->backoff);
+    if (leading)
+        timer_arm(target->timer, 0);
+}
+
+static const export_entries *have(const struct export_target *base)
+{
+    const struct consul_export *target = (const struct consul_export *)base;
+    bool ready = target->known && target->ops.count == 0 && consul_lock_session(target->lock);
+    return ready ? &target->there.entries : NULL;
+}
+
+static const struct export_target_status *tell(const struct export_target *base)
+{
+    struct consul_export *target = (struct consul_export *)base;
+    target->status.known = target->known;
+    target->status.locked = consul_lock_session(target->lock) != NULL;
+    target->status.pending = target->ops.count - target->next;
+    return &target->status;
+}
+
+static void consul_export_free(struct export_target *base)
+{
+    struct consul_export *target = (struct consul_export *)base;
+    if (!target)
+        return;
+    consul_cancel(target->read);
+    for (size_t i = 0; i < WRITES; i++)
+        consul_cancel(target->writings[i].target ? target->writings[i].request : NULL);
+    consul_lock_free(target->lock);
+    consul_client_free(target->client);
+    consul_reader_free(target->reader);
+    export_store_done(&target->coming);
+    export_store_done(&target->there);
+    timer_free(target->timer);
+    vec_done(&target->ops);
+    arena_free(target->arena);
+    free(target->lock_key);
+    free(target);
+}
+
+static const struct export_target_ops ops = {
+    .lead = lead,
+    .have = have,
+    .write = write_ops,
+    .status = tell,
+    .free = consul_export_free,
+};
+
+static int open_client(struct consul_export *target)
+{
+    const struct export_config *config = target->config;
+    const struct consul_config where = {
+        .address = config->consul.address,
+        .token_file = config->consul.token_file,
+        .token = config->consul.token,
+        .ca_file = config->consul.ca_file,
+        .cert_file = config->consul.cert_file,
+        .key_file = config->consul.key_file,
+        .server_name = config->consul.server_name,
+        .insecure = config->consul.insecure,
+        .datacenter = config->consul.datacenter,
+        .namespace = config->consul.namespace,
+        .partition = config->consul.partition,
+    };
+    return consul_client_new(target->board->event, &where, &target->client);
+}
+
+static int open_lock(struct consul_export *target)
+{
+    const struct export_config *config = target->config;
+    target->lock_key = text_format("%s/leadership/%s-leader", config->prefix, config->cluster);
+    if (!target->lock_key)
+        return -ENOMEM;
+    const struct consul_lock_options options = {
+        .event = target->board->event,
+        .client = target->client,
+        .key = target->lock_key,
+        .identity = config->identity ? config->identity : target->board->config->election.identity,
+        .ttl_ms = config->session_ms,
+        .priority = PRIORITY,
+        .changed = on_lock,
+        .context = target,
+    };
+    return consul_lock_new(&options, &target->lock);
+}
+
+static void target_freep(struct consul_export **target)
+{
+    if (*target)
+        consul_export_free(&(*target)->base);
+}
+
+int export_consul_new(const struct board *board, struct export_target **ret_target)
+{
+    CLEANUP(target_freep) struct consul_export *target = calloc(1, sizeof(*target));
+    if (!target)
+        return -ENOMEM;
+    target->base.ops = &ops;
+    target->board = board;
+    target->config = &board->config->exports;
+    target->backoff = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = 30 * SECOND_MS };
+    int r = export_store_init(&target->coming, target->config);
+    if (r == 0)
+        r = export_store_init(&target->there, target->config);
+    if (r == 0)
+        r = timer_new(board->event, PRIORITY, on_time, target, &target->timer);
+    if (r == 0)
+        r = open_client(target);
+    if (r == 0)
+        r = open_lock(target);
+    if (r < 0)
+        return r;
+    *ret_target = &TAKE_PTR(target)->base;
+    return 0;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Exports: plan/export.h says what ought to be told, a target (export_target.h) what is there, and
+ * has the difference written. A row of jobs.c, wanted where consul.clusterID is set.
+ *
+ * The plan is made anew, of everything, when an object that it depends on has changed: for 15,000
+ * documents that is a fraction of a second, and no document can be forgotten. A round that finds
+ * nothing to write costs the comparison only.
+ *
+ * Nothing is removed before every kind was read from the API (job.h) and everything from the
+ * target. A list that shrinks too much is held back for consul.holdDown, counted from when it was
+ * seen first; then what happened is taken for meant.
+ */
+#include "controller/export_job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "controller/export_target.h"
+#include "plan/export.h"
+
+#define NAME "exports"
+
+/* What is held back, and since when (monotonic); 0: nothing is. */
+struct held {
+    int64_t since_ms;
+    size_t count;
+};
+
+struct export_job {
+    struct job job;
+    const struct board *board;
+    const struct export_config *config;
+    struct export_target *target;
+    struct export_plan plan;
+    bool planned, dirty;
+    struct held documents, nodes;
+    size_t kept; /* documents of refused Services */
+};
+
+static const enum kind kinds[] = { KIND_SERVICE, KIND_NODE, KIND_ENDPOINT_SLICE, KIND_COUNT };
+
+static bool is_wanted(const struct controller_config *config)
+{
+    return config->exports.cluster != NULL;
+}
+
+static void job_close(struct job *base)
+{
+    struct export_job *job = (struct export_job *)base;
+    if (!job)
+        return;
+    if (job->target)
+        job->target->ops->free(job->target);
+    export_plan_done(&job->plan);
+    free(job);
+}
+
+static void job_freep(struct export_job **job)
+{
+    job_close(*job ? &(*job)->job : NULL);
+}
+
+static void replace_faults(struct export_job *job, const char *group, const struct faults *faults)
+{
+    (void)fault_book_replace(job->board->faults, NAME, group, faults, clock_wall_ms());
+}
+
+static void tell_of_settings(struct export_job *job)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (job->config->services_asked)
+        faults_add(&faults, "KSE_SERVICES_ENABLED", "unset it, and read services from KV",
+                   "no services are registered with Consul's agents: documents are written only");
+    replace_faults(job, "settings", &faults);
+}
+
+static int job_open(const struct board *board, struct job **ret_job)
+{
+    CLEANUP(job_freep) struct export_job *job = calloc(1, sizeof(*job));
+    if (!job)
+        return -ENOMEM;
+    job->job.ops = &export_job_ops;
+    job->board = board;
+    job->config = &board->config->exports;
+    job->dirty = true;
+    int r = job->config->folder ? export_files_new(board, &job->target)
+                                : export_consul_new(board, &job->target);
+    if (r < 0)
+        return r;
+    tell_of_settings(job);
+    *ret_job = &TAKE_PTR(job)->job;
+    return 0;
+}
+
+static int note(struct job *base, const struct change *change)
+{
+    struct export_job *job = (struct export_job *)base;
+    const struct object *object = change->after ? change->after : change->before;
+    if (!job->planned || export_plan_depends_on(&job->plan, object->kind))
+        job->dirty = true;
+    return 0;
+}
+
+/* Whether a node has stopped to pretend that it is ready. */
+static bool is_over(const struct export_job *job)
+{
+    return job->plan.until_wall_ms && clock_wall_ms() >= job->plan.until_wall_ms;
+}
+
+static int make_plan(struct export_job *job)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct export_plan plan;
+    int r = plan_export(job->config, job->board->store, clock_wall_ms(), &plan, &faults);
+    if (r < 0)
+        return r;
+    export_plan_done(&job->plan);
+    job->plan = plan;
+    job->planned = true;
+    job->dirty = false;
+    replace_faults(job, "objects", &faults);
+    return 0;
+}
+
+static bool is_held_long_enough(const struct export_job *job, const struct held *held,
+                                int64_t now_ms)
+{
+    return held->since_ms && now_ms - held->since_ms >= job->config->hold_ms;
+}
+
+static void keep_held(struct held *held, size_t count, int64_t now_ms)
+{
+    held->count = count;
+    if (count == 0)
+        held->since_ms = 0;
+    else if (held->since_ms == 0)
+        held->since_ms = now_ms;
+}
+
+static void tell_of_held(struct export_job *job, struct faults *faults)
+{
+    static const char remedy[] =
+        "if that is meant, wait for consul.holdDown; if not, see what became "
+        "of the objects";
+    if (job->documents.count)
+        faults_add(faults, "consul.maxShrink", remedy,
+                   "%zu documents would go at once, and are held back", job->documents.count);
+    if (job->nodes.count)
+        faults_add(faults, "consul.maxShrink", remedy,
+                   "the list of nodes would shrink to %zu nodes, and is held back",
+                   job->plan.nodes);
+}
+
+/* What is there is known: has the difference written. */
+static int compare(struct export_job *job, const export_entries *there, int64_t now_ms)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(export_diff_done) struct export_diff diff = { 0 };
+    const struct export_hold hold = {
+        .shrink_percent = job->config->shrink_percent,
+        .documents = is_held_long_enough(job, &job->documents, now_ms),
+        .nodes = is_held_long_enough(job, &job->nodes, now_ms),
+    };
+    int r = export_diff(job->config, &job->plan, there, &hold, &diff, &faults);
+    if (r < 0)
+        return r;
+    keep_held(&job->documents, diff.held_documents, now_ms);
+    keep_held(&job->nodes, diff.held_nodes, now_ms);
+    job->kept = diff.kept_documents;
+    tell_of_held(job, &faults);
+    replace_faults(job, "keys", &faults);
+    if (diff.ops.count == 0)
+        return 0;
+    log_notice("exports: %zu keys are to be written", diff.ops.count);
+    return job->target->ops->write(job->target, &diff);
+}
+
+static void tell_of_target(struct export_job *job)
+{
+    const struct export_target_status *status = job->target->ops->status(job->target);
+    AUTOFAULTS struct faults faults = { 0 };
+    if (*status->error)
+        faults_add(&faults, job->config->folder ? job->config->folder : job->config->consul.address,
+                   status->remedy, "%s", status->error);
+    replace_faults(job, "target", &faults);
+}
+
+static int work(struct job *base, const struct job_round *round)
+{
+    struct export_job *job = (struct export_job *)base;
+    int r = job->dirty || round->all || is_over(job) ? make_plan(job) : 0;
+    tell_of_target(job);
+    const export_entries *there = job->target->ops->have(job->target);
+    return r < 0 || !there ? r : compare(job, there, round->now_ms);
+}
+
+static void lead(struct job *base, bool leading)
+{
+    struct export_job *job = (struct export_job *)base;
+    job->dirty = true;
+    keep_held(&job->documents, 0, 0);
+    keep_held(&job->nodes, 0, 0);
+    job->target->ops->lead(job->target, leading);
+    if (leading)
+        return;
+    replace_faults(job, "target", NULL);
+    replace_faults(job, "keys", NULL);
+}
+
+static void publish(struct job *base, struct job_status *status)
+{
+    const struct export_job *job = (const struct export_job *)base;
+    const struct export_target_status *target = job->target->ops->status(job->target);
+    const struct job_count counts[] = {
+        { "services", job->plan.services },
+        { "nodes", job->plan.nodes },
+        { "documents", job->plan.documents.count },
+        { "refused", job->plan.refusals.count },
+        { "pending", target->pending },
+        { "held", job->documents.count + job->nodes.count },
+        { "written", target->written },
+        { "removed", target->removed },
+    };
+    _Static_assert(ARRAY_SIZE(counts) <= JOB_COUNTS_MAX, "there is room for every count");
+    memcpy(status->counts, counts, sizeof(counts));
+    status->count = ARRAY_SIZE(counts);
+}
+
+static int64_t held_until(const struct export_job *job, const struct held *held)
+{
+    return held->since_ms ? held->since_ms + job->config->hold_ms : INT64_MAX;
+}
+
+static int64_t next_ms(const struct job *base, int64_t now_ms)
+{
+    const struct export_job *job = (const struct export_job *)base;
+    int64_t next = MIN(held_until(job, &job->documents), held_until(job, &job->nodes));
+    if (job->plan.until_wall_ms)
+        next = MIN(next, now_ms + MAX(job->plan.until_wall_ms - clock_wall_ms(), INT64_C(1)));
+    return next;
+}
+
+const struct job_ops export_job_ops = {
+    .name = NAME,
+    .kinds = kinds,
+    .is_wanted = is_wanted,
+    .open = job_open,
+    .close = job_close,
+    .note = note,
+    .work = work,
+    .lead = lead,
+    .publish = publish,
+    .next_ms = next_ms,
+};

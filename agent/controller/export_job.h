@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job that tells load balancers outside the cluster of Services and nodes. A row of jobs.c. */
+#pragma once
+
+#include "controller/job.h"
+
+extern const struct job_ops export_job_ops;
