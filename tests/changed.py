@@ -24,9 +24,10 @@ PROGRAMS = {
     "netns": (AGENT, CTL),
     "install": (AGENT, CTL),
     "kube": (AGENT, CTL),
+    "consul": ("agent/controller/agent-controller",),
     "vm": (AGENT, CTL),
 }
-LAB = ("property", "netns", "install", "kube", "vm")
+LAB = ("property", "netns", "install", "kube", "consul", "vm")
 # Folders and files that no program is made of, with the suites that read them, the longest path
 # counting. "check" reads everything and always runs.
 READERS = {
@@ -40,6 +41,7 @@ READERS = {
     "tests/bpf": ("bpf", "vm"),
     "tests/check": (),
     "tests/cli": ("cli",),
+    "tests/consul": ("consul",),
     "tests/fuzz": ("fuzz",),
     "tests/golden": ("golden", "fuzz", "kube"),
     "tests/install": ("install",),

@@ -319,6 +319,10 @@ def all_jobs(only=None):
         job("kube", 2 * PROCESSORS, "--dist", "loadgroup", f"--ignore={proxy}", part="cluster",
             needs=("gcc", "kube/programs"), root=True, real_network=True, seconds=280,
             load=0, hurry=True, lane="network", memory=2048, targets=clusters),
+        Job("consul/program", needs_root(lambda run: build_with_go(run, "consul")), seconds=210,
+            follows=("kube/programs",)),
+        job("consul", 2, "--dist", "loadgroup", part="server", needs=("gcc", "consul/program"),
+            seconds=120, lane="network"),
         job("kube", 1, part="judge", targets=(proxy,), needs=("gcc", "kube/proxy"), root=True,
             real_network=True, seconds=60),
         Job("install/deb", build_package, seconds=30),
@@ -341,7 +345,7 @@ def all_jobs(only=None):
 
 # The suites, in the order of docs/testing.md. What others need is a suite's own job, or hidden.
 SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "netns", "install", "kube",
-          "vm")
+          "consul", "vm")
 
 
 def chosen_jobs(jobs, suites):

@@ -151,7 +151,7 @@ def test_findings_are_failures(tmp_path, monkeypatch, search, counts):
 
 def test_without_go_the_cluster_is_not_run(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(kube_programs, "BUILD", tmp_path)
-    monkeypatch.setattr(kube_programs, "find_go", lambda: None)
+    monkeypatch.setattr(kube_programs, "find_go", lambda source: None)
     monkeypatch.setattr(kube_programs.sys, "argv", ["kube_programs.py", "programs"])
     assert kube_programs.main() == suites.NOT_THERE
     said = capsys.readouterr().out
@@ -165,7 +165,7 @@ def test_a_go_that_is_too_old_is_not_used(monkeypatch, tmp_path):
     go.write_text("#!/bin/sh\necho 'go.mod requires go >= 1.24.0 (running go 1.19)' >&2\nexit 1\n")
     go.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert kube_programs.find_go() != str(go)
+    assert kube_programs.find_go(kube_programs.SOURCE) != str(go)
 
 
 @pytest.mark.parametrize("there", [(), ("proxier.go", "proxier_test.go"), ("helpers_test.go",)])

@@ -2,7 +2,9 @@
 """The programs of a Kubernetes control plane, built from tests/kube/programs when first needed.
 
 It is one Go program under four names. Building it takes minutes, so that it is kept in build-kube
-and made anew only when its source or its modules changed; Go's own caches do the rest.
+and made anew only when its source or its modules changed; Go's own caches do the rest. Consul's
+agent is built alike, from tests/consul/program, a module of its own: the two want other versions
+of what they share.
 
 Beside it there is kube-proxy's nftables package with programs/kubeproxy in it, which tells what
 kube-proxy makes of packets. It comes from the same modules: none of it is kept here.
@@ -21,7 +23,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE = REPOSITORY / "tests" / "kube" / "programs"
 BUILD = REPOSITORY / "build-kube"
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
-MODULES = [SOURCE / name for name in ("go.mod", "go.sum")]
+CONSUL = REPOSITORY / "tests" / "consul" / "program"
 PROXY = SOURCE / "kubeproxy"
 PROXY_FILES = ("proxier.go", "proxier_test.go")  # of Kubernetes, to join it as they are
 TRACER = "helpers_test.go"  # with corrections
@@ -40,16 +42,20 @@ class BuildFailed(Exception):
     """What the build said."""
 
 
-def usable(go):
+def usable(go, source):
     """Whether this Go is new enough for the module, or knows how to become so."""
-    done = subprocess.run([go, "list", "-m"], cwd=SOURCE, capture_output=True)
+    done = subprocess.run([go, "list", "-m"], cwd=source, capture_output=True)
     return done.returncode == 0
 
 
-def find_go():
+def find_go(source):
     """The Go to build with; None if there is none new enough."""
     candidates = [shutil.which("go"), "/usr/local/go/bin/go"]
-    return next((go for go in candidates if go and Path(go).exists() and usable(go)), None)
+    return next((go for go in candidates if go and Path(go).exists() and usable(go, source)), None)
+
+
+def modules(source):
+    return [source / name for name in ("go.mod", "go.sum")]
 
 
 def up_to_date(built, sources):
@@ -63,22 +69,22 @@ def link_flags():
     return " ".join(["-s -w", *[f"-X {name}.gitVersion={version}" for name in names]])
 
 
-def fetch_modules(go):
+def fetch_modules(go, source):
     """What the network gives, apart from what the source says."""
-    done = subprocess.run([go, "mod", "download"], cwd=SOURCE, stdout=subprocess.PIPE,
+    done = subprocess.run([go, "mod", "download"], cwd=source, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         raise NoGo(f"Go's modules can't be fetched: {done.stdout[-2000:]}")
 
 
-def compile_to(name, command):
+def compile_to(name, command, source=SOURCE):
     """`command`, which takes "-o FILE", in the folder of the source."""
     draft = BUILD / f"{name}.draft"
     command = ["nice", "-n", "15", *command[:-1], "-o", str(draft), command[-1]]
-    done = subprocess.run(command, cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run(command, cwd=source, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True)
     if done.returncode != 0:
-        raise BuildFailed(f"{' '.join(command)} in {SOURCE}:\n{done.stdout}")
+        raise BuildFailed(f"{' '.join(command)} in {source}:\n{done.stdout}")
     os.replace(draft, BUILD / name)
 
 
@@ -126,18 +132,23 @@ def compile_oracle(go):
     compile_to("kube-proxy-oracle", [go, "test", "-c", *flags, "./kubeproxy"])
 
 
-def make(name, sources, compile_it):
+def compile_consul(go):
+    flags = ["-trimpath", "-buildvcs=false", "-ldflags=-s -w"]
+    compile_to("consul", [go, "build", *flags, "."], CONSUL)
+
+
+def make(name, sources, compile_it, source=SOURCE):
     """Builds it if it is missing. Several may ask at once. NoGo or BuildFailed."""
     BUILD.mkdir(exist_ok=True)
     with open(BUILD / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if up_to_date(BUILD / name, [*sources, *MODULES]):
+        if up_to_date(BUILD / name, [*sources, *modules(source)]):
             return
-        go = find_go()
+        go = find_go(source)
         if not go:
-            raise NoGo("no Go new enough for tests/kube/programs/go.mod, neither in the PATH nor in "
-                       "/usr/local/go")
-        fetch_modules(go)
+            raise NoGo(f"no Go new enough for {source.relative_to(REPOSITORY)}/go.mod, neither in the "
+                       "PATH nor in /usr/local/go")
+        fetch_modules(go, source)
         compile_it(go)
 
 
@@ -154,6 +165,11 @@ def build_oracle():
     make("kube-proxy-oracle", [*PROXY.glob("*.go"), Path(__file__)], compile_oracle)
 
 
+def build_consul():
+    """Consul's agent."""
+    make("consul", [CONSUL / "main.go"], compile_consul, CONSUL)
+
+
 def program(name):
     path = BUILD / name
     if not path.exists():
@@ -162,9 +178,9 @@ def program(name):
 
 
 def main():
-    """kube_programs.py programs|oracle: exit status 77 where there is no Go."""
+    """kube_programs.py programs|oracle|consul: exit status 77 where there is no Go."""
     try:
-        {"programs": build, "oracle": build_oracle}[sys.argv[1]]()
+        {"programs": build, "oracle": build_oracle, "consul": build_consul}[sys.argv[1]]()
     except NoGo as error:
         print(error)
         return 77

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What load balancers are told, against a real Consul with ACLs and TLS on."""
+
+import json
+
+from controller import PREFIX, key_of, node, service
+from lab import wait, wait_equal
+
+NODES = f"{PREFIX}/nodes/transformers"
+MARKERS = f"{PREFIX}/fingerpost/transformers/"
+
+
+def documents(consul):
+    """Documents by their keys, without markers and locks."""
+    return {key: value for key, value in consul.values(PREFIX).items()
+            if not key.startswith((f"{PREFIX}/fingerpost/", f"{PREFIX}/leadership/"))}
+
+
+def wait_for(consul, expected):
+    wait_equal(lambda: set(documents(consul)), set(expected), "the documents' keys")
+
+
+def indexes(consul):
+    return {key: row["ModifyIndex"] for key, row in consul.entries(PREFIX).items()
+            if "/leadership/" not in key}
+
+
+# The example of kube-service-exporter's README.
+MEGATRON = dict(
+    name="megatron", namespace="decepticons", kind="LoadBalancer",
+    custom_attrs='{"allowed_ips": ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"]}',
+    load_balancer_backend_protocol="http", load_balancer_class="internal",
+    load_balancer_dns_name="robots.example.net", load_balancer_service_per_cluster="false",
+)
+
+
+def test_the_documented_example(consul, kube, start):
+    kube.put(service(**MEGATRON), node("kube-node-1.mydomain.net", "192.168.1.11"))
+    start()
+    key = f"{PREFIX}/services/decepticons-megatron-http/clusters/transformers"
+    wait_for(consul, {key, NODES})
+    document = json.loads(documents(consul)[key])
+    assert document.pop("hash")
+    assert document == {
+        "ClusterName": "transformers", "port": 32046, "dns_name": "robots.example.net",
+        "health_check_port": 32046, "backend_protocol": "http", "load_balancer_class": "internal",
+        "custom_attrs": {"allowed_ips": ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"]},
+    }
+    assert json.loads(documents(consul)[NODES]) == [
+        {"Name": "kube-node-1.mydomain.net", "Address": "192.168.1.11"}]
+
+
+def test_services_come_change_and_go(consul, kube, start):
+    start()
+    wait_for(consul, {NODES})
+    kube.put(service("a", ports=[("http", 80, 30001), ("admin", 81, 30002)]))
+    wait_for(consul, {NODES, key_of("a"), key_of("a", "admin")})
+    kube.put(service("a", ports=[("web", 80, 30001)]))
+    wait_for(consul, {NODES, key_of("a", "web")})
+    kube.put(service("a", ports=[("web", 80, 30001)], load_balancer_service_per_cluster="false"))
+    wait_for(consul, {NODES, key_of("a", "web", per_cluster=False)})
+    kube.remove("Service", "a")
+    wait_for(consul, {NODES})
+    wait_equal(lambda: set(consul.values(MARKERS)), {MARKERS + "nodes/transformers"}, "the markers")
+
+
+def test_dependants_of_an_ingress_follow_at_once(consul, kube, start):
+    ingress = service("gateway", ports=[("tls", 443, 30443)], namespace="ingress", exported="false")
+    kube.put(ingress, service("a", ingress_service_namespace="ingress",
+                              ingress_service_name="gateway", ingress_service_port_name="tls"))
+    start()
+    wait_equal(lambda: json.loads(documents(consul)[key_of("a")])["port"], 30443, "the port")
+    kube.put(service("gateway", ports=[("tls", 443, 30444)], namespace="ingress", exported="false"))
+    wait_equal(lambda: json.loads(documents(consul)[key_of("a")])["port"], 30444, "the port")
+
+
+def test_an_edit_by_others_is_put_right(consul, kube, start):
+    kube.put(service("a"))
+    start()
+    wait_for(consul, {NODES, key_of("a")})
+    good = documents(consul)
+    consul.put(key_of("a"), "{}")
+    wait_equal(lambda: documents(consul), good, "the document as it was")
+    consul.remove(key_of("a"))
+    wait_equal(lambda: documents(consul), good, "the document is there again")
+    consul.wipe(MARKERS)
+    wait(lambda: len(consul.values(MARKERS)) == 2, "the markers are there again")
+    assert documents(consul) == good
+
+
+def test_nothing_of_others_is_touched(consul, kube, start):
+    """Another cluster's documents under the same ids, and a cluster whose name begins with ours."""
+    foreign = {
+        f"{PREFIX}/services/default-a-http/clusters/transformers2": "{}",
+        f"{PREFIX}/services/default-a-http/clusters/trans": "{}",
+        f"{PREFIX}/services/by-hand/clusters/transformers": "{\"hash\":\"1\"}",
+        f"{PREFIX}/nodes/transformers2": "[]",
+        f"{PREFIX}/fingerpost/transformers2/services/x/clusters/transformers2": "x/y",
+        "lab/other": "1",
+    }
+    for key, value in foreign.items():
+        consul.put(key, value)
+    kube.put(service("a", load_balancer_service_per_cluster="false"))
+    start()
+    ours = {NODES, key_of("a", per_cluster=False)}
+    wait(lambda: ours <= set(documents(consul)), "our documents")
+    kube.remove("Service", "a")
+    wait(lambda: key_of("a", per_cluster=False) not in documents(consul), "it is gone")
+    values = {**consul.values(PREFIX), **consul.values("lab/other")}
+    assert {key: values[key] for key in foreign} == foreign
+
+
+def test_what_another_exporter_wrote_is_taken_over(consul, kube, start):
+    """The hash decides: what says the same is not written again, and what goes away later is
+    removed."""
+    kube.put(service("a"), service("b"))
+    first = start("first")
+    wait_for(consul, {NODES, key_of("a"), key_of("b")})
+    assert first.stop() == 0
+    consul.wipe(f"{PREFIX}/fingerpost/")
+    before = indexes(consul)
+    kube.remove("Service", "b")
+    kube.put(service("c"))
+    consul.put(f"{PREFIX}/services/orphan/clusters/transformers", documents(consul)[key_of("a")])
+    start("second")
+    wait(lambda: key_of("c") in documents(consul), "the new document")
+    wait(lambda: MARKERS + key_of("a").removeprefix(PREFIX + "/") in consul.values(MARKERS),
+         "its marker")
+    assert indexes(consul)[key_of("a")] == before[key_of("a")]
+    # Without a marker nobody can tell whose they are.
+    assert {key_of("b"), f"{PREFIX}/services/orphan/clusters/transformers"} <= set(documents(consul))
+
+
+def test_orphans_of_ours_go_at_the_start(consul, kube, start):
+    kube.put(service("a"), service("b"))
+    first = start("first")
+    wait_for(consul, {NODES, key_of("a"), key_of("b")})
+    first.kill()
+    kube.remove("Service", "b")
+    start("first")
+    wait_for(consul, {NODES, key_of("a")})
+
+
+def test_a_refused_service_keeps_its_documents(consul, kube, start):
+    kube.put(service("a"))
+    controller = start()
+    wait_for(consul, {NODES, key_of("a")})
+    before = documents(consul)
+    kube.put(service("a", ports=[("http", 80, 31000)], load_balancer_listen_port="http"))
+    controller.said("load-balancer-listen-port is \"http\"")
+    kube.put(service("b"))
+    wait_for(consul, {NODES, key_of("a"), key_of("b")})
+    assert documents(consul)[key_of("a")] == before[key_of("a")]
+
+
+def test_a_list_of_nodes_that_shrinks_is_held_back(consul, kube, start):
+    kube.put(*[node(f"n{i}", f"10.0.0.{i + 1}") for i in range(4)])
+    controller = start(holdDown="4s")
+    wait_equal(lambda: len(json.loads(documents(consul)[NODES])), 4, "nodes")
+    kube.put(*[node(f"n{i}", f"10.0.0.{i + 1}", ready=False) for i in range(4)])
+    controller.said("the list of nodes would shrink to 0 nodes, and is held back")
+    assert len(json.loads(documents(consul)[NODES])) == 4
+    wait_equal(lambda: json.loads(documents(consul)[NODES]), [], "it is let go after the hold-down")
+
+
+def test_a_node_that_pretends_to_be_ready(consul, kube, start):
+    import datetime
+    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=6)
+    note = {"kube-service-exporter.github.com/pretend-ready-until":
+            until.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    kube.put(*[node(f"n{i}", f"10.0.0.{i + 1}") for i in range(3)],
+             node("late", "10.0.0.9", ready=False, annotations=note))
+    start()
+    wait(lambda: "late" in documents(consul)[NODES], "the node is in the list")
+    wait(lambda: "late" not in documents(consul)[NODES], "its time is over")
+
+
+def test_environment_of_kube_service_exporter(consul, kube, start, token, tmp_path):
+    """An EnvironmentFile= for kube-service-exporter is enough: no section consul at all."""
+    from controller import Controller
+    kube.put(service("a"), node("n1", "10.0.0.1", labels={"role": "node"}), node("n2", "10.0.0.2"))
+    controller = Controller(tmp_path / "kse", kube, None, {
+        "KSE_CLUSTER_ID": "autobots", "KSE_POD_NAME": "kse-0", "KSE_CONSUL_KV_PREFIX": PREFIX,
+        "KSE_CONSUL_HOST": "127.0.0.1", "KSE_CONSUL_PORT": str(consul.https),
+        "KSE_NODE_SELECTOR": '["role=none", "role=node"]', "KSE_NAMESPACE_LIST": "default, other",
+        "KSE_SERVICES_KEY_TEMPLATE": "{{ .Namespace }}/{{ id }}",
+        "CONSUL_HTTP_SSL": "true", "CONSUL_HTTP_TOKEN": token.read_text().strip(),
+        "CONSUL_CACERT": str(consul.pki.certificate),
+        "CONSUL_CLIENT_CERT": str(consul.client_pair.certificate),
+        "CONSUL_CLIENT_KEY": str(consul.client_pair.key),
+    })
+    try:
+        wait_for(consul, {f"{PREFIX}/nodes/autobots",
+                          f"{PREFIX}/services/default/autobots-default-a-http/clusters/autobots"})
+        assert json.loads(documents(consul)[f"{PREFIX}/nodes/autobots"]) == [
+            {"Name": "n1", "Address": "10.0.0.1"}]
+        lock = consul.entries(PREFIX)[f"{PREFIX}/leadership/autobots-leader"]
+        assert lock["Session"] and lock["Flags"] == 0x2ddccbc058a50c18
+        assert consul.values(PREFIX)[f"{PREFIX}/leadership/autobots-leader"] == "kse-0"
+        assert token.read_text().strip() not in controller.log()
+    finally:
+        assert controller.stop() == 0
+    wait(lambda: "Session" not in consul.entries(PREFIX)[f"{PREFIX}/leadership/autobots-leader"],
+         "the lock is given back")
