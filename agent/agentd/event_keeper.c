@@ -244,6 +244,8 @@ static void update_status(void *context)
         .running = (uint32_t)counts.running,
     };
     kube_writer_each(keeper->writer, add_row, writes);
+    if (keeper->options.changed)
+        keeper->options.changed(keeper->options.context);
 }
 
 /* ---- What is wanted ---- */

@@ -20,6 +20,8 @@ struct event_keeper_options {
     struct kube_config *config; /* taken over, even on failure */
     const char *node;           /* who says so; copied */
     struct status *status;      /* ->writes is kept up to date; ->faults: "kubernetes", "events" */
+    void (*changed)(void *context); /* ->writes is another; may be NULL */
+    void *context;
 };
 
 /* Returns 0 or -errno. */

@@ -60,6 +60,11 @@ static void follow_pass(struct agent *agent)
         event_keeper_want(agent->events, &gathering.list);
 }
 
+static void on_writes_changed(void *context)
+{
+    api_changes_note(((struct agent *)context)->changes);
+}
+
 /* What keeps Events from being written keeps nothing else from its work. */
 static int connect_keeper(struct agent *agent)
 {
@@ -68,6 +73,8 @@ static int connect_keeper(struct agent *agent)
         .event = agent->event,
         .node = agent->config->node,
         .status = &agent->status,
+        .changed = on_writes_changed,
+        .context = agent,
     };
     int r = source_load_kubeconfig(agent, &options.config, &faults);
     if (r < 0)

@@ -24,7 +24,14 @@ struct fixture {
     service_event_list wanted;
     struct fake_peer *peer;
     unsigned asked;
+    struct write_status told; /* as of the last time that it was said to be another */
 };
+
+static void on_changed(void *context)
+{
+    struct fixture *fx = context;
+    fx->told = fx->status.writes;
+}
 
 static void on_asked(struct fake_peer *peer, void *context)
 {
@@ -49,7 +56,12 @@ static int setup(void **state)
     fx->status.faults = fault_book_new();
     fake_api_start(&fx->api, fx->event, on_asked, fx);
     const struct event_keeper_options options = {
-        .event = fx->event, .config = config_of(fx), .node = "node-1", .status = &fx->status
+        .event = fx->event,
+        .config = config_of(fx),
+        .node = "node-1",
+        .status = &fx->status,
+        .changed = on_changed,
+        .context = fx,
     };
     assert_int_equal(event_keeper_new(&options, &fx->keeper), 0);
     assert_true(fx->status.writes.enabled);
@@ -132,9 +144,11 @@ static void each_cause_is_told_once(void **state)
     add_cause(fx, PORT);
     add_cause(fx, PORT + 1);
     want(fx);
+    assert_int_equal(fx->told.waiting + fx->told.running, 2);
     answer(fx, 1, 409, STATUS("AlreadyExists"));
     answer(fx, 2, 409, STATUS("AlreadyExists"));
     run_until(fx, is_idle(fx));
+    assert_int_equal(fx->told.waiting + fx->told.running, 0);
     want(fx);
     service_events_done(&fx->wanted); /* both causes go, and one comes back */
     want(fx);
