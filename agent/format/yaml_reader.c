@@ -81,6 +81,12 @@ void yaml_reader_free(struct yaml_reader *reader)
     free(reader);
 }
 
+/* The one character that people write there, and do not see. */
+static const char *tab_hint(const char *problem)
+{
+    return strstr(problem, "cannot start any token") ? " (a tab? YAML is indented by spaces)" : "";
+}
+
 /* What libyaml has to say: the problem, and what it was about when it met it. */
 static int parser_fault(struct yaml_reader *reader)
 {
@@ -96,7 +102,8 @@ static int parser_fault(struct yaml_reader *reader)
     if (!parser->context)
         return place_fault(place, file, reader->faults, "%s", parser->problem);
     if (parser->context_mark.line == parser->problem_mark.line)
-        return place_fault(place, file, reader->faults, "%s %s", parser->problem, parser->context);
+        return place_fault(place, file, reader->faults, "%s %s%s", parser->problem, parser->context,
+                           tab_hint(parser->problem));
     return place_fault(place, file, reader->faults, "%s %s that begins in line %u", parser->problem,
                        parser->context, yaml_place(parser->context_mark).line);
 }

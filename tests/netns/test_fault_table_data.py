@@ -231,6 +231,50 @@ def a_pods_interface_goes_and_the_slice_follows(world):
     world.web.write(world.one, world.two)
 
 
+@rows(107, cause=("Service default/web", "no way to"), remedy="see: ip route get ADDRESS",
+      beside=FOLLOWS)
+def no_endpoint_has_a_way(world):
+    """Expected before it was tried: told, and the address is withdrawn, for nobody here serves it."""
+    for pod in (world.one, world.two):
+        world.node.ip("route", "del", f"{pod.address4}/32", "dev", pod.host_end)
+    wait(lambda: world.lab.tor.via(world.web.of["loadBalancer"][0]) == set(), "the withdrawal")
+    yield
+    for pod in (world.one, world.two):
+        world.node.ip("route", "add", f"{pod.address4}/32", "dev", pod.host_end)
+    world.announced(world.web, world.single)
+
+
+@rows(108, cause=("203.0.113.10/32", "the kernel refuses to add 203.0.113.10/32", "File exists"),
+      remedy="another program has a route there: find out who wrote it")
+def another_route_takes_an_address_from_svc0(world):
+    """Expected: a route of somebody else's to the same address is named, and not overwritten."""
+    node = world.node
+    node.ip("route", "replace", "203.0.113.10/32", "via", node.gateway4)
+    yield
+    node.ip("route", "del", "203.0.113.10/32", "via", node.gateway4)
+    world.announced(world.web)
+
+
+@rows(109, health="healthy")
+def the_mtu_of_the_uplink_is_small(world):
+    """Expected: no harm, since "packet too big" finds its way."""
+    world.node.ip("link", "set", "eth0", "mtu", "1400")
+    yield
+    world.announced(world.web, world.single)
+    world.node.ip("link", "set", "eth0", "mtu", "1500")
+
+
+@rows(110, cause=("interface eth0", "is down"), remedy="ip link set eth0 up", beside=FOLLOWS)
+def the_uplink_goes_down_and_up_and_down(world):
+    """Expected: told each time; a link that flaps for a moment leaves nothing behind."""
+    for state in ("down", "up", "down"):
+        world.node.ip("link", "set", "eth0", state)
+    yield
+    world.node.ip("link", "set", "eth0", "up")
+    world.restore_uplink()
+    world.announced(world.web, world.single)
+
+
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

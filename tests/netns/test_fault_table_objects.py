@@ -239,6 +239,115 @@ def one_family_has_no_endpoints(world):
     world.write(world.web)
 
 
+@rows(109, says={f"explain {VIP}": "no usable endpoint"})
+def a_slice_names_another_service(world):
+    """Expected before it was tried: no fault, since slices come and go; explain says what is missing."""
+    world.write(world.web.replace("kubernetes.io/service-name: web", "kubernetes.io/service-name: wbe"))
+    yield
+    world.write(world.web)
+
+
+@rows(110, cause=("web.yaml:", "is not an IP address"), remedy=ITSELF, beside="is not an IP address")
+def an_endpoint_is_no_address(world):
+    """Expected: told by file and line; the other endpoints count."""
+    world.write(world.web.replace("10.224.0.1", "10.224.0.l", 1))
+    yield
+    world.write(world.web)
+
+
+@rows(111, cause=("other.yaml:", "loadBalancerSourceRanges"), remedy=ITSELF,
+      beside="is open to all")
+def a_source_range_is_no_network(world):
+    """Expected: told by file and line, as what it is: nobody is let in by it."""
+    world.other(OTHER, loadBalancerSourceRanges=["10.0.0.0/33"])
+    yield
+    world.remove("other.yaml")
+
+
+@rows(112, cause=("other.yaml:", "externalTrafficPolicy"), remedy=ITSELF)
+def a_policy_is_misspelt(world):
+    """Expected: told by file and line."""
+    world.other(OTHER, externalTrafficPolicy="local")
+    yield
+    world.remove("other.yaml")
+
+
+@rows(113, cause=("other.yaml:", "protocol"), remedy=ITSELF)
+def a_protocol_is_misspelt(world):
+    """Expected: told by file and line."""
+    world.other(OTHER, ports=[{"name": "p80", "port": 80, "protocol": "TPC"}])
+    yield
+    world.remove("other.yaml")
+
+
+@rows(114, cause="gone.yaml", remedy=ITSELF)
+def a_link_leads_nowhere(world):
+    """Expected: told by the file's name."""
+    (world.lab.manifests / "gone.yaml").symlink_to("/nonexistent.yaml")
+    yield
+    world.remove("gone.yaml")
+
+
+@rows(115, cause=("large.yaml", "more than 16777216 bytes without a value"), remedy=ITSELF)
+def a_file_is_too_large(world):
+    """Expected: told with the limit."""
+    world.write("# " + "x" * (65 << 20) + "\n", "large.yaml")
+    yield
+    world.remove("large.yaml")
+
+
+@rows(116, cause="routes.table cannot change while agentd runs",
+      remedy="restart agentd, or put the old value back")
+def the_table_is_another_one_at_a_reload(world):
+    """Expected: as row 22."""
+    world.reload("services:", "routes: {table: 121}\nservices:")
+    yield
+    world.reload()
+
+
+@rows(117, cause=("agentd.yaml", "No such file"), remedy=ITSELF)
+def the_configuration_is_gone_at_a_reload(world):
+    """Expected: told, and the old one in force."""
+    world.agent.config_file.unlink()
+    world.agent.process.send_signal(signal.SIGHUP)
+    yield
+    world.reload()
+
+
+@rows(118, cause=("other.yaml:", '"127.0.0.9" is unspecified, loopback, link-local or multicast'),
+      remedy=ITSELF, beside="waits for an address")
+def an_address_is_of_the_loopback(world):
+    """Expected: never announced, and told why."""
+    world.other("127.0.0.9")
+    yield
+    world.remove("other.yaml")
+
+
+@rows(119, cause=("web.yaml:", "tab"), remedy=ITSELF)
+def a_tab_indents(world):
+    """Expected: file, line, and that it is the tab."""
+    world.write(world.web.replace("  name: web", "\tname: web", 1))
+    yield
+    world.write(world.web)
+
+
+@rows(120, cause="web.yaml", remedy=ITSELF)
+def a_file_is_in_utf_16(world):
+    """Expected: told as invalid bytes; the last good content stays."""
+    file = world.lab.manifests / "web.yaml"
+    file.write_bytes(world.web.encode("utf-16"))
+    yield
+    world.write(world.web)
+
+
+@rows(121, says={f"explain {OTHER}": "no usable endpoint"})
+def a_port_is_named_otherwise_in_the_slice(world):
+    """Expected: no fault; explain says that no endpoint has the port."""
+    world.other(OTHER, ports=[{"name": "http", "port": 80, "protocol": "TCP"}])
+    yield
+    world.remove("other.yaml")
+
+
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

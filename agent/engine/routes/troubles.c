@@ -65,9 +65,17 @@ void troubles_examine_all(struct troubles *troubles)
         ((struct trouble *)sorted_at(&troubles->slots, i))->examined = true;
 }
 
-static const char *refusal_remedy(int error)
+/* What to do about it; NULL: nothing is known, or there is no memory. The caller frees it. */
+static char *refusal_remedy(const struct route *slot, int error)
 {
-    return error == -EPERM ? "agentd needs CAP_NET_ADMIN in this network namespace" : NULL;
+    char prefix[PREFIX_STRLEN];
+    if (error == -EPERM)
+        return strdup("agentd needs CAP_NET_ADMIN in this network namespace");
+    if (error != -EEXIST)
+        return NULL;
+    return text_format("another program has a route there: find out who wrote it, and delete it; "
+                       "see: ip route show table %u %s",
+                       slot->table, prefix_str(&slot->prefix, prefix));
 }
 
 void troubles_refused(struct troubles *troubles, const struct route_op *op, int error,
@@ -80,11 +88,11 @@ void troubles_refused(struct troubles *troubles, const struct route_op *op, int 
     };
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFREE char *place = slot_group(&op->route);
+    AUTOFREE char *remedy = refusal_remedy(&op->route, error);
     char route[ROUTE_STRLEN];
-    faults_add(&faults, place ? place : "a route", refusal_remedy(error),
-               "the kernel refuses to %s %s: %s%s%s%s", verbs[op->kind],
-               route_str(&op->route, route), strerror(-error), *text ? " (" : "", text,
-               *text ? ")" : "");
+    faults_add(&faults, place ? place : "a route", remedy, "the kernel refuses to %s %s: %s%s%s%s",
+               verbs[op->kind], route_str(&op->route, route), strerror(-error), *text ? " (" : "",
+               text, *text ? ")" : "");
     raise(troubles, &op->route, true, &faults);
 }
 

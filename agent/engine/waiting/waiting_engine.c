@@ -142,8 +142,9 @@ static void tell(const struct waiting_engine *waiting, int64_t now_ms, struct fa
         if (now_ms - waiter->since_ms < WAITING_GRACE_MS)
             continue;
         if (told++ < WAITING_TOLD_MAX)
-            faults_add(faults, waiter->place, remedy,
-                       "waits for an address: status.loadBalancer.ingress is empty");
+            faults_add(
+                faults, waiter->place, remedy,
+                "waits for an address: status.loadBalancer.ingress has none that can be used");
     }
     if (told > WAITING_TOLD_MAX)
         faults_add(faults, "Services", remedy, "%zu more wait for an address",
