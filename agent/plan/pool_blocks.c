@@ -70,17 +70,3 @@ bool pool_block_at(const struct address_pool *pool, uint32_t index, struct pool_
     }
     return false;
 }
-
-bool pool_block_free(const struct address_pool *pool, const uint32_t *taken, size_t count,
-                     uint32_t *ret_index)
-{
-    uint32_t index = 0;
-    for (size_t i = 0; i < count && taken[i] <= index; i++) {
-        if (taken[i] == index)
-            index++;
-    }
-    if (index >= pool_block_count(pool))
-        return false;
-    *ret_index = index;
-    return true;
-}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How an AddressPool is cut into blocks, by Coil's rules, so that any mix of Coil's programs and
- * ours agrees on what each index means. The controller gives blocks by it; pure.
+ * ours agrees on what each index means. The table of taken blocks (block_table.h) gives them by it;
+ * pure.
  *
  * The indexes of a pool run through its subnets in the order of the list: the first has 0 to n-1,
  * the second goes on from n. Block i of a subnet begins i blocks above the subnet's first address;
@@ -29,10 +30,3 @@ uint32_t pool_block_count(const struct address_pool *pool);
 
 /* The block of an index; false if the pool has none of it. */
 bool pool_block_at(const struct address_pool *pool, uint32_t index, struct pool_block *ret_block);
-
-/*
- * The lowest index that is not among `taken`, which is sorted and may have indexes beyond the pool,
- * or one several times; false if every block of the pool is taken.
- */
-bool pool_block_free(const struct address_pool *pool, const uint32_t *taken, size_t count,
-                     uint32_t *ret_index);

@@ -81,30 +81,6 @@ static void large_pools_are_cut_off(void **state)
     assert_block(&pool, 0x12345, "- fd12:3450::/28");
 }
 
-static void assert_free(const struct address_pool *pool, const uint32_t *taken, size_t count,
-                        int expected)
-{
-    uint32_t index = 99;
-    assert_int_equal(pool_block_free(pool, taken, count, &index), expected >= 0);
-    assert_int_equal(index, expected >= 0 ? expected : 99);
-}
-
-static void the_lowest_free_index_is_next(void **state)
-{
-    (void)state;
-    const struct pool_subnet subnets[] = { subnet("10.2.0.0/25", NULL) };
-    const struct address_pool pool = { .block_size_bits = 5,
-                                       .subnets = subnets,
-                                       .subnet_count = 1 };
-    static const uint32_t gap[] = { 0, 1, 3 }, all[] = { 0, 1, 2, 3 }, odd[] = { 0, 0, 1, 9 },
-                          late[] = { 2 };
-    assert_free(&pool, NULL, 0, 0);
-    assert_free(&pool, gap, ARRAY_SIZE(gap), 2);
-    assert_free(&pool, all, ARRAY_SIZE(all), -1);
-    assert_free(&pool, odd, ARRAY_SIZE(odd), 2);
-    assert_free(&pool, late, ARRAY_SIZE(late), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,7 +88,6 @@ int main(void)
         cmocka_unit_test(families_advance_in_step),
         cmocka_unit_test(a_block_may_be_one_address),
         cmocka_unit_test(large_pools_are_cut_off),
-        cmocka_unit_test(the_lowest_free_index_is_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
