@@ -90,6 +90,11 @@ static const struct config_key election_keys[] = {
     { NULL },
 };
 
+static const struct config_key blocks_keys[] = {
+    { "enabled", parse_bool, FIELD(blocks.enabled) },
+    { NULL },
+};
+
 static const struct config_key api_keys[] = {
     { "listen", parse_endpoint, FIELD(api.listen) },
     { NULL },
@@ -103,6 +108,7 @@ static const struct config_key paths_keys[] = {
 static const struct config_key controller_keys[] = {
     { "source", parse_section, .keys = source_keys, .check = check_source },
     { "election", parse_section, .keys = election_keys },
+    { "blocks", parse_section, .keys = blocks_keys },
     { "api", parse_section, .keys = api_keys },
     { "paths", parse_section, .keys = paths_keys },
     { "consul", parse_section, .keys = export_keys, .check = export_keys_check },
@@ -129,6 +135,7 @@ static int config_new(struct controller_config **ret_config)
     config->election.lease_ms = 15 * SECOND_MS;
     config->election.renew_ms = 10 * SECOND_MS;
     config->election.retry_ms = 2 * SECOND_MS;
+    config->blocks.enabled = true;
     config->api.listen = strdup("127.0.0.1:9395");
     config->paths.run = strdup("/run/fingerpost");
     if (!config->election.namespace || !config->election.name || !config->election.identity ||

@@ -27,6 +27,9 @@ struct controller_config {
         int64_t lease_ms, renew_ms, retry_ms; /* held together by the rules of plan/election.h */
     } election;
     struct {
+        bool enabled; /* nodes are given blocks of AddressPools; else another controller does it */
+    } blocks;
+    struct {
         char *listen; /* "address:port" */
     } api;
     struct {

@@ -13,10 +13,12 @@
 
 #include "base/log.h"
 #include "base/macro.h"
+#include "controller/blocks_job.h"
 #include "controller/export_job.h"
 #include "controller/resources.h"
 
 static const struct job_ops *const own_table[] = {
+    &blocks_job_ops,
     &export_job_ops,
     NULL,
 };

@@ -14,6 +14,8 @@ static const struct kube_resource rows[KIND_COUNT] = {
                             .optional = true },
     [KIND_ADDRESS_BLOCK] = { KIND_ADDRESS_BLOCK, "/apis/coil.cybozu.com/v2/addressblocks",
                              .optional = true },
+    [KIND_BLOCK_REQUEST] = { KIND_BLOCK_REQUEST, "/apis/coil.cybozu.com/v2/blockrequests",
+                             .optional = true },
     [KIND_EGRESS] = { KIND_EGRESS, "/apis/coil.cybozu.com/v2/egresses", .optional = true },
     [KIND_IP_POOL] = { KIND_IP_POOL, "/apis/metallb.io/v1beta1/ipaddresspools", .optional = true },
 };

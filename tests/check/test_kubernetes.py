@@ -152,6 +152,23 @@ def test_the_controller_may_read_what_its_jobs_name_and_nothing_else():
     assert all((verb, *name) in may for name in watched for verb in ("get", "list"))
 
 
+# A write of a job: its verb, and the target with its subresource, if it has one.
+JOB_WRITE = re.compile(
+    r'\.verb = KUBE_(\w+),\s*\.target = \{ \.group = "([\w.]*)",\s*\.version = "\w+",'
+    r'\s*\.plural = "(\w+)"(?:,\s*\.name = [\w>.-]+,\s*\.subresource = "(\w+)")?')
+READS = ("get", "list", "watch")
+
+
+def test_the_controller_may_write_what_its_jobs_write_and_nothing_else():
+    """The Lease is the next test's."""
+    sent = {(PATCHES.get(verb.lower(), verb.lower()), group, f"{plural}/{sub}" if sub else plural)
+            for text in controller_texts().values()
+            for verb, group, plural, sub in JOB_WRITE.findall(text)}
+    may = {row for row in allowed(documents("controller.yaml"))
+           if row[0] not in READS and row[2] != "leases"}
+    assert sent and may == sent
+
+
 def test_the_controller_may_write_its_lease():
     """What elector.c sends, by its verbs; the name is in the role but for creates, which have none."""
     sent = set(re.findall(r"\bKUBE_(GET|CREATE|MERGE|UPDATE|APPLY|DELETE)\b",

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Bodies of writes about blocks; see block_body.h. Called by the controller's job of blocks.
+ *
+ * A merge patch (RFC 7386) replaces a list as a whole, conditions and finalizers as well. With the
+ * resourceVersion that it is made from, the API refuses it (409) once anybody has changed the
+ * object, so that nobody else's entry is lost; and with the uid, that of an object which was made
+ * anew under the name.
+ */
+#include "controller/block_body.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "format/json.h"
+
+static void add_prefix(struct json *json, const char *key, const struct prefix *prefix)
+{
+    char buffer[PREFIX_STRLEN];
+    if (prefix->ip.family != IP_NONE)
+        json_string(json, key, prefix_str(prefix, buffer));
+}
+
+static void add_owner(struct json *json, const struct address_pool *pool)
+{
+    json_begin_array(json, "ownerReferences");
+    json_begin_object(json, NULL);
+    json_string(json, "apiVersion", "coil.cybozu.com/v2");
+    json_string(json, "kind", "AddressPool");
+    json_string(json, "name", pool->object.name);
+    json_string(json, "uid", pool->object.uid);
+    json_bool(json, "controller", true);
+    json_bool(json, "blockOwnerDeletion", true);
+    json_end_object(json);
+    json_end_array(json);
+}
+
+void write_block(const struct block_entry *entry, const struct address_pool *pool,
+                 struct text *body)
+{
+    struct json json = { .out = body };
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", "coil.cybozu.com/v2");
+    json_string(&json, "kind", "AddressBlock");
+    json_begin_object(&json, "metadata");
+    json_string(&json, "name", entry->name);
+    json_begin_object(&json, "labels");
+    json_string(&json, POOL_LABEL, entry->pool);
+    json_string(&json, NODE_LABEL, entry->node);
+    json_string(&json, REQUEST_LABEL, entry->request);
+    json_string(&json, NODE_UID_LABEL, entry->node_uid);
+    json_end_object(&json);
+    json_begin_array(&json, "finalizers");
+    json_string(&json, NULL, COIL_FINALIZER);
+    json_end_array(&json);
+    add_owner(&json, pool);
+    json_end_object(&json);
+    json_int(&json, "index", entry->index);
+    add_prefix(&json, "ipv4", &entry->ipv4);
+    add_prefix(&json, "ipv6", &entry->ipv6);
+    json_end_object(&json);
+}
+
+/* Opens a merge patch with its preconditions. */
+static void begin_patch(struct json *json, const struct object *object)
+{
+    json_begin_object(json, NULL);
+    json_begin_object(json, "metadata");
+    json_string(json, "uid", object->uid);
+    json_string(json, "resourceVersion", object->version);
+}
+
+static void add_condition(struct json *json, const char *type, const char *reason,
+                          const char *message, int64_t now_wall_ms)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "type", type);
+    json_string(json, "status", "True");
+    json_time(json, "lastProbeTime", now_wall_ms);
+    json_time(json, "lastTransitionTime", now_wall_ms);
+    json_string(json, "reason", reason);
+    json_string(json, "message", message);
+    json_end_object(json);
+}
+
+void write_answer(const struct block_request *request, const char *block, int64_t now_wall_ms,
+                  struct text *body)
+{
+    struct json json = { .out = body };
+    AUTOFREE char *message = block
+                                 ? text_format("allocated a block %s", block)
+                                 : text_format("pool %s does not have free blocks", request->pool);
+    body->failed |= message == NULL;
+    begin_patch(&json, &request->object);
+    json_end_object(&json);
+    json_begin_object(&json, "status");
+    if (block)
+        json_string(&json, "addressBlockName", block);
+    json_begin_array(&json, "conditions");
+    if (block) {
+        add_condition(&json, "Complete", "allocated", message, now_wall_ms);
+    } else {
+        add_condition(&json, "Complete", "completed with failure", "completed with failure",
+                      now_wall_ms);
+        add_condition(&json, "Failed", "out of blocks", message, now_wall_ms);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    json_end_object(&json);
+}
+
+int write_finalizers(const struct object *object, bool held, struct text *body)
+{
+    struct json json = { .out = body };
+    const struct object_ties *ties = object->ties;
+    if (ties && ties->finalizer_count >= OBJECT_FINALIZERS_MAX)
+        return -E2BIG;
+    begin_patch(&json, object);
+    json_begin_array(&json, "finalizers");
+    for (uint32_t i = 0; ties && i < ties->finalizer_count; i++) {
+        if (strcmp(ties->finalizers[i], COIL_FINALIZER) != 0)
+            json_string(&json, NULL, ties->finalizers[i]);
+    }
+    if (held)
+        json_string(&json, NULL, COIL_FINALIZER);
+    json_end_array(&json);
+    json_end_object(&json);
+    json_end_object(&json);
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job of blocks as its two files share it: blocks_job.c and blocks_write.c. */
+#pragma once
+
+#include "controller/job.h"
+#include "controller/job_writer.h"
+#include "controller/request_waits.h"
+
+struct blocks_job {
+    struct job job;
+    const struct board *board;
+    struct job_writer *writer;
+    struct block_table table;
+    struct request_waits waits;
+    int64_t lone_ms; /* when a block whose Node is not known may be garbage; INT64_MAX: never */
+    uint64_t given, exhausted, collected; /* since the start */
+};
+
+/* Has what an object may want written soon. Returns as job_writer_add(). */
+int blocks_add(struct blocks_job *job, const struct object *object);
+
+/* The writer's operations; `context` is the job. */
+int blocks_make(void *context, const char *key, struct kube_write *write, struct text *body);
+bool blocks_told(void *context, const char *key, const struct kube_told *told);

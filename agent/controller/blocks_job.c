@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The job of pools and blocks.
+ *
+ * An object that may want something is given to the writer (blocks_write.c), which finds out what.
+ *
+ * The blocks of all pools are in a table, which follows the store change by change. What this
+ * controller has created is in it before the source tells of it, so that a thousand requests at
+ * once get a thousand blocks without reading anything again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "controller/blocks_inside.h"
+#include "controller/blocks_job.h"
+
+/* A rack of nodes that starts at once is served at once; a failure is tried again within a minute.
+ */
+static const struct kube_writer_limits limits = {
+    .queue = {
+        .keys = 100000,
+        .parallel = 16,
+        .per_second = 500,
+        .burst = 2000,
+        .initial_ms = 5,
+        .max_ms = MINUTE_MS,
+    },
+    .answer_ms = MINUTE_MS / 2,
+};
+
+static bool is_open(const struct block_request *request)
+{
+    return !request->answered && !request->object.deleting;
+}
+
+/* The open requests of a pool or of a Node, of which one may have waited. */
+static int add_requests(struct blocks_job *job, const char *pool, const char *node)
+{
+    const struct object *object;
+    for (size_t cursor = 0;
+         (object = store_next(job->board->store, KIND_BLOCK_REQUEST, &cursor));) {
+        const struct block_request *request = to_block_request(object);
+        if (!is_open(request) || (pool && strcmp(request->pool, pool) != 0) ||
+            (node && strcmp(request->node, node) != 0))
+            continue;
+        int r = blocks_add(job, object);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int note_request(struct blocks_job *job, const struct change *change)
+{
+    const struct object *after = change->after;
+    if (after && is_open(to_block_request(after)))
+        return blocks_add(job, after);
+    request_waits_set(&job->waits, after ? after->name : change->before->name, WAIT_NOTHING);
+    return 0;
+}
+
+static int note_pool(struct blocks_job *job, const struct change *change)
+{
+    if (!change->after)
+        return 0;
+    int r = blocks_add(job, change->after);
+    return r < 0 ? r : add_requests(job, change->after->name, NULL);
+}
+
+/* Its pool may be held by nothing any more. */
+static int add_pool(struct blocks_job *job, const char *name)
+{
+    const struct object *pool = store_get(job->board->store, KIND_ADDRESS_POOL, "", name);
+    return pool && pool->deleting ? blocks_add(job, pool) : 0;
+}
+
+static int note_block(struct blocks_job *job, const struct change *change)
+{
+    const struct address_block *before = change->before ? to_address_block(change->before) : NULL;
+    const struct address_block *after = change->after ? to_address_block(change->after) : NULL;
+    const struct store *store = job->board->store;
+    int64_t now_ms = clock_mono_ms();
+    int r = after ? block_table_put(&job->table, store, after, now_ms) : 0;
+    bool elsewhere = before && after &&
+                     (before->index != after->index || strcmp(before->pool, after->pool) != 0);
+    if (before && (!after || elsewhere))
+        block_table_drop(&job->table, before);
+    if (before && !after && block_is_lone(store, before) && board_may_write(job->board))
+        job->collected++;
+    if (r == 0 && after && block_is_lone(store, after)) {
+        job->lone_ms = MIN(job->lone_ms, now_ms + BLOCK_LONE_MS);
+        r = blocks_add(job, &after->object);
+    }
+    if (r == 0 && before)
+        r = add_pool(job, before->pool);
+    return r;
+}
+
+static int note_node(struct blocks_job *job, const struct change *change)
+{
+    const struct object *before = change->before, *after = change->after;
+    bool same = before && after && strcmp(before->uid, after->uid) == 0;
+    const char *name = after ? after->name : before->name;
+    size_t count;
+    if (same)
+        return 0;
+    block_table_node(&job->table, before ? to_node(before) : NULL, after ? to_node(after) : NULL,
+                     clock_mono_ms());
+    int r = after ? add_requests(job, NULL, name) : 0;
+    struct block_entry *const *entries = block_table_of_node(&job->table, name, &count);
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        const struct object *block =
+            store_get(job->board->store, KIND_ADDRESS_BLOCK, "", entries[i]->name);
+        if (block && block_is_lone(job->board->store, to_address_block(block)))
+            r = blocks_add(job, block);
+    }
+    return r;
+}
+
+static int note(struct job *base, const struct change *change)
+{
+    struct blocks_job *job = (struct blocks_job *)base;
+    switch ((change->after ? change->after : change->before)->kind) {
+    case KIND_BLOCK_REQUEST:
+        return note_request(job, change);
+    case KIND_ADDRESS_POOL:
+        return note_pool(job, change);
+    case KIND_ADDRESS_BLOCK:
+        return note_block(job, change);
+    case KIND_NODE:
+        return note_node(job, change);
+    default:
+        return 0;
+    }
+}
+
+/* ---- Rounds ---- */
+
+/* Blocks that the table lacks for want of memory come in; lone ones are looked at. */
+static int add_block(struct blocks_job *job, const struct address_block *block, int64_t now_ms)
+{
+    const struct block_entry *entry = block_table_find(&job->table, block);
+    bool known = entry && entry->state == BLOCK_KNOWN;
+    int r = known ? 0 : block_table_put(&job->table, job->board->store, block, now_ms);
+    if (r < 0 || !block_is_lone(job->board->store, block))
+        return r;
+    entry = block_table_find(&job->table, block);
+    if (entry->lone_ms > now_ms)
+        job->lone_ms = MIN(job->lone_ms, entry->lone_ms);
+    return blocks_add(job, &block->object);
+}
+
+static int add_blocks(struct blocks_job *job, int64_t now_ms)
+{
+    const struct object *object;
+    int r = 0;
+    job->lone_ms = INT64_MAX;
+    for (size_t cursor = 0;
+         r == 0 && (object = store_next(job->board->store, KIND_ADDRESS_BLOCK, &cursor));)
+        r = add_block(job, to_address_block(object), now_ms);
+    return r;
+}
+
+static int add_pools(struct blocks_job *job)
+{
+    const struct object *object;
+    int r = 0;
+    for (size_t cursor = 0;
+         r == 0 && (object = store_next(job->board->store, KIND_ADDRESS_POOL, &cursor));)
+        r = blocks_add(job, object);
+    return r;
+}
+
+static int look_at_all(struct blocks_job *job, int64_t now_ms)
+{
+    block_table_forget(&job->table, now_ms);
+    int r = add_blocks(job, now_ms);
+    if (r == 0)
+        r = add_pools(job);
+    return r == 0 ? add_requests(job, NULL, NULL) : r;
+}
+
+static int work(struct job *base, const struct job_round *round)
+{
+    struct blocks_job *job = (struct blocks_job *)base;
+    AUTOFAULTS struct faults faults = { 0 };
+    if (job->waits.changed) {
+        request_waits_faults(&job->waits, &faults);
+        (void)fault_book_replace(job->board->faults, blocks_job_ops.name, "requests", &faults,
+                                 clock_wall_ms());
+    }
+    if (round->all)
+        return look_at_all(job, round->now_ms);
+    return round->now_ms >= job->lone_ms ? add_blocks(job, round->now_ms) : 0;
+}
+
+static int64_t next_ms(const struct job *base, int64_t now_ms)
+{
+    const struct blocks_job *job = (const struct blocks_job *)base;
+    (void)now_ms;
+    return board_may_write(job->board) ? job->lone_ms : INT64_MAX;
+}
+
+/* Another leads: what is wrong, it tells. */
+static void lead(struct job *base, bool leading)
+{
+    struct blocks_job *job = (struct blocks_job *)base;
+    job_writer_lead(job->writer, leading);
+    if (leading)
+        return;
+    block_table_forget(&job->table, INT64_MAX);
+    request_waits_clear(&job->waits);
+    (void)fault_book_replace(job->board->faults, blocks_job_ops.name, "requests", NULL,
+                             clock_wall_ms());
+    (void)fault_book_replace(job->board->faults, blocks_job_ops.name, "writes", NULL,
+                             clock_wall_ms());
+}
+
+static void publish(struct job *base, struct job_status *status)
+{
+    const struct blocks_job *job = (const struct blocks_job *)base;
+    const struct store *store = job->board->store;
+    const struct job_count counts[] = {
+        { "pools", store_count(store, KIND_ADDRESS_POOL) },
+        { "blocks", store_count(store, KIND_ADDRESS_BLOCK) },
+        { "requests", store_count(store, KIND_BLOCK_REQUEST) },
+        { "waiting", request_waits_count(&job->waits) },
+        { "given", job->given },
+        { "exhausted", job->exhausted },
+        { "collected", job->collected },
+    };
+    _Static_assert(ARRAY_SIZE(counts) <= JOB_COUNTS_MAX, "status has room for each count");
+    memcpy(status->counts, counts, sizeof(counts));
+    status->count = ARRAY_SIZE(counts);
+    job_writer_publish(job->writer, &status->writes);
+}
+
+static void close_job(struct job *base)
+{
+    struct blocks_job *job = (struct blocks_job *)base;
+    job_writer_free(job->writer);
+    block_table_done(&job->table);
+    request_waits_done(&job->waits);
+    free(job);
+}
+
+static int open_job(const struct board *board, struct job **ret_job)
+{
+    struct blocks_job *job = calloc(1, sizeof(*job));
+    if (!job)
+        return -ENOMEM;
+    job->job.ops = &blocks_job_ops;
+    job->board = board;
+    job->lone_ms = INT64_MAX;
+    block_table_init(&job->table);
+    request_waits_init(&job->waits);
+    const struct job_writer_options options = {
+        .board = board, .limits = &limits, .make = blocks_make, .told = blocks_told, .context = job
+    };
+    int r = job_writer_new(&options, &job->writer);
+    if (r < 0)
+        close_job(&job->job);
+    else
+        *ret_job = &job->job;
+    return r;
+}
+
+static bool is_wanted(const struct controller_config *config)
+{
+    return config->blocks.enabled;
+}
+
+static const enum kind kinds[] = {
+    KIND_NODE, KIND_ADDRESS_POOL, KIND_ADDRESS_BLOCK, KIND_BLOCK_REQUEST, KIND_COUNT,
+};
+
+const struct job_ops blocks_job_ops = {
+    .name = "blocks",
+    .kinds = kinds,
+    .is_wanted = is_wanted,
+    .open = open_job,
+    .close = close_job,
+    .note = note,
+    .work = work,
+    .lead = lead,
+    .publish = publish,
+    .next_ms = next_ms,
+};
