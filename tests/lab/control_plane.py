@@ -26,11 +26,12 @@ ETCD_PORT = 2379
 ETCD = f"http://127.0.0.1:{ETCD_PORT}"
 PEERS = "http://127.0.0.1:2380"
 AGENTS = "fingerpost:agents"  # the group that deploy/kubernetes/rbac.yaml binds
-# What agents ask for is written down: who, what, and what came of it.
+CONTROLLERS_GROUP = "fingerpost:controllers"  # likewise, controller.yaml
+# What agents and controllers ask for is written down: who, what, and what came of it.
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
     "omitStages": ["RequestReceived", "ResponseStarted"],
-    "rules": [{"level": "Metadata", "userGroups": [AGENTS]}, {"level": "None"}],
+    "rules": [{"level": "Metadata", "userGroups": [AGENTS, CONTROLLERS_GROUP]}, {"level": "None"}],
 }
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 
@@ -73,7 +74,7 @@ def stored_at(item):
     return encoded("/registry/" + "/".join(part for part in parts if part))
 
 
-COIL = ("AddressBlock", "AddressPool", "Egress")
+COIL = ("AddressBlock", "AddressPool", "BlockRequest", "Egress")
 
 
 class Daemon:
@@ -203,6 +204,11 @@ class ControlPlane:
         """What an agent on a node is given: a user of the group that may read."""
         return self.kubeconfig(f"agent-{node}", f"fingerpost:agent:{node}", [AGENTS])
 
+    def controller_kubeconfig(self, name):
+        """What a controller is given: a user of the group whose role it has."""
+        return self.kubeconfig(f"controller-{name}", f"fingerpost:controller:{name}",
+                               [CONTROLLERS_GROUP])
+
     # Life of the programs
 
     def start(self):
@@ -263,7 +269,7 @@ class ControlPlane:
         return self.api.items(kind)
 
     def audited(self, user=None):
-        """What agents have asked for, in the order of the answers: events of audit.k8s.io/v1."""
+        """What agents and controllers have asked for, in the order of the answers: events of audit.k8s.io/v1."""
         lines = (self.folder / "audit.log").read_text(encoding="utf-8").splitlines()
         entries = [json.loads(line) for line in lines if line.endswith("}")]
         return [entry for entry in entries if user in (None, entry["user"]["username"])]

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools, requests and blocks on a real API server: the rules of Coil's that are the controller's, and
+what a controller that is killed, cut off or refused leaves to the next one."""
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from lab import wait, wait_equal
+from lab.controlling import Controller, Nodes, assert_disjoint, blocks, pool
+from lab.kube_api import path_of
+
+LAB = {"nodes": 1}
+# How many nodes ask a pool of ten blocks at once; the soak has more of them.
+ASKERS = int(os.environ.get("BLOCK_ASKERS", 100))
+COIL = "coil.cybozu.com"
+
+
+@pytest.fixture(name="clean")
+def clean_fixture(plane):
+    """Nothing of Coil's, and no Node, is there before and after."""
+    sweep(plane)
+    yield plane
+    sweep(plane)
+
+
+def sweep(plane):
+    for kind in ("BlockRequest", "AddressBlock", "AddressPool", "Node"):
+        for item in plane.items(kind):
+            meta = item["metadata"]
+            if meta.get("finalizers"):
+                plane.api.request("PATCH", path_of(kind, name=meta["name"]),
+                                  {"metadata": {"finalizers": None}},
+                                  "application/merge-patch+json")
+            if not meta.get("deletionTimestamp"):
+                plane.api.delete(kind, meta["name"])
+        wait_equal(lambda kind=kind: plane.items(kind), [], f"the end of each {kind}", 30)
+
+
+@pytest.fixture(name="make")
+def make_fixture(cluster, clean):
+    """Makes controllers, which end with the test."""
+    made = []
+
+    def make(name="a"):
+        folder = cluster.nodes[0].folder / f"controller-{name}"
+        if folder.exists():
+            folder.rename(folder.with_name(f"{folder.name}-{os.urandom(3).hex()}"))
+        made.append(Controller(cluster.nodes[0], clean, name))
+        return made[-1]
+
+    yield make
+    for controller in made:
+        if controller.process and controller.process.poll() is None:
+            controller.resume()
+            controller.stop()
+
+
+def named(plane, kind, name):
+    return plane.api.get(path_of(kind, name=name))
+
+
+def writes(plane, user, since=0):
+    """What a controller wrote: (verb, resource, subresource, name, status)."""
+    return [(entry["verb"], entry["objectRef"]["resource"], entry["objectRef"].get("subresource"),
+             entry["objectRef"].get("name"), entry["responseStatus"]["code"])
+            for entry in plane.audited(user)[since:]
+            if entry["verb"] not in ("get", "list", "watch")
+            and entry["objectRef"]["resource"] != "leases"]
+
+
+def test_a_request_is_served_as_coil_serves_it(clean, make):
+    controller = make().started()
+    nodes = Nodes(clean, "node1")
+    clean.put(pool("default", "10.2.0.0/16", bits=5))
+    wait(lambda: named(clean, "AddressPool", "default")["metadata"].get("finalizers"), "the finalizer")
+    since = len(clean.audited(controller.user))
+    assert nodes.get("node1") == ("default-0", None)
+
+    block = named(clean, "AddressBlock", "default-0")
+    request = named(clean, "BlockRequest", "req-default-node1")
+    owner = named(clean, "AddressPool", "default")
+    meta = block["metadata"]
+    assert (block["index"], block["ipv4"], block.get("ipv6")) == (0, "10.2.0.0/27", None)
+    assert {key: value for key, value in meta["labels"].items() if key.startswith(COIL)} == {
+        f"{COIL}/pool": "default", f"{COIL}/node": "node1",
+        f"{COIL}/request": request["metadata"]["uid"]}
+    assert meta["finalizers"] == [COIL] and owner["metadata"]["finalizers"] == [COIL]
+    assert meta["ownerReferences"] == [
+        {"apiVersion": f"{COIL}/v2", "kind": "AddressPool", "name": "default",
+         "uid": owner["metadata"]["uid"], "controller": True, "blockOwnerDeletion": True}]
+    (condition,) = request["status"]["conditions"]
+    assert condition.pop("lastProbeTime") == condition.pop("lastTransitionTime")
+    assert condition == {"type": "Complete", "status": "True", "reason": "allocated",
+                         "message": "allocated a block default-0"}
+    # One write for the block, one for the request.
+    assert [entry[:4] for entry in writes(clean, controller.user, since)] == [
+        ("create", "addressblocks", None, "default-0"),
+        ("patch", "blockrequests", "status", "req-default-node1")]
+
+    assert nodes.get("node1") == ("default-1", None)  # another request is another block
+    assert_disjoint(clean)
+
+
+def test_dual_stack_blocks_advance_in_step(clean, make):
+    make().started()
+    nodes = Nodes(clean, "node1")
+    item = pool("both", "10.3.0.0/24", bits=4)
+    item["spec"]["subnets"][0]["ipv6"] = "fd03::/120"
+    clean.put(item)
+    nodes.get("node1", "both")
+    assert nodes.get("node1", "both") == ("both-1", None)
+    block = named(clean, "AddressBlock", "both-1")
+    assert (block["ipv4"], block["ipv6"]) == ("10.3.0.16/28", "fd03::10/124")
+
+
+def test_a_pool_that_comes_later_serves_who_has_waited(clean, make):
+    controller = make().started()
+    nodes = Nodes(clean, "node1")
+    key = nodes.ask("node1", "late")
+    wait(lambda: "gets no block: its pool does not exist" in controller.log.read_text(),
+         "the fault of the request")
+    assert nodes.answer(key) is None
+    clean.put(pool("late", "10.4.0.0/24"))
+    assert wait(lambda: nodes.answer(key), "the answer") == ("late-0", None)
+
+
+def test_the_same_request_gets_the_same_block_after_a_kill(clean, make):
+    """Killed between block and status: the status is refused until then."""
+    rule = {"rules": json.loads(clean.kubectl("get", "clusterrole", "fingerpost-controller", "-o",
+                                              "json"))["rules"]}
+    less = {"rules": [r for r in rule["rules"] if "blockrequests/status" not in r["resources"]] +
+            [{"apiGroups": [COIL], "resources": ["addresspools"], "verbs": ["patch"]}]}
+    change = ("patch", "clusterrole", "fingerpost-controller", "--type=merge", "-p")
+    controller = make().started()
+    nodes = Nodes(clean, "node1")
+    clean.put(pool("default", "10.2.0.0/24"))
+    clean.kubectl(*change, json.dumps(less))
+    try:
+        key = nodes.ask("node1")
+        wait(lambda: any(entry[4] == 403 for entry in writes(clean, controller.user)),
+             "a status that is refused")
+        wait(lambda: "cannot be written" in controller.log.read_text(), "the fault")
+        assert nodes.answer(key) is None and blocks(clean) == {"default-0": "node1"}
+        controller.kill()
+    finally:
+        clean.kubectl(*change, json.dumps(rule))
+    make("b").started()
+    assert wait(lambda: nodes.answer(key), "the answer of the next") == ("default-0", None)
+    assert blocks(clean) == {"default-0": "node1"}
+
+
+def test_taken_names_are_passed_over(clean, make):
+    """Blocks that nobody's rules count: without labels, and of another pool. Then one that is made
+    behind the controller's back."""
+    make().started()
+    nodes = Nodes(clean, "node1")
+    foreign = {"apiVersion": f"{COIL}/v2", "kind": "AddressBlock", "index": 7,
+               "metadata": {"name": "default-0"}, "ipv4": "10.77.0.0/27"}
+    clean.put(foreign, {**foreign, "metadata": {"name": "default-1", "labels": {
+        f"{COIL}/pool": "other", f"{COIL}/node": "node1"}}})
+    clean.put(pool("default", "10.2.0.0/24"))
+    assert nodes.get("node1", timeout=60) == ("default-2", None)
+
+
+def test_a_deleted_node_loses_its_blocks_at_once(clean, make):
+    make().started()
+    nodes = Nodes(clean, "node1", "node2")
+    clean.put(pool("default", "10.2.0.0/24"))
+    for name in ("node1", "node2", "node1"):
+        nodes.get(name)
+    assert sorted(blocks(clean).values()) == ["node1", "node1", "node2"]
+    clean.api.delete("Node", "node1")
+    wait_equal(lambda: set(blocks(clean).values()), {"node2"}, "the end of node1's blocks")
+    nodes.add("node1")
+    assert nodes.get("node1") == ("default-0", None)
+
+
+def test_a_node_of_the_same_name_is_another_node(clean, make):
+    """Deleted and made anew while no controller was there."""
+    controller = make().started()
+    nodes = Nodes(clean, "node1", "node2")
+    clean.put(pool("default", "10.2.0.0/24"))
+    nodes.get("node1")
+    nodes.get("node2")
+    controller.stop()
+    clean.api.delete("Node", "node1")
+    nodes.add("node1")
+    make("b").started()
+    # Nobody saw the Node go: the block waits for the Node that it may be of.
+    wait_equal(lambda: blocks(clean), {"default-1": "node2"}, "the end of the old block", 90)
+
+
+def test_reserved_blocks_stay(clean, make):
+    make().started()
+    nodes = Nodes(clean, "node1")
+    clean.put({"apiVersion": f"{COIL}/v2", "kind": "AddressBlock", "index": 0,
+               "ipv4": "10.2.0.0/27", "metadata": {"name": "default-0-v1", "labels": {
+                   f"{COIL}/pool": "default", f"{COIL}/node": "node1",
+                   f"{COIL}/reserved": "true"}}})
+    clean.put(pool("default", "10.2.0.0/24"))
+    assert nodes.get("node1") == ("default-1", None)
+    clean.api.delete("Node", "node1")
+    wait_equal(lambda: set(blocks(clean)), {"default-0-v1"}, "the end of the other block")
+
+
+def test_a_deleted_pool_gives_nothing_and_stays_until_it_is_empty(clean, make):
+    make().started()
+    nodes = Nodes(clean, "node1", "node2")
+    clean.put(pool("default", "10.2.0.0/24"))
+    nodes.get("node1")
+    clean.api.delete("AddressPool", "default")
+    assert nodes.get("node2") == (None, "out of blocks")
+    assert named(clean, "AddressPool", "default")["metadata"]["deletionTimestamp"]
+    # The node lets go of its block, as Coil's does.
+    clean.api.request("PATCH", path_of("AddressBlock", name="default-0"),
+                      {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+    clean.kubectl("delete", "addressblock", "default-0", "--ignore-not-found")
+    wait_equal(lambda: clean.items("AddressPool"), [], "the end of the pool")
+
+
+def ask_all(nodes, names):
+    """Each node asks at once; {node: (block, reason)}."""
+    with ThreadPoolExecutor(16) as threads:
+        keys = dict(zip(names, threads.map(nodes.ask, names)))
+        return dict(zip(names, threads.map(
+            lambda key: wait(lambda: nodes.answer(key), f"an answer to {key}", 120),
+            keys.values())))
+
+
+def test_ten_blocks_and_many_askers(clean, make):
+    """Ten get a block, the others a condition that says why not."""
+    make().started()
+    names = [f"asker{number}" for number in range(ASKERS)]
+    nodes = Nodes(clean, *names)
+    item = pool("default", "10.2.0.0/29", bits=0)
+    item["spec"]["subnets"].append({"ipv4": "10.2.0.8/31"})
+    clean.put(item)
+    answers = ask_all(nodes, names)
+    served = sorted(block for block, _ in answers.values() if block)
+    assert served == sorted(f"default-{index}" for index in range(10))
+    assert [why for block, why in answers.values() if not block] == \
+        ["out of blocks"] * (ASKERS - 10)
+    refused = next(name for name, (block, _) in answers.items() if not block)
+    conditions = named(clean, "BlockRequest", f"req-default-{refused}")["status"]["conditions"]
+    assert [(item["type"], item["reason"], item["message"]) for item in conditions] == [
+        ("Complete", "completed with failure", "completed with failure"),
+        ("Failed", "out of blocks", "pool default does not have free blocks")]
+    assert_disjoint(clean)
+
+
+@pytest.mark.parametrize("how", ["kill", "pause"])
+def test_two_controllers_and_a_leader_that_goes(clean, make, how):
+    """While nodes ask, the leader is killed, or stopped beyond its lease and woken again: each
+    request has one block, and no block two holders."""
+    first = make("a").started()
+    second = make("b").start()
+    names = [f"asker{number}" for number in range(40)]
+    nodes = Nodes(clean, *names)
+    clean.put(pool("default", "10.2.0.0/20", bits=4))
+    with ThreadPoolExecutor(1) as thread:
+        asking = thread.submit(ask_all, nodes, names)
+        wait(lambda: len(blocks(clean)) >= 3, "the first blocks")
+        getattr(first, how)()
+        answers = asking.result()
+    assert second.leads()
+    if how == "pause":
+        first.resume()
+        wait(lambda: "leads no more" in first.log.read_text() or not first.leads(),
+             "the first one to follow")
+    given = [block for block, _ in answers.values()]
+    assert None not in given and len(set(given)) == len(names)
+    assert sorted(given) == sorted(blocks(clean))
+    assert_disjoint(clean)
+    assert {block: node for node, (block, _) in answers.items()} == blocks(clean)
+
+
+def test_nothing_is_written_where_all_is_so(clean, make):
+    """A second controller that starts over the same objects leaves every resourceVersion alone."""
+    first = make().started()
+    nodes = Nodes(clean, "node1", "node2")
+    clean.put(pool("default", "10.2.0.0/24"))
+    nodes.get("node1")
+    nodes.get("node2")
+    first.stop()
+    second = make("b")
+    since = len(clean.audited(second.user))
+    second.started()
+    assert nodes.get("node1") == ("default-2", None)
+    assert [entry[:4] for entry in writes(clean, second.user, since)] == [
+        ("create", "addressblocks", None, "default-2"),
+        ("patch", "blockrequests", "status", "req-default-node1")]
