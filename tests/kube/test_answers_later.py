@@ -3,12 +3,12 @@
 
 import json
 import resource
-from pathlib import Path
 
 import pytest
 from lab import wait, wait_equal
 from lab.agent import Connection, program
 from test_faults import lab_fixture, setting_fixture  # noqa: F401  fixtures
+from watching import connections
 
 WAITING = 1000
 PATH = "/v1/status?applied=1"  # the first change is the API's first list
@@ -28,14 +28,6 @@ def ask(agent):
     return connection
 
 
-def connections(agent):
-    """How many the agent has open. Each is of the network namespace that it was made from."""
-    table = "/proc/net/unix"
-    lines = Path(table).read_text("ascii") + agent.node.run("cat", table).stdout
-    rows = [line.split() for line in lines.splitlines()]
-    return sum(row[-1] == str(agent.socket) and row[5] == "03" for row in rows)
-
-
 def refused(agent):
     """Whether one more is told that too many wait."""
     answer = ask(agent).getresponse()
@@ -53,13 +45,13 @@ def start_unread(setting):
 def test_a_thousand_wait_at_once(setting):
     agent = start_unread(setting)
     waiting = [ask(agent) for _ in range(WAITING)]
-    wait_equal(lambda: connections(agent), WAITING, "all of them")
+    wait_equal(lambda: len(connections(agent)), WAITING, "all of them")
     assert refused(agent)
     assert agent.json("status")["phase"] == "starting"  # others are answered
 
     for connection in waiting[:10]:  # who goes away gives a place to another
         connection.close()
-    wait_equal(lambda: connections(agent), WAITING - 10, "some to be gone")
+    wait_equal(lambda: len(connections(agent)), WAITING - 10, "some to be gone")
     waiting = waiting[10:] + [ask(agent) for _ in range(10)]
     wait(lambda: refused(agent), "all places to be taken again")
 
@@ -70,13 +62,13 @@ def test_a_thousand_wait_at_once(setting):
         assert answer.status == 200 and status["routes"]["complete"]
         assert status["sources"][0]["appliedGeneration"] >= 1
         connection.close()
-    wait_equal(lambda: connections(agent), 0, "all to be gone")
+    wait_equal(lambda: len(connections(agent)), 0, "all to be gone")
 
 
 def test_the_end_of_the_agent_answers_those_who_wait(setting):
     agent = start_unread(setting)
     waiting = [ask(agent) for _ in range(100)]
-    wait_equal(lambda: connections(agent), 100, "all of them")
+    wait_equal(lambda: len(connections(agent)), 100, "all of them")
     agent.stop()
     assert {connection.getresponse().status for connection in waiting} == {503}
 
@@ -86,10 +78,10 @@ def test_a_restart_is_no_end_of_a_wait_by_agentctl(setting):
     agent = start_unread(setting)
     process = agent.node.start(program("agentctl"), "--socket", str(agent.socket), "status",
                                "--wait=120s", log="wait.log")
-    wait_equal(lambda: connections(agent), 1, "the question that waits")
+    wait_equal(lambda: len(connections(agent)), 1, "the question that waits")
     agent.kill()
     agent.start(ready=False)
-    wait_equal(lambda: connections(agent), 1, "the question that waits for the next agent")
+    wait_equal(lambda: len(connections(agent)), 1, "the question that waits for the next agent")
     assert process.poll() is None
     setting.api.start()
     wait(lambda: process.poll() is not None, "its end", 60)
