@@ -32,10 +32,14 @@ struct elector {
     enum election_step asked;        /* what the attempt is for */
     unsigned failures;               /* in a row */
     bool was_leading;                /* as it was told last */
+    unsigned releases;               /* that were in conflict */
     void (*released)(void *context); /* not NULL: the Lease is being given back */
 };
 
+enum { RELEASES_MAX = 3 };
+
 static void go_on(struct elector *elector);
+static void on_released(void *context, const struct kube_result *result);
 
 static struct election_rules rules_of(const struct controller_config *config)
 {
@@ -63,9 +67,7 @@ static uint32_t any_number(void)
 
 bool elector_leads(const struct elector *elector)
 {
-    const struct election *election = &elector->election;
-    return election->leading && !elector->released &&
-           clock_boot_ms() - election->renewed_ms < election->rules.renew_ms;
+    return !elector->released && election_leads(&elector->election, clock_boot_ms());
 }
 
 /* ---- What is told ---- */
@@ -103,7 +105,6 @@ static void tell_change(struct elector *elector)
 static void note_success(struct elector *elector)
 {
     elector->failures = 0;
-    elector->options.status->seen = true;
     *elector->options.status->error = '\0';
     if (elector->election.seen.coordinated)
         tell_fault(elector, "others decide who gets it (spec.strategy, spec.preferredHolder)",
@@ -112,14 +113,15 @@ static void note_success(struct elector *elector)
         tell_fault(elector, NULL, NULL);
 }
 
-/* One that is lost is nothing to worry about; a refusal is. */
+/* One that is lost is nothing to worry about; nor is a refusal, of an API server that has just
+ * started and has not read the roles. */
 static void note_failure(struct elector *elector, enum kube_outcome outcome, const char *why,
                          const char *remedy)
 {
     struct election_status *status = elector->options.status;
     elector->failures++;
     (void)snprintf(status->error, sizeof(status->error), "%s", why);
-    if (outcome == KUBE_REFUSED || elector->failures > 2)
+    if (elector->failures > (outcome == KUBE_REFUSED ? 1 : 2))
         tell_fault(elector, why, remedy);
 }
 
@@ -148,7 +150,9 @@ static void take_lease(struct elector *elector, const struct doc *lease)
         election_saw(&elector->election, &record, version, any_number(), now_ms);
     else
         election_wrote(&elector->election, &record, version, now_ms);
-    note_success(elector);
+    elector->options.status->seen = true;
+    if (elector->election.step == ELECTION_WAIT) /* else there is more to this attempt */
+        note_success(elector);
 }
 
 static void on_told(void *context, const struct kube_result *result)
@@ -216,10 +220,28 @@ static void end_release(struct elector *elector)
     elector->released(elector->options.context);
 }
 
+/* Reads the Lease, and gives it back if it is held still. */
+static void on_reread(void *context, const struct kube_result *result)
+{
+    struct elector *elector = context;
+    struct lease_record now, record;
+    char version[LEASE_VERSION_MAX], error[KUBE_ERROR_LEN];
+    bool held = result->outcome == KUBE_DONE && !lease_read(result->object, &now, version) &&
+                election_release_again(&elector->election, &now, version, clock_wall_ms(), &record);
+    kube_attempt_free(TAKE_PTR(elector->attempt));
+    if (!held || send(elector, KUBE_MERGE, &record, on_released, error) < 0)
+        end_release(elector);
+}
+
+/* In conflict with a renewal of its own whose answer was lost, or with another who has taken it. */
 static void on_released(void *context, const struct kube_result *result)
 {
-    (void)result;
-    end_release(context);
+    struct elector *elector = context;
+    char error[KUBE_ERROR_LEN];
+    bool again = result->outcome == KUBE_CONFLICT && elector->releases++ < RELEASES_MAX;
+    kube_attempt_free(TAKE_PTR(elector->attempt));
+    if (!again || send(elector, KUBE_GET, NULL, on_reread, error) < 0)
+        end_release(elector);
 }
 
 static void give_back(struct elector *elector)

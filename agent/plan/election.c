@@ -75,7 +75,7 @@ static int64_t candidate_wait(const struct election *election, uint32_t chance)
 
 static void end_overdue(struct election *election, int64_t now_ms)
 {
-    if (!election->leading || now_ms < deadline_of(election))
+    if (!election->leading || election_leads(election, now_ms))
         return;
     election->leading = false;
     end_attempt(election, election->rules.retry_ms, now_ms);
@@ -204,4 +204,17 @@ bool election_release(const struct election *election, int64_t wall_ms,
         .transitions = election->seen.transitions,
     };
     return true;
+}
+
+bool election_release_again(struct election *election, const struct lease_record *record,
+                            const char *version, int64_t wall_ms, struct lease_record *ret_record)
+{
+    election->seen = *record;
+    (void)snprintf(election->version, sizeof(election->version), "%s", version);
+    return is_mine(election) && election_release(election, wall_ms, ret_record);
+}
+
+bool election_leads(const struct election *election, int64_t now_ms)
+{
+    return election->leading && now_ms < deadline_of(election);
 }

@@ -98,3 +98,13 @@ void election_failed(struct election *election, uint32_t chance, int64_t now_ms)
  */
 bool election_release(const struct election *election, int64_t wall_ms,
                       struct lease_record *ret_record);
+
+/*
+ * The same after that was in conflict, with the Lease as it is now. False if it is another's: then
+ * nothing is to be written.
+ */
+bool election_release_again(struct election *election, const struct lease_record *record,
+                            const char *version, int64_t wall_ms, struct lease_record *ret_record);
+
+/* True if it leads at this moment, even if no step has told it yet that its time is over. */
+bool election_leads(const struct election *election, int64_t now_ms);

@@ -6,7 +6,8 @@ and made anew only when its source or its modules changed; Go's own caches do th
 agent is built alike, from tests/consul/program, a module of its own: the two want other versions
 of what they share.
 
-Beside it there is kube-proxy's nftables package with programs/kubeproxy in it, which tells what
+Beside it there is a program that takes part in elections by client-go's own code (programs/elector), and
+kube-proxy's nftables package with programs/kubeproxy in it, which tells what
 kube-proxy makes of packets. It comes from the same modules: none of it is kept here.
 """
 
@@ -24,6 +25,7 @@ SOURCE = REPOSITORY / "tests" / "kube" / "programs"
 BUILD = REPOSITORY / "build-kube"
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 CONSUL = REPOSITORY / "tests" / "consul" / "program"
+ELECTOR = SOURCE / "elector" / "main.go"
 PROXY = SOURCE / "kubeproxy"
 PROXY_FILES = ("proxier.go", "proxier_test.go")  # of Kubernetes, to join it as they are
 TRACER = "helpers_test.go"  # with corrections
@@ -93,6 +95,10 @@ def compile_programs(go):
     compile_to("kube", [go, "build", *flags, "."])
 
 
+def compile_elector(go):
+    compile_to("elector", [go, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "./elector"])
+
+
 def proxy_folder(go):
     """Where Kubernetes' module has the source of kube-proxy's nftables."""
     command = [go, "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes"]
@@ -153,11 +159,12 @@ def make(name, sources, compile_it, source=SOURCE):
 
 
 def build():
-    """The programs of a control plane."""
+    """The programs of a control plane, and the elector."""
     make("kube", [SOURCE / "main.go"], compile_programs)
     for name in NAMES:
         if not (BUILD / name).is_symlink():
             (BUILD / name).symlink_to("kube")
+    make("elector", [ELECTOR], compile_elector)
 
 
 def build_oracle():

@@ -119,6 +119,13 @@ static void leader_lets_go(void **state)
     assert_int_equal(record.duration_s, 1);
     assert_int_equal(after_reading(&election, &record, 1), ELECTION_UPDATE);
     assert_int_equal(election_wish(&election, 9).transitions, 1);
+
+    struct lease_record now = record_of("a", 0);
+    assert_true(election_release_again(&old, &now, "8", 9, &record));
+    assert_string_equal(record.holder, "");
+    assert_string_equal(old.version, "8");
+    now = record_of("b", 1);
+    assert_false(election_release_again(&old, &now, "9", 9, &record));
 }
 
 /* TestCheckMethodRace: who has lost leadership says so from then on, whatever answers come late. */
@@ -129,7 +136,8 @@ static void deadline_ends_leadership(void **state)
     assert_step(&election, RETRY, ELECTION_UPDATE);
     assert_int_equal(election_next_ms(&election), RENEW);
     assert_step(&election, RENEW - 1, ELECTION_WAIT);
-    assert_true(election.leading);
+    assert_true(election.leading && election_leads(&election, RENEW - 1));
+    assert_false(election_leads(&election, RENEW)); /* asked before any step */
     assert_step(&election, RENEW, ELECTION_WAIT);
     assert_false(election.leading);
     struct lease_record wish = election_wish(&election, 6);
