@@ -16,6 +16,8 @@ void write_event_metrics(const struct write_status *writes, struct text *out);
  * on it. */
 void write_fault_metrics(const struct fault_book *book, const char *const *usual, size_t count,
                          struct text *out);
+/* Of pools of pod addresses; none where no pool is read. */
+void write_block_metrics(const struct store *store, struct text *out);
 /* The metrics of NAT; none where it is off. */
 void write_nat_metrics(const struct api_state *state, struct text *out);
 /* The metrics of egress; none where it is off. */

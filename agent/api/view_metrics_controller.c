@@ -79,5 +79,6 @@ void view_controller_metrics(const struct controller_state *state, struct text *
         write_counts(status, out);
         write_writes(status, out);
     }
+    write_block_metrics(state->store, out);
     write_fault_metrics(status->faults, usual, ARRAY_SIZE(usual), out);
 }

@@ -40,6 +40,12 @@ FIGURES = {
     "large-yaml-cpu": ("s", "of which the agent's processor time", {}),
     "pools": ("s", "agentctl plan of 10,000 Services that get an address of a pool each", {"p50": 10}),
     "pools-none": ("s", "the same without a pool", {}),
+    "blocks": ("s", "1,000 nodes have asked for a block when a controller begins to lead -> the last "
+               "is answered", {"p50": 10}),
+    "blocks-peak": ("MiB", "the most that was resident of the controller", {"p50": 64}),
+    "blocks-cpu": ("s", "its processor time", {}),
+    "blocks-writes": ("writes", "that it sent: one for each block, one for each request", {"max": 2000}),
+    "blocks-failed": ("writes", "of which the API refused", {"max": 0}),
     "large-yaml-rss": ("MiB", "resident memory then", {}),
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soak of writes to Kubernetes: tests/kube/test_writer*.py with many more lives of objects, while
-the server, scripted or real, is killed."""
+the server, scripted or real, is killed; and test_blocks.py with many more nodes that ask."""
 
 import os
 import subprocess
@@ -11,19 +11,31 @@ from lab.agent import REPOSITORY, build_folder
 def add_options(group):
     group.add_argument("--lives", type=int, default=2500, metavar="N",
                        help="objects that are created, changed and deleted while the API is killed")
+    group.add_argument("--askers", type=int, default=1000, metavar="N",
+                       help="nodes that ask for a block at once where there are ten")
+
+
+def tests(words, environment):
+    """Runs some tests of tests/kube with more of everything; (passed, output)."""
+    done = subprocess.run(
+        ["/usr/bin/python3", "-m", "pytest", REPOSITORY / "tests/kube", "-k", words,
+         "-q", "-p", "no:cacheprovider"],
+        env={**os.environ, **environment, "FINGERPOST_BUILD": str(build_folder())},
+        capture_output=True, text=True, check=False,
+    )
+    document = {"passed": done.returncode == 0}
+    return document if document["passed"] else {**document, "output": done.stdout[-4000:]}
 
 
 def writes(options, seed, say):
     say(f"writes: {options.lives} lives")
-    done = subprocess.run(
-        ["/usr/bin/python3", "-m", "pytest", REPOSITORY / "tests/kube", "-k", "killed_at_random",
-         "-q", "-p", "no:cacheprovider"],
-        env={**os.environ, "WRITER_LIVES": str(options.lives), "WRITER_SEED": str(seed),
-             "FINGERPOST_BUILD": str(build_folder())},
-        capture_output=True, text=True, check=False,
-    )
-    document = {"passed": done.returncode == 0, "writes": 2 * 4 * options.lives}
-    return document if document["passed"] else {**document, "output": done.stdout[-4000:]}
+    found = tests("killed_at_random", {"WRITER_LIVES": str(options.lives), "WRITER_SEED": str(seed)})
+    return {**found, "writes": 2 * 4 * options.lives}
 
 
-PARTS = (writes,)
+def blocks(options, _, say):
+    say(f"blocks: {options.askers} nodes ask a pool of ten")
+    return {**tests("ten_blocks", {"BLOCK_ASKERS": str(options.askers)}), "askers": options.askers}
+
+
+PARTS = (writes, blocks)
