@@ -24,7 +24,7 @@
 #include "base/macro.h"
 #include "loop/backoff.h"
 
-enum { LOOK_MS = 1000, FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 10 * 1000 };
+enum { FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 10 * 1000 };
 
 struct agent_changes {
     char *socket;
@@ -105,10 +105,11 @@ static void follow(struct agent_changes *changes, int64_t end_ms, bool always)
         if (!changes->easy && !was_heard)
             pause_until(end_ms);
         bool bounded = always || !changes->heard;
-        int64_t left_ms = bounded ? end_ms - clock_mono_ms() : LOOK_MS;
-        if (!changes->easy || changes->news || left_ms <= 0)
+        int64_t left_ms = (bounded ? end_ms : changes->due_ms) - clock_mono_ms();
+        if (!changes->easy || changes->news || (bounded && left_ms <= 0))
             break;
-        (void)curl_multi_poll(changes->multi, NULL, 0, (int)MIN(left_ms, LOOK_MS), NULL);
+        left_ms = MIN(MAX(left_ms, INT64_C(0)), AGENT_SILENT_MS);
+        (void)curl_multi_poll(changes->multi, NULL, 0, (int)left_ms, NULL);
     }
     changes->news = false;
 }
