@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "controller/export_events.h"
 #include "controller/export_target.h"
 #include "plan/export.h"
 
@@ -36,6 +37,7 @@ struct export_job {
     const struct board *board;
     const struct export_config *config;
     struct export_target *target;
+    struct export_events *events;
     struct export_plan plan;
     bool planned, dirty;
     struct held documents, nodes;
@@ -56,6 +58,7 @@ static void job_close(struct job *base)
         return;
     if (job->target)
         job->target->ops->free(job->target);
+    export_events_free(job->events);
     export_plan_done(&job->plan);
     free(job);
 }
@@ -90,6 +93,8 @@ static int job_open(const struct board *board, struct job **ret_job)
     job->dirty = true;
     int r = job->config->folder ? export_files_new(board, &job->target)
                                 : export_consul_new(board, &job->target);
+    if (r == 0)
+        r = export_events_new(board, &job->events);
     if (r < 0)
         return r;
     tell_of_settings(job);
@@ -124,7 +129,7 @@ static int make_plan(struct export_job *job)
     job->planned = true;
     job->dirty = false;
     replace_faults(job, "objects", &faults);
-    return 0;
+    return export_events_want(job->events, &job->plan);
 }
 
 static bool is_held_long_enough(const struct export_job *job, const struct held *held,
@@ -206,6 +211,7 @@ static void lead(struct job *base, bool leading)
     keep_held(&job->documents, 0, 0);
     keep_held(&job->nodes, 0, 0);
     job->target->ops->lead(job->target, leading);
+    export_events_lead(job->events, leading);
     if (leading)
         return;
     replace_faults(job, "target", NULL);
@@ -229,6 +235,7 @@ static void publish(struct job *base, struct job_status *status)
     _Static_assert(ARRAY_SIZE(counts) <= JOB_COUNTS_MAX, "there is room for every count");
     memcpy(status->counts, counts, sizeof(counts));
     status->count = ARRAY_SIZE(counts);
+    export_events_publish(job->events, &status->writes);
 }
 
 static int64_t held_until(const struct export_job *job, const struct held *held)

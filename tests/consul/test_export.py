@@ -153,6 +153,20 @@ def test_a_refused_service_keeps_its_documents(consul, kube, start):
     assert documents(consul)[key_of("a")] == before[key_of("a")]
 
 
+def test_the_owner_of_a_refused_service_is_told_once(consul, kube, start):
+    kube.put(service("a", custom_attrs="[]"))
+    start()
+    wait_for(consul, {NODES})
+    wait(lambda: kube.events, "an Event")
+    kube.put(service("b"))
+    wait_for(consul, {NODES, key_of("b")})
+    (event,) = kube.events
+    assert event["reason"] == "ExportRefused" and event["type"] == "Warning"
+    assert event["regarding"] == {"apiVersion": "v1", "kind": "Service", "namespace": "default",
+                                  "name": "a", "uid": "Service-default-a"}
+    assert "custom-attrs is no JSON object" in event["note"]
+
+
 def test_a_list_of_nodes_that_shrinks_is_held_back(consul, kube, start):
     kube.put(*[node(f"n{i}", f"10.0.0.{i + 1}") for i in range(4)])
     controller = start(holdDown="4s")
