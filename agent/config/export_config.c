@@ -29,6 +29,7 @@ int export_config_defaults(struct export_config *config)
         .shrink_percent = 50,
         .hold_ms = 5 * MINUTE_MS,
         .session_ms = 15 * SECOND_MS,
+        .wait_ms = MINUTE_MS,
         .consul.address = strdup("http://127.0.0.1:8500"),
     };
     if (config->prefix && config->key_template && config->consul.address)

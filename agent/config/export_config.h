@@ -35,6 +35,7 @@ struct export_config {
     char *folder;            /* documents go there and not to Consul; NULL: to Consul */
     char *identity;          /* that stands in the lock; NULL: that of the election */
     int64_t session_ms;      /* sessionTTL */
+    int64_t wait_ms;         /* blockingQuery: how long one may last */
     struct {
         char *address; /* "http://127.0.0.1:8500" */
         char *token_file, *ca_file, *cert_file, *key_file, *server_name;

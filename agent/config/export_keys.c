@@ -91,6 +91,7 @@ const struct config_key export_keys[] = {
     { "folder", parse_path, FIELD(folder) },
     { "identity", parse_text, FIELD(identity) },
     { "sessionTTL", parse_duration, FIELD(session_ms), .min = 10 * SECOND_MS },
+    { "blockingQuery", parse_duration, FIELD(wait_ms), .min = SECOND_MS },
     { "address", parse_address, FIELD(consul.address) },
     { "tokenFile", parse_path, FIELD(consul.token_file) },
     { "caFile", parse_path, FIELD(consul.ca_file) },

@@ -34,9 +34,8 @@
 
 enum {
     PRIORITY = 50,
-    WAIT_S = 300, /* of a blocking query; Consul adds up to a sixteenth */
-    READ_MS = (WAIT_S + 20 + 30) * 1000,
-    SPACE_MS = 200, /* between two readings at least */
+    READ_MS = 30 * 1000, /* beyond the time of a blocking query */
+    SPACE_MS = 200,      /* between two readings at least */
     WRITE_MS = 60 * 1000,
     WRITES = 4, /* transactions under way at once */
     ANSWER_BYTES = 64 * 1024,
@@ -111,7 +110,10 @@ static void read_failed(struct consul_export *target, const char *error, const c
     target->board->wake(target->board->context);
 }
 
-/* An index that went back is of another history: what follows from it would be missed. */
+/*
+ * An index that went back is of another history, as after a snapshot was restored: the next reading
+ * has none. Consul says so at the end of the query's time only, since it waits for a higher one.
+ */
 static uint64_t next_index(const struct consul_export *target, uint64_t index)
 {
     return index < target->index ? 0 : index;
@@ -161,12 +163,14 @@ static int begin_read(struct consul_export *target)
     int r = export_store_clear(&target->coming);
     text_addf(&path, "/v1/kv/%s/?recurse", target->config->prefix);
     if (target->index)
-        text_addf(&path, "&index=%" PRIu64 "&wait=%ds", target->index, WAIT_S);
+        text_addf(&path, "&index=%" PRIu64 "&wait=%" PRId64 "ms", target->index,
+                  target->config->wait_ms);
     if (r < 0 || !target->reader || text_error(&path) < 0)
         return -ENOMEM;
     const struct consul_call call = {
         .path = text_str(&path),
-        .limit_ms = READ_MS,
+        /* Consul adds up to a sixteenth. */
+        .limit_ms = target->config->wait_ms + target->config->wait_ms / 16 + READ_MS,
         .answer_bytes = READ_BYTES,
     };
     return consul_send(target->client, &call, &reading, target, &target->read);

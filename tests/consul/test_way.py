@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers that a real Consul does not give on demand, and how many requests there are."""
+
+import pytest
+from controller import key_of, service
+from lab import wait
+from test_export import NODES, documents, wait_for
+from way import Way, cut, status
+
+
+@pytest.fixture(name="way")
+def way_fixture(consul):
+    way = Way(consul)
+    yield way
+    way.close()
+
+
+FAULTS = {
+    "429": status(429, b"Your IP is issuing too many requests", Retry_After="1"),
+    "500": status(500, b"No cluster leader"),
+    "503": status(503, b""),
+    "garbage": status(200, b"<html>", X_Consul_Index="7"),
+    "half": cut,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("asked", ["recurse", "/v1/txn", "/v1/session/create", "acquire="])
+def test_a_bad_answer_is_tried_again(consul, kube, start, way, fault, asked):
+    way.lay(asked, FAULTS[fault], FAULTS[fault])
+    kube.put(service("a"), service("b"))
+    start(address=way.address)
+    wait_for(consul, {NODES, key_of("a"), key_of("b")})
+    assert not way.faults
+
+
+def test_nothing_is_removed_for_a_bad_answer(consul, kube, start, way):
+    """An empty list is none: the index of one that nobody has is 0, and the status 404."""
+    kube.put(service("a"))
+    start(address=way.address)
+    wait_for(consul, {NODES, key_of("a")})
+    way.lay("recurse", status(500, b"rpc error"), status(200, b"[]garbage"), status(200, b""))
+    kube.put(service("b"))
+    wait_for(consul, {NODES, key_of("a"), key_of("b")})
+
+
+def test_no_change_is_no_request(consul, kube, start, way):
+    """But for the blocking query that waits, and the session's renewals."""
+    kube.put(service("a"))
+    start(address=way.address, sessionTTL="10s")
+    wait_for(consul, {NODES, key_of("a")})
+    wait(lambda: any("renew" in words for words in way.asked), "a renewal")
+    quiet = len(way.asked)
+    wait(lambda: sum("renew" in words for words in way.asked) == 3, "two more")
+    assert all("/v1/session/renew/" in words for words in way.asked[quiet:])
+    assert "index=" in [words for words in way.asked if "recurse" in words][-1]
+    before = documents(consul)
+    kube.put(service("a"))
+    assert documents(consul) == before
