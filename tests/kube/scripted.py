@@ -310,6 +310,14 @@ def gone(handler):
     handler.chunk(b"")
 
 
+def slow(seconds):
+    """A good answer, so much later."""
+    def late(handler):
+        threading.Event().wait(seconds)
+        handler.answer()
+    return late
+
+
 def too_late(fault):
     """A fault of the answer alone: what was asked for is done before."""
     def late(handler):

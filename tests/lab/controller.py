@@ -17,7 +17,7 @@ class Controller:
         self.host = host
         self.name = name
         self.user = f"fingerpost:controller:{name}"  # of ControlPlane.controller_kubeconfig(name)
-        self.folder = host.folder / name
+        self.folder = host.folder / f"controller-{name}"
         self.folder.mkdir()
         self.config_file = self.folder / "controller.yaml"
         self.log = self.folder / "controller.log"
@@ -38,7 +38,7 @@ class Controller:
     def start(self, **environment):
         program = build_folder() / "agent" / "controller" / "agent-controller"
         self.process = self.host.start(str(program), "--config", str(self.config_file),
-                                       log=f"{self.name}/controller.log",
+                                       log=f"{self.folder.name}/controller.log",
                                        **{**SANITIZERS, **environment})
         wait(self.status, f"{self.name} to answer")
         return self

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """agent-controller in a host of the lab, and nodes that ask it for blocks as Coil's do."""
 
-import os
 import signal
 
-import yaml
-
-from .agent import SANITIZERS, build_folder
+from . import controller
 from .kube_api import path_of
 from .wait import wait
 
@@ -15,60 +12,27 @@ COIL = "coil.cybozu.com"
 ELECTION = {"lease": "6s", "renew": "4s", "retry": "1s"}
 
 
-class Controller:
-    """One agent-controller; it can be killed and started again."""
+class Controller(controller.Controller):
+    """One whose jobs are looked at: it leads soon after another has gone."""
 
     def __init__(self, host, plane, name="a", **settings):
-        self.host = host
-        self.plane = plane
-        self.name = name
-        self.user = f"fingerpost:controller:{name}"
-        folder = host.folder / f"controller-{name}"
-        folder.mkdir()
-        self.log = folder / "controller.log"
-        self.config_file = folder / "controller.yaml"
-        settings = {
-            "source": {"kubernetes": {"kubeconfig": str(plane.controller_kubeconfig(name))}},
-            "election": {"identity": name, **ELECTION},
-            "api": {"listen": f"127.0.0.1:{9395 + ord(name[0]) - ord('a')}"},
-            "paths": {"run": str(folder)},
-            **settings,
-        }
-        self.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-        self.process = None
-
-    def start(self):
-        program = build_folder() / "agent" / "controller" / "agent-controller"
-        log = self.log.relative_to(self.host.folder)
-        self.process = self.host.start(str(program), "--config", str(self.config_file),
-                                       log=str(log), **SANITIZERS)
-        return self
-
-    def leads(self):
-        assert self.process.poll() is None, self.log.read_text()[-3000:]
-        leases = self.plane.items("Lease")
-        return [lease for lease in leases if lease["metadata"]["name"] == "fingerpost-controller"
-                and (lease["spec"].get("holderIdentity") or "").startswith(f"{self.name}_")]
+        listen = f"127.0.0.1:{9395 + ord(name[0]) - ord('a')}"
+        super().__init__(host, name, plane.controller_kubeconfig(name),
+                         {"election": ELECTION, "api": {"listen": listen}, **settings})
 
     def started(self):
         self.start()
         wait(self.leads, f"controller {self.name} to lead", 60)
         return self
 
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
     def pause(self):
-        os.kill(self.process.pid, signal.SIGSTOP)
+        self.signal(signal.SIGSTOP)
 
     def resume(self):
-        os.kill(self.process.pid, signal.SIGCONT)
+        self.signal(signal.SIGCONT)
 
     def stop(self):
-        self.process.terminate()
-        code = self.process.wait(60)
-        text = self.log.read_text(errors="replace")
+        code, text = super().stop(), self.log_text()
         assert code == 0 and "Sanitizer" not in text and "runtime error" not in text, text[-3000:]
 
 
