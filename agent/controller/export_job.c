@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "controller/export_events.h"
+#include "controller/export_statsd.h"
 #include "controller/export_target.h"
 #include "plan/export.h"
 
@@ -38,6 +39,8 @@ struct export_job {
     const struct export_config *config;
     struct export_target *target;
     struct export_events *events;
+    struct export_statsd *statsd;
+    struct export_target_status told; /* what metrics were sent of */
     struct export_plan plan;
     bool planned, dirty;
     struct held documents, nodes;
@@ -59,6 +62,9 @@ static void job_close(struct job *base)
     if (job->target)
         job->target->ops->free(job->target);
     export_events_free(job->events);
+    if (job->statsd)
+        export_statsd_gauge(job->statsd, "shutdown", 1);
+    export_statsd_free(job->statsd);
     export_plan_done(&job->plan);
     free(job);
 }
@@ -71,6 +77,17 @@ static void job_freep(struct export_job **job)
 static void replace_faults(struct export_job *job, const char *group, const struct faults *faults)
 {
     (void)fault_book_replace(job->board->faults, NAME, group, faults, clock_wall_ms());
+}
+
+static int open_statsd(struct export_job *job)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = export_statsd_new(job->config, &job->statsd, &faults);
+    if (r < 0)
+        return r;
+    replace_faults(job, "dogstatsd", &faults);
+    export_statsd_gauge(job->statsd, "start", 1);
+    return 0;
 }
 
 static void tell_of_settings(struct export_job *job)
@@ -95,6 +112,8 @@ static int job_open(const struct board *board, struct job **ret_job)
                                 : export_consul_new(board, &job->target);
     if (r == 0)
         r = export_events_new(board, &job->events);
+    if (r == 0)
+        r = open_statsd(job);
     if (r < 0)
         return r;
     tell_of_settings(job);
@@ -129,6 +148,7 @@ static int make_plan(struct export_job *job)
     job->planned = true;
     job->dirty = false;
     replace_faults(job, "objects", &faults);
+    export_statsd_gauge(job->statsd, "nodes", plan.nodes);
     return export_events_want(job->events, &job->plan);
 }
 
@@ -185,9 +205,37 @@ static int compare(struct export_job *job, const export_entries *there, int64_t 
     return job->target->ops->write(job->target, &diff);
 }
 
+/* What has happened since it was told last. */
+static void send_metrics(struct export_job *job, const struct export_target_status *status)
+{
+    struct export_statsd *statsd = job->statsd;
+    const struct export_target_status *told = &job->told;
+    uint64_t failed = status->failures + status->conflicts - told->failures - told->conflicts;
+    uint64_t requests = status->requests - told->requests;
+    AUTOFREE char *client =
+        job->config->identity ? text_format("client_id:%s", job->config->identity) : NULL;
+    export_statsd_count(statsd, "consul.kv.success", status->written - told->written,
+                        "method:put,kv:metadata");
+    export_statsd_count(statsd, "consul.kv.success", status->removed - told->removed,
+                        "method:delete,kv:metadata");
+    export_statsd_count(statsd, "consul.kv.success", status->reads - told->reads,
+                        "method:get,kv:metadata");
+    export_statsd_count(statsd, "consul.kv.fail", failed, "kv:metadata");
+    if (requests)
+        export_statsd_time(statsd, "consul.kv.time",
+                           (status->request_ms - told->request_ms) / requests,
+                           "method:put,kv:metadata");
+    export_statsd_count(statsd, "consul.leadership.elected", status->locked && !told->locked,
+                        client ? client : "");
+    export_statsd_count(statsd, "consul.leadership.relinquished", !status->locked && told->locked,
+                        client ? client : "");
+    job->told = *status;
+}
+
 static void tell_of_target(struct export_job *job)
 {
     const struct export_target_status *status = job->target->ops->status(job->target);
+    send_metrics(job, status);
     AUTOFAULTS struct faults faults = { 0 };
     if (*status->error)
         faults_add(&faults, job->config->folder ? job->config->folder : job->config->consul.address,
@@ -214,6 +262,7 @@ static void lead(struct job *base, bool leading)
     export_events_lead(job->events, leading);
     if (leading)
         return;
+    send_metrics(job, job->target->ops->status(job->target));
     replace_faults(job, "target", NULL);
     replace_faults(job, "keys", NULL);
 }

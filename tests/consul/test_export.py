@@ -2,6 +2,7 @@
 """What load balancers are told, against a real Consul with ACLs and TLS on."""
 
 import json
+import socket
 
 from controller import PREFIX, key_of, node, service
 from lab import wait, wait_equal
@@ -193,6 +194,9 @@ def test_environment_of_kube_service_exporter(consul, kube, start, token, tmp_pa
     """An EnvironmentFile= for kube-service-exporter is enough: no section consul at all."""
     from controller import Controller
     kube.put(service("a"), node("n1", "10.0.0.1", labels={"role": "node"}), node("n2", "10.0.0.2"))
+    statsd = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    statsd.bind(("127.0.0.1", 0))
+    statsd.settimeout(20)
     controller = Controller(tmp_path / "kse", kube, None, {
         "KSE_CLUSTER_ID": "autobots", "KSE_POD_NAME": "kse-0", "KSE_CONSUL_KV_PREFIX": PREFIX,
         "KSE_CONSUL_HOST": "127.0.0.1", "KSE_CONSUL_PORT": str(consul.https),
@@ -202,6 +206,7 @@ def test_environment_of_kube_service_exporter(consul, kube, start, token, tmp_pa
         "CONSUL_CACERT": str(consul.pki.certificate),
         "CONSUL_CLIENT_CERT": str(consul.client_pair.certificate),
         "CONSUL_CLIENT_KEY": str(consul.client_pair.key),
+        "KSE_DOGSTATSD_PORT": str(statsd.getsockname()[1]), "KSE_DOGSTATSD_TAGS": '{"dc": "x"}',
     })
     try:
         wait_for(consul, {f"{PREFIX}/nodes/autobots",
@@ -214,5 +219,13 @@ def test_environment_of_kube_service_exporter(consul, kube, start, token, tmp_pa
         assert token.read_text().strip() not in controller.log()
     finally:
         assert controller.stop() == 0
+    wanted = {"kube-service-exporter.start:1|g|#dc:x", "kube-service-exporter.nodes:1|g|#dc:x",
+              "kube-service-exporter.consul.leadership.elected:1|c|#dc:x,client_id:kse-0",
+              "kube-service-exporter.consul.kv.success:2|c|#dc:x,method:put,kv:metadata",
+              "kube-service-exporter.consul.leadership.relinquished:1|c|#dc:x,client_id:kse-0",
+              "kube-service-exporter.shutdown:1|g|#dc:x"}
+    with statsd:
+        while wanted:
+            wanted.discard(statsd.recv(2000).decode())
     wait(lambda: "Session" not in consul.entries(PREFIX)[f"{PREFIX}/leadership/autobots-leader"],
          "the lock is given back")
