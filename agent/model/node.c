@@ -68,15 +68,20 @@ static void decode_pod_nets(struct decoder *decoder, const struct doc *spec, str
     }
 }
 
-static bool has_condition(struct decoder *decoder, const struct doc *status, const char *condition)
+/* In one walk, so that what is wrong with the list is told once. */
+static void decode_conditions(struct decoder *decoder, const struct doc *status, struct node *node)
 {
-    bool found = false;
     doc_each(entry, decode_list(decoder, doc_get(status, "conditions"))) {
-        if (decode_map(decoder, entry) && is_word(decoder, doc_get(entry, "type"), condition) &&
-            is_word(decoder, doc_get(entry, "status"), "True"))
-            found = true;
+        if (!decode_map(decoder, entry))
+            continue;
+        const char *type = decode_text(decoder, doc_get(entry, "type"));
+        bool unavailable = text_equal(type, "NetworkUnavailable");
+        if (!unavailable && !text_equal(type, "Ready"))
+            continue;
+        bool is_true = is_word(decoder, doc_get(entry, "status"), "True");
+        node->network_unavailable |= unavailable && is_true;
+        node->ready |= !unavailable && is_true;
     }
-    return found;
 }
 
 static bool has_taint(struct decoder *decoder, const struct doc *spec, const char *taint)
@@ -100,8 +105,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     const char *zone = decode_label(decoder, ZONE);
     node->zone = decode_keep(decoder, zone ? zone : "");
     node->excluded = decode_label(decoder, EXCLUDE) != NULL;
-    node->network_unavailable = has_condition(decoder, status, "NetworkUnavailable");
-    node->ready = has_condition(decoder, status, "Ready");
+    decode_conditions(decoder, status, node);
     node->unschedulable = decode_bool(decoder, doc_get(spec, "unschedulable"), false);
     node->pretend_ready_until =
         decode_keep(decoder, decode_text(decoder, decode_annotation(decoder, PRETEND)));

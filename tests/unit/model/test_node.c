@@ -102,7 +102,7 @@ static void reads_the_marks_of_a_removal(void **state)
         bool deleting, to_be_deleted;
     } cases[] = {
         { "", "{}", false, false },
-        { "", "{taints: null, unschedulable: true}", false, false },
+        { "", "{taints: null, unschedulable: null}", false, false },
         { ", deletionTimestamp: null", "{}", false, false },
         { ", deletionTimestamp: \"2026-11-20T07:33:00Z\"", "{}", true, false },
         { "", "{taints: [{key: a, effect: NoSchedule}, {key: b}, {}]}", false, false },
