@@ -6,7 +6,8 @@
  *
  * A prefix is taken as well, as `agentctl routes` prints them: it must be exactly that of the
  * route which the agent explains for its first address. With a port and a protocol behind the
- * address, of NAT's frontends only those are told.
+ * address, of NAT's frontends only those are told. A Service is taken by its name
+ * (explain_service.c).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 #include "agentctl/answer.h"
 #include "agentctl/explain_egress.h"
+#include "agentctl/explain_service.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
 #include "agentctl/plan_nat.h"
@@ -296,10 +298,11 @@ static int parse_target(const char *word, struct target *ret)
     if (ip_parse(word, &address) == 0)
         ret->prefix = ip_host_prefix(&address);
     else if (prefix_parse(word, &ret->prefix) != 0 && !parse_socket(word, ret)) {
-        fprintf(stderr,
-                "agentctl: not an address, a prefix, ADDRESS:PORT or ADDRESS:PORT/PROTOCOL: "
-                "'%s'\n",
-                word);
+        fprintf(
+            stderr,
+            "agentctl: not NAMESPACE/SERVICE, an address, a prefix, ADDRESS:PORT or ADDRESS:PORT/PROTOCOL: "
+            "'%s'\n",
+            word);
         return EXIT_USAGE;
     }
     return EXIT_OK;
@@ -403,6 +406,8 @@ int verb_explain(const struct ctl *ctl, char **args)
     char buffer[IP_STRLEN];
     struct target target;
 
+    if (is_object_name(args[0]))
+        return explain_service(ctl, args[0], verb_explain);
     int r = parse_target(args[0], &target);
     if (r != EXIT_OK)
         return r;
