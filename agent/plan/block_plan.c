@@ -21,31 +21,24 @@
 enum { LABEL_VALUE_MAX = 63 };
 
 static const struct {
-    const char *name, *text, *remedy;
+    const char *text, *remedy;
 } waits[] = {
-    [WAIT_NOTHING] = { "served", "it is served", NULL },
-    [WAIT_NAME] = { "name-too-long",
-                    "the name of its node or pool has more than 63 characters, so that no label of "
+    [WAIT_NOTHING] = { "it is served", NULL },
+    [WAIT_NAME] = { "the name of its node or pool has more than 63 characters, so that no label of "
                     "a block can hold it",
                     "give the node or the pool a shorter name" },
-    [WAIT_NODE] = { "no-node", "its Node does not exist",
-                    "register the node, or delete the request" },
-    [WAIT_OTHER_NODE] = { "other-node", "it is of another Node, which had the same name",
+    [WAIT_NODE] = { "its Node does not exist", "register the node, or delete the request" },
+    [WAIT_OTHER_NODE] = { "it is of another Node, which had the same name",
                           "the API deletes it by itself, and the node asks anew" },
-    [WAIT_POOL] = { "no-pool", "its pool does not exist, or cannot be read",
+    [WAIT_POOL] = { "its pool does not exist, or cannot be read",
                     "make the AddressPool, or correct the namespace's annotation "
                     "coil.cybozu.com/pool" },
-    [WAIT_FINALIZER] = { "pool-not-held", "its pool has no finalizer yet", NULL },
-    [WAIT_TAKEN] = { "name-taken", "the name of its block is taken", NULL },
-    [WAIT_OVERLAPS] = { "overlap", "what is free of its pool overlaps blocks that are in use",
+    [WAIT_FINALIZER] = { "its pool has no finalizer yet", NULL },
+    [WAIT_TAKEN] = { "the name of its block is taken", NULL },
+    [WAIT_OVERLAPS] = { "what is free of its pool overlaps blocks that are in use",
                         "pools must not overlap: delete one of them, and give pods another" },
 };
 _Static_assert(ARRAY_SIZE(waits) == WAIT_REASONS, "a reason has no words");
-
-const char *request_wait_name(enum request_wait wait)
-{
-    return waits[wait].name;
-}
 
 const char *request_wait_text(enum request_wait wait)
 {
@@ -145,20 +138,6 @@ int plan_request(const struct store *store, struct block_table *table,
     ret_step->what = REQUEST_CREATE;
     ret_step->entry = block_ask(table, asking.pool, &block, to_node(asking.node), uid, now_ms);
     return ret_step->entry ? 0 : -ENOMEM;
-}
-
-enum request_wait plan_request_wait(const struct store *store, const struct block_table *table,
-                                    const struct block_request *request, int64_t now_ms)
-{
-    struct asking asking;
-    struct pool_block block;
-    bool found;
-    if (request->answered || request->object.deleting)
-        return WAIT_NOTHING;
-    const struct block_entry *entry = block_of_request(table, request->object.uid, now_ms);
-    if (entry)
-        return entry->state == BLOCK_TAKEN ? WAIT_TAKEN : WAIT_NOTHING;
-    return find_block(store, table, request, &asking, &block, &found);
 }
 
 /* ---- Pools and blocks ---- */

@@ -33,8 +33,7 @@ enum request_wait {
     WAIT_REASONS,
 };
 
-/* "no-pool": stable words, part of the API; a sentence about it; what to do, or NULL. */
-const char *request_wait_name(enum request_wait wait);
+/* A sentence about it; what to do, or NULL: it ends by itself. */
 const char *request_wait_text(enum request_wait wait);
 const char *request_wait_remedy(enum request_wait wait);
 
@@ -51,10 +50,6 @@ struct request_step {
 int plan_request(const struct store *store, struct block_table *table,
                  const struct block_request *request, int64_t now_ms,
                  struct request_step *ret_step);
-
-/* Why a request waits, without taking anything; WAIT_NOTHING: it does not. */
-enum request_wait plan_request_wait(const struct store *store, const struct block_table *table,
-                                    const struct block_request *request, int64_t now_ms);
 
 enum hold_step {
     HOLD_NOTHING,

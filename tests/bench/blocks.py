@@ -5,7 +5,7 @@ import time
 import uuid
 
 from lab import Lab, wait
-from lab.controlling import Controller, assert_disjoint, node, pool, request
+from lab.asking import assert_disjoint, controller, node, pool, request
 
 from . import process
 
@@ -25,9 +25,9 @@ def asking(number):
 DONE = 'fingerpost_controller_write_outcomes_total{job="blocks",outcome="done"}'
 
 
-def done(controller):
+def done(leader):
     """Writes that the controller knows to be done: to ask the API server would keep it from work."""
-    for line in controller.metrics().splitlines():
+    for line in leader.ask("/metrics")[1].splitlines():
         if line.startswith(DONE):
             return int(line.split()[-1])
     return 0
@@ -53,15 +53,15 @@ def blocks():
         plane.put({**pool("default", "10.64.0.0/12"), "metadata": {
             "name": "default", "finalizers": ["coil.cybozu.com"]}})
         plane.store(*[item for number in range(NODES) for item in asking(number)])
-        controller = Controller(lab.nodes[0], plane).start()
-        wait(controller.leads, "the controller to lead", 60)
+        leader = controller(lab.nodes[0], plane, "a").start()
+        wait(leader.leads, "the controller to lead", 60)
         begin = time.monotonic()
-        wait(lambda: done(controller) >= 2 * NODES, "the answers", 120)
+        wait(lambda: done(leader) >= 2 * NODES, "the answers", 120)
         seconds = time.monotonic() - begin
         assert answered(plane) == NODES
-        peak, spent = process.peak(controller.process.pid), process.seconds(controller.process.pid)
-        controller.stop()
+        peak, spent = process.peak(leader.process.pid), process.seconds(leader.process.pid)
+        leader.stop()
         assert_disjoint(plane)
-        writes, failed = written(plane, controller.user)
+        writes, failed = written(plane, leader.user)
         return {"blocks": [seconds], "blocks-peak": [peak], "blocks-cpu": [spent],
                 "blocks-writes": [writes], "blocks-failed": [failed]}

@@ -4,11 +4,12 @@ what a controller that is killed, cut off or refused leaves to the next one."""
 
 import json
 import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from lab import wait, wait_equal
-from lab.controlling import Controller, Nodes, assert_disjoint, blocks, pool
+from lab.asking import Nodes, assert_disjoint, blocks, controller, pool
 from lab.kube_api import path_of
 
 LAB = {"nodes": 1}
@@ -44,17 +45,29 @@ def make_fixture(cluster, clean):
     made = []
 
     def make(name="a"):
-        folder = cluster.nodes[0].folder / f"controller-{name}"
+        folder = cluster.nodes[0].folder / name
         if folder.exists():
-            folder.rename(folder.with_name(f"{folder.name}-{os.urandom(3).hex()}"))
-        made.append(Controller(cluster.nodes[0], clean, name))
+            folder.rename(folder.with_name(f"{name}-{os.urandom(3).hex()}"))
+        made.append(controller(cluster.nodes[0], clean, name))
         return made[-1]
 
     yield make
-    for controller in made:
-        if controller.process and controller.process.poll() is None:
-            controller.resume()
-            controller.stop()
+    for each in made:
+        if each.running():
+            end(each)
+
+
+def end(each):
+    """A clean end, with nothing to say for the sanitizers."""
+    each.signal(signal.SIGCONT)
+    code, text = each.stop(), each.log_text()
+    assert code == 0 and "Sanitizer" not in text and "runtime error" not in text, text[-3000:]
+
+
+def begin(each):
+    each.start()
+    wait(each.leads, f"{each.name} to lead", 60)
+    return each
 
 
 def named(plane, kind, name):
@@ -71,11 +84,11 @@ def writes(plane, user, since=0):
 
 
 def test_a_request_is_served_as_coil_serves_it(clean, make):
-    controller = make().started()
+    leader = begin(make())
     nodes = Nodes(clean, "node1")
     clean.put(pool("default", "10.2.0.0/16", bits=5))
     wait(lambda: named(clean, "AddressPool", "default")["metadata"].get("finalizers"), "the finalizer")
-    since = len(clean.audited(controller.user))
+    since = len(clean.audited(leader.user))
     assert nodes.get("node1") == ("default-0", None)
 
     block = named(clean, "AddressBlock", "default-0")
@@ -95,7 +108,7 @@ def test_a_request_is_served_as_coil_serves_it(clean, make):
     assert condition == {"type": "Complete", "status": "True", "reason": "allocated",
                          "message": "allocated a block default-0"}
     # One write for the block, one for the request.
-    assert [entry[:4] for entry in writes(clean, controller.user, since)] == [
+    assert [entry[:4] for entry in writes(clean, leader.user, since)] == [
         ("create", "addressblocks", None, "default-0"),
         ("patch", "blockrequests", "status", "req-default-node1")]
 
@@ -104,7 +117,7 @@ def test_a_request_is_served_as_coil_serves_it(clean, make):
 
 
 def test_dual_stack_blocks_advance_in_step(clean, make):
-    make().started()
+    begin(make())
     nodes = Nodes(clean, "node1")
     item = pool("both", "10.3.0.0/24", bits=4)
     item["spec"]["subnets"][0]["ipv6"] = "fd03::/120"
@@ -116,10 +129,10 @@ def test_dual_stack_blocks_advance_in_step(clean, make):
 
 
 def test_a_pool_that_comes_later_serves_who_has_waited(clean, make):
-    controller = make().started()
+    leader = begin(make())
     nodes = Nodes(clean, "node1")
     key = nodes.ask("node1", "late")
-    wait(lambda: "gets no block: its pool does not exist" in controller.log.read_text(),
+    wait(lambda: "gets no block: its pool does not exist" in leader.log_text(),
          "the fault of the request")
     assert nodes.answer(key) is None
     clean.put(pool("late", "10.4.0.0/24"))
@@ -133,20 +146,20 @@ def test_the_same_request_gets_the_same_block_after_a_kill(clean, make):
     less = {"rules": [r for r in rule["rules"] if "blockrequests/status" not in r["resources"]] +
             [{"apiGroups": [COIL], "resources": ["addresspools"], "verbs": ["patch"]}]}
     change = ("patch", "clusterrole", "fingerpost-controller", "--type=merge", "-p")
-    controller = make().started()
+    leader = begin(make())
     nodes = Nodes(clean, "node1")
     clean.put(pool("default", "10.2.0.0/24"))
     clean.kubectl(*change, json.dumps(less))
     try:
         key = nodes.ask("node1")
-        wait(lambda: any(entry[4] == 403 for entry in writes(clean, controller.user)),
+        wait(lambda: any(entry[4] == 403 for entry in writes(clean, leader.user)),
              "a status that is refused")
-        wait(lambda: "cannot be written" in controller.log.read_text(), "the fault")
+        wait(lambda: "cannot be written" in leader.log_text(), "the fault")
         assert nodes.answer(key) is None and blocks(clean) == {"default-0": "node1"}
-        controller.kill()
+        leader.kill()
     finally:
         clean.kubectl(*change, json.dumps(rule))
-    make("b").started()
+    begin(make("b"))
     assert wait(lambda: nodes.answer(key), "the answer of the next") == ("default-0", None)
     assert blocks(clean) == {"default-0": "node1"}
 
@@ -154,7 +167,7 @@ def test_the_same_request_gets_the_same_block_after_a_kill(clean, make):
 def test_taken_names_are_passed_over(clean, make):
     """Blocks that nobody's rules count: without labels, and of another pool. Then one that is made
     behind the controller's back."""
-    make().started()
+    begin(make())
     nodes = Nodes(clean, "node1")
     foreign = {"apiVersion": f"{COIL}/v2", "kind": "AddressBlock", "index": 7,
                "metadata": {"name": "default-0"}, "ipv4": "10.77.0.0/27"}
@@ -165,7 +178,7 @@ def test_taken_names_are_passed_over(clean, make):
 
 
 def test_a_deleted_node_loses_its_blocks_at_once(clean, make):
-    make().started()
+    begin(make())
     nodes = Nodes(clean, "node1", "node2")
     clean.put(pool("default", "10.2.0.0/24"))
     for name in ("node1", "node2", "node1"):
@@ -179,21 +192,21 @@ def test_a_deleted_node_loses_its_blocks_at_once(clean, make):
 
 def test_a_node_of_the_same_name_is_another_node(clean, make):
     """Deleted and made anew while no controller was there."""
-    controller = make().started()
+    leader = begin(make())
     nodes = Nodes(clean, "node1", "node2")
     clean.put(pool("default", "10.2.0.0/24"))
     nodes.get("node1")
     nodes.get("node2")
-    controller.stop()
+    end(leader)
     clean.api.delete("Node", "node1")
     nodes.add("node1")
-    make("b").started()
+    begin(make("b"))
     # Nobody saw the Node go: the block waits for the Node that it may be of.
     wait_equal(lambda: blocks(clean), {"default-1": "node2"}, "the end of the old block", 90)
 
 
 def test_reserved_blocks_stay(clean, make):
-    make().started()
+    begin(make())
     nodes = Nodes(clean, "node1")
     clean.put({"apiVersion": f"{COIL}/v2", "kind": "AddressBlock", "index": 0,
                "ipv4": "10.2.0.0/27", "metadata": {"name": "default-0-v1", "labels": {
@@ -206,7 +219,7 @@ def test_reserved_blocks_stay(clean, make):
 
 
 def test_a_deleted_pool_gives_nothing_and_stays_until_it_is_empty(clean, make):
-    make().started()
+    begin(make())
     nodes = Nodes(clean, "node1", "node2")
     clean.put(pool("default", "10.2.0.0/24"))
     nodes.get("node1")
@@ -231,7 +244,7 @@ def ask_all(nodes, names):
 
 def test_ten_blocks_and_many_askers(clean, make):
     """Ten get a block, the others a condition that says why not."""
-    make().started()
+    begin(make())
     names = [f"asker{number}" for number in range(ASKERS)]
     nodes = Nodes(clean, *names)
     item = pool("default", "10.2.0.0/29", bits=0)
@@ -250,11 +263,11 @@ def test_ten_blocks_and_many_askers(clean, make):
     assert_disjoint(clean)
 
 
-@pytest.mark.parametrize("how", ["kill", "pause"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_two_controllers_and_a_leader_that_goes(clean, make, how):
     """While nodes ask, the leader is killed, or stopped beyond its lease and woken again: each
     request has one block, and no block two holders."""
-    first = make("a").started()
+    first = begin(make("a"))
     second = make("b").start()
     names = [f"asker{number}" for number in range(40)]
     nodes = Nodes(clean, *names)
@@ -262,13 +275,12 @@ def test_two_controllers_and_a_leader_that_goes(clean, make, how):
     with ThreadPoolExecutor(1) as thread:
         asking = thread.submit(ask_all, nodes, names)
         wait(lambda: len(blocks(clean)) >= 3, "the first blocks")
-        getattr(first, how)()
+        first.signal(how)
         answers = asking.result()
     assert second.leads()
-    if how == "pause":
-        first.resume()
-        wait(lambda: "leads no more" in first.log.read_text() or not first.leads(),
-             "the first one to follow")
+    if how == signal.SIGSTOP:
+        first.signal(signal.SIGCONT)
+        wait(lambda: not first.leads(), "the first one to follow")
     given = [block for block, _ in answers.values()]
     assert None not in given and len(set(given)) == len(names)
     assert sorted(given) == sorted(blocks(clean))
@@ -278,15 +290,15 @@ def test_two_controllers_and_a_leader_that_goes(clean, make, how):
 
 def test_nothing_is_written_where_all_is_so(clean, make):
     """A second controller that starts over the same objects leaves every resourceVersion alone."""
-    first = make().started()
+    first = begin(make())
     nodes = Nodes(clean, "node1", "node2")
     clean.put(pool("default", "10.2.0.0/24"))
     nodes.get("node1")
     nodes.get("node2")
-    first.stop()
+    end(first)
     second = make("b")
     since = len(clean.audited(second.user))
-    second.started()
+    begin(second)
     assert nodes.get("node1") == ("default-2", None)
     assert [entry[:4] for entry in writes(clean, second.user, since)] == [
         ("create", "addressblocks", None, "default-2"),

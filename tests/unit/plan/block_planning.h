@@ -121,7 +121,13 @@ static inline void assert_step(struct blocks *fx, const char *request, const cha
     assert_int_equal(
         plan_request(fx->store, &fx->table, request_of(fx, request), fx->now_ms, &step), 0);
     static const char *const words[] = { "nothing", "wait", "create", "answer" };
-    const char *about = step.what == REQUEST_WAITS ? request_wait_name(step.wait)
+    static const char *const waits[] = {
+        [WAIT_NAME] = "name-too-long",      [WAIT_NODE] = "no-node",
+        [WAIT_OTHER_NODE] = "other-node",   [WAIT_POOL] = "no-pool",
+        [WAIT_FINALIZER] = "pool-not-held", [WAIT_TAKEN] = "name-taken",
+        [WAIT_OVERLAPS] = "overlap",
+    };
+    const char *about = step.what == REQUEST_WAITS ? waits[step.wait]
                         : step.entry               ? step.entry->name
                                                    : "-";
     AUTOFREE char *got = step.what == REQUEST_NOTHING

@@ -176,9 +176,6 @@ static void blocks_are_given_of_pools_that_are_held(void **state)
     tell_pool(fx, "default", "finalizers: [other]", FOUR_BLOCKS);
     tell_request(fx, "r1", "default", "n1", "u1");
     assert_step(fx, "req-default-n1", "wait pool-not-held");
-    assert_int_equal(
-        plan_request_wait(fx->store, &fx->table, request_of(fx, "req-default-n1"), NOW),
-        WAIT_FINALIZER);
 }
 
 static const struct address_pool *pool_of(struct blocks *fx, const char *name)
@@ -292,7 +289,6 @@ static void every_reason_has_its_words(void **state)
 {
     (void)state;
     for (enum request_wait i = 0; i < WAIT_REASONS; i++) {
-        assert_true(strlen(request_wait_name(i)) > 3);
         assert_true(strlen(request_wait_text(i)) > 3);
     }
     assert_null(request_wait_remedy(WAIT_TAKEN));

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""agent-controller in a host of the lab, and nodes that ask it for blocks as Coil's do."""
+"""Pools, and nodes without agents that ask for blocks as Coil's do."""
 
-import http.client
-import os
-import signal
-
-import yaml
-
-from .agent import SANITIZERS, build_folder
+from .controller import Controller
 from .kube_api import path_of
 from .wait import wait
 
@@ -16,68 +10,11 @@ COIL = "coil.cybozu.com"
 ELECTION = {"lease": "6s", "renew": "4s", "retry": "1s"}
 
 
-class Controller:
-    """One agent-controller; it can be killed and started again."""
-
-    def __init__(self, host, plane, name="a", **settings):
-        self.host = host
-        self.plane = plane
-        self.name = name
-        self.port = 9395 + ord(name[0]) - ord("a")
-        self.user = f"fingerpost:controller:{name}"
-        folder = host.folder / f"controller-{name}"
-        folder.mkdir()
-        self.log = folder / "controller.log"
-        self.config_file = folder / "controller.yaml"
-        settings = {
-            "source": {"kubernetes": {"kubeconfig": str(plane.controller_kubeconfig(name))}},
-            "election": {"identity": name, **ELECTION},
-            "api": {"listen": f"127.0.0.1:{self.port}"},
-            "paths": {"run": str(folder)},
-            **settings,
-        }
-        self.config_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-        self.process = None
-
-    def start(self):
-        program = build_folder() / "agent" / "controller" / "agent-controller"
-        log = self.log.relative_to(self.host.folder)
-        self.process = self.host.start(str(program), "--config", str(self.config_file),
-                                       log=str(log), **SANITIZERS)
-        return self
-
-    def leads(self):
-        assert self.process.poll() is None, self.log.read_text()[-3000:]
-        leases = self.plane.items("Lease")
-        return [lease for lease in leases if lease["metadata"]["name"] == "fingerpost-controller"
-                and (lease["spec"].get("holderIdentity") or "").startswith(f"{self.name}_")]
-
-    def started(self):
-        self.start()
-        wait(self.leads, f"controller {self.name} to lead", 60)
-        return self
-
-    def metrics(self):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port)
-        with self.host.connect("127.0.0.1", self.port) as connection.sock:
-            connection.request("GET", "/metrics")
-            return connection.getresponse().read().decode()
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def pause(self):
-        os.kill(self.process.pid, signal.SIGSTOP)
-
-    def resume(self):
-        os.kill(self.process.pid, signal.SIGCONT)
-
-    def stop(self):
-        self.process.terminate()
-        code = self.process.wait(60)
-        text = self.log.read_text(errors="replace")
-        assert code == 0 and "Sanitizer" not in text and "runtime error" not in text, text[-3000:]
+def controller(host, plane, name):
+    """A controller whose failures pass on in seconds, beside others on the same host."""
+    port = 9395 + ord(name[0]) - ord("a")
+    return Controller(host, name, plane.controller_kubeconfig(name), {
+        "election": ELECTION, "api": {"listen": f"127.0.0.1:{port}"}})
 
 
 def pool(name, *subnets, bits=5):
