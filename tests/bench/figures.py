@@ -46,6 +46,10 @@ FIGURES = {
     "blocks-cpu": ("s", "its processor time", {}),
     "blocks-writes": ("writes", "that it sent: one for each block, one for each request", {"max": 2000}),
     "blocks-failed": ("writes", "of which the API refused", {"max": 0}),
+    "exports": ("s", "5,000 Services of three ports, a controller begins -> every document in Consul's KV",
+                {"p50": 30}),
+    "exports-change": ("s", "another port of one of them then -> its document", {"p50": 1}),
+    "exports-peak": ("MiB", "the most that was resident of the controller", {"p50": 128}),
     "large-yaml-rss": ("MiB", "resident memory then", {}),
 }
 

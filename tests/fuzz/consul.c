@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Consul's list of entries on any bytes: what is told of small pieces, whose size the input's
+ * length chooses, must be what is told of all at once.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "client/consul_kv.h"
+#include "fuzz.h"
+
+static int note(void *context, const struct consul_entry *entry)
+{
+    struct text *told = context;
+    MUST(*entry->key && entry->value[entry->length] == '\0');
+    text_addf(told, "%s %s %llu ", entry->key, entry->session, (unsigned long long)entry->index);
+    text_add_bytes(told, entry->value, entry->length);
+    return 0;
+}
+
+static int read_pieces(const uint8_t *bytes, size_t size, size_t step, struct text *told)
+{
+    CLEANUP(consul_reader_freep) struct consul_reader *reader = consul_reader_new(note, told);
+    int r = 0;
+    MUST(reader);
+    for (size_t at = 0; at < size && r == 0; at += step)
+        r = consul_reader_push(reader, (const char *)bytes + at, MIN(step, size - at));
+    MUST(r == 0 || r == -EBADMSG);
+    return r;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    AUTOTEXT struct text whole = { 0 }, pieces = { 0 }, reason = { 0 };
+    AUTOFREE char *text = strndup((const char *)bytes, size);
+    if (size == 0)
+        return 0;
+    MUST(read_pieces(bytes, size, size, &whole) ==
+         read_pieces(bytes, size, 1 + size % 31, &pieces));
+    MUST(whole.length == pieces.length);
+    MUST(whole.length == 0 || memcmp(whole.data, pieces.data, whole.length) == 0);
+    MUST(text);
+    consul_txn_reason(text, strlen(text), &reason);
+    MUST(reason.length > 0);
+    return 0;
+}
