@@ -24,7 +24,19 @@ DECISIONS = {
     # What people read in a Lease; who leads is decided by the time since it was seen to change.
     "controller/elector.c": [
         "const struct lease_record wish = election_wish(&elector->election, clock_wall_ms());",
+        "election_release_again(&elector->election, &now, version, clock_wall_ms(), &record);",
         "if (!election_release(&elector->election, clock_wall_ms(), &record) ||",
+    ],
+    # The time in a condition of a BlockRequest, for people.
+    "controller/blocks_write.c": [
+        "write_answer(request, entry ? entry->name : NULL, clock_wall_ms(), body);",
+    ],
+    # How old is a Node? Its creationTimestamp is wall time. Either way it counts as ready for a while
+    # longer or shorter, as with kube-service-exporter.
+    "controller/export_job.c": [
+        "return job->plan.until_wall_ms && clock_wall_ms() >= job->plan.until_wall_ms;",
+        "int r = plan_export(job->config, job->board->store, clock_wall_ms(), &plan, &faults);",
+        "next = MIN(next, now_ms + MAX(job->plan.until_wall_ms - clock_wall_ms(), INT64_C(1)));",
     ],
     # "41s ago", on the screen.
     "agentctl/field.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],
