@@ -17,7 +17,7 @@
 static int put_addresses(struct store *store, const struct assignment *row)
 {
     const struct object *service = store_get(store, KIND_SERVICE, row->namespace, row->name);
-    int r = store_give(store, to_service(service), row->ips.items, row->ips.count);
+    int r = store_give(store, to_service(service), row->ips.items, row->ips.count, true);
     return r < 0 ? r : 0;
 }
 

@@ -7,10 +7,12 @@
  */
 #include "model/encode.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "format/reader.h"
 #include "model/encode_member.h"
 #include "model/identity.h"
 #include "model/kind.h"
@@ -54,4 +56,22 @@ void object_encode(const struct object *object, struct text *out)
     if (kind_row(object->kind)->encode_rest)
         kind_row(object->kind)->encode_rest(object, &json);
     json_end_object(&json);
+}
+
+int object_copy(const struct object *object, struct object **ret_object)
+{
+    CLEANUP(document_freep) struct document *document = NULL;
+    AUTOFAULTS struct faults errors = { 0 }, warnings = { 0 };
+    AUTOTEXT struct text text = { 0 };
+    object_encode(object, &text);
+    if (text_error(&text) < 0)
+        return -ENOMEM;
+    if (document_parse(text_str(&text), text.length, object->file, READER_JSON, &document,
+                       &errors) != 1)
+        return -ENOMEM;
+    int r = object_decode_as(document, object->kind, ret_object, &errors, &warnings);
+    if (r != 1)
+        return -ENOMEM;
+    (*ret_object)->line = object->line;
+    return 0;
 }

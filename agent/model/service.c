@@ -276,6 +276,16 @@ static int decode_route_class(struct decoder *decoder)
     return -1;
 }
 
+static bool is_assigned(struct decoder *decoder, const struct doc *status)
+{
+    doc_each(condition, decode_list(decoder, doc_get(status, "conditions"))) {
+        const char *type = decode_text(decoder, doc_get(condition, "type"));
+        if (type && strcmp(type, SERVICE_ASSIGNED) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct service *service = (struct service *)object;
@@ -299,6 +309,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service->labels = decode_labels(decoder, &service->label_count);
     service_wish_decode(decoder, spec, &service->wish);
     service->exports = service_export_decode(decoder);
+    service->assigned = is_assigned(decoder, decode_map(decoder, doc_get(root, "status")));
 }
 
 static bool addresses_equal(const struct service *a, const struct service *b)
@@ -339,7 +350,7 @@ static bool equal(const struct object *a, const struct object *b)
            left->route_class == right->route_class &&
            labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
            service_wish_equal(&left->wish, &right->wish) &&
-           service_export_equal(left->exports, right->exports);
+           service_export_equal(left->exports, right->exports) && left->assigned == right->assigned;
 }
 
 /* Of more labels than are kept, those that mean something by themselves are written beside them. */
@@ -446,6 +457,13 @@ static void encode_rest(const struct object *object, struct json *json)
     json_begin_object(json, "loadBalancer");
     encode_ingress(service, json);
     json_end_object(json);
+    if (service->assigned) {
+        json_begin_array(json, "conditions");
+        json_begin_object(json, NULL);
+        json_string(json, "type", SERVICE_ASSIGNED);
+        json_end_object(json);
+        json_end_array(json);
+    }
     json_end_object(json);
 }
 

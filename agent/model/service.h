@@ -87,9 +87,13 @@ struct service {
     int route_class;        /* annotation fingerpost.io/route-class, 0..29; -1: none */
     struct address_wish wish;
     const char *const *exports; /* by enum export_annotation (service_export.h); NULL: none */
+    bool assigned; /* has the condition SERVICE_ASSIGNED: whoever gives addresses looks after it */
     const struct label *labels; /* sorted by name */
     uint32_t label_count;
 };
+
+/* The condition of a Service whose LoadBalancer addresses we give: True, or False and why not. */
+#define SERVICE_ASSIGNED "fingerpost.io/AddressAssigned"
 
 static inline const struct service *to_service(const struct object *object)
 {

@@ -6,7 +6,8 @@
 
 /*
  * A copy of the Service with these addresses as those of its status, and with what is of ipMode
- * Proxy as it is. Returns 0 and an object that the caller owns, or -ENOMEM.
+ * Proxy as it is; `assigned` is that of the copy. Returns 0 and an object that the caller owns, or
+ * -ENOMEM.
  */
 int service_copy_with(const struct service *service, const struct ip *ips, size_t count,
-                      struct object **ret_object);
+                      bool assigned, struct object **ret_object);

@@ -75,7 +75,8 @@ struct assignments {
     struct sorted shared;  /* of these, those of Services with a sharing key: struct shared_use */
     struct sorted pending; /* the rows that lack something */
     struct rests rests;
-    bool stale; /* the last update failed: the next one is over everything */
+    bool stale;       /* the last update failed: the next one is over everything */
+    uint64_t version; /* rises when somebody has another address, or another one rests */
 };
 
 void assignments_init(struct assignments *assignments);
@@ -132,12 +133,22 @@ static inline const struct assignment *assignment_at(const struct assignments *a
     return *(struct assignment *const *)sorted_at(&assignments->rows, index);
 }
 
-/* How full a pool is. Numbers are UINT64_MAX for that many or more. */
+/* How full a pool is: of IPv4, of IPv6. UINT64_MAX is that many or more. */
 struct pool_use {
-    uint64_t size, used, resting;
+    uint64_t size[2];
+    uint64_t used[2];
+    uint64_t resting[2];
+    uint64_t reserved[2]; /* that only who asks by name gets, and nobody has */
+    uint64_t free[2];     /* none of the three; avoidBuggyIPs keeps some of them back */
 };
-void pool_use_count(const struct assignments *assignments, const struct pool_table *table,
-                    const struct pool *pool, struct pool_use *ret_use);
+int pool_use_count(const struct assignments *assignments, const struct pool_table *table,
+                   const struct pool *pool, struct pool_use *ret_use); /* 0 or -ENOMEM */
+
+/* Of both families. */
+static inline uint64_t pool_use_sum(const uint64_t number[static 2])
+{
+    return number[0] > UINT64_MAX - number[1] ? UINT64_MAX : number[0] + number[1];
+}
 
 /* A fault for each Service that lacks something. */
 void assignment_faults(const struct assignments *assignments, struct faults *faults);

@@ -217,20 +217,33 @@ bool assignment_is_for(const char *load_balancer_class, const struct service *se
     return service->type == SERVICE_LOAD_BALANCER && strcmp(named, load_balancer_class) == 0;
 }
 
-void pool_use_count(const struct assignments *assignments, const struct pool_table *table,
-                    const struct pool *pool, struct pool_use *ret_use)
+int pool_use_count(const struct assignments *assignments, const struct pool_table *table,
+                   const struct pool *pool, struct pool_use *ret_use)
 {
-    *ret_use = (struct pool_use){ .size = pool->size[0] > UINT64_MAX - pool->size[1]
-                                              ? UINT64_MAX
-                                              : pool->size[0] + pool->size[1] };
     const struct ip *last = NULL;
+    *ret_use = (struct pool_use){ .size = { pool->size[0], pool->size[1] } };
+    int r = pool_reserved_count(table, pool, ret_use->reserved);
     sorted_each(const struct use, use, &assignments->uses) {
-        if (!(last && ip_equal(last, &use->ip)) && pool_at(table, &use->ip) == pool)
-            ret_use->used++;
+        size_t family = family_index((enum ip_family)use->ip.family);
+        bool again = last && ip_equal(last, &use->ip);
         last = &use->ip;
+        if (again || pool_at(table, &use->ip) != pool)
+            continue;
+        ret_use->used[family]++;
+        if (pool_reserves(pool, &use->ip) && ret_use->reserved[family] != UINT64_MAX)
+            ret_use->reserved[family]--;
     }
-    for (size_t i = 0; i < rests_count(&assignments->rests); i++)
-        ret_use->resting += pool_at(table, &rest_at(&assignments->rests, i)->ip) == pool;
+    for (size_t i = 0; i < rests_count(&assignments->rests); i++) {
+        const struct ip *ip = &rest_at(&assignments->rests, i)->ip;
+        if (pool_at(table, ip) == pool && !pool_reserves(pool, ip))
+            ret_use->resting[family_index((enum ip_family)ip->family)]++;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t taken = ret_use->used[i] + ret_use->resting[i];
+        uint64_t left = pool->size[i] == UINT64_MAX ? UINT64_MAX : pool->size[i] - taken;
+        ret_use->free[i] = left == UINT64_MAX ? left : left - ret_use->reserved[i];
+    }
+    return r;
 }
 
 static void add_fault(const struct assignment *row, const struct lack *lack, const char *family,

@@ -145,6 +145,7 @@ static void end_rests(struct work *work)
         const struct ip ip = rest->ip;
         rest_remove(rests, &ip);
         pool_table_free(work->update.pools, &ip);
+        work->update.assignments->version++;
     }
 }
 
@@ -293,11 +294,20 @@ static int ip_order(const void *a, const void *b)
     return ip_cmp(a, b);
 }
 
+static bool ip_lists_equal(const ip_list *a, const ip_list *b)
+{
+    bool equal = a->count == b->count;
+    for (size_t i = 0; equal && i < a->count; i++)
+        equal = ip_equal(&a->items[i], &b->items[i]);
+    return equal;
+}
+
 /* Nothing here fails. */
-static void commit_turn(struct turn *turn)
+static void commit_turn(struct assignments *assignments, struct turn *turn)
 {
     struct assignment *row = turn->row;
     vec_sort(&turn->ips, ip_order);
+    assignments->version += !ip_lists_equal(&row->ips, &turn->ips);
     vec_move(&row->ips, &turn->ips);
     for (size_t i = 0; i < ARRAY_SIZE(row->lacks); i++) {
         const struct lack old = row->lacks[i];
@@ -328,7 +338,7 @@ static void forget_the_gone(struct work *work)
 static void commit(struct work *work, assigned_fn each, void *context)
 {
     vec_each(struct turn, turn, &work->turns)
-        commit_turn(turn);
+        commit_turn(work->update.assignments, turn);
     vec_each(struct turn, turn, &work->turns) {
         if (turn->service && each)
             each(context, turn->row, turn->service);

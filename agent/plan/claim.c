@@ -75,8 +75,10 @@ bool claim_is_our_class(const struct config *config, const struct service *servi
 
 /*
  * The configured ranges. Without these all but what is to be of a pool and is not: where there are
- * pools, an address that a status merely names is not taken for ours. Another class's address is
- * another balancer's in any case, and served here as kube-proxy does.
+ * pools, an address that a status merely names is not taken for ours, unless whoever gives
+ * addresses says that it looks after the Service: an edit of a pool that would orphan addresses is
+ * not in force there. Another class's address is another balancer's in any case, and served here as
+ * kube-proxy does.
  */
 static bool is_balanced_here(const struct node_facts *facts, const struct service *service,
                              const struct ip *ip)
@@ -85,7 +87,8 @@ static bool is_balanced_here(const struct node_facts *facts, const struct servic
     if (ranges->count)
         return claim_in_ranges(ranges, ip);
     return store_count(facts->store, KIND_IP_POOL) == 0 ||
-           !claim_is_our_class(facts->config, service) || advertised_pool(facts->store, ip);
+           !claim_is_our_class(facts->config, service) || service->assigned ||
+           advertised_pool(facts->store, ip);
 }
 
 enum address_reason claim_served(const struct node_facts *facts, const struct service *service,

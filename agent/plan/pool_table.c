@@ -161,6 +161,54 @@ bool pool_reserves(const struct pool *pool, const struct ip *ip)
     return false;
 }
 
+static int range_cmp(const void *a, const void *b)
+{
+    const struct ip_range *left = a, *right = b;
+    return ip_cmp(&left->first, &right->first);
+}
+
+/* Adds how many addresses of a range are the pool's. */
+static void count_own(const struct pool_table *table, const struct pool *pool,
+                      const struct ip_range *range, uint64_t *count)
+{
+    for (size_t at = span_from(table, &range->first); at < table->spans.count; at++) {
+        const struct pool_span *span = &table->spans.items[at];
+        struct ip_range both = span->range;
+        if (!ip_range_overlaps(&both, range))
+            break;
+        if (&table->pools.items[span->pool] != pool)
+            continue;
+        both.first = ip_cmp(&both.first, &range->first) < 0 ? range->first : both.first;
+        both.last = ip_cmp(&both.last, &range->last) > 0 ? range->last : both.last;
+        uint64_t more = ip_range_size(&both);
+        *count = *count > UINT64_MAX - more ? UINT64_MAX : *count + more;
+    }
+}
+
+/* Ranges may overlap: each is cut to what lies behind those before it. */
+int pool_reserved_count(const struct pool_table *table, const struct pool *pool,
+                        uint64_t ret_count[static 2])
+{
+    AUTOVEC ip_range_list ranges = { 0 };
+    const struct ip *until = NULL;
+    for (uint32_t i = 0; i < pool->object->reserved_count; i++) {
+        if (vec_push(&ranges, pool->object->reserved[i]) < 0)
+            return -ENOMEM;
+    }
+    vec_sort(&ranges, range_cmp);
+    vec_each(const struct ip_range, range, &ranges) {
+        struct ip_range rest = *range;
+        bool covered = until && ip_cmp(until, &rest.last) >= 0;
+        if (!covered && until && ip_cmp(until, &rest.first) >= 0)
+            covered = !ip_next(until, &rest.first);
+        if (covered)
+            continue;
+        until = &range->last;
+        count_own(table, pool, &rest, &ret_count[family_index((enum ip_family)rest.first.family)]);
+    }
+    return 0;
+}
+
 bool pool_avoids(const struct pool *pool, const struct ip *ip)
 {
     uint8_t last = ip->bytes[3];

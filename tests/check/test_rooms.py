@@ -27,6 +27,7 @@ ALLOWED = {
         ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
     ),
     "plan": (("base", "format", "config", "model", "store", "bpf/abi.h"), ("kernel",)),
+    "pools": (("base", "format", "config", "model", "store", "plan"), ()),
     "apply": (
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
@@ -44,19 +45,20 @@ ALLOWED = {
     "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
     # It prints what store and plan hold, so it sees the values they are made of.
     "api": (
-        ("base", "format", "loop", "status", "store", "plan", "config", "model"), ("libsystemd",),
+        ("base", "format", "loop", "status", "store", "plan", "pools", "config", "model"),
+        ("libsystemd",),
     ),
     "agentd": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
-            "apply", "status", "engine", "health", "api",
+            "pools", "apply", "status", "engine", "health", "api",
         ),
         ("libsystemd",),
     ),
     "controller": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
-            "status", "api",
+            "pools", "status", "api",
         ),
         ("libsystemd",),
     ),

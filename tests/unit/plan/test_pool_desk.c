@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The desk: which edits of pools are taken over, what it remembers, and that it loses nothing
+ * without memory.
+ */
+#include <errno.h>
+
+#include "assigning.h"
+#include "failing_malloc.h"
+#include "pools/state.h"
+
+struct world {
+    struct fixture fx;
+    struct pool_desk desk;
+};
+
+static int begin(void **state)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    assert_non_null(world);
+    world->fx.store = store_new();
+    world->fx.now_ms = NOW;
+    pool_desk_init(&world->desk);
+    *state = world;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct world *world = *state;
+    pool_desk_done(&world->desk);
+    store_free(world->fx.store);
+    free(world);
+    return 0;
+}
+
+static int run(struct world *world, struct pool_desk *desk)
+{
+    const struct pool_desk_inputs inputs = { world->fx.store, "", world->fx.now_ms, REST, false };
+    return pool_desk_update(desk, &inputs, NULL, NULL);
+}
+
+static void note_all(struct world *world)
+{
+    AUTOVEC change_list changes = { 0 };
+    assert_int_equal(store_changes(world->fx.store, &changes), 0);
+    vec_each(const struct change, change, &changes)
+        pool_desk_note(&world->desk, change);
+    store_changes_done(world->fx.store);
+}
+
+static void work(struct world *world)
+{
+    note_all(world);
+    assert_int_equal(run(world, &world->desk), 0);
+}
+
+static void assert_given(struct pool_desk *desk, const char *expected)
+{
+    AUTOTEXT struct text text = { 0 };
+    add_all(&text, &desk->assignments);
+    assert_string_equal(text_str(&text), expected);
+}
+
+static void assert_refused(const struct pool_desk *desk, const char *name, const char *who)
+{
+    assert_int_equal(desk->pools.refused.count, 1);
+    assert_string_equal(desk->pools.refused.items[0].name, name);
+    assert_string_equal(desk->pools.refused.items[0].who, who);
+}
+
+static void an_edit_that_orphans_waits_for_its_services(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world->fx.store;
+    put_pool(store, "lb", "addresses: [192.0.2.1-192.0.2.4]");
+    put_service(store, "a", "a: b", "");
+    put_service(store, "b", "a: b", "");
+    work(world);
+    put_pool(store, "lb", "addresses: [192.0.2.2-192.0.2.9]");
+    work(world);
+    assert_refused(&world->desk, "lb", "default/a");
+    put_service(store, "c", "a: b", "");
+    work(world);
+    assert_given(&world->desk, "a 192.0.2.1; b 192.0.2.2; c 192.0.2.3; ");
+    take_out(store, "a");
+    work(world);
+    assert_int_equal(world->desk.pools.refused.count, 0);
+    world->fx.now_ms += REST;
+    put_service(store, "d", "a: b", "");
+    work(world);
+    assert_given(&world->desk, "b 192.0.2.2; c 192.0.2.3; d 192.0.2.4; ");
+}
+
+static void a_range_may_move_between_pools(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world->fx.store;
+    put_pool(store, "one", "addresses: [192.0.2.1]");
+    put_pool(store, "two", "addresses: [198.51.100.1]");
+    put_service(store, "a", "a: b", "");
+    work(world);
+    put_pool(store, "one", "addresses: [203.0.113.1]");
+    put_pool(store, "two", "addresses: [192.0.2.1]");
+    work(world);
+    assert_int_equal(world->desk.pools.refused.count, 0);
+    assert_given(&world->desk, "a 192.0.2.1; ");
+}
+
+static void of_several_edits_the_harmless_ones_pass(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world->fx.store;
+    put_pool(store, "one", "addresses: [192.0.2.1]");
+    put_service(store, "a", "a: b", "");
+    work(world);
+    assert_true(store_remove(store, "test", KIND_IP_POOL, "lb", "one") >= 0);
+    put_pool(store, "two", "addresses: [198.51.100.1]");
+    put_service(store, "b", "a: b", "");
+    work(world);
+    assert_refused(&world->desk, "one", "default/a");
+    assert_true(world->desk.pools.refused.items[0].removal);
+    assert_given(&world->desk, "a 192.0.2.1; b 198.51.100.1; ");
+}
+
+static void what_a_service_gives_up_is_no_edits_fault(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world->fx.store;
+    put_pool(store, "one", "addresses: [192.0.2.1]");
+    put_pool(store, "two", "addresses: [198.51.100.1]");
+    put_service(store, "a", "a: b", "");
+    work(world);
+    put_service(store, "a", "metallb.io/address-pool: two", "");
+    put_pool(store, "one", "addresses: [192.0.2.9]");
+    work(world);
+    assert_int_equal(world->desk.pools.refused.count, 0);
+    assert_given(&world->desk, "a 198.51.100.1; (192.0.2.1 a) ");
+}
+
+/* A desk that begins with what another one remembered. */
+static void what_is_remembered_is_as_it_was(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world->fx.store;
+    put_pool(store, "lb", "addresses: [192.0.2.1-192.0.2.4]");
+    put_service(store, "a", "a: b", "");
+    put_service(store, "b", "a: b", "");
+    work(world);
+    take_out(store, "a");
+    put_pool(store, "lb", "addresses: [192.0.2.4]");
+    work(world);
+
+    CLEANUP(document_freep) struct document *document = NULL;
+    CLEANUP(pool_desk_done) struct pool_desk other;
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text text = { 0 };
+    pool_desk_init(&other);
+    desk_state_write(&world->desk, NULL, NULL, RESTS_MAX, &text);
+    assert_int_equal(text_error(&text), 0);
+    assert_int_equal(
+        document_parse(text_str(&text), text.length, "s", READER_JSON, &document, &faults), 1);
+    assert_int_equal(desk_state_read(document, &other, &faults), 0);
+    assert_int_equal(run(world, &other), 0);
+    assert_given(&other, "b 192.0.2.2; (192.0.2.1 a) ");
+    assert_refused(&other, "lb", "default/b");
+}
+
+static void a_broken_memory_is_a_fault(void **state)
+{
+    static const char *const broken[] = {
+        "{\"services\":[{\"namespace\":\"a\"}]}",
+        "{\"services\":[{\"namespace\":\"a\",\"name\":\"b\",\"addresses\":[\"x\"]}]}",
+        "{\"resting\":[{\"namespace\":\"a\",\"name\":\"b\",\"address\":\"192.0.2.1\",\"freedMs\":-1}]}",
+        "{\"pools\":[\"{}\"]}",
+        "{\"pools\":[\"\"]}",
+        "{\"pools\":[[]]}",
+    };
+    struct world *world = *state;
+    for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+        CLEANUP(document_freep) struct document *document = NULL;
+        AUTOFAULTS struct faults faults = { 0 };
+        assert_int_equal(
+            document_parse(broken[i], strlen(broken[i]), "s", READER_JSON, &document, &faults), 1);
+        assert_int_equal(desk_state_read(document, &world->desk, &faults), -EBADMSG);
+        assert_true(faults.list.count > 0);
+    }
+}
+
+static void without_memory_nothing_is_lost(void **state)
+{
+    struct world *world = *state;
+    struct store *store = world->fx.store;
+    unsigned failures = 0;
+    put_pool(store, "lb", "addresses: [192.0.2.1-192.0.2.4]");
+    put_service(store, "a", "a: b", "");
+    work(world);
+    put_pool(store, "lb", "addresses: [192.0.2.2-192.0.2.4]");
+    put_pool(store, "more", "addresses: [198.51.100.1]");
+    put_service(store, "b", "metallb.io/address-pool: more", "");
+    note_all(world);
+    for (int n = 0;; n++) {
+        allocations = 0;
+        allocations_left = n;
+        int r = run(world, &world->desk);
+        allocations_left = -1;
+        if (allocations <= (unsigned)n) {
+            assert_int_equal(r, 0);
+            break;
+        }
+        assert_int_equal(assignment_of(&world->desk.assignments, "default", "a")->ips.count, 1);
+        failures++;
+    }
+    assert_true(failures > 20);
+    assert_int_equal(run(world, &world->desk), 0);
+    assert_given(&world->desk, "a 192.0.2.1; b 198.51.100.1; ");
+    assert_refused(&world->desk, "lb", "default/a");
+}
+
+#define WITH_DESK(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_DESK(an_edit_that_orphans_waits_for_its_services),
+        WITH_DESK(a_range_may_move_between_pools),
+        WITH_DESK(of_several_edits_the_harmless_ones_pass),
+        WITH_DESK(what_a_service_gives_up_is_no_edits_fault),
+        WITH_DESK(what_is_remembered_is_as_it_was),
+        WITH_DESK(a_broken_memory_is_a_fault),
+        WITH_DESK(without_memory_nothing_is_lost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
