@@ -16,6 +16,7 @@
 #include "agentd/agent.h"
 #include "agentd/bgp.h"
 #include "agentd/event_keeper.h"
+#include "agentd/pool_keeper.h"
 #include "agentd/standing.h"
 #include "api/api.h"
 #include "apply/kernel.h"
@@ -53,6 +54,7 @@ struct agent {
     struct egress_live egress_live; /* part_egress */
 
     struct standing_keeper *standing; /* part_standing */
+    struct pool_keeper *pools;        /* part_pools; NULL: this agent gives no addresses */
     struct bgp *bgp;                  /* part_bird */
 
     struct api_state api_state; /* part_api */
@@ -93,6 +95,7 @@ extern const struct part part_services; /* health ports; what the API asks of th
 extern const struct part part_egress;   /* what the API asks of those of egress */
 extern const struct part part_schedule; /* the passes */
 extern const struct part part_standing; /* drain, withdraw, a node that was removed */
+extern const struct part part_pools;    /* LoadBalancer addresses for the folder's Services */
 extern const struct part part_bird;     /* what BIRD makes of our routes */
 extern const struct part part_api;      /* the socket and the TCP port */
 extern const struct part part_source;   /* where objects come from */
@@ -108,6 +111,11 @@ int source_load_kubeconfig(const struct agent *agent, struct kube_config **ret_k
 uint64_t source_loaded_generation(void *context);
 /* Looks for what the source may have missed; likewise. */
 void source_doubt(void *context);
+
+/* ---- part_pools.c ---- */
+
+/* Before a pass: gives addresses. Returns 0 or -ENOMEM. The context is the agent. */
+int pools_prepare(void *context);
 
 /* ---- part_services.c ---- */
 

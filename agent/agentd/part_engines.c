@@ -64,6 +64,7 @@ static int open_schedule(struct agent *agent)
         .status = &agent->status,
         .loaded_generation = source_loaded_generation,
         .doubt = source_doubt,
+        .prepare = pools_prepare,
         .passed = agent->passed,
         .context = agent,
     };

@@ -66,6 +66,8 @@ static void check_fixed_keys(const char *path, const struct config *old, const s
     must_not_change(faults, path, "egress.enabled", old->egress.enabled ? "true" : "false",
                     fresh->egress.enabled ? "true" : "false");
     must_not_change(faults, path, "egress.gateway", gateway_of(old), gateway_of(fresh));
+    must_not_change(faults, path, "pools.allocate", old->pools.allocate ? "true" : "false",
+                    fresh->pools.allocate ? "true" : "false");
     must_not_change(faults, path, "api.listen", old->api.listen, fresh->api.listen);
     must_not_change(faults, path, "paths.run", old->paths.run, fresh->paths.run);
     must_not_change(faults, path, "paths.state", old->paths.state, fresh->paths.state);

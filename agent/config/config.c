@@ -153,6 +153,12 @@ static const struct config_key services_keys[] = {
     { NULL },
 };
 
+static const struct config_key pools_keys[] = {
+    { "allocate", parse_bool, FIELD(pools.allocate) },
+    { "rest", parse_duration, FIELD(pools.rest_ms) },
+    { NULL },
+};
+
 static const struct config_key bird_keys[] = {
     { "socket", parse_path, FIELD(bird.socket) },
     { "expectPeers", parse_expect_peers, FIELD(bird.expect_names), .max = EXPECT_PEERS_MAX },
@@ -177,6 +183,7 @@ const struct config_key config_keys[] = {
     { "routes", parse_section, .keys = routes_keys },
     { "services", parse_section, .keys = services_keys },
     { "egress", parse_section, .keys = egress_keys },
+    { "pools", parse_section, .keys = pools_keys },
     { "bird", parse_section, .keys = bird_keys },
     { "api", parse_section, .keys = api_keys },
     { "paths", parse_section, .keys = paths_keys },
@@ -244,6 +251,7 @@ static int config_new(struct config **ret_config)
     config->services.max_flows = 262144;
     config->services.max_services = 65536;
     config->services.max_endpoints = 262144;
+    config->pools.rest_ms = MINUTE_MS;
     egress_defaults(config);
     int r = set_default_strings(config);
     if (r < 0)
@@ -259,6 +267,9 @@ static void check_all(struct parse *parse, const struct doc *root)
     if (config->services.enabled && !config->routes.enabled)
         doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
                   "services.enabled needs routes, which lead to what this node serves");
+    if (config->pools.allocate && config->source.kubernetes)
+        doc_fault(parse->document, doc_get(doc_get(root, "pools"), "allocate"), parse->errors,
+                  "is for source.manifests; in a cluster, agent-controller gives addresses");
 }
 
 int config_parse(const char *path, struct config **ret_config, struct document **ret_document,

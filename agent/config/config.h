@@ -102,6 +102,10 @@ struct config {
         } gateway;
     } egress;
     struct {
+        bool allocate;   /* of manifests: this agent gives addresses out of pools; default false */
+        int64_t rest_ms; /* how long a freed address is given to nobody else */
+    } pools;
+    struct {
         char *socket; /* NULL: BIRD is not asked */
         /* expectPeers: a number of sessions, or their names; not set: all that BIRD has. */
         bool expect_set;

@@ -170,7 +170,9 @@ static void run_pass(void *context)
     uint64_t generation = options->loaded_generation(options->context);
     uint32_t writer = 0;
     round.full = round.all;
-    int r = pass_run(options->engines, options->store, options->kernel, &round, &writer);
+    int r = options->prepare ? options->prepare(options->context) : 0;
+    if (r == 0)
+        r = pass_run(options->engines, options->store, options->kernel, &round, &writer);
     if (round.expected)
         schedule->doubting = false; /* there was work to find */
     schedule->all = r < 0; /* what was lost on the way is found by a pass over everything */

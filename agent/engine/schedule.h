@@ -30,6 +30,9 @@ struct schedule_options {
     uint64_t (*loaded_generation)(void *context);
     /* Called before the periodic pass over everything: sources compare what they have, too. */
     void (*doubt)(void *context);
+    /* Called before each pass, when all input is in: may put objects into the store. NULL: nothing
+     * does. Returns 0, or -errno: the pass fails. */
+    int (*prepare)(void *context);
     /* Called after each complete pass. */
     void (*passed)(void *context);
     void *context;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* LoadBalancer addresses in manifest mode (pool_keeper.h), as a part of the agent. */
+#include <string.h>
+
+#include "agentd/part.h"
+#include "base/log.h"
+
+static int open_pools(struct agent *agent)
+{
+    const struct pool_keeper_options options = {
+        .config = agent->config,
+        .store = agent->store,
+        .status = &agent->status,
+    };
+    if (!agent->config->pools.allocate)
+        return 0;
+    int r = pool_keeper_new(&options, &agent->pools);
+    if (r < 0)
+        log_error("cannot give addresses (pools.allocate): %s", strerror(-r));
+    return r;
+}
+
+static void configure_pools(struct agent *agent)
+{
+    if (agent->pools)
+        pool_keeper_set_config(agent->pools, agent->config);
+}
+
+int pools_prepare(void *context)
+{
+    struct agent *agent = context;
+    return agent->pools ? pool_keeper_run(agent->pools) : 0;
+}
+
+static void close_pools(struct agent *agent)
+{
+    pool_keeper_free(agent->pools);
+}
+
+const struct part part_pools = {
+    .name = "pools",
+    .open = open_pools,
+    .configure = configure_pools,
+    .close = close_pools,
+};

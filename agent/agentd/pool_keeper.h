@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gives Services of the manifest folder LoadBalancer addresses out of its pools (pools.allocate),
+ * where no API and no controller do it.
+ *
+ * The desk decides (pools/desk.h); the keeper notes in the state folder who has what, and then puts
+ * the addresses into the store as those of the Services' statuses. Every planner reads them from
+ * there, as it reads those of a cluster.
+ */
+#pragma once
+
+#include "base/cleanup.h"
+#include "config/config.h"
+#include "pools/desk.h"
+#include "status/status.h"
+
+struct pool_keeper;
+
+/* All borrowed. */
+struct pool_keeper_options {
+    const struct config *config;
+    struct store *store;
+    struct status *status; /* ->source is read; ->faults: "pools" */
+};
+
+/* Reads what the state folder says; what can't be read is a fault. Returns 0 or -errno. */
+int pool_keeper_new(const struct pool_keeper_options *options, struct pool_keeper **ret_keeper);
+void pool_keeper_free(struct pool_keeper *keeper);
+DEFINE_CLEANUP(struct pool_keeper *, pool_keeper_free);
+
+/*
+ * Gives addresses, by what has changed in the store since the last pass. To be called before each
+ * pass. Returns 0 or -ENOMEM: the next call looks at everything.
+ */
+int pool_keeper_run(struct pool_keeper *keeper);
+
+/* A reload. */
+void pool_keeper_set_config(struct pool_keeper *keeper, const struct config *config);
+
+const struct pool_desk *pool_keeper_desk(const struct pool_keeper *keeper);
