@@ -58,6 +58,7 @@ int verb_services(const struct ctl *ctl, char **args);
 int verb_backends(const struct ctl *ctl, char **args);
 int verb_flows(const struct ctl *ctl, char **args);
 int verb_egress(const struct ctl *ctl, char **args);
+int verb_pools(const struct ctl *ctl, char **args);
 int verb_maps(const struct ctl *ctl, char **args);
 int verb_verify(const struct ctl *ctl, char **args);
 int verb_explain(const struct ctl *ctl, char **args);

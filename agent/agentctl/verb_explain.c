@@ -432,6 +432,7 @@ int verb_explain(const struct ctl *ctl, char **args)
     add_nat(&out, ctl, answer.root, &target);
     add_egress_explanation(&out, doc_get(answer.root, "egress"));
     add_block(&out, doc_get(answer.root, "block"));
+    add_pool_explanation(&out, doc_get(answer.root, "pool"));
     add_route(&out, doc_get(answer.root, "route"));
     add_kernel(&out, doc_get(answer.root, "kernel"));
     add_peers(&out, doc_get(answer.root, "peers"));

@@ -212,6 +212,10 @@ static void service_row(struct table *table, const struct doc *item)
         add_comma(&node_ports);
         text_add(&node_ports, field(port, "nodePort"));
     }
+    doc_each(lack, doc_get(item, "pending")) {
+        add_comma(&addresses);
+        text_addf(&addresses, "pending: %s", field(lack, "reason"));
+    }
     text_addf(&announced, "%u/%u", count, list ? list->count : 0);
     add_source(&place, "", item);
     const char *const cells[] = {

@@ -67,6 +67,8 @@ const struct verb verbs[] = {
       .columns = peer_columns },
     { "List", "blocks", "", "pod blocks of this node", 0, 0, OPTION_WATCH, verb_blocks,
       .columns = block_columns },
+    { "List", "pools", "", "pools of LoadBalancer addresses, and who lacks one", 0, 0,
+      OPTION_WATCH | OPTION_VERBOSE, verb_pools, .columns = pool_columns },
     { "List", "maps", "", "NAT's BPF maps and how full they are", 0, 0, OPTION_WATCH, verb_maps,
       .columns = map_columns, .moves = true },
     { "Check", "doctor", "", "what is wrong with this machine", 0, 0,

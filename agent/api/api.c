@@ -220,6 +220,23 @@ static void reply_egress(const struct api *api, const struct http_request *reque
     reply_document(reply, 200, &out);
 }
 
+static void reply_pools(const struct api *api, const struct http_request *request,
+                        struct http_reply *reply)
+{
+    AUTOTEXT struct text out = { 0 };
+
+    (void)request;
+    if (!api->state->desk) {
+        reply_error(
+            reply, 503,
+            "this agent gives no addresses (pools.allocate); in a cluster, agent-controller "
+            "does");
+        return;
+    }
+    view_pools(api->state, &out);
+    reply_document(reply, 200, &out);
+}
+
 void api_handle_public(const struct http_request *request, struct http_reply *reply, void *context)
 {
     public_handle(&pages, context, request, reply);
@@ -318,6 +335,7 @@ static const struct api_route {
     { { "GET", "/v1/explain", RIGHT_READ }, false, NULL, reply_explain },
     { { "GET", "/v1/trace", RIGHT_READ }, false, NULL, reply_trace },
     { { "GET", "/v1/egress", RIGHT_READ }, false, NULL, reply_egress },
+    { { "GET", "/v1/pools", RIGHT_READ }, false, NULL, reply_pools },
     { { "GET", "/v1/backends", RIGHT_READ }, true, NULL, reply_backends },
     { { "GET", "/v1/flows", RIGHT_READ }, true, NULL, reply_flows },
     { { "GET", "/v1/maps", RIGHT_READ }, true, NULL, reply_maps },

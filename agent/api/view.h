@@ -22,6 +22,7 @@
 #include "plan/nat.h"
 #include "plan/route_table.h"
 #include "plan/routes.h"
+#include "pools/desk.h"
 #include "status/status.h"
 #include "store/store.h"
 
@@ -37,6 +38,7 @@ struct api_state {
     const struct sorted *nat;              /* struct nat_row *; NULL: NAT is off */
     const struct pool_table *pools;        /* NULL: nobody gives addresses here */
     const struct assignments *assignments; /* likewise */
+    const struct pool_desk *desk;          /* to whom both belong; NULL also offline */
     const struct egress_plan *egress;      /* NULL: egress is off, or not planned */
     const struct nat_live *live;           /* NULL: NAT is off, or there is no kernel to ask */
     const struct egress_live *egress_live; /* NULL: the same of egress */
@@ -82,6 +84,9 @@ void view_plan(const struct api_state *state, const struct faults *faults, struc
 
 /* Egress as it is: Egresses and their gateways, what this node is as one, what was dropped. */
 void view_egress(const struct api_state *state, struct text *out);
+
+/* Pools, who has their addresses, and who lacks one; for a state that has `desk`. */
+void view_pools(const struct api_state *state, struct text *out);
 
 /* Prometheus text format 0.0.4. */
 void view_metrics(const struct api_state *state, struct text *out);

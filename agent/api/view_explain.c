@@ -19,6 +19,7 @@
 #include "api/view_bgp.h"
 #include "api/view_explain_egress.h"
 #include "api/view_explain_nat.h"
+#include "api/view_pools.h"
 #include "api/view_routes.h"
 #include "model/endpoint_slice.h"
 #include "plan/route_list.h"
@@ -184,6 +185,8 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
     char buffer[IP_STRLEN];
     if (!known)
         known = egress_knows_address(state, address, &text);
+    if (!known)
+        known = pool_knows_address(state, address, &text);
 
     if (!row && !block && !known)
         return false;
@@ -195,6 +198,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
     else
         json_null(&json, "block");
     write_route(&json, state, row, block);
+    write_pool_explanation(&json, state, address);
     json_begin_array(&json, "services");
     for (uint32_t i = 0; row && i < row->claim_count; i++)
         write_service(&json, state, &row->claims[i], address->family);

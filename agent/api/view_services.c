@@ -13,6 +13,7 @@
 
 #include "api/document.h"
 #include "api/refusals.h"
+#include "api/view_assignments.h"
 #include "api/view_nat.h"
 #include "api/view_routes.h"
 #include "model/service.h"
@@ -154,6 +155,10 @@ static void write_service(struct json *json, const struct api_state *state,
     for (uint32_t i = 0; i < service->address_count; i++)
         write_address(json, state->plan, service, &service->addresses[i]);
     json_end_array(json);
+    write_lacks(json, "pending",
+                state->assignments
+                    ? assignment_of(state->assignments, object->namespace, object->name)
+                    : NULL);
     json_begin_array(json, "ports");
     for (uint32_t i = 0; i < service->port_count; i++)
         write_port(json, &service->ports[i], row);

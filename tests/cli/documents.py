@@ -270,6 +270,7 @@ SERVICE = {
             "reasonText": "announced",
         },
     ],
+    "pending": [],
     "ports": [
         {"name": "http", "protocol": "TCP", "port": 80, "nodePort": 30080, **NO_VERDICT},
         {"name": "dns", "protocol": "UDP", "port": 53, "nodePort": None, **NO_VERDICT},
@@ -310,6 +311,48 @@ PEERS = [
     },
 ]
 
+EXHAUSTED = {
+    "family": "IPv4",
+    "address": None,
+    "reason": "exhausted",
+    "reasonText": "every address of its pools is in use",
+    "of": None,
+}
+TAKEN = {
+    "family": "IPv4",
+    "address": "203.0.113.2",
+    "reason": "taken",
+    "reasonText": "the address is another's",
+    "of": "Service shop/web",
+}
+POOL = {
+    "namespace": "lb",
+    "name": "everybody",
+    "autoAssign": True,
+    "size": 16,
+    "used": 2,
+    "resting": 1,
+    "reserved": 1,
+    "free": 12,
+    "refused": {"removal": False, "losers": 2, "services": "shop/web, shop/old"},
+    "reservedRanges": ["203.0.113.5"],
+    "addresses": [
+        {"address": "203.0.113.2", "state": "used", "freedAt": None,
+         "services": [{"namespace": "shop", "name": "web"}, {"namespace": "shop", "name": "dns"}]},
+        {"address": "203.0.113.4", "state": "resting", "freedAt": ago(LONG_AGO),
+         "services": [{"namespace": "shop", "name": "gone"}]},
+    ],
+}
+COUNTLESS = {**POOL, "name": "six", "autoAssign": False, "size": None, "used": 0, "resting": 0,
+             "reserved": 0, "free": None, "refused": None, "reservedRanges": [], "addresses": []}
+POOLS = {
+    "apiVersion": "v1",
+    "kind": "PoolList",
+    "items": [POOL, COUNTLESS],
+    "pending": [{"namespace": "shop", "name": "api", **EXHAUSTED},
+                {"namespace": "shop", "name": "wish", **TAKEN}],
+}
+
 EXPLANATION = {
     "apiVersion": "v1",
     "kind": "Explanation",
@@ -319,6 +362,7 @@ EXPLANATION = {
     "reasonText": "announced",
     "block": None,
     "route": ROUTES[1],
+    "pool": None,
     "services": [
         {
             **CLAIM,

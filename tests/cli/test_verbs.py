@@ -214,6 +214,46 @@ def test_services(ctl, agent):
     )
 
 
+def test_services_without_an_address(ctl, agent):
+    lacking = {**documents.SERVICE, "addresses": documents.SERVICE["addresses"][:1],
+               "pending": [documents.EXHAUSTED]}
+    agent({"/v1/services": items("ServiceList", [lacking])})
+    assert "10.96.0.1, pending: exhausted" in ctl.run("services")[1]
+
+
+def test_pools(ctl, agent):
+    agent({"/v1/pools": documents.POOLS})
+    table = (
+        "NAMESPACE NAME           SIZE      FREE USED RESTING RESERVED AUTO\n"
+        "lb        everybody        16        12    2       1        1 yes\n"
+        "lb        six       countless countless    0       0        0 no\n"
+        "\n"
+        "2 pools.\n"
+        "-> the edit of lb/everybody is refused: 2 Services would lose an address: shop/web, shop/old\n"
+    )
+    addresses = (
+        "  203.0.113.2 is given to shop/web, shop/dns\n"
+        "  203.0.113.4 rests, freed by shop/gone 3d 4h ago\n"
+    )
+    pending = (
+        "-> shop/api is pending, has no IPv4: every address of its pools is in use\n"
+        "-> shop/wish is pending, has no 203.0.113.2: the address is another's: Service shop/web\n"
+    )
+    assert ctl.run("pools") == (0, table + pending, "")
+    assert ctl.run("pools", "-v") == (0, table + addresses + pending, "")
+
+
+def test_explain_an_address_of_a_pool(ctl, agent):
+    pool = {"namespace": "lb", "name": "everybody", "state": "used", "freedAt": None,
+            "services": documents.POOL["addresses"][0]["services"],
+            "pending": documents.POOLS["pending"][1:]}
+    agent({"/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "pool": pool}})
+    assert (
+        "  pool      lb/everybody: used by shop/web, shop/dns\n"
+        "            shop/wish is pending, has no 203.0.113.2: the address is another's: Service shop/web\n"
+    ) in ctl.run("explain", "10.0.0.1")[1]
+
+
 LISTS = {
     "routes": ("RouteList", documents.ROUTES),
     "blocks": ("BlockList", [documents.BLOCK]),

@@ -199,7 +199,7 @@ static void test_services(void **state)
            "{'address':'192.0.2.7','origin':'externalIP','state':'withheld','reason':null,"
            "'reasonText':null},"
            "{'address':'10.0.0.1','origin':'loadBalancer','state':'announced',"
-           "'reason':'announced','reasonText':'announced'}],"
+           "'reason':'announced','reasonText':'announced'}],'pending':[],"
            "'ports':[{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':null,"
            "'endpoints':null,'localEndpoints':null},"
            "{'name':'dns','protocol':'UDP','port':53,'nodePort':null,'verdict':null,"
@@ -270,7 +270,7 @@ static void test_explain_service(void **state)
               "'heldForMs':null,'objects':[{'namespace':'default',"
               "'name':'web','origin':'loadBalancer','reason':'announced','reasonText':'announced',"
               "'ports':2,'forwarding':1}]},"
-              "'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
+              "'pool':null,'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
               "'reason':'announced','reasonText':'announced','ports':2,'forwarding':1,"
               "'source':'manifests','file':'web.yaml','line':1,'endpoints':["
               "{'address':'10.224.0.3','port':8080,'node':'node-1','ready':true,'serving':true,"
@@ -323,7 +323,7 @@ static void test_explain_block(void **state)
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
         "'table':119,'installed':false,'guarded':true," ABSENT "'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
-        "'services':[],'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
+        "'pool':null,'services':[],'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
         "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
 }
 
