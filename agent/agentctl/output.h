@@ -65,11 +65,6 @@ void add_fault(struct text *out, const struct doc *fault, const char *indent);
 /* Where an object comes from: BEFORE "web.yaml:12", or "Kubernetes"; nothing if it is gone. */
 void add_source(struct text *out, const char *before, const struct doc *object);
 
-/* What a Service lacks, in words: an item of "pending". */
-void add_pending(struct text *out, const struct doc *lack);
-/* The line of an explanation about the pool that an address is of, and who waits for it. */
-void add_pool_explanation(struct text *out, const struct doc *pool);
-
 /* "BEFORE 4m ago"; nothing if the time is missing. */
 void add_age(struct text *out, const struct doc *map, const char *key, const char *before);
 

@@ -15,6 +15,7 @@
 
 #include "agentctl/answer.h"
 #include "agentctl/explain_egress.h"
+#include "agentctl/explain_pools.h"
 #include "agentctl/explain_service.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/explain_pools.h"
 #include "agentctl/field.h"
 #include "agentctl/tables.h"
 
@@ -28,13 +29,6 @@ static const char *count_of(const struct doc *pool, const char *key)
     return doc_get(pool, key) ? field(pool, key) : "countless";
 }
 
-static void add_name(struct text *out, const struct doc *map)
-{
-    add_clean(out, field(map, "namespace"));
-    text_add_char(out, '/');
-    add_clean(out, field(map, "name"));
-}
-
 static void add_address(struct text *out, const struct doc *address)
 {
     char freed[CLOCK_STRLEN];
@@ -42,7 +36,7 @@ static void add_address(struct text *out, const struct doc *address)
     text_addf(out, "  %s %s ", field(address, "address"), ago ? "rests, freed by" : "is given to");
     doc_each(service, doc_get(address, "services")) {
         text_add(out, comma);
-        add_name(out, service);
+        add_key(out, service);
         comma = ", ";
     }
     if (ago)
@@ -65,7 +59,7 @@ static void add_refused(struct text *out, const struct doc *pool)
         return;
     text_add(out, "-> the ");
     text_add(out, field_true(refused, "removal") ? "removal of " : "edit of ");
-    add_name(out, pool);
+    add_key(out, pool);
     text_add(out, " is refused: ");
     text_add_count(out, field_int(refused, "losers"), "Service");
     text_add(out, " would lose an address: ");
@@ -73,46 +67,11 @@ static void add_refused(struct text *out, const struct doc *pool)
     text_add_char(out, '\n');
 }
 
-void add_pending(struct text *out, const struct doc *lack)
-{
-    const struct doc *of = doc_get(lack, "of");
-    text_addf(out, "pending, has no %s: %s",
-              doc_get(lack, "address") ? field(lack, "address") : field(lack, "family"),
-              field(lack, "reasonText"));
-    if (of) {
-        text_add(out, ": ");
-        add_clean(out, of->text);
-    }
-}
-
 static void add_pendings(struct text *out, const struct doc *pending)
 {
     doc_each(lack, pending) {
         text_add(out, "-> ");
-        add_name(out, lack);
-        text_add(out, " is ");
-        add_pending(out, lack);
-        text_add_char(out, '\n');
-    }
-}
-
-void add_pool_explanation(struct text *out, const struct doc *pool)
-{
-    const char *comma = "";
-    if (!pool)
-        return;
-    text_add(out, "  pool      ");
-    add_name(out, pool);
-    text_addf(out, ": %s", field(pool, "state"));
-    doc_each(service, doc_get(pool, "services")) {
-        text_add(out, *comma ? comma : field_is(pool, "state", "used") ? " by " : ", freed by ");
-        add_name(out, service);
-        comma = ", ";
-    }
-    text_add_char(out, '\n');
-    doc_each(lack, doc_get(pool, "pending")) {
-        text_add(out, "            ");
-        add_name(out, lack);
+        add_key(out, lack);
         text_add(out, " is ");
         add_pending(out, lack);
         text_add_char(out, '\n');
