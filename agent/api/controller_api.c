@@ -2,6 +2,8 @@
 /* The controller's table of routes; see controller_api.h. */
 #include "api/controller_api.h"
 
+#include <string.h>
+
 #include "api/document.h"
 #include "api/reply.h"
 #include "api/router.h"
@@ -56,8 +58,12 @@ void controller_api_handle(const struct http_request *request, struct http_reply
     }
 }
 
+/* /healthz is what kube-service-exporter's probes ask for; it says what /livez does. */
 void controller_api_handle_public(const struct http_request *request, struct http_reply *reply,
                                   void *context)
 {
-    public_handle(&pages, context, request, reply);
+    struct http_request asked = *request;
+    if (strcmp(request->path, "/healthz") == 0)
+        asked.path = "/livez";
+    public_handle(&pages, context, &asked, reply);
 }

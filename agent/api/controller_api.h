@@ -4,6 +4,7 @@
  *
  *   GET /v1/controller /v1/faults        on its socket
  *   GET /metrics /livez /readyz          there, and by TCP
+ *   GET /healthz                         by TCP: as /livez
  */
 #pragma once
 

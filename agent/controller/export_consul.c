@@ -29,6 +29,7 @@
 #include "client/consul_lock.h"
 #include "controller/export_entries.h"
 #include "controller/export_target.h"
+#include "controller/export_where.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
 
@@ -65,7 +66,8 @@ struct consul_export {
     struct consul_reader *reader;
     struct export_store coming, there; /* what is being read; what was */
     bool known;
-    uint64_t index; /* of what was read last; 0: read at once */
+    uint64_t index;  /* of what was read last; 0: read at once */
+    int64_t came_ms; /* when the answer began to come; 0: it did not */
 
     struct arena *arena; /* of the ops */
     VEC(struct export_op) ops;
@@ -96,6 +98,8 @@ static int on_entry(void *context, const struct consul_entry *entry)
 static int on_data(void *context, const char *bytes, size_t size)
 {
     struct consul_export *target = context;
+    if (!target->came_ms)
+        target->came_ms = clock_mono_ms();
     return consul_reader_push(target->reader, bytes, size);
 }
 
@@ -132,6 +136,13 @@ static void take_what_came(struct consul_export *target)
     set_error(target, "", NULL);
 }
 
+/* Others may change what is theirs all the time: at most a fifth of the time goes into reading. */
+static int64_t space_ms(const struct consul_export *target)
+{
+    int64_t took_ms = target->came_ms ? clock_mono_ms() - target->came_ms : 0;
+    return MAX((int64_t)SPACE_MS, 4 * took_ms);
+}
+
 static void on_read(void *context, const struct consul_answer *answer)
 {
     struct consul_export *target = context;
@@ -148,7 +159,7 @@ static void on_read(void *context, const struct consul_answer *answer)
     } else {
         take_what_came(target);
         target->index = next_index(target, answer->index);
-        timer_arm(target->timer, SPACE_MS);
+        timer_arm(target->timer, space_ms(target));
         target->board->wake(target->board->context);
     }
 }
@@ -160,6 +171,7 @@ static int begin_read(struct consul_export *target)
     AUTOTEXT struct text path = { 0 };
     consul_reader_free(target->reader);
     target->reader = consul_reader_new(on_entry, target);
+    target->came_ms = 0;
     int r = export_store_clear(&target->coming);
     text_addf(&path, "/v1/kv/%s/?recurse", target->config->prefix);
     if (target->index)
@@ -429,25 +441,6 @@ static const struct export_target_ops ops = {
     .free = consul_export_free,
 };
 
-static int open_client(struct consul_export *target)
-{
-    const struct export_config *config = target->config;
-    const struct consul_config where = {
-        .address = config->consul.address,
-        .token_file = config->consul.token_file,
-        .token = config->consul.token,
-        .ca_file = config->consul.ca_file,
-        .cert_file = config->consul.cert_file,
-        .key_file = config->consul.key_file,
-        .server_name = config->consul.server_name,
-        .insecure = config->consul.insecure,
-        .datacenter = config->consul.datacenter,
-        .namespace = config->consul.namespace,
-        .partition = config->consul.partition,
-    };
-    return consul_client_new(target->board->event, &where, &target->client);
-}
-
 static int open_lock(struct consul_export *target)
 {
     const struct export_config *config = target->config;
@@ -476,6 +469,7 @@ static void target_freep(struct consul_export **target)
 int export_consul_new(const struct board *board, struct export_target **ret_target)
 {
     CLEANUP(target_freep) struct consul_export *target = calloc(1, sizeof(*target));
+    const struct consul_config where = export_where(&board->config->exports);
     if (!target)
         return -ENOMEM;
     target->base.ops = &ops;
@@ -488,7 +482,7 @@ int export_consul_new(const struct board *board, struct export_target **ret_targ
     if (r == 0)
         r = timer_new(board->event, PRIORITY, on_time, target, &target->timer);
     if (r == 0)
-        r = open_client(target);
+        r = consul_client_new(board->event, &where, &target->client);
     if (r == 0)
         r = open_lock(target);
     if (r < 0)

@@ -57,10 +57,11 @@ class Controller:
         self.environment = environment or {}
         self.process = None
         self.config = self.folder / "controller.yaml"
+        self.listen = f"127.0.0.1:{free_ports(1)[0]}"
         document = {
             "source": {"kubernetes": {"kubeconfig": str(kube.kubeconfig())}},
             "election": {"identity": identity, "lease": "3s", "renew": "2s", "retry": "200ms"},
-            "api": {"listen": f"127.0.0.1:{free_ports(1)[0]}"},
+            "api": {"listen": self.listen},
             "paths": {"run": str(self.folder / "run")},
         }
         if export is not None:

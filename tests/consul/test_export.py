@@ -3,6 +3,7 @@
 
 import json
 import socket
+import urllib.request
 
 from controller import PREFIX, key_of, node, service
 from lab import wait, wait_equal
@@ -206,6 +207,7 @@ def test_environment_of_kube_service_exporter(consul, kube, start, token, tmp_pa
         "CONSUL_CACERT": str(consul.pki.certificate),
         "CONSUL_CLIENT_CERT": str(consul.client_pair.certificate),
         "CONSUL_CLIENT_KEY": str(consul.client_pair.key),
+        "KSE_HTTP_IP": "127.0.0.1", "KSE_HTTP_PORT": "1",  # the file has api.listen
         "KSE_DOGSTATSD_PORT": str(statsd.getsockname()[1]), "KSE_DOGSTATSD_TAGS": '{"dc": "x"}',
     })
     try:
@@ -217,6 +219,8 @@ def test_environment_of_kube_service_exporter(consul, kube, start, token, tmp_pa
         assert lock["Session"] and lock["Flags"] == 0x2ddccbc058a50c18
         assert consul.values(PREFIX)[f"{PREFIX}/leadership/autobots-leader"] == "kse-0"
         assert token.read_text().strip() not in controller.log()
+        with urllib.request.urlopen(f"http://{controller.listen}/healthz") as answer:
+            assert answer.read() == b"ok\n"
     finally:
         assert controller.stop() == 0
     wanted = {"kube-service-exporter.start:1|g|#dc:x", "kube-service-exporter.nodes:1|g|#dc:x",
