@@ -12,7 +12,8 @@ struct blocks_job {
     struct job_writer *writer;
     struct block_table table;
     struct request_waits waits;
-    int64_t lone_ms; /* when a block whose Node is not known may be garbage; INT64_MAX: never */
+    int64_t lone_ms;    /* when a block whose Node is not known may be garbage; INT64_MAX: never */
+    bool pools_changed; /* or Nodes, since their conflicts were told */
     uint64_t given, exhausted, collected; /* since the start */
 };
 

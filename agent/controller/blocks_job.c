@@ -16,6 +16,7 @@
 #include "base/macro.h"
 #include "controller/blocks_inside.h"
 #include "controller/blocks_job.h"
+#include "plan/pool_conflicts.h"
 
 /* A rack of nodes that starts at once is served at once; a failure is tried again within a minute.
  */
@@ -64,6 +65,7 @@ static int note_request(struct blocks_job *job, const struct change *change)
 
 static int note_pool(struct blocks_job *job, const struct change *change)
 {
+    job->pools_changed = true;
     if (!change->after)
         return 0;
     int r = blocks_add(job, change->after);
@@ -105,6 +107,7 @@ static int note_node(struct blocks_job *job, const struct change *change)
     bool same = before && after && strcmp(before->uid, after->uid) == 0;
     const char *name = after ? after->name : before->name;
     size_t count;
+    job->pools_changed = true;
     if (same)
         return 0;
     block_table_node(&job->table, before ? to_node(before) : NULL, after ? to_node(after) : NULL,
@@ -183,15 +186,36 @@ static int look_at_all(struct blocks_job *job, int64_t now_ms)
     return r == 0 ? add_requests(job, NULL, NULL) : r;
 }
 
+static void tell(const struct blocks_job *job, const char *group, const struct faults *faults)
+{
+    (void)fault_book_replace(job->board->faults, blocks_job_ops.name, group, faults,
+                             clock_wall_ms());
+}
+
+static int tell_conflicts(struct blocks_job *job)
+{
+    AUTOVEC object_list pools = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = store_list(job->board->store, KIND_ADDRESS_POOL, &pools);
+    if (r < 0)
+        return r;
+    pool_conflicts(job->board->store, &pools, &faults);
+    tell(job, "pools", &faults);
+    job->pools_changed = false;
+    return 0;
+}
+
 static int work(struct job *base, const struct job_round *round)
 {
     struct blocks_job *job = (struct blocks_job *)base;
     AUTOFAULTS struct faults faults = { 0 };
     if (job->waits.changed) {
         request_waits_faults(&job->waits, &faults);
-        (void)fault_book_replace(job->board->faults, blocks_job_ops.name, "requests", &faults,
-                                 clock_wall_ms());
+        tell(job, "requests", &faults);
     }
+    int r = job->pools_changed ? tell_conflicts(job) : 0;
+    if (r < 0)
+        return r;
     if (round->all)
         return look_at_all(job, round->now_ms);
     return round->now_ms >= job->lone_ms ? add_blocks(job, round->now_ms) : 0;
@@ -213,10 +237,10 @@ static void lead(struct job *base, bool leading)
         return;
     block_table_forget(&job->table, INT64_MAX);
     request_waits_clear(&job->waits);
-    (void)fault_book_replace(job->board->faults, blocks_job_ops.name, "requests", NULL,
-                             clock_wall_ms());
-    (void)fault_book_replace(job->board->faults, blocks_job_ops.name, "writes", NULL,
-                             clock_wall_ms());
+    job->pools_changed = true;
+    tell(job, "requests", NULL);
+    tell(job, "writes", NULL);
+    tell(job, "pools", NULL);
 }
 
 static void publish(struct job *base, struct job_status *status)

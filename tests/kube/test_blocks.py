@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from lab import wait, wait_equal
-from lab.asking import Nodes, assert_disjoint, blocks, controller, pool
+from lab.asking import Nodes, assert_disjoint, blocks, controller, node, pool
 from lab.kube_api import path_of
 
 LAB = {"nodes": 1}
@@ -35,7 +35,7 @@ def sweep(plane):
                                   {"metadata": {"finalizers": None}},
                                   "application/merge-patch+json")
             if not meta.get("deletionTimestamp"):
-                plane.api.delete(kind, meta["name"])
+                plane.kubectl("delete", kind, meta["name"], "--ignore-not-found", "--wait=false")
         wait_equal(lambda kind=kind: plane.items(kind), [], f"the end of each {kind}", 30)
 
 
@@ -45,9 +45,9 @@ def make_fixture(cluster, clean):
     made = []
 
     def make(name="a"):
-        folder = cluster.nodes[0].folder / name
+        folder = cluster.nodes[0].folder / f"controller-{name}"
         if folder.exists():
-            folder.rename(folder.with_name(f"{name}-{os.urandom(3).hex()}"))
+            folder.rename(folder.with_name(f"{folder.name}-{os.urandom(3).hex()}"))
         made.append(controller(cluster.nodes[0], clean, name))
         return made[-1]
 
@@ -114,6 +114,19 @@ def test_a_request_is_served_as_coil_serves_it(clean, make):
 
     assert nodes.get("node1") == ("default-1", None)  # another request is another block
     assert_disjoint(clean)
+
+
+def test_pools_that_overlap_each_other_or_a_node_are_faults(clean, make):
+    leader = begin(make())
+    clean.put(pool("first", "10.2.0.0/16"))
+    clean.put(pool("second", "10.2.8.0/24"))
+    clean.put({**node("node1"), "status": {"addresses": [
+        {"type": "InternalIP", "address": "10.2.8.7"}]}})
+    found = {"has 10.2.8.7, the address of Node node1", "10.2.8.0/24 is also of AddressPool first"}
+    wait_equal(lambda: {fault["message"] for fault in leader.status()["faults"]}, found, "the faults")
+    clean.api.delete("AddressPool", "second")
+    wait_equal(lambda: {fault["message"] for fault in leader.status()["faults"]},
+               {"has 10.2.8.7, the address of Node node1"}, "the end of one")
 
 
 def test_dual_stack_blocks_advance_in_step(clean, make):

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is wrong between pools, and between pools and Nodes. */
+#include "plan/pool_conflicts.h"
+
+#include "planning.h"
+
+static void put_pool(struct planning *planning, const char *name, const char *created,
+                     const char *subnets)
+{
+    AUTOFREE char *yaml =
+        text_format("apiVersion: coil.cybozu.com/v2\nkind: AddressPool\nmetadata: {name: %s, "
+                    "creationTimestamp: '2026-11-%sT00:00:00Z'}\nspec: {subnets: [%s]}\n",
+                    name, created, subnets);
+    put(planning, yaml);
+}
+
+/* Faults as "place: message" lines. */
+static void assert_conflicts(struct planning *planning, const char *expected)
+{
+    AUTOVEC object_list pools = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text got = { 0 };
+    assert_int_equal(store_list(planning->store, KIND_ADDRESS_POOL, &pools), 0);
+    pool_conflicts(planning->store, &pools, &faults);
+    vec_each(const struct fault, fault, &faults.list)
+        text_addf(&got, "%s: %s\n", fault->place, fault->message);
+    assert_string_equal(text_str(&got), expected);
+}
+
+static void the_younger_of_two_pools_that_overlap_is_told(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_pool(&planning, "b", "02", "{ipv4: 10.2.0.0/16}, {ipv4: 10.9.0.0/24}");
+    put_pool(&planning, "c", "03", "{ipv4: 10.3.0.0/16, ipv6: 'fd02::/112'}");
+    assert_conflicts(&planning, "");
+    put_pool(&planning, "a", "05", "{ipv4: 10.9.0.0/16}");
+    put_pool(&planning, "d", "06", "{ipv6: 'fd02::ff00/120'}");
+    assert_conflicts(&planning, "AddressPool a: 10.9.0.0/24 is also of AddressPool b\n"
+                                "AddressPool d: fd02::ff00/120 is also of AddressPool c\n");
+}
+
+static void subnets_of_one_pool_may_overlap_past_validation(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_pool(&planning, "a", "02", "{ipv4: 10.2.0.0/16}, {ipv4: 10.2.8.0/24}");
+    assert_conflicts(&planning, "AddressPool a: 10.2.8.0/24 is in two of its subnets\n");
+}
+
+static void a_pool_must_not_have_the_address_of_a_node(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_pool(&planning, "a", "02", "{ipv4: 10.2.0.0/16}");
+    put_pool(&planning, "b", "03", "{ipv6: 'fd02::/112'}");
+    put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\nstatus: {addresses: [{type: "
+                   "InternalIP, address: 10.2.0.12}, {type: InternalIP, address: 'fd03::12'}]}\n");
+    put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {addresses: [{type: "
+                   "InternalIP, address: 192.0.2.11}, {type: ExternalIP, address: 10.2.0.11}]}\n");
+    assert_conflicts(&planning, "AddressPool a: has 10.2.0.11, the address of Node n1\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_younger_of_two_pools_that_overlap_is_told),
+        cmocka_unit_test(subnets_of_one_pool_may_overlap_past_validation),
+        cmocka_unit_test(a_pool_must_not_have_the_address_of_a_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
