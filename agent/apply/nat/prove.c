@@ -139,6 +139,7 @@ static int ask(struct prover *prover, const struct nat_probe *probe, const struc
     int r = nat_plane_probe(prover->plane, probe, ret_answer);
     if (r == -ENOMEM)
         return r;
+    prover->gone = r == -ENODEV && probe->hook == NAT_HOOK_POD_IN;
     if (r < 0)
         return prover_differs(prover, NULL, "the twin cannot be run: %s", strerror(-r));
     if (ret_answer->cause == NAT_CAUSE_NO_ROUTE)
@@ -277,6 +278,7 @@ static int prove_source_by(struct prover *prover, const struct nat_frontend *fro
         .protocol = frontend->protocol,
     };
 
+    prover->gone = false;
     if (!origins->of[origin].there || from->family == IP_NONE)
         return 1;
     if (frontend->kind == NAT_FRONTEND_LOAD_BALANCER && !is_admitted(prover->family, from)) {
@@ -286,6 +288,8 @@ static int prove_source_by(struct prover *prover, const struct nat_frontend *fro
             return r;
     }
     int r = prove_outcome(prover, frontend, &frontend->from[origin], &probe);
+    if (r == 0 && prover->gone)
+        return 1;
     *ret_forwards |= r > 0 && frontend->from[origin].act == NAT_ACT_FORWARD;
     return r;
 }

@@ -24,8 +24,11 @@ struct prover {
     enum walked *const *walks;  /* such a table for each uplink that is asked by */
     uint32_t parent;            /* the interface that was asked last for ... */
     enum nat_children children; /* ... its children; 0: none was asked */
-    bool unseen;         /* one of the slots being walked leaves by an interface without us */
-    bool lost;           /* what differs is that there is no way to the endpoint of one slot */
+    bool unseen; /* one of the slots being walked leaves by an interface without us */
+    bool lost;   /* what differs is that there is no way to the endpoint of one slot */
+    /* What differs is that the pod ended by whose interface the probes come: its origin is not
+     * proved, as where there is no pod, until the next look at the interfaces takes another. */
+    bool gone;
     bool sourceless;     /* ... for lack of an address to masquerade with */
     char lame[WHY_SIZE]; /* ... of the first such slot of a set that is served by others; or "" */
     char why[WHY_SIZE];  /* what differs */

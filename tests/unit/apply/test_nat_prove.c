@@ -321,6 +321,15 @@ static void test_memory_is_no_verdict(void **state)
     assert_int_equal(prove(lab), -ENOMEM);
 }
 
+/* The pod by whose interface its probes come may end at any moment. */
+static void test_a_pod_that_ends_is_no_verdict(void **state)
+{
+    struct lab *lab = *state;
+
+    lab->plane.error = (struct error){ NAT_ORIGIN_POD, 0, -ENODEV, NULL, NULL };
+    assert_int_equal(prove(lab), 1);
+}
+
 /* A set that failed for one frontend is no better for the next. */
 static void test_a_bad_slot_is_bad_for_all(void **state)
 {
@@ -562,6 +571,7 @@ int main(void)
         TEST(test_refusals_are_proved_too),
         TEST(test_every_difference_is_found),
         TEST(test_memory_is_no_verdict),
+        TEST(test_a_pod_that_ends_is_no_verdict),
         TEST(test_a_bad_slot_is_bad_for_all),
         TEST(test_a_sender_may_be_the_endpoint),
         TEST(test_the_way_back_has_our_program),
