@@ -28,7 +28,7 @@
 #define NAME "exports"
 
 /* What is held back, and since when (monotonic); 0: nothing is. */
-struct held {
+struct kept_back {
     int64_t since_ms;
     size_t count;
 };
@@ -43,7 +43,7 @@ struct export_job {
     struct export_target_status told; /* what metrics were sent of */
     struct export_plan plan;
     bool planned, dirty;
-    struct held documents, nodes;
+    struct kept_back documents, nodes;
     size_t kept; /* documents of refused Services */
 };
 
@@ -152,13 +152,13 @@ static int make_plan(struct export_job *job)
     return export_events_want(job->events, &job->plan);
 }
 
-static bool is_held_long_enough(const struct export_job *job, const struct held *held,
+static bool is_held_long_enough(const struct export_job *job, const struct kept_back *held,
                                 int64_t now_ms)
 {
     return held->since_ms && now_ms - held->since_ms >= job->config->hold_ms;
 }
 
-static void keep_held(struct held *held, size_t count, int64_t now_ms)
+static void keep_held(struct kept_back *held, size_t count, int64_t now_ms)
 {
     held->count = count;
     if (count == 0)
@@ -287,7 +287,7 @@ static void publish(struct job *base, struct job_status *status)
     export_events_publish(job->events, &status->writes);
 }
 
-static int64_t held_until(const struct export_job *job, const struct held *held)
+static int64_t held_until(const struct export_job *job, const struct kept_back *held)
 {
     return held->since_ms ? held->since_ms + job->config->hold_ms : INT64_MAX;
 }

@@ -31,11 +31,6 @@ int export_refuse(struct exporting *exporting, const struct service *service, co
 /* Adds the list of nodes. Returns 0 or -ENOMEM. */
 int export_nodes(struct exporting *exporting);
 
-/* Where the Service's annotation sends load balancers to, or the configuration. Returns 0, or
- * -EINVAL for an annotation that can't be read. */
-int export_addresses_of(const struct export_config *config, const struct service *service,
-                        enum export_addresses *ret_addresses);
-
 /* The members that kube-service-exporter does not have; `out` is behind custom_attrs. Returns 0 or
  * -ENOMEM. */
 int export_details(const struct exporting *exporting, const struct service *service,

@@ -48,7 +48,9 @@ static bool parse_bool(const char *text, bool *ret_value)
     return false;
 }
 
-int export_addresses_of(const struct export_config *config, const struct service *service,
+/* Where the Service's annotation sends load balancers to, or the configuration. Returns 0, or
+ * -EINVAL for an annotation that can't be read. */
+static int addresses_of(const struct export_config *config, const struct service *service,
                         enum export_addresses *ret_addresses)
 {
     const char *text = service->exports ? service->exports[EXPORT_ADDRESSES] : NULL;
@@ -82,8 +84,8 @@ bool export_is_asked(const struct export_config *config, const struct service *s
         return false;
     if (service->type == SERVICE_LOAD_BALANCER || service->type == SERVICE_NODE_PORT)
         return true;
-    return service->type == SERVICE_CLUSTER_IP &&
-           export_addresses_of(config, service, &addresses) == 0 && addresses == EXPORT_PODS;
+    return service->type == SERVICE_CLUSTER_IP && addresses_of(config, service, &addresses) == 0 &&
+           addresses == EXPORT_PODS;
 }
 
 static const char *text_or_empty(const struct reading *reading, enum export_annotation annotation)
@@ -149,7 +151,7 @@ static int read_numbers(struct reading *reading)
         return refuse_annotation(reading, EXPORT_HEALTH_PORT, "a port's number");
     if (cluster && !parse_bool(cluster, &exported->per_cluster))
         return refuse_annotation(reading, EXPORT_PER_CLUSTER, "\"true\" or \"false\"");
-    if (export_addresses_of(reading->exporting->config, reading->service, &reading->addresses) < 0)
+    if (addresses_of(reading->exporting->config, reading->service, &reading->addresses) < 0)
         return refuse_annotation(reading, EXPORT_ADDRESSES,
                                  "\"nodePorts\", \"pods\" or \"loadBalancer\"");
     return 0;

@@ -86,7 +86,7 @@ static uint64_t field_hash(const struct export_field *field, const struct export
     return export_hash_int64(VERSION);
 }
 
-uint64_t exported_hash(const struct exported *exported)
+static uint64_t exported_hash(const struct exported *exported)
 {
     uint64_t hash = export_hash_struct("ExportedService");
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)

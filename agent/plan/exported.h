@@ -34,8 +34,6 @@ struct exported {
 /* "ID-PREFIX-CLUSTER-NAMESPACE-NAME-PORT" */
 void exported_id(const struct exported *exported, struct text *out);
 
-uint64_t exported_hash(const struct exported *exported);
-
 /*
  * The members of the document, from `hash` to `custom_attrs`, without braces. Returns 0; -ERANGE
  * where a number of the attributes does not fit into a double; -ENOMEM.
