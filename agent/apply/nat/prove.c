@@ -284,6 +284,8 @@ static int prove_source_by(struct prover *prover, const struct nat_frontend *fro
     if (frontend->kind == NAT_FRONTEND_LOAD_BALANCER && !is_admitted(prover->family, from)) {
         struct nat_answer answer;
         int r = ask(prover, &probe, &kept_out, &answer);
+        if (r == 0 && prover->gone)
+            return 1;
         if (r <= 0 || !find_admitted(origins, prover->family, origin, &probe.source))
             return r;
     }
