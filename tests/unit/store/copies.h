@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,6 +38,8 @@ static inline void put_generation(struct store *store, int count, uint16_t gener
 static inline struct copies *copies_new(void)
 {
     struct copies *copies = calloc(1, sizeof(*copies));
+    if (!copies)
+        abort();
     (void)strcpy(copies->folder, "/tmp/fingerpost-copy-XXXXXX");
     assert_non_null(mkdtemp(copies->folder));
     (void)snprintf(copies->path, sizeof(copies->path), "%s/objects", copies->folder);
