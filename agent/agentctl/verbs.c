@@ -42,7 +42,7 @@ const struct verb verbs[] = {
       OPTION_WAIT | OPTION_VERBOSE | OPTION_WATCH | OPTION_BRIEF, verb_status },
     { "See", "faults", "", "what is wrong, since when, and what to do", 0, 0, OPTION_WATCH,
       verb_faults },
-    { "See", "explain", "ADDRESS|NS/SERVICE", "one address: objects, plan, kernel, BGP", 1, 1,
+    { "See", "explain", "ADDR|NS/NAME", "one address: objects, plan, kernel, BGP", 1, 1,
       OPTION_WATCH | OPTION_VERBOSE, verb_explain, .completes = COMPLETES_ADDRESS },
     { "See", "trace", "SRC DST", "what becomes of a packet, and why", 2, 2,
       OPTION_IN | OPTION_WATCH, verb_trace, .moves = true },
