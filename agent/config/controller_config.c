@@ -90,6 +90,13 @@ static const struct config_key election_keys[] = {
     { NULL },
 };
 
+static const struct config_key addresses_keys[] = {
+    { "enabled", parse_bool, FIELD(addresses.enabled) },
+    { "loadBalancerClass", parse_text, FIELD(addresses.load_balancer_class) },
+    { "rest", parse_duration, FIELD(addresses.rest_ms) },
+    { NULL },
+};
+
 static const struct config_key blocks_keys[] = {
     { "enabled", parse_bool, FIELD(blocks.enabled) },
     { NULL },
@@ -109,6 +116,7 @@ static const struct config_key controller_keys[] = {
     { "source", parse_section, .keys = source_keys, .check = check_source },
     { "election", parse_section, .keys = election_keys },
     { "blocks", parse_section, .keys = blocks_keys },
+    { "addresses", parse_section, .keys = addresses_keys },
     { "api", parse_section, .keys = api_keys },
     { "paths", parse_section, .keys = paths_keys },
     { "consul", parse_section, .keys = export_keys, .check = export_keys_check },
@@ -136,10 +144,14 @@ static int config_new(struct controller_config **ret_config)
     config->election.renew_ms = 10 * SECOND_MS;
     config->election.retry_ms = 2 * SECOND_MS;
     config->blocks.enabled = true;
+    config->addresses.enabled = true;
+    config->addresses.load_balancer_class = strdup("");
+    config->addresses.rest_ms = MINUTE_MS;
     config->api.listen = strdup("127.0.0.1:9395");
     config->paths.run = strdup("/run/fingerpost");
-    if (!config->election.namespace || !config->election.name || !config->election.identity ||
-        !config->api.listen || !config->paths.run || export_config_defaults(&config->exports) < 0)
+    if (!config->addresses.load_balancer_class || !config->election.namespace ||
+        !config->election.name || !config->election.identity || !config->api.listen ||
+        !config->paths.run || export_config_defaults(&config->exports) < 0)
         return -ENOMEM;
     *ret_config = TAKE_PTR(config);
     return 0;
@@ -179,6 +191,7 @@ void controller_config_free(struct controller_config *config)
     free(config->election.namespace);
     free(config->election.name);
     free(config->election.identity);
+    free(config->addresses.load_balancer_class);
     free(config->api.listen);
     free(config->paths.run);
     export_config_done(&config->exports);

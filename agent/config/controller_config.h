@@ -30,6 +30,12 @@ struct controller_config {
         bool enabled; /* nodes are given blocks of AddressPools; else another controller does it */
     } blocks;
     struct {
+        bool
+            enabled; /* Services get addresses of IPAddressPools; else another controller does it */
+        char *load_balancer_class; /* "": Services without one */
+        int64_t rest_ms;           /* how long a freed address is given to nobody else */
+    } addresses;
+    struct {
         char *listen; /* "address:port" */
     } api;
     struct {

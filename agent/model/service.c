@@ -20,6 +20,7 @@
 #include "model/equal.h"
 #include "model/kind.h"
 #include "model/labels.h"
+#include "model/service_assigned.h"
 #include "model/service_balance.h"
 #include "model/service_export.h"
 #include "model/service_wish.h"
@@ -276,16 +277,6 @@ static int decode_route_class(struct decoder *decoder)
     return -1;
 }
 
-static bool is_assigned(struct decoder *decoder, const struct doc *status)
-{
-    doc_each(condition, decode_list(decoder, doc_get(status, "conditions"))) {
-        const char *type = decode_text(decoder, doc_get(condition, "type"));
-        if (type && strcmp(type, SERVICE_ASSIGNED) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct service *service = (struct service *)object;
@@ -309,7 +300,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service->labels = decode_labels(decoder, &service->label_count);
     service_wish_decode(decoder, spec, &service->wish);
     service->exports = service_export_decode(decoder);
-    service->assigned = is_assigned(decoder, decode_map(decoder, doc_get(root, "status")));
+    service_assigned_decode(decoder, decode_map(decoder, doc_get(root, "status")), service);
 }
 
 static bool addresses_equal(const struct service *a, const struct service *b)
@@ -350,7 +341,8 @@ static bool equal(const struct object *a, const struct object *b)
            left->route_class == right->route_class &&
            labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
            service_wish_equal(&left->wish, &right->wish) &&
-           service_export_equal(left->exports, right->exports) && left->assigned == right->assigned;
+           service_export_equal(left->exports, right->exports) &&
+           service_assigned_equal(left, right);
 }
 
 /* Of more labels than are kept, those that mean something by themselves are written beside them. */
@@ -457,13 +449,7 @@ static void encode_rest(const struct object *object, struct json *json)
     json_begin_object(json, "loadBalancer");
     encode_ingress(service, json);
     json_end_object(json);
-    if (service->assigned) {
-        json_begin_array(json, "conditions");
-        json_begin_object(json, NULL);
-        json_string(json, "type", SERVICE_ASSIGNED);
-        json_end_object(json);
-        json_end_array(json);
-    }
+    service_assigned_encode(service, json);
     json_end_object(json);
 }
 

@@ -88,6 +88,7 @@ struct service {
     struct address_wish wish;
     const char *const *exports; /* by enum export_annotation (service_export.h); NULL: none */
     bool assigned; /* has the condition SERVICE_ASSIGNED: whoever gives addresses looks after it */
+    const char *assigned_status, *assigned_reason, *assigned_message, *assigned_since; /* of it */
     const struct label *labels; /* sorted by name */
     uint32_t label_count;
 };

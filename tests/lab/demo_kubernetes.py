@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo on a cluster: a real API server with its controllers, and kubectl.
 
-The nodes' kubelets and the scheduler are played (kubelets.py), and so is who gives the Service its
-addresses.
+The nodes' kubelets and the scheduler are played (kubelets.py); agent-controller gives the Service
+its addresses.
 """
 
 import json
 
+from .controller import Controller
 from .showing import expect, expect_via, health, pages_of, say, show
 
 ADDRESSES = ("203.0.113.10", "fd00:203::10")
 OVERRIDES = {"spec": {"externalTrafficPolicy": "Local", "ipFamilyPolicy": "RequireDualStack"}}
-INGRESS = {"status": {"loadBalancer": {"ingress": [{"ip": ip} for ip in ADDRESSES]}}}
+POOL = {"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool",
+        "metadata": {"name": "lb", "namespace": "default"},
+        "spec": {"addresses": ["203.0.113.10-203.0.113.20", "fd00:203::10-fd00:203::20"]}}
 
 
 def compact(document):
@@ -36,10 +39,25 @@ def start(lab):
     for node in lab.nodes:
         expect_via(lab, node.block4, {node.role})
         expect_via(lab, node.block6, {node.role})
+    give_addresses(lab, plane)
+
+
+def give_addresses(lab, plane):
+    """The controller runs beside the nodes, and has a pool to give addresses of."""
+    leader = Controller(lab.nodes[0], "demo", plane.controller_kubeconfig("demo")).start()
+    expect("agent-controller leads", leader.leads, True)
+    plane.put(POOL)
+    say("There is a pool of LoadBalancer addresses:")
+    show(lab, "kubectl get ipaddresspools")
+
+
+def web_pods(node):
+    """Not those of the cluster's own Deployments, which run on the nodes, too."""
+    return [pod for pod in node.pods.values() if pod.role.startswith("pod-web")]
 
 
 def pods_of(lab):
-    return {f"{pod.role} on {node}\n" for node in lab.nodes for pod in node.pods.values()}
+    return {f"{pod.role} on {node}\n" for node in lab.nodes for pod in web_pods(node)}
 
 
 def expect_served_by(lab, *nodes):
@@ -54,17 +72,15 @@ def expect_served_by(lab, *nodes):
 def wait_pods(lab, *nodes):
     """Waits until just these nodes have pods, one for each time that they are named."""
     def where():
-        return sorted(node.role for node in lab.nodes for _ in node.pods)
+        return sorted(node.role for node in lab.nodes for _ in web_pods(node))
     expect(f"pods on {' and '.join(nodes) or 'no node'}", where, sorted(nodes))
 
 
 def create(lab):
-    say("A Deployment and a Service are created; the Service is given its addresses:")
+    say("A Deployment and a Service are created; the Service gets its addresses out of the pool:")
     show(lab, "kubectl create deployment web --image=web --replicas=2")
     show(lab, "kubectl expose deployment web --port=80 --type=LoadBalancer "
               f"--overrides={compact(OVERRIDES)}")
-    show(lab, "kubectl patch service web --subresource=status --type=merge "
-              f"--patch={compact(INGRESS)}")
     wait_pods(lab, "node1", "node2")
     expect_served_by(lab, "node1", "node2")
     show(lab, "kubectl get pods,services,endpointslices -o wide")
@@ -75,8 +91,8 @@ def create(lab):
 def scale(lab):
     say("One pod is enough: the Service is Local, so its addresses leave the other node.")
     show(lab, "kubectl scale deployment web --replicas=1")
-    expect("one pod", lambda: sum(len(node.pods) for node in lab.nodes), 1)
-    expect_served_by(lab, *[node.role for node in lab.nodes if node.pods])
+    expect("one pod", lambda: sum(len(web_pods(node)) for node in lab.nodes), 1)
+    expect_served_by(lab, *[node.role for node in lab.nodes if web_pods(node)])
     say("Two again:")
     show(lab, "kubectl scale deployment web --replicas=2")
     wait_pods(lab, "node1", "node2")

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is written to the API about addresses; see address_body.h. Called by address_job.c.
+ *
+ * Status is written by server-side apply: conditions are a list by type, of which ours is one, and
+ * `ingress` is ours as a whole. The resourceVersion in the body makes the API refuse (409) what was
+ * decided of an older Service. A condition keeps its lastTransitionTime while its status stays.
+ */
+#include "controller/address_body.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "base/siphash.h"
+#include "format/json.h"
+
+/* "wish-unreadable" as "WishUnreadable", as reasons of conditions are written. */
+static void camel(const char *word, char *buffer, size_t size)
+{
+    size_t length = 0;
+    bool upper = true;
+    for (; *word && length + 1 < size; word++) {
+        if (*word == '-') {
+            upper = true;
+            continue;
+        }
+        buffer[length++] = (char)(upper && *word >= 'a' ? *word - 'a' + 'A' : *word);
+        upper = false;
+    }
+    buffer[length] = '\0';
+}
+
+static const char *reason_of(enum lack_reason reason)
+{
+    static char words[LACK_REASONS][32];
+    if (!*words[reason])
+        camel(lack_reason_name(reason), words[reason], sizeof(words[reason]));
+    return words[reason];
+}
+
+void address_condition_make(const struct assignment *row, struct address_condition *ret_condition)
+{
+    *ret_condition = (struct address_condition){ .is_true = true, .reason = "Assigned" };
+    for (size_t i = 0; i < ARRAY_SIZE(row->lacks); i++) {
+        const struct lack *lack = &row->lacks[i];
+        char ip[IP_STRLEN];
+        if (!lack->reason)
+            continue;
+        struct text *message = &ret_condition->message;
+        text_addf(message, "%s%s: %s%s%s", message->length ? "; " : "",
+                  lack->ip.family != IP_NONE ? ip_str(&lack->ip, ip)
+                  : i                        ? "IPv6"
+                                             : "IPv4",
+                  lack_reason_text(lack->reason), lack->of ? ": " : "", lack->of ? lack->of : "");
+        if (ret_condition->is_true)
+            ret_condition->reason = reason_of(lack->reason);
+        ret_condition->is_true = false;
+    }
+}
+
+void address_condition_done(struct address_condition *condition)
+{
+    text_done(&condition->message);
+}
+
+static const char *status_word(bool is_true)
+{
+    return is_true ? "True" : "False";
+}
+
+static bool has_ips(const struct service *service, const ip_list *ips)
+{
+    size_t found = 0;
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin != ADDRESS_LOAD_BALANCER || address->proxy_mode)
+            continue;
+        bool known = false;
+        vec_each(const struct ip, ip, ips)
+            known |= ip_equal(ip, &address->ip);
+        if (!known)
+            return false;
+        found++;
+    }
+    return found == ips->count;
+}
+
+bool address_status_is(const struct service *service, const struct assignment *row)
+{
+    CLEANUP(address_condition_done) struct address_condition condition;
+    address_condition_make(row, &condition);
+    return service->assigned && has_ips(service, &row->ips) &&
+           strcmp(service->assigned_status, status_word(condition.is_true)) == 0 &&
+           strcmp(service->assigned_reason, condition.reason) == 0 &&
+           strcmp(service->assigned_message, text_str(&condition.message)) == 0;
+}
+
+static void begin_object(struct json *json, const char *api_version, const char *kind,
+                         const struct object *object)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "apiVersion", api_version);
+    json_string(json, "kind", kind);
+    json_begin_object(json, "metadata");
+    json_string(json, "namespace", object->namespace);
+    json_string(json, "name", object->name);
+}
+
+static void write_condition(struct json *json, const struct service *service,
+                            const struct assignment *row, int64_t now_wall_ms)
+{
+    CLEANUP(address_condition_done) struct address_condition condition;
+    char now[CLOCK_STRLEN];
+    address_condition_make(row, &condition);
+    const char *status = status_word(condition.is_true);
+    bool same = strcmp(service->assigned_status, status) == 0 && *service->assigned_since;
+    json_begin_array(json, "conditions");
+    json_begin_object(json, NULL);
+    json_string(json, "type", SERVICE_ASSIGNED);
+    json_string(json, "status", status);
+    json_string(json, "reason", condition.reason);
+    json_string(json, "message", text_str(&condition.message));
+    json_string(json, "lastTransitionTime",
+                same ? service->assigned_since : clock_rfc3339(now_wall_ms, now));
+    json_end_object(json);
+    json_end_array(json);
+    json->out->failed |= text_error(&condition.message) < 0;
+}
+
+void address_status_write(const struct service *service, const struct assignment *row,
+                          int64_t now_wall_ms, struct text *out)
+{
+    struct json json = { .out = out };
+    char text[IP_STRLEN];
+    begin_object(&json, "v1", "Service", &service->object);
+    json_string(&json, "resourceVersion", service->object.version);
+    json_end_object(&json);
+    if (row) {
+        json_begin_object(&json, "status");
+        write_condition(&json, service, row, now_wall_ms);
+        json_begin_object(&json, "loadBalancer");
+        json_begin_array(&json, "ingress");
+        vec_each(const struct ip, ip, &row->ips) {
+            json_begin_object(&json, NULL);
+            json_string(&json, "ip", ip_str(ip, text));
+            json_string(&json, "ipMode", "VIP");
+            json_end_object(&json);
+        }
+        json_end_array(&json);
+        json_end_object(&json);
+        json_end_object(&json);
+    }
+    json_end_object(&json);
+}
+
+static void write_count(struct json *json, const char *key, uint64_t count)
+{
+    json_int(json, key, count > INT64_MAX ? INT64_MAX : (int64_t)count);
+}
+
+void address_pool_status_write(const struct object *pool, const struct pool_use *use,
+                               struct text *out)
+{
+    struct json json = { .out = out };
+    begin_object(&json, "metallb.io/v1beta1", "IPAddressPool", pool);
+    json_end_object(&json);
+    json_begin_object(&json, "status");
+    write_count(&json, "assignedIPv4", use->used[0]);
+    write_count(&json, "assignedIPv6", use->used[1]);
+    write_count(&json, "availableIPv4", use->free[0]);
+    write_count(&json, "availableIPv6", use->free[1]);
+    json_end_object(&json);
+    json_end_object(&json);
+}
+
+static void write_event_time(struct json *json, int64_t now_wall_ms)
+{
+    char second[CLOCK_STRLEN];
+    (void)clock_rfc3339(now_wall_ms, second);
+    json_stringf(json, "eventTime", "%.19s.%03d000Z", second, (int)(now_wall_ms % SECOND_MS));
+}
+
+void address_event_write(const struct service *service, const struct assignment *row,
+                         const char *identity, int64_t now_wall_ms,
+                         char ret_name[static ADDRESS_EVENT_NAME_MAX + 1], struct text *out)
+{
+    static const uint8_t key[16] = "fingerpost lacks";
+    CLEANUP(address_condition_done) struct address_condition condition;
+    AUTOTEXT struct text cause = { 0 };
+    const struct object *object = &service->object;
+    struct json json = { .out = out };
+    address_condition_make(row, &condition);
+    text_addf(&cause, "%s %s", object->uid, text_str(&condition.message));
+    (void)snprintf(ret_name, ADDRESS_EVENT_NAME_MAX + 1, "%.200s.%016" PRIx64, object->name,
+                   siphash(text_str(&cause), cause.length, key));
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", "events.k8s.io/v1");
+    json_string(&json, "kind", "Event");
+    json_begin_object(&json, "metadata");
+    json_string(&json, "namespace", object->namespace);
+    json_string(&json, "name", ret_name);
+    json_end_object(&json);
+    write_event_time(&json, now_wall_ms);
+    json_string(&json, "type", "Warning");
+    json_string(&json, "reason", "AddressPending");
+    json_string(&json, "action", "Assigning");
+    json_stringf(&json, "note", "no LoadBalancer address: %.900s", text_str(&condition.message));
+    json_string(&json, "reportingController", "fingerpost.io/agent-controller");
+    json_stringf(&json, "reportingInstance", "%.128s", identity);
+    json_begin_object(&json, "regarding");
+    json_string(&json, "apiVersion", "v1");
+    json_string(&json, "kind", "Service");
+    json_string(&json, "namespace", object->namespace);
+    json_string(&json, "name", object->name);
+    json_string(&json, "uid", object->uid);
+    json_end_object(&json);
+    json_end_object(&json);
+    out->failed |= text_error(&condition.message) < 0 || text_error(&cause) < 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bodies that address_job.c writes: status of Services and pools, Events. Pure. */
+#pragma once
+
+#include "base/text.h"
+#include "pools/desk.h"
+
+/* The fields of a status that are ours by server-side apply are of this manager. */
+#define ADDRESS_MANAGER "fingerpost-addresses"
+
+/* What the condition of a Service says: NULL-terminated words. */
+struct address_condition {
+    bool is_true;
+    const char *reason; /* "Exhausted" */
+    struct text message;
+};
+void address_condition_make(const struct assignment *row, struct address_condition *ret_condition);
+void address_condition_done(struct address_condition *condition);
+
+/* Whether the Service's status says what the row and its condition say. */
+bool address_status_is(const struct service *service, const struct assignment *row);
+
+/*
+ * The status of a Service, to be applied: of the row, or without our fields (NULL). It is refused
+ * if the Service is another than this one, by its resourceVersion.
+ */
+void address_status_write(const struct service *service, const struct assignment *row,
+                          int64_t now_wall_ms, struct text *out);
+
+/* MetalLB's counts of a pool, to be applied to its status. */
+void address_pool_status_write(const struct object *pool, const struct pool_use *use,
+                               struct text *out);
+
+enum { ADDRESS_EVENT_NAME_MAX = 253 };
+
+/* The Event that says why a Service has not all of its addresses; named after what it says. */
+void address_event_write(const struct service *service, const struct assignment *row,
+                         const char *identity, int64_t now_wall_ms,
+                         char ret_name[static ADDRESS_EVENT_NAME_MAX + 1], struct text *out);

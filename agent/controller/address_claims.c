@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reads and writes the record of claims; see address_claims.h. Called by address_job.c.
+ *
+ * Each write is a merge patch with the resourceVersion that was read last (RFC 7386; the API
+ * refuses it with 409 if the object is another by now). The first one is a create. An outcome that
+ * nobody knows is treated as a refusal: the record is read.
+ */
+#include "controller/address_claims.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "client/kube_write.h"
+#include "format/json.h"
+#include "loop/backoff.h"
+
+#define RECORD_NAME "fingerpost-addresses"
+
+enum { VERSION_MAX = 128, ANSWER_MS = 10000 };
+
+struct address_claims {
+    struct address_claims_options options;
+    struct kube_attempt *attempt;
+    struct backoff backoff;
+    char version[VERSION_MAX]; /* of the record; "": there is none */
+    bool writing, known;
+    int64_t retry_ms; /* monotonic; INT64_MAX: nothing is to be tried again */
+    char error[KUBE_ERROR_LEN];
+};
+
+int address_claims_new(const struct address_claims_options *options,
+                       struct address_claims **ret_claims)
+{
+    struct address_claims *claims = calloc(1, sizeof(*claims));
+    if (!claims)
+        return -ENOMEM;
+    claims->options = *options;
+    claims->backoff = (struct backoff){ .initial_ms = SECOND_MS / 4, .max_ms = 10 * SECOND_MS };
+    claims->retry_ms = INT64_MAX;
+    *ret_claims = claims;
+    return 0;
+}
+
+void address_claims_end(struct address_claims *claims)
+{
+    kube_attempt_free(TAKE_PTR(claims->attempt));
+    claims->known = claims->writing = false;
+    claims->retry_ms = INT64_MAX;
+    claims->error[0] = '\0';
+}
+
+void address_claims_free(struct address_claims *claims)
+{
+    if (!claims)
+        return;
+    address_claims_end(claims);
+    free(claims);
+}
+
+static void fail(struct address_claims *claims, const char *why)
+{
+    (void)snprintf(claims->error, sizeof(claims->error), "%s", why);
+    claims->known = claims->writing = false;
+    claims->retry_ms = clock_mono_ms() + backoff_next(&claims->backoff);
+    claims->options.board->wake(claims->options.board->context);
+}
+
+static const char *text_of(const struct doc *map, const char *key)
+{
+    const struct doc *node = doc_get(map, key);
+    return node && node->type == DOC_SCALAR ? node->text : NULL;
+}
+
+static void take(struct address_claims *claims, const struct doc *object)
+{
+    const char *version = text_of(doc_get(object, "metadata"), "resourceVersion");
+    (void)snprintf(claims->version, sizeof(claims->version), "%s", version ? version : "");
+    claims->known = true;
+    claims->error[0] = '\0';
+    backoff_reset(&claims->backoff);
+}
+
+static void on_told(void *context, const struct kube_result *result)
+{
+    struct address_claims *claims = context;
+    const struct address_claims_options *options = &claims->options;
+    CLEANUP(kube_attempt_freep) struct kube_attempt *attempt = TAKE_PTR(claims->attempt);
+    bool wrote = claims->writing;
+    claims->writing = false;
+    if (result->outcome == KUBE_DONE) {
+        take(claims, result->object);
+        const struct doc *data = doc_get(result->object, "data");
+        const char *seen = text_of(data, "seen");
+        if (wrote)
+            options->written(options->context);
+        else
+            options->read(options->context, text_of(data, "state"), seen ? seen : "");
+    } else if (result->outcome == KUBE_MISSING && !wrote) {
+        take(claims, NULL);
+        options->read(options->context, NULL, "");
+    } else {
+        fail(claims, result->why);
+        if (wrote)
+            options->lost(options->context);
+    }
+    options->board->wake(options->board->context);
+}
+
+/* The target is completed here: by the namespace. */
+static void send(struct address_claims *claims, struct kube_write *write)
+{
+    char error[KUBE_ERROR_LEN] = "no memory";
+    write->target.namespace = claims->options.board->config->election.namespace;
+    claims->retry_ms = INT64_MAX;
+    int r = kube_attempt_new(claims->options.board->client, write, ANSWER_MS, on_told, claims,
+                             &claims->attempt);
+    if (r == 0)
+        r = kube_attempt_send(claims->attempt, error);
+    if (r == 0)
+        return;
+    kube_attempt_free(TAKE_PTR(claims->attempt));
+    fail(claims, error);
+}
+
+static void send_read(struct address_claims *claims)
+{
+    struct kube_write write = {
+        .verb = KUBE_GET,
+        .target = { .group = "", .version = "v1", .plural = "configmaps", .name = RECORD_NAME },
+    };
+    send(claims, &write);
+}
+
+static void send_create(struct address_claims *claims, const char *body)
+{
+    struct kube_write write = {
+        .verb = KUBE_CREATE,
+        .target = { .group = "", .version = "v1", .plural = "configmaps", .name = RECORD_NAME },
+        .body = body,
+    };
+    send(claims, &write);
+}
+
+static void send_merge(struct address_claims *claims, const char *body)
+{
+    struct kube_write write = {
+        .verb = KUBE_MERGE,
+        .target = { .group = "", .version = "v1", .plural = "configmaps", .name = RECORD_NAME },
+        .body = body,
+    };
+    send(claims, &write);
+}
+
+void address_claims_begin(struct address_claims *claims)
+{
+    address_claims_end(claims);
+    send_read(claims);
+}
+
+bool address_claims_are_known(const struct address_claims *claims)
+{
+    return claims->known && !claims->attempt;
+}
+
+int address_claims_write(struct address_claims *claims, const char *state, const char *seen)
+{
+    AUTOTEXT struct text body = { 0 };
+    struct json json = { .out = &body };
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", "v1");
+    json_string(&json, "kind", "ConfigMap");
+    json_begin_object(&json, "metadata");
+    json_string(&json, "namespace", claims->options.board->config->election.namespace);
+    json_string(&json, "name", RECORD_NAME);
+    if (*claims->version)
+        json_string(&json, "resourceVersion", claims->version);
+    json_end_object(&json);
+    json_begin_object(&json, "data");
+    json_string(&json, "state", state);
+    json_string(&json, "seen", seen);
+    json_end_object(&json);
+    json_end_object(&json);
+    if (text_error(&body) < 0)
+        return -ENOMEM;
+    claims->writing = true;
+    if (*claims->version)
+        send_merge(claims, text_str(&body));
+    else
+        send_create(claims, text_str(&body));
+    if (!claims->attempt)
+        claims->options.lost(claims->options.context);
+    return 0;
+}
+
+void address_claims_work(struct address_claims *claims, int64_t now_ms)
+{
+    if (!claims->attempt && now_ms >= claims->retry_ms)
+        send_read(claims);
+}
+
+int64_t address_claims_next_ms(const struct address_claims *claims)
+{
+    return claims->attempt ? INT64_MAX : claims->retry_ms;
+}
+
+void address_claims_faults(const struct address_claims *claims, struct faults *faults)
+{
+    if (*claims->error)
+        faults_add(faults, "ConfigMap " RECORD_NAME,
+                   "apply deploy/kubernetes/controller.yaml: the role must let it get, create and "
+                   "patch this ConfigMap",
+                   "addresses are not given while what is being given can't be noted: %s",
+                   claims->error);
+}

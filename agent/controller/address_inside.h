@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the job of addresses share; address_job.c has the whole of it. */
+#pragma once
+
+#include "base/sorted.h"
+#include "controller/address_claims.h"
+#include "controller/job.h"
+#include "controller/job_writer.h"
+#include "pools/desk.h"
+
+/* A Service whose status is another than decided, by "namespace/name". */
+struct behind {
+    char *key;
+    bool claimed;  /* these addresses stand in the record */
+    ip_list claim; /* the addresses that were claimed, or are being */
+};
+
+struct address_job {
+    struct job job;
+    const struct board *board;
+    struct pool_desk desk;
+    struct address_claims *claims;
+    struct job_writer *services, *pools, *events;
+    struct sorted behind; /* struct behind * */
+    bool begun;           /* the record was read and put into the desk */
+    bool needs_claim;     /* some of `behind` are not claimed */
+    uint64_t written;     /* version of the desk in the record */
+    uint64_t writing;
+    uint64_t counted; /* of the desk, in the status of pools */
+    char seen[CLAIMS_SEEN_MAX];
+    int64_t retry_ms; /* the Services are not known up to `seen` yet */
+};
+
+/* ---- address_behind.c ---- */
+
+void behind_init(struct sorted *table);
+void behind_clear(struct sorted *table);
+struct behind *behind_find(const struct sorted *table, const char *key);
+int behind_add(struct sorted *table, const char *key); /* 0 or -ENOMEM */
+void behind_drop(struct sorted *table, const char *key);
+
+/* ---- address_write.c ---- */
+
+/* "namespace/name", which the caller frees; the object of it, or NULL. */
+char *address_key(const struct object *object);
+const struct object *address_object(const struct address_job *job, enum kind kind, const char *key);
+
+/* Whether the Service's status has the address. */
+bool address_is_told(const struct service *service, const struct ip *ip);
+
+/* Makes the writers of the job. 0 or -ENOMEM. */
+int address_writers_open(struct address_job *job);
+
+/* Has the status of each pool written, if its counts may be others. 0 or -errno. */
+int address_count_pools(struct address_job *job);

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The job that gives Services of type LoadBalancer their addresses out of pools.
+ *
+ *   leads --> read the record of claims --> Services known up to where it speaks of --> decide
+ *   decide (pools/desk.h) --> claim what is new (address_claims.h) --> write the status of Services
+ *
+ * The status of Services is the only store of what they have. The record of claims has what is on
+ * its way there, which addresses rest, and the pools in force. A Service is told of an address only
+ * when the claim stands, and when no other Service's status has the address any more; what it gives
+ * up needs no claim. Every status is written under the resourceVersion that it was decided by.
+ *
+ * Where a controller of MetalLB is alive and no loadBalancerClass parts its Services from ours,
+ * nothing is given.
+ */
+#include "controller/address_job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "controller/address_body.h"
+#include "controller/address_inside.h"
+#include "format/reader.h"
+#include "model/endpoint_slice.h"
+#include "pools/state.h"
+
+enum { RESTS_KEPT = 4096 };
+
+static struct address_job *to_job(struct job *job)
+{
+    return (struct address_job *)job;
+}
+
+/* ---- The record of claims ---- */
+
+static void reset(struct address_job *job)
+{
+    pool_desk_done(&job->desk);
+    pool_desk_init(&job->desk);
+    behind_clear(&job->behind);
+    job->begun = job->needs_claim = false;
+    job->written = job->writing = job->counted = 0;
+    job->retry_ms = INT64_MAX;
+}
+
+static void tell_claims(const struct address_job *job, const struct faults *more)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    address_claims_faults(job->claims, &faults);
+    vec_each(const struct fault, fault, &more->list)
+        faults_add(&faults, fault->place, fault->remedy, "%s", fault->message);
+    (void)fault_book_replace(job->board->faults, "addresses", "claims", &faults, clock_wall_ms());
+}
+
+/* A record that can't be read stops all: what it claims is not known. */
+static void on_read(void *context, const char *state, const char *seen)
+{
+    struct address_job *job = context;
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    int r = 0;
+    reset(job);
+    if (state)
+        r = document_parse(state, strlen(state), "ConfigMap fingerpost-addresses", READER_JSON,
+                           &document, &faults);
+    if (r == 1)
+        r = desk_state_read(document, &job->desk, &faults);
+    (void)snprintf(job->seen, sizeof(job->seen), "%s", seen);
+    job->begun = r >= 0;
+    if (r == -ENOMEM)
+        address_claims_begin(job->claims);
+    tell_claims(job, &faults);
+}
+
+static void on_written(void *context)
+{
+    struct address_job *job = context;
+    job->written = job->writing;
+    sorted_each(struct behind *const, behind, &job->behind) {
+        (*behind)->claimed = true;
+        (void)job_writer_add(job->services, (*behind)->key);
+    }
+}
+
+static void on_lost(void *context)
+{
+    struct address_job *job = context;
+    reset(job);
+    address_claims_begin(job->claims);
+}
+
+/* The number of digits decides, then the digits: resourceVersions are counted up. */
+static bool is_older(const char *version, const char *than)
+{
+    size_t length = strlen(version), other = strlen(than);
+    return length != other ? length < other : strcmp(version, than) < 0;
+}
+
+/* Whether the Services that are known are as new as those that the record speaks of. */
+static bool is_recent(const struct address_job *job)
+{
+    const struct kube_status *kube = &job->board->status->source.kube;
+    for (size_t i = 0; i < kube->count; i++) {
+        if (strcmp(kube->kinds[i].kind, "Service") == 0)
+            return !is_older(kube->kinds[i].resource_version, job->seen);
+    }
+    return false;
+}
+
+static bool is_claimed_row(void *context, const struct assignment *row)
+{
+    AUTOFREE char *key = text_format("%s/%s", row->namespace, row->name);
+    return !key || behind_find(&((const struct address_job *)context)->behind, key);
+}
+
+/* What is claimed by the write that begins now. */
+static int fix_claims(struct address_job *job)
+{
+    sorted_each(struct behind *const, behind, &job->behind) {
+        const struct object *object = address_object(job, KIND_SERVICE, (*behind)->key);
+        const struct assignment *row =
+            object ? assignment_of(&job->desk.assignments, object->namespace, object->name) : NULL;
+        vec_clear(&(*behind)->claim);
+        (*behind)->claimed = false;
+        if (row && vec_append(&(*behind)->claim, &row->ips) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int claim(struct address_job *job)
+{
+    AUTOTEXT struct text state = { 0 };
+    if (!job->needs_claim && job->written == pool_desk_version(&job->desk))
+        return 0;
+    desk_state_write(&job->desk, is_claimed_row, job, RESTS_KEPT, &state);
+    int r = text_error(&state) < 0 ? -ENOMEM : fix_claims(job);
+    if (r < 0)
+        return r;
+    job->needs_claim = false;
+    job->writing = pool_desk_version(&job->desk);
+    return address_claims_write(job->claims, text_str(&state), job->seen);
+}
+
+/* ---- Deciding ---- */
+
+/* Of every Service that was looked at: is its status as it should be? */
+static void on_assigned(void *context, const struct assignment *row, const struct service *service)
+{
+    struct address_job *job = context;
+    AUTOFREE char *key = address_key(&service->object);
+    if (!key) {
+        job->desk.all = true;
+        return;
+    }
+    if (address_status_is(service, row)) {
+        if (is_older(job->seen, service->object.version))
+            (void)snprintf(job->seen, sizeof(job->seen), "%s", service->object.version);
+        behind_drop(&job->behind, key);
+        return;
+    }
+    if (behind_add(&job->behind, key) < 0)
+        job->desk.all = true;
+    vec_each(const struct ip, ip, &row->ips)
+        job->needs_claim |= !address_is_told(service, ip);
+    (void)job_writer_add(job->services, key);
+    if (assignment_is_pending(row))
+        (void)job_writer_add(job->events, key);
+}
+
+/* A controller of MetalLB that is alive: its webhook has an endpoint. */
+static bool has_rival(const struct address_job *job)
+{
+    const struct object *object;
+    for (size_t cursor = 0;
+         (object = store_next(job->board->store, KIND_ENDPOINT_SLICE, &cursor));) {
+        const struct endpoint_slice *slice = to_endpoint_slice(object);
+        if (strcmp(slice->service, "metallb-webhook-service") != 0)
+            continue;
+        for (uint32_t i = 0; i < slice->endpoint_count; i++) {
+            if (slice->endpoints[i].ready)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void tell(const struct address_job *job, bool rival)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (rival)
+        faults_add(&faults, "MetalLB",
+                   "set addresses.loadBalancerClass here, or its --lb-class, or remove its "
+                   "controller",
+                   "its controller is alive and gives addresses to the same Services: none is "
+                   "given here");
+    else
+        pool_desk_faults(&job->desk, &faults);
+    (void)fault_book_replace(job->board->faults, "addresses", "", &faults, clock_wall_ms());
+}
+
+static int decide(struct address_job *job)
+{
+    const struct pool_desk_inputs inputs = {
+        .store = job->board->store,
+        .load_balancer_class = job->board->config->addresses.load_balancer_class,
+        .now_ms = clock_wall_ms(),
+        .rest_ms = job->board->config->addresses.rest_ms,
+    };
+    const bool rival = !*inputs.load_balancer_class && has_rival(job);
+    if (job->desk.pools.objects.count == 0 && store_count(job->board->store, KIND_IP_POOL) == 0)
+        return 0; /* without pools, addresses are nobody's business here */
+    int r = rival || !pool_desk_is_due(&job->desk)
+                ? 0
+                : pool_desk_update(&job->desk, &inputs, on_assigned, job);
+    tell(job, rival);
+    if (r == 0 && !rival)
+        r = claim(job);
+    return r < 0 || rival ? r : address_count_pools(job);
+}
+
+static int work(struct job *base, const struct job_round *round)
+{
+    enum { PATIENCE_MS = 200 };
+    struct address_job *job = to_job(base);
+    static const struct faults none = { 0 };
+    address_claims_work(job->claims, round->now_ms);
+    tell_claims(job, &none);
+    if (!job->begun || !address_claims_are_known(job->claims))
+        return 0;
+    if (!is_recent(job)) {
+        job->retry_ms = round->now_ms + PATIENCE_MS;
+        return 0;
+    }
+    job->retry_ms = INT64_MAX;
+    job->desk.all |= round->all;
+    return decide(job);
+}
+
+/* A Service that gives an address up may be what another one waits for. */
+static int note(struct job *base, const struct change *change)
+{
+    struct address_job *job = to_job(base);
+    const struct object *object = change->after ? change->after : change->before;
+    if (!job->begun)
+        return 0;
+    pool_desk_note(&job->desk, change);
+    if (object->kind != KIND_SERVICE)
+        return 0;
+    AUTOFREE char *key = address_key(object);
+    if (!key)
+        return -ENOMEM;
+    if (!change->after)
+        behind_drop(&job->behind, key);
+    else if (!assignment_is_for(job->board->config->addresses.load_balancer_class,
+                                to_service(object)) &&
+             to_service(object)->assigned)
+        (void)job_writer_add(job->services, key);
+    sorted_each(struct behind *const, behind, &job->behind) {
+        if ((*behind)->claimed)
+            (void)job_writer_add(job->services, (*behind)->key);
+    }
+    return 0;
+}
+
+static void lead(struct job *base, bool leading)
+{
+    struct address_job *job = to_job(base);
+    reset(job);
+    job_writer_lead(job->services, leading);
+    job_writer_lead(job->pools, leading);
+    job_writer_lead(job->events, leading);
+    if (leading)
+        address_claims_begin(job->claims);
+    else
+        address_claims_end(job->claims);
+}
+
+static void publish(struct job *base, struct job_status *status)
+{
+    const struct address_job *job = to_job(base);
+    size_t given = 0;
+    for (size_t i = 0; i < job->desk.assignments.rows.count; i++)
+        given += assignment_at(&job->desk.assignments, i)->ips.count > 0;
+    const struct job_count counts[] = {
+        { "pools", job->desk.table.pools.count },
+        { "services", given },
+        { "pending", job->desk.assignments.pending.count },
+        { "resting", rests_count(&job->desk.assignments.rests) },
+        { "behind", job->behind.count },
+    };
+    memcpy(status->counts, counts, sizeof(counts));
+    status->count = ARRAY_SIZE(counts);
+    job_writer_publish(job->services, &status->writes);
+    job_writer_publish(job->pools, &status->writes);
+    job_writer_publish(job->events, &status->writes);
+}
+
+static int64_t next_ms(const struct job *base, int64_t now_ms)
+{
+    const struct address_job *job = (const struct address_job *)base;
+    (void)now_ms;
+    return MIN(job->retry_ms, address_claims_next_ms(job->claims));
+}
+
+/* ---- Opening ---- */
+
+static bool is_wanted(const struct controller_config *config)
+{
+    return config->addresses.enabled;
+}
+
+static void close_job(struct job *base)
+{
+    struct address_job *job = to_job(base);
+    pool_desk_done(&job->desk);
+    behind_clear(&job->behind);
+    sorted_done(&job->behind);
+    job_writer_free(job->services);
+    job_writer_free(job->pools);
+    job_writer_free(job->events);
+    address_claims_free(job->claims);
+    free(job);
+}
+
+static int open_job(const struct board *board, struct job **ret_job)
+{
+    struct address_job *job = calloc(1, sizeof(*job));
+    if (!job)
+        return -ENOMEM;
+    job->job.ops = &address_job_ops;
+    job->board = board;
+    behind_init(&job->behind);
+    job->retry_ms = INT64_MAX;
+    pool_desk_init(&job->desk);
+    const struct address_claims_options claims = {
+        .board = board, .read = on_read, .written = on_written, .lost = on_lost, .context = job
+    };
+    int r = address_claims_new(&claims, &job->claims);
+    if (r == 0)
+        r = address_writers_open(job);
+    if (r < 0) {
+        close_job(&job->job);
+        return r;
+    }
+    *ret_job = &job->job;
+    return 0;
+}
+
+static const enum kind kinds[] = { KIND_SERVICE, KIND_IP_POOL,        KIND_NAMESPACE,
+                                   KIND_NODE,    KIND_ENDPOINT_SLICE, KIND_COUNT };
+
+const struct job_ops address_job_ops = {
+    .name = "addresses",
+    .kinds = kinds,
+    .is_wanted = is_wanted,
+    .open = open_job,
+    .close = close_job,
+    .note = note,
+    .work = work,
+    .lead = lead,
+    .publish = publish,
+    .next_ms = next_ms,
+};

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job that gives Services of type LoadBalancer addresses out of pools; address_job.c says how.
+ */
+#pragma once
+
+#include "controller/job.h"
+
+extern const struct job_ops address_job_ops;

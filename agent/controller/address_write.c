@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the job of addresses writes: the status of Services and of pools, and Events. Called by
+ * address_job.c, which decides; a write is made of what is known when its turn comes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "controller/address_body.h"
+#include "controller/address_inside.h"
+
+enum { EVENT_TRIES = 6 };
+
+static const struct kube_writer_limits status_limits = {
+    .queue = { .keys = 65536,
+               .parallel = 16,
+               .per_second = 500,
+               .burst = 1000,
+               .initial_ms = 5,
+               .max_ms = 1000 * SECOND_MS },
+    .answer_ms = MINUTE_MS / 2,
+};
+
+char *address_key(const struct object *object)
+{
+    return text_format("%s/%s", object->namespace, object->name);
+}
+
+/* Splits a key; the object of it, or NULL. */
+const struct object *address_object(const struct address_job *job, enum kind kind, const char *key)
+{
+    const char *slash = strchr(key, '/');
+    AUTOFREE char *namespace = slash ? strndup(key, (size_t)(slash - key)) : NULL;
+    return namespace ? store_get(job->board->store, kind, namespace, slash + 1) : NULL;
+}
+
+static bool has_ip(const ip_list *ips, const struct ip *ip)
+{
+    vec_each(const struct ip, own, ips) {
+        if (ip_equal(own, ip))
+            return true;
+    }
+    return false;
+}
+
+bool address_is_told(const struct service *service, const struct ip *ip)
+{
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct service_address *address = &service->addresses[i];
+        if (address->origin == ADDRESS_LOAD_BALANCER && !address->proxy_mode &&
+            ip_equal(&address->ip, ip))
+            return true;
+    }
+    return false;
+}
+
+/* ---- What is written to Services ---- */
+
+/* Whether another Service's status still has an address that the Service has given up. */
+static bool is_still_told(const struct address_job *job, const struct service *service,
+                          const struct ip *ip)
+{
+    size_t count;
+    const struct service *const *others = store_services_at(job->board->store, ip, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct object *object = &others[i]->object;
+        if (others[i] == service || !address_is_told(others[i], ip))
+            continue;
+        const struct assignment *row =
+            assignment_of(&job->desk.assignments, object->namespace, object->name);
+        if (!row || !has_ip(&row->ips, ip))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the Service may be told of all that the row says. */
+static bool may_tell(const struct address_job *job, const struct service *service,
+                     const struct assignment *row, const char *key)
+{
+    const struct behind *behind = behind_find(&job->behind, key);
+    vec_each(const struct ip, ip, &row->ips) {
+        if (address_is_told(service, ip))
+            continue;
+        if (!behind || !behind->claimed || !has_ip(&behind->claim, ip) ||
+            is_still_told(job, service, ip))
+            return false;
+    }
+    return true;
+}
+
+static int make_status(void *context, const char *key, struct kube_write *write, struct text *body)
+{
+    struct address_job *job = context;
+    const struct object *object = address_object(job, KIND_SERVICE, key);
+    if (!object || !job->begun || object->deleting)
+        return 0;
+    const struct service *service = to_service(object);
+    const struct assignment *row =
+        assignment_of(&job->desk.assignments, object->namespace, object->name);
+    if (row ? address_status_is(service, row) || !may_tell(job, service, row, key)
+            : !service->assigned)
+        return 0;
+    const int64_t now_wall_ms = clock_wall_ms();
+    address_status_write(service, row, now_wall_ms, body);
+    *write = (struct kube_write){
+        .verb = KUBE_APPLY,
+        .target = { .group = "",
+                    .version = "v1",
+                    .plural = "services",
+                    .name = object->name,
+                    .subresource = "status",
+                    .namespace = object->namespace },
+        .body = text_str(body),
+        .manager = ADDRESS_MANAGER,
+        .force = true,
+    };
+    return text_error(body) < 0 ? -ENOMEM : 1;
+}
+
+static bool told_status(void *context, const char *key, const struct kube_told *told)
+{
+    struct address_job *job = context;
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOFREE char *place = text_format("Service %s", key);
+    if (told->result.outcome == KUBE_REFUSED)
+        faults_add(&faults, place ? place : "Service",
+                   "apply deploy/kubernetes/controller.yaml: the role must let it patch the status "
+                   "of Services",
+                   "its addresses can't be written: %s", told->result.why);
+    (void)fault_book_replace(job->board->faults, "addresses", "write", &faults, clock_wall_ms());
+    return told->result.outcome != KUBE_DONE && told->result.outcome != KUBE_MISSING;
+}
+
+/* ---- What is written to pools ---- */
+
+static int make_pool(void *context, const char *key, struct kube_write *write, struct text *body)
+{
+    struct address_job *job = context;
+    vec_each(const struct pool, pool, &job->desk.table.pools) {
+        const struct object *object = &pool->object->object;
+        AUTOFREE char *own = address_key(object);
+        struct pool_use use;
+        if (!own || strcmp(own, key) != 0)
+            continue;
+        if (!address_object(job, KIND_IP_POOL, key) ||
+            pool_use_count(&job->desk.assignments, &job->desk.table, pool, &use) < 0)
+            return 0;
+        address_pool_status_write(object, &use, body);
+        *write = (struct kube_write){
+            .verb = KUBE_APPLY,
+            .target = { .group = "metallb.io",
+                        .version = "v1beta1",
+                        .plural = "ipaddresspools",
+                        .name = object->name,
+                        .subresource = "status",
+                        .namespace = object->namespace },
+            .body = text_str(body),
+            .manager = ADDRESS_MANAGER,
+            .force = true,
+        };
+        return text_error(body) < 0 ? -ENOMEM : 1;
+    }
+    return 0;
+}
+
+static bool told_pool(void *context, const char *key, const struct kube_told *told)
+{
+    (void)context, (void)key;
+    return told->result.outcome != KUBE_DONE && told->result.outcome != KUBE_MISSING;
+}
+
+int address_count_pools(struct address_job *job)
+{
+    int r = 0;
+    if (job->counted == pool_desk_version(&job->desk))
+        return 0;
+    vec_each(const struct pool, pool, &job->desk.table.pools) {
+        AUTOFREE char *key = address_key(&pool->object->object);
+        if (r == 0)
+            r = key ? job_writer_add(job->pools, key) : -ENOMEM;
+    }
+    job->counted = pool_desk_version(&job->desk);
+    return r;
+}
+
+/* ---- Events ---- */
+
+static int make_event(void *context, const char *key, struct kube_write *write, struct text *body)
+{
+    static char name[ADDRESS_EVENT_NAME_MAX + 1]; /* borrowed until the next call */
+    struct address_job *job = context;
+    const struct object *object = address_object(job, KIND_SERVICE, key);
+    const struct assignment *row =
+        object ? assignment_of(&job->desk.assignments, object->namespace, object->name) : NULL;
+    if (!row || !assignment_is_pending(row))
+        return 0;
+    const int64_t now_wall_ms = clock_wall_ms();
+    address_event_write(to_service(object), row, job->board->status->election.identity, now_wall_ms,
+                        name, body);
+    *write = (struct kube_write){
+        .verb = KUBE_CREATE,
+        .target = { .group = "events.k8s.io",
+                    .version = "v1",
+                    .plural = "events",
+                    .namespace = object->namespace,
+                    .name = name },
+        .body = text_str(body),
+        .repeatable = true,
+    };
+    return text_error(body) < 0 ? -ENOMEM : 1;
+}
+
+/* Events are dropped rather than waited for: the condition says the same. */
+static bool told_event(void *context, const char *key, const struct kube_told *told)
+{
+    (void)context, (void)key;
+    return told->result.outcome != KUBE_DONE && told->result.outcome != KUBE_EXISTS &&
+           told->result.outcome != KUBE_MISSING && told->tries < EVENT_TRIES;
+}
+
+int address_writers_open(struct address_job *job)
+{
+    const struct job_writer_options services = { .board = job->board,
+                                                 .limits = &status_limits,
+                                                 .make = make_status,
+                                                 .told = told_status,
+                                                 .context = job };
+    const struct job_writer_options pools = {
+        .board = job->board, .make = make_pool, .told = told_pool, .context = job
+    };
+    const struct job_writer_options events = {
+        .board = job->board, .make = make_event, .told = told_event, .context = job
+    };
+    int r = job_writer_new(&services, &job->services);
+    if (r == 0)
+        r = job_writer_new(&pools, &job->pools);
+    return r < 0 ? r : job_writer_new(&events, &job->events);
+}
