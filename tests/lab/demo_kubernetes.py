@@ -101,7 +101,7 @@ def scale(lab):
 
 def drain(lab):
     say("node1 is drained: its pod moves to node2, and so do the addresses.")
-    show(lab, "kubectl drain node1 --ignore-daemonsets")
+    show(lab, "kubectl drain node1 --ignore-daemonsets --delete-emptydir-data")
     wait_pods(lab, "node2", "node2")
     expect_served_by(lab, "node2")
     show(lab, "kubectl uncordon node1")
