@@ -10,12 +10,14 @@
 
 #include <string.h>
 
+#include "apply/netlink/listening.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
 
 enum { TOLD_MAX = 32 };
 
-int listening_cmp(const void *a, const void *b)
+/* By protocol, port. */
+static int listening_cmp(const void *a, const void *b)
 {
     const struct listening *left = a, *right = b;
     if (left->protocol != right->protocol)
@@ -23,8 +25,9 @@ int listening_cmp(const void *a, const void *b)
     return (left->port > right->port) - (left->port < right->port);
 }
 
-const struct listening *nat_ports_shadowed(const listening_list *list,
-                                           const struct nat_frontend *frontend)
+/* The first of a sorted list whom a frontend keeps from being asked; NULL: nobody. */
+static const struct listening *find_shadowed(const listening_list *list,
+                                             const struct nat_frontend *frontend)
 {
     const struct listening key = { .protocol = frontend->protocol, .port = frontend->port };
     size_t low = 0, high = list->count;
@@ -69,7 +72,7 @@ static void look_at_row(const struct nat_row *row, const listening_list *list,
     const struct listening *last = NULL;
     for (uint32_t f = 0; f < row->family_count; f++) {
         vec_each(const struct nat_frontend, frontend, &row->families[f].frontends) {
-            const struct listening *found = nat_ports_shadowed(list, frontend);
+            const struct listening *found = find_shadowed(list, frontend);
             if (found && (!last || listening_cmp(last, found) != 0) &&
                 faults->list.count < TOLD_MAX)
                 tell(row, frontend, found, faults);
