@@ -89,7 +89,7 @@ static void on_told(void *context, const struct kube_result *result)
 {
     struct address_claims *claims = context;
     const struct address_claims_options *options = &claims->options;
-    CLEANUP(kube_attempt_freep) struct kube_attempt *attempt = TAKE_PTR(claims->attempt);
+    struct kube_attempt *attempt = TAKE_PTR(claims->attempt); /* it has the result */
     bool wrote = claims->writing;
     claims->writing = false;
     if (result->outcome == KUBE_DONE) {
@@ -108,6 +108,7 @@ static void on_told(void *context, const struct kube_result *result)
         if (wrote)
             options->lost(options->context);
     }
+    kube_attempt_free(attempt);
     options->board->wake(options->board->context);
 }
 
