@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API's documents as a healthy little node would give them, to be bent by tests."""
+"""The API's documents as a healthy little node would give them, to be bent by tests. It is long because
+each document is told whole."""
 
 import copy
 import datetime

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each verb prints, as --json and for people, and its exit status."""
+"""What each verb prints, as --json and for people, and its exit status. It is long because the verbs are
+many, and each is a few lines."""
 
 import json
 
