@@ -41,9 +41,16 @@ static const char *reason_of(enum lack_reason reason)
     return words[reason];
 }
 
-void address_condition_make(const struct assignment *row, struct address_condition *ret_condition)
+/* What the condition of a Service says: NULL-terminated words. */
+struct condition {
+    bool is_true;
+    const char *reason; /* "Exhausted" */
+    struct text message;
+};
+
+static void condition_make(const struct assignment *row, struct condition *ret_condition)
 {
-    *ret_condition = (struct address_condition){ .is_true = true, .reason = "Assigned" };
+    *ret_condition = (struct condition){ .is_true = true, .reason = "Assigned" };
     for (size_t i = 0; i < ARRAY_SIZE(row->lacks); i++) {
         const struct lack *lack = &row->lacks[i];
         char ip[IP_STRLEN];
@@ -61,7 +68,7 @@ void address_condition_make(const struct assignment *row, struct address_conditi
     }
 }
 
-void address_condition_done(struct address_condition *condition)
+static void condition_done(struct condition *condition)
 {
     text_done(&condition->message);
 }
@@ -90,8 +97,8 @@ static bool has_ips(const struct service *service, const ip_list *ips)
 
 bool address_status_is(const struct service *service, const struct assignment *row)
 {
-    CLEANUP(address_condition_done) struct address_condition condition;
-    address_condition_make(row, &condition);
+    CLEANUP(condition_done) struct condition condition;
+    condition_make(row, &condition);
     return service->assigned && has_ips(service, &row->ips) &&
            strcmp(service->assigned_status, status_word(condition.is_true)) == 0 &&
            strcmp(service->assigned_reason, condition.reason) == 0 &&
@@ -112,9 +119,9 @@ static void begin_object(struct json *json, const char *api_version, const char 
 static void write_condition(struct json *json, const struct service *service,
                             const struct assignment *row, int64_t now_wall_ms)
 {
-    CLEANUP(address_condition_done) struct address_condition condition;
+    CLEANUP(condition_done) struct condition condition;
     char now[CLOCK_STRLEN];
-    address_condition_make(row, &condition);
+    condition_make(row, &condition);
     const char *status = status_word(condition.is_true);
     bool same = strcmp(service->assigned_status, status) == 0 && *service->assigned_since;
     json_begin_array(json, "conditions");
@@ -188,11 +195,11 @@ void address_event_write(const struct service *service, const struct assignment 
                          char ret_name[static ADDRESS_EVENT_NAME_MAX + 1], struct text *out)
 {
     static const uint8_t key[16] = "fingerpost lacks";
-    CLEANUP(address_condition_done) struct address_condition condition;
+    CLEANUP(condition_done) struct condition condition;
     AUTOTEXT struct text cause = { 0 };
     const struct object *object = &service->object;
     struct json json = { .out = out };
-    address_condition_make(row, &condition);
+    condition_make(row, &condition);
     text_addf(&cause, "%s %s", object->uid, text_str(&condition.message));
     (void)snprintf(ret_name, ADDRESS_EVENT_NAME_MAX + 1, "%.200s.%016" PRIx64, object->name,
                    siphash(text_str(&cause), cause.length, key));

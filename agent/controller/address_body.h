@@ -8,15 +8,6 @@
 /* The fields of a status that are ours by server-side apply are of this manager. */
 #define ADDRESS_MANAGER "fingerpost-addresses"
 
-/* What the condition of a Service says: NULL-terminated words. */
-struct address_condition {
-    bool is_true;
-    const char *reason; /* "Exhausted" */
-    struct text message;
-};
-void address_condition_make(const struct assignment *row, struct address_condition *ret_condition);
-void address_condition_done(struct address_condition *condition);
-
 /* Whether the Service's status says what the row and its condition say. */
 bool address_status_is(const struct service *service, const struct assignment *row);
 

@@ -26,13 +26,13 @@ def parts_fixture(built):
 @pytest.mark.parametrize("path, expected", [
     ("agent/base/cleanup.h", EVERYTHING),
     ("agent/agentctl/verb_plan.c", {"build", "check", "golden"} | RUNNING),
-    ("agent/bpf/choose.h", EVERYTHING),
+    ("agent/bpf/choose.h", EVERYTHING - {"consul"}),
     ("docs/testing.md", {"check"}),
     ("birdconf/fingerpost.conf", {"check", "golden"} | RUNNING),  # agentctl setup writes it
     ("birdconf/tor.conf", {"check", "netns", "install", "kube"}),
     ("tests/kube/programs/main.go", {"check", "kube"}),
     ("tests/golden/class/expected.txt", {"check", "golden", "fuzz", "kube"}),
-    ("tests/lab/echo.c", {"check", "property", "netns", "install", "kube", "vm"}),
+    ("tests/lab/echo.c", {"check", "property", "netns", "install", "kube", "consul", "vm"}),
     ("tests/unit/meson.build", EVERYTHING),
     ("something/new.txt", EVERYTHING),
 ])
