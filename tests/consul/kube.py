@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a Kubernetes API that the controller needs to export: lists and watches of Services,
-Nodes and EndpointSlices, and a Lease. Plain HTTP on the loopback address, in this process, so that
+Nodes and EndpointSlices, and a Lease; and of Namespaces, of which there are none, since another of
+its jobs reads them. Plain HTTP on the loopback address, in this process, so that
 thousands of objects cost nothing. What a real API server says is looked at by tests/kube."""
 
 import json
@@ -12,6 +13,7 @@ import yaml
 
 KINDS = {
     "/api/v1/services": "Service",
+    "/api/v1/namespaces": "Namespace",
     "/api/v1/nodes": "Node",
     "/apis/discovery.k8s.io/v1/endpointslices": "EndpointSlice",
 }
