@@ -45,8 +45,8 @@ def test_an_appliance_keeps_its_other_ports(lab):
         lab.client.ip("addr", "add", address, "dev", "lo")
         lab.tor.ip("route", "add", address, "via", address_of(lab.client, 6 if ":" in address else 4))
     serve(lab.client, ELSEWHERE)
+    asking = guests(lab)  # before the agents, who so have seen to them when they are ready
     agents = start(lab)
-    asking = guests(lab)
     all_answer(fates([*asking, *lab.nodes], APPLIANCE, ELSEWHERE))
     all_answer(fates(asking, APPLIANCE, PORT))
     assert [our_routes(node, APPLIANCE) for node in lab.nodes] == [[], []]
