@@ -26,12 +26,18 @@ def nodes_of_pods(plane):
     return sorted(item["spec"].get("nodeName") for item in items)
 
 
+def pods_of_web(cluster):
+    """Those of the controller's own Deployment live on the nodes, too."""
+    return [pod for node in cluster.nodes for name, pod in node.pods.items()
+            if name.startswith("web-")]
+
+
 def test_a_deployment_becomes_pods_with_addresses(cluster, plane, kubelets):
     plane.kubectl("create", "deployment", "web", "--image=web", "--replicas=2")
     plane.kubectl("expose", "deployment", "web", "--port=80", "--overrides",
                   json.dumps({"spec": {"ipFamilyPolicy": "RequireDualStack"}}))
     plane.kubectl("rollout", "status", "deployment", "web", "--timeout=60s")
-    pods = [pod for node in cluster.nodes for pod in node.pods.values()]
+    pods = pods_of_web(cluster)
     assert sorted(str(pod.node) for pod in pods) == ["node1", "node2"]
     addresses = {address for pod in pods for address in (pod.address4, pod.address6)}
     wait_equal(lambda: endpoints(plane, "web"), addresses, "both pods in the Service's slices")
@@ -45,12 +51,13 @@ def test_a_deployment_becomes_pods_with_addresses(cluster, plane, kubelets):
     kubelets.set_ready(name, True)
     wait_equal(lambda: endpoints(plane, "web"), addresses, "the pod to be back")
 
-    plane.kubectl("drain", "node1", "--ignore-daemonsets", "--timeout=60s")
+    plane.kubectl("drain", "node1", "--ignore-daemonsets", "--delete-emptydir-data",
+                  "--timeout=60s")
     wait_equal(lambda: nodes_of_pods(plane), ["node2", "node2"], "both pods on node2")
     plane.kubectl("uncordon", "node1")
     plane.kubectl("scale", "deployment", "web", "--replicas=0")
     wait_equal(lambda: nodes_of_pods(plane), [], "the end of all pods")
-    wait(lambda: not any(node.pods for node in cluster.nodes), "the end of their networks")
+    wait(lambda: not pods_of_web(cluster), "the end of their networks")
     plane.kubectl("delete", "service,deployment", "web")
     wait_equal(lambda: endpoints(plane, "web"), set(), "the end of the slices")
 
