@@ -18,6 +18,7 @@ LIMIT = "1800"  # each takes minutes
 # packet is the same byte code everywhere; what a helper, a map or the verifier makes of it is not.
 CASES = os.environ.get("FINGERPOST_BPF_CASES", "few")
 LEAST = {"few": 400, "all": 1500}
+PACKETS_LIMIT = {"few": LIMIT, "all": "7200"}
 
 
 @pytest.fixture(name="kernel", scope="module", params=KERNELS)
@@ -34,11 +35,12 @@ def show(failed):
 
 
 @pytest.mark.guest_packets
+@pytest.mark.timeout(600 + int(PACKETS_LIMIT[CASES]))
 def test_packets(kernel, tmp_path):
     """The packets of tests/bpf. The programs and their loader are those of the build under test. By
     one process: for each the kernel verifies them anew, which takes a minute here."""
     words = [str(REPOSITORY / "tests" / "bpf"), "-p", "no:xdist"]
-    results = pytest_in(kernel, tmp_path, words, ["-t", LIMIT, "-m", "2048"],
+    results = pytest_in(kernel, tmp_path, words, ["-t", PACKETS_LIMIT[CASES], "-m", "2048"],
                         FINGERPOST_BUILD=str(build_folder()), FINGERPOST_BPF_CASES=CASES)
     failed = failures(results)
     assert len(results) > LEAST[CASES] and not failed, show(failed)
