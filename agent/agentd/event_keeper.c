@@ -21,8 +21,8 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/sorted.h"
+#include "client/kube_event.h"
 #include "client/kube_writer.h"
-#include "format/json.h"
 
 enum {
     ENTRIES_MAX = 1024,
@@ -96,49 +96,25 @@ static void drop(struct event_keeper *keeper, struct entry *entry)
 
 /* ---- What is written ---- */
 
-static void add_time(struct json *json, const char *key)
-{
-    char second[CLOCK_STRLEN];
-    int64_t now_wall_ms = clock_wall_ms();
-    (void)clock_rfc3339(now_wall_ms, second);
-    json_stringf(json, key, "%.19s.%03d000Z", second, (int)(now_wall_ms % SECOND_MS));
-}
-
-/*
- * events.k8s.io/v1 has at most 1024 bytes of note, and 128 characters of reporting instance. Its
- * time has microseconds, of which there are 1000 at a time here.
- */
 static void write_body(const struct event_keeper *keeper, const struct service_event *event,
-                       struct text *body)
+                       const char *name, struct text *body)
 {
-    struct json json = { .out = body };
     AUTOTEXT struct text note = { 0 };
-    char name[SERVICE_EVENT_NAME_MAX];
-    const char *node = keeper->node;
-    service_event_note(event, node, &note);
+    service_event_note(event, keeper->node, &note);
     body->failed |= text_error(&note) < 0;
-    json_begin_object(&json, NULL);
-    json_string(&json, "apiVersion", "events.k8s.io/v1");
-    json_string(&json, "kind", "Event");
-    json_begin_object(&json, "metadata");
-    json_string(&json, "namespace", event->namespace);
-    json_string(&json, "name", service_event_name(event, name));
-    json_end_object(&json);
-    add_time(&json, "eventTime");
-    json_string(&json, "type", "Warning");
-    json_string(&json, "reason", service_event_reason(event));
-    json_string(&json, "action", "Serving");
-    json_stringf(&json, "note", "%.1000s", text_str(&note));
-    json_string(&json, "reportingController", "fingerpost.io/agentd");
-    json_stringf(&json, "reportingInstance", "%.128s", node);
-    json_begin_object(&json, "regarding");
-    json_string(&json, "apiVersion", "v1");
-    json_string(&json, "kind", "Service");
-    json_string(&json, "namespace", event->namespace);
-    json_string(&json, "name", event->service);
-    json_string(&json, "uid", event->uid);
-    json_end_object(&json);
-    json_end_object(&json);
+    const struct kube_event written = {
+        .namespace = event->namespace,
+        .name = name,
+        .service = event->service,
+        .uid = event->uid,
+        .reason = service_event_reason(event),
+        .action = "Serving",
+        .note = text_str(&note),
+        .controller = "fingerpost.io/agentd",
+        .instance = keeper->node,
+    };
+    const int64_t now_wall_ms = clock_wall_ms();
+    kube_event_write(&written, now_wall_ms, body);
 }
 
 static int make(void *context, const char *key, struct kube_write *write, struct text *body)
@@ -147,16 +123,9 @@ static int make(void *context, const char *key, struct kube_write *write, struct
     const struct entry *entry = find(keeper, key);
     if (!entry || !entry->wanted || entry->state != ENTRY_WAITING)
         return 0;
-    write_body(keeper, entry->event, body);
-    *write = (struct kube_write){
-        .verb = KUBE_CREATE,
-        .target = { .group = "events.k8s.io",
-                    .version = "v1",
-                    .plural = "events",
-                    .namespace = entry->event->namespace,
-                    .name = strchr(key, '/') + 1 },
-        .repeatable = true,
-    };
+    const char *name = strchr(key, '/') + 1;
+    write_body(keeper, entry->event, name, body);
+    *write = kube_event_create(entry->event->namespace, name);
     return 1;
 }
 

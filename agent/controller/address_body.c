@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/siphash.h"
+#include "client/kube_event.h"
 #include "format/json.h"
 
 /* "wish-unreadable" as "WishUnreadable", as reasons of conditions are written. */
@@ -183,13 +184,6 @@ void address_pool_status_write(const struct object *pool, const struct pool_use 
     json_end_object(&json);
 }
 
-static void write_event_time(struct json *json, int64_t now_wall_ms)
-{
-    char second[CLOCK_STRLEN];
-    (void)clock_rfc3339(now_wall_ms, second);
-    json_stringf(json, "eventTime", "%.19s.%03d000Z", second, (int)(now_wall_ms % SECOND_MS));
-}
-
 void address_event_write(const struct service *service, const struct assignment *row,
                          const char *identity, int64_t now_wall_ms,
                          char ret_name[static ADDRESS_EVENT_NAME_MAX + 1], struct text *out)
@@ -197,33 +191,25 @@ void address_event_write(const struct service *service, const struct assignment 
     static const uint8_t key[16] = "fingerpost lacks";
     CLEANUP(condition_done) struct condition condition;
     AUTOTEXT struct text cause = { 0 };
+    AUTOTEXT struct text note = { 0 };
     const struct object *object = &service->object;
-    struct json json = { .out = out };
     condition_make(row, &condition);
     text_addf(&cause, "%s %s", object->uid, text_str(&condition.message));
     (void)snprintf(ret_name, ADDRESS_EVENT_NAME_MAX + 1, "%.200s.%016" PRIx64, object->name,
                    siphash(text_str(&cause), cause.length, key));
-    json_begin_object(&json, NULL);
-    json_string(&json, "apiVersion", "events.k8s.io/v1");
-    json_string(&json, "kind", "Event");
-    json_begin_object(&json, "metadata");
-    json_string(&json, "namespace", object->namespace);
-    json_string(&json, "name", ret_name);
-    json_end_object(&json);
-    write_event_time(&json, now_wall_ms);
-    json_string(&json, "type", "Warning");
-    json_string(&json, "reason", "AddressPending");
-    json_string(&json, "action", "Assigning");
-    json_stringf(&json, "note", "no LoadBalancer address: %.900s", text_str(&condition.message));
-    json_string(&json, "reportingController", "fingerpost.io/agent-controller");
-    json_stringf(&json, "reportingInstance", "%.128s", identity);
-    json_begin_object(&json, "regarding");
-    json_string(&json, "apiVersion", "v1");
-    json_string(&json, "kind", "Service");
-    json_string(&json, "namespace", object->namespace);
-    json_string(&json, "name", object->name);
-    json_string(&json, "uid", object->uid);
-    json_end_object(&json);
-    json_end_object(&json);
-    out->failed |= text_error(&condition.message) < 0 || text_error(&cause) < 0;
+    text_addf(&note, "no LoadBalancer address: %.900s", text_str(&condition.message));
+    const struct kube_event event = {
+        .namespace = object->namespace,
+        .name = ret_name,
+        .service = object->name,
+        .uid = object->uid,
+        .reason = "AddressPending",
+        .action = "Assigning",
+        .note = text_str(&note),
+        .controller = "fingerpost.io/agent-controller",
+        .instance = identity,
+    };
+    kube_event_write(&event, now_wall_ms, out);
+    out->failed |=
+        text_error(&condition.message) < 0 || text_error(&cause) < 0 || text_error(&note) < 0;
 }

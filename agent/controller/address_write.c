@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "client/kube_event.h"
 #include "controller/address_body.h"
 #include "controller/address_inside.h"
 
@@ -202,16 +203,7 @@ static int make_event(void *context, const char *key, struct kube_write *write, 
     const int64_t now_wall_ms = clock_wall_ms();
     address_event_write(to_service(object), row, job->board->status->election.identity, now_wall_ms,
                         name, body);
-    *write = (struct kube_write){
-        .verb = KUBE_CREATE,
-        .target = { .group = "events.k8s.io",
-                    .version = "v1",
-                    .plural = "events",
-                    .namespace = object->namespace,
-                    .name = name },
-        .body = text_str(body),
-        .repeatable = true,
-    };
+    *write = kube_event_create(object->namespace, name);
     return text_error(body) < 0 ? -ENOMEM : 1;
 }
 

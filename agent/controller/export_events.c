@@ -17,8 +17,8 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/siphash.h"
+#include "client/kube_event.h"
 #include "controller/job_writer.h"
-#include "format/json.h"
 
 enum { TRIES_MAX = 6, NAME_PART_MAX = 200, NOTE_MAX = 1000 };
 
@@ -63,42 +63,26 @@ static const struct export_refusal *refusal_of(const struct export_events *event
     return NULL;
 }
 
-/* events.k8s.io/v1 wants microseconds, of which there are 1000 at a time here. */
-static void add_time(struct json *json)
-{
-    char second[CLOCK_STRLEN];
-    int64_t now_wall_ms = clock_wall_ms();
-    (void)clock_rfc3339(now_wall_ms, second);
-    json_stringf(json, "eventTime", "%.19s.%03d000Z", second, (int)(now_wall_ms % SECOND_MS));
-}
-
 static void write_body(const struct export_events *events, const char *name,
                        const struct export_refusal *refusal, struct text *body)
 {
-    struct json json = { .out = body };
-    json_begin_object(&json, NULL);
-    json_string(&json, "apiVersion", "events.k8s.io/v1");
-    json_string(&json, "kind", "Event");
-    json_begin_object(&json, "metadata");
-    json_string(&json, "namespace", refusal->namespace);
-    json_string(&json, "name", name);
-    json_end_object(&json);
-    add_time(&json);
-    json_string(&json, "type", "Warning");
-    json_string(&json, "reason", "ExportRefused");
-    json_string(&json, "action", "Exporting");
-    json_stringf(&json, "note", "%.*s: %.*s", NOTE_MAX / 2, refusal->message, NOTE_MAX / 2 - 2,
-                 refusal->remedy);
-    json_string(&json, "reportingController", "fingerpost.io/agent-controller");
-    json_stringf(&json, "reportingInstance", "%.128s", events->board->config->election.identity);
-    json_begin_object(&json, "regarding");
-    json_string(&json, "apiVersion", "v1");
-    json_string(&json, "kind", "Service");
-    json_string(&json, "namespace", refusal->namespace);
-    json_string(&json, "name", refusal->name);
-    json_string(&json, "uid", refusal->uid);
-    json_end_object(&json);
-    json_end_object(&json);
+    AUTOTEXT struct text note = { 0 };
+    text_addf(&note, "%.*s: %.*s", NOTE_MAX / 2, refusal->message, NOTE_MAX / 2 - 2,
+              refusal->remedy);
+    body->failed |= text_error(&note) < 0;
+    const struct kube_event event = {
+        .namespace = refusal->namespace,
+        .name = name,
+        .service = refusal->name,
+        .uid = refusal->uid,
+        .reason = "ExportRefused",
+        .action = "Exporting",
+        .note = text_str(&note),
+        .controller = "fingerpost.io/agent-controller",
+        .instance = events->board->config->election.identity,
+    };
+    const int64_t now_wall_ms = clock_wall_ms();
+    kube_event_write(&event, now_wall_ms, body);
 }
 
 static int make(void *context, const char *key, struct kube_write *write, struct text *body)
@@ -109,15 +93,7 @@ static int make(void *context, const char *key, struct kube_write *write, struct
         return 0;
     const char *name = strchr(key, '/') + 1;
     write_body(events, name, refusal, body);
-    *write = (struct kube_write){
-        .verb = KUBE_CREATE,
-        .target = { .group = "events.k8s.io",
-                    .version = "v1",
-                    .plural = "events",
-                    .namespace = refusal->namespace,
-                    .name = name },
-        .repeatable = true,
-    };
+    *write = kube_event_create(refusal->namespace, name);
     return 1;
 }
 
