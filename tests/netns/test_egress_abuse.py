@@ -152,3 +152,34 @@ def test_ports_run_out(world, family):
     for connection in held:
         assert connection.who().peer == address(world.gateway, family)
         connection.close()
+
+
+def listener(gateway, family, port):
+    with gateway.entered():
+        sock = socket.socket(socket.AF_INET6 if family == 6 else socket.AF_INET)
+    sock.bind((address(gateway, family), port))
+    sock.listen()
+    return sock
+
+
+@BOTH
+def test_own_sockets_keep_their_ports(world, family):
+    """Ports that sockets of the gateway have in a client's block are not the client's."""
+    wait_serves(world, world.guest, family)
+    first, seen = connect(world, world.guest, family)
+    start = 20000 + (seen.port - 20000) // BLOCK * BLOCK
+    taken = [port for port in range(start, start + BLOCK) if port != seen.port][:8]
+    own = [Connection(world.gateway, address(world.client, family), PORT, source_port=port,
+                      source=address(world.gateway, family)) for port in taken[:4]]
+    own += [listener(world.gateway, family, port) for port in taken[4:]]
+    made = [connect(world, world.guest, family) for _ in range(BLOCK - 1 - len(own))]
+    assert all(made)
+    used = {who.port for _, who in made} | {seen.port}
+    assert used == set(range(start, start + BLOCK)) - set(taken)
+    assert connect(world, world.guest, family) is None
+    assert [connection.who().port for connection in own[:4]] == taken[:4], "they go on"
+    for connection in (first, *(connection for connection, _ in made)):
+        assert connection.who().peer == address(world.gateway, family)
+        connection.close()
+    for sock in own:
+        sock.close()
