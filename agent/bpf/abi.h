@@ -168,7 +168,7 @@ struct nat_net {
 
 struct nat_control {
     __u64 filter_half;  /* which half of "filter" is in force: 0 or 1 */
-    __u32 filter_words; /* of one half; a power of two */
+    __u32 filter_words; /* of a half that the agent has filled; 0: none. Programs don't ask. */
     __u32 svc0_ifindex; /* 0: there is none */
     __u8 svc0_mac[6];
     __u16 snat_first; /* source ports for masquerading: first and number, host order */
@@ -191,30 +191,39 @@ struct nat_control {
 };
 
 /*
- * "filter", ARRAY of __u64, twice control.filter_words: a blocked Bloom filter of
+ * "filter", ARRAY of one value: an array of __u64 in two halves of so many words, a power of two,
+ * that the programs are loaded with. A half is a blocked Bloom filter of
  *   service addresses         nat_filter_hash(address, 0)
  *   node ports and endpoints  nat_filter_hash(address, port)
  * A packet is not ours if the filter has neither its destination (alone, or with the port) nor its
  * source with the port.
  * Word nat_filter_word(), in which both bits of nat_filter_bits() are set.
  */
+#define NAT_FILTER_WORDS 131072 /* of each half, for tables of the default size */
+
+/* A product's upper bits depend on all of what is multiplied: only they are used. */
 static inline __attribute__((always_inline)) __u64 nat_filter_hash(const struct nat_addr *addr,
                                                                    __be16 port)
 {
     __u64 h = addr->halves[0] * 0x9e3779b97f4a7c15ull ^ addr->halves[1];
-    h = h << 32 | h >> 32; /* products carry upwards only, and neighbours differ at the top */
-    h = (h ^ port) * 0xd6e8feb86659fd93ull;
-    return h ^ h >> 32;
+    h ^= h >> 32; /* neighbours may differ at the top */
+    return (h ^ port) * 0xd6e8feb86659fd93ull;
 }
 
 static inline __attribute__((always_inline)) __u32 nat_filter_word(__u64 hash, __u32 words)
 {
-    return (__u32)(hash >> 12) & (words - 1);
+    return (__u32)(hash >> 28) & (words - 1);
 }
 
 static inline __attribute__((always_inline)) __u64 nat_filter_bits(__u64 hash)
 {
-    return 1ull << (hash & 63) | 1ull << (hash >> 6 & 63);
+    return 1ull << (hash >> 58) | 1ull << (hash >> 52 & 63);
+}
+
+/* Whether a word has both bits of a hash. */
+static inline __attribute__((always_inline)) int nat_filter_passes(__u64 word, __u64 hash)
+{
+    return word >> (hash >> 58) & word >> (hash >> 52 & 63) & 1;
 }
 
 /* "frontends", HASH. An address alone has port and protocol 0. */

@@ -152,7 +152,7 @@ static long port_step(__u32 step, void *context)
     claim->searched++;
     if (!port_put(settings, ports, n, claim))
         return 0;
-    if (control->filter_words && filter_has(control, &claim->reply.dst, claim->reply.dport))
+    if (filter_has(control, &claim->reply.dst, claim->reply.dport))
         return 0; /* a node port */
     __u32 price = claim_tuple(skb, WORTH_NOTHING, claim->sockets);
     if (price == 0) {

@@ -15,16 +15,36 @@ ALWAYS_INLINE const struct nat_control *control_get(void)
     return bpf_map_lookup_elem(&control, &zero);
 }
 
+/*
+ * The filter as one packet sees it: the half in force. It is found once for all questions about a
+ * packet. Its length is a constant to the verifier, which so sees that no word lies outside.
+ */
+struct sieve {
+    const __u64 *words; /* NULL: there is none */
+    __u32 first;
+};
+
+ALWAYS_INLINE struct sieve sieve_of(const struct nat_control *control)
+{
+    __u32 zero = 0;
+    return (struct sieve){
+        .words = bpf_map_lookup_elem(&filter, &zero),
+        .first = control->filter_half ? filter_words : 0,
+    };
+}
+
+ALWAYS_INLINE int sieve_has(const struct sieve *sieve, const struct nat_addr *addr, __be16 port)
+{
+    __u64 hash = nat_filter_hash(addr, port);
+    __u32 index = sieve->first + nat_filter_word(hash, filter_words);
+    return sieve->words && nat_filter_passes(sieve->words[index], hash);
+}
+
 ALWAYS_INLINE int filter_has(const struct nat_control *control, const struct nat_addr *addr,
                              __be16 port)
 {
-    __u32 words = control->filter_words;
-    __u64 hash = nat_filter_hash(addr, port), bits = nat_filter_bits(hash);
-    __u32 index = nat_filter_word(hash, words);
-    if (control->filter_half)
-        index += words;
-    const __u64 *word = bpf_map_lookup_elem(&filter, &index);
-    return word && (*word & bits) == bits;
+    struct sieve sieve = sieve_of(control);
+    return sieve_has(&sieve, addr, port);
 }
 
 ALWAYS_INLINE int net_has(const struct nat_net *net, const struct nat_addr *addr)
@@ -79,10 +99,16 @@ ALWAYS_INLINE int may_be_reply(const struct nat_control *control, const struct p
     return filter_has(control, &packet->tuple.src, packet->tuple.sport);
 }
 
-/* Whether a packet may be for a service, or straight to an endpoint. */
+/* Whether what goes there may be for a service, or straight to an endpoint. */
+ALWAYS_INLINE int filter_wants(const struct nat_control *control, const struct nat_addr *dst,
+                               __be16 dport)
+{
+    struct sieve sieve = sieve_of(control);
+    return sieve_has(&sieve, dst, 0) || sieve_has(&sieve, dst, dport) ||
+           in_service_nets(control, dst);
+}
+
 ALWAYS_INLINE int may_be_request(const struct nat_control *control, const struct packet *packet)
 {
-    return filter_has(control, &packet->tuple.dst, 0) ||
-           filter_has(control, &packet->tuple.dst, packet->tuple.dport) ||
-           in_service_nets(control, &packet->tuple.dst);
+    return filter_wants(control, &packet->tuple.dst, packet->tuple.dport);
 }

@@ -20,12 +20,15 @@ struct {
     __type(value, struct nat_control);
 } control SEC(".maps");
 
+/* Words of each half of "filter", a power of two. The loader sets it beside the map's size. */
+const volatile __u32 filter_words SEC(".rodata.filter") = NAT_FILTER_WORDS;
+
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 131072);
+    __uint(max_entries, 1);
     __type(key, __u32);
-    __type(value, __u64);
+    __uint(value_size, 2 * NAT_FILTER_WORDS * sizeof(__u64));
 } filter SEC(".maps");
 
 struct {

@@ -78,6 +78,19 @@ ALWAYS_INLINE void addr_from_v4(struct nat_addr *addr, __be32 v4)
     addr->words[3] = v4;
 }
 
+/*
+ * By halves, though a packet's addresses may lie at odd words: machines with JIT compilers for BPF
+ * read these as well, and where they do not, the verifier reckons with NET_IP_ALIGN, by which the
+ * addresses lie behind an Ethernet header as they should.
+ */
+ALWAYS_INLINE void addr_from_v6(struct nat_addr *addr, const struct in6_addr *v6)
+{
+    typedef __u64 __attribute__((may_alias)) half;
+    const half *halves = (const void *)v6;
+    addr->halves[0] = halves[0];
+    addr->halves[1] = halves[1];
+}
+
 ALWAYS_INLINE int addr_equal(const struct nat_addr *a, const struct nat_addr *b)
 {
     return a->halves[0] == b->halves[0] && a->halves[1] == b->halves[1];
@@ -262,8 +275,8 @@ ALWAYS_INLINE void parse_v6(struct __sk_buff *skb, struct packet *packet)
     packet->l4 = L3 + sizeof(*ip);
     packet->end = frame_end(skb, ip->payload_len ? sizeof(*ip) + bpf_ntohs(ip->payload_len) : 0);
     packet->shape = SHAPE_PORTS;
-    __builtin_memcpy(&packet->tuple.src, &ip->saddr, sizeof(struct nat_addr));
-    __builtin_memcpy(&packet->tuple.dst, &ip->daddr, sizeof(struct nat_addr));
+    addr_from_v6(&packet->tuple.src, &ip->saddr);
+    addr_from_v6(&packet->tuple.dst, &ip->daddr);
     __u8 next = ip->nexthdr;
     if (next != IPPROTO_TCP && next != IPPROTO_UDP && next != IPPROTO_ICMPV6) {
         walk_extensions(skb, packet, next);

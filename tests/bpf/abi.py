@@ -222,7 +222,7 @@ class Seen(Value):
 
 
 MAPS = {
-    "control": (u32, Control), "filter": (u32, u64), "frontends": (FrontendKey, FrontendValue),
+    "control": (u32, Control), "frontends": (FrontendKey, FrontendValue),
     "services": (u32, u64), "ports": (u32, PortValue), "slots": (u32, u64),
     "endpoints": (u32, EndpointValue), "ranges": (RangeKey, u32), "flows": (Tuple, Flow),
     "ring": (u32, Tuple), "searches": (u32, Search), "pressure": (u32, Pressure), "peers": (u32, Address),
@@ -266,11 +266,10 @@ def filter_place(addr, port, words):
     low, high = addr.halves
     mask = (1 << 64) - 1
     value = (low * 0x9E3779B97F4A7C15 & mask) ^ high
-    value = (value << 32 | value >> 32) & mask
-    value = (value ^ swapped(port)) * 0xD6E8FEB86659FD93 & mask
     value ^= value >> 32
-    word = (value >> 12 & 0xFFFFFFFF) & (words - 1)
-    return word, 1 << (value & 63) | 1 << (value >> 6 & 63)
+    value = (value ^ swapped(port)) * 0xD6E8FEB86659FD93 & mask
+    word = (value >> 28 & 0xFFFFFFFF) & (words - 1)
+    return word, 1 << (value >> 58) | 1 << (value >> 52 & 63)
 
 
 def flow_state(half, mate, protocol):

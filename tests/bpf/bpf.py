@@ -7,6 +7,7 @@ and packet out, nothing sent.
 """
 
 import ctypes
+import mmap
 import os
 import re
 from collections import namedtuple
@@ -173,6 +174,26 @@ def processors():
     """As many as there may be."""
     text = Path("/sys/devices/system/cpu/possible").read_text(encoding="ascii")
     return int(re.findall(r"\d+", text)[-1]) + 1
+
+
+class Words:
+    """A pinned map of one value, which is an array of 64-bit words, as it lies in memory."""
+
+    def __init__(self, path):
+        self.fd = open_pinned(path)
+        info = information(self.fd, MapInfo())
+        assert info.max_entries == 1 and info.value_size % 8 == 0
+        self.memory = mmap.mmap(self.fd, -(-info.value_size // mmap.PAGESIZE) * mmap.PAGESIZE)
+        self.words = memoryview(self.memory).cast("Q")[: info.value_size // 8]
+
+    def __len__(self):
+        return len(self.words)
+
+    def __getitem__(self, index):
+        return self.words[index]
+
+    def __setitem__(self, index, word):
+        self.words[index] = word
 
 
 class Rooms:

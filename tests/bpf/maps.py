@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import abi
 from abi import Address, FrontendKey, Tuple
-from bpf import Map, Program, Rooms
+from bpf import Map, Program, Rooms, Words
 from packets import judge
 from scapy.layers.inet import TCP, UDP, Ether
 from world import POD_NETS, SERVICE_NETS
@@ -24,7 +24,6 @@ from world import POD_NETS, SERVICE_NETS
 # As the planner has it for a ClusterIP.
 OUTCOMES = {abi.OUTSIDE: "forward masquerade", abi.POD: "forward", abi.NODE: "forward masquerade"}
 ACTS = {"forward": 0, "reject": 1, "drop": 2}
-FILTER_WORDS = 1024
 SNAT = (50000, 10000)  # first, count
 CHECKSUM_COMPLETE = 4  # flag of BPF_PROG_TEST_RUN, from Linux 6.16
 DEVICES = {
@@ -149,6 +148,7 @@ class Nat:
         self.maps = {
             name: Map(folder / "maps" / name, *types) for name, types in abi.MAPS.items()
         }
+        self.maps["filter"] = Words(folder / "maps" / "filter")
         self.rooms = Rooms(folder / "maps" / "scratch", abi.Seen)
         self.live = {hook: Program(folder / "live" / hook) for hook in abi.HOOKS}
         self.twin = {hook: Program(folder / "twin" / hook) for hook in abi.HOOKS}
@@ -174,7 +174,7 @@ class Nat:
         self.services = self.ports = self.endpoints = self.slots = 0
         self.filter_used = set()
         self.generation = 100
-        self.control = abi.Control(filter_words=FILTER_WORDS)
+        self.control = abi.Control()
         self.control.svc0_ifindex = self.world.index["svc0"]
         self.control.svc0_mac[:] = bytes.fromhex(self.world.MACS["svc0"].replace(":", ""))
         self.control.snat_first, self.control.snat_count = SNAT
@@ -201,9 +201,10 @@ class Nat:
         self.maps["interfaces"][index] = abi.InterfaceValue(Address.of(v4), Address.of(v6), index)
 
     def filter(self, address, port=0):
-        word, bits = abi.filter_place(Address.of(address), port, FILTER_WORDS)
+        words = self.maps["filter"]
+        word, bits = abi.filter_place(Address.of(address), port, len(words) // 2)
         self.filter_used.add(word)
-        self.maps["filter"][word] = self.maps["filter"][word].value | bits
+        words[word] |= bits
 
     def frontend(self, address, port, protocol, kind, service=0, number=0):
         key = FrontendKey(Address.of(address), port, protocol)

@@ -438,7 +438,7 @@ def test_other_frames(nat):
 
 def test_without_settings(nat):
     """A program that is attached before its maps are filled lets all pass."""
-    nat.control = abi.Control(filter_words=1024)
+    nat.control = abi.Control()
     nat.write_control()
     packet = frame("uplink_in", CLIENT[4], 40000, VIP[4], 80)
     assert_untouched(nat, nat.send("uplink_in", packet), packet)

@@ -16,7 +16,7 @@ import model
 sys.path.append(str(Path(__file__).parents[1] / "bpf"))
 
 import abi  # noqa: E402
-from bpf import Map  # noqa: E402
+from bpf import Map, Words  # noqa: E402
 
 PROTOCOLS = {abi.TCP: "TCP", abi.UDP: "UDP", abi.SCTP: "SCTP"}
 KINDS = ("clusterIP", "loadBalancer", "externalIP", "nodePort", "refused", "foreign")
@@ -44,9 +44,9 @@ class Maps:
     """The maps below a folder of pins."""
 
     def __init__(self, pins):
-        for name in ("control", "filter", "frontends", "services", "ports", "slots", "endpoints",
-                     "ranges"):
+        for name in ("control", "frontends", "services", "ports", "slots", "endpoints", "ranges"):
             setattr(self, name, Map(pins / abi.LAYOUT / name, *abi.MAPS[name]))
+        self.filter = Words(pins / abi.LAYOUT / "filter")
         self.names = Map(pins / abi.LAYOUT / "names", abi.u32, NAME)
 
     def close(self):
@@ -101,8 +101,9 @@ class Maps:
     def lacking(self, address, port):
         """Whether the filter would let a packet for it go by."""
         control = self.control[0]
-        word, bits = abi.filter_place(address, port, control.filter_words)
-        return self.filter[control.filter_half * control.filter_words + word].value & bits != bits
+        words = len(self.filter) // 2
+        word, bits = abi.filter_place(address, port, words)
+        return self.filter[control.filter_half * words + word] & bits != bits
 
     def serving(self):
         """{(Service, family, protocol): endpoints that live, each once however many ports lead there}"""

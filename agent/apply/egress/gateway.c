@@ -26,7 +26,7 @@
 
 /* ---- opening ---- */
 
-/* Gives the program the maps of the NAT plane. */
+/* Gives the program the maps of the NAT plane, and the length of its filter. */
 static int share(struct egress_gate *gate)
 {
     for (int i = 0; i < NAT_MAP_COUNT; i++) {
@@ -36,6 +36,7 @@ static int share(struct egress_gate *gate)
         if (r < 0)
             return r;
     }
+    gate->programs->rodata_filter->filter_words = nat_filter_words(gate->nat);
     return 0;
 }
 

@@ -428,7 +428,7 @@ static int adopt_services(struct nat_plane *plane)
 static bool filter_is_fresh(const struct nat_plane *plane)
 {
     const struct nat_map *filter = &plane->maps[NAT_MAP_FILTER];
-    return !filter->pinned || plane->control->filter_words != filter->entries / 2;
+    return !filter->pinned || plane->control->filter_words != nat_filter_words(plane);
 }
 
 int nat_adopt(struct nat_plane *plane)

@@ -15,7 +15,7 @@
 
 static __u64 *word_at(const struct nat_plane *plane, uint64_t half, uint64_t hash)
 {
-    uint32_t words = plane->maps[NAT_MAP_FILTER].entries / 2;
+    uint32_t words = nat_filter_words(plane);
     return &plane->filter[half * words + nat_filter_word(hash, words)];
 }
 
@@ -84,7 +84,7 @@ void nat_filter_add_flow(struct nat_plane *plane, const struct nat_tuple *key,
 void nat_filter_refill(struct nat_plane *plane)
 {
     uint64_t idle = !plane->control->filter_half;
-    uint32_t words = plane->maps[NAT_MAP_FILTER].entries / 2;
+    uint32_t words = nat_filter_words(plane);
     for (uint32_t i = 0; i < words; i++)
         nat_word_set(&plane->filter[idle * words + i], 0);
     plane->filter_refilling = true;
@@ -120,7 +120,7 @@ static int add_flows(struct nat_plane *plane)
 
 int nat_filter_begin(struct nat_plane *plane)
 {
-    plane->control->filter_words = plane->maps[NAT_MAP_FILTER].entries / 2;
+    plane->control->filter_words = nat_filter_words(plane);
     nat_filter_refill(plane);
     int r = add_flows(plane);
     if (r < 0) {

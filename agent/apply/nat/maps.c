@@ -4,8 +4,9 @@
  *
  * The agent takes over a pinned map of the wanted shape as it is. It replaces a map of another
  * size: the contents are copied as far as they fit, and the new pin is renamed over the old one,
- * so that a crash leaves one of the two. "control" is replaced together with "filter", because it
- * has the filter's length and says which half is in force. Ids are indexes and stay what they
+ * so that a crash leaves one of the two. A filter of another size is begun anew (adopt.c), since
+ * every word has another place in it. "control" is replaced together with "filter", because it has
+ * the filter's length and says which half is in force. Ids are indexes and stay what they
  * were; adopt.c cuts off what no longer fits.
  *
  * Programs that are attached keep using the maps they were loaded with. The flows that they enter
@@ -35,9 +36,17 @@
 static const char *const names[] = { NAT_MAPS(NAT_MAP_NAME) };
 #undef NAT_MAP_NAME
 
+/* The filter is one value, and the kernel takes none above INT_MAX bytes. */
+enum { FILTER_WORDS_MAX = 1 << 26 };
+
 const char *nat_map_name(enum nat_map_index map)
 {
     return names[map];
+}
+
+uint32_t nat_filter_words(const struct nat_plane *plane)
+{
+    return plane->maps[NAT_MAP_FILTER].value_size / sizeof(__u64) / 2;
 }
 
 /* Words in each half of the filter: one for about eight things, each of which sets two bits. */
@@ -45,7 +54,7 @@ static uint32_t filter_words(const struct nat_plane_options *options)
 {
     uint64_t things = options->max_services * 4ull + options->max_endpoints * 2ull;
     uint32_t words = 64;
-    while (words < things / 8 && words < 1u << 30)
+    while (words < things / 8 && words < FILTER_WORDS_MAX)
         words *= 2;
     return words;
 }
@@ -58,8 +67,6 @@ static uint32_t filter_words(const struct nat_plane_options *options)
 static uint32_t wanted_entries(enum nat_map_index map, const struct nat_plane_options *options)
 {
     switch (map) {
-    case NAT_MAP_FILTER:
-        return 2 * filter_words(options);
     case NAT_MAP_FRONTENDS:
     case NAT_MAP_RANGES:
         return 4 * options->max_services;
@@ -128,18 +135,25 @@ static int look_at_pin(struct nat_plane *plane, enum nat_map_index index, struct
     return 0;
 }
 
+/* Returns 0 or -errno. */
+static int set_size(struct bpf_map *object, enum nat_map_index index,
+                    const struct nat_plane_options *options)
+{
+    if (index == NAT_MAP_FILTER)
+        return bpf_map__set_value_size(object, 2 * filter_words(options) * sizeof(__u64));
+    uint32_t entries = wanted_entries(index, options);
+    return entries ? bpf_map__set_max_entries(object, entries) : 0;
+}
+
 static int prepare(struct nat_plane *plane, enum nat_map_index index,
                    const struct nat_plane_options *options)
 {
     struct bpf_map *object = nat_programs_map(plane->live, names[index]);
     if (!object)
         return -ENOENT;
-    uint32_t entries = wanted_entries(index, options);
-    if (entries) {
-        int r = bpf_map__set_max_entries(object, entries);
-        if (r < 0)
-            return r;
-    }
+    int r = set_size(object, index, options);
+    if (r < 0)
+        return r;
     struct nat_map *map = &plane->maps[index];
     map->type = bpf_map__type(object);
     map->flags = bpf_map__map_flags(object);
@@ -255,15 +269,14 @@ static int copy_table(struct nat_map *map)
     return r;
 }
 
-/* In a filter of another size every word has another place: adopt.c fills it anew. */
-static int copy_old(struct nat_map *map, enum nat_map_index index)
+static int copy_old(struct nat_map *map)
 {
-    if (map->old_fd < 0 || index == NAT_MAP_FILTER)
+    if (map->old_fd < 0)
         return 0;
     return map->memory ? copy_array(map) : copy_table(map);
 }
 
-static int pin(const struct nat_plane *plane, enum nat_map_index index)
+static int pin(struct nat_plane *plane, enum nat_map_index index)
 {
     if (!plane->pins || plane->maps[index].pinned)
         return 0;
@@ -285,20 +298,41 @@ static int finish(struct nat_plane *plane, enum nat_map_index index)
         if (!map->memory)
             return -errno;
     }
-    return copy_old(map, index);
+    return copy_old(map);
+}
+
+/* Does something with each map. Returns 0, or -errno with a fault. */
+static int each_map(struct nat_plane *plane, int (*act)(struct nat_plane *, enum nat_map_index),
+                    const char *done, struct faults *faults)
+{
+    for (int i = 0; i < NAT_MAP_COUNT; i++) {
+        int r = act(plane, i);
+        if (r < 0) {
+            faults_add(faults, "service NAT", NULL, "map %s can't be %s: %s", names[i], done,
+                       strerror(-r));
+            return r;
+        }
+    }
+    return 0;
+}
+
+/* Whoever finds the filter pinned later shall know that nobody has filled it yet. */
+static void forget_filter(const struct nat_plane *plane)
+{
+    struct nat_control *control = plane->maps[NAT_MAP_CONTROL].memory;
+    if (!plane->maps[NAT_MAP_FILTER].pinned)
+        control->filter_words = 0;
 }
 
 int nat_maps_finish(struct nat_plane *plane, struct faults *faults)
 {
-    for (int i = 0; i < 2 * NAT_MAP_COUNT; i++) {
-        enum nat_map_index index = i % NAT_MAP_COUNT;
-        int r = i < NAT_MAP_COUNT ? finish(plane, index) : pin(plane, index);
-        if (r < 0) {
-            faults_add(faults, "service NAT", NULL, "map %s can't be %s: %s", names[index],
-                       i < NAT_MAP_COUNT ? "set up" : "pinned", strerror(-r));
-            return r;
-        }
-    }
+    int r = each_map(plane, finish, "set up", faults);
+    if (r < 0)
+        return r;
+    forget_filter(plane);
+    r = each_map(plane, pin, "pinned", faults);
+    if (r < 0)
+        return r;
     plane->control = plane->maps[NAT_MAP_CONTROL].memory;
     plane->filter = plane->maps[NAT_MAP_FILTER].memory;
     plane->services = plane->maps[NAT_MAP_SERVICES].memory;

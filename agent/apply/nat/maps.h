@@ -24,6 +24,9 @@ struct nat_map {
     uint32_t old_entries;
 };
 
+/* Words of one half of the filter. */
+uint32_t nat_filter_words(const struct nat_plane *plane);
+
 /* As in bpf/maps.h: "flows". */
 const char *nat_map_name(enum nat_map_index map);
 

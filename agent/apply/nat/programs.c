@@ -171,6 +171,8 @@ int nat_programs_load(struct nat_programs *programs, enum nat_programs_use use,
     programs->rodata_twin->dry_run = use == NAT_PROGRAMS_TWIN;
     programs->rodata_counters->stripes_are_shared =
         processors < 0 || processors > NAT_COUNTER_STRIPES;
+    programs->rodata_filter->filter_words =
+        bpf_map__value_size(programs->maps.filter) / sizeof(__u64) / 2;
     if (use == NAT_PROGRAMS_BARE)
         programs->rodata_start->L3 = 0;
     int r = leave_out(programs, use);

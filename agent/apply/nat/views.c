@@ -181,7 +181,7 @@ static uint64_t count_table(const struct nat_plane *plane, enum nat_map_index ma
 
 static uint64_t count_words(const struct nat_plane *plane)
 {
-    uint32_t words = plane->maps[NAT_MAP_FILTER].entries / 2;
+    uint32_t words = nat_filter_words(plane);
     const __u64 *half = plane->filter + plane->control->filter_half * words;
     uint64_t count = 0;
     for (uint32_t i = 0; i < words; i++)
@@ -197,7 +197,7 @@ static void use_of_array(const struct nat_plane *plane, enum nat_map_index map,
     switch (map) {
     case NAT_MAP_FILTER:
         use->entries = count_words(plane);
-        use->capacity /= 2;
+        use->capacity = nat_filter_words(plane);
         break;
     case NAT_MAP_SERVICES:
         use->entries = spaces[NAT_ID_SERVICE].used - 1;

@@ -123,7 +123,7 @@ static void bend_address(struct nat_plane *plane, const struct nat_installed *in
 static void empty_filter(struct nat_plane *plane, const struct nat_installed *installed)
 {
     (void)installed;
-    memset(plane->filter, 0, plane->maps[NAT_MAP_FILTER].entries * sizeof(*plane->filter));
+    memset(plane->filter, 0, plane->maps[NAT_MAP_FILTER].value_size);
 }
 
 static void what_others_do_is_found_and_mended(void **state)

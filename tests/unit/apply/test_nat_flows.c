@@ -481,9 +481,9 @@ static void litter_goes_with_a_sweep(void **state)
     assert_true(filtered(plane, "10.96.0.1", 0)); /* nothing has gone since: nothing is done */
     assert_int_equal(nat_plane_remove(plane, "d", "late"), 1);
     (void)sweep(plane, now_ms + 300000, &next_ms);
-    for (uint32_t i = 0; i < plane->maps[NAT_MAP_FILTER].entries / 2; i++)
-        assert_int_equal(
-            plane->filter[plane->control->filter_half * plane->control->filter_words + i], 0);
+    uint32_t words = nat_filter_words(plane);
+    for (uint32_t i = 0; i < words; i++)
+        assert_int_equal(plane->filter[plane->control->filter_half * words + i], 0);
 }
 
 /* Flows that nobody has answered yet keep their addresses as well; node ports keep no address. */

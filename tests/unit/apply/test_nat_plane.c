@@ -110,7 +110,7 @@ static void other_sizes(void **state)
         expect_write(plane, web, 0);
         expect_write(plane, dns, 0);
         assert_true(has_flow(plane, &early) && has_affinity(plane));
-        assert_int_equal(plane->control->filter_words, plane->maps[NAT_MAP_FILTER].entries / 2);
+        assert_int_equal(plane->control->filter_words, nat_filter_words(plane));
 
         /* What the old programs enter until the hooks hold the new ones. */
         put_flow(before, &late);
@@ -349,6 +349,21 @@ static void addresses_of_other_proxies(void **state)
     expect_verified(plane, NULL, 0);
 }
 
+/* The agent was killed after it pinned another filter, and before it filled it. */
+static void a_filter_that_was_not_filled(void **state)
+{
+    (void)state;
+    AUTOROW struct nat_row *web = row_web();
+    CLEANUP(nat_plane_closep) struct nat_plane *plane = plane_open(&lab_roomy, true);
+    expect_write(plane, web, 1);
+    memset(plane->filter, 0, plane->maps[NAT_MAP_FILTER].value_size);
+    plane->control->filter_words = 0;
+    nat_plane_close(plane);
+    plane = plane_open(&lab_roomy, true);
+    expect_verified(plane, &web, 1);
+    assert_int_equal(plane->control->filter_words, nat_filter_words(plane));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +371,7 @@ int main(void)
         cmocka_unit_test_teardown(other_sizes, lab_clean),
         cmocka_unit_test_teardown(too_small_for_what_there_is, lab_clean),
         cmocka_unit_test_teardown(a_pin_that_was_not_finished, lab_clean),
+        cmocka_unit_test_teardown(a_filter_that_was_not_filled, lab_clean),
         cmocka_unit_test(no_bpf_file_system),
         cmocka_unit_test(no_privilege),
         cmocka_unit_test(generations),
