@@ -32,6 +32,7 @@
 #include "bpf/begin.h"
 #include "bpf/follow.h"
 #include "bpf/fragment.h"
+#include "bpf/glance.h"
 #include "bpf/leave.h"
 #include "bpf/spread.h"
 #include "bpf/twin.h"
@@ -81,6 +82,11 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
         skb->tc_index = 0;
     }
     struct packet *packet = &room->packet;
+    enum glance seen = GLANCE_UNKNOWN;
+    if (!dry_run && (hook == NAT_HOOK_UPLINK_IN || hook == NAT_HOOK_POD_IN))
+        seen = glance(skb, control);
+    if (seen == GLANCE_NOT_OURS)
+        return NEXT;
     parse(skb, hook, packet);
     if (packet->shape == SHAPE_NONE)
         return NEXT;
@@ -103,7 +109,7 @@ ALWAYS_INLINE int handle(struct __sk_buff *skb, enum nat_hook hook)
         if (r != 1)
             return r;
     }
-    int reply = may_be_reply(control, packet);
+    int reply = seen == GLANCE_MAYBE || may_be_reply(control, packet);
     int leaves = at_exit(hook) && has_ports(packet) && may_leave(skb, control, packet);
     if (at_exit(hook) && !reply && !leaves)
         return NEXT;
