@@ -8,8 +8,8 @@
  * nothing to write costs the comparison only.
  *
  * Nothing is removed before every kind was read from the API (job.h) and everything from the
- * target. A list that shrinks too much is held back for consul.holdDown, counted from when it was
- * seen first; then what happened is taken for meant.
+ * target. A list that shrinks too much within consul.holdDown (plan/export_shrink.h) is held back
+ * for so long, counted from when that was seen first; then what happened is taken for meant.
  */
 #include "controller/export_job.h"
 
@@ -24,14 +24,9 @@
 #include "controller/export_statsd.h"
 #include "controller/export_target.h"
 #include "plan/export.h"
+#include "plan/export_shrink.h"
 
 #define NAME "exports"
-
-/* What is held back, and since when (monotonic); 0: nothing is. */
-struct kept_back {
-    int64_t since_ms;
-    size_t count;
-};
 
 struct export_job {
     struct job job;
@@ -43,7 +38,7 @@ struct export_job {
     struct export_target_status told; /* what metrics were sent of */
     struct export_plan plan;
     bool planned, dirty;
-    struct kept_back documents, nodes;
+    struct export_shrink documents, nodes;
     size_t kept; /* documents of refused Services */
 };
 
@@ -66,6 +61,8 @@ static void job_close(struct job *base)
         export_statsd_gauge(job->statsd, "shutdown", 1);
     export_statsd_free(job->statsd);
     export_plan_done(&job->plan);
+    export_shrink_forget(&job->documents);
+    export_shrink_forget(&job->nodes);
     free(job);
 }
 
@@ -152,33 +149,30 @@ static int make_plan(struct export_job *job)
     return export_events_want(job->events, &job->plan);
 }
 
-static bool is_held_long_enough(const struct export_job *job, const struct kept_back *held,
-                                int64_t now_ms)
-{
-    return held->since_ms && now_ms - held->since_ms >= job->config->hold_ms;
-}
-
-static void keep_held(struct kept_back *held, size_t count, int64_t now_ms)
-{
-    held->count = count;
-    if (count == 0)
-        held->since_ms = 0;
-    else if (held->since_ms == 0)
-        held->since_ms = now_ms;
-}
-
 static void tell_of_held(struct export_job *job, struct faults *faults)
 {
     static const char remedy[] =
         "if that is meant, wait for consul.holdDown; if not, see what became "
         "of the objects";
-    if (job->documents.count)
-        faults_add(faults, "consul.maxShrink", remedy,
-                   "%zu documents would go at once, and are held back", job->documents.count);
-    if (job->nodes.count)
+    if (job->documents.held)
+        faults_add(faults, "consul.maxShrink", remedy, "%zu documents would go, and are held back",
+                   job->documents.held);
+    if (job->nodes.held)
         faults_add(faults, "consul.maxShrink", remedy,
                    "the list of nodes would shrink to %zu nodes, and is held back",
                    job->plan.nodes);
+}
+
+static struct export_hold hold_now(const struct export_job *job, int64_t now_ms)
+{
+    int64_t hold_ms = job->config->hold_ms;
+    return (struct export_hold){
+        .shrink_percent = job->config->shrink_percent,
+        .most_documents = export_shrink_longest(&job->documents, hold_ms, now_ms),
+        .most_nodes = export_shrink_longest(&job->nodes, hold_ms, now_ms),
+        .documents = export_shrink_is_over(&job->documents, hold_ms, now_ms),
+        .nodes = export_shrink_is_over(&job->nodes, hold_ms, now_ms),
+    };
 }
 
 /* What is there is known: has the difference written. */
@@ -186,16 +180,15 @@ static int compare(struct export_job *job, const export_entries *there, int64_t 
 {
     AUTOFAULTS struct faults faults = { 0 };
     CLEANUP(export_diff_done) struct export_diff diff = { 0 };
-    const struct export_hold hold = {
-        .shrink_percent = job->config->shrink_percent,
-        .documents = is_held_long_enough(job, &job->documents, now_ms),
-        .nodes = is_held_long_enough(job, &job->nodes, now_ms),
-    };
+    const struct export_hold hold = hold_now(job, now_ms);
     int r = export_diff(job->config, &job->plan, there, &hold, &diff, &faults);
+    if (r == 0)
+        r = export_shrink_note(&job->documents, diff.owned, diff.held_documents, hold.documents,
+                               now_ms);
+    if (r == 0)
+        r = export_shrink_note(&job->nodes, diff.nodes, diff.held_nodes, hold.nodes, now_ms);
     if (r < 0)
         return r;
-    keep_held(&job->documents, diff.held_documents, now_ms);
-    keep_held(&job->nodes, diff.held_nodes, now_ms);
     job->kept = diff.kept_documents;
     tell_of_held(job, &faults);
     replace_faults(job, "keys", &faults);
@@ -256,8 +249,8 @@ static void lead(struct job *base, bool leading)
 {
     struct export_job *job = (struct export_job *)base;
     job->dirty = true;
-    keep_held(&job->documents, 0, 0);
-    keep_held(&job->nodes, 0, 0);
+    export_shrink_forget(&job->documents);
+    export_shrink_forget(&job->nodes);
     job->target->ops->lead(job->target, leading);
     export_events_lead(job->events, leading);
     if (leading)
@@ -277,7 +270,7 @@ static void publish(struct job *base, struct job_status *status)
         { "documents", job->plan.documents.count },
         { "refused", job->plan.refusals.count },
         { "pending", target->pending },
-        { "held", job->documents.count + job->nodes.count },
+        { "held", job->documents.held + job->nodes.held },
         { "written", target->written },
         { "removed", target->removed },
     };
@@ -287,15 +280,12 @@ static void publish(struct job *base, struct job_status *status)
     export_events_publish(job->events, &status->writes);
 }
 
-static int64_t held_until(const struct export_job *job, const struct kept_back *held)
-{
-    return held->since_ms ? held->since_ms + job->config->hold_ms : INT64_MAX;
-}
-
 static int64_t next_ms(const struct job *base, int64_t now_ms)
 {
     const struct export_job *job = (const struct export_job *)base;
-    int64_t next = MIN(held_until(job, &job->documents), held_until(job, &job->nodes));
+    int64_t hold_ms = job->config->hold_ms;
+    int64_t next = MIN(export_shrink_until(&job->documents, hold_ms),
+                       export_shrink_until(&job->nodes, hold_ms));
     if (job->plan.until_wall_ms)
         next = MIN(next, now_ms + MAX(job->plan.until_wall_ms - clock_wall_ms(), INT64_C(1)));
     return next;

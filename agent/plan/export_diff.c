@@ -128,19 +128,31 @@ static size_t list_size(const char *text, size_t length)
     return document->root->type == DOC_LIST ? document->root->count : 0;
 }
 
-static bool is_too_much(const struct export_hold *hold, size_t before, size_t gone)
+/* Whether a list of `before` elements that loses `gone` more loses too many within the hold-down,
+ * in which it was no longer than `most`. `ret_missing`: how many it lacks then. */
+static bool is_too_much(const struct export_hold *hold, size_t most, size_t before, size_t gone,
+                        size_t *ret_missing)
 {
-    return gone > 0 && (gone == before || gone * 100 > before * hold->shrink_percent);
+    size_t longest = MAX(most, before);
+    size_t missing = longest - (before - gone);
+    *ret_missing = missing;
+    return gone > 0 && (missing == longest || missing * 100 > longest * hold->shrink_percent);
 }
 
-/* Whether the list of nodes would lose too many at once. */
-static bool shrinks(struct walk *walk, const struct spot *spot)
+static bool is_list_of_nodes(const struct walk *walk, const struct spot *spot)
 {
-    if (walk->hold->nodes || strcmp(spot->key, text_str(&walk->nodes_key)) != 0)
+    return spot->entry && strcmp(spot->key, text_str(&walk->nodes_key)) == 0;
+}
+
+/* Whether the list of nodes would lose too many. */
+static bool shrinks(const struct walk *walk, const struct spot *spot)
+{
+    if (walk->hold->nodes || !is_list_of_nodes(walk, spot))
         return false;
-    size_t before = list_size(spot->entry->value, spot->entry->length);
+    size_t before = walk->diff->nodes, missing;
     size_t after = list_size(spot->wanted->value, strlen(spot->wanted->value));
-    return after < before && is_too_much(walk->hold, before, before - after);
+    return after < before &&
+           is_too_much(walk->hold, walk->hold->most_nodes, before, before - after, &missing);
 }
 
 /* What is planned, there or not. */
@@ -155,7 +167,9 @@ static int want(struct walk *walk, const struct spot *spot)
         return 0;
     }
     walk->diff->owned++;
-    if (same == 0 && entry && shrinks(walk, spot))
+    if (is_list_of_nodes(walk, spot))
+        walk->diff->nodes = list_size(entry->value, entry->length);
+    if (same == 0 && shrinks(walk, spot))
         walk->diff->held_nodes = true;
     else if (same != 1) {
         int r = push(walk, (struct export_op){
@@ -204,9 +218,9 @@ static int unwant(struct walk *walk, const struct spot *spot)
 static int release(struct walk *walk)
 {
     struct export_diff *diff = walk->diff;
-    size_t gone = walk->removals.count / 2;
-    if (!walk->hold->documents && gone >= EXPORT_HOLD_MIN &&
-        is_too_much(walk->hold, diff->owned, gone)) {
+    size_t gone = walk->removals.count / 2, missing;
+    if (is_too_much(walk->hold, walk->hold->most_documents, diff->owned, gone, &missing) &&
+        missing >= EXPORT_HOLD_MIN && !walk->hold->documents) {
         diff->held_documents = gone;
         return 0;
     }

@@ -41,16 +41,18 @@ struct export_op {
 
 /* What is held back. */
 struct export_hold {
-    uint32_t shrink_percent; /* more of a list may not go at once: 0..100 */
-    bool documents, nodes;   /* it was held back long enough: let it go */
+    uint32_t shrink_percent;           /* more of a list may not go within the hold-down: 0..100 */
+    size_t most_documents, most_nodes; /* the longest within it, if longer than now; 0: unknown */
+    bool documents, nodes;             /* it was held back long enough: let it go */
 };
 
-enum { EXPORT_HOLD_MIN = 10 }; /* fewer documents go at once whatever their share */
+enum { EXPORT_HOLD_MIN = 10 }; /* fewer documents go whatever their share */
 
 struct export_diff {
     struct arena *arena;
     VEC(struct export_op) ops;
-    size_t owned;          /* documents with a marker, or planned and there */
+    size_t owned;          /* documents with a marker, or planned */
+    size_t nodes;          /* elements of the list of nodes that is there */
     size_t held_documents; /* that would go */
     size_t kept_documents; /* of refused Services */
     bool held_nodes;       /* the list would shrink */

@@ -169,14 +169,42 @@ def test_the_owner_of_a_refused_service_is_told_once(consul, kube, start):
     assert "custom-attrs is no JSON object" in event["note"]
 
 
+def nodes_now(consul):
+    return len(json.loads(documents(consul)[NODES]))
+
+
+def unready(count):
+    return [node(f"n{i}", f"10.0.0.{i + 1}", ready=False) for i in range(count)]
+
+
 def test_a_list_of_nodes_that_shrinks_is_held_back(consul, kube, start):
+    """Four events, seen together or one by one: the list keeps half of its four nodes at least."""
     kube.put(*[node(f"n{i}", f"10.0.0.{i + 1}") for i in range(4)])
-    controller = start(holdDown="4s")
-    wait_equal(lambda: len(json.loads(documents(consul)[NODES])), 4, "nodes")
-    kube.put(*[node(f"n{i}", f"10.0.0.{i + 1}", ready=False) for i in range(4)])
+    controller = start(holdDown="1h")
+    wait_equal(lambda: nodes_now(consul), 4, "nodes")
+    kube.put(*unready(4))
     controller.said("the list of nodes would shrink to 0 nodes, and is held back")
-    assert len(json.loads(documents(consul)[NODES])) == 4
-    wait_equal(lambda: json.loads(documents(consul)[NODES]), [], "it is let go after the hold-down")
+    assert nodes_now(consul) >= 2
+
+
+def test_a_list_of_nodes_that_must_not_shrink_at_all(consul, kube, start):
+    kube.put(*[node(f"n{i}", f"10.0.0.{i + 1}") for i in range(4)])
+    controller = start(holdDown="1h", maxShrink=0)
+    wait_equal(lambda: nodes_now(consul), 4, "nodes")
+    kube.put(*unready(1))
+    controller.said("the list of nodes would shrink to 3 nodes, and is held back")
+    kube.put(*unready(4))
+    controller.said("the list of nodes would shrink to 0 nodes, and is held back")
+    assert nodes_now(consul) == 4
+
+
+def test_what_was_held_back_is_let_go_after_the_hold_down(consul, kube, start):
+    kube.put(*[node(f"n{i}", f"10.0.0.{i + 1}") for i in range(4)])
+    controller = start(holdDown="1s", maxShrink=0)
+    wait_equal(lambda: nodes_now(consul), 4, "nodes")
+    kube.put(*unready(4))
+    controller.said("and is held back")
+    wait_equal(lambda: documents(consul)[NODES], "[]", "the list without nodes")
 
 
 def test_a_node_that_pretends_to_be_ready(consul, kube, start):
