@@ -113,7 +113,7 @@ GLOBAL __u32 block_take(__u32 client, __u32 six)
 }
 
 /* Makes address and port number n of those that a client has the reply's destination. Returns 0:
- * there is none, or none yet. */
+ * there is none, or none yet, or the answers would be taken for FoU. */
 ALWAYS_INLINE int port_put(const struct egress_control *settings,
                            const struct egress_ports_value *ports, __u32 n, struct claim *claim)
 {
@@ -132,7 +132,7 @@ ALWAYS_INLINE int port_put(const struct egress_control *settings,
     claim->reply.dst = *source;
     claim->reply.dport =
         bpf_htons((__u16)(settings->snat_first + (block - 1) % per * size + n % size));
-    return 1;
+    return !is_fou_tuple(settings, claim->family == 6, &claim->reply);
 }
 
 static long port_step(__u32 step, void *context)

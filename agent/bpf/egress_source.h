@@ -19,6 +19,15 @@ ALWAYS_INLINE const struct nat_addr *source_numbered(const struct egress_control
     return is_zero(source) ? NULL : source;
 }
 
+/* Whether what comes under this tuple is taken for FoU to the gateway. */
+ALWAYS_INLINE int is_fou_tuple(const struct egress_control *settings, int six,
+                               const struct nat_tuple *tuple)
+{
+    const struct nat_addr *own = &settings->own[six & 1];
+    return tuple->protocol == IPPROTO_UDP && tuple->dport == settings->port && !is_zero(own) &&
+           addr_equal(&tuple->dst, own);
+}
+
 /* Whether packets may get this address. */
 ALWAYS_INLINE int is_source(const struct egress_control *settings, int six,
                             const struct nat_addr *addr)

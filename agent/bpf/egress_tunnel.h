@@ -152,10 +152,8 @@ GLOBAL int send_outside(struct __sk_buff *skb)
 /* Whether the packet that was parsed is FoU for this gateway. */
 ALWAYS_INLINE int is_fou_for(const struct egress_control *settings, const struct packet *packet)
 {
-    const struct nat_addr *own = &settings->own[packet->family == 6];
-    return packet->shape == SHAPE_PORTS && packet->tuple.protocol == IPPROTO_UDP &&
-           packet->tuple.dport == settings->port && !is_zero(own) &&
-           addr_equal(&packet->tuple.dst, own);
+    return packet->shape == SHAPE_PORTS &&
+           is_fou_tuple(settings, packet->family == 6, &packet->tuple);
 }
 
 /* Whether a client may send this through the tunnel. Returns 0 or -cause. */

@@ -246,6 +246,19 @@ def test_full(gateway, family):
     assert ask(gateway, family, 101, dst=ROUTER) in ports
 
 
+def test_the_port_of_tunnels(gateway, family):
+    """What comes to the gateway's own address and FoU's port is taken for FoU: no datagram leaves
+    from there, be the answers lost or not. Connections do."""
+    gateway.control.snat_first, gateway.control.client_blocks = PORT - 3, 1
+    gateway.write()
+    gateway.client(POD[family])
+    others = set(range(PORT - 3, PORT + 5)) - {PORT}
+    assert {ask(gateway, family, number) for number in range(4 * SIZE)} == others
+    assert PORT in [establish(gateway, family, number) for number in range(SIZE)]
+    assert gateway.live_twin(tunnel(family, inside(family)))[2] == "given"
+    assert gateway.drops() == {}
+
+
 def grow_old(gateway, seconds):
     for key, half in list(gateway.nat["flows"].items()):
         half.seen_s -= seconds

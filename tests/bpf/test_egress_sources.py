@@ -4,7 +4,7 @@
 import pytest
 from abi import UDP
 from bpf import REDIRECT, SHOT
-from egress import unwrap
+from egress import PORT, unwrap
 from packets import frame, judge
 from scapy.layers.inet import UDP as Udp
 from test_egress_gateway import FIRST, OTHER, POD, SERVER, SIZE, head_of, inside, tunnel
@@ -88,6 +88,13 @@ def test_answers_come_back(pool, family):
         assert result.verdict == REDIRECT
         outer, _, inner = unwrap(result.packet)
         assert (outer.dst, inner.src, inner.dst) == (src[family], SERVER[family], src[family])
+
+
+def test_the_port_of_tunnels_is_theirs(pool, family):
+    """FoU goes to another address: from these a datagram may leave by any port."""
+    pool.control.snat_first, pool.control.client_blocks = PORT - 3, 1
+    pool.write()
+    assert PORT in [leave(pool, family, number)[1] for number in range(SIZE)]
 
 
 def test_no_client_reaches_any_of_them(pool, family):
