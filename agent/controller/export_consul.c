@@ -28,6 +28,7 @@
 #include "client/consul_kv.h"
 #include "client/consul_lock.h"
 #include "controller/export_entries.h"
+#include "controller/export_queue.h"
 #include "controller/export_target.h"
 #include "controller/export_where.h"
 #include "loop/backoff.h"
@@ -39,15 +40,13 @@ enum {
     SPACE_MS = 200,      /* between two readings at least */
     WRITE_MS = 60 * 1000,
     WRITES = 4, /* transactions under way at once */
-    ANSWER_BYTES = 64 * 1024,
 };
 #define READ_BYTES ((size_t)512 << 20) /* of all clusters below the prefix */
 
 struct writing {
     struct consul_export *target; /* NULL: this one is idle */
     struct consul_request *request;
-    size_t ops;
-    size_t removals;
+    struct export_taken taken;
     int64_t sent_ms;
 };
 
@@ -69,9 +68,7 @@ struct consul_export {
     uint64_t index;  /* of what was read last; 0: read at once */
     int64_t came_ms; /* when the answer began to come; 0: it did not */
 
-    struct arena *arena; /* of the ops */
-    VEC(struct export_op) ops;
-    size_t next; /* op to be sent */
+    struct export_queue queue; /* what is being written; empty: nothing */
     size_t under_way;
     struct writing writings[WRITES];
     bool failed;
@@ -191,7 +188,7 @@ static int begin_read(struct consul_export *target)
 static void on_time(void *context)
 {
     struct consul_export *target = context;
-    if (!target->leading || target->read || target->ops.count)
+    if (!target->leading || target->read || target->queue.ops.count)
         return;
     int r = begin_read(target);
     if (r < 0)
@@ -210,11 +207,8 @@ static void pump(struct consul_export *target);
 
 static void forget_ops(struct consul_export *target)
 {
-    vec_clear(&target->ops);
-    target->next = 0;
+    export_queue_clear(&target->queue);
     target->failed = false;
-    arena_free(target->arena);
-    target->arena = NULL;
 }
 
 /* All is answered, or will not be sent: what is there now? */
@@ -247,15 +241,13 @@ static void on_written(void *context, const struct consul_answer *answer)
 {
     struct writing *writing = context;
     struct consul_export *target = writing->target;
-    *writing = (struct writing){ .ops = writing->ops,
-                                 .removals = writing->removals,
-                                 .sent_ms = writing->sent_ms };
+    *writing = (struct writing){ .taken = writing->taken, .sent_ms = writing->sent_ms };
     target->under_way--;
     target->status.requests++;
     target->status.request_ms += (uint64_t)(clock_mono_ms() - writing->sent_ms);
     if (!answer->error && answer->status == 200) {
-        target->status.written += writing->ops - writing->removals;
-        target->status.removed += writing->removals;
+        target->status.written += writing->taken.ops - writing->taken.removals;
+        target->status.removed += writing->taken.removals;
         target->status.changed_wall_ms = clock_wall_ms();
     } else {
         target->failed = true;
@@ -273,29 +265,12 @@ static void on_written(void *context, const struct consul_answer *answer)
 
 static const struct consul_handler handler = { .done = on_written };
 
-/* The ops from the next one on that fit. */
-static void fill(struct consul_export *target, struct writing *writing, struct consul_txn *txn)
-{
-    consul_txn_check_session(txn, target->lock_key, consul_lock_session(target->lock));
-    for (; target->next < target->ops.count; target->next++) {
-        const struct export_op *op = &target->ops.items[target->next];
-        size_t length = op->value ? strlen(op->value) : 0;
-        if (!consul_txn_has_room(txn, 1, length))
-            return;
-        if (op->remove)
-            consul_txn_remove(txn, op->key, op->index);
-        else
-            consul_txn_put(txn, op->key, op->value, length, op->index);
-        writing->removals += op->remove && !op->marker;
-        writing->ops += !op->marker;
-    }
-}
-
 static int send_some(struct consul_export *target, struct writing *writing)
 {
     struct consul_txn txn = { 0 };
     *writing = (struct writing){ .target = target, .sent_ms = clock_mono_ms() };
-    fill(target, writing, &txn);
+    consul_txn_check_session(&txn, target->lock_key, consul_lock_session(target->lock));
+    writing->taken = export_queue_take(&target->queue, &txn);
     const struct consul_call call = {
         .method = "PUT",
         .path = "/v1/txn?",
@@ -321,7 +296,7 @@ static bool may_send(const struct consul_export *target)
 
 static void pump(struct consul_export *target)
 {
-    for (size_t i = 0; i < WRITES && target->next < target->ops.count && may_send(target); i++) {
+    for (size_t i = 0; i < WRITES && export_queue_waits(&target->queue) && may_send(target); i++) {
         if (target->writings[i].target)
             continue;
         int r = send_some(target, &target->writings[i]);
@@ -330,34 +305,17 @@ static void pump(struct consul_export *target)
             set_error(target, strerror(-r), "see whether consul.tokenFile can be read");
         }
     }
-    if (target->under_way == 0 && target->ops.count > 0)
+    if (target->under_way == 0 && target->queue.ops.count > 0)
         end_write(target);
-}
-
-static int copy_op(struct consul_export *target, const struct export_op *op)
-{
-    struct export_op copy = *op;
-    copy.key = arena_strdup(target->arena, op->key);
-    copy.value = op->value ? arena_strdup(target->arena, op->value) : NULL;
-    if (!copy.key || (op->value && !copy.value))
-        return -ENOMEM;
-    return vec_push(&target->ops, copy);
 }
 
 static int write_ops(struct export_target *base, const struct export_diff *diff)
 {
     struct consul_export *target = (struct consul_export *)base;
     forget_ops(target);
-    target->arena = arena_new(ANSWER_BYTES);
-    int r = target->arena ? 0 : -ENOMEM;
-    vec_each(const struct export_op, op, &diff->ops) {
-        if (r == 0)
-            r = copy_op(target, op);
-    }
-    if (r < 0) {
-        forget_ops(target);
+    int r = export_queue_fill(&target->queue, diff);
+    if (r < 0)
         return r;
-    }
     end_read(target);
     pump(target);
     return 0;
@@ -400,7 +358,7 @@ static void lead(struct export_target *base, bool leading)
 static const export_entries *have(const struct export_target *base)
 {
     const struct consul_export *target = (const struct consul_export *)base;
-    bool ready = target->known && target->ops.count == 0 && consul_lock_session(target->lock);
+    bool ready = target->known && target->queue.ops.count == 0 && consul_lock_session(target->lock);
     return ready ? &target->there.entries : NULL;
 }
 
@@ -409,7 +367,7 @@ static const struct export_target_status *tell(const struct export_target *base)
     struct consul_export *target = (struct consul_export *)base;
     target->status.known = target->known;
     target->status.locked = consul_lock_session(target->lock) != NULL;
-    target->status.pending = target->ops.count - target->next;
+    target->status.pending = target->queue.ops.count - target->queue.next;
     return &target->status;
 }
 
@@ -427,8 +385,7 @@ static void consul_export_free(struct export_target *base)
     export_store_done(&target->coming);
     export_store_done(&target->there);
     timer_free(target->timer);
-    vec_done(&target->ops);
-    arena_free(target->arena);
+    export_queue_done(&target->queue);
     free(target->lock_key);
     free(target);
 }

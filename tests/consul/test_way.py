@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers that a real Consul does not give on demand, and how many requests there are."""
 
+import json
+
 import pytest
-from controller import key_of, service
+from controller import PREFIX, key_of, service
 from lab import wait
-from test_export import NODES, documents, wait_for
+from test_export import MARKERS, NODES, documents, wait_for
 from way import Way, cut, status
 
 
@@ -57,3 +59,18 @@ def test_no_change_is_no_request(consul, kube, start, way):
     before = documents(consul)
     kube.put(service("a"))
     assert documents(consul) == before
+
+
+def test_a_document_goes_with_its_marker(consul, kube, start, way):
+    """A transaction has room for an odd number of writes: who is killed between two of them must
+    not leave a document that nobody knows to be ours."""
+    names = [f"s{i}" for i in range(100)]
+    kube.put(*[service(name) for name in names])
+    start(address=way.address)
+    wait_for(consul, {NODES, *(key_of(name) for name in names)})
+    written = [[op["KV"]["Key"] for op in json.loads(body) if op["KV"]["Verb"] == "cas"]
+               for words, body in zip(way.asked, way.bodies) if "/v1/txn" in words]
+    assert len(written) > 1
+    for keys in written:
+        assert ({key.removeprefix(MARKERS) for key in keys if key.startswith(MARKERS)} ==
+                {key.removeprefix(f"{PREFIX}/") for key in keys if not key.startswith(MARKERS)})

@@ -26,7 +26,7 @@ class Handler(BaseHTTPRequestHandler):
     def take(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         way = self.server.way
-        fault = way.next_fault(f"{self.command} {self.path}")
+        fault = way.next_fault(f"{self.command} {self.path}", body)
         if fault:
             fault(self)
             return
@@ -49,7 +49,7 @@ class Server(ThreadingHTTPServer):
 class Way:
     def __init__(self, consul):
         self.consul = consul
-        self.asked, self.faults = [], []
+        self.asked, self.bodies, self.faults = [], [], []
         self.lock = threading.Lock()
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.way = self
@@ -59,9 +59,10 @@ class Way:
     def address(self):
         return f"http://127.0.0.1:{self.server.server_address[1]}"
 
-    def next_fault(self, words):
+    def next_fault(self, words, body):
         with self.lock:
             self.asked.append(words)
+            self.bodies.append(body)
             for i, (part, fault) in enumerate(self.faults):
                 if part in words:
                     del self.faults[i]

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writes that a difference asks for, on their way into Consul's transactions. A document and
+ * its marker go into one: a controller may be killed between two of them, and a document without a
+ * marker would be nobody's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "client/consul_kv.h"
+#include "plan/export_diff.h"
+
+/* Empty: all 0. */
+struct export_queue {
+    struct arena *arena; /* of what the ops name */
+    VEC(struct export_op) ops;
+    size_t next; /* the first that was not taken */
+};
+
+/* Of what went into a transaction, without markers. */
+struct export_taken {
+    size_t ops, removals;
+};
+
+/* Copies the ops into an empty queue. Returns 0, or -ENOMEM with the queue empty. */
+int export_queue_fill(struct export_queue *queue, const struct export_diff *diff);
+
+/* Adds to the transaction as many of the next ops as it has room for. */
+struct export_taken export_queue_take(struct export_queue *queue, struct consul_txn *txn);
+
+/* Whether some op was not taken yet. */
+static inline bool export_queue_waits(const struct export_queue *queue)
+{
+    return queue->next < queue->ops.count;
+}
+
+/* Leaves it empty; its memory for ops stays. */
+void export_queue_clear(struct export_queue *queue);
+void export_queue_done(struct export_queue *queue);
