@@ -33,6 +33,7 @@ ALLOWED = {
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
             "plan/link_table.h", "plan/egress_table.h", "bpf/abi.h", "bpf/egress_abi.h",
             "bpf/nat.skel.h", "bpf/egress_client.skel.h", "bpf/egress_gateway.skel.h",
+            "bpf/passage.skel.h",
         ),
         ("libmnl", "libsystemd", "libbpf", "kernel"),
     ),

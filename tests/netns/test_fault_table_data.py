@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault table, data plane: interfaces, routes and settings of a node that serves by NAT."""
 
+import re
 import signal
 
 import pytest
 from faults import Table, check
 from lab import objects, wait
+from lab.capture import Capture
 from served import NO_HOLD, Service, announced, pods, start
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
@@ -169,6 +171,44 @@ def all_endpoints_are_unready(world):
     yield
     world.single.write(world.one)
     world.announced(world.single)
+
+
+FIREWALL = """table inet firewall {
+    chain forward { type filter hook forward priority 0; policy drop; %s }
+}"""
+# The probe's own port: what passes is counted, by the counter's name.
+PASSES = "iifname eth0 tcp sport 50000 counter accept; accept;"
+
+
+@rows(43, cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
+      remedy="accept in the host's forward chains", beside="netfilter on this node drops")
+def the_firewall_drops_what_is_forwarded(world):
+    world.node.run("nft", "-f", "-", text=FIREWALL % "")
+    yield
+    world.node.run("nft", "delete", "table", "inet", "firewall")
+
+
+@rows(43, cause=("firewall, IPv6", "netfilter on this node drops what Services forward to its pods"),
+      remedy="accept in the host's forward chains")
+def the_firewall_drops_what_is_forwarded_of_one_family(world):
+    world.node.run("nft", "-f", "-", text=FIREWALL % "meta nfproto ipv4 accept;")
+    yield
+    world.node.run("nft", "delete", "table", "inet", "firewall")
+
+
+@rows(43, health="healthy")
+def the_firewall_lets_pods_be_reached(world):
+    """The packets that tell so pass the firewall, and no pod receives one."""
+    def passed():
+        return int(re.search(r"counter packets (\d+)", world.node.run("nft", "list", "ruleset").stdout)[1])
+
+    with Capture(world.one, "eth0") as one, Capture(world.two, "eth0") as two:
+        world.node.run("nft", "-f", "-", text=FIREWALL % PASSES)
+        yield
+        wait(lambda: passed() >= 4, "packets of ours that pass, twice")
+        world.node.run("nft", "delete", "table", "inet", "firewall")
+        got = [packet for capture in (one, two) for packet in capture.packets()]
+        assert [packet for packet in got if 50000 in packet.ports] == []
 
 
 @rows(57, cause="its IPv6 addresses are open to all", remedy="give a range of each family")

@@ -68,6 +68,7 @@ static size_t put_tcp(const struct nat_packet *packet, uint8_t *at)
     struct tcphdr header = {
         .source = htons(packet->source_port),
         .dest = htons(packet->destination_port),
+        .seq = htonl(packet->sequence),
         .doff = sizeof(header) / 4,
         .syn = 1,
         .window = htons(WINDOW),

@@ -14,6 +14,7 @@ struct nat_packet {
     struct ip source, destination;
     uint16_t source_port, destination_port; /* of a ping its identifier, and 0 */
     enum protocol protocol;
+    uint32_t sequence; /* of a SYN */
 };
 
 /*

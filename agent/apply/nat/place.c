@@ -20,5 +20,6 @@ const char *nat_direction_name(enum nat_direction direction)
 
 const char *nat_layer_folder(enum nat_layer layer)
 {
-    return layer == NAT_LAYER_EGRESS ? "egress-links" : "links";
+    static const char *const folders[NAT_LAYERS] = { "links", "egress-links", "passage-links" };
+    return folders[layer];
 }

@@ -19,7 +19,8 @@ static inline enum nat_direction nat_hook_direction(enum nat_hook hook)
 }
 
 /* Whose program it is: that of egress stands behind that of service NAT. */
-enum nat_layer { NAT_LAYER_SERVICES, NAT_LAYER_EGRESS, NAT_LAYERS };
+/* ... and passage.c's behind both, for moments. */
+enum nat_layer { NAT_LAYER_SERVICES, NAT_LAYER_EGRESS, NAT_LAYER_PASSAGE, NAT_LAYERS };
 
 /* At most one program of ours is attached here. */
 struct nat_place {
@@ -40,5 +41,5 @@ struct nat_place_state {
 
 /* "ingress" or "egress" */
 const char *nat_direction_name(enum nat_direction direction);
-/* The folder of its links' pins: "links", "egress-links". */
+/* The folder of its links' pins: "links", "egress-links"; passage.c pins none. */
 const char *nat_layer_folder(enum nat_layer layer);

@@ -47,6 +47,7 @@ void nat_path_follow(struct nat_engine *engine)
     if (!status->path || strcmp(status->path, path) != 0)
         log_info("masqueraded packets go %s the stack%s%s", stack ? "through" : "past",
                  *listeners.who ? ", where somebody listens: " : "", listeners.who);
+    engine->judged = listeners.judged;
     nat_plane_set_path(engine->plane, stack, listeners.xfrm, listeners.judged);
     status->path = path;
     memcpy(status->listener, listeners.who, sizeof(status->listener));

@@ -48,6 +48,7 @@ void nat_state_done(struct nat_engine *engine)
     nat_node_done(&engine->node);
     nat_plane_close(engine->plane);
     nat_watch_close(engine->watch);
+    passage_close(engine->firewall.passage);
     nl_close(engine->socket);
     nl_close(engine->diag);
 }

@@ -2,13 +2,13 @@
 /*
  * The upkeep of service NAT; see nat_upkeep.h.
  *
- * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, asks
- * who listens in the stack, and checks that the hooks carry our programs: the kernel gives no
- * notification when a filter is replaced, or a TCX program is attached or detached. Without flows
- * it fires every five seconds.
+ * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, and
+ * checks that the hooks carry our programs: the kernel gives no notification when a filter is
+ * replaced, or a TCX program is attached or detached. Without flows it fires every five seconds.
  *
  * Another one looks every second at what people set by hand, and want to see told: the host's
- * settings (accept_local has no notification) and sockets that listen on node ports.
+ * settings (accept_local has no notification), who listens in the stack, a firewall, and sockets
+ * that listen on node ports.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "engine/nat/nat_firewall.h"
 #include "engine/nat/nat_ports.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
@@ -46,7 +47,6 @@ static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
         return;
     upkeep->limits_read_ms = now_ms;
     (void)nat_plane_read_limits(engine->plane);
-    nat_path_follow(engine);
     if (nat_node_look(&engine->node) < engine->node.rank)
         doubt(engine);
 }
@@ -56,7 +56,9 @@ static void on_look(void *context)
     struct nat_engine *engine = context;
     if (nat_node_host_moved(&engine->node))
         doubt(engine);
+    nat_path_follow(engine);
     nat_ports_report(engine);
+    nat_firewall_look(engine, clock_mono_ms());
     timer_arm(engine->upkeep.look_timer, LOOK_MS);
 }
 

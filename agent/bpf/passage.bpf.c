@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A packet of ours through the stack: whether what comes in by one interface leaves by another, or
+ * is dropped on its way, is seen by sending one. apply/nat/passage.c leads both programs.
+ *
+ *   passage_send   is run by BPF_PROG_TEST_RUN; puts its packet into the ingress of an interface,
+ *                  as if it had come in there
+ *   passage_catch  stands at the egress of another one for that moment; counts the packet, and
+ *                  drops it, so that nobody ever receives it
+ *
+ * The packet is a SYN with a sequence number that nobody can foresee. All others pass the catch.
+ */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/pkt_cls.h>
+#include <linux/tcp.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+__u32 sequence; /* of the packet that is on its way, as on the wire */
+__u32 arrived;  /* how often it was caught */
+
+SEC("tc")
+int passage_send(struct __sk_buff *skb)
+{
+    return (int)bpf_clone_redirect(skb, skb->cb[0], BPF_F_INGRESS);
+}
+
+/* Where the TCP header begins, from the IP header on; 0: it is no TCP, or not with a plain header.
+ */
+static __always_inline __u32 tcp_offset(struct __sk_buff *skb)
+{
+    struct iphdr four;
+    struct ipv6hdr six;
+    if (skb->protocol == bpf_htons(ETH_P_IP) &&
+        bpf_skb_load_bytes_relative(skb, 0, &four, sizeof(four), BPF_HDR_START_NET) == 0 &&
+        four.protocol == IPPROTO_TCP && four.ihl == sizeof(four) / 4)
+        return sizeof(four);
+    if (skb->protocol == bpf_htons(ETH_P_IPV6) &&
+        bpf_skb_load_bytes_relative(skb, 0, &six, sizeof(six), BPF_HDR_START_NET) == 0 &&
+        six.nexthdr == IPPROTO_TCP)
+        return sizeof(six);
+    return 0;
+}
+
+SEC("tc")
+int passage_catch(struct __sk_buff *skb)
+{
+    struct tcphdr tcp;
+    const __u32 offset = tcp_offset(skb);
+    if (!offset || bpf_skb_load_bytes_relative(skb, offset, &tcp, sizeof(tcp), BPF_HDR_START_NET) ||
+        !tcp.syn || tcp.seq != sequence)
+        return TC_ACT_UNSPEC;
+    __sync_fetch_and_add(&arrived, 1);
+    return TC_ACT_SHOT;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

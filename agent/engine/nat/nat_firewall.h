@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether the host's firewall lets pass what Services have forwarded: packets of ours are sent
+ * through it, and where none of them passes, that is a fault.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "apply/nat/passage.h"
+
+struct nat_engine;
+
+struct nat_firewall {
+    struct passage *passage; /* NULL: not opened yet; nat_state_done() closes it */
+    bool refused;            /* the kernel does not have what it takes */
+    unsigned misses[2];      /* looks one after the other in which nothing passed; IPv4, IPv6 */
+    int64_t due_ms;          /* of the next look, monotonic */
+};
+
+/* Sends packets if it is time, and there is somebody to drop them. */
+void nat_firewall_look(struct nat_engine *engine, int64_t now_ms);
