@@ -141,6 +141,22 @@ def there_is_no_session(world):
     world.restore()
 
 
+@rows(7, health="healthy", says={EXPLAIN: f"{VIP} is announced to 1/1 peer"})
+def the_router_drops_what_it_gets(world):
+    """The one that can't be seen from here; docs/operations.md says so of doctor and of `announced`."""
+    tor = world.lab.tor
+    file = tor.bird.folder / "tor.conf"
+    text = file.read_text(encoding="ascii")
+    assert "import filter from_node_v4" in text
+    file.write_text(text.replace("import filter from_node_v4", "import none", 1), encoding="ascii")
+    tor.bird.birdc("configure")
+    wait_equal(lambda: tor.via(VIP), set(), "the router to drop it")
+    yield
+    file.write_text(text, encoding="ascii")
+    tor.bird.birdc("configure")
+    wait_equal(lambda: tor.via(VIP), {world.node.role}, "the router to take it")
+
+
 @rows(8, cause="BIRD has learned no IPv4 route of table 119",
       remedy="a kernel protocol with this table, this family and `learn`",
       beside="BIRD has learned no IPv6 route of table 119",
@@ -344,9 +360,14 @@ def the_kernel_protocol_imports_not_all(world):
       remedy="enable the session at the peer",
       says={EXPLAIN: UNHEARD + ": tor_v4: the session is down"})
 def the_router_s_side_is_disabled(world):
+    """BIRD forgets what the peer said when its next attempt fails: that is later than anybody asks."""
+    world.edit("node.conf", "error wait time 1, 1", "error wait time 60, 60")
+    world.up()
     world.lab.tor.bird.birdc("disable", "node1_v4")
     yield
     world.lab.tor.bird.birdc("enable", "node1_v4")
+    world.restore()
+    world.bird.birdc("restart", "tor_v4")
 
 
 @rows(119, cause=("tor_v4", "the session with AS 64600 is down: BIRD has no error to tell"),

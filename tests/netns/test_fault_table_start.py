@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fault table, starts: what keeps an agent from starting, or from doing all that it should.
+
+Two rows are where no network namespace is needed: 46 (a user outside the group) in
+tests/cli/test_manners.py, 50 (kubeconfigs) in tests/cli/test_kubeconfig.py.
+"""
+
+import pytest
+from attached import attachments, strip
+from faults import Table, check
+from lab import wait, wait_equal
+from lab.traffic import ask
+from served import NO_HOLD, Service, announced, pods, start
+
+pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
+rows = Table()
+WITHOUT = ("setpriv", "--bounding-set", "{0}", "--inh-caps", "{0}")
+
+
+class World:
+    """One node that serves `web` by a pod; its agent is started anew by most rows."""
+
+    def __init__(self, lab):
+        self.lab, [self.node] = lab, lab.nodes
+        [self.pod] = [pods(lab, "one")["one1"]]
+        self.web = Service(lab)
+        self.web.write(self.pod)
+        [self.agent] = start(lab, self.web, routes=NO_HOLD)
+
+    def restart(self, without="", ready=True, **services):
+        """Another start; `without`: capabilities, as setpriv wants them."""
+        agent = self.agent
+        if agent.running():
+            agent.stop()
+        kept = {name: dict(agent.settings[name]) for name in ("services", "paths")}
+        agent.settings["services"].update(services)
+        agent.wrapper = tuple(word.format(without) for word in WITHOUT) if without else ()
+        agent.write_config()
+        agent.start(ready)
+        agent.settings.update(kept)
+
+    def served(self):
+        announced(self.lab, self.web, self.node)
+
+
+@pytest.fixture(name="world")
+def world_fixture(lab):
+    """Made once for each lab."""
+    if not hasattr(lab, "world"):
+        lab.world = World(lab)
+    return lab.world
+
+
+@rows(25, health="healthy")
+def no_uplinks_are_named(world):
+    """They are found."""
+    world.restart(uplinks="auto", podInterfaces="auto")
+    yield
+    world.served()
+    assert "eth0" in {name for name, _ in attachments(world.agent)}
+    world.restart()
+
+
+@rows(36, health="healthy")
+def a_program_is_detached(world):
+    before = attachments(world.agent)
+    strip(world.agent, "eth0")
+    wait_equal(lambda: attachments(world.agent), before, "the programs to be back")
+    yield
+    wait(lambda: "attached" in world.agent.log_tail(), "a line in the log")
+
+
+@rows(42, cause="Address already in use", remedy="stop kube-proxy, or name another address")
+def the_health_port_is_taken(world):
+    other = world.node.start("python3", "-m", "http.server", "10256", "--bind", "127.0.0.1",
+                             log="other.log")
+    wait(lambda: ":10256" in world.node.run("ss", "-Hltn").stdout, "the other program")
+    world.restart(healthz="127.0.0.1:10256")
+    yield
+    other.kill()
+    other.wait()
+    wait_equal(world.agent.faults, [], "the port to be taken when it is free")
+    world.restart()
+
+
+@rows(44, cause="the kernel does not let us load BPF programs", remedy="give the agent CAP_BPF",
+      beside="not announced")
+def the_capability_is_missing(world):
+    world.restart(without="-sys_admin,-bpf,-perfmon")
+    yield
+    world.restart()
+    world.served()
+
+
+@rows(45, cause="is not on a bpf file system", remedy="mount -t bpf bpf", beside="not announced")
+def there_is_no_bpf_file_system(world):
+    folder = world.node.folder / "plain"
+    folder.mkdir(exist_ok=True)
+    world.agent.settings["paths"], kept = (
+        {**world.agent.settings["paths"], "bpf": str(folder)}, world.agent.settings["paths"])
+    world.restart()
+    yield
+    world.agent.settings["paths"] = kept
+    world.restart()
+    world.served()
+
+
+@rows.each
+def test_told_and_gone(world, row):
+    check(row, world)
+
+
+def answers(world):
+    """The Service is served, whether or not an agent runs."""
+    address, port = world.web.address("loadBalancer", 4)
+    return ask(world.lab.client, address, port, timeout=2).name == world.pod.role
+
+
+def a_broken_configuration_at_a_start(world):
+    """The agent refuses, and names the place; what it wrote stays in force."""
+    world.agent.stop()
+    good = world.agent.config_file.read_text(encoding="utf-8")
+    world.agent.write_config(good.replace("services:", "servces:", 1))
+    world.agent.start(ready=False)
+    assert world.agent.wait_exit() == 78
+    said = world.agent.log_tail()
+    assert 'unknown key "servces"; did you mean "services"?' in said and "agentd.yaml:" in said
+    answer = world.agent.ctl("status")
+    assert answer.code == 3 and "is agentd.service running?" in answer.err
+    assert answers(world)
+    world.restart()
+
+
+def the_agent_is_dead(world):
+    world.agent.kill()
+    answer = world.agent.ctl("status")
+    assert answer.code == 3 and "is agentd.service running?" in answer.err
+    assert "what an agent has written to the kernel stays in force" in answer.err
+    assert answers(world)
+    world.restart()
+
+
+def second_agent(world, name, **how):
+    """It refuses before it touches anything, and names the first; that one notices nothing."""
+    first = world.agent
+    before = attachments(first)
+    second = world.lab.agent(world.node, ready=False, name=name, **how)
+    assert second.wait_exit() not in (0, 99)
+    said = second.log_tail()
+    assert "another agentd" in said and str(first.process.pid) in said
+    assert "stop it first" in said
+    assert first.faults() == [] and attachments(first) == before
+    world.node.agents.remove(second)
+
+
+def a_second_agent_with_the_same_folders(world):
+    second_agent(world, "same", paths=dict(world.agent.settings["paths"]), bpffs=False)
+
+
+def a_second_agent_with_folders_of_its_own(world):
+    second_agent(world, "other")
+
+
+@pytest.mark.parametrize("row", [
+    pytest.param(a_broken_configuration_at_a_start, id="23"),
+    pytest.param(the_agent_is_dead, id="47"),
+    pytest.param(a_second_agent_with_the_same_folders, id="48"),
+    pytest.param(a_second_agent_with_folders_of_its_own, id="49"),
+])
+def test_who_does_not_answer(world, row):
+    row(world)
