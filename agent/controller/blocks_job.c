@@ -281,10 +281,8 @@ static int open_job(const struct board *board, struct job **ret_job)
     job->lone_ms = INT64_MAX;
     block_table_init(&job->table);
     request_waits_init(&job->waits);
-    const struct job_writer_options options = {
-        .board = board, .limits = &limits, .make = blocks_make, .told = blocks_told, .context = job
-    };
-    int r = job_writer_new(&options, &job->writer);
+    const struct job_writer_row row = { &job->writer, &limits, blocks_make, blocks_told };
+    int r = job_writers_open(board, job, &row, 1);
     if (r < 0)
         close_job(&job->job);
     else

@@ -44,6 +44,23 @@ int job_writer_new(const struct job_writer_options *options, struct job_writer *
     return 0;
 }
 
+int job_writers_open(const struct board *board, void *job, const struct job_writer_row *rows,
+                     size_t count)
+{
+    int r = 0;
+    for (size_t i = 0; i < count && r == 0; i++) {
+        const struct job_writer_options options = {
+            .board = board,
+            .limits = rows[i].limits,
+            .make = rows[i].make,
+            .told = rows[i].told,
+            .context = job,
+        };
+        r = job_writer_new(&options, rows[i].writer);
+    }
+    return r;
+}
+
 static struct kube_writer_counts counts_of(const struct job_writer *writer)
 {
     struct kube_writer_counts counts = writer->past;

@@ -119,6 +119,18 @@ int pool_table_make(const struct store *store, struct pool_table *ret_table, str
     return r < 0 ? r : pool_table_of(&objects, ret_table, faults);
 }
 
+static int pool_find_cmp(const void *key, const void *element)
+{
+    return object_precedence_cmp(key, &((const struct pool *)element)->object->object);
+}
+
+const struct pool *pool_table_find(const struct pool_table *table, const struct object *object)
+{
+    return table->pools.count ? bsearch(object, table->pools.items, table->pools.count,
+                                        sizeof(*table->pools.items), pool_find_cmp)
+                              : NULL;
+}
+
 void pool_table_rewind(struct pool_table *table)
 {
     vec_each(struct pool_span, span, &table->spans) {

@@ -48,6 +48,9 @@ void pool_table_done(struct pool_table *table);
 void pool_table_rewind(struct pool_table *table);
 void pool_table_free(struct pool_table *table, const struct ip *ip);
 
+/* The row of a pool that the table was made of, or NULL. */
+const struct pool *pool_table_find(const struct pool_table *table, const struct object *object);
+
 /* Whose an address is; NULL: no pool's. */
 const struct pool *pool_at(const struct pool_table *table, const struct ip *ip);
 

@@ -163,6 +163,12 @@ int pool_desk_update(struct pool_desk *desk, const struct pool_desk_inputs *inpu
     return r;
 }
 
+const struct pool *pool_desk_find(const struct pool_desk *desk, const struct object *object)
+{
+    const struct object *in_force = pools_in_force_find(&desk->pools, object);
+    return in_force ? pool_table_find(&desk->table, in_force) : NULL;
+}
+
 void pool_desk_faults(const struct pool_desk *desk, struct faults *faults)
 {
     vec_each(const struct fault, fault, &desk->overlaps.list)

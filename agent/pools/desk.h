@@ -59,5 +59,8 @@ static inline uint64_t pool_desk_version(const struct pool_desk *desk)
     return desk->assignments.version + desk->edits;
 }
 
+/* The pool in force that has the key of an object, by two binary searches; NULL: there is none. */
+const struct pool *pool_desk_find(const struct pool_desk *desk, const struct object *object);
+
 /* What is wrong with pools, and who lacks an address. */
 void pool_desk_faults(const struct pool_desk *desk, struct faults *faults);

@@ -53,6 +53,16 @@ int pools_in_force_add(struct pools_in_force *pools, struct object *pool)
     return 0;
 }
 
+const struct object *pools_in_force_find(const struct pools_in_force *pools,
+                                         const struct object *object)
+{
+    struct object *const *found = pools->objects.count
+                                      ? bsearch(&object, pools->objects.items, pools->objects.count,
+                                                sizeof(*pools->objects.items), key_cmp)
+                                      : NULL;
+    return found ? *found : NULL;
+}
+
 /* A pool that is another in the store than in force. */
 struct edit {
     const struct object *from, *to; /* NULL: there is none */

@@ -47,6 +47,10 @@ struct pool_holders {
  */
 int pools_in_force_update(struct pools_in_force *pools, const struct pool_holders *holders);
 
+/* The pool in force with the key of an object, or NULL. Borrowed until others are in force. */
+const struct object *pools_in_force_find(const struct pools_in_force *pools,
+                                         const struct object *object);
+
 /* The edit of a pool that is refused, or NULL. */
 const struct refused_edit *pools_in_force_refused(const struct pools_in_force *pools,
                                                   const struct object *pool);
