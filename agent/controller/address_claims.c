@@ -29,6 +29,7 @@ struct address_claims {
     struct backoff backoff;
     char version[VERSION_MAX]; /* of the record; "": there is none */
     bool writing, known;
+    bool refused;     /* the last write: being able to read mends nothing */
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing is to be tried again */
     char error[KUBE_ERROR_LEN];
 };
@@ -49,7 +50,7 @@ int address_claims_new(const struct address_claims_options *options,
 void address_claims_end(struct address_claims *claims)
 {
     kube_attempt_free(TAKE_PTR(claims->attempt));
-    claims->known = claims->writing = false;
+    claims->known = claims->writing = claims->refused = false;
     claims->retry_ms = INT64_MAX;
     claims->error[0] = '\0';
 }
@@ -76,11 +77,14 @@ static const char *text_of(const struct doc *map, const char *key)
     return node && node->type == DOC_SCALAR ? node->text : NULL;
 }
 
-static void take(struct address_claims *claims, const struct doc *object)
+static void take(struct address_claims *claims, const struct doc *object, bool wrote)
 {
     const char *version = text_of(doc_get(object, "metadata"), "resourceVersion");
     (void)snprintf(claims->version, sizeof(claims->version), "%s", version ? version : "");
     claims->known = true;
+    claims->refused &= !wrote;
+    if (claims->refused)
+        return;
     claims->error[0] = '\0';
     backoff_reset(&claims->backoff);
 }
@@ -93,7 +97,7 @@ static void on_told(void *context, const struct kube_result *result)
     bool wrote = claims->writing;
     claims->writing = false;
     if (result->outcome == KUBE_DONE) {
-        take(claims, result->object);
+        take(claims, result->object, wrote);
         const struct doc *data = doc_get(result->object, "data");
         const char *seen = text_of(data, "seen");
         if (wrote)
@@ -101,10 +105,11 @@ static void on_told(void *context, const struct kube_result *result)
         else
             options->read(options->context, text_of(data, "state"), seen ? seen : "");
     } else if (result->outcome == KUBE_MISSING && !wrote) {
-        take(claims, NULL);
+        take(claims, NULL, false);
         options->read(options->context, NULL, "");
     } else {
         fail(claims, result->why);
+        claims->refused |= wrote;
         if (wrote)
             options->lost(options->context);
     }
@@ -193,8 +198,10 @@ int address_claims_write(struct address_claims *claims, const char *state, const
         send_merge(claims, text_str(&body));
     else
         send_create(claims, text_str(&body));
-    if (!claims->attempt)
+    if (!claims->attempt) {
+        claims->refused = true;
         claims->options.lost(claims->options.context);
+    }
     return 0;
 }
 

@@ -29,7 +29,8 @@ struct address_claims_options {
     void (*read)(void *context, const char *state, const char *seen);
     /* What was to be written stands. */
     void (*written)(void *context);
-    /* It does not, or nobody knows: nothing counts until it was read again, which has begun. */
+    /* It does not, or nobody knows: nothing counts until it was read again, which is done soon, and
+     * later each time. */
     void (*lost)(void *context);
     void *context;
 };

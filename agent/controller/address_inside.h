@@ -6,6 +6,7 @@
 #include "controller/address_claims.h"
 #include "controller/job.h"
 #include "controller/job_writer.h"
+#include "controller/refusals.h"
 #include "pools/desk.h"
 
 /* A Service whose status is another than decided, by "namespace/name". */
@@ -21,10 +22,13 @@ struct address_job {
     struct pool_desk desk;
     struct address_claims *claims;
     struct job_writer *services, *pools, *events;
-    struct sorted behind; /* struct behind * */
-    bool begun;           /* the record was read and put into the desk */
-    bool needs_claim;     /* some of `behind` are not claimed */
-    uint64_t written;     /* version of the desk in the record */
+    struct refusals refusals; /* of Services and pools */
+    struct sorted behind;     /* struct behind * */
+    struct faults unreadable; /* why the record says nothing */
+    bool begun;               /* the record was read and put into the desk */
+    bool freed;               /* a status has given an address up since the last round */
+    bool needs_claim;         /* some of `behind` are not claimed */
+    uint64_t written;         /* version of the desk in the record */
     uint64_t writing;
     uint64_t counted; /* of the desk, in the status of pools */
     char seen[CLAIMS_SEEN_MAX];
@@ -50,6 +54,9 @@ bool address_is_told(const struct service *service, const struct ip *ip);
 
 /* Makes the writers of the job. 0 or -ENOMEM. */
 int address_writers_open(struct address_job *job);
+
+/* Nothing is to be written to the object any more: a refusal of it is no fault. */
+void address_forget_refusal(struct address_job *job, const struct object *object);
 
 /* Has the status of each pool written, if its counts may be others. 0 or -errno. */
 int address_count_pools(struct address_job *job);

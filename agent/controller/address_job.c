@@ -45,16 +45,17 @@ static void reset(struct address_job *job)
     pool_desk_done(&job->desk);
     pool_desk_init(&job->desk);
     behind_clear(&job->behind);
-    job->begun = job->needs_claim = false;
+    faults_done(&job->unreadable);
+    job->begun = job->needs_claim = job->freed = false;
     job->written = job->writing = job->counted = 0;
     job->retry_ms = INT64_MAX;
 }
 
-static void tell_claims(const struct address_job *job, const struct faults *more)
+static void tell_claims(const struct address_job *job)
 {
     AUTOFAULTS struct faults faults = { 0 };
     address_claims_faults(job->claims, &faults);
-    vec_each(const struct fault, fault, &more->list)
+    vec_each(const struct fault, fault, &job->unreadable.list)
         faults_add(&faults, fault->place, fault->remedy, "%s", fault->message);
     (void)fault_book_replace(job->board->faults, "addresses", "claims", &faults, clock_wall_ms());
 }
@@ -63,20 +64,19 @@ static void tell_claims(const struct address_job *job, const struct faults *more
 static void on_read(void *context, const char *state, const char *seen)
 {
     struct address_job *job = context;
-    AUTOFAULTS struct faults faults = { 0 };
     CLEANUP(document_freep) struct document *document = NULL;
     int r = 0;
     reset(job);
     if (state)
         r = document_parse(state, strlen(state), "ConfigMap fingerpost-addresses", READER_JSON,
-                           &document, &faults);
+                           &document, &job->unreadable);
     if (r == 1)
-        r = desk_state_read(document, &job->desk, &faults);
+        r = desk_state_read(document, &job->desk, &job->unreadable);
     (void)snprintf(job->seen, sizeof(job->seen), "%s", seen);
     job->begun = r >= 0;
     if (r == -ENOMEM)
         address_claims_begin(job->claims);
-    tell_claims(job, &faults);
+    tell_claims(job);
 }
 
 static void on_written(void *context)
@@ -91,9 +91,7 @@ static void on_written(void *context)
 
 static void on_lost(void *context)
 {
-    struct address_job *job = context;
-    reset(job);
-    address_claims_begin(job->claims);
+    reset(context);
 }
 
 /* The number of digits decides, then the digits: resourceVersions are counted up. */
@@ -161,6 +159,7 @@ static void on_assigned(void *context, const struct assignment *row, const struc
         return;
     }
     if (address_status_is(service, row)) {
+        address_forget_refusal(job, &service->object);
         if (is_older(job->seen, service->object.version))
             (void)snprintf(job->seen, sizeof(job->seen), "%s", service->object.version);
         behind_drop(&job->behind, key);
@@ -226,13 +225,35 @@ static int decide(struct address_job *job)
     return r < 0 || rival ? r : address_count_pools(job);
 }
 
+/* A Service that gives an address up may be what others wait for, to be told of it. */
+static void tell_freed(struct address_job *job)
+{
+    if (!job->freed)
+        return;
+    job->freed = false;
+    sorted_each(struct behind *const, behind, &job->behind) {
+        if ((*behind)->claimed)
+            (void)job_writer_add(job->services, (*behind)->key);
+    }
+}
+
+static void tell_refusals(struct address_job *job)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (!job->refusals.changed)
+        return;
+    refusals_faults(&job->refusals, &faults);
+    (void)fault_book_replace(job->board->faults, "addresses", "writes", &faults, clock_wall_ms());
+}
+
 static int work(struct job *base, const struct job_round *round)
 {
     enum { PATIENCE_MS = 200 };
     struct address_job *job = to_job(base);
-    static const struct faults none = { 0 };
+    tell_refusals(job);
+    tell_freed(job);
     address_claims_work(job->claims, round->now_ms);
-    tell_claims(job, &none);
+    tell_claims(job);
     if (!job->begun || !address_claims_are_known(job->claims))
         return 0;
     if (!is_recent(job)) {
@@ -244,11 +265,27 @@ static int work(struct job *base, const struct job_round *round)
     return decide(job);
 }
 
-/* A Service that gives an address up may be what another one waits for. */
+/* Whether the status of a Service had an address that it has no more. */
+static bool gives_up(const struct change *change)
+{
+    if (!change->before)
+        return false;
+    const struct service *before = to_service(change->before);
+    for (uint32_t i = 0; i < before->address_count; i++) {
+        const struct ip *ip = &before->addresses[i].ip;
+        if (address_is_told(before, ip) &&
+            (!change->after || !address_is_told(to_service(change->after), ip)))
+            return true;
+    }
+    return false;
+}
+
 static int note(struct job *base, const struct change *change)
 {
     struct address_job *job = to_job(base);
     const struct object *object = change->after ? change->after : change->before;
+    if (!change->after)
+        address_forget_refusal(job, object);
     if (!job->begun)
         return 0;
     pool_desk_note(&job->desk, change);
@@ -263,17 +300,24 @@ static int note(struct job *base, const struct change *change)
                                 to_service(object)) &&
              to_service(object)->assigned)
         (void)job_writer_add(job->services, key);
-    sorted_each(struct behind *const, behind, &job->behind) {
-        if ((*behind)->claimed)
-            (void)job_writer_add(job->services, (*behind)->key);
-    }
+    job->freed |= gives_up(change);
     return 0;
+}
+
+/* What is wrong, who leads tells. */
+static void tell_nothing(const struct address_job *job)
+{
+    static const char *const groups[] = { "", "claims", "writes" };
+    for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+        (void)fault_book_replace(job->board->faults, "addresses", groups[i], NULL, clock_wall_ms());
 }
 
 static void lead(struct job *base, bool leading)
 {
     struct address_job *job = to_job(base);
     reset(job);
+    refusals_clear(&job->refusals);
+    tell_nothing(job);
     job_writer_lead(job->services, leading);
     job_writer_lead(job->pools, leading);
     job_writer_lead(job->events, leading);
@@ -323,6 +367,8 @@ static void close_job(struct job *base)
     pool_desk_done(&job->desk);
     behind_clear(&job->behind);
     sorted_done(&job->behind);
+    refusals_done(&job->refusals);
+    faults_done(&job->unreadable);
     job_writer_free(job->services);
     job_writer_free(job->pools);
     job_writer_free(job->events);
@@ -338,6 +384,7 @@ static int open_job(const struct board *board, struct job **ret_job)
     job->job.ops = &address_job_ops;
     job->board = board;
     behind_init(&job->behind);
+    refusals_init(&job->refusals);
     job->retry_ms = INT64_MAX;
     pool_desk_init(&job->desk);
     const struct address_claims_options claims = {

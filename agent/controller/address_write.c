@@ -94,6 +94,34 @@ static bool may_tell(const struct address_job *job, const struct service *servic
     return true;
 }
 
+static const char allow_it[] = "allow it by deploy/kubernetes/controller.yaml";
+
+/* What becomes of a write about an object is a fault of that object while the API refuses it. */
+static void note_answer(struct address_job *job, const char *kind, const char *key,
+                        const struct kube_result *result)
+{
+    AUTOFREE char *place = text_format("%s %s", kind, key);
+    if (place && result->outcome == KUBE_REFUSED) {
+        AUTOFREE char *message = text_format("its status can't be written: %s", result->why);
+        if (message)
+            refusals_note(&job->refusals, place, message,
+                          result->status == 403 ? allow_it : result->remedy);
+    } else if (place && (result->outcome == KUBE_DONE || result->outcome == KUBE_MISSING)) {
+        refusals_end(&job->refusals, place);
+    }
+    if (job->refusals.changed)
+        job->board->wake(job->board->context);
+}
+
+/* Nothing is to be written of it any more. */
+void address_forget_refusal(struct address_job *job, const struct object *object)
+{
+    AUTOFREE char *place =
+        text_format("%s %s/%s", kind_name(object->kind), object->namespace, object->name);
+    if (place)
+        refusals_end(&job->refusals, place);
+}
+
 static int make_status(void *context, const char *key, struct kube_write *write, struct text *body)
 {
     struct address_job *job = context;
@@ -103,8 +131,11 @@ static int make_status(void *context, const char *key, struct kube_write *write,
     const struct service *service = to_service(object);
     const struct assignment *row =
         assignment_of(&job->desk.assignments, object->namespace, object->name);
-    if (row ? address_status_is(service, row) || !may_tell(job, service, row, key)
-            : !service->assigned)
+    if (row ? address_status_is(service, row) : !service->assigned) {
+        address_forget_refusal(job, object);
+        return 0;
+    }
+    if (row && !may_tell(job, service, row, key))
         return 0;
     const int64_t now_wall_ms = clock_wall_ms();
     address_status_write(service, row, now_wall_ms, body);
@@ -126,14 +157,7 @@ static int make_status(void *context, const char *key, struct kube_write *write,
 static bool told_status(void *context, const char *key, const struct kube_told *told)
 {
     struct address_job *job = context;
-    AUTOFAULTS struct faults faults = { 0 };
-    AUTOFREE char *place = text_format("Service %s", key);
-    if (told->result.outcome == KUBE_REFUSED)
-        faults_add(&faults, place ? place : "Service",
-                   "apply deploy/kubernetes/controller.yaml: the role must let it patch the status "
-                   "of Services",
-                   "its addresses can't be written: %s", told->result.why);
-    (void)fault_book_replace(job->board->faults, "addresses", "write", &faults, clock_wall_ms());
+    note_answer(job, "Service", key, &told->result);
     return told->result.outcome != KUBE_DONE && told->result.outcome != KUBE_MISSING;
 }
 
@@ -142,36 +166,30 @@ static bool told_status(void *context, const char *key, const struct kube_told *
 static int make_pool(void *context, const char *key, struct kube_write *write, struct text *body)
 {
     struct address_job *job = context;
-    vec_each(const struct pool, pool, &job->desk.table.pools) {
-        const struct object *object = &pool->object->object;
-        AUTOFREE char *own = address_key(object);
-        struct pool_use use;
-        if (!own || strcmp(own, key) != 0)
-            continue;
-        if (!address_object(job, KIND_IP_POOL, key) ||
-            pool_use_count(&job->desk.assignments, &job->desk.table, pool, &use) < 0)
-            return 0;
-        address_pool_status_write(object, &use, body);
-        *write = (struct kube_write){
-            .verb = KUBE_APPLY,
-            .target = { .group = "metallb.io",
-                        .version = "v1beta1",
-                        .plural = "ipaddresspools",
-                        .name = object->name,
-                        .subresource = "status",
-                        .namespace = object->namespace },
-            .body = text_str(body),
-            .manager = ADDRESS_MANAGER,
-            .force = true,
-        };
-        return text_error(body) < 0 ? -ENOMEM : 1;
-    }
-    return 0;
+    const struct object *object = address_object(job, KIND_IP_POOL, key);
+    const struct pool *pool = object ? pool_desk_find(&job->desk, object) : NULL;
+    struct pool_use use;
+    if (!pool || pool_use_count(&job->desk.assignments, &job->desk.table, pool, &use) < 0)
+        return 0;
+    address_pool_status_write(object, &use, body);
+    *write = (struct kube_write){
+        .verb = KUBE_APPLY,
+        .target = { .group = "metallb.io",
+                    .version = "v1beta1",
+                    .plural = "ipaddresspools",
+                    .name = object->name,
+                    .subresource = "status",
+                    .namespace = object->namespace },
+        .body = text_str(body),
+        .manager = ADDRESS_MANAGER,
+        .force = true,
+    };
+    return text_error(body) < 0 ? -ENOMEM : 1;
 }
 
 static bool told_pool(void *context, const char *key, const struct kube_told *told)
 {
-    (void)context, (void)key;
+    note_answer(context, "IPAddressPool", key, &told->result);
     return told->result.outcome != KUBE_DONE && told->result.outcome != KUBE_MISSING;
 }
 
@@ -217,19 +235,10 @@ static bool told_event(void *context, const char *key, const struct kube_told *t
 
 int address_writers_open(struct address_job *job)
 {
-    const struct job_writer_options services = { .board = job->board,
-                                                 .limits = &status_limits,
-                                                 .make = make_status,
-                                                 .told = told_status,
-                                                 .context = job };
-    const struct job_writer_options pools = {
-        .board = job->board, .make = make_pool, .told = told_pool, .context = job
+    const struct job_writer_row rows[] = {
+        { &job->services, &status_limits, make_status, told_status },
+        { &job->pools, NULL, make_pool, told_pool },
+        { &job->events, NULL, make_event, told_event },
     };
-    const struct job_writer_options events = {
-        .board = job->board, .make = make_event, .told = told_event, .context = job
-    };
-    int r = job_writer_new(&services, &job->services);
-    if (r == 0)
-        r = job_writer_new(&pools, &job->pools);
-    return r < 0 ? r : job_writer_new(&events, &job->events);
+    return job_writers_open(job->board, job, rows, ARRAY_SIZE(rows));
 }
