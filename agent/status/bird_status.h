@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What BIRD says of itself and of our routes. Written by agentd/bgp.c, read by api. */
+/* What BIRD says of itself and of our routes. Written by bgp/bgp.c, read by api. */
 #pragma once
 
 #include <stdbool.h>

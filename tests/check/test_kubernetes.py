@@ -122,7 +122,8 @@ def test_the_role_allows_what_is_asked_for_and_nothing_else():
     asked = set(RESOURCE.findall((SOURCE / "kube_resource.c").read_text(encoding="utf-8")))
     assert asked and read == asked
     writes = set()
-    for path in sorted((REPOSITORY / "agent" / "agentd").glob("*.c")):
+    for path in sorted(path for room in ("agentd", "report")
+                       for path in (REPOSITORY / "agent" / room).glob("*.c")):
         text = with_events(path.read_text(encoding="utf-8"))
         writes |= {(group, resource, verb.lower()) for verb, group, resource in WRITE.findall(text)}
     assert writes and written == writes

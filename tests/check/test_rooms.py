@@ -44,6 +44,8 @@ ALLOWED = {
         ("libsystemd",),
     ),
     "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
+    "bgp": (("base", "config", "client", "plan", "status"), ("libsystemd",)),
+    "report": (("base", "client", "plan", "status"), ("libsystemd",)),
     # It prints what store and plan hold, so it sees the values they are made of.
     "api": (
         ("base", "format", "loop", "status", "store", "plan", "pools", "config", "model"),
@@ -52,7 +54,7 @@ ALLOWED = {
     "agentd": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
-            "pools", "apply", "status", "engine", "health", "api",
+            "pools", "apply", "status", "engine", "health", "bgp", "report", "api",
         ),
         ("libsystemd",),
     ),
@@ -226,3 +228,10 @@ def test_generated_files_are_known_by_the_names_they_are_made_under():
     assert "agent/bpf/nat.skel.h" in names
     assert not [name for name in names if Path(name).is_absolute() and
                 Path(name).is_relative_to(build)]
+
+
+def test_the_daemon_is_no_more_than_its_parts():
+    """What a part does has a room of its own; agentd/ opens, configures, asks and closes."""
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines())
+                for path in (AGENT / "agentd").iterdir() if path.suffix in (".c", ".h"))
+    assert lines < 3000

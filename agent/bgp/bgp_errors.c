@@ -7,7 +7,7 @@
  * found itself, "Socket: " before the errno of a connection. Its last error is that of the last
  * attempt.
  */
-#include "agentd/bgp_errors.h"
+#include "bgp/bgp_errors.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * An Event is named after its cause (plan/service_event.h), so a second create does no harm and
  * needs no read to find out: the agent needs no right but to create them.
  */
-#include "agentd/event_keeper.h"
+#include "report/event_keeper.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,13 +5,13 @@
  * A fault is the same fault as long as its words are, so what changes from poll to poll (BGP's
  * state while it tries, counts) is not among the words; it is in the documents.
  */
-#include "agentd/bgp_faults.h"
+#include "bgp/bgp_faults.h"
 
 #include <string.h>
 
-#include "agentd/bgp_errors.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "bgp/bgp_errors.h"
 #include "plan/route_table.h"
 
 enum { NAMED = 5 };

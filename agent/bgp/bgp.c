@@ -11,17 +11,17 @@
  * session has only just been started. An overflow seen in its log counts for some minutes, for
  * BIRD's next scan mends the routes but not the configuration.
  */
-#include "agentd/bgp.h"
+#include "bgp/bgp.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/bgp_errors.h"
-#include "agentd/bgp_faults.h"
-#include "agentd/bgp_links.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "bgp/bgp_errors.h"
+#include "bgp/bgp_faults.h"
+#include "bgp/bgp_links.h"
 #include "plan/route_table.h"
 
 #define STANDS_MS   (3 * SECOND_MS / 4)

@@ -9,8 +9,8 @@
 
 #include "../client/fake_bird.h"
 #include "../client/recording.h"
-#include "agentd/bgp.h"
 #include "base/clock.h"
+#include "bgp/bgp.h"
 #include "cmocka_all.h"
 #include "plan/link_table.h"
 #include "plan/route_table.h"

@@ -6,7 +6,7 @@
  * when an interface is set down, IPv4 ones stay; so what was seen is kept. Peers that are some hops
  * away have no interface here: their sessions fall for many reasons.
  */
-#include "agentd/bgp_links.h"
+#include "bgp/bgp_links.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/event_keeper.h"
 #include "fake_api.h"
 #include "model/object.h"
 #include "model/service.h"
+#include "report/event_keeper.h"
 
 #include "cmocka_all.h"
 #include "run_until.h"
