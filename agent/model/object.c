@@ -218,9 +218,31 @@ static const char *name_foreign(const struct document *document, const char *api
     return name;
 }
 
+/*
+ * Endpoints that somebody wrote by hand, for a Service without a selector. In a cluster the API
+ * mirrors them as slices; those of Services with a selector have a controller, which leaves the
+ * time of its trigger or its name, and writes slices itself.
+ */
+static void warn_of_endpoints(struct decoder *decoder, const struct doc *root)
+{
+    const struct doc *metadata = doc_get(root, "metadata");
+    const struct doc *notes = doc_get(metadata, "annotations");
+    const struct doc *tags = doc_get(metadata, "labels");
+    if (doc_get(notes, "endpoints.kubernetes.io/last-change-trigger-time") ||
+        doc_get(tags, "endpoints.kubernetes.io/managed-by"))
+        return;
+    decode_warning(decoder, doc_get(root, "kind"),
+                   "Endpoints are not read; write an EndpointSlice of discovery.k8s.io/v1 with the "
+                   "label kubernetes.io/service-name instead");
+}
+
 static void warn_of_kind(struct decoder *decoder, const struct doc *root, const char *api_version,
                          const char *name)
 {
+    if (strcmp(api_version, "v1") == 0 && strcmp(name, "Endpoints") == 0) {
+        warn_of_endpoints(decoder, root);
+        return;
+    }
     char kind[QUOTE_LEN], version[QUOTE_LEN];
     const enum kind meant = kind_meant(api_version, name);
     if (meant == KIND_COUNT)

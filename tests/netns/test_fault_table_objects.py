@@ -213,6 +213,15 @@ def slices_have_the_old_version(world):
     world.write(world.web)
 
 
+@rows(122, cause=("other.yaml:", "Endpoints are not read; write an EndpointSlice"), remedy=ITSELF)
+def endpoints_are_of_the_old_kind(world):
+    """Expected before it was tried: told by name, since a Service would have no endpoints and no fault."""
+    world.write("apiVersion: v1\nkind: Endpoints\nmetadata: {name: other}\n"
+                "subsets: [{addresses: [{ip: 10.224.0.1}], ports: [{port: 80}]}]\n", "other.yaml")
+    yield
+    world.remove("other.yaml")
+
+
 @rows(106, cause="is not an IP address; skipped", remedy=ITSELF)
 def an_ingress_is_no_address(world):
     """Expected: skipped with file and line; the rest of the Service stands."""
