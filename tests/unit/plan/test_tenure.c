@@ -5,10 +5,11 @@
  */
 #include <string.h>
 
+#include "base/macro.h"
 #include "cmocka_all.h"
 #include "plan/tenure.h"
 
-enum { D = 10000, EARLY = 1000, LATE = 250, STEP = 250, WALL = 1700000 };
+enum { D = 10000, EARLY = 1000, LATE = 250, STEP = 250, RETRY = 250, WALL = 1700000 };
 
 static struct lease_record record_of(const char *holder, int64_t acquired_wall_ms)
 {
@@ -141,6 +142,16 @@ static void its_duration_is_the_records(void **state)
     assert_true(tenure_next_ms(&tenure) == INT64_MAX);
 }
 
+static void what_nobody_holds_is_taken_at_once(void **state)
+{
+    (void)state;
+    struct tenure tenure = ranked(1, 0);
+    struct lease_record record = record_of("", 5);
+    assert_step(&tenure, 5000, TENURE_READ);
+    tenure_saw(&tenure, &record, "7", 5000);
+    assert_step(&tenure, 5000 + STEP, TENURE_UPDATE);
+}
+
 /* Of an earlier life, or of another machine with this name: who knows what its kernel has. */
 static void own_name_alone_is_no_right(void **state)
 {
@@ -175,8 +186,179 @@ static void what_the_kernel_has_is_renewed_at_once(void **state)
     assert_int_equal(tenure_until_ms(&tenure), 0);
 }
 
+static void foreign_record_ends_it_at_once(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    struct lease_record record = record_of("b", 9);
+    tenure_heard(&tenure, &record, "0", 21000); /* perhaps an old one: it looks itself */
+    assert_int_equal(tenure_until_ms(&tenure), 20000 + D - EARLY);
+    assert_step(&tenure, 21000, TENURE_READ);
+    tenure_saw(&tenure, &record, "4", 21010);
+    assert_int_equal(tenure_until_ms(&tenure), 0);
+    assert_step(&tenure, 21010, TENURE_WAIT);
+}
+
+static void echo_of_its_own_write_is_no_news(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    struct lease_record own = tenure.wish;
+    tenure_heard(&tenure, &own, "1", 20200);
+    assert_step(&tenure, 20200, TENURE_WAIT);
+    own.renewed_wall_ms--;
+    tenure_heard(&tenure, &own, "0", 20200); /* a late one */
+    assert_step(&tenure, 20200, TENURE_WAIT);
+}
+
+static void lost_answer_is_read(void **state)
+{
+    (void)state;
+    struct tenure tenure = ranked(0, 0);
+    struct lease_record free = record_of("", 5);
+    assert_step(&tenure, 0, TENURE_READ);
+    tenure_saw(&tenure, &free, "7", 0);
+    assert_step(&tenure, 0, TENURE_UPDATE);
+    struct lease_record wish = tenure.wish;
+    tenure_failed(&tenure, false, 2000);
+    assert_int_equal(tenure_until_ms(&tenure), 0);
+    assert_step(&tenure, 2000 + RETRY - 1, TENURE_WAIT);
+    assert_step(&tenure, 2000 + RETRY, TENURE_READ);
+    tenure_saw(&tenure, &wish, "8", 2300);
+    assert_int_equal(tenure_until_ms(&tenure), 0); /* a renewal of it has to succeed first */
+    assert_step(&tenure, 2300, TENURE_UPDATE);
+    tenure_wrote(&tenure, "9", 2310);
+    assert_int_equal(tenure_until_ms(&tenure), 2300 + D - EARLY);
+}
+
+static void failures_are_tried_again_ever_later(void **state)
+{
+    (void)state;
+    struct tenure tenure = ranked(0, 0);
+    int64_t now = 0, pauses[] = { 250, 500, 1000, 1000 };
+    for (size_t i = 0; i < ARRAY_SIZE(pauses); i++) {
+        assert_step(&tenure, now, TENURE_READ);
+        tenure_failed(&tenure, false, now);
+        assert_int_equal(tenure_next_ms(&tenure), now + pauses[i]);
+        now += pauses[i];
+    }
+}
+
+/* The same content again changes no version: nobody has seen that the holder lives. */
+static void write_that_changed_nothing_does_not_count(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    assert_step(&tenure, 24000, TENURE_UPDATE);
+    tenure_wrote(&tenure, "1", 24010);
+    assert_int_equal(tenure_until_ms(&tenure), 20000 + D - EARLY);
+    assert_step(&tenure, 24010 + RETRY, TENURE_READ);
+}
+
+static void given_back_once_the_kernel_has_it_no_more(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    tenure_rank(&tenure, TENURE_NO_RANK, 21000);
+    assert_int_equal(tenure_until_ms(&tenure), 0);
+    assert_step(&tenure, 21000, TENURE_WAIT);
+    tenure_installed(&tenure, false);
+    assert_step(&tenure, 21010, TENURE_RELEASE);
+    assert_string_equal(tenure.wish.holder, "");
+    /* Wanted again, while another may have it already. */
+    tenure_rank(&tenure, 0, 21020);
+    assert_int_equal(tenure_until_ms(&tenure), 0);
+    tenure_wrote(&tenure, "2", 21030);
+    assert_int_equal(tenure_until_ms(&tenure), 0);
+    assert_step(&tenure, 21030, TENURE_UPDATE);
+    assert_int_equal(tenure.wish.transitions, 1);
+}
+
+static void lost_release_is_found_by_reading(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    struct lease_record own = tenure.seen;
+    tenure_rank(&tenure, TENURE_NO_RANK, 21000);
+    tenure_installed(&tenure, false);
+    assert_step(&tenure, 21010, TENURE_RELEASE);
+    tenure_failed(&tenure, false, 23000);
+    assert_step(&tenure, 23250, TENURE_READ);
+    tenure_saw(&tenure, &own, "1", 23260);
+    assert_step(&tenure, 23260, TENURE_RELEASE);
+    tenure_failed(&tenure, true, 23270);
+    assert_step(&tenure, 24270, TENURE_READ);
+    struct lease_record other = record_of("b", 9);
+    tenure_saw(&tenure, &other, "3", 24280);
+    assert_true(tenure_next_ms(&tenure) == INT64_MAX);
+}
+
 /* Longer than a claim without the store: gone, and taken at once if the record is the same still.
  */
+static void outage_ends_it_and_the_store_brings_it_back(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    struct lease_record own = tenure.seen;
+    int64_t now = 24000;
+    for (enum tenure_step step = TENURE_UPDATE; now < 40000; step = TENURE_READ) {
+        assert_step(&tenure, now, step);
+        tenure_failed(&tenure, false, now);
+        now = tenure_next_ms(&tenure);
+    }
+    assert_true(tenure_until_ms(&tenure) < now);
+    assert_step(&tenure, now, TENURE_READ);
+    tenure_saw(&tenure, &own, "1", now);
+    assert_step(&tenure, now, TENURE_UPDATE);
+    assert_int_equal(tenure.wish.acquired_wall_ms, WALL + now); /* a tenure of its own */
+}
+
+/* etcd was restored: its old record of this node, after another had it, is not a right. */
+static void restored_record_is_waited_out(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    struct lease_record own = tenure.seen, other = record_of("b", 9);
+    tenure_heard(&tenure, &other, "5", 36000);
+    assert_step(&tenure, 36000, TENURE_READ);
+    tenure_saw(&tenure, &other, "5", 36000);
+    tenure_heard(&tenure, &own, "1", 37000);
+    assert_step(&tenure, 37000, TENURE_WAIT);
+    assert_int_equal(tenure_next_ms(&tenure), 37000 + D + LATE);
+}
+
+static void record_that_is_gone_binds_like_a_new_one(void **state)
+{
+    (void)state;
+    struct tenure tenure = ranked(0, 0);
+    struct lease_record record = record_of("b", 5);
+    assert_step(&tenure, 0, TENURE_READ);
+    tenure_saw(&tenure, &record, "7", 0);
+    tenure_heard(&tenure, NULL, "", 9000);
+    assert_int_equal(tenure_next_ms(&tenure), 9000 + D + LATE);
+    assert_step(&tenure, 9000 + D + LATE, TENURE_READ); /* it may have come and gone */
+    tenure_absent(&tenure, 0, 9000 + D + LATE);
+    assert_step(&tenure, 9000 + D + LATE, TENURE_CREATE);
+
+    tenure = ranked(0, 0);
+    assert_step(&tenure, 5000, TENURE_READ);
+    tenure_absent(&tenure, 5000, 5000); /* nobody watched: a holder may have lost it just now */
+    assert_int_equal(tenure_next_ms(&tenure), 5000 + D + LATE);
+}
+
+static void holder_makes_a_deleted_record_anew(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    tenure_heard(&tenure, NULL, "", 21000);
+    assert_step(&tenure, 21000, TENURE_READ);
+    tenure_absent(&tenure, 0, 21010);
+    assert_int_equal(tenure_until_ms(&tenure), 20000 + D - EARLY);
+    assert_step(&tenure, 21010, TENURE_CREATE);
+    tenure_wrote(&tenure, "9", 21020);
+    assert_int_equal(tenure_until_ms(&tenure), 21010 + D - EARLY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,8 +368,20 @@ int main(void)
         cmocka_unit_test(lifetime_is_whole_seconds_within_the_right),
         cmocka_unit_test(anothers_record_is_waited_out_in_order_of_rank),
         cmocka_unit_test(its_duration_is_the_records),
+        cmocka_unit_test(what_nobody_holds_is_taken_at_once),
         cmocka_unit_test(own_name_alone_is_no_right),
         cmocka_unit_test(what_the_kernel_has_is_renewed_at_once),
+        cmocka_unit_test(foreign_record_ends_it_at_once),
+        cmocka_unit_test(echo_of_its_own_write_is_no_news),
+        cmocka_unit_test(lost_answer_is_read),
+        cmocka_unit_test(failures_are_tried_again_ever_later),
+        cmocka_unit_test(write_that_changed_nothing_does_not_count),
+        cmocka_unit_test(given_back_once_the_kernel_has_it_no_more),
+        cmocka_unit_test(lost_release_is_found_by_reading),
+        cmocka_unit_test(outage_ends_it_and_the_store_brings_it_back),
+        cmocka_unit_test(restored_record_is_waited_out),
+        cmocka_unit_test(record_that_is_gone_binds_like_a_new_one),
+        cmocka_unit_test(holder_makes_a_deleted_record_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
