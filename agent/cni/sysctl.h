@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings of the network namespace that the process is in. */
+#pragma once
+
+/*
+ * Writes one, named as sysctl(8) does, with dots between the parts: "net.ipv4.conf.all.forwarding".
+ * A part itself must not have one. Returns 0, -ENOENT if there is no such setting, or -errno.
+ */
+int sysctl_write(const char *name, const char *value);
