@@ -15,19 +15,20 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 TESTS = REPOSITORY / "tests"
 # What each suite of pytest runs, as ninja knows it.
-AGENT, CTL = "agent/agentd/agentd", "agent/agentctl/agentctl"
+AGENT, CTL, CNI = "agent/agentd/agentd", "agent/agentctl/agentctl", "agent/cni/agent-cni"
 PROGRAMS = {
     "golden": (CTL,),
     "property": (AGENT, CTL),
     "cli": (AGENT, CTL),
     "bpf": ("agent/bpf/nat.bpf.o", "tests/bpf/icmp.bpf.o", "tests/bpf/load"),
+    "cni": (CNI,),
     "netns": (AGENT, CTL),
     "install": (AGENT, CTL),
     "kube": (AGENT, CTL),
     "consul": ("agent/controller/agent-controller",),
     "vm": (AGENT, CTL),
 }
-LAB = ("property", "netns", "install", "kube", "consul", "vm")
+LAB = ("property", "cni", "netns", "install", "kube", "consul", "vm")
 # Folders and files that no program is made of, with the suites that read them, the longest path
 # counting. "check" reads everything and always runs.
 READERS = {
@@ -35,12 +36,14 @@ READERS = {
     "agent": ("cli",),  # schemas and the like; what is compiled is known to ninja
     "birdconf": ("netns", "install", "kube"),
     "deploy": ("install", "kube", "vm"),
+    "deploy/cni": ("cni", "install"),
     "deploy/completions": ("cli",),
     "docs": (),
     "tests/bench": (),
     "tests/bpf": ("bpf", "vm"),
     "tests/check": (),
     "tests/cli": ("cli",),
+    "tests/cni": ("cni",),
     "tests/consul": ("consul",),
     "tests/fuzz": ("fuzz",),
     "tests/golden": ("golden", "fuzz", "kube"),

@@ -307,6 +307,7 @@ def all_jobs(only=None):
         job("property", seconds=110),
         job("cli", seconds=40),
         job("bpf", 1, seconds=35, root=True),
+        job("cni", root=True, real_network=True, seconds=60),
         job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True, seconds=300,
             hurry=True, **all_processors),
         job("netns", 2 * PROCESSORS - 1, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
@@ -344,7 +345,7 @@ def all_jobs(only=None):
 
 
 # The suites, in the order of docs/testing.md. What others need is a suite's own job, or hidden.
-SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "netns", "install", "kube",
+SUITES = ("build", "unit", "fuzz", "check", "golden", "property", "cli", "bpf", "cni", "netns", "install", "kube",
           "consul", "vm")
 
 

@@ -32,7 +32,7 @@ def parts_fixture(built):
     ("birdconf/tor.conf", {"check", "netns", "install", "kube"}),
     ("tests/kube/programs/main.go", {"check", "kube"}),
     ("tests/golden/class/expected.txt", {"check", "golden", "fuzz", "kube"}),
-    ("tests/lab/echo.c", {"check", "property", "netns", "install", "kube", "consul", "vm"}),
+    ("tests/lab/echo.c", {"check", "property", "cni", "netns", "install", "kube", "consul", "vm"}),
     ("tests/unit/meson.build", EVERYTHING),
     ("something/new.txt", EVERYTHING),
 ])
