@@ -176,6 +176,12 @@ void json_null(struct json *json, const char *key)
     text_add(json->out, "null");
 }
 
+void json_raw(struct json *json, const char *key, const char *value)
+{
+    add_lead(json, key);
+    text_add(json->out, value);
+}
+
 void json_time(struct json *json, const char *key, int64_t wall_ms)
 {
     char buffer[CLOCK_STRLEN];

@@ -27,5 +27,7 @@ void json_int(struct json *json, const char *key, int64_t value);
 void json_double(struct json *json, const char *key, double value); /* 3 decimals */
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+/* Text that is a JSON value already. */
+void json_raw(struct json *json, const char *key, const char *value);
 /* RFC 3339 of a wall clock time in ms; 0 gives null. */
 void json_time(struct json *json, const char *key, int64_t wall_ms);

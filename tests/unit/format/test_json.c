@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "format/doc_json.h"
 #include "format/json.h"
+#include "format/reader.h"
 
 static void a_document_is_written(void **state)
 {
@@ -33,6 +35,26 @@ static void a_document_is_written(void **state)
                         "{\"a\":\"x\",\"none\":null,\"list\":[-1,-9223372036854775808,{},[],true],"
                         "\"no\":false,\"null\":null,\"f\":\"7\\\"\\n\",\"never\":null,"
                         "\"then\":\"2026-11-20T07:33:20Z\"}");
+}
+
+/* As YAML's core schema and JSON have it: what only looks like a number is a string. */
+static void a_document_is_passed_on(void **state)
+{
+    (void)state;
+    static const char yaml[] =
+        "{a: 1, b: -0.5e+3, c: 012, d: 100m, e: true, f: 'true', g: null, h: [], i: {}, j: 1.,"
+        " k: '1', l: .5, m: \"x\\n\", n: 1e, o: -, p: yes}";
+    AUTOFAULTS struct faults faults = { 0 };
+    CLEANUP(document_freep) struct document *document = NULL;
+    AUTOTEXT struct text out = { 0 };
+    struct json json = { .out = &out };
+    assert_int_equal(document_parse(yaml, strlen(yaml), "t", READER_YAML, &document, &faults), 1);
+    json_doc(&json, NULL, document->root);
+    assert_string_equal(text_str(&out),
+                        "{\"a\":1,\"b\":-0.5e+3,\"c\":\"012\",\"d\":\"100m\",\"e\":true,"
+                        "\"f\":\"true\",\"g\":null,\"h\":[],\"i\":{},\"j\":\"1.\","
+                        "\"k\":\"1\",\"l\":\".5\",\"m\":\"x\\n\",\"n\":\"1e\",\"o\":\"-\","
+                        "\"p\":\"yes\"}");
 }
 
 static void numbers_have_three_decimals(void **state)
@@ -92,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_document_is_written),
+        cmocka_unit_test(a_document_is_passed_on),
         cmocka_unit_test(numbers_have_three_decimals),
         cmocka_unit_test(strings_are_escaped),
     };
