@@ -103,6 +103,8 @@ static void write_objects(const struct source_status *source, const struct store
 {
     metric(out, "fingerpost_source_objects", "gauge", "Objects known, by kind.");
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        if (!kind_is_manifest(kind) && store_count(store, kind) == 0)
+            continue;
         text_add(out, "fingerpost_source_objects{");
         metric_label(out, "source", source->name);
         text_add_char(out, ',');

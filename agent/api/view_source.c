@@ -55,8 +55,10 @@ void write_source(struct json *json, const struct source_status *source,
     json_int(json, "brokenFiles", source->broken_files);
     json_int(json, "ignoredFiles", source->ignored_files);
     json_begin_object(json, "objects");
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++)
-        json_int(json, kind_name(kind), (int64_t)store_count(store, kind));
+    for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        if (kind_is_manifest(kind) || store_count(store, kind) > 0)
+            json_int(json, kind_name(kind), (int64_t)store_count(store, kind));
+    }
     json_end_object(json);
     json_int(json, "ignoredObjects", (int64_t)source->ignored_objects);
     json_time(json, "lastEventAt", source->last_event_wall_ms);

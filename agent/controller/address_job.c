@@ -94,20 +94,13 @@ static void on_lost(void *context)
     reset(context);
 }
 
-/* The number of digits decides, then the digits: resourceVersions are counted up. */
-static bool is_older(const char *version, const char *than)
-{
-    size_t length = strlen(version), other = strlen(than);
-    return length != other ? length < other : strcmp(version, than) < 0;
-}
-
 /* Whether the Services that are known are as new as those that the record speaks of. */
 static bool is_recent(const struct address_job *job)
 {
     const struct kube_status *kube = &job->board->status->source.kube;
     for (size_t i = 0; i < kube->count; i++) {
         if (strcmp(kube->kinds[i].kind, "Service") == 0)
-            return !is_older(kube->kinds[i].resource_version, job->seen);
+            return !object_version_is_older(kube->kinds[i].resource_version, job->seen);
     }
     return false;
 }
@@ -160,7 +153,7 @@ static void on_assigned(void *context, const struct assignment *row, const struc
     }
     if (address_status_is(service, row)) {
         address_forget_refusal(job, &service->object);
-        if (is_older(job->seen, service->object.version))
+        if (object_version_is_older(job->seen, service->object.version))
             (void)snprintf(job->seen, sizeof(job->seen), "%s", service->object.version);
         behind_drop(&job->behind, key);
         return;

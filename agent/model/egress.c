@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Egresses: from a document, compared, and written back. The rules are those of Coil's webhook and
- * schema; sessionAffinityConfig has no say, since a flow stays with its gateway anyway. */
+ * schema. For flows sessionAffinityConfig has no say, since each stays with its gateway anyway; it
+ * is passed on to the Service. */
 #include "model/egress.h"
 
+#include "format/doc_json.h"
 #include "model/decode.h"
 #include "model/encode_member.h"
 #include "model/equal.h"
@@ -25,6 +27,37 @@ static void decode_destinations(struct decoder *decoder, const struct doc *spec,
     }
 }
 
+/* A part that others check: the API, when an object is made of it. */
+static const char *decode_part(struct decoder *decoder, const struct doc *node)
+{
+    AUTOTEXT struct text text = { 0 };
+    struct json json = { .out = &text };
+    if (!node)
+        return NULL;
+    json_doc(&json, NULL, node);
+    decoder->no_memory |= text_error(&text) < 0;
+    return decode_keep_part(decoder, text_str(&text), text.length);
+}
+
+static void decode_workload(struct decoder *decoder, const struct doc *spec, struct egress *egress)
+{
+    const struct doc *budget = decode_map(decoder, doc_get(spec, "podDisruptionBudget"));
+    egress->strategy = decode_part(decoder, decode_map(decoder, doc_get(spec, "strategy")));
+    egress->template = decode_part(decoder, decode_map(decoder, doc_get(spec, "template")));
+    egress->affinity_config =
+        decode_part(decoder, decode_map(decoder, doc_get(spec, "sessionAffinityConfig")));
+    egress->min_available = decode_part(decoder, doc_get(budget, "minAvailable"));
+    egress->max_unavailable = decode_part(decoder, doc_get(budget, "maxUnavailable"));
+}
+
+static void decode_status(struct decoder *decoder, const struct doc *root, struct egress *egress)
+{
+    const struct doc *status = decode_map(decoder, doc_get(root, "status"));
+    egress->told_replicas =
+        (int32_t)decode_int(decoder, doc_get(status, "replicas"), 0, INT32_MAX, -1);
+    egress->told_selector = decode_keep(decoder, decode_text(decoder, doc_get(status, "selector")));
+}
+
 static const char *const affinity_names[] = { "ClientIP", "None", NULL };
 
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
@@ -39,6 +72,8 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     egress->replicas = (uint32_t)decode_int(decoder, doc_get(spec, "replicas"), 1, INT32_MAX, 1);
     egress->fou_source_port_auto = decode_bool(decoder, doc_get(spec, "fouSourcePortAuto"), false);
     egress->by_client = decode_word(decoder, doc_get(spec, "sessionAffinity"), affinity_names) == 0;
+    decode_workload(decoder, spec, egress);
+    decode_status(decoder, root, egress);
 }
 
 static bool equal(const struct object *a, const struct object *b)
@@ -48,6 +83,13 @@ static bool equal(const struct object *a, const struct object *b)
            left->fou_source_port_auto == right->fou_source_port_auto &&
            left->by_client == right->by_client &&
            text_equal(left->gateway_nodes, right->gateway_nodes) &&
+           text_equal(left->strategy, right->strategy) &&
+           text_equal(left->template, right->template) &&
+           text_equal(left->affinity_config, right->affinity_config) &&
+           text_equal(left->min_available, right->min_available) &&
+           text_equal(left->max_unavailable, right->max_unavailable) &&
+           left->told_replicas == right->told_replicas &&
+           text_equal(left->told_selector, right->told_selector) &&
            prefixes_equal(left->destinations, left->destination_count, right->destinations,
                           right->destination_count);
 }
@@ -62,6 +104,33 @@ static void encode_annotations(const struct object *object, struct json *json)
     json_end_object(json);
 }
 
+static void encode_part(struct json *json, const char *key, const char *part)
+{
+    if (part)
+        json_raw(json, key, part);
+}
+
+static void encode_workload(const struct egress *egress, struct json *json)
+{
+    encode_part(json, "strategy", egress->strategy);
+    encode_part(json, "template", egress->template);
+    encode_part(json, "sessionAffinityConfig", egress->affinity_config);
+    json_begin_object(json, "podDisruptionBudget");
+    encode_part(json, "minAvailable", egress->min_available);
+    encode_part(json, "maxUnavailable", egress->max_unavailable);
+    json_end_object(json);
+}
+
+static void encode_status(const struct egress *egress, struct json *json)
+{
+    json_begin_object(json, "status");
+    if (egress->told_replicas >= 0)
+        json_int(json, "replicas", egress->told_replicas);
+    if (egress->told_selector)
+        json_string(json, "selector", egress->told_selector);
+    json_end_object(json);
+}
+
 static void encode_rest(const struct object *object, struct json *json)
 {
     const struct egress *egress = to_egress(object);
@@ -71,7 +140,9 @@ static void encode_rest(const struct object *object, struct json *json)
     encode_flag(json, "fouSourcePortAuto", egress->fou_source_port_auto);
     if (!egress->by_client)
         json_string(json, "sessionAffinity", "None");
+    encode_workload(egress, json);
     json_end_object(json);
+    encode_status(egress, json);
 }
 
 const struct kind_row egress_kind = {

@@ -26,10 +26,16 @@ const char *kind_api_version(enum kind kind)
     return kinds[kind]->api_version;
 }
 
+bool kind_is_manifest(enum kind kind)
+{
+    return !kinds[kind]->api_only;
+}
+
 enum kind kind_of(const char *api_version, const char *kind)
 {
     for (enum kind i = 0; i < KIND_COUNT; i++) {
-        if (strcmp(kinds[i]->name, kind) == 0 && strcmp(kinds[i]->api_version, api_version) == 0)
+        if (kind_is_manifest(i) && strcmp(kinds[i]->name, kind) == 0 &&
+            strcmp(kinds[i]->api_version, api_version) == 0)
             return i;
     }
     return KIND_COUNT;
@@ -56,6 +62,8 @@ enum kind kind_meant(const char *api_version, const char *kind)
 {
     for (enum kind i = 0; i < KIND_COUNT; i++) {
         bool same = strcmp(kinds[i]->api_version, api_version) == 0;
+        if (!kind_is_manifest(i))
+            continue;
         if (same ? is_like(kind, kinds[i]->name)
                  : strcmp(kind, kinds[i]->name) == 0 &&
                        is_like_api(api_version, kinds[i]->api_version))

@@ -16,6 +16,7 @@
 struct kind_row {
     const char *api_version, *name; /* "discovery.k8s.io/v1", "EndpointSlice" */
     bool namespaced;
+    bool api_only;   /* made by a program, and none of the kinds that manifests are read for */
     bool identified; /* its uid, version, owners and finalizers are kept */
     size_t size;     /* of its structure, which begins with a struct object */
 

@@ -89,6 +89,7 @@ static const char *const annotations[] = {
     "announce",        "route-class",  "gateway-nodes",   /* of routes and egress */
     "loadBalancerIPs", "address-pool", "allow-shared-ip", /* what a Service asks for of pools */
     "reserved",                                           /* of a pool */
+    "agentd.yaml",                                        /* of a gateway's pod */
 };
 
 static const char *annotation_meant(const char *name)
@@ -285,6 +286,22 @@ bool object_equal(const struct object *a, const struct object *b)
 {
     return object_key_cmp(a, b) == 0 && a->created_ms == b->created_ms && identity_equal(a, b) &&
            kind_row(a->kind)->equal(a, b);
+}
+
+const struct object_owner *object_controller(const struct object *object)
+{
+    for (uint32_t i = 0; object->ties && i < object->ties->owner_count; i++) {
+        if (object->ties->owners[i].controller)
+            return &object->ties->owners[i];
+    }
+    return NULL;
+}
+
+/* The number of digits decides, then the digits. */
+bool object_version_is_older(const char *version, const char *than)
+{
+    size_t length = strlen(version), other = strlen(than);
+    return length != other ? length < other : strcmp(version, than) < 0;
 }
 
 int object_key_cmp(const struct object *a, const struct object *b)

@@ -28,7 +28,11 @@
     KIND(KIND_EGRESS, egress_kind)                       \
     KIND(KIND_IP_POOL, ip_pool_kind)                     \
     KIND(KIND_BGP_ADVERTISEMENT, bgp_advertisement_kind) \
-    KIND(KIND_L2_ADVERTISEMENT, l2_advertisement_kind)
+    KIND(KIND_L2_ADVERTISEMENT, l2_advertisement_kind)   \
+    KIND(KIND_DEPLOYMENT, deployment_kind)               \
+    KIND(KIND_DISRUPTION_BUDGET, disruption_budget_kind) \
+    KIND(KIND_SERVICE_ACCOUNT, service_account_kind)     \
+    KIND(KIND_ROLE_BINDING, role_binding_kind)
 
 #define KIND_CONSTANT(constant, row) constant,
 enum kind { KINDS(KIND_CONSTANT) KIND_COUNT };
@@ -38,8 +42,11 @@ enum kind { KINDS(KIND_CONSTANT) KIND_COUNT };
 const char *kind_name(enum kind kind);
 const char *kind_api_version(enum kind kind);
 
-/* The kind of an apiVersion and kind, or KIND_COUNT if it is none of ours. */
+/* The kind of an apiVersion and kind, or KIND_COUNT if it is none that manifests are read for. */
 enum kind kind_of(const char *api_version, const char *kind);
+
+/* Whether manifests are read for it. The others are what the controller makes. */
+bool kind_is_manifest(enum kind kind);
 
 /*
  * The kind of ours that such an object, which is none, may have been meant to be: a name that is
@@ -97,9 +104,15 @@ int object_decode(const struct document *document, struct object **ret_object,
 int object_decode_as(const struct document *document, enum kind kind, struct object **ret_object,
                      struct faults *errors, struct faults *warnings);
 
+/* Whether a resourceVersion is older than another: they are counted up. "" is older than all. */
+bool object_version_is_older(const char *version, const char *than);
+
 /* True if two objects of one key say the same; the place they were read from does not count, nor
  * does the version. */
 bool object_equal(const struct object *a, const struct object *b);
+
+/* The owner that manages an object; NULL: it has none. */
+const struct object_owner *object_controller(const struct object *object);
 
 /* Order by kind, namespace, name. */
 int object_key_cmp(const struct object *a, const struct object *b);

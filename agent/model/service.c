@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "model/decode.h"
+#include "model/digest.h"
 #include "model/encode_member.h"
 #include "model/equal.h"
 #include "model/kind.h"
@@ -298,6 +299,8 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service->announce = decode_announce(decoder);
     service->route_class = decode_route_class(decoder);
     service->labels = decode_labels(decoder, &service->label_count);
+    const char *egress;
+    service->digest = decode_is_of_egress(decoder, object, &egress) ? decode_digest(decoder) : 0;
     service_wish_decode(decoder, spec, &service->wish);
     service->exports = service_export_decode(decoder);
     service_assigned_decode(decoder, decode_map(decoder, doc_get(root, "status")), service);
@@ -338,7 +341,7 @@ static bool equal(const struct object *a, const struct object *b)
            text_equal(left->load_balancer_class, right->load_balancer_class) &&
            text_equal(left->proxy_name, right->proxy_name) &&
            left->headless_label == right->headless_label && left->announce == right->announce &&
-           left->route_class == right->route_class &&
+           left->route_class == right->route_class && left->digest == right->digest &&
            labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
            service_wish_equal(&left->wish, &right->wish) &&
            service_export_equal(left->exports, right->exports) &&
@@ -431,6 +434,7 @@ static void encode_ports(const struct service *service, struct json *json)
 static void encode_rest(const struct object *object, struct json *json)
 {
     const struct service *service = to_service(object);
+    encode_digest(json, service->digest);
     json_begin_object(json, "spec");
     json_string(json, "type", service_type_name(service->type));
     encode_cluster_ips(service, json);

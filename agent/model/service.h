@@ -89,6 +89,7 @@ struct service {
     const char *const *exports; /* by enum export_annotation (service_export.h); NULL: none */
     bool assigned; /* has the condition SERVICE_ASSIGNED: whoever gives addresses looks after it */
     const char *assigned_status, *assigned_reason, *assigned_message, *assigned_since; /* of it */
+    uint64_t digest;            /* digest.h, of a Service that is made for an Egress; else 0 */
     const struct label *labels; /* sorted by name */
     uint32_t label_count;
 };

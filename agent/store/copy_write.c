@@ -64,6 +64,8 @@ static void add_head(struct copy_writer *writer, const struct copy_owner *owner,
     add_time(&json, "writtenAt", head->written_wall_ms);
     json_begin_object(&json, "kinds");
     for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+        if (!kind_is_manifest(kind))
+            continue;
         json_begin_object(&json, kind_name(kind));
         json_string(&json, "resourceVersion", head->kinds[kind].resource_version);
         add_time(&json, "syncedAt", head->kinds[kind].synced_wall_ms);

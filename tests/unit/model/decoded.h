@@ -18,7 +18,9 @@ struct decoded {
     struct faults errors, warnings;
 };
 
-static inline struct decoded decode_as(const char *text, enum reader_format format)
+/* `kind`: KIND_COUNT for what the text says. */
+static inline struct decoded decode_kind(const char *text, enum reader_format format,
+                                         enum kind kind)
 {
     struct decoded decoded = { 0 };
     struct faults faults = { 0 };
@@ -27,9 +29,16 @@ static inline struct decoded decode_as(const char *text, enum reader_format form
         fail_msg("the test's own text does not parse: %s",
                  faults.list.count ? faults.list.items[0].message : "?");
     faults_done(&faults);
-    decoded.r = object_decode(decoded.document, &decoded.object, &decoded.kind, &decoded.errors,
-                              &decoded.warnings);
+    decoded.r = kind < KIND_COUNT ? object_decode_as(decoded.document, kind, &decoded.object,
+                                                     &decoded.errors, &decoded.warnings)
+                                  : object_decode(decoded.document, &decoded.object, &decoded.kind,
+                                                  &decoded.errors, &decoded.warnings);
     return decoded;
+}
+
+static inline struct decoded decode_as(const char *text, enum reader_format format)
+{
+    return decode_kind(text, format, KIND_COUNT);
 }
 
 static inline struct decoded decode_yaml(const char *text)

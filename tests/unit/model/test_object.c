@@ -66,6 +66,14 @@ static const struct {
     { KIND_L2_ADVERTISEMENT, "apiVersion: metallb.io/v1beta1\nkind: L2Advertisement\n"
                              "metadata: {name: a, namespace: n}\n"
                              "spec: {ipAddressPoolSelectors: [{matchLabels: {b: c}}]}\n" },
+    { KIND_DEPLOYMENT, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, namespace: n}\n"
+                       "spec: {replicas: 2}\n" },
+    { KIND_DISRUPTION_BUDGET, "apiVersion: policy/v1\nkind: PodDisruptionBudget\n"
+                              "metadata: {name: a, namespace: n}\nspec: {minAvailable: 1}\n" },
+    { KIND_SERVICE_ACCOUNT, "apiVersion: v1\nkind: ServiceAccount\n"
+                            "metadata: {name: a, namespace: n}\n" },
+    { KIND_ROLE_BINDING, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\n"
+                         "metadata: {name: a}\nsubjects: []\n" },
 };
 
 static void every_kind_has_its_name(void **state)
@@ -73,7 +81,8 @@ static void every_kind_has_its_name(void **state)
     (void)state;
     assert_int_equal(ARRAY_SIZE(samples), KIND_COUNT);
     for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
-        AUTODECODED struct decoded decoded = decode_yaml(samples[i].text);
+        AUTODECODED struct decoded decoded =
+            decode_kind(samples[i].text, READER_YAML, samples[i].kind);
         assert_decoded(&decoded, 0);
         assert_int_equal(decoded.object->kind, samples[i].kind);
         bool cluster_scope = strstr(samples[i].text, "namespace: n") == NULL;
@@ -87,6 +96,8 @@ static void every_kind_has_its_name(void **state)
     assert_int_equal(kind_of("discovery.k8s.io/v1", "EndpointSlice"), KIND_ENDPOINT_SLICE);
     assert_int_equal(kind_of("discovery.k8s.io/v1beta1", "EndpointSlice"), KIND_COUNT);
     assert_int_equal(kind_of("v1", "service"), KIND_COUNT);
+    /* No manifest is read for what a controller makes. */
+    assert_int_equal(kind_of("apps/v1", "Deployment"), KIND_COUNT);
 }
 
 /* The place of a warning about a document of this apiVersion and kind; NULL where there is none. */
@@ -375,7 +386,8 @@ static void equality_ignores_the_place_and_the_rest(void **state)
         char edited[1024];
         edit(samples[i].text, "metadata: {",
              "\n\nmetadata: {resourceVersion: \"9\", generation: 3, ", edited);
-        AUTODECODED struct decoded a = decode_yaml(samples[i].text), b = decode_yaml(edited);
+        AUTODECODED struct decoded a = decode_kind(samples[i].text, READER_YAML, samples[i].kind);
+        AUTODECODED struct decoded b = decode_kind(edited, READER_YAML, samples[i].kind);
         assert_decoded(&a, 0);
         assert_decoded(&b, 0);
         assert_true(object_equal(a.object, b.object));
@@ -403,7 +415,8 @@ static void who_an_object_is_and_what_holds_it(void **state)
     assert_string_equal(object->ties->owners[0].uid, "u");
     assert_true(object->ties->owners[0].controller);
     for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
-        AUTODECODED struct decoded plain = decode_yaml(samples[i].text);
+        AUTODECODED struct decoded plain =
+            decode_kind(samples[i].text, READER_YAML, samples[i].kind);
         assert_string_equal(plain.object->uid, "");
         assert_string_equal(plain.object->version, "");
         assert_null(plain.object->ties);

@@ -38,7 +38,7 @@ static const char *const documents[] = {
     "{apiVersion: metallb.io/v1beta1, kind: L2Advertisement, metadata: {name: lb, namespace: "
     "shop}}",
 };
-_Static_assert(ARRAY_SIZE(documents) == KIND_COUNT, "each kind needs its document");
+_Static_assert(ARRAY_SIZE(documents) == KIND_DEPLOYMENT, "each kind of an agent's needs one");
 
 static void put_document(struct store *store, const char *yaml)
 {
