@@ -43,7 +43,7 @@ static void decode_workload(struct decoder *decoder, const struct doc *spec, str
 {
     const struct doc *budget = decode_map(decoder, doc_get(spec, "podDisruptionBudget"));
     egress->strategy = decode_part(decoder, decode_map(decoder, doc_get(spec, "strategy")));
-    egress->template = decode_part(decoder, decode_map(decoder, doc_get(spec, "template")));
+    egress->pod_template = decode_part(decoder, decode_map(decoder, doc_get(spec, "template")));
     egress->affinity_config =
         decode_part(decoder, decode_map(decoder, doc_get(spec, "sessionAffinityConfig")));
     egress->min_available = decode_part(decoder, doc_get(budget, "minAvailable"));
@@ -84,7 +84,7 @@ static bool equal(const struct object *a, const struct object *b)
            left->by_client == right->by_client &&
            text_equal(left->gateway_nodes, right->gateway_nodes) &&
            text_equal(left->strategy, right->strategy) &&
-           text_equal(left->template, right->template) &&
+           text_equal(left->pod_template, right->pod_template) &&
            text_equal(left->affinity_config, right->affinity_config) &&
            text_equal(left->min_available, right->min_available) &&
            text_equal(left->max_unavailable, right->max_unavailable) &&
@@ -113,7 +113,7 @@ static void encode_part(struct json *json, const char *key, const char *part)
 static void encode_workload(const struct egress *egress, struct json *json)
 {
     encode_part(json, "strategy", egress->strategy);
-    encode_part(json, "template", egress->template);
+    encode_part(json, "template", egress->pod_template);
     encode_part(json, "sessionAffinityConfig", egress->affinity_config);
     json_begin_object(json, "podDisruptionBudget");
     encode_part(json, "minAvailable", egress->min_available);

@@ -19,7 +19,7 @@ struct egress {
      * read. NULL: gateways are the endpoints of the Service of the same name. */
     const char *gateway_nodes;
     /* What the gateways' Deployment, Service and budget are made from, as JSON; NULL: absent. */
-    const char *strategy, *template, *affinity_config, *min_available, *max_unavailable;
+    const char *strategy, *pod_template, *affinity_config, *min_available, *max_unavailable;
     /* status.replicas and selector: what is told of the Deployment; -1 and NULL: nothing. */
     int32_t told_replicas;
     const char *told_selector;

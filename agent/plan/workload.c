@@ -93,10 +93,10 @@ static bool is_wanted(const struct workload_key *key, const struct egress *egres
 
 /* What the API would refuse, or what would not be what was meant. */
 static const char *check(const struct workload_key *key, const struct egress *egress,
-                         const struct doc *template)
+                         const struct doc *pod_template)
 {
     if (key->kind == KIND_DEPLOYMENT)
-        return workload_template_check(template);
+        return workload_template_check(pod_template);
     return key->kind == KIND_DISRUPTION_BUDGET && egress->min_available && egress->max_unavailable
                ? "spec.podDisruptionBudget has both minAvailable and maxUnavailable"
                : NULL;
@@ -111,14 +111,14 @@ static int wrong(struct workload_plan *plan, const char *why, const char *remedy
 }
 
 static int plan_apply(const struct workload_key *key, const struct egress *egress,
-                      const struct doc *template, const char *image,
+                      const struct doc *pod_template, const char *image,
                       const struct workload_mark *mark, struct text *body,
                       struct workload_plan *plan)
 {
-    const char *why = check(key, egress, template);
+    const char *why = check(key, egress, pod_template);
     if (why)
         return wrong(plan, why, "mend the Egress");
-    workload_write(key, egress, template, image, NULL, body);
+    workload_write(key, egress, pod_template, image, NULL, body);
     plan->wanted = hash(body);
     if (text_error(body) < 0)
         return -ENOMEM;
@@ -126,7 +126,7 @@ static int plan_apply(const struct workload_key *key, const struct egress *egres
         return 0;
     plan->step = WORKLOAD_APPLY;
     text_truncate(body, 0);
-    workload_write(key, egress, template, image, plan->there, body);
+    workload_write(key, egress, pod_template, image, plan->there, body);
     return text_error(body);
 }
 
@@ -135,7 +135,7 @@ static int plan_of_egress(const struct store *store, const struct workload_key *
                           struct workload_plan *plan)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    CLEANUP(document_freep) struct document *template = NULL;
+    CLEANUP(document_freep) struct document *pod_template = NULL;
     const struct object *object = store_get(store, KIND_EGRESS, key->namespace, key->name);
     if (!object || object->deleting)
         return 0;
@@ -151,10 +151,11 @@ static int plan_of_egress(const struct store *store, const struct workload_key *
     if (standing == STANDING_OTHERS)
         return wrong(plan, "something that is not the Egress's has its name, and is left alone",
                      "rename the Egress, or delete what has its name");
-    const char *text = key->kind == KIND_DEPLOYMENT ? egress->template : NULL;
-    if (text && document_parse(text, strlen(text), "", READER_JSON, &template, &faults) != 1)
+    const char *text = key->kind == KIND_DEPLOYMENT ? egress->pod_template : NULL;
+    if (text && document_parse(text, strlen(text), "", READER_JSON, &pod_template, &faults) != 1)
         return -ENOMEM;
-    return plan_apply(key, egress, template ? template->root : NULL, image, mark, body, plan);
+    return plan_apply(key, egress, pod_template ? pod_template->root : NULL, image, mark, body,
+                      plan);
 }
 
 /* ---- Accounts and their role ---- */

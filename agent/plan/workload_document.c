@@ -85,13 +85,13 @@ static void write_strategy(struct json *json, const char *strategy)
 }
 
 static void write_deployment(struct json *json, const struct egress *egress,
-                             const struct doc *template, const char *image)
+                             const struct doc *pod_template, const char *image)
 {
     json_int(json, "replicas", egress->replicas);
     write_selector(json, egress);
     if (egress->strategy)
         write_strategy(json, egress->strategy);
-    workload_pod_write(json, egress, template, image);
+    workload_pod_write(json, egress, pod_template, image);
 }
 
 static void write_service(struct json *json, const struct egress *egress)
@@ -121,7 +121,7 @@ static void write_budget(struct json *json, const struct egress *egress)
 }
 
 void workload_write(const struct workload_key *key, const struct egress *egress,
-                    const struct doc *template, const char *image, const struct object *there,
+                    const struct doc *pod_template, const char *image, const struct object *there,
                     struct text *out)
 {
     struct json json = { .out = out };
@@ -131,7 +131,7 @@ void workload_write(const struct workload_key *key, const struct egress *egress,
     json_end_object(&json);
     json_begin_object(&json, "spec");
     if (key->kind == KIND_DEPLOYMENT)
-        write_deployment(&json, egress, template, image);
+        write_deployment(&json, egress, pod_template, image);
     else if (key->kind == KIND_SERVICE)
         write_service(&json, egress);
     else

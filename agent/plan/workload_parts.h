@@ -9,11 +9,11 @@
 /* ---- workload_pod.c ---- */
 
 /* What is wrong with a template, static; NULL: nothing. */
-const char *workload_template_check(const struct doc *template);
+const char *workload_template_check(const struct doc *pod_template);
 
-/* The member "template" of a Deployment's spec. `template` may be NULL. */
-void workload_pod_write(struct json *json, const struct egress *egress, const struct doc *template,
-                        const char *image);
+/* The member "template" of a Deployment's spec. `pod_template` may be NULL. */
+void workload_pod_write(struct json *json, const struct egress *egress,
+                        const struct doc *pod_template, const char *image);
 
 /* ---- workload_document.c ---- */
 
@@ -25,7 +25,7 @@ void workload_labels_write(struct json *json, const struct egress *egress);
 
 /* A Deployment, a Service or a budget, whole. */
 void workload_write(const struct workload_key *key, const struct egress *egress,
-                    const struct doc *template, const char *image, const struct object *there,
+                    const struct doc *pod_template, const char *image, const struct object *there,
                     struct text *out);
 
 /* ---- workload_access.c ---- */

@@ -64,9 +64,10 @@ static bool is_map(const struct doc *node)
     return !node || node->type == DOC_MAP;
 }
 
-const char *workload_template_check(const struct doc *template)
+const char *workload_template_check(const struct doc *pod_template)
 {
-    const struct doc *metadata = doc_get(template, "metadata"), *spec = doc_get(template, "spec");
+    const struct doc *metadata = doc_get(pod_template, "metadata"),
+                     *spec = doc_get(pod_template, "spec");
     const struct doc *containers = doc_get(spec, "containers");
     if (!is_map(metadata) || !is_map(doc_get(metadata, "labels")) ||
         !is_map(doc_get(metadata, "annotations")))
@@ -96,11 +97,11 @@ static void write_config(struct json *json, const struct object *egress)
 }
 
 static void write_metadata(struct json *json, const struct egress *egress,
-                           const struct doc *template)
+                           const struct doc *pod_template)
 {
     static const char *const own[] = { WORKLOAD_NAME_LABEL, WORKLOAD_INSTANCE_LABEL,
                                        WORKLOAD_COMPONENT_LABEL };
-    const struct doc *metadata = doc_get(template, "metadata");
+    const struct doc *metadata = doc_get(pod_template, "metadata");
     const struct doc *annotations = doc_get(metadata, "annotations");
     json_begin_object(json, "metadata");
     json_begin_object(json, "labels");
@@ -277,15 +278,15 @@ static void write_containers(struct json *json, const struct egress *egress,
     json_end_array(json);
 }
 
-void workload_pod_write(struct json *json, const struct egress *egress, const struct doc *template,
-                        const char *image)
+void workload_pod_write(struct json *json, const struct egress *egress,
+                        const struct doc *pod_template, const char *image)
 {
     enum { GRACE_S = 90 }; /* a drain, a minute by default, and the cleanup after it */
     static const char *const own[] = { "containers", "volumes", "serviceAccountName",
                                        "serviceAccount" };
-    const struct doc *spec = doc_get(template, "spec");
+    const struct doc *spec = doc_get(pod_template, "spec");
     json_begin_object(json, "template");
-    write_metadata(json, egress, template);
+    write_metadata(json, egress, pod_template);
     json_begin_object(json, "spec");
     doc_each(member, spec) {
         if (!is_one_of(member->key, own, ARRAY_SIZE(own)))

@@ -8,9 +8,9 @@ static void without_a_template_the_pods_are_gateways(void **state)
     struct workloads *fx = *state;
     tell_egress(fx, "");
     plan(fx, &deployment);
-    const char *template = strstr(text_str(&fx->body), "\"template\"");
+    const char *pod_template = strstr(text_str(&fx->body), "\"template\"");
     assert_string_equal(
-        template,
+        pod_template,
         "\"template\":{\"metadata\":{\"labels\":{\"app.kubernetes.io/name\":\"coil\","
         "\"app.kubernetes.io/instance\":\"nat\",\"app.kubernetes.io/component\":\"egress\"},"
         "\"annotations\":{\"fingerpost.io/agentd.yaml\":\"source:\\n  kubernetes: {}\\n"
