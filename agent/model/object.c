@@ -288,15 +288,6 @@ bool object_equal(const struct object *a, const struct object *b)
            kind_row(a->kind)->equal(a, b);
 }
 
-const struct object_owner *object_controller(const struct object *object)
-{
-    for (uint32_t i = 0; object->ties && i < object->ties->owner_count; i++) {
-        if (object->ties->owners[i].controller)
-            return &object->ties->owners[i];
-    }
-    return NULL;
-}
-
 /* The number of digits decides, then the digits. */
 bool object_version_is_older(const char *version, const char *than)
 {

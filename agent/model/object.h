@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -112,7 +113,14 @@ bool object_version_is_older(const char *version, const char *than);
 bool object_equal(const struct object *a, const struct object *b);
 
 /* The owner that manages an object; NULL: it has none. */
-const struct object_owner *object_controller(const struct object *object);
+static inline const struct object_owner *object_controller(const struct object *object)
+{
+    for (uint32_t i = 0; object->ties && i < object->ties->owner_count; i++) {
+        if (object->ties->owners[i].controller)
+            return &object->ties->owners[i];
+    }
+    return NULL;
+}
 
 /* Order by kind, namespace, name. */
 int object_key_cmp(const struct object *a, const struct object *b);

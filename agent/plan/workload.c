@@ -10,11 +10,6 @@
 #include "format/reader.h"
 #include "plan/workload_parts.h"
 
-bool egress_has_workload(const struct egress *egress)
-{
-    return !egress->gateway_nodes;
-}
-
 /* ---- Whose it is ---- */
 
 enum standing {

@@ -69,7 +69,10 @@ int plan_workload(const struct store *store, const struct workload_key *key, con
                   struct workload_plan *ret_plan);
 
 /* Whether gateways of an Egress are pods that are made for it. */
-bool egress_has_workload(const struct egress *egress);
+static inline bool egress_has_workload(const struct egress *egress)
+{
+    return !egress->gateway_nodes;
+}
 
 /* The Deployment of an Egress if it is ours; else NULL. */
 const struct workload *workload_of(const struct store *store, const struct egress *egress);
