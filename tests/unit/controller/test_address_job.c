@@ -194,13 +194,15 @@ static void on_election(void *context)
     wake(context);
 }
 
-/* What the controller does when it was woken. Returns true, for conditions. */
+/* What the controller does when it was woken, or work is due. Returns true, for conditions. */
 static bool turn(struct fixture *fx)
 {
     const struct job_ops *ops = &address_job_ops;
     bool leads = elector_leads(fx->elector);
     if (leads != fx->told)
         ops->lead(fx->job, fx->told = leads);
+    int64_t now_ms = clock_mono_ms();
+    fx->woken |= ops->next_ms(fx->job, now_ms) <= now_ms;
     while (fx->woken) {
         AUTOVEC change_list changes = { 0 };
         fx->woken = false;
