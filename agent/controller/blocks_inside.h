@@ -4,7 +4,7 @@
 
 #include "controller/job.h"
 #include "controller/job_writer.h"
-#include "controller/request_waits.h"
+#include "plan/request_waits.h"
 
 struct blocks_job {
     struct job job;

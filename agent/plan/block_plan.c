@@ -21,24 +21,31 @@
 enum { LABEL_VALUE_MAX = 63 };
 
 static const struct {
-    const char *text, *remedy;
+    const char *name, *text, *remedy;
 } waits[] = {
-    [WAIT_NOTHING] = { "it is served", NULL },
-    [WAIT_NAME] = { "the name of its node or pool has more than 63 characters, so that no label of "
+    [WAIT_NOTHING] = { "none", "it is served", NULL },
+    [WAIT_NAME] = { "long-name",
+                    "the name of its node or pool has more than 63 characters, so that no label of "
                     "a block can hold it",
                     "give the node or the pool a shorter name" },
-    [WAIT_NODE] = { "its Node does not exist", "register the node, or delete the request" },
-    [WAIT_OTHER_NODE] = { "it is of another Node, which had the same name",
+    [WAIT_NODE] = { "no-node", "its Node does not exist",
+                    "register the node, or delete the request" },
+    [WAIT_OTHER_NODE] = { "other-node", "it is of another Node, which had the same name",
                           "the API deletes it by itself, and the node asks anew" },
-    [WAIT_POOL] = { "its pool does not exist, or cannot be read",
+    [WAIT_POOL] = { "no-pool", "its pool does not exist, or cannot be read",
                     "make the AddressPool, or correct the namespace's annotation "
                     "coil.cybozu.com/pool" },
-    [WAIT_FINALIZER] = { "its pool has no finalizer yet", NULL },
-    [WAIT_TAKEN] = { "the name of its block is taken", NULL },
-    [WAIT_OVERLAPS] = { "what is free of its pool overlaps blocks that are in use",
+    [WAIT_FINALIZER] = { "no-finalizer", "its pool has no finalizer yet", NULL },
+    [WAIT_TAKEN] = { "name-taken", "the name of its block is taken", NULL },
+    [WAIT_OVERLAPS] = { "overlaps", "what is free of its pool overlaps blocks that are in use",
                         "pools must not overlap: delete one of them, and give pods another" },
 };
 _Static_assert(ARRAY_SIZE(waits) == WAIT_REASONS, "a reason has no words");
+
+const char *request_wait_name(enum request_wait wait)
+{
+    return waits[wait].name;
+}
 
 const char *request_wait_text(enum request_wait wait)
 {

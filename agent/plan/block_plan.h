@@ -33,7 +33,9 @@ enum request_wait {
     WAIT_REASONS,
 };
 
-/* A sentence about it; what to do, or NULL: it ends by itself. */
+/* "no-pool": stable words, part of the API; a sentence about it; what to do, or NULL: it ends by
+ * itself. */
+const char *request_wait_name(enum request_wait wait);
 const char *request_wait_text(enum request_wait wait);
 const char *request_wait_remedy(enum request_wait wait);
 

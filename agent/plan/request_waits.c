@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests that wait; see request_waits.h. A wait that ends by itself is no fault: the planner has
  * no remedy for it. */
-#include "controller/request_waits.h"
+#include "plan/request_waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +64,13 @@ void request_waits_set(struct request_waits *waits, const char *name, enum reque
         else
             free(key.name);
     }
+}
+
+enum request_wait request_waits_of(const struct request_waits *waits, const char *name)
+{
+    const struct request_row key = { .name = (char *)name };
+    const struct request_row *row = sorted_find(&waits->rows, &key);
+    return row ? row->wait : WAIT_NOTHING;
 }
 
 void request_waits_faults(struct request_waits *waits, struct faults *faults)

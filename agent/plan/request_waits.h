@@ -25,6 +25,9 @@ void request_waits_done(struct request_waits *waits);
  * noted: it is told the next time. */
 void request_waits_set(struct request_waits *waits, const char *name, enum request_wait wait);
 
+/* Why a request waits; WAIT_NOTHING: it does not, or nobody has tried. */
+enum request_wait request_waits_of(const struct request_waits *waits, const char *name);
+
 void request_waits_clear(struct request_waits *waits);
 
 static inline size_t request_waits_count(const struct request_waits *waits)
