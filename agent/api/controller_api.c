@@ -7,6 +7,8 @@
 #include "api/document.h"
 #include "api/reply.h"
 #include "api/router.h"
+#include "api/view.h"
+#include "api/view_cluster_blocks.h"
 
 static void write_metrics(const void *state, struct text *out)
 {
@@ -32,13 +34,50 @@ static void view_controller_faults(const struct controller_state *state, struct 
     view_end(&json);
 }
 
+/* As agentd tells of the pools of its folder. */
+static void view_controller_pools(const struct controller_state *state, struct text *out)
+{
+    const struct api_state desk = {
+        .pools = &state->desk->table,
+        .assignments = &state->desk->assignments,
+        .desk = state->desk,
+    };
+    view_pools(&desk, out);
+}
+
+static bool has_desk(const struct controller_state *state)
+{
+    return state->desk != NULL;
+}
+
 static const struct controller_route {
     struct route_head head;
     void (*view)(const struct controller_state *state, struct text *out);
+    bool (*is_known)(const struct controller_state *state); /* NULL: to leader and follower alike */
 } routes[] = {
     { { "GET", "/v1/controller", RIGHT_READ }, view_controller },
     { { "GET", "/v1/faults", RIGHT_READ }, view_controller_faults },
+    { { "GET", "/v1/pools", RIGHT_READ }, view_controller_pools, has_desk },
+    { { "GET", "/v1/address-blocks", RIGHT_READ }, view_cluster_blocks },
+    { { "GET", "/v1/block-requests", RIGHT_READ }, view_block_requests },
 };
+
+/* Who gives no addresses says who does. */
+static void reply_unknown(const struct controller_state *state, struct http_reply *reply)
+{
+    const struct election_status *election = &state->status->election;
+    AUTOFREE char *message = NULL;
+    if (election->leading)
+        reply_error(reply, 503,
+                    "addresses are not given: addresses.enabled is false, or the "
+                    "record of claims has not been read (agentctl controller)");
+    else if (*election->holder)
+        message = text_format("only the leader knows: ask %s", election->holder);
+    else
+        reply_error(reply, 503, "only the leader knows, and nobody leads");
+    if (message)
+        reply_error(reply, 503, message);
+}
 
 static const struct router router = ROUTER(routes);
 static const struct public_pages pages = { write_metrics, is_ready };
@@ -52,6 +91,8 @@ void controller_api_handle(const struct http_request *request, struct http_reply
 
     if (!route) {
         public_handle(&pages, context, request, reply);
+    } else if (!refused && route->is_known && !route->is_known(context)) {
+        reply_unknown(context, reply);
     } else if (!refused) {
         route->view(context, &out);
         reply_document(reply, 200, &out);

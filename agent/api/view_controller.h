@@ -3,13 +3,18 @@
 #pragma once
 
 #include "base/text.h"
+#include "plan/request_waits.h"
+#include "pools/desk.h"
 #include "status/controller_status.h"
 #include "store/store.h"
 
-/* All borrowed. */
+/* All borrowed. What jobs lend (controller/job.h) is known to who leads; NULL: it does not, or does
+ * not do that. */
 struct controller_state {
     const struct controller_status *status;
     const struct store *store;
+    const struct pool_desk *desk;      /* who has which LoadBalancer address */
+    const struct request_waits *waits; /* why BlockRequests wait */
 };
 
 /* GET /v1/controller: who leads, every job, what waits to be written and why. */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/view_controller.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -340,6 +341,13 @@ static void publish(struct job *base, struct job_status *status)
     job_writer_publish(job->events, &status->writes);
 }
 
+static void lend(const struct job *base, struct controller_state *state)
+{
+    const struct address_job *job = (const struct address_job *)base;
+    if (job->begun)
+        state->desk = &job->desk;
+}
+
 static int64_t next_ms(const struct job *base, int64_t now_ms)
 {
     const struct address_job *job = (const struct address_job *)base;
@@ -407,5 +415,6 @@ const struct job_ops address_job_ops = {
     .work = work,
     .lead = lead,
     .publish = publish,
+    .lend = lend,
     .next_ms = next_ms,
 };

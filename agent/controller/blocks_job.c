@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/view_controller.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "controller/blocks_inside.h"
@@ -262,6 +263,13 @@ static void publish(struct job *base, struct job_status *status)
     job_writer_publish(job->writer, &status->writes);
 }
 
+static void lend(const struct job *base, struct controller_state *state)
+{
+    const struct blocks_job *job = (const struct blocks_job *)base;
+    if (board_may_write(job->board))
+        state->waits = &job->waits;
+}
+
 static void close_job(struct job *base)
 {
     struct blocks_job *job = (struct blocks_job *)base;
@@ -309,5 +317,6 @@ const struct job_ops blocks_job_ops = {
     .work = work,
     .lead = lead,
     .publish = publish,
+    .lend = lend,
     .next_ms = next_ms,
 };

@@ -258,11 +258,12 @@ static void refresh(void *context)
 {
     struct controller *controller = context;
     jobs_publish(controller->jobs, &controller->status);
+    controller->state = (struct controller_state){ &controller->status, controller->store };
+    jobs_lend(controller->jobs, &controller->state);
 }
 
 static int open_socket(struct controller *controller)
 {
-    controller->state = (struct controller_state){ &controller->status, controller->store };
     const struct controller_socket_options options = {
         .event = controller->event,
         .config = controller->config,

@@ -15,6 +15,7 @@
  *   lead      leadership was gained or lost. When it is lost, nothing more is sent, and what was
  *             decided but not written is forgotten: another may decide otherwise
  *   publish   counts and writes, for who asks how the job is; faults it has told of when it worked
+ *   lend      what it knows, for documents of its own; borrowed until it works again
  *
  * What a job has written comes back by the store; what it needs to remember until then is its own
  * to keep. An operation that a job does not need is NULL. No operation blocks.
@@ -27,6 +28,7 @@
 #include "controller/board.h"
 
 struct job;
+struct controller_state; /* api/view_controller.h */
 
 struct job_round {
     int64_t now_ms; /* monotonic */
@@ -51,6 +53,7 @@ struct job_ops {
     void (*lead)(struct job *job, bool leading);
     /* Fills in counts and writes; `status` is zeroed but for its name. */
     void (*publish)(struct job *job, struct job_status *status);
+    void (*lend)(const struct job *job, struct controller_state *state);
 
     /* When work is due though nothing changes (monotonic); INT64_MAX: never. */
     int64_t (*next_ms)(const struct job *job, int64_t now_ms);

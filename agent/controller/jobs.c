@@ -124,6 +124,14 @@ void jobs_publish(struct jobs *jobs, struct controller_status *status)
     }
 }
 
+void jobs_lend(const struct jobs *jobs, struct controller_state *state)
+{
+    vec_each(struct job *const, job, &jobs->list) {
+        if ((*job)->ops->lend)
+            (*job)->ops->lend(*job, state);
+    }
+}
+
 int64_t jobs_next_ms(const struct jobs *jobs, int64_t now_ms)
 {
     int64_t next_ms = INT64_MAX;

@@ -32,4 +32,5 @@ int jobs_work(struct jobs *jobs, const struct job_round *round);
 
 void jobs_lead(struct jobs *jobs, bool leading);
 void jobs_publish(struct jobs *jobs, struct controller_status *status);
+void jobs_lend(const struct jobs *jobs, struct controller_state *state);
 int64_t jobs_next_ms(const struct jobs *jobs, int64_t now_ms);

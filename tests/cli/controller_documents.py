@@ -57,3 +57,34 @@ def controller(**changes):
         "faults": [],
     }
     return changed(document, changes)
+
+
+BLOCKS = {
+    "apiVersion": "v1", "kind": "ClusterBlockList",
+    "items": [
+        {"name": "default-0", "pool": "default", "node": "node-1", "index": 0, "ipv4": "10.224.0.0/27",
+         "ipv6": "fd00:224::/123", "state": "used"},
+        {"name": "default-1", "pool": "default", "node": "gone", "index": 1, "ipv4": "10.224.0.32/27",
+         "ipv6": None, "state": "lone"},
+        {"name": "kept", "pool": None, "node": None, "index": 7, "ipv4": "10.225.0.0/27", "ipv6": None,
+         "state": "reserved"},
+    ],
+    "pools": [
+        {"name": "default", "deleting": False, "size": 2048, "used": 2, "free": 2046},
+        {"name": "old", "deleting": True, "size": 1, "used": 1, "free": 0},
+    ],
+}
+
+REQUESTS = {
+    "apiVersion": "v1", "kind": "BlockRequestList",
+    "items": [
+        {"name": "req-default-node-1", "node": "node-1", "pool": "default", "state": "given",
+         "block": "default-0", "why": None, "waitsFor": None},
+        {"name": "req-late-node-2", "node": "node-2", "pool": "late", "state": "waiting", "block": None,
+         "why": None, "waitsFor": {
+             "reason": "no-pool", "reasonText": "its pool does not exist, or cannot be read",
+             "remedy": "make the AddressPool"}},
+        {"name": "req-old-node-3", "node": "node-3", "pool": "old", "state": "refused", "block": None,
+         "why": "out of blocks", "waitsFor": None},
+    ],
+}

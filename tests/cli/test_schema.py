@@ -43,6 +43,8 @@ SCRIPTED = [
     {**documents.DIFF, "nat": nat_documents.DIFFERENCES, "differences": 3},
     {**documents.EXPLANATION, "block": documents.BLOCK, "peers": EXPORTS},
     controller_documents.controller(),
+    controller_documents.BLOCKS,
+    controller_documents.REQUESTS,
     documents.DIFF,
     documents.TRACE,
     documents.REFUSED_TRACE,
