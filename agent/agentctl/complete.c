@@ -240,10 +240,11 @@ static void offer_words(const struct line *line, const char *typed)
         offer_value(line, option->completes, option->words, typed, text_str(&head));
     } else if (typed[0] == '-' && !line->no_options) {
         offer_options(line, typed);
-    } else if (!line->verb) {
-        offer_verbs(line, typed);
-    } else if (line->plain_count - line->verb_words < line->verb->max_args) {
-        offer_value(line, line->verb->completes, NULL, typed, "");
+    } else {
+        if (line->plain_count <= 1)
+            offer_verbs(line, typed);
+        if (line->verb && line->plain_count - line->verb_words < line->verb->max_args)
+            offer_value(line, line->verb->completes, NULL, typed, "");
     }
 }
 

@@ -58,6 +58,8 @@ int verb_services(const struct ctl *ctl, char **args);
 int verb_backends(const struct ctl *ctl, char **args);
 int verb_flows(const struct ctl *ctl, char **args);
 int verb_egress(const struct ctl *ctl, char **args);
+int verb_controller_blocks(const struct ctl *ctl, char **args);
+int verb_controller_requests(const struct ctl *ctl, char **args);
 int verb_pools(const struct ctl *ctl, char **args);
 int verb_maps(const struct ctl *ctl, char **args);
 int verb_verify(const struct ctl *ctl, char **args);

@@ -10,6 +10,8 @@ extern const struct column service_columns[];
 extern const struct column peer_columns[];
 extern const struct column block_columns[];
 extern const struct column pool_columns[];
+extern const struct column cluster_block_columns[];
+extern const struct column request_columns[];
 extern const struct column setting_columns[];
 extern const struct column backend_columns[];
 extern const struct column flow_columns[];

@@ -49,6 +49,15 @@ const struct verb verbs[] = {
     { "See", "controller", "", "the controller on this machine: who leads, jobs", 0, 0,
       OPTION_VERBOSE | OPTION_WATCH | OPTION_BRIEF, verb_controller, .server = &server_controller,
       .moves = true },
+    { "See", "controller pools", "", "LoadBalancer pools of the cluster, as pools", 0, 0,
+      OPTION_VERBOSE | OPTION_WATCH, verb_pools, .columns = pool_columns,
+      .server = &server_controller, .moves = true },
+    { "See", "controller blocks", "", "blocks of all nodes, and how full their pools are", 0, 0,
+      OPTION_WATCH, verb_controller_blocks, .columns = cluster_block_columns,
+      .server = &server_controller, .moves = true },
+    { "See", "controller requests", "", "nodes that ask for a block, and why they have none", 0, 0,
+      OPTION_WATCH, verb_controller_requests, .columns = request_columns,
+      .server = &server_controller, .moves = true },
     { "See", "diff", "", "wanted against installed", 0, 0, OPTION_WATCH, verb_diff,
       .columns = diff_columns },
     { "List", "routes", "", "every prefix, announced or not, and why", 0, 0, OPTION_WATCH,
@@ -160,14 +169,17 @@ static int words_of(const struct verb *verb, char **words)
 
 const struct verb *verb_find(char **words, int *ret_used)
 {
+    const struct verb *found = NULL;
+    int longest = 0;
+
     for (size_t i = 0; i < verb_count; i++) {
         int used = words_of(&verbs[i], words);
-        if (used > 0) {
-            *ret_used = used;
-            return &verbs[i];
+        if (used > longest) {
+            found = &verbs[i];
+            *ret_used = longest = used;
         }
     }
-    return NULL;
+    return found;
 }
 
 int verb_unknown(const char *word)

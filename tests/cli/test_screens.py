@@ -80,6 +80,8 @@ HEALTHY = {
     "/v1/verify": nat_documents.verification([]),
     "/v1/explain?address=10.0.0.1&port=80&protocol=TCP": nat_documents.SERVED_EXPLANATION,
     "/v1/controller": controller_documents.controller(),
+    "/v1/address-blocks": controller_documents.BLOCKS,
+    "/v1/block-requests": controller_documents.REQUESTS,
     "/v1/diff": {**documents.DIFF, "items": [], "differences": 0, "foreign": 0},
     "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": EXPORTS[:1]},
     "/v1/explain?address=10.0.0.2": {
@@ -129,6 +131,8 @@ DEGRADED = {
     "/v1/routes": items("RouteList", [*documents.ROUTES, HELD, MISSING]),
     "/v1/blocks": items("BlockList", [{**documents.BLOCK, "installed": False}]),
     "/v1/pools": documents.POOLS,
+    "/v1/address-blocks": {**controller_documents.BLOCKS, "items": [], "pools": []},
+    "/v1/block-requests": {**controller_documents.REQUESTS, "items": []},
     "/v1/peers": documents.peers(documents.PEERS),
     "/v1/diff": {
         **documents.DIFF,
@@ -217,6 +221,10 @@ SCREENS = {
     "controller": ["controller"],
     "controller-verbose": ["controller", "-v"],
     "controller-brief": ["controller", "--brief"],
+    "controller-pools": ["controller", "pools"],
+    "controller-blocks": ["controller", "blocks"],
+    "controller-blocks-wide": ["controller", "blocks", "-o", "wide"],
+    "controller-requests": ["controller", "requests"],
     "diff": ["diff"],
     "verify": ["verify"],
     "routes": ["routes"],
@@ -294,9 +302,9 @@ def test_screen(screen, state, agent, tmp_path):
 def test_every_verb_has_screens(ctl):
     of_the_machine = {"doctor", "setup"}  # what they say is in tests/netns, on machines made for it
     verbs = {word for word, *_ in ctl.complete("")} - {"config"} - of_the_machine
-    verbs |= {f"config {word}" for word, *_ in ctl.complete("config", "")}
-    shown = {" ".join(words[: 1 + (words[0] == "config")]) for words in SCREENS.values()}
-    assert verbs == shown
+    longer = {f"{first} {word}" for first in ("config", "controller") for word, *_ in ctl.complete(first, "")}
+    shown = {" ".join(words[: 1 + (" ".join(words[:2]) in longer)]) for words in SCREENS.values()}
+    assert verbs | longer == shown
 
 
 def test_everything_fits_the_window():
