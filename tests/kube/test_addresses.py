@@ -2,133 +2,32 @@
 """LoadBalancer addresses on a real API server: given, kept, told why not, and never to two Services,
 whatever becomes of the controller that gives them."""
 
-import os
+import json
 import signal
-from collections import defaultdict
 
 import pytest
-from lab import objects, wait, wait_equal
-from lab.asking import ELECTION
-from lab.controller import Controller
+import schema
+from giving import (Controllers, addresses, all_have_one_each, assert_one_holder_each, begin, condition,
+                    end, gets, named, pool, service, sweep)
+from lab import wait, wait_equal
 from lab.kube_api import path_of
 
 LAB = {"nodes": 1}
-CONDITION = "fingerpost.io/AddressAssigned"
 SERVICES = 40
-
-
-def pool(*addresses, name="lb", **spec):
-    return {"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool",
-            "metadata": {"name": name, "namespace": "default"},
-            "spec": {"addresses": list(addresses), **spec}}
-
-
-def service(name, annotations=None, **spec):
-    """As a user writes it: without addresses of any kind."""
-    item = objects.service(name, annotations=annotations, **spec)
-    for field in ("clusterIP", "clusterIPs", "ipFamilies"):
-        item["spec"].pop(field, None)
-    del item["status"]
-    return item
-
-
-def serves_pools(plane):
-    try:
-        return [plane.items("IPAddressPool")]
-    except ValueError:
-        return None  # it has just been told of the kind
 
 
 @pytest.fixture(name="clean")
 def clean_fixture(plane):
-    wait(lambda: serves_pools(plane), "the API to serve pools")
     sweep(plane)
     yield plane
     sweep(plane)
 
 
-def sweep(plane):
-    for kind in ("Service", "IPAddressPool"):
-        for item in plane.items(kind):
-            if item["metadata"]["name"] != "kubernetes":
-                plane.api.delete(kind, item["metadata"]["name"], item["metadata"]["namespace"])
-    try:
-        plane.api.request("DELETE", "/api/v1/namespaces/kube-system/configmaps/fingerpost-addresses", {})
-    except ValueError:
-        pass  # there was none
-
-
 @pytest.fixture(name="make")
 def make_fixture(cluster, clean):
-    """Makes controllers, each in a folder of the lab's node; they end with the test."""
-    made = []
-
-    def make(name="a", **settings):
-        folder = cluster.nodes[0].folder / f"controller-{name}"
-        if folder.exists():
-            folder.rename(folder.with_name(f"{folder.name}-{os.urandom(3).hex()}"))
-        made.append(Controller(
-            cluster.nodes[0], name, clean.controller_kubeconfig(name),
-            {"election": ELECTION, "blocks": {"enabled": False},
-             "api": {"listen": f"127.0.0.1:{9395 + len(made)}"}, **settings}))
-        return made[-1]
-
-    yield make
-    for each in made:
-        if each.running():
-            end(each)
-
-
-def end(each):
-    """A clean end, with nothing to say for the sanitizers."""
-    each.signal(signal.SIGCONT)
-    code, text = each.stop(), each.log_text()
-    assert code == 0 and "Sanitizer" not in text and "runtime error" not in text, text[-3000:]
-
-
-def begin(each):
-    each.start()
-    wait(each.leads, f"controller {each.name} to lead", 60)
-    return each
-
-
-def named(plane, name):
-    return plane.api.get(path_of("Service", name=name))
-
-
-def addresses(plane, name):
-    ingress = named(plane, name).get("status", {}).get("loadBalancer", {}).get("ingress", [])
-    assert all(entry.get("ipMode") == "VIP" for entry in ingress)
-    return [entry["ip"] for entry in ingress]
-
-
-def condition(plane, name):
-    found = [item for item in named(plane, name)["status"].get("conditions", [])
-             if item["type"] == CONDITION]
-    return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else None
-
-
-def gets(plane, **wanted):
-    for name, ips in wanted.items():
-        wait_equal(lambda name=name: addresses(plane, name), ips, f"addresses of {name}")
-
-
-def assert_one_holder_each(plane):
-    """By the audit log, in the order of the answers: no address was ever two Services' at once."""
-    has = defaultdict(list)
-    for entry in plane.audited():
-        where = entry.get("objectRef") or {}
-        good = entry["responseStatus"]["code"] < 300
-        if where.get("resource") != "services" or not good or entry["verb"] in ("get", "list", "watch"):
-            continue
-        key = (where["namespace"], where.get("name"))
-        if entry["verb"] == "delete":
-            has.pop(key, None)
-        elif "responseObject" in entry:
-            status = entry["responseObject"].get("status", {})
-            has[key] = [e["ip"] for e in status.get("loadBalancer", {}).get("ingress", [])]
-        held = [ip for ips in has.values() for ip in ips]
-        assert len(held) == len(set(held)), f"two holders: {dict(has)}"
+    controllers = Controllers(cluster, clean)
+    yield controllers
+    controllers.end()
 
 
 def fault_texts(controller):
@@ -148,6 +47,12 @@ def test_addresses_are_given_kept_and_released(clean, make):
                   and e["reason"] == "AddressPending"], "the Event")
     counts = {"assignedIPv4": 1, "assignedIPv6": 0, "availableIPv4": 7, "availableIPv6": 0}
     wait_equal(lambda: clean.api.get(path_of("IPAddressPool", "default", "lb")).get("status"), counts, "counts")
+
+    pools = json.loads(controller.ask("/v1/pools")[1])
+    schema.check(pools)
+    assert [(item["address"], item["services"]) for item in pools["items"][0]["addresses"]] == [
+        ("203.0.113.0", [{"namespace": "default", "name": "web"}])]
+    assert [(item["name"], item["reason"]) for item in pools["pending"]] == [("wish", "taken")]
 
     version = named(clean, "web")["metadata"]["resourceVersion"]
     end(controller)
@@ -221,6 +126,9 @@ def test_nothing_is_given_beside_a_controller_of_metallb(clean, make):
 def test_two_controllers_and_a_leader_that_goes(clean, make, how):
     first = begin(make("a"))
     second = make("b").start()
+    wait_equal(lambda: second.ask("/v1/pools"), (503, json.dumps(
+        {"error": f"only the leader knows: ask {first.status()['identity']}"}, separators=(",", ":")) + "\n"),
+        "the one that follows to say who knows")
     clean.put(pool("203.0.113.0/24"))
     names = [f"s{number:02}" for number in range(SERVICES)]
     for name in names[:SERVICES // 2]:
@@ -232,8 +140,5 @@ def test_two_controllers_and_a_leader_that_goes(clean, make, how):
     wait(second.leads, "the second one to lead", 60)
     if how == "pause":
         first.signal(signal.SIGCONT)
-    for name in names:
-        wait(lambda name=name: addresses(clean, name), f"an address of {name}")
-    given = [ip for name in names for ip in addresses(clean, name)]
-    assert len(given) == len(set(given)) == SERVICES
+    all_have_one_each(clean, names)
     assert_one_holder_each(clean)

@@ -8,6 +8,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import schema
 from lab import wait, wait_equal
 from lab.asking import Nodes, assert_disjoint, blocks, controller, node, pool
 from lab.kube_api import path_of
@@ -74,6 +75,13 @@ def named(plane, kind, name):
     return plane.api.get(path_of(kind, name=name))
 
 
+def asked(each, path):
+    """A document of the controller's."""
+    document = json.loads(each.ask(path)[1])
+    schema.check(document)
+    return document
+
+
 def writes(plane, user, since=0):
     """What a controller wrote: (verb, resource, subresource, name, status)."""
     return [(entry["verb"], entry["objectRef"]["resource"], entry["objectRef"].get("subresource"),
@@ -115,6 +123,14 @@ def test_a_request_is_served_as_coil_serves_it(clean, make):
     assert nodes.get("node1") == ("default-1", None)  # another request is another block
     assert_disjoint(clean)
 
+    listed = asked(leader, "/v1/address-blocks")
+    assert [(item["name"], item["node"], item["ipv4"], item["state"]) for item in listed["items"]] == [
+        ("default-0", "node1", "10.2.0.0/27", "used"), ("default-1", "node1", "10.2.0.32/27", "used")]
+    assert listed["pools"] == [
+        {"name": "default", "deleting": False, "size": 2048, "used": 2, "free": 2046}]
+    (item,) = asked(leader, "/v1/block-requests")["items"]
+    assert (item["state"], item["block"], item["waitsFor"]) == ("given", "default-1", None)
+
 
 def test_pools_that_overlap_each_other_or_a_node_are_faults(clean, make):
     leader = begin(make())
@@ -148,6 +164,8 @@ def test_a_pool_that_comes_later_serves_who_has_waited(clean, make):
     wait(lambda: "gets no block: its pool does not exist" in leader.log_text(),
          "the fault of the request")
     assert nodes.answer(key) is None
+    (item,) = asked(leader, "/v1/block-requests")["items"]
+    assert (item["state"], item["waitsFor"]["reason"]) == ("waiting", "no-pool")
     clean.put(pool("late", "10.4.0.0/24"))
     assert wait(lambda: nodes.answer(key), "the answer") == ("late-0", None)
 
