@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See placement.h. A node's place in the order of a key is the hash of both: the greatest is first.
+ * The key of the hash is a constant, since all nodes have to agree; who chooses the names of nodes
+ * and groups could choose the order as well.
+ */
+#include "plan/placement.h"
+
+#include <net/if_arp.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/siphash.h"
+#include "plan/tenure.h"
+
+static const char *const words[PLACEMENT_REASONS] = {
+    [PLACEMENT_MAY] = "it may have the address",
+    [PLACEMENT_NO_NODE] = "there is no Node of this name",
+    [PLACEMENT_NOT_READY] = "the Node is not Ready",
+    [PLACEMENT_NO_NETWORK] = "the Node's network is unavailable",
+    [PLACEMENT_EXCLUDED] = "the Node's label excludes it from load balancing",
+    [PLACEMENT_LEAVING] = "the Node is about to be deleted",
+    [PLACEMENT_NO_INTERFACE] = "no Ethernet interface has an address in its network",
+    [PLACEMENT_LINK_DOWN] = "the interface in its network is down",
+};
+
+const char *placement_words(enum placement_reason reason)
+{
+    return words[reason];
+}
+
+enum placement_reason placement_of_node(const struct node *node)
+{
+    if (!node)
+        return PLACEMENT_NO_NODE;
+    if (!node->ready)
+        return PLACEMENT_NOT_READY;
+    if (node->network_unavailable)
+        return PLACEMENT_NO_NETWORK;
+    if (node->excluded)
+        return PLACEMENT_EXCLUDED;
+    return node->to_be_deleted ? PLACEMENT_LEAVING : PLACEMENT_MAY;
+}
+
+/* Whether the address is on the network of an interface's own; one that is a host's has none. */
+static bool is_on(const struct link_address *address, const struct ip *ip)
+{
+    if (address->ip.family != ip->family || address->length >= ip_bits(ip))
+        return false;
+    const struct prefix network = ip_network(&address->ip, address->length);
+    return prefix_contains(&network, ip);
+}
+
+enum placement_reason placement_on_link(const struct node_facts *facts, const struct ip *ip,
+                                        const char *interface, const struct link **ret_link)
+{
+    enum placement_reason reason = PLACEMENT_NO_INTERFACE;
+    uint8_t longest = 0;
+    *ret_link = NULL;
+    if (!facts->links || !facts->link_addresses)
+        return reason;
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        const struct link *link = link_find(facts->links, address->ifindex);
+        if (!link || link->type != ARPHRD_ETHER || !is_on(address, ip) ||
+            (interface && strcmp(link->name, interface) != 0))
+            continue;
+        if (!link->up) {
+            reason = *ret_link ? reason : PLACEMENT_LINK_DOWN;
+        } else if (!*ret_link || address->length > longest) {
+            *ret_link = link;
+            longest = address->length;
+            reason = PLACEMENT_MAY;
+        }
+    }
+    return reason;
+}
+
+/* ---- The order ---- */
+
+static uint64_t weight_of(const struct placement *placement, const char *node)
+{
+    static const uint8_t key[16] = "fingerpost/place";
+    const uint64_t parts[] = {
+        siphash(placement->key, strlen(placement->key), key),
+        siphash(node, strlen(node), key),
+    };
+    return siphash(parts, sizeof(parts), key);
+}
+
+/* Whether `node` comes before this node. */
+static bool is_before(const struct placement *placement, const char *node)
+{
+    uint64_t theirs = weight_of(placement, node), own = weight_of(placement, placement->self);
+    return theirs != own ? theirs > own : strcmp(node, placement->self) < 0;
+}
+
+static const struct placement_node *find(const struct placement *placement, const char *name)
+{
+    for (size_t i = 0; i < placement->node_count; i++) {
+        if (strcmp(placement->nodes[i].name, name) == 0)
+            return &placement->nodes[i];
+    }
+    return NULL;
+}
+
+static bool is_holder(const struct placement *placement)
+{
+    const struct placement_node *self = find(placement, placement->self);
+    return self && self->may && strcmp(placement->holder, placement->self) == 0;
+}
+
+int64_t placement_next_ms(const struct placement *placement)
+{
+    int64_t next_ms = INT64_MAX;
+    if (placement->failback_ms < 0 || !is_holder(placement))
+        return next_ms;
+    for (size_t i = 0; i < placement->node_count; i++) {
+        const struct placement_node *node = &placement->nodes[i];
+        if (node->may && is_before(placement, node->name))
+            next_ms = MIN(next_ms,
+                          MAX(node->since_ms, placement->held_since_ms) + placement->failback_ms);
+    }
+    return next_ms;
+}
+
+int32_t placement_rank(const struct placement *placement, int64_t now_ms)
+{
+    const struct placement_node *self = find(placement, placement->self);
+    int32_t rank = 0;
+    if (!self || !self->may)
+        return TENURE_NO_RANK;
+    if (is_holder(placement))
+        return now_ms >= placement_next_ms(placement) ? TENURE_NO_RANK : 0;
+    for (size_t i = 0; i < placement->node_count; i++) {
+        const struct placement_node *node = &placement->nodes[i];
+        if (node->may && strcmp(node->name, placement->holder) != 0)
+            rank += is_before(placement, node->name);
+    }
+    return rank;
+}
