@@ -23,6 +23,7 @@ from .nat_load import nat_first, nat_load_1k, nat_load_10k
 from .nat_path import nat_path
 from .nat_program import nat_program
 from .netlink import RouteDeleter, RouteWatch, seen
+from .plugin import cni
 from .pools import pools
 
 MS = 1000
@@ -223,6 +224,6 @@ def large_yaml():
 
 
 # How often each is run; those of NAT and egress have rounds of their own.
-BENCHMARKS = {announce: 4, repair: 2, idle: 1, large_json: 3, large_yaml: 1, pools: 1, blocks: 1, exports: 1,
+BENCHMARKS = {announce: 4, repair: 2, idle: 1, large_json: 3, large_yaml: 1, pools: 1, blocks: 1, cni: 1, exports: 1,
               nat_program: 1, nat_path: 1, nat_first: 1, nat_load_1k: 1, nat_load_10k: 1,
               egress_path: 1, egress_load: 1, egress_failover: 1, egress_guest: 1}
