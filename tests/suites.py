@@ -292,6 +292,7 @@ def all_jobs(only=None):
         return pytest_job(suite, *words, **more)
 
     proxy = TESTS / "kube" / "test_proxy_itself.py"
+    libcni = TESTS / "cni" / "test_libcni.py"
     clusters = [path for path in only.get("kube", ()) if path != proxy]
     targets = [name.removeprefix("fuzz/") for name in only.get("fuzz", ())]
     all_processors = {"load": PROCESSORS}
@@ -307,7 +308,11 @@ def all_jobs(only=None):
         job("property", seconds=110),
         job("cli", seconds=40),
         job("bpf", 1, seconds=35, root=True),
-        job("cni", root=True, real_network=True, seconds=60),
+        Job("cni/cnitool", lambda run: build_with_go(run, "cnitool"), seconds=2),
+        job("cni", 1, part="libcni", targets=(libcni,), root=True, real_network=True, seconds=15,
+            needs=("gcc", "cni/cnitool")),
+        job("cni", 2, f"--ignore={libcni}", part="plugin", root=True, real_network=True, seconds=60,
+            targets=[path for path in only.get("cni", ()) if path != libcni]),
         job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True, seconds=300,
             hurry=True, **all_processors),
         job("netns", 2 * PROCESSORS - 1, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
@@ -340,6 +345,10 @@ def all_jobs(only=None):
     if "kube" in only:
         unwanted = {"kube/judge"} if proxy not in only["kube"] else set()
         unwanted |= set() if clusters else {"kube/cluster"}
+        jobs = [one for one in jobs if one.name not in unwanted]
+    if "cni" in only:
+        unwanted = {"cni/libcni"} if libcni not in only["cni"] else set()
+        unwanted |= set() if set(only["cni"]) - {libcni} else {"cni/plugin"}
         jobs = [one for one in jobs if one.name not in unwanted]
     return jobs
 

@@ -4,7 +4,7 @@
 It is one Go program under four names. Building it takes minutes, so that it is kept in build-kube
 and made anew only when its source or its modules changed; Go's own caches do the rest. Consul's
 agent is built alike, from tests/consul/program, a module of its own: the two want other versions
-of what they share.
+of what they share; so is cnitool, from tests/cni/program.
 
 Beside it there is a program that takes part in elections by client-go's own code (programs/elector), and
 kube-proxy's nftables package with programs/kubeproxy in it, which tells what
@@ -25,6 +25,8 @@ SOURCE = REPOSITORY / "tests" / "kube" / "programs"
 BUILD = REPOSITORY / "build-kube"
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 CONSUL = REPOSITORY / "tests" / "consul" / "program"
+CNITOOL = REPOSITORY / "tests" / "cni" / "program"
+CNITOOL_PACKAGE = "github.com/containernetworking/cni/cnitool"
 ELECTOR = SOURCE / "elector" / "main.go"
 PROXY = SOURCE / "kubeproxy"
 PROXY_FILES = ("proxier.go", "proxier_test.go")  # of Kubernetes, to join it as they are
@@ -143,6 +145,11 @@ def compile_consul(go):
     compile_to("consul", [go, "build", *flags, "."], CONSUL)
 
 
+def compile_cnitool(go):
+    flags = ["-trimpath", "-buildvcs=false", "-ldflags=-s -w"]
+    compile_to("cnitool", [go, "build", *flags, CNITOOL_PACKAGE], CNITOOL)
+
+
 def make(name, sources, compile_it, source=SOURCE):
     """Builds it if it is missing. Several may ask at once. NoGo or BuildFailed."""
     BUILD.mkdir(exist_ok=True)
@@ -177,6 +184,11 @@ def build_consul():
     make("consul", [CONSUL / "main.go"], compile_consul, CONSUL)
 
 
+def build_cnitool():
+    """What calls CNI plugins by libcni, as container runtimes do."""
+    make("cnitool", [], compile_cnitool, CNITOOL)
+
+
 def program(name):
     path = BUILD / name
     if not path.exists():
@@ -185,9 +197,10 @@ def program(name):
 
 
 def main():
-    """kube_programs.py programs|oracle|consul: exit status 77 where there is no Go."""
+    """kube_programs.py programs|oracle|consul|cnitool: exit status 77 where there is no Go."""
     try:
-        {"programs": build, "oracle": build_oracle, "consul": build_consul}[sys.argv[1]]()
+        {"programs": build, "oracle": build_oracle, "consul": build_consul,
+         "cnitool": build_cnitool}[sys.argv[1]]()
     except NoGo as error:
         print(error)
         return 77
