@@ -12,7 +12,8 @@
  *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
  *                client_in is there yet.
  *
- * A flow keeps the gateway that it began with ("egress_pins") until that gateway is gone. A flow
+ * A flow keeps the gateway that it began with ("egress_pins") until that gateway is gone, or the pod
+ * is given an Egress with other gateways: they answer by a reset. A flow
  * that began outside, so that the pod only answers, goes the way it came: client_out sees it begin
  * ("egress_inbound"). FoU that answers no flow of ours is left alone: the pod may have tunnels of
  * its own, as Coil makes them.
@@ -100,12 +101,21 @@ ALWAYS_INLINE int pin_lasts(const struct room *room, __u32 now)
                                              : now - room->pin.used_s < FORGOTTEN_S;
 }
 
+/* Whether a pin is this flow's, and names a gateway of the set that the flow goes to now: not if the
+ * pod has been given another Egress since, whose gateways know it. */
+ALWAYS_INLINE int pin_holds(const struct egress_pin_value *pin, const struct nat_tuple *key,
+                            __u32 set)
+{
+    return pin->check == nat_tuple_check(key) &&
+           (pin->gateway & ~EGRESS_PIN_TRANSLATED) / EGRESS_SET_MAX == set;
+}
+
 /* The gateway that a flow is pinned to, or a new one. Returns 1, or 0: none is usable. */
 SUBPROGRAM int pin_take(struct room *room, __u32 set)
 {
     struct egress_pin_value *found = bpf_map_lookup_elem(&egress_pins, &room->key);
     __u32 now = now_s();
-    if (found && found->check == nat_tuple_check(&room->key)) {
+    if (found && pin_holds(found, &room->key, set)) {
         room->pin = *found;
         room->pin.gateway &= ~EGRESS_PIN_TRANSLATED;
         if (gateway_read(room->pin.gateway, room->pin.generation, &room->gateway) &&

@@ -99,3 +99,21 @@ def test_nobody_else_notices(world, family, changes):
         for what in changes(world, family):
             assert kept.put(BULK) and kept.get(len(BULK)), what
             assert kept.who() == before, what
+
+
+@BOTH
+def test_another_egress(world, family):
+    """A pod is given an Egress with other gateways: its connections are told so at once. They don't go
+    on to a gateway whose client the pod is no more, which would drop what they send."""
+    second, third = world.gateways
+    for name, host in (("second", second), ("third", third)):
+        world.write(f"{name}.yaml", egress(name, **{
+            "fingerpost.io/gateway-nodes": f"kubernetes.io/hostname={host.role}"}))
+    world.write("pods.yaml", pod_object(world.guest, annotation="second"))
+    wait_seen(world, family, [second])
+    with Connection(world.guest, address(world.client, family), PORT, timeout=10) as connection:
+        assert connection.who().peer == address(second, family)
+        world.write("pods.yaml", pod_object(world.guest, annotation="third"))
+        wait_seen(world, family, [third])
+        with pytest.raises(ConnectionResetError):
+            connection.who()
