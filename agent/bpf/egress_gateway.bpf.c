@@ -265,11 +265,14 @@ GLOBAL int give_back(struct __sk_buff *skb)
 
 /* Answers a packet from outside by an ICMP error, to the router that has sent it here. */
 ALWAYS_INLINE int answer_outside(struct __sk_buff *skb, const struct nat_control *control,
-                                 const struct packet *packet, __u32 kind)
+                                 const struct egress_control *settings, const struct packet *packet,
+                                 __u32 kind)
 {
     if (!may_answer(control, &packet->tuple.src, packet->family) ||
         answer_with(skb, kind, packet->mtu) < 0)
         return SHOT;
+    if (!L3 && is_by_route(settings, skb->ifindex))
+        return head_put(skb) < 0 ? SHOT : (int)bpf_redirect_neigh(skb->ifindex, NULL, 0, 0);
     return (int)bpf_redirect(skb->ifindex, 0);
 }
 
@@ -327,7 +330,7 @@ int gateway_in(struct __sk_buff *skb)
         return give_back(skb);
     if (r == STEP_ERROR || r == STEP_ERROR_BACK)
         return walk_out(skb, packet, r);
-    return r >= ANSWER ? answer_outside(skb, control, packet, r - ANSWER) : r;
+    return r >= ANSWER ? answer_outside(skb, control, settings, packet, r - ANSWER) : r;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -294,7 +294,8 @@ int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_want
     }
     tell_down(facts, faults);
     miss_uplinks(facts, &wanted, faults);
-    miss_pods(facts, &wanted, faults);
+    if (!facts->without_pods)
+        miss_pods(facts, &wanted, faults);
     *ret_wanted = TAKE_STRUCT(wanted);
     return 0;
 }

@@ -17,6 +17,7 @@ struct link_facts {
     const struct sorted *addresses; /* struct link_address; NULL: not looked at */
     const struct prefix *pod_nets;
     size_t pod_net_count;
+    bool without_pods; /* none is served: that none is found is no fault */
 };
 
 enum nat_role { NAT_ROLE_NONE, NAT_ROLE_UPLINK, NAT_ROLE_POD };

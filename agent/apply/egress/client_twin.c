@@ -11,6 +11,7 @@
 #include <linux/bpf.h>
 #include <string.h>
 
+#include "apply/egress/pinned.h"
 #include "apply/egress/plane_inside.h"
 #include "apply/nat/addr.h"
 #include "base/macro.h"
@@ -19,21 +20,6 @@
 enum { ETHERNET = 14, ROOM = NAT_PACKET_MAX + 64, FAMILY_BITS = 96, POLICY_BITS = 32 };
 
 DEFINE_CLEANUP(struct egress_client_programs *, egress_client_programs__destroy);
-
-static int share(struct egress_client_programs *twin, const struct egress_plane *plane)
-{
-    struct bpf_map *map;
-    bpf_object__for_each_map(map, twin->obj)
-    {
-        const char *name = bpf_map__name(map);
-        if (bpf_map__is_internal(map) || strncmp(name, "egress_", strlen("egress_")) != 0)
-            continue;
-        int r = bpf_map__reuse_fd(map, bpf_object__find_map_fd_by_name(plane->programs->obj, name));
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
 
 static int load(struct egress_plane *plane)
 {
@@ -46,7 +32,7 @@ static int load(struct egress_plane *plane)
     if (r == 0)
         r = bpf_program__set_autoload(twin->progs.client_guard, false);
     if (r == 0)
-        r = share(twin, plane);
+        r = pinned_share(plane->programs->obj, twin->obj);
     if (r == 0)
         r = egress_client_programs__load(twin);
     if (r == 0)

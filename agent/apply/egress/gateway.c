@@ -26,20 +26,6 @@
 
 /* ---- opening ---- */
 
-/* Gives the program the maps of the NAT plane, and the length of its filter. */
-static int share(struct egress_gate *gate)
-{
-    for (int i = 0; i < NAT_MAP_COUNT; i++) {
-        struct bpf_map *map =
-            bpf_object__find_map_by_name(gate->programs->obj, nat_map_name((enum nat_map_index)i));
-        int r = map ? bpf_map__reuse_fd(map, gate->nat->maps[i].fd) : -ENOENT;
-        if (r < 0)
-            return r;
-    }
-    gate->programs->rodata_filter->filter_words = nat_filter_words(gate->nat);
-    return 0;
-}
-
 static int map_arrays(struct egress_gate *gate)
 {
     gate->control = pinned_map_array(gate->programs->maps.egress_control);
@@ -59,7 +45,7 @@ static int load(struct egress_gate *gate)
         return errno ? -errno : -ENOMEM;
     int r = gate->folder ? pinned_prepare(gate->programs->obj, gate->folder) : 0;
     if (r == 0)
-        r = share(gate);
+        r = egress_gate_share(gate, gate->programs);
     if (r == 0)
         r = egress_gateway_programs__load(gate->programs);
     if (r == 0)
@@ -103,6 +89,7 @@ void egress_gate_close(struct egress_gate *gate)
         pinned_unmap_array(gate->programs->maps.egress_drops, gate->drops);
         egress_gateway_programs__destroy(gate->programs);
     }
+    egress_gateway_programs__destroy(gate->bare);
     egress_clients_done(gate);
     free(gate->told);
     free(gate->folder);
@@ -113,24 +100,6 @@ int egress_gate_unpin(const char *pins)
 {
     AUTOFREE char *folder = folder_of(pins);
     return folder ? pinned_remove(folder) : -ENOMEM;
-}
-
-int egress_gate_program(struct egress_gate *gate)
-{
-    return bpf_program__fd(gate->programs->progs.gateway_in);
-}
-
-int egress_gate_twin(struct egress_gate *gate)
-{
-    return bpf_program__fd(gate->programs->progs.gateway_twin);
-}
-
-uint32_t egress_gate_program_id(const struct egress_gate *gate)
-{
-    struct bpf_prog_info info = { 0 };
-    uint32_t length = sizeof(info);
-    int fd = bpf_program__fd(gate->programs->progs.gateway_in);
-    return bpf_obj_get_info_by_fd(fd, &info, &length) == 0 ? info.id : 0;
 }
 
 /* ---- settings ---- */
@@ -193,7 +162,6 @@ int egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings 
     control->port = htons(settings->port);
     control->client_blocks = MIN(settings->client_blocks, (uint32_t)EGRESS_BLOCKS_MAX);
     egress_gate_set_phase(gate, settings->phase);
-    memcpy(control->by_route, settings->by_route, sizeof(control->by_route));
     for (int i = 0; i < 2; i++)
         control->own[i] = nat_addr_of(&settings->own[i]);
     write_layout(control, &layout);

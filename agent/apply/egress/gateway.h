@@ -26,8 +26,10 @@ DEFINE_CLEANUP(struct egress_gate *, egress_gate_close);
 /* Removes the pins of all maps. Returns their number, or -errno. */
 int egress_gate_unpin(const char *pins);
 
-int egress_gate_program(struct egress_gate *gate);
-uint32_t egress_gate_program_id(const struct egress_gate *gate);
+/* The program's descriptor, borrowed, or -errno; and the kernel's id of it, or 0. `bare`: as
+ * nat_plane_program(). */
+int egress_gate_program(struct egress_gate *gate, bool bare);
+uint32_t egress_gate_program_id(struct egress_gate *gate, bool bare);
 int egress_gate_twin(struct egress_gate *gate);
 
 /* How far a gateway is on its way out of service. */
@@ -47,12 +49,13 @@ struct egress_gate_settings {
     uint16_t block;                 /* ports of a block */
     uint32_t client_blocks;         /* that a client may have */
     enum egress_gate_phase phase;
-    uint32_t by_route[NAT_MAX_BY_ROUTE]; /* as nat_plane_set_by_route() */
 };
 /* Returns how many clients begin anew, because their ports or addresses are others now, or -errno
  * with a fault. */
 int egress_gate_set(struct egress_gate *gate, const struct egress_gate_settings *settings,
                     struct faults *faults);
+/* As nat_plane_set_by_route(). */
+void egress_gate_set_by_route(struct egress_gate *gate, const uint32_t *tunnels, size_t count);
 void egress_gate_set_phase(struct egress_gate *gate, enum egress_gate_phase phase);
 
 /*

@@ -16,7 +16,10 @@ struct installed_client {
 struct egress_gate {
     struct nat_plane *nat;
     struct egress_gateway_programs *programs;
-    char *folder; /* of the pinned maps; NULL: nothing is pinned */
+    struct egress_gateway_programs
+        *bare;      /* of uplinks without Ethernet headers; NULL: not needed */
+    int bare_error; /* why they can't be loaded: that is not tried again */
+    char *folder;   /* of the pinned maps; NULL: nothing is pinned */
 
     /* Arrays, mapped. */
     struct egress_control *control;
@@ -31,3 +34,7 @@ struct egress_gate {
     uint32_t last_id;
     struct sorted clients; /* struct installed_client */
 };
+
+/* Gives a gateway's programs, which are not loaded yet, the maps of the NAT plane, and the length
+ * of its filter. Returns 0 or -errno. */
+int egress_gate_share(const struct egress_gate *gate, struct egress_gateway_programs *programs);

@@ -84,6 +84,7 @@ void egress_plane_close(struct egress_plane *plane)
     if (!plane)
         return;
     egress_client_programs__destroy(plane->twin);
+    egress_client_programs__destroy(plane->bare);
     if (plane->programs) {
         pinned_unmap_array(map_of(plane, EGRESS_MAP_CONTROL), plane->control);
         pinned_unmap_array(map_of(plane, EGRESS_MAP_SETS), plane->set_words);
@@ -108,26 +109,4 @@ int egress_plane_unpin(const char *pins)
 {
     AUTOFREE char *folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
     return folder ? pinned_remove(folder) : -ENOMEM;
-}
-
-int egress_plane_program(struct egress_plane *plane, enum nat_hook hook)
-{
-    switch (hook) {
-    case EGRESS_HOOK_CLIENT_IN:
-        return bpf_program__fd(plane->programs->progs.client_in);
-    case EGRESS_HOOK_CLIENT_OUT:
-        return bpf_program__fd(plane->programs->progs.client_out);
-    case EGRESS_HOOK_CLIENT_GUARD:
-        return bpf_program__fd(plane->programs->progs.client_guard);
-    default:
-        return -ENOENT;
-    }
-}
-
-uint32_t egress_plane_program_id(const struct egress_plane *plane, enum nat_hook hook)
-{
-    struct bpf_prog_info info = { 0 };
-    uint32_t length = sizeof(info);
-    int fd = egress_plane_program((struct egress_plane *)plane, hook);
-    return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &length) == 0 ? info.id : 0;
 }

@@ -19,6 +19,11 @@
 
 #define OURS "egress_"
 
+static bool is_ours(const struct bpf_map *map)
+{
+    return !bpf_map__is_internal(map) && strncmp(bpf_map__name(map), OURS, strlen(OURS)) == 0;
+}
+
 /* Whether a pinned map can be taken over; one that can't is unpinned. */
 static int check_pin(const struct bpf_map *map, const char *path)
 {
@@ -44,7 +49,7 @@ int pinned_prepare(struct bpf_object *object, const char *folder)
         return r;
     bpf_object__for_each_map(map, object)
     {
-        if (bpf_map__is_internal(map) || strncmp(bpf_map__name(map), OURS, strlen(OURS)) != 0)
+        if (!is_ours(map))
             continue;
         AUTOFREE char *path = text_format("%s/%s", folder, bpf_map__name(map));
         if (!path)
@@ -52,6 +57,21 @@ int pinned_prepare(struct bpf_object *object, const char *folder)
         r = check_pin(map, path);
         if (r == 0)
             r = bpf_map__set_pin_path(map, path);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int pinned_share(const struct bpf_object *from, struct bpf_object *to)
+{
+    struct bpf_map *map;
+    bpf_object__for_each_map(map, to)
+    {
+        int r =
+            is_ours(map)
+                ? bpf_map__reuse_fd(map, bpf_object__find_map_fd_by_name(from, bpf_map__name(map)))
+                : 0;
         if (r < 0)
             return r;
     }

@@ -9,6 +9,9 @@
 /* Has libbpf pin all maps "egress_*" of an object, or take over what is pinned there and has their
  * shape; a pin of another shape is removed. Makes the folder. Returns 0 or -errno. */
 int pinned_prepare(struct bpf_object *object, const char *folder);
+/* Has libbpf give an object, which is not loaded yet, the maps "egress_*" of one that is. Returns 0
+ * or -errno. */
+int pinned_share(const struct bpf_object *from, struct bpf_object *to);
 /* Removes the pins of these maps, and the folder. Returns how many there were, or -errno. */
 int pinned_remove(const char *folder);
 

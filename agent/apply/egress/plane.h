@@ -32,16 +32,18 @@ DEFINE_CLEANUP(struct egress_plane *, egress_plane_close);
 /* Removes the pins of all maps. Returns their number, or -errno. */
 int egress_plane_unpin(const char *pins);
 
-/* The descriptor of a hook's program, borrowed, or -errno; and the kernel's id of it, or 0. */
-int egress_plane_program(struct egress_plane *plane, enum nat_hook hook);
-uint32_t egress_plane_program_id(const struct egress_plane *plane, enum nat_hook hook);
+/* The descriptor of a hook's program, borrowed, or -errno; and the kernel's id of it, or 0. `bare`:
+ * as nat_plane_program(); of pods' hooks there is none. */
+int egress_plane_program(struct egress_plane *plane, enum nat_hook hook, bool bare);
+uint32_t egress_plane_program_id(struct egress_plane *plane, enum nat_hook hook, bool bare);
 
 struct egress_settings {
     uint16_t port;     /* of FoU */
     bool hold_unknown; /* pods that are not in the tables may only speak to the cluster */
-    uint32_t by_route[NAT_MAX_BY_ROUTE]; /* as nat_plane_set_by_route() */
 };
 void egress_plane_set(struct egress_plane *plane, const struct egress_settings *settings);
+/* As nat_plane_set_by_route(). */
+void egress_plane_set_by_route(struct egress_plane *plane, const uint32_t *tunnels, size_t count);
 
 /* What the maps shall hold; all borrowed. */
 struct egress_wanted {

@@ -10,6 +10,8 @@ struct egress_client_programs; /* of bpf/egress_client.skel.h */
 struct egress_plane {
     struct egress_client_programs *programs;
     struct egress_client_programs *twin; /* client_twin.h; NULL: nobody has asked yet */
+    struct egress_client_programs *bare; /* of uplinks without Ethernet headers; NULL: not needed */
+    int bare_error;                      /* why they can't be loaded: that is not tried again */
     char *folder;                        /* of the pinned maps; NULL: nothing is pinned */
     int fds[EGRESS_MAP_COUNT]; /* borrowed from the programs; -1: a map of the gateway's */
 

@@ -300,7 +300,6 @@ void egress_plane_set(struct egress_plane *plane, const struct egress_settings *
     enum { AUTO_FIRST = 32768, AUTO_LAST = 60999 }; /* the kernel's default range of local ports */
     control->auto_first = AUTO_FIRST;
     control->auto_count = AUTO_LAST - AUTO_FIRST + 1;
-    memcpy(control->by_route, settings->by_route, sizeof(control->by_route));
     control->flags = settings->hold_unknown ? EGRESS_HOLD_UNKNOWN : 0;
     __atomic_store_n(&control->port, htons(settings->port), __ATOMIC_RELEASE);
 }

@@ -16,6 +16,7 @@
 #include "apply/egress/seen_links.h"
 #include "apply/nat/hooks.h"
 #include "base/macro.h"
+#include "base/text.h"
 #include "plan/nat.h"
 #include "plan/nat_hooks.h"
 
@@ -39,17 +40,15 @@ static enum nat_hook leader_of(enum nat_hook hook)
 static int program_fd(void *context, enum nat_hook hook, bool bare)
 {
     struct egress_engine *egress = context;
-    (void)bare;
-    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program(egress->gateway.gate)
-                                          : egress_plane_program(egress->plane, hook);
+    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program(egress->gateway.gate, bare)
+                                          : egress_plane_program(egress->plane, hook, bare);
 }
 
 static uint32_t program_id(void *context, enum nat_hook hook, bool bare)
 {
     struct egress_engine *egress = context;
-    (void)bare;
-    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program_id(egress->gateway.gate)
-                                          : egress_plane_program_id(egress->plane, hook);
+    return hook == EGRESS_HOOK_GATEWAY_IN ? egress_gate_program_id(egress->gateway.gate, bare)
+                                          : egress_plane_program_id(egress->plane, hook, bare);
 }
 
 static int leader_fd(void *context, enum nat_hook hook, bool bare)
@@ -106,17 +105,29 @@ static int push_client(nat_attachment_list *wanted, const struct nat_attachment 
     return r < 0 ? r : vec_push(wanted, out);
 }
 
-static int push_hooks(const struct egress_engine *egress, nat_attachment_list *wanted,
-                      const struct nat_attachment *nat)
+static void bare_fault(const struct nat_attachment *pod, struct faults *faults)
 {
-    if (nat->hook == NAT_HOOK_POD_IN && !is_idle(egress) && !nat->bare)
-        return push_client(wanted, nat);
-    if (nat->hook == NAT_HOOK_UPLINK_OUT && holds(egress) && !nat->bare) {
+    AUTOFREE char *place = text_format("interface %s", pod->name);
+    faults_add(faults, place ? place : "interface",
+               "have pods use veths, or say in services.podInterfaces that this is none",
+               "it is a pod's, and has no Ethernet header: what the pod sends can't go to a "
+               "gateway, and leaves by this node");
+}
+
+static int push_hooks(const struct egress_engine *egress, nat_attachment_list *wanted,
+                      const struct nat_attachment *nat, struct faults *faults)
+{
+    if (nat->hook == NAT_HOOK_POD_IN && !is_idle(egress)) {
+        if (!nat->bare)
+            return push_client(wanted, nat);
+        bare_fault(nat, faults);
+    }
+    if (nat->hook == NAT_HOOK_UPLINK_OUT && holds(egress)) {
         struct nat_attachment guard = *nat;
         guard.hook = EGRESS_HOOK_CLIENT_GUARD;
         return vec_push(wanted, guard);
     }
-    if (nat->hook != NAT_HOOK_UPLINK_IN || !egress->gateway.gate || nat->bare)
+    if (nat->hook != NAT_HOOK_UPLINK_IN || !egress->gateway.gate)
         return 0;
     struct nat_attachment in = *nat;
     in.hook = EGRESS_HOOK_GATEWAY_IN;
@@ -132,8 +143,25 @@ static int push_lo(const struct egress_engine *egress, nat_attachment_list *want
     return egress->gateway.gate && !is_idle(egress) && egress->plane ? vec_push(wanted, in) : 0;
 }
 
-/* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. */
-static int list_hooks(const struct egress_engine *egress, nat_attachment_list *ret_wanted)
+/* Tells the programs which uplinks are tunnels without a fixed other end. */
+static void tell_tunnels(const struct egress_engine *egress, const nat_attachment_list *all)
+{
+    uint32_t tunnels[NAT_MAX_BY_ROUTE];
+    size_t count = 0;
+    vec_each(const struct nat_attachment, it, all) {
+        if (it->by_route && it->hook == NAT_HOOK_UPLINK_IN && count < NAT_MAX_BY_ROUTE)
+            tunnels[count++] = it->ifindex;
+    }
+    if (egress->plane)
+        egress_plane_set_by_route(egress->plane, tunnels, count);
+    if (egress->gateway.gate)
+        egress_gate_set_by_route(egress->gateway.gate, tunnels, count);
+}
+
+/* The interfaces of pods, and the uplinks of a gateway, as NAT finds them. `faults`: of those that
+ * can have no program; where NAT is on, it tells itself of what it can't serve either. */
+static int list_hooks(const struct egress_engine *egress, nat_attachment_list *ret_wanted,
+                      struct faults *faults)
 {
     AUTOFAULTS struct faults not_ours = { 0 };
     AUTOVEC nat_attachment_list all = { 0 };
@@ -148,14 +176,17 @@ static int list_hooks(const struct egress_engine *egress, nat_attachment_list *r
         .ways = kernel_ways(egress->kernel),
         .pod_nets = settings.pod_nets,
         .pod_net_count = settings.pod_net_count,
+        .without_pods = !egress->plane,
     };
     r = push_lo(egress, ret_wanted);
     if (r == 0)
-        r = plan_nat_hooks(&known, &all, &not_ours);
+        r = plan_nat_hooks(&known, &all, egress->board->nat_plane ? &not_ours : faults);
     vec_each(const struct nat_attachment, it, &all) {
         if (r == 0)
-            r = push_hooks(egress, ret_wanted, it);
+            r = push_hooks(egress, ret_wanted, it, faults);
     }
+    if (r == 0)
+        tell_tunnels(egress, &all);
     return r;
 }
 
@@ -193,11 +224,12 @@ static int tell_guard(const struct egress_engine *egress)
 int egress_hooks_follow(struct egress_engine *egress, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
+    AUTOFAULTS struct faults interfaces = { 0 };
     AUTOVEC nat_attachment_list wanted = { 0 };
     uint32_t repairs = 0;
     int r = tell_guard(egress); /* who has his program already goes on when the guard comes */
     if (r >= 0)
-        r = list_hooks(egress, &wanted);
+        r = list_hooks(egress, &wanted, &interfaces);
     if (r == 0)
         r = nat_hooks_sync(egress->hooks, wanted.items, wanted.count, &repairs, &faults);
     if (r < 0)
@@ -213,6 +245,7 @@ int egress_hooks_follow(struct egress_engine *egress, struct round *round)
         egress->retry_ms = round->now_ms + backoff_next(&egress->retry);
     }
     egress_report(egress, "hooks", &faults);
+    egress_report(egress, "interfaces", &interfaces);
     r = tell_guard(egress);
     return r < 0 ? r : 0;
 }

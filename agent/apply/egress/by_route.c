@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tunnels that ask each packet's route for their other end (Calico's tunl0), for both sides of
+ * egress: a packet that is given to one with a next hop is dropped there (bpf/send.h).
+ */
+#include "apply/egress/gateway_inside.h"
+#include "apply/egress/plane_inside.h"
+
+static void set(struct egress_control *control, const uint32_t *tunnels, size_t count)
+{
+    for (size_t i = 0; i < NAT_MAX_BY_ROUTE; i++)
+        __atomic_store_n(&control->by_route[i], i < count ? tunnels[i] : 0, __ATOMIC_RELEASE);
+}
+
+void egress_plane_set_by_route(struct egress_plane *plane, const uint32_t *tunnels, size_t count)
+{
+    set(plane->control, tunnels, count);
+}
+
+void egress_gate_set_by_route(struct egress_gate *gate, const uint32_t *tunnels, size_t count)
+{
+    set(gate->control, tunnels, count);
+}
