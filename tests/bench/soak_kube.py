@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soak of writes to Kubernetes: tests/kube/test_writer*.py with many more lives of objects, while
-the server, scripted or real, is killed; and test_blocks.py with many more nodes that ask."""
+the server, scripted or real, is killed; test_blocks.py with many more nodes that ask; and test_addresses_many.py with many more
+Services."""
 
 import os
 import subprocess
@@ -13,6 +14,8 @@ def add_options(group):
                        help="objects that are created, changed and deleted while the API is killed")
     group.add_argument("--askers", type=int, default=1000, metavar="N",
                        help="nodes that ask for a block at once where there are ten")
+    group.add_argument("--wishes", type=int, default=10_000, metavar="N",
+                       help="Services that get an address at once, and then wish for others")
 
 
 def tests(words, environment):
@@ -38,4 +41,10 @@ def blocks(options, _, say):
     return {**tests("ten_blocks", {"BLOCK_ASKERS": str(options.askers)}), "askers": options.askers}
 
 
-PARTS = (writes, blocks)
+def addresses(options, _, say):
+    say(f"addresses: {options.wishes} Services get one, and 200 a second wish for another")
+    return {**tests("many_services", {"ADDRESS_SERVICES": str(options.wishes), "ADDRESS_SECONDS": "20"}),
+            "wishes": options.wishes}
+
+
+PARTS = (writes, blocks, addresses)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many Services that have no address, given one at once; then many that wish for another, second by second.
+The soak has 10,000 of them; what it took is printed (-s), and is no matter of the test."""
+
+import json
+import os
+import time
+
+import pytest
+from giving import Controllers, assert_one_holder_each, begin, ingress_of, pool, sweep
+from lab import objects, wait
+
+LAB = {"nodes": 1}
+SERVICES = int(os.environ.get("ADDRESS_SERVICES", 200))
+SECONDS = int(os.environ.get("ADDRESS_SECONDS", 2))
+CHANGES = 200  # in a second
+PATIENCE = 60 + SERVICES // 20
+
+
+@pytest.fixture(name="clean")
+def clean_fixture(plane):
+    sweep(plane)
+    yield plane
+    sweep(plane)
+
+
+@pytest.fixture(name="leader")
+def leader_fixture(cluster, clean):
+    controllers = Controllers(cluster, clean)
+    yield begin(controllers())
+    controllers.end()
+
+
+def wishing(number, wish=None):
+    """As it stands in etcd, without a status."""
+    internal = f"10.96.{8 + (number >> 8)}.{number & 255}"
+    item = objects.service(f"s{number:05}", clusterIP=internal, clusterIPs=[internal],
+                           annotations={"fingerpost.io/loadBalancerIPs": wish} if wish else {})
+    item["status"] = {"loadBalancer": {}}
+    return item
+
+
+def job(leader):
+    (found,) = [item for item in leader.status()["jobs"] if item["name"] == "addresses"]
+    return found
+
+
+def queue(leader):
+    """Services that do not have what was decided."""
+    return job(leader)["counts"]["behind"]
+
+
+def settled(leader):
+    counts = job(leader)["counts"]
+    return counts["services"] == SERVICES and counts["behind"] == 0
+
+
+def statuses(plane, user):
+    return [entry for entry in plane.audited(user)
+            if (entry.get("objectRef") or {}).get("resource") == "services"
+            and entry["objectRef"].get("subresource") == "status"]
+
+
+def test_many_services_at_once_and_many_changes(clean, leader):
+    clean.store(*[wishing(number) for number in range(SERVICES)])
+    wait(lambda: leader.status()["sources"][0]["objects"]["Service"] > SERVICES, "the Services", PATIENCE)
+    begun = time.monotonic()
+    clean.put(pool("198.18.0.0/16"))
+    wait(lambda: settled(leader), "an address for each", PATIENCE)
+    took = time.monotonic() - begun
+    given = [ip for item in clean.items("Service") for ip in ingress_of(item)]
+    assert len(given) == len(set(given)) == SERVICES
+    good = [entry for entry in statuses(clean, leader.user) if entry["responseStatus"]["code"] < 300]
+    assert len(good) == SERVICES, "one write for each"
+
+    behind = []
+    for second in range(SECONDS):
+        end = time.monotonic() + 1
+        clean.store(*[wishing(number % SERVICES, f"198.18.{128 + number // 250}.{number % 250}")
+                      for number in range(second * CHANGES, (second + 1) * CHANGES)])
+        behind.append(queue(leader))
+        time.sleep(max(0, end - time.monotonic()))
+    wait(lambda: queue(leader) == 0, "the end of the queue", PATIENCE)
+    assert_one_holder_each(clean)
+    print(json.dumps({"services": SERVICES, "seconds": round(took, 2), "changes": CHANGES, "behind": behind}))
