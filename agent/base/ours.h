@@ -26,6 +26,9 @@ enum route_protocol {
     ROUTE_PROTOCOL_CLASS_LAST = 63,
 };
 
+/* IFA_PROTO of interface addresses that the kernel keeps for us for a while: apply/kept.h. */
+enum { ADDRESS_PROTOCOL_KEPT = 31 };
+
 enum {
     ROUTE_TABLE_EXPORT = 119, /* default of routes.table; nothing but ours belongs there */
     ROUTE_TABLE_GUARD = 120,  /* likewise */
