@@ -8,7 +8,7 @@ import urllib.parse
 import pytest
 import schema
 from lab import objects, wait
-from lab.traffic import Connection
+from lab.traffic import Connection, Datagrams
 from test_egress import (  # noqa: F401
     BOTH, PORT, address, wait_seen, world_fixture, write_nodes,
 )
@@ -16,7 +16,7 @@ from test_egress import (  # noqa: F401
 pytestmark = pytest.mark.lab(nat=True, nodes=3)
 OUTER = {4: 28, 6: 48}
 ALL = {4: "0.0.0.0/0", 6: "::/0"}
-SERVICE = "10.96.7.7"
+SERVICE = {4: "10.96.7.7", 6: "fd00:96::707"}
 
 
 def place(ip, port):
@@ -112,20 +112,37 @@ def test_what_stays_and_what_is_dropped(world):
     wait(lambda: reason() == "held", "the trace says that the pod is held")
 
 
-def test_a_service_whose_endpoint_is_outside(world):
-    """Service NAT comes first; the endpoint outside the cluster is reached by a gateway."""
-    wait_seen(world, 4, world.gateways)
-    service = objects.service("far", clusterIP=SERVICE, clusterIPs=[SERVICE], type="ClusterIP")
-    endpoint = {key: value for key, value in objects.endpoint(world.client.address4, "").items()
+def write_service(world, family, protocol):
+    port = {"name": "p80", "port": 80, "protocol": protocol}
+    endpoint = {key: value for key, value in objects.endpoint(address(world.client, family), "").items()
                 if key != "nodeName"}
-    slices = objects.slice_of("far", [endpoint],
-                              ports=({"name": "p80", "port": PORT, "protocol": "TCP"},))
-    world.write("service.yaml", service, slices)
-    wait(lambda: trace(world.first, world.guest.address4, f"{SERVICE}:80")[0]["verdict"] == "forward",
-         "the Service is served")
-    document, _ = trace(world.first, world.guest.address4, f"{SERVICE}:80")
-    told = document["egress"]
-    assert (document["picked"], told["to"]) == (place(world.client.address4, PORT),) * 2
-    assert (told["side"], told["verdict"]) == ("client", "forward")
-    with Connection(world.guest, SERVICE, 80) as connection:
-        assert connection.who().peer in {host.address4 for host in world.gateways}
+    world.write("service.yaml", objects.service(
+        "far", ports=[port], type="ClusterIP", clusterIP=SERVICE[family], clusterIPs=[SERVICE[family]],
+        ipFamilies=[f"IPv{family}"]),
+        objects.slice_of("far", [endpoint], family=f"IPv{family}", ports=({**port, "port": PORT},)))
+
+
+@BOTH
+@pytest.mark.parametrize("protocol", ("TCP", "UDP"))
+def test_a_service_whose_endpoint_is_outside(world, family, protocol):
+    """Service NAT comes first; the endpoint outside the cluster is reached by a gateway, whose answers
+    come from the Service."""
+    wait_seen(world, family, world.gateways)
+    write_service(world, family, protocol)
+    pod, service = address(world.guest, family), SERVICE[family]
+
+    def told():
+        return trace(world.first, pod, place(service, 80), protocol)[0]
+
+    wait(lambda: told()["verdict"] == "forward", "the Service is served")
+    document = told()
+    where = place(address(world.client, family), PORT)
+    assert (document["picked"], document["egress"]["to"]) == (where, where)
+    assert (document["egress"]["side"], document["egress"]["verdict"]) == ("client", "forward")
+    kind = Connection if protocol == "TCP" else Datagrams
+    with kind(world.guest, service, 80, timeout=2) as flow:
+        assert flow.who().peer in {address(host, family) for host in world.gateways}
+        for size in (100, 1400, 4000):
+            # Nobody cuts an IPv6 datagram for its sender, who learns from the first what fits.
+            wait(lambda size=size: flow.put(b"x" * size), f"{size} bytes arrive")
+            wait(lambda size=size: flow.get(size), f"{size} bytes come back")
