@@ -14,13 +14,13 @@
  * On a gateway: clients[source] -> id, ports[id] -> the blocks of source ports that the client has,
  * blocks[number] -> who has a block. Blocks are counted through
  * all addresses that packets get: first those of the first one. A gateway's flows are in the one
- * table of flows ("flows" in abi.h), with NAT_HAND_EGRESS as the hand of both halves.
+ * table of flows ("flows" in flow_abi.h), with NAT_HAND_EGRESS as the hand of both halves.
  *
  * The maps are pinned below a path that contains EGRESS_LAYOUT.
  */
 #pragma once
 
-#include "bpf/abi.h"
+#include "bpf/flow_abi.h"
 
 #define EGRESS_LAYOUT 2
 

@@ -13,8 +13,8 @@
  *
  * Probes (egress_probe.h) are answered by the same program.
  *
- * Flows are in the table that service NAT has ("flows" in abi.h), with the same states, ends and
- * room; where both run on a node, neither can take a port of the other's. A flow of egress has
+ * Flows are in the table that service NAT has ("flows" in flow_abi.h), with the same states, ends
+ * and room; where both run on a node, neither can take a port of the other's. A flow of egress has
  * NAT_HAND_EGRESS in both halves, no service, and its client's id as `port`.
  */
 #include <linux/pkt_cls.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The flow table: finding, inserting and forgetting flows, and when one is over. See "flows" in
- * abi.h. claim.h makes flows, segment.h follows what their packets tell.
+ * flow_abi.h. claim.h makes flows, segment.h follows what their packets tell.
  *
  * Flows end by themselves. A flow that has been silent for longer than its state allows is over,
  * whether or not anybody has removed it: a new flow may take its slot (ring.h) and its source port

@@ -9,7 +9,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "bpf/abi.h"
+#include "bpf/flow_abi.h"
 #include "bpf/once.h"
 
 struct {

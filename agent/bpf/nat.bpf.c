@@ -25,7 +25,7 @@
  * A flow that is not masqueraded goes through the stack, since its source and route are as before;
  * its replies are translated back where they leave. A masqueraded flow does so, too, where somebody
  * may listen in the stack; else it goes past the stack both ways, since the stack would take
- * packets from this node's own address for spoofed ones. See "flows" in abi.h.
+ * packets from this node's own address for spoofed ones. See "flows" in flow_abi.h.
  *
  * With dry_run the same programs are the twin (twin.h).
  */

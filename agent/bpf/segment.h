@@ -3,7 +3,8 @@
  * What a packet tells of its flow's state. follow.h calls note() for each packet of a flow.
  *
  * The first packet of a reply half is the endpoint's answer, and the first of the forward half
- * after it confirms the flow. Both are remembered as flags; nat_flow_state() in abi.h reads them.
+ * after it confirms the flow. Both are remembered as flags; nat_flow_state() in flow_abi.h reads
+ * them.
  *
  * Of TCP each half keeps the sequence number that follows all it has carried in order (`next`), and
  * the last acknowledgement it has carried (`ack`), which is what its sender expects of the other

@@ -13,6 +13,7 @@
 #include "base/macro.h"
 #include "base/protocol.h"
 #include "base/vec.h"
+#include "bpf/flow_abi.h"
 #include "plan/nat_table.h"
 
 struct trace_question {

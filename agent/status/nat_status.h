@@ -13,7 +13,7 @@
 
 #include "base/ip.h"
 #include "base/vec.h"
-#include "bpf/abi.h"
+#include "bpf/flow_abi.h"
 #include "status/histogram.h"
 
 /* ---- answers from the live maps ---- */

@@ -17,7 +17,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "bpf/abi.h"
+#include "bpf/flow_abi.h"
 
 enum {
     PORTS4 = ETH_HLEN + 20,

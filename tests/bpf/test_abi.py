@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""abi.py and egress.py say what abi.h and egress_abi.h of agent/bpf say: places of fields, sums,
+"""abi.py and egress.py say what abi.h, flow_abi.h and egress_abi.h of agent/bpf say: places of fields, sums,
 hashes."""
 
 import ctypes

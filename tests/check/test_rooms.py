@@ -26,19 +26,22 @@ ALLOWED = {
     "source": (
         ("base", "format", "loop", "client", "model", "store", "status"), ("libsystemd", "libcurl")
     ),
-    "plan": (("base", "format", "config", "model", "store", "bpf/abi.h"), ("kernel",)),
+    "plan": (
+        ("base", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
+    ),
     "pools": (("base", "format", "config", "model", "store", "plan"), ()),
     "apply": (
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
-            "plan/link_table.h", "plan/egress_table.h", "plan/kept_table.h", "bpf/abi.h", "bpf/egress_abi.h",
+            "plan/link_table.h", "plan/egress_table.h", "plan/kept_table.h", "bpf/abi.h", "bpf/flow_abi.h",
+            "bpf/egress_abi.h",
             "bpf/nat.skel.h", "bpf/egress_client.skel.h", "bpf/egress_gateway.skel.h",
             "bpf/passage.skel.h",
         ),
         ("libmnl", "libsystemd", "libbpf", "kernel"),
     ),
     "bpf": ((), ("libbpf", "kernel")),
-    "status": (("base", "bpf/abi.h", "bpf/egress_abi.h"), ()),
+    "status": (("base", "bpf/abi.h", "bpf/flow_abi.h", "bpf/egress_abi.h"), ()),
     "engine": (
         ("base", "loop", "config", "model", "store", "plan", "apply", "status"),
         ("libsystemd",),

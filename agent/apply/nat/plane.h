@@ -16,7 +16,7 @@
 #include "base/fault.h"
 #include "base/ip.h"
 #include "base/text.h"
-#include "bpf/abi.h"
+#include "bpf/flow_abi.h"
 #include "plan/nat_table.h"
 #include "status/nat_status.h"
 

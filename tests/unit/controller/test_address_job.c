@@ -249,7 +249,7 @@ static const struct known_fault *fault_of(const struct fixture *fx, const char *
 
 static void open_elector(struct fixture *fx)
 {
-    static char namespace[] = "n", name[] = "l", identity[] = "me", class[] = "";
+    static char namespace[] = "n", name[] = "l", identity[] = "me", class_name[] = "";
     fx->config.election.namespace = namespace;
     fx->config.election.name = name;
     fx->config.election.identity = identity;
@@ -257,7 +257,7 @@ static void open_elector(struct fixture *fx)
     fx->config.election.renew_ms = 50000;
     fx->config.election.retry_ms = 30000;
     fx->config.addresses.enabled = true;
-    fx->config.addresses.load_balancer_class = class;
+    fx->config.addresses.load_balancer_class = class_name;
     const struct elector_options options = {
         .event = fx->event,
         .client = fx->client,

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Flows, as the NAT program, the egress programs and the agent share them: the two halves of each,
+ * what a flow has come to, when it is over, and what finding room for a new one has cost. Like
+ * abi.h, whose rules hold here: byte order, addresses, checks, and NAT_LAYOUT.
+ *
+ * The programs write flows. The agent's sweep removes those that are over, its API shows them, and
+ * both judge a flow by the same functions as the programs do.
+ */
+#pragma once
+
+#include "bpf/abi.h"
+
+/*
+ * "flows", HASH without preallocation, by nat_tuple. A flow has two halves. The key of a half is
+ * the tuple of the packets that it is for, and `to` is their tuple after translation: what the
+ * endpoint gets, or what the client gets. The key of one half is the other's `to` reversed, so that
+ * each half can rebuild the other. A direct half belongs to a connection straight to an endpoint;
+ * its key is the tuple of the replies. It has no other half and translates nothing: it keeps its
+ * tuple from being given to another flow.
+ *
+ * A masqueraded flow goes past the stack, both ways: destination and source are translated in one
+ * step. Or it goes through the stack as two flows, one behind the other: where requests come in
+ * only their destination is translated, and replies get the service's address where they leave, as
+ * in a flow that is not masqueraded; the source leg, a flow of its own, gives requests this node's
+ * address where they leave, and replies the client's where they come in. So whoever listens in the
+ * stack sees the client and the endpoint.
+ *
+ * "ring", ARRAY of nat_tuple with half as many entries as "flows": each flow has a slot, which
+ * holds the key of its reply half or direct half. A new flow takes the next slot whose flow is over
+ * or gone; so flows end without the agent, and "flows" is never fuller than the ring. A slot counts
+ * only for the flow that names it.
+ */
+enum nat_half { NAT_HALF_FORWARD = 1, NAT_HALF_REPLY, NAT_HALF_DIRECT };
+
+/* How a translated packet continues. */
+enum nat_hand {
+    NAT_HAND_STACK,  /* as it came: the stack routes it */
+    NAT_HAND_NEIGH,  /* sent by the program: routed by bpf_fib_lookup(), past the stack */
+    NAT_HAND_SVC0,   /* received once more on svc0: replies to the node's own packets */
+    NAT_HAND_LO,     /* received once more on lo */
+    NAT_HAND_EGRESS, /* of an egress gateway's flow (egress_abi.h): the NAT program leaves it alone
+                      */
+};
+
+#define NAT_FLOW_FIN      0x01u /* of this direction, where the other side expects it */
+#define NAT_FLOW_RST      0x02u /* the same, of either direction: in both halves */
+#define NAT_FLOW_MASQ     0x04u /* source address translated by the rule */
+#define NAT_FLOW_HAIRPIN  0x08u
+#define NAT_FLOW_AT_EXIT  0x10u /* reply half: translated where it leaves the node */
+#define NAT_FLOW_ANSWERED 0x20u /* the endpoint has answered: in both halves */
+#define NAT_FLOW_CONFIRMED \
+    0x40u /* forward half: the client has spoken since; direct: a reply has */
+#define NAT_FLOW_OUTBOUND                                                \
+    0x80u /* requests are translated where they leave, and replies where \
+             they come: a source leg, or this node's own, straight to an \
+             endpoint */
+
+/* Whether a half is one of a source leg. */
+static inline __attribute__((always_inline)) int nat_flow_is_source_leg(__u8 flags)
+{
+    return flags & NAT_FLOW_OUTBOUND && flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN);
+}
+
+/* Whether a half is the reply half of a flow that has a source leg. */
+static inline __attribute__((always_inline)) int nat_flow_has_source_leg(__u8 flags)
+{
+    return flags & NAT_FLOW_AT_EXIT && flags & (NAT_FLOW_MASQ | NAT_FLOW_HAIRPIN);
+}
+
+struct nat_flow {
+    struct nat_tuple to;
+    __u32 service, port; /* ids */
+    __u32 endpoint, generation;
+    __u32 seen_s;    /* CLOCK_MONOTONIC of the last packet of this half; one word with the next */
+    __u32 check;     /* nat_tuple_check() of the key; this and seen_s inverted: the flow is gone */
+    __u8 half;       /* enum nat_half */
+    __u8 hand;       /* enum nat_hand */
+    __u8 mate_hand;  /* `hand` of the other half */
+    __u8 flags;      /* NAT_FLOW_* */
+    __u32 slot;      /* of "ring" */
+    __u32 next, ack; /* TCP: the sequence number that follows all this half has carried in order;
+                        the last acknowledgement it has carried */
+    __u64 packets, bytes; /* of this half; written without a lock, for people to read */
+};
+
+#define NAT_NO_SLOT 0xffffffffu
+
+/* The state of a flow, by both halves in any order. `alone`: there is no other half, and `mate` is
+ * `half`. */
+static inline __attribute__((always_inline)) enum nat_state
+nat_flow_state(const struct nat_flow *half, const struct nat_flow *mate, __u8 alone, __u8 protocol)
+{
+    __u8 flags = half->flags | mate->flags;
+    if (protocol != NAT_TCP) {
+        if (!(flags & NAT_FLOW_ANSWERED))
+            return NAT_STATE_UNANSWERED;
+        return flags & NAT_FLOW_CONFIRMED ? NAT_STATE_STREAM : NAT_STATE_EXCHANGE;
+    }
+    if (flags & NAT_FLOW_RST)
+        return NAT_STATE_CLOSED;
+    if (!(flags & NAT_FLOW_ANSWERED))
+        return NAT_STATE_HALF_OPEN;
+    if (!(flags & NAT_FLOW_FIN))
+        return flags & NAT_FLOW_CONFIRMED ? NAT_STATE_ESTABLISHED : NAT_STATE_ANSWERED;
+    if (alone) /* of a direct connection only one direction is seen */
+        return NAT_STATE_CLOSED;
+    return half->flags & mate->flags & NAT_FLOW_FIN && half->ack == mate->next &&
+                   mate->ack == half->next
+               ? NAT_STATE_CLOSED
+               : NAT_STATE_HALF_CLOSED;
+}
+
+/* After so long a silence, in seconds, the flow of which this is a half is over. */
+static inline __attribute__((always_inline)) __u32 nat_timeout_s(const struct nat_control *control,
+                                                                 const struct nat_flow *half,
+                                                                 __u8 protocol,
+                                                                 enum nat_state state)
+{
+    __u32 at = state < NAT_STATES ? state : 0;
+    if (half->hand != NAT_HAND_EGRESS)
+        return control->timeouts_s[at];
+    if (protocol == NAT_ICMP || protocol == NAT_ICMPV6)
+        return control->egress_icmp_s;
+    return control->egress_timeouts_s[at];
+}
+
+/*
+ * "searches", ARRAY by endpoint id: where the search for a free source port to it goes on, so that
+ * the port that was given out longest ago comes first. Id 0: for connections straight to endpoints.
+ */
+struct nat_search {
+    __u32 next;     /* counts up, modulo the number of source ports */
+    __u32 failed_s; /* CLOCK_MONOTONIC of the last search that found none in all of them */
+};
+
+/*
+ * "pressure", ARRAY of one: how the programs found room. Added to atomically; `turn` is the slot of
+ * "ring" that comes next, modulo their number.
+ */
+struct nat_pressure {
+    __u64 turn;
+    __u64 flows_dropped;  /* living flows of little worth that gave their slot to another */
+    __u64 flows_refused;  /* new flows that found no slot */
+    __u64 ports_searched; /* flows that did not get the first source port they asked for */
+    __u64 ports_dropped;  /* living flows of little worth that gave their source port to another */
+    __u64 ports_refused;  /* new flows that found no source port */
+    __u64 errors_spread;  /* ICMP errors that were sent on to the other Nodes */
+    __u64 spread_ns;      /* CLOCK_MONOTONIC of the last one */
+};
+
+_Static_assert(sizeof(struct nat_flow) == 96, "values have no holes");
