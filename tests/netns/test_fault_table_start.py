@@ -105,6 +105,23 @@ def there_is_no_bpf_file_system(world):
     world.served()
 
 
+@rows(101, health="healthy")
+def a_pod_ends_while_no_agent_runs(world):
+    """No fault, as at any other time: the interface goes before the EndpointSlice changes."""
+    pod = world.lab.pod(world.node, "ends")
+    world.web.write(world.pod, pod)
+    world.agent.settled()
+    world.agent.stop()
+    world.lab.remove_pod(pod)
+    begin = world.agent.log.stat().st_size
+    world.restart()
+    world.web.write(world.pod)
+    world.agent.settled()
+    yield
+    world.served()
+    assert "no way to" not in world.agent.log.read_text(errors="replace")[begin:]
+
+
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

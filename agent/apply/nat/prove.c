@@ -406,8 +406,10 @@ static int prove_address(struct prover *prover, const struct nat_frontend *front
 }
 
 int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
-              const struct nat_row *row, nat_proof_list *proofs, struct faults *faults)
+              const struct nat_row *row, nat_proof_list *proofs, struct faults *faults,
+              bool *ret_lost)
 {
+    *ret_lost = false;
     for (uint32_t i = 0; i < row->family_count; i++) {
         const struct nat_family *family = &row->families[i];
         const size_t sets = family->ports.count * NAT_SETS + 1;
@@ -429,6 +431,7 @@ int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
             if (r < 0)
                 return r;
         }
+        *ret_lost |= prover.any_lost;
     }
     return 0;
 }

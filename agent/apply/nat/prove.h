@@ -36,7 +36,9 @@ const char *nat_route_text(int route);
 /*
  * Proves every frontend of a row. Appends one nat_proof an address, but for those of node ports
  * alone; what differs from the plan is a fault, too. An address that several Services share has a
- * proof of each. Returns 0 or -ENOMEM.
+ * proof of each. `ret_lost`: whether one of the faults is that there is no way to an endpoint.
+ * Returns 0 or -ENOMEM.
  */
 int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
-              const struct nat_row *row, nat_proof_list *proofs, struct faults *faults);
+              const struct nat_row *row, nat_proof_list *proofs, struct faults *faults,
+              bool *ret_lost);

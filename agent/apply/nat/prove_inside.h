@@ -24,8 +24,9 @@ struct prover {
     enum walked *const *walks;  /* such a table for each uplink that is asked by */
     uint32_t parent;            /* the interface that was asked last for ... */
     enum nat_children children; /* ... its children; 0: none was asked */
-    bool unseen; /* one of the slots being walked leaves by an interface without us */
-    bool lost;   /* what differs is that there is no way to the endpoint of one slot */
+    bool unseen;   /* one of the slots being walked leaves by an interface without us */
+    bool any_lost; /* some endpoint that was asked for has no way */
+    bool lost;     /* what differs is that there is no way to the endpoint of one slot */
     /* What differs is that the pod ended by whose interface the probes come: its origin is not
      * proved, as where there is no pod, until the next look at the interfaces takes another. */
     bool gone;

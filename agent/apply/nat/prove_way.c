@@ -108,7 +108,7 @@ int prover_no_way(struct prover *prover, const struct nat_probe *probe,
     (void)prover_differs(prover, "see: ip route get ADDRESS", "slot %u: no way to %s: %s",
                          probe->pick, prover_endpoint(&answer->endpoint_value, where),
                          nat_route_text(answer->route));
-    prover->lost = true;
+    prover->lost = prover->any_lost = true;
     prover->sourceless = answer->route == NAT_ROUTE_NO_SOURCE;
     return 0;
 }

@@ -97,17 +97,21 @@ static int prove_row(struct nat_engine *engine, const struct nat_row *row,
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC nat_proof_list list = { 0 };
     AUTOVEC ip_list addresses = { 0 };
-    if (nat_ways_spare(&engine->ways, row, clock_mono_ms()))
+    const int64_t now_ms = clock_mono_ms();
+    const bool begins = nat_ways_new(&engine->ways, now_ms);
+    bool lost = false;
+    if (nat_ways_spare(&engine->ways, row, now_ms))
         return sorted_put(&engine->unproved, &row);
     int r = nat_row_addresses(row, &addresses);
     if (r == 0)
-        r = nat_prove(engine->plane, &engine->node.origins, row, &list, &faults);
+        r = nat_prove(engine->plane, &engine->node.origins, row, &list, &faults, &lost);
     if (r == 0 && !engine->node.attached)
         refute(&list);
     leave_inherited(engine, &list, &addresses);
     if (r == 0)
         r = nat_proofs_change(changes, row, &addresses, &list);
-    nat_state_report_row(engine, "proof", row, &faults);
+    if (!lost || !begins)
+        nat_state_report_row(engine, "proof", row, &faults);
     if (r == 0 && !faults_none(&faults))
         return sorted_put(&engine->unproved, &row);
     sorted_remove(&engine->unproved, &row);

@@ -132,6 +132,13 @@ bool nat_ways_spare(const struct nat_ways *ways, const struct nat_row *row, int6
     return false;
 }
 
+bool nat_ways_new(struct nat_ways *ways, int64_t now_ms)
+{
+    if (!ways->began_ms)
+        ways->began_ms = now_ms;
+    return now_ms < ways->began_ms + NAT_WAY_GRACE_MS;
+}
+
 int64_t nat_ways_next_ms(const struct nat_ways *ways)
 {
     int64_t next = ways->all_ms ? ways->all_ms : INT64_MAX;

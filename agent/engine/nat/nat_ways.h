@@ -5,7 +5,9 @@
  * are proved again.
  *
  * An interface that goes is mostly a pod that ends: the kubelet takes it before the EndpointSlice
- * changes. Its endpoints are given NAT_WAY_GRACE_MS; rows that have one keep the proof they had.
+ * changes. Its endpoints are given NAT_WAY_GRACE_MS; rows that have one keep the proof they had. An
+ * agent that begins has not heard what went just before: for as long, it tells of no way that
+ * lacks.
  */
 #pragma once
 
@@ -30,6 +32,7 @@ struct nat_ways {
     VEC(struct nat_way_doubt) doubts;
     int64_t all_ms;      /* when all rows are proved; 0: not needed */
     int64_t all_last_ms; /* when they were last */
+    int64_t began_ms;    /* when ways were first asked for, monotonic; 0: not yet */
 };
 
 void nat_ways_done(struct nat_ways *ways);
@@ -43,6 +46,9 @@ int nat_ways_take_due(struct nat_ways *ways, const struct sorted *rows, int64_t 
 
 /* Whether one of the row's endpoints went with its interface a moment ago. */
 bool nat_ways_spare(const struct nat_ways *ways, const struct nat_row *row, int64_t now_ms);
+
+/* Whether a way that lacks may have gone before the agent began: in its first NAT_WAY_GRACE_MS. */
+bool nat_ways_new(struct nat_ways *ways, int64_t now_ms);
 
 /* When rows are due, monotonic; INT64_MAX: none are. */
 int64_t nat_ways_next_ms(const struct nat_ways *ways);

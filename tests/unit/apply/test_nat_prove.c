@@ -140,7 +140,12 @@ static int prove(struct lab *lab)
     faults_done(&lab->faults);
     lab->faults = (struct faults){ 0 };
     lab->plane.runs = 0;
-    return nat_prove(&lab->plane, &lab->origins, lab->row, &lab->proofs, &lab->faults);
+    bool lost = false, told = false;
+    int r = nat_prove(&lab->plane, &lab->origins, lab->row, &lab->proofs, &lab->faults, &lost);
+    vec_each(const struct fault, fault, &lab->faults.list)
+        told |= strstr(fault->message, "no way to ") != NULL;
+    assert_true(r < 0 || lost == told);
+    return r;
 }
 
 static void expect_proof(struct lab *lab, size_t index, const char *address, const char *why)

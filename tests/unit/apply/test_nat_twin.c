@@ -129,7 +129,9 @@ static void prove(struct nat_lab *lab, enum lab_row row, nat_proof_list *proofs,
     vec_clear(proofs);
     faults_done(faults);
     *faults = (struct faults){ 0 };
-    assert_int_equal(nat_prove(lab->plane, &lab->origins, lab->rows[row], proofs, faults), 0);
+    bool lost;
+    assert_int_equal(nat_prove(lab->plane, &lab->origins, lab->rows[row], proofs, faults, &lost),
+                     0);
 }
 
 static void expect_all(struct nat_lab *lab, enum lab_row row, size_t count, bool served,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Proofs in slices: what is proved when, and what counts in the meantime. The proof itself is
- * test_nat_prove.c's; here it says that a row is good unless its name is "bad" and it is not
- * mended. Whoever asks for the time finds it a millisecond later than the last one.
+ * test_nat_prove.c's; here it says that a row is good unless its name is "bad", or "lost" for lack
+ * of a way, and it is not mended. Whoever asks for the time finds it a millisecond later than the
+ * last one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +27,11 @@ int64_t __wrap_clock_mono_us(void)
 }
 
 int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
-              const struct nat_row *row, nat_proof_list *list, struct faults *faults)
+              const struct nat_row *row, nat_proof_list *list, struct faults *faults,
+              bool *ret_lost)
 {
-    const bool good = mended || strcmp(row->name, "bad") != 0;
+    const bool lost = strcmp(row->name, "lost") == 0;
+    const bool good = mended || (!lost && strcmp(row->name, "bad") != 0);
     const struct nat_proof proof = {
         .address = row->families[0].frontends.items[0].address,
         .as_planned = good,
@@ -36,6 +39,7 @@ int nat_prove(struct nat_plane *plane, const struct probe_origins *origins,
         .why = "wrong",
     };
     (void)plane, (void)origins;
+    *ret_lost = lost;
     (void)snprintf(proofs++ ? last : first, sizeof(last), "%s", row->name);
     if (!good)
         faults_add(faults, row->name, NULL, "wrong");
@@ -298,6 +302,26 @@ static void an_endpoint_that_goes_with_its_interface_has_a_grace(void **state)
     assert_int_equal(fault_book_count(status.faults), 1);
 }
 
+/* The pod ended while no agent ran: its slice has a moment to follow. What is proved is the truth.
+ */
+static void a_way_that_lacks_at_the_start_has_a_grace(void **state)
+{
+    struct nat_engine *engine = *state;
+    add_due(engine, "lost", 1);
+    add_due(engine, "bad", 2);
+    (void)slice(engine);
+    assert_int_equal(proofs, 2);
+    assert_false(is_proved(engine, 1));
+    assert_int_equal(fault_book_count(status.faults), 1); /* of "bad" */
+    assert_int_equal(engine->unproved.count, 2);
+
+    engine->ways.began_ms -= NAT_WAY_GRACE_MS;
+    struct nat_row *row = nat_state_row(engine, "shop", "lost");
+    assert_int_equal(sorted_put(&engine->to_prove, &row), 0);
+    (void)slice(engine);
+    assert_int_equal(fault_book_count(status.faults), 2);
+}
+
 static void more_ways_than_can_be_followed_doubt_all(void **state)
 {
     struct nat_engine *engine = *state;
@@ -440,6 +464,7 @@ int main(void)
         TEST(a_round_is_counted_once),
         TEST(rows_behind_a_lost_way_are_proved_again),
         TEST(an_endpoint_that_goes_with_its_interface_has_a_grace),
+        TEST(a_way_that_lacks_at_the_start_has_a_grace),
         TEST(more_ways_than_can_be_followed_doubt_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
