@@ -80,6 +80,28 @@ static int open_copy(struct agent *agent, const char *server)
     return copy_keeper_new(&options, &agent->copy);
 }
 
+/*
+ * An API whose address is a ClusterIP that this agent serves: after a reboot nobody serves it until
+ * the agent has heard of it from there.
+ */
+static void tell_of_circle(const struct agent *agent, const struct kube_config *kube)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const struct config *config = agent->config;
+    struct ip ip;
+    char text[IP_STRLEN];
+    if (config->services.enabled && kube_config_address(kube, &ip) &&
+        config_is_service_address(config, &ip))
+        faults_add(&faults, kube->server,
+                   "name a kubeconfig with the API server's own address, as kube-proxy has it "
+                   "(source.kubernetes.kubeconfig)",
+                   "the API is asked at %s, a ClusterIP that this agent itself has to serve: after "
+                   "a reboot neither can begin",
+                   ip_str(&ip, text));
+    (void)fault_book_replace(agent->status.faults, "kubernetes", "circle", &faults,
+                             clock_wall_ms());
+}
+
 static int start_kube(struct agent *agent, struct kube_config *kube)
 {
     const struct kube_source_options options = {
@@ -95,6 +117,7 @@ static int start_kube(struct agent *agent, struct kube_config *kube)
         .context = agent,
     };
     struct kube_source *source = NULL;
+    tell_of_circle(agent, kube);
     int r = kube_source_start(agent->event, &options, &source);
     if (r == 0)
         agent->kube = source;

@@ -253,6 +253,21 @@ int kube_config_in_cluster(const char *folder, struct kube_config **ret_config,
     return 0;
 }
 
+bool kube_config_address(const struct kube_config *config, struct ip *ret_ip)
+{
+    char host[IP_STRLEN];
+    const char *begin = strstr(config->server, "://");
+    begin = begin ? begin + 3 : config->server;
+    const bool bracket = *begin == '[';
+    begin += bracket;
+    const size_t length = strcspn(begin, bracket ? "]" : ":/");
+    if (length >= sizeof(host))
+        return false;
+    memcpy(host, begin, length);
+    host[length] = '\0';
+    return ip_parse(host, ret_ip) == 0;
+}
+
 void kube_config_free(struct kube_config *config)
 {
     if (!config)

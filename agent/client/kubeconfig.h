@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fault.h"
+#include "base/ip.h"
 
 struct kube_config {
     char *server;                /* "https://host:6443/prefix", without a slash at its end */
@@ -46,6 +47,9 @@ int kube_config_in_cluster(const char *folder, struct kube_config **ret_config,
  * -EACCES and the like with a fault.
  */
 int kube_config_try(const char *path, struct faults *errors);
+
+/* The server's address, where the URL has one: false of a name. */
+bool kube_config_address(const struct kube_config *config, struct ip *ret_ip);
 
 void kube_config_free(struct kube_config *config);
 DEFINE_CLEANUP(struct kube_config *, kube_config_free);

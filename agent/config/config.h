@@ -132,6 +132,16 @@ int config_default(const char *manifests, struct config **ret_config);
 void config_free(struct config *config);
 DEFINE_CLEANUP(struct config *, config_free);
 
+/* Whether services.serviceCIDRs have the address. */
+static inline bool config_is_service_address(const struct config *config, const struct ip *ip)
+{
+    vec_each(const struct prefix, prefix, &config->services.service_cidrs) {
+        if (prefix_contains(prefix, ip))
+            return true;
+    }
+    return false;
+}
+
 /* Whether owners of Services are told by Events: there is an API, and it is not turned off. */
 static inline bool config_has_events(const struct config *config)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The Kubernetes API: whether it answers, whether it lets us list each kind that is watched, and
- * whether it has a Node by our name. Each is asked as the agent asks, for one object at most; so a
- * right that is missing shows as the API's own refusal.
+ * The Kubernetes API: whether it answers, by an address that is there before the agent is, whether
+ * it lets us do what the agent does, and whether it has a Node by our name.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +13,8 @@
 #include "client/kube.h"
 #include "doctor/visit.h"
 
+enum { BODY_LEN = 8192 };
+
 /* One question at a time, on a loop of its own. */
 struct asking {
     sd_event *event;
@@ -21,6 +22,8 @@ struct asking {
     struct kube_request *request;
     int status;
     char *error, *remedy; /* NULL: there was an answer */
+    char body[BODY_LEN];  /* a string */
+    size_t length;
 };
 
 static void asking_done(struct asking *asking)
@@ -39,11 +42,14 @@ static void on_started(void *context, int status, int64_t retry_after_ms)
     asking->status = status;
 }
 
+/* Of an answer only the first kilobytes are of interest, if any. */
 static int on_data(void *context, const char *bytes, size_t size)
 {
-    (void)context;
-    (void)bytes;
-    (void)size;
+    struct asking *asking = context;
+    const size_t room = sizeof(asking->body) - 1 - asking->length;
+    const size_t taken = size < room ? size : room;
+    memcpy(asking->body + asking->length, bytes, taken);
+    asking->length += taken;
     return 0;
 }
 
@@ -65,17 +71,22 @@ static int on_limit(sd_event_source *source, uint64_t usec, void *context)
     return sd_event_exit(asking->event, 0);
 }
 
-/* Asks for a path. Returns the HTTP status, 0 with the error in `asking`, or -errno. */
-static int ask(struct asking *asking, const struct visit *visit, const char *path)
+static int load(const struct visit *visit, struct kube_config **ret_config)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const char *file = visit->config->source.kubeconfig;
+    return file ? kube_config_load(file, ret_config, &faults)
+                : kube_config_in_cluster(KUBE_SERVICE_ACCOUNT, ret_config, &faults);
+}
+
+/* Calls. Returns the HTTP status, 0 with the error in `asking`, or -errno. */
+static int call(struct asking *asking, const struct visit *visit, const struct kube_call *what)
 {
     static const struct kube_handler handler = { on_started, on_data, on_ended };
-    AUTOFAULTS struct faults faults = { 0 };
     struct kube_config *config = NULL;
     char error[KUBE_ERROR_LEN] = "";
-    const char *file = visit->config->source.kubeconfig;
 
-    int r = file ? kube_config_load(file, &config, &faults)
-                 : kube_config_in_cluster(KUBE_SERVICE_ACCOUNT, &config, &faults);
+    int r = load(visit, &config);
     if (r == 0)
         r = sd_event_new(&asking->event);
     if (r < 0) {
@@ -84,7 +95,7 @@ static int ask(struct asking *asking, const struct visit *visit, const char *pat
     }
     r = kube_client_new(asking->event, config, &asking->client);
     if (r == 0)
-        r = kube_client_get(asking->client, path, &handler, asking, &asking->request, error);
+        r = kube_client_send(asking->client, what, &handler, asking, &asking->request, error);
     if (r < 0) {
         asking->error = strdup(*error ? error : strerror(-r));
         return 0;
@@ -94,6 +105,12 @@ static int ask(struct asking *asking, const struct visit *visit, const char *pat
     if (r >= 0)
         r = sd_event_loop(asking->event);
     return r < 0 ? r : asking->status;
+}
+
+/* Asks for a path. */
+static int ask(struct asking *asking, const struct visit *visit, const char *path)
+{
+    return call(asking, visit, &(struct kube_call){ .path = path });
 }
 
 static bool wants_kube(struct visit *visit)
@@ -122,37 +139,100 @@ static void check_api(struct visit *visit)
         visit_fail(visit, "renew the token or certificate of the kubeconfig", "401: Unauthorized");
 }
 
+/* What the agent does with each kind that it reads, and with the Events that it writes. */
+static const struct right {
+    const char *group, *resource, *verb;
+} rights[] = {
+    { "", "services", "list" },
+    { "", "services", "watch" },
+    { "discovery.k8s.io", "endpointslices", "list" },
+    { "discovery.k8s.io", "endpointslices", "watch" },
+    { "", "nodes", "list" },
+    { "", "nodes", "watch" },
+    { "", "pods", "list" },
+    { "", "pods", "watch" },
+    { "coil.cybozu.com", "addressblocks", "list" },
+    { "coil.cybozu.com", "addressblocks", "watch" },
+    { "coil.cybozu.com", "addresspools", "list" },
+    { "coil.cybozu.com", "addresspools", "watch" },
+    { "coil.cybozu.com", "egresses", "list" },
+    { "coil.cybozu.com", "egresses", "watch" },
+    { "metallb.io", "ipaddresspools", "list" },
+    { "metallb.io", "ipaddresspools", "watch" },
+    { "metallb.io", "bgpadvertisements", "list" },
+    { "metallb.io", "bgpadvertisements", "watch" },
+    { "metallb.io", "l2advertisements", "list" },
+    { "metallb.io", "l2advertisements", "watch" },
+    { "events.k8s.io", "events", "create" },
+};
+
+/* 1: we may; 0: we may not; -1: the API does not say. */
+static int may(struct asking *asking, const struct visit *visit, const struct right *right)
+{
+    static const char key[] = "\"allowed\"";
+    AUTOFREE char *body = text_format(
+        "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
+        "\"spec\":{\"resourceAttributes\":{\"group\":\"%s\",\"resource\":\"%s\",\"verb\":\"%s\"}}}",
+        right->group, right->resource, right->verb);
+    const struct kube_call review = {
+        .method = "POST",
+        .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        .content_type = "application/json",
+        .body = body,
+    };
+    if (!body || call(asking, visit, &review) != 201 || asking->error)
+        return -1;
+    const char *allowed = strstr(asking->body, key);
+    if (!allowed)
+        return -1;
+    allowed += sizeof(key) - 1;
+    allowed += strspn(allowed, ": ");
+    return strncmp(allowed, "true", 4) == 0;
+}
+
+/* By SelfSubjectAccessReview, which everybody may ask for who is known: nothing is read for it. */
 static void check_rights(struct visit *visit)
 {
-    static const struct {
-        const char *path, *what;
-        bool optional;
-    } kinds[] = {
-        { "/api/v1/services?limit=1", "services", false },
-        { "/apis/discovery.k8s.io/v1/endpointslices?limit=1", "endpointslices", false },
-        { "/api/v1/nodes?limit=1", "nodes", false },
-        { "/api/v1/pods?limit=1", "pods", false },
-        { "/apis/coil.cybozu.com/v2/addressblocks?limit=1", "addressblocks", true },
-        { "/apis/coil.cybozu.com/v2/addresspools?limit=1", "addresspools", true },
-        { "/apis/coil.cybozu.com/v2/egresses?limit=1", "egresses", true },
-    };
+    if (!wants_kube(visit))
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
+        CLEANUP(asking_done) struct asking asking = { 0 };
+        const struct right *right = &rights[i];
+        const bool event = strcmp(right->verb, "create") == 0;
+        if (event && !config_has_events(visit->config))
+            continue;
+        const int allowed = may(&asking, visit, right);
+        if (allowed < 0) {
+            visit_skip(visit, "the API does not say what we may");
+            return;
+        }
+        if (allowed == 0)
+            visit_fail(visit, "kubectl apply -f deploy/kubernetes/rbac.yaml, and use its account",
+                       "may not %s %s%s%s", right->verb, right->resource, *right->group ? "." : "",
+                       right->group);
+    }
+}
+
+/* Nobody serves a ClusterIP before the agent that would has heard of it. */
+static void check_circle(struct visit *visit)
+{
+    CLEANUP(kube_config_freep) struct kube_config *config = NULL;
+    struct ip ip;
+    char text[IP_STRLEN];
 
     if (!wants_kube(visit))
         return;
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-        CLEANUP(asking_done) struct asking asking = { 0 };
-        int status = ask(&asking, visit, kinds[i].path);
-        if (status <= 0 || asking.error) {
-            visit_skip(visit, "the API does not answer");
-            return;
-        }
-        if (status == 403)
-            visit_fail(visit, "kubectl apply -f deploy/kubernetes/rbac.yaml, and use its account",
-                       "403: may not list %s", kinds[i].what);
-        else if (status != 200 && !(status == 404 && kinds[i].optional))
-            visit_fail(visit, "see: kubectl get --raw /readyz?verbose", "%s: HTTP status %d",
-                       kinds[i].what, status);
+    if (!visit->config->services.enabled) {
+        visit_skip(visit, "services is not enabled: another proxy serves ClusterIPs");
+        return;
     }
+    if (load(visit, &config) == 0 && kube_config_address(config, &ip) &&
+        config_is_service_address(visit->config, &ip))
+        visit_fail(visit,
+                   "name a kubeconfig with the API server's own address, as kube-proxy has it: "
+                   "source.kubernetes.kubeconfig",
+                   "%s is a ClusterIP, which the agent itself would have to serve first",
+                   ip_str(&ip, text));
 }
 
 static void check_name(struct visit *visit)
@@ -174,7 +254,9 @@ static void check_name(struct visit *visit)
 
 const struct check kube_checks[] = {
     { "kube.api", "Kubernetes API", "it answers, and knows us", check_api },
-    { "kube.rights", "rights", "to list each kind that is watched", check_rights },
+    { "kube.circle", "API address", "none that only the agent would serve", check_circle },
+    { "kube.rights", "rights", "to list and watch what is read, and to write Events",
+      check_rights },
     { "kube.node", "Node", "one by this machine's name", check_name },
     { NULL },
 };

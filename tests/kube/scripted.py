@@ -24,6 +24,7 @@ PORT = 6443
 REASONS = {403: "Forbidden", 401: "Unauthorized", 404: "NotFound", 410: "Expired",
            429: "TooManyRequests", 500: "InternalError"}
 KINDS = {all_of(kind): kind for kind in PATHS}
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 WATCH = r"watch=(1|true)"
 LIST = r"^(?!.*watch=)"
 
@@ -73,6 +74,9 @@ class Handler(BaseHTTPRequestHandler):
         """As a good server does."""
         url = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
+        if url.path == REVIEWS:
+            self.review()
+            return
         kind = KINDS.get(url.path)
         key = writes.key_of(url.path)
         if self.command != "GET" and key:
@@ -85,6 +89,14 @@ class Handler(BaseHTTPRequestHandler):
             self.watch(kind, int(query.get("resourceVersion") or 0))
         else:
             self.say(200, self.api.page(kind, query))
+
+    def review(self):
+        """Whether who asks may do what."""
+        asked = json.loads(self.body)
+        what = asked["spec"]["resourceAttributes"]
+        allowed = f"{what['verb']} {what['resource']}" not in self.api.denied
+        self.say(201, json.dumps({**asked, "status": {"allowed": allowed}},
+                                 separators=(",", ":")).encode())
 
     def begin(self, code=200, **headers):
         """A chunked answer's head."""
@@ -152,6 +164,7 @@ class ScriptedApi:
         self.page_size = page_size  # 0: as large as asked for
         self.served = {"Service", "EndpointSlice", "Node", "Pod", "AddressPool", "AddressBlock",
                        "Egress", "ConfigMap", "Event"}
+        self.denied = set()  # what a SelfSubjectAccessReview says no to: "watch nodes"
         self.tokens = None  # those that are let in; None: whoever comes
         self.objects = {}  # by kind, namespace and name
         self.version = 1000
