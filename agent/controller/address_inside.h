@@ -12,6 +12,7 @@
 /* A Service whose status is another than decided, by "namespace/name". */
 struct behind {
     char *key;
+    bool chosen;   /* the record has it, or is being given it */
     bool claimed;  /* these addresses stand in the record */
     ip_list claim; /* the addresses that were claimed, or are being */
 };

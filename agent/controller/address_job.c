@@ -32,7 +32,8 @@
 #include "model/endpoint_slice.h"
 #include "pools/state.h"
 
-enum { RESTS_KEPT = 4096 };
+/* A ConfigMap holds a MiB: so many claims, whose names may be long, and so many rests fit. */
+enum { CLAIMS_KEPT = 1000, RESTS_KEPT = 4096 };
 
 static struct address_job *to_job(struct job *job)
 {
@@ -85,6 +86,8 @@ static void on_written(void *context)
     struct address_job *job = context;
     job->written = job->writing;
     sorted_each(struct behind *const, behind, &job->behind) {
+        if (!(*behind)->chosen)
+            continue;
         (*behind)->claimed = true;
         (void)job_writer_add(job->services, (*behind)->key);
     }
@@ -109,13 +112,42 @@ static bool is_recent(const struct address_job *job)
 static bool is_claimed_row(void *context, const struct assignment *row)
 {
     AUTOFREE char *key = text_format("%s/%s", row->namespace, row->name);
-    return !key || behind_find(&((const struct address_job *)context)->behind, key);
+    const struct behind *behind =
+        key ? behind_find(&((const struct address_job *)context)->behind, key) : NULL;
+    return !key || (behind && behind->chosen);
+}
+
+/*
+ * Chooses whose addresses are claimed by the next write. Who is claimed stays so until it is told;
+ * the others come in as room is made, half of it at a time. Returns whether there is anything new.
+ */
+static bool choose(struct address_job *job)
+{
+    size_t chosen = 0, waiting = 0;
+    sorted_each(struct behind *const, behind, &job->behind) {
+        chosen += (*behind)->chosen;
+        waiting += !(*behind)->chosen;
+    }
+    size_t room = chosen < CLAIMS_KEPT ? CLAIMS_KEPT - chosen : 0;
+    if (waiting > room && room < CLAIMS_KEPT / 2)
+        return false;
+    sorted_each(struct behind *const, behind, &job->behind) {
+        if ((*behind)->chosen || room == 0)
+            continue;
+        (*behind)->chosen = true;
+        room--;
+        waiting--;
+    }
+    job->needs_claim = waiting > 0;
+    return true;
 }
 
 /* What is claimed by the write that begins now. */
 static int fix_claims(struct address_job *job)
 {
     sorted_each(struct behind *const, behind, &job->behind) {
+        if (!(*behind)->chosen)
+            continue;
         const struct object *object = address_object(job, KIND_SERVICE, (*behind)->key);
         const struct assignment *row =
             object ? assignment_of(&job->desk.assignments, object->namespace, object->name) : NULL;
@@ -130,15 +162,17 @@ static int fix_claims(struct address_job *job)
 static int claim(struct address_job *job)
 {
     AUTOTEXT struct text state = { 0 };
-    if (!job->needs_claim && job->written == pool_desk_version(&job->desk))
+    bool more = job->needs_claim && choose(job);
+    if (!more && job->written == pool_desk_version(&job->desk))
         return 0;
     desk_state_write(&job->desk, is_claimed_row, job, RESTS_KEPT, &state);
     int r = text_error(&state) < 0 ? -ENOMEM : fix_claims(job);
-    if (r < 0)
-        return r;
-    job->needs_claim = false;
-    job->writing = pool_desk_version(&job->desk);
-    return address_claims_write(job->claims, text_str(&state), job->seen);
+    if (r == 0) {
+        job->writing = pool_desk_version(&job->desk);
+        r = address_claims_write(job->claims, text_str(&state), job->seen);
+    }
+    job->needs_claim |= r < 0;
+    return r;
 }
 
 /* ---- Deciding ---- */

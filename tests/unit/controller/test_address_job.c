@@ -443,6 +443,29 @@ static void a_pools_counts_are_written_while_it_is_there(void **state)
     run_job(fx, job->desk.table.pools.count == 0 && is_quiet(fx));
 }
 
+/* As many as fit are claimed; the others when those have been told. */
+static void the_record_is_bounded(void **state)
+{
+    enum { SERVICES = 1600, KEPT = 1000 };
+    struct fixture *fx = *state;
+    char name[16];
+    put(fx, "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, "
+            "metadata: {name: lb, namespace: lb}, spec: {addresses: [198.18.0.0/16]}}");
+    for (int i = 0; i < SERVICES; i++) {
+        (void)snprintf(name, sizeof(name), "s%04d", i);
+        put_service(fx, name);
+    }
+    const struct address_job *job = (const struct address_job *)fx->job;
+    run_job(fx, job->written > 0 || job->writing > 0);
+    size_t chosen = 0;
+    sorted_each(struct behind *const, behind, &job->behind)
+        chosen += (*behind)->chosen;
+    assert_int_equal(chosen, KEPT);
+    run_job(fx, job->desk.assignments.rows.count == SERVICES && is_quiet(fx));
+    assert_true(count_of(fx, "PATCH /api/v1/namespaces/n/configmaps/") < 20);
+    assert_int_equal(count_of(fx, "PATCH /api/v1/namespaces/default/services/"), SERVICES);
+}
+
 static void nothing_is_given_beside_a_living_rival(void **state)
 {
     struct fixture *fx = *state;
@@ -472,6 +495,7 @@ int main(void)
         CASE(a_refusal_is_of_one_service_and_ends_with_it),
         CASE(who_leads_no_more_tells_no_faults),
         CASE(a_pools_counts_are_written_while_it_is_there),
+        CASE(the_record_is_bounded),
         CASE(nothing_is_given_beside_a_living_rival),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
