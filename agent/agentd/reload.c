@@ -68,6 +68,9 @@ static void check_fixed_keys(const char *path, const struct config *old, const s
     must_not_change(faults, path, "egress.gateway", gateway_of(old), gateway_of(fresh));
     must_not_change(faults, path, "pools.allocate", old->pools.allocate ? "true" : "false",
                     fresh->pools.allocate ? "true" : "false");
+    must_not_change(faults, path, "pods.enabled", old->pods.enabled ? "true" : "false",
+                    fresh->pods.enabled ? "true" : "false");
+    number_must_not_change(faults, path, "pods.table", old->pods.table, fresh->pods.table);
     must_not_change(faults, path, "api.listen", old->api.listen, fresh->api.listen);
     must_not_change(faults, path, "paths.run", old->paths.run, fresh->paths.run);
     must_not_change(faults, path, "paths.state", old->paths.state, fresh->paths.state);

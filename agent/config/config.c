@@ -159,6 +159,25 @@ static const struct config_key pools_keys[] = {
     { NULL },
 };
 
+void parse_pods_table(struct parse *parse, const struct config_key *key, const struct doc *node,
+                      void *field)
+{
+    (void)key;
+    if (node->type == DOC_SCALAR && strcmp(node->text, "main") == 0)
+        *(uint32_t *)field = ROUTE_TABLE_MAIN;
+    else if (node->type == DOC_SCALAR && strcmp(node->text, "116") == 0)
+        *(uint32_t *)field = ROUTE_TABLE_COIL;
+    else
+        doc_fault(parse->document, node, parse->errors, "expected main, or 116 as Coil has it");
+}
+
+static const struct config_key pods_keys[] = {
+    { "enabled", parse_bool, FIELD(pods.enabled) },
+    { "table", parse_pods_table, FIELD(pods.table) },
+    { "rest", parse_duration, FIELD(pods.rest_ms) },
+    { NULL },
+};
+
 static const struct config_key bird_keys[] = {
     { "socket", parse_path, FIELD(bird.socket) },
     { "expectPeers", parse_expect_peers, FIELD(bird.expect_names), .max = EXPECT_PEERS_MAX },
@@ -184,6 +203,7 @@ const struct config_key config_keys[] = {
     { "services", parse_section, .keys = services_keys },
     { "egress", parse_section, .keys = egress_keys },
     { "pools", parse_section, .keys = pools_keys },
+    { "pods", parse_section, .keys = pods_keys },
     { "bird", parse_section, .keys = bird_keys },
     { "api", parse_section, .keys = api_keys },
     { "paths", parse_section, .keys = paths_keys },
@@ -252,6 +272,8 @@ static int config_new(struct config **ret_config)
     config->services.max_services = 65536;
     config->services.max_endpoints = 262144;
     config->pools.rest_ms = MINUTE_MS;
+    config->pods.table = ROUTE_TABLE_MAIN;
+    config->pods.rest_ms = MINUTE_MS;
     egress_defaults(config);
     int r = set_default_strings(config);
     if (r < 0)
@@ -267,6 +289,9 @@ static void check_all(struct parse *parse, const struct doc *root)
     if (config->services.enabled && !config->routes.enabled)
         doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
                   "services.enabled needs routes, which lead to what this node serves");
+    if (config->pods.enabled && !config->routes.enabled)
+        doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
+                  "pods.enabled needs routes, which announce where pods are");
     if (config->pools.allocate && config->source.kubernetes)
         doc_fault(parse->document, doc_get(doc_get(root, "pools"), "allocate"), parse->errors,
                   "is for source.manifests; in a cluster, agent-controller gives addresses");

@@ -106,6 +106,11 @@ struct config {
         int64_t rest_ms; /* how long a freed address is given to nobody else */
     } pools;
     struct {
+        bool enabled;    /* this agent gives addresses to pods; default false */
+        uint32_t table;  /* of pods' routes: main, or 116 as Coil has them */
+        int64_t rest_ms; /* how long a freed address waits, where another is free */
+    } pods;
+    struct {
         char *socket; /* NULL: BIRD is not asked */
         /* expectPeers: a number of sessions, or their names; not set: all that BIRD has. */
         bool expect_set;

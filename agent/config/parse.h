@@ -109,6 +109,8 @@ void parse_pod_interfaces(struct parse *, const struct config_key *, const struc
 
 /* Those of one key; config.c */
 void parse_deadman(struct parse *, const struct config_key *, const struct doc *, void *ms_field);
+void parse_pods_table(struct parse *, const struct config_key *, const struct doc *,
+                      void *u32_field);
 void parse_node(struct parse *, const struct config_key *, const struct doc *, void *char_field);
 void parse_kubernetes(struct parse *, const struct config_key *, const struct doc *,
                       void *bool_field);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/ours.h"
 #include "base/text.h"
 #include "config/parse.h"
 #include "format/json.h"
@@ -73,6 +74,14 @@ static void write_deadman(struct json *json, const struct config *config, const 
         json_string(json, NULL, "off");
     else
         write_duration(json, config, field);
+}
+
+static void write_pods_table(struct json *json, const struct config *config, const void *field)
+{
+    if (*(const uint32_t *)field == ROUTE_TABLE_MAIN)
+        json_string(json, NULL, "main");
+    else
+        write_count(json, config, field);
 }
 
 static void write_names(struct json *json, const struct config *config, const void *field)
@@ -235,6 +244,7 @@ static value_writer writer_of(config_parser parser)
         { parse_node_ports, write_node_ports },
         { parse_path, write_string },
         { parse_pod_interfaces, write_pod_interfaces },
+        { parse_pods_table, write_pods_table },
         { parse_port_range, write_port_range },
         { parse_serves, write_names },
         { parse_size, write_size },

@@ -22,8 +22,8 @@ struct link {
     bool peer_away; /* a veth whose other end is in another network namespace */
     uint8_t mac[6];
     char name[16];
-    char kind[16];  /* "veth", "bridge", "bond", "vlan", ...; "" of hardware and the loopback */
-    char alias[32]; /* a longer one is cut */
+    char kind[16];   /* "veth", "bridge", "bond", "vlan", ...; "" of hardware and the loopback */
+    char alias[256]; /* IFALIASZ */
 };
 
 /* Order by ifindex: for struct sorted. */

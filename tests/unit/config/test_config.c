@@ -232,7 +232,7 @@ static void keys_are_known(void **state)
     (void)state;
     assert_errors(SOURCE "rotes:\n  table: 1\n",
                   "2:1: unknown key \"rotes\"; did you mean \"routes\"?\n");
-    assert_errors(SOURCE "pods: 1\n", "2:1: unknown key \"pods\"; did you mean \"node\"?\n");
+    assert_errors(SOURCE "nods: 1\n", "2:1: unknown key \"nods\"; did you mean \"node\"?\n");
     assert_errors(SOURCE "services:\n  masqueradeall: true\n",
                   "3:3: services: unknown key \"masqueradeall\"; did you mean "
                   "\"masqueradeAll\"?\n");
