@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pods engine: which pod has which address of this node's blocks, and the routes to them. It is
+ * a row of the table of engines.
+ *
+ * A pod's interface is made by agent-cni, which asks here what to make (pods_engine_want()) and
+ * tells that it is made (pods_engine_wired()). The engine keeps the host's side: it finds the links
+ * by their aliases, keeps a route to each address, gives a link its alias back, and tells of what
+ * is wrong. What the kernel shows counts: a tenant without a link is a promise, and ends by itself.
+ *
+ * The functions below are for the rest of the agent; each takes the engine whose operations are
+ * pods_engine_ops. With pods.enabled false nothing is known and everything is refused.
+ */
+#pragma once
+
+#include "engine/engine.h"
+#include "plan/pod_stay.h"
+
+extern const struct engine_ops pods_engine_ops;
+
+/* Gives addresses to a pod's interface, the same as before if it has some. */
+enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *wish,
+                                  struct pod_grant *ret_grant);
+
+/* The grant of a tenant as it stands; false: it is not known. */
+bool pods_engine_grant(const struct engine *engine, const struct tenant *key,
+                       struct pod_grant *ret_grant);
+
+/* agent-cni has made both ends. Returns 0, or -ENOENT: the tenant is not known. */
+int pods_engine_wired(struct engine *engine, const struct tenant *key);
+
+/* The interface is gone, or shall go. Returns 1; 0 if the tenant is not known; or -errno. */
+int pods_engine_free(struct engine *engine, const struct tenant *key);
+
+/* 0 if addresses can be had in the pool "default" or in any other; POD_OFF, POD_EARLY, POD_FULL. */
+enum pod_refusal pods_engine_ready(const struct engine *engine);
+
+/* struct pod_stay by tenant_cmp(). Borrowed until the next round. NULL: off. */
+const struct sorted *pods_engine_stays(const struct engine *engine);

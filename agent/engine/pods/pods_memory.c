@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * When addresses of pods were freed, on disk, for the age that a freed one has to reach before it
+ * is given again. Nothing else is remembered: who has which address, the kernel shows.
+ *
+ * A line is "ADDRESS MILLISECONDS" of one that was freed then, or "ADDRESS used". The latter is for
+ * those that are freed while no agent runs, or by an agent that is killed before it writes: what
+ * was in use then and is not now rests from the start of this agent. The file is not synced: a
+ * machine that loses power has no pods left whose packets could be late.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "engine/pods/pods_state.h"
+
+enum { MEMORY_MAX = 16 << 20 };
+
+static int read_line(struct pods_engine *pods, char *line)
+{
+    struct pod_rest rest = { 0 };
+    char *value = strchr(line, ' '), *end = NULL;
+    if (!value)
+        return -EBADMSG;
+    *value++ = '\0';
+    if (ip_parse(line, &rest.ip) < 0)
+        return -EBADMSG;
+    if (strcmp(value, "used") == 0)
+        return sorted_put(&pods->was_used, &rest.ip);
+    rest.freed_ms = strtoll(value, &end, 10);
+    if (end == value || *end)
+        return -EBADMSG;
+    return sorted_put(&pods->addresses.rests, &rest);
+}
+
+static int read_lines(struct pods_engine *pods, char *content)
+{
+    char *at = content, *line;
+    int failed = 0;
+    while ((line = strsep(&at, "\n"))) {
+        int r = *line ? read_line(pods, line) : 0;
+        if (r == -ENOMEM)
+            return r;
+        failed = r < 0 ? r : failed;
+    }
+    return failed;
+}
+
+int pods_memory_load(struct pods_engine *pods)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOFREE char *content = NULL;
+    size_t size;
+    int r = file_read(pods->path, MEMORY_MAX, &content, &size);
+    if (r == 0)
+        r = read_lines(pods, content);
+    if (r == -ENOMEM)
+        return r;
+    if (r < 0 && r != -ENOENT)
+        faults_add(&faults, pods->path, "it is written anew with the next pod",
+                   "cannot be read: %s; freed addresses may be given again at once", strerror(-r));
+    pods_report(pods, "memory", &faults);
+    return 0;
+}
+
+int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms)
+{
+    sorted_each(const struct ip, ip, &pods->was_used) {
+        const struct pod_rest rest = { .ip = *ip, .freed_ms = now_wall_ms };
+        int r =
+            sorted_find(&pods->addresses.used, ip) ? 0 : sorted_put(&pods->addresses.rests, &rest);
+        if (r < 0)
+            return r;
+    }
+    sorted_clear(&pods->was_used);
+    return 0;
+}
+
+static void write_lines(const struct pods_engine *pods, struct text *out)
+{
+    char ip[IP_STRLEN];
+    sorted_each(const struct pod_rest, rest, &pods->addresses.rests)
+        text_addf(out, "%s %" PRId64 "\n", ip_str(&rest->ip, ip), rest->freed_ms);
+    sorted_each(const struct tenant, tenant, &pods->addresses.tenants)
+        text_addf(out, "%s used\n",
+                  ip_str(tenant->v4.family != IP_NONE ? &tenant->v4 : &tenant->v6, ip));
+}
+
+static int replace_file(const char *path, const struct text *content)
+{
+    AUTOFREE char *temporary = text_format("%s.new", path);
+    if (!temporary)
+        return -ENOMEM;
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -errno;
+    int r = file_write(fd, text_str(content), content->length);
+    close(fd);
+    if (r == 0 && rename(temporary, path) < 0)
+        r = -errno;
+    return r;
+}
+
+void pods_memory_save(struct pods_engine *pods)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text out = { 0 };
+    write_lines(pods, &out);
+    int r = text_error(&out);
+    if (r == 0)
+        r = replace_file(pods->path, &out);
+    if (r < 0)
+        faults_add(&faults, pods->path, "make room, or let the agent write there",
+                   "cannot be written: %s; after a restart, freed addresses may be given at once",
+                   strerror(-r));
+    pods->unsaved = r < 0;
+    pods_report(pods, "memory", &faults);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the pods engine is made of, for the files that make it up. Internal to engine/pods/. */
+#pragma once
+
+#include "apply/netlink/nl.h"
+#include "base/vec.h"
+#include "engine/engine.h"
+#include "loop/backoff.h"
+#include "plan/pod_addresses.h"
+#include "plan/pod_seen.h"
+#include "plan/pod_stay.h"
+
+/* A tenant whose link went without a DEL: its pod is cut off. */
+struct pod_loss {
+    struct pod_stay stay;
+    int64_t lost_ms; /* monotonic */
+};
+
+enum {
+    PODS_PROMISE_MS = 5 * 60 * 1000, /* how long a link is waited for */
+    POD_LOSSES_MAX = 64,
+    POD_LOSS_GRACE_MS = 5 * 1000,      /* until it is a fault */
+    POD_LOSS_TOLD_MS = 60 * 60 * 1000, /* until nobody is told any more */
+};
+
+struct pods_engine {
+    struct engine engine; /* first: it is all that the pass knows of */
+    struct engine_setup setup;
+    struct nl_socket *socket; /* for aliases and links */
+    struct pod_addresses addresses;
+    struct sorted stays;         /* struct pod_stay */
+    VEC(struct pod_loss) losses; /* oldest first */
+    char *path;                  /* of the state file */
+    struct sorted was_used;      /* struct ip: in use when the file was written; until first seen */
+    bool unsaved;
+    bool dirty; /* something that a round has to look at */
+    bool blocks_dirty;
+    bool known;     /* a round has seen the kernel's links and the source's blocks */
+    int64_t due_ms; /* monotonic: when a round has to look without a change */
+    struct backoff retry;
+    int64_t retry_ms; /* monotonic; INT64_MAX: nothing was refused */
+};
+
+/* ---- pods_follow.c ---- */
+
+/* Brings stays and routes in line with what the kernel shows. Returns 0 or -errno. */
+int pods_follow(struct pods_engine *pods, struct round *round);
+
+/* ---- pods_memory.c: when addresses were freed, on disk ---- */
+
+/* A file that can't be read is a fault, and as good as none. Returns 0 or -ENOMEM. */
+int pods_memory_load(struct pods_engine *pods);
+/* Addresses that were in use when the file was written, and are not now, rest from now on. */
+int pods_memory_settle(struct pods_engine *pods, int64_t now_wall_ms);
+/* Writes it if something changed. */
+void pods_memory_save(struct pods_engine *pods);
+
+/* ---- pods_state.c ---- */
+
+struct pod_stay *pods_stay(const struct pods_engine *pods, const struct tenant *key);
+/* Forgets a tenant; its addresses rest. Returns 1, 0 if it is not known, or -ENOMEM. */
+int pods_forget(struct pods_engine *pods, const struct tenant *key);
+void pods_report(struct pods_engine *pods, const char *group, const struct faults *faults);

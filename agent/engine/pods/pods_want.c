@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What agent-cni asks of the engine: addresses for an interface, and their end. Called by the API,
+ * outside of rounds; what has to be done in the kernel is left to the next one.
+ *
+ * Nothing is granted before a round has seen the kernel's links: an address that is in use would be
+ * given again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "apply/netlink/link.h"
+#include "base/clock.h"
+#include "base/macro.h"
+#include "engine/pods/pods_engine.h"
+#include "engine/pods/pods_state.h"
+#include "model/pod.h"
+
+enum {
+    MTU_DEFAULT = 1500,
+    MTU_MIN = 1280,          /* of IPv6 */
+    EGRESS_HEADERS = 40 + 8, /* what the tunnel to a gateway adds, at the most: IPv6 and UDP */
+};
+
+static bool has_addresses(const struct pod_stay *stay)
+{
+    return stay->tenant.v4.family != IP_NONE || stay->tenant.v6.family != IP_NONE;
+}
+
+/* The smallest of an interface that routes to other routers lead out of. */
+static uint32_t uplink_mtu(const struct pods_engine *pods)
+{
+    uint32_t mtu = 0;
+    sorted_each(const struct link_way, way, kernel_ways(pods->setup.kernel)) {
+        struct tenant tenant;
+        const struct link *link = link_find(kernel_links(pods->setup.kernel), way->ifindex);
+        if (way->net.ip.family != IP_NONE || !link || link_is_svc0(link) ||
+            tenant_of_alias(link->alias, &tenant))
+            continue;
+        mtu = mtu ? MIN(mtu, link->mtu) : link->mtu;
+    }
+    return mtu ? mtu : MTU_DEFAULT;
+}
+
+static uint32_t pod_mtu(const struct pods_engine *pods)
+{
+    uint32_t mtu = uplink_mtu(pods), less = pods->setup.config->egress.enabled ? EGRESS_HEADERS : 0;
+    return mtu >= MTU_MIN + less ? mtu - less : MAX(mtu, (uint32_t)MTU_MIN);
+}
+
+static void fill_grant(const struct pods_engine *pods, const struct pod_stay *stay,
+                       struct pod_grant *ret_grant)
+{
+    *ret_grant = (struct pod_grant){ .stay = *stay, .mtu = pod_mtu(pods) };
+    tenant_host_name(&stay->tenant, ret_grant->host);
+    (void)tenant_alias(&stay->tenant, ret_grant->alias);
+}
+
+/* A folder of manifests need not have every Namespace; the API has, sooner or later. */
+static enum pod_refusal find_pool(const struct pods_engine *pods, const char *namespace,
+                                  const char **ret_pool)
+{
+    const struct object *object = store_get(pods->setup.store, KIND_NAMESPACE, "", namespace);
+    *ret_pool = object ? to_namespace(object)->pool : "default";
+    return object || pods->setup.config->source.manifests ? POD_GRANTED : POD_NAMESPACE;
+}
+
+static bool is_same_pod(const struct pod_stay *stay, const struct pod_wish *wish)
+{
+    if (!*stay->name)
+        return true; /* found at the start */
+    return strcmp(stay->namespace, wish->namespace) == 0 && strcmp(stay->name, wish->name) == 0 &&
+           (!*stay->uid || !*wish->uid || strcmp(stay->uid, wish->uid) == 0);
+}
+
+static enum pod_refusal enter(struct pods_engine *pods, const struct pod_stay *stay)
+{
+    if (pod_addresses_put(&pods->addresses, &stay->tenant) < 0)
+        return POD_MEMORY;
+    if (sorted_put(&pods->stays, stay) == 0)
+        return POD_GRANTED;
+    (void)pod_addresses_free(&pods->addresses, &stay->tenant, clock_wall_ms());
+    return POD_MEMORY;
+}
+
+static void name_stay(struct pod_stay *stay, const struct pod_wish *wish)
+{
+    snprintf(stay->namespace, sizeof(stay->namespace), "%s", wish->namespace);
+    snprintf(stay->name, sizeof(stay->name), "%s", wish->name);
+    snprintf(stay->uid, sizeof(stay->uid), "%s", wish->uid);
+    stay->promised_ms = clock_mono_ms();
+    stay->since_wall_ms = clock_wall_ms();
+    stay->wired = false;
+}
+
+static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wish *wish,
+                                  struct pod_stay *stay)
+{
+    const char *pool;
+    char alias[TENANT_ALIAS_LEN];
+    enum pod_refusal refusal = find_pool(pods, wish->namespace, &pool);
+    if (refusal != POD_GRANTED)
+        return refusal;
+    if (tenant_name(wish->container, wish->interface, pool, &stay->tenant) < 0 ||
+        tenant_alias(&stay->tenant, alias) < 0)
+        return POD_BAD_NAME;
+    if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,
+                              &stay->tenant))
+        return POD_FULL;
+    name_stay(stay, wish);
+    return enter(pods, stay);
+}
+
+enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *wish,
+                                  struct pod_grant *ret_grant)
+{
+    struct pods_engine *pods = (struct pods_engine *)engine;
+    struct pod_stay stay = { 0 };
+    if (!pods->setup.config->pods.enabled)
+        return POD_OFF;
+    if (!pods->known)
+        return POD_EARLY;
+    if (tenant_name(wish->container, wish->interface, "default", &stay.tenant) < 0 ||
+        strlen(wish->namespace) >= sizeof(stay.namespace) ||
+        strlen(wish->name) >= sizeof(stay.name) || strlen(wish->uid) >= sizeof(stay.uid))
+        return POD_BAD_NAME;
+    struct pod_stay *known = pods_stay(pods, &stay.tenant);
+    enum pod_refusal refusal = POD_GRANTED;
+    if (known && !is_same_pod(known, wish))
+        return POD_OTHER;
+    if (known && has_addresses(known)) {
+        name_stay(known, wish);
+        stay = *known;
+    } else {
+        refusal = grant_new(pods, wish, &stay);
+    }
+    if (refusal != POD_GRANTED)
+        return refusal;
+    pods->unsaved = pods->dirty = true;
+    pods->setup.wake(pods->setup.context);
+    fill_grant(pods, &stay, ret_grant);
+    return POD_GRANTED;
+}
+
+bool pods_engine_grant(const struct engine *engine, const struct tenant *key,
+                       struct pod_grant *ret_grant)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    const struct pod_stay *stay = pods_stay(pods, key);
+    if (!stay || !has_addresses(stay))
+        return false;
+    fill_grant(pods, stay, ret_grant);
+    return true;
+}
+
+int pods_engine_wired(struct engine *engine, const struct tenant *key)
+{
+    struct pods_engine *pods = (struct pods_engine *)engine;
+    struct pod_stay *stay = pods_stay(pods, key);
+    if (!stay || !has_addresses(stay))
+        return -ENOENT;
+    stay->wired = true;
+    stay->routed = false; /* until a round has seen the link as it is now */
+    pods->dirty = true;
+    pods->setup.wake(pods->setup.context);
+    return 0;
+}
+
+static void forget_loss(struct pods_engine *pods, const struct tenant *key)
+{
+    size_t kept = 0;
+    vec_each(const struct pod_loss, loss, &pods->losses) {
+        if (tenant_cmp(&loss->stay.tenant, key) != 0)
+            pods->losses.items[kept++] = *loss;
+    }
+    if (kept == pods->losses.count)
+        return;
+    pods->losses.count = kept;
+    pods->dirty = true;
+    pods->setup.wake(pods->setup.context);
+}
+
+/* The link as well: what is left of it would be found again as a tenant's. */
+int pods_engine_free(struct engine *engine, const struct tenant *key)
+{
+    struct pods_engine *pods = (struct pods_engine *)engine;
+    const struct pod_stay *stay = pods_stay(pods, key);
+    forget_loss(pods, key);
+    if (!stay)
+        return 0;
+    if (stay->ifindex && link_find(kernel_links(pods->setup.kernel), stay->ifindex)) {
+        int r = nl_link_delete(pods->socket, stay->ifindex, NULL);
+        if (r < 0 && r != -ENODEV)
+            return r;
+    }
+    int r = pods_forget(pods, key);
+    pods->dirty = true;
+    pods->setup.wake(pods->setup.context);
+    return r;
+}
+
+enum pod_refusal pods_engine_ready(const struct engine *engine)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    if (!pods->setup.config->pods.enabled)
+        return POD_OFF;
+    if (!pods->known)
+        return POD_EARLY;
+    sorted_each(const struct pod_block, block, &pods->addresses.blocks) {
+        if (!block->reserved && !block->closed &&
+            pod_block_used(&pods->addresses, block) < pod_block_size(block))
+            return POD_GRANTED;
+    }
+    return POD_FULL;
+}
