@@ -106,7 +106,7 @@ static int start_kube(struct agent *agent, struct kube_config *kube)
 {
     const struct kube_source_options options = {
         .config = kube,
-        .resources = &kube_agent_resources,
+        .resources = agent->config->pods.enabled ? &kube_pods_resources : &kube_agent_resources,
         .node = agent->config->node,
         .proxy_name = agent->config->services.proxy_name,
         .all_pods = agent->config->egress.gateway.enabled,

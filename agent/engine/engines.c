@@ -18,11 +18,13 @@
 #include "engine/egress/egress_engine.h"
 #include "engine/events/event_engine.h"
 #include "engine/nat/nat_engine.h"
+#include "engine/pods/pods_engine.h"
 #include "engine/routes/route_engine.h"
 #include "engine/waiting/waiting_engine.h"
 
 static const struct engine_ops *const own_table[] = {
-    &nat_engine_ops,    /* first: what it proves is announced */
+    &pods_engine_ops,   /* first: programs go to where routes lead to pods */
+    &nat_engine_ops,    /* what it proves is announced */
     &egress_engine_ops, /* likewise, and behind NAT's programs */
     &route_engine_ops,
     &event_engine_ops,   /* writes to the API alone */

@@ -11,7 +11,7 @@
  * Pods are those of this node, unless it is a gateway of egress: then the annotation of any pod may
  * name what it serves, and no selector asks for annotations.
  *
- * Namespaces are not asked for: nothing is decided by them.
+ * Namespaces choose the pools of pods, and are asked for by who gives addresses to pods alone.
  */
 #include "source/kube_resource.h"
 
@@ -37,9 +37,11 @@ static const struct kube_resource agent_rows[] = {
     { KIND_IP_POOL, "/apis/metallb.io/v1beta1/ipaddresspools", .optional = true },
     { KIND_BGP_ADVERTISEMENT, "/apis/metallb.io/v1beta1/bgpadvertisements", .optional = true },
     { KIND_L2_ADVERTISEMENT, "/apis/metallb.io/v1beta1/l2advertisements", .optional = true },
+    { KIND_NAMESPACE, "/api/v1/namespaces" }, /* last: only who gives addresses to pods asks */
 };
 _Static_assert(ARRAY_SIZE(agent_rows) <= KUBE_KINDS_MAX, "status has a row for each kind");
-const struct kube_resources kube_agent_resources = { agent_rows, ARRAY_SIZE(agent_rows) };
+const struct kube_resources kube_agent_resources = { agent_rows, ARRAY_SIZE(agent_rows) - 1 };
+const struct kube_resources kube_pods_resources = { agent_rows, ARRAY_SIZE(agent_rows) };
 
 /* Adds "name=selector&", encoded. */
 static void add_selector(struct text *path, const char *name, const char *selector,

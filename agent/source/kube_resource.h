@@ -30,6 +30,7 @@ struct kube_resources {
 };
 
 extern const struct kube_resources kube_agent_resources;
+extern const struct kube_resources kube_pods_resources; /* with pods.enabled */
 
 /*
  * The path and the selectors, up to where further parameters go ("/api/v1/nodes?"). NULL: no

@@ -347,6 +347,15 @@ const struct egress_plan *egress_engine_plan(const struct engine *engine)
     return read_engine(engine)->hooks ? &read_engine(engine)->plan : NULL;
 }
 
+bool egress_engine_carries(const struct engine *engine, uint32_t ifindex)
+{
+    const struct egress_engine *egress = read_engine(engine);
+    bool wanted = !egress->plane;
+    vec_each(const struct nat_attachment, it, &egress->attached)
+        wanted |= it->ifindex == ifindex;
+    return wanted && (!egress->plane || egress->hooked);
+}
+
 const struct egress_plane *egress_engine_plane(const struct engine *engine)
 {
     return read_engine(engine)->plane;

@@ -357,6 +357,15 @@ bool nat_engine_works(const struct engine *engine)
     return nat->plane && nat->node.attached;
 }
 
+bool nat_engine_carries(const struct engine *engine, uint32_t ifindex)
+{
+    const struct nat_engine *nat = (const struct nat_engine *)engine;
+    bool wanted = !nat->plane;
+    vec_each(const struct nat_attachment, it, &nat->node.wanted)
+        wanted |= it->ifindex == ifindex;
+    return wanted && (!nat->plane || nat->node.attached);
+}
+
 bool nat_engine_proof(const struct engine *engine, const struct ip *address,
                       struct nat_proof *ret_proof)
 {

@@ -36,6 +36,9 @@ struct node_facts nat_engine_facts(const struct engine *engine);
 /* Whether the maps are there and each hook carries our program. */
 bool nat_engine_works(const struct engine *engine);
 
+/* Whether its programs are on an interface of a pod; or there are none, as NAT is off. */
+bool nat_engine_carries(const struct engine *engine, uint32_t ifindex);
+
 /* What the last proof of an address found. False: there was none. */
 bool nat_engine_proof(const struct engine *engine, const struct ip *address,
                       struct nat_proof *ret_proof);

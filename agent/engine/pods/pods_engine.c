@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The pods engine as a row of the table of engines; see pods_engine.h.
+ *
+ * It is the first of the table: the programs of service NAT and of egress go to where routes lead
+ * to pods. It has no `plan`; all its work is in `write`, since what is wanted follows from what the
+ * kernel shows at that moment. Without a change nothing is done in a round.
+ */
+#include "engine/pods/pods_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "engine/pods/pods_state.h"
+#include "model/address_block.h"
+
+static struct pods_engine *of(struct engine *engine)
+{
+    return (struct pods_engine *)engine;
+}
+
+static bool is_on(const struct pods_engine *pods)
+{
+    return pods->setup.config->pods.enabled;
+}
+
+static int scope_of_pods(const struct config *config, struct kernel_scope *scope)
+{
+    if (!config->pods.enabled)
+        return 0;
+    scope->ways = true; /* the uplinks' MTU */
+    int r = scope_add_routes(scope, ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_BLOCK);
+    return r < 0 ? r : scope_add_routes(scope, ROUTE_TABLE_COIL, ROUTE_PROTOCOL_BLOCK);
+}
+
+static void close_pods(struct engine *engine)
+{
+    struct pods_engine *pods = of(engine);
+    if (pods->unsaved)
+        pods_memory_save(pods);
+    nl_close(pods->socket);
+    pod_addresses_done(&pods->addresses);
+    sorted_done(&pods->stays);
+    sorted_done(&pods->was_used);
+    vec_done(&pods->losses);
+    free(pods->path);
+    free(pods);
+}
+
+static int prepare(struct pods_engine *pods)
+{
+    pods->path = text_format("%s/pod-addresses", pods->setup.config->paths.state);
+    int r = pods->path ? pods_memory_load(pods) : -ENOMEM;
+    return r < 0 ? r : nl_open(&pods->socket);
+}
+
+static int open_pods(const struct engine_setup *setup, struct engine **ret_engine)
+{
+    struct pods_engine *pods = calloc(1, sizeof(*pods));
+    if (!pods)
+        return -ENOMEM;
+    *pods = (struct pods_engine){
+        .engine = { &pods_engine_ops },
+        .setup = *setup,
+        .stays = SORTED(struct pod_stay, tenant_cmp),
+        .was_used = SORTED(struct ip, ip_item_cmp),
+        .blocks_dirty = true,
+        .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
+        .retry_ms = INT64_MAX,
+    };
+    pod_addresses_init(&pods->addresses);
+    int r = is_on(pods) ? prepare(pods) : 0;
+    if (r < 0) {
+        close_pods(&pods->engine);
+        return r;
+    }
+    *ret_engine = &pods->engine;
+    return 0;
+}
+
+static void configure(struct engine *engine, const struct config *config)
+{
+    of(engine)->setup.config = config;
+}
+
+static int note(struct engine *engine, const struct change *change, struct round *round)
+{
+    struct pods_engine *pods = of(engine);
+    const struct object *object = change->after ? change->after : change->before;
+    (void)round;
+    pods->blocks_dirty |= object->kind == KIND_ADDRESS_BLOCK;
+    pods->dirty |= object->kind == KIND_POD && pods->losses.count > 0;
+    return 0;
+}
+
+static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
+{
+    struct pods_engine *pods = of(engine);
+    pods->dirty |= events->links || events->resynced || round->now_ms >= pods->retry_ms;
+    vec_each(const struct route, route, &events->routes)
+        pods->dirty |= route_is_pods(route);
+    return 0;
+}
+
+/* The first promise that ends, the first loss that becomes a fault, and what was refused. */
+static int64_t next_ms(const struct engine *engine, int64_t now_ms)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    int64_t next_ms = pods->retry_ms;
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        if (stay->ifindex == 0)
+            next_ms = MIN(next_ms, stay->promised_ms + PODS_PROMISE_MS);
+    }
+    vec_each(const struct pod_loss, loss, &pods->losses) {
+        int64_t told_ms = loss->lost_ms + POD_LOSS_GRACE_MS;
+        next_ms = MIN(next_ms, told_ms > now_ms ? told_ms : loss->lost_ms + POD_LOSS_TOLD_MS);
+    }
+    return next_ms;
+}
+
+/* Whether something waits that a round has to see to by itself. */
+static bool is_due(const struct pods_engine *pods, int64_t now_ms)
+{
+    return now_ms >= pods->due_ms;
+}
+
+static int write_pods(struct engine *engine, struct round *round)
+{
+    struct pods_engine *pods = of(engine);
+    if (!is_on(pods) || !status_is_known(pods->setup.status))
+        return 0;
+    if (!round->all && !pods->dirty && !pods->blocks_dirty && !is_due(pods, round->now_ms))
+        return 0;
+    int r = pods_follow(pods, round);
+    if (r < 0)
+        return r;
+    pods->dirty = pods->blocks_dirty = false;
+    pods->due_ms = next_ms(engine, round->now_ms);
+    if (pods->unsaved)
+        pods_memory_save(pods);
+    return 0;
+}
+
+const struct sorted *pods_engine_stays(const struct engine *engine)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    return is_on(pods) ? &pods->stays : NULL;
+}
+
+const struct engine_ops pods_engine_ops = {
+    .name = "pods",
+    .scope = scope_of_pods,
+    .open = open_pods,
+    .close = close_pods,
+    .configure = configure,
+    .note = note,
+    .hear = hear,
+    .write = write_pods,
+    .next_ms = next_ms,
+};

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A round of the pods engine: what the kernel shows becomes who has which address, then each
+ * address gets its route.
+ *
+ * A tenant is known by the alias of a link. One whose link lost its alias, but is still there,
+ * gets it back; one whose link went is lost with it. A route is wanted as soon as the link is up:
+ * the kernel takes IPv4 routes off a link that goes down, and refuses new ones.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "apply/netlink/link.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "engine/pods/pods_state.h"
+#include "model/address_block.h"
+#include "model/pod.h"
+
+typedef VEC(struct route_op) route_op_list;
+
+/* ---- Blocks ---- */
+
+static int follow_blocks(struct pods_engine *pods)
+{
+    AUTOVEC pod_block_list blocks = { 0 };
+    size_t cursor = 0;
+    const struct object *object;
+    while ((object = store_next(pods->setup.store, KIND_ADDRESS_BLOCK, &cursor))) {
+        const struct address_block *block = to_address_block(object);
+        struct pod_block entry = {
+            .ipv4 = block->ipv4,
+            .ipv6 = block->ipv6,
+            .reserved = block->reserved,
+            .closed = object->deleting,
+        };
+        if (strcmp(block->node, pods->setup.config->node) != 0)
+            continue;
+        snprintf(entry.name, sizeof(entry.name), "%s", object->name);
+        snprintf(entry.pool, sizeof(entry.pool), "%s", block->pool);
+        int r = vec_push(&blocks, entry);
+        if (r < 0)
+            return r;
+    }
+    return pod_addresses_set_blocks(&pods->addresses, &blocks, pods->setup.status->source.synced,
+                                    clock_wall_ms());
+}
+
+/* ---- Who is there ---- */
+
+static int lose(struct pods_engine *pods, const struct pod_stay *stay, int64_t now_ms)
+{
+    const struct pod_loss loss = { .stay = *stay, .lost_ms = now_ms };
+    if (pods->losses.count == POD_LOSSES_MAX) {
+        pods->losses.count--;
+        memmove(pods->losses.items, pods->losses.items + 1,
+                pods->losses.count * sizeof(*pods->losses.items));
+    }
+    int r = vec_push(&pods->losses, loss);
+    return r < 0 ? r : MIN(pods_forget(pods, &loss.stay.tenant), 0);
+}
+
+/* The link is there without its alias. */
+static void put_alias_back(struct pods_engine *pods, const struct pod_stay *stay,
+                           struct round *round)
+{
+    char alias[TENANT_ALIAS_LEN];
+    if (tenant_alias(&stay->tenant, alias) < 0)
+        return;
+    const struct nl_link_change change = { .alias = alias };
+    int r = nl_link_change(pods->socket, stay->ifindex, &change, NULL);
+    round->changes++;
+    round->repairs += r == 0;
+    if (r < 0 && r != -ENODEV)
+        log_warning("interface %u lost its alias %s, and it cannot be put back: %s", stay->ifindex,
+                    alias, strerror(-r));
+}
+
+/* No link as yet: agent-cni is about to make it, or to make it anew, or was killed. */
+static int wait_for_link(struct pods_engine *pods, struct pod_stay *stay, int64_t now_ms)
+{
+    const struct tenant tenant = stay->tenant;
+    stay->ifindex = 0;
+    return now_ms - stay->promised_ms < PODS_PROMISE_MS ? 0 : MIN(pods_forget(pods, &tenant), 0);
+}
+
+/* A tenant that the kernel shows no link of. Returns 0 or -errno. */
+static int follow_missing(struct pods_engine *pods, struct pod_stay *stay, struct round *round)
+{
+    if (stay->ifindex == 0 || !stay->wired)
+        return wait_for_link(pods, stay, round->now_ms);
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
+    if (!link)
+        return lose(pods, stay, round->now_ms);
+    if (!*link->alias)
+        put_alias_back(pods, stay, round);
+    return 0;
+}
+
+/* The pod's name, of one that was found: by its address. */
+static void name_stay(const struct pods_engine *pods, struct pod_stay *stay)
+{
+    size_t count = 0;
+    const struct ip *ip = stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
+    const struct pod *const *list =
+        *stay->name ? NULL : store_pods_at(pods->setup.store, ip, &count);
+    if (count == 0)
+        return;
+    snprintf(stay->namespace, sizeof(stay->namespace), "%s", list[0]->object.namespace);
+    snprintf(stay->name, sizeof(stay->name), "%s", list[0]->object.name);
+}
+
+static int follow_known(struct pods_engine *pods, const struct pods_seen *seen, struct round *round)
+{
+    for (size_t i = pods->stays.count; i-- > 0;) {
+        struct pod_stay *stay = sorted_at(&pods->stays, i);
+        const struct pod_seen *found = pods_seen_find(seen, &stay->tenant);
+        name_stay(pods, stay);
+        if (found)
+            stay->ifindex = found->ifindex;
+        int r = found ? 0 : follow_missing(pods, stay, round);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static bool is_taken(const struct pods_engine *pods, const struct ip *ip)
+{
+    return ip->family != IP_NONE && sorted_find(&pods->addresses.used, ip);
+}
+
+/* One that an earlier agent, or Coil's, has wired; or that has got back what it lacked. */
+static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct faults *faults)
+{
+    const struct pod_stay *known = pods_stay(pods, &seen->tenant);
+    struct pod_stay stay = {
+        .tenant = seen->tenant,
+        .ifindex = seen->ifindex,
+        .since_wall_ms = clock_wall_ms(),
+        .wired = true,
+    };
+    if (known && (known->tenant.v4.family != IP_NONE || known->tenant.v6.family != IP_NONE))
+        return 0;
+    if (is_taken(pods, &stay.tenant.v4) || is_taken(pods, &stay.tenant.v6)) {
+        char text[TENANT_STRLEN];
+        faults_add(faults, tenant_str(&seen->tenant, text), "delete one of the two pods",
+                   "has an address that another pod of this node has, too");
+        stay.tenant.v4 = stay.tenant.v6 = (struct ip){ 0 };
+    }
+    if (known && stay.tenant.v4.family == IP_NONE && stay.tenant.v6.family == IP_NONE)
+        return 0;
+    int r = pod_addresses_put(&pods->addresses, &stay.tenant);
+    pods->unsaved = true;
+    return r < 0 ? r : sorted_put(&pods->stays, &stay);
+}
+
+static int follow_strays(struct pods_engine *pods, const struct pods_seen *seen,
+                         struct faults *faults)
+{
+    AUTOVEC ip_list strays = { 0 };
+    vec_each(const struct pod_stray, stray, &seen->strays) {
+        char ip[IP_STRLEN];
+        const struct link *link = link_find(kernel_links(pods->setup.kernel), stray->ifindex);
+        int r = vec_push(&strays, stray->ip);
+        if (r < 0)
+            return r;
+        faults_add(faults, ip_str(&stray->ip, ip),
+                   "delete the route if no pod is behind it, or else the pod",
+                   "is not given to pods: a route leads to it by %s, which no pod is known of",
+                   link ? link->name : "an interface that is gone");
+    }
+    return pod_addresses_set_strays(&pods->addresses, &strays);
+}
+
+static void tell_outside(const struct pods_engine *pods, struct faults *faults)
+{
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        const struct ip *ip =
+            stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
+        char text[IP_STRLEN], name[TENANT_STRLEN];
+        tenant_str(&stay->tenant, name);
+        if (ip->family == IP_NONE)
+            faults_add(faults, name, "restart the pod",
+                       "has an interface (pool %s), but no route tells its address",
+                       stay->tenant.pool);
+        else if (!pod_block_at(&pods->addresses, ip))
+            faults_add(faults, name, "restart the pod, so that it gets another address",
+                       "has address %s, which is in no block of this node", ip_str(ip, text));
+    }
+}
+
+/* Whether the pod is there no more. A folder of manifests need not have pods at all. */
+static bool is_over(const struct pods_engine *pods, const struct pod_loss *loss)
+{
+    const struct object *pod =
+        store_get(pods->setup.store, KIND_POD, loss->stay.namespace, loss->stay.name);
+    if (pod)
+        return pod->deleting;
+    return *loss->stay.name && pods->setup.status->source.synced &&
+           pods->setup.config->source.kubernetes;
+}
+
+static void drop_losses(struct pods_engine *pods, int64_t now_ms)
+{
+    size_t kept = 0;
+    vec_each(const struct pod_loss, loss, &pods->losses) {
+        if (now_ms - loss->lost_ms < POD_LOSS_TOLD_MS && !is_over(pods, loss))
+            pods->losses.items[kept++] = *loss;
+    }
+    pods->losses.count = kept;
+}
+
+/* A DEL deletes the link before it says so: a fault is what is not explained soon. */
+static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults *faults)
+{
+    drop_losses(pods, now_ms);
+    vec_each(const struct pod_loss, loss, &pods->losses) {
+        const struct pod_stay *stay = &loss->stay;
+        if (now_ms - loss->lost_ms < POD_LOSS_GRACE_MS)
+            continue;
+        char v4[IP_STRLEN], v6[IP_STRLEN], name[TENANT_STRLEN];
+        AUTOFREE char *pod =
+            *stay->name ? text_format("Pod %s/%s", stay->namespace, stay->name) : NULL;
+        faults_add(faults, pod ? pod : tenant_str(&stay->tenant, name), "restart the pod",
+                   "is cut off: its interface %s (%s %s) is gone from this node, and nobody "
+                   "has deleted the pod",
+                   stay->tenant.interface, ip_str(&stay->tenant.v4, v4),
+                   ip_str(&stay->tenant.v6, v6));
+    }
+}
+
+/* ---- Routes ---- */
+
+/* Adds what a tenant's address lacks. Returns 0, or -ENOMEM. */
+static int add_route(const struct pods_engine *pods, const struct pod_stay *stay,
+                     const struct ip *ip, route_op_list *ops)
+{
+    const struct sorted *have = kernel_routes(pods->setup.kernel);
+    const struct route want = plan_pod_route(pods->setup.config->pods.table, ip, stay->ifindex);
+    bool replace = false;
+    if (ip->family == IP_NONE || sorted_find(have, &want))
+        return 0;
+    for (size_t i = sorted_lower_bound(
+             have,
+             &(struct route){ .table = want.table, .prefix = want.prefix, .metric = want.metric });
+         i < have->count && route_slot_cmp(sorted_at(have, i), &want) == 0; i++)
+        replace = true;
+    return vec_push(ops, (struct route_op){ replace ? OP_REPLACE : OP_ADD, want });
+}
+
+static int list_routes(struct pods_engine *pods, route_op_list *ops, struct round *round)
+{
+    const struct sorted *links = kernel_links(pods->setup.kernel);
+    sorted_each(struct pod_stay, stay, &pods->stays) {
+        const struct link *link = stay->ifindex ? link_find(links, stay->ifindex) : NULL;
+        size_t before = ops->count;
+        bool was_routed = stay->routed;
+        stay->routed = false;
+        if (!link || !link->up)
+            continue;
+        int r = add_route(pods, stay, &stay->tenant.v4, ops);
+        if (r == 0)
+            r = add_route(pods, stay, &stay->tenant.v6, ops);
+        if (r < 0)
+            return r;
+        stay->routed = true; /* unless one of them is refused */
+        round->repairs += was_routed ? (uint32_t)(ops->count - before) : 0;
+    }
+    return 0;
+}
+
+static void tell_refused(struct pods_engine *pods, const struct route_op *op,
+                         const struct op_result *result, struct faults *faults)
+{
+    char text[ROUTE_STRLEN];
+    sorted_each(struct pod_stay, stay, &pods->stays) {
+        if (ip_equal(&stay->tenant.v4, &op->route.prefix.ip) ||
+            ip_equal(&stay->tenant.v6, &op->route.prefix.ip))
+            stay->routed = false;
+    }
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), op->route.ifindex);
+    faults_add(faults, route_str_via(&op->route, link ? link->name : "", text),
+               result->error == -EEXIST ? "delete the other route" : "see the kernel's words",
+               "this route of a pod cannot be written: %s%s%s",
+               result->error == -EEXIST ? "another one is in its place" : strerror(-result->error),
+               *result->text ? ": " : "", result->text);
+}
+
+static int write_routes(struct pods_engine *pods, const route_op_list *ops, struct round *round,
+                        struct faults *faults)
+{
+    AUTOFREE struct op_result *results = calloc(ops->count + 1, sizeof(*results));
+    if (!results)
+        return -ENOMEM;
+    int r =
+        ops->count ? kernel_apply_routes(pods->setup.kernel, ops->items, ops->count, results) : 0;
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ops->count; i++) {
+        if (results[i].error < 0)
+            tell_refused(pods, &ops->items[i], &results[i], faults);
+    }
+    round->changes += (uint32_t)ops->count;
+    return 0;
+}
+
+static int follow_routes(struct pods_engine *pods, struct round *round)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOVEC route_op_list ops = { 0 };
+    int r = list_routes(pods, &ops, round);
+    if (r == 0)
+        r = write_routes(pods, &ops, round, &faults);
+    if (r < 0)
+        return r;
+    if (faults_none(&faults)) {
+        backoff_reset(&pods->retry);
+        pods->retry_ms = INT64_MAX;
+    } else {
+        pods->retry_ms = round->now_ms + backoff_next(&pods->retry);
+    }
+    pods_report(pods, "routes", &faults);
+    return 0;
+}
+
+int pods_follow(struct pods_engine *pods, struct round *round)
+{
+    CLEANUP(pods_seen_done) struct pods_seen seen = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = follow_blocks(pods);
+    if (r == 0)
+        r = plan_pods_seen(kernel_links(pods->setup.kernel), kernel_routes(pods->setup.kernel),
+                           &pods->addresses, &seen);
+    if (r == 0)
+        r = follow_known(pods, &seen, round);
+    vec_each(const struct pod_seen, it, &seen.tenants)
+        r = r == 0 ? adopt(pods, it, &faults) : r;
+    if (r == 0)
+        r = follow_strays(pods, &seen, &faults);
+    if (r == 0)
+        r = pods_memory_settle(pods, clock_wall_ms());
+    if (r < 0)
+        return r;
+    tell_outside(pods, &faults);
+    tell_losses(pods, round->now_ms, &faults);
+    pods_report(pods, "tenants", &faults);
+    pods->known = true;
+    return follow_routes(pods, round);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the pods engine keeps; see pods_state.h. */
+#include "engine/pods/pods_state.h"
+
+#include "base/clock.h"
+
+struct pod_stay *pods_stay(const struct pods_engine *pods, const struct tenant *key)
+{
+    return sorted_find(&pods->stays, key);
+}
+
+int pods_forget(struct pods_engine *pods, const struct tenant *key)
+{
+    const struct pod_stay *stay = pods_stay(pods, key);
+    if (!stay)
+        return 0;
+    const struct tenant tenant = stay->tenant;
+    int r = pod_addresses_free(&pods->addresses, &tenant, clock_wall_ms());
+    if (r < 0)
+        return r;
+    sorted_remove(&pods->stays, &tenant);
+    pods->unsaved = true;
+    return 1;
+}
+
+void pods_report(struct pods_engine *pods, const char *group, const struct faults *faults)
+{
+    (void)fault_book_replace(pods->setup.status->faults, "pods", group, faults, clock_wall_ms());
+}
