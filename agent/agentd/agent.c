@@ -50,8 +50,8 @@ static const struct part part_faults = { .name = "faults", .health = tell_faults
 
 static const struct part *const parts[] = {
     &part_lock,     &part_kernel,   &part_engines, &part_services, &part_egress,
-    &part_schedule, &part_standing, &part_pools,   &part_bird,     &part_api,
-    &part_faults,   &part_source,   &part_events,
+    &part_schedule, &part_standing, &part_pools,   &part_pods,     &part_bird,
+    &part_api,      &part_faults,   &part_source,  &part_events,
 };
 
 /* What each part says of itself, in the order of the table. */

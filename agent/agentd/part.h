@@ -57,6 +57,8 @@ struct agent {
     struct pool_keeper *pools;        /* part_pools; NULL: this agent gives no addresses */
     struct bgp *bgp;                  /* part_bird */
 
+    struct pods_api *pods_api; /* part_pods */
+
     struct api_state api_state; /* part_api */
     struct api api;
     struct api_changes *changes; /* NULL: the API is not open */
@@ -96,6 +98,7 @@ extern const struct part part_egress;   /* what the API asks of those of egress 
 extern const struct part part_schedule; /* the passes */
 extern const struct part part_standing; /* drain, withdraw, a node that was removed */
 extern const struct part part_pools;    /* LoadBalancer addresses for the folder's Services */
+extern const struct part part_pods;     /* addresses for the kubelet's pods */
 extern const struct part part_bird;     /* what BIRD makes of our routes */
 extern const struct part part_api;      /* the socket and the TCP port */
 extern const struct part part_source;   /* where objects come from */

@@ -151,6 +151,7 @@ static void borrow_state(struct agent *agent)
         .actions = actions,
         .action_count = ARRAY_SIZE(actions),
         .changes = agent->changes,
+        .pods = agent->pods_api,
         .trace = services_trace,
         .action_context = agent,
     };

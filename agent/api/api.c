@@ -220,6 +220,15 @@ static void reply_egress(const struct api *api, const struct http_request *reque
     reply_document(reply, 200, &out);
 }
 
+static void reply_pod(const struct api *api, const struct http_request *request,
+                      struct http_reply *reply)
+{
+    if (api->pods)
+        pods_api_handle(api->pods, request, reply);
+    else
+        reply_error(reply, 404, "no such path");
+}
+
 static void reply_pools(const struct api *api, const struct http_request *request,
                         struct http_reply *reply)
 {
@@ -314,7 +323,8 @@ static void reply_action(const struct api *api, const struct http_request *reque
     reply_error(reply, 404, "no such path");
 }
 
-enum { ACTION_BODY_MAX = 4096 };
+/* A GC names every sandbox of the node. */
+enum { ACTION_BODY_MAX = 4096, GC_BODY_MAX = 1 << 20 };
 
 /* Either `view`, a document without arguments, or `reply`. */
 static const struct api_route {
@@ -343,6 +353,10 @@ static const struct api_route {
     { { "POST", "/v1/drain", RIGHT_ROOT, ACTION_BODY_MAX }, false, NULL, reply_action },
     { { "POST", "/v1/withdraw", RIGHT_ROOT, ACTION_BODY_MAX }, false, NULL, reply_action },
     { { "POST", "/v1/undrain", RIGHT_ROOT, ACTION_BODY_MAX }, false, NULL, reply_action },
+    { { "POST", "/v1/pods/gc", RIGHT_ROOT, GC_BODY_MAX }, false, NULL, reply_pod },
+    { { "POST", "/v1/pods/", RIGHT_ROOT, ACTION_BODY_MAX }, false, NULL, reply_pod },
+    { { "GET", "/v1/pods/", RIGHT_ROOT }, false, NULL, reply_pod },
+    { { "DELETE", "/v1/pods/", RIGHT_ROOT }, false, NULL, reply_pod },
 };
 
 static const struct router router = ROUTER(routes);

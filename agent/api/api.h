@@ -19,6 +19,7 @@
 #pragma once
 
 #include "api/changes.h"
+#include "api/pods.h"
 #include "api/trace.h"
 #include "api/view.h"
 #include "base/fault.h"
@@ -46,6 +47,7 @@ struct api {
     const struct api_action *actions;
     size_t action_count;
     struct api_changes *changes;
+    struct pods_api *pods; /* who answers below /v1/pods/; NULL: nobody */
     trace_function trace;
     void *action_context; /* of the trace, too */
 };

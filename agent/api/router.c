@@ -14,13 +14,19 @@
 
 static const char text_plain[] = "text/plain; charset=utf-8";
 
+static bool is_path(const char *path, const char *asked)
+{
+    size_t length = strlen(path);
+    return path[length - 1] == '/' ? strncmp(asked, path, length) == 0 : strcmp(asked, path) == 0;
+}
+
 static const struct route_head *find(const struct router *router,
                                      const struct http_request *request)
 {
     const char *row = router->rows;
     for (size_t i = 0; i < router->count; i++, row += router->size) {
         const struct route_head *head = (const void *)row;
-        if (strcmp(request->method, head->method) == 0 && strcmp(request->path, head->path) == 0)
+        if (strcmp(request->method, head->method) == 0 && is_path(head->path, request->path))
             return head;
     }
     return NULL;

@@ -17,7 +17,7 @@ enum right {
 };
 
 struct route_head {
-    const char *method, *path;
+    const char *method, *path; /* a path that ends with '/' is of all below it */
     enum right right;
     size_t body_max; /* bytes; 0: a body means nothing, and is dropped */
 };

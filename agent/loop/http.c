@@ -131,7 +131,7 @@ static enum MHD_Result add_headers(struct MHD_Response *response, const struct h
     for (size_t i = 0; r == MHD_YES && i < HTTP_HEADERS_MAX && reply->headers[i].name; i++)
         r = MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
     if (r == MHD_YES && reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        r = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
+        r = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST, DELETE");
     return r;
 }
 
@@ -232,7 +232,7 @@ static enum MHD_Result begin(struct http_exchange *exchange, const char *path, c
     const struct http_server *server = exchange->server;
     struct http_reply reply = { 0 };
     if (!server->sharing && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&
-        strcmp(method, "POST") != 0)
+        strcmp(method, "POST") != 0 && strcmp(method, "DELETE") != 0)
         return http_refuse(exchange->connection, MHD_HTTP_METHOD_NOT_ALLOWED);
     if (server->ending)
         return http_refuse(exchange->connection, MHD_HTTP_SERVICE_UNAVAILABLE);

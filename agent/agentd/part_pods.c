@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Addresses for the kubelet's pods, as a part of the agent: what agent-cni asks at the socket goes
+ * to the pods engine, and who waits is looked at after each pass.
+ *
+ * A pod is served once its routes stand and the programs of service NAT and of egress are on the
+ * host's end, so that its first packet already goes as all the others will.
+ */
+#include <errno.h>
+
+#include "agentd/part.h"
+#include "engine/egress/egress_engine.h"
+#include "engine/nat/nat_engine.h"
+#include "engine/pods/pods_engine.h"
+
+static struct engine *engine_of(void *context)
+{
+    return engines_find(((struct agent *)context)->engines, &pods_engine_ops);
+}
+
+static enum pod_refusal on_want(void *context, const struct pod_wish *wish,
+                                struct pod_grant *ret_grant)
+{
+    return pods_engine_want(engine_of(context), wish, ret_grant);
+}
+
+static bool on_grant(void *context, const struct tenant *key, struct pod_grant *ret_grant)
+{
+    return pods_engine_grant(engine_of(context), key, ret_grant);
+}
+
+static int on_wired(void *context, const struct tenant *key)
+{
+    return pods_engine_wired(engine_of(context), key);
+}
+
+static enum pod_lack on_lack(void *context, const struct tenant *key)
+{
+    const struct engines *engines = ((struct agent *)context)->engines;
+    struct pod_grant grant;
+    if (!pods_engine_grant(engine_of(context), key, &grant))
+        return POD_UNKNOWN;
+    if (grant.stay.ifindex == 0)
+        return POD_NO_LINK;
+    if (!grant.stay.routed)
+        return POD_NO_ROUTE;
+    if (!nat_engine_carries(engines_find(engines, &nat_engine_ops), grant.stay.ifindex))
+        return POD_NO_NAT;
+    return egress_engine_carries(engines_find(engines, &egress_engine_ops), grant.stay.ifindex)
+               ? POD_SERVED
+               : POD_NO_EGRESS;
+}
+
+static int on_free(void *context, const struct tenant *key)
+{
+    return pods_engine_free(engine_of(context), key);
+}
+
+static enum pod_refusal on_ready(void *context)
+{
+    return pods_engine_ready(engine_of(context));
+}
+
+static const struct pod_stay *on_at(void *context, size_t index)
+{
+    const struct sorted *stays = pods_engine_stays(engine_of(context));
+    return stays && index < stays->count ? sorted_at(stays, index) : NULL;
+}
+
+static int open_pods(struct agent *agent)
+{
+    const struct pods_api_options options = {
+        .event = agent->event,
+        .calls = { on_want, on_grant, on_wired, on_lack, on_free, on_ready, on_at },
+        .context = agent,
+    };
+    return pods_api_new(&options, &agent->pods_api);
+}
+
+static void follow_pass(struct agent *agent)
+{
+    pods_api_look(agent->pods_api);
+}
+
+static void close_pods(struct agent *agent)
+{
+    pods_api_free(agent->pods_api);
+}
+
+const struct part part_pods = {
+    .name = "pods",
+    .open = open_pods,
+    .passed = follow_pass,
+    .close = close_pods,
+};

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Requests of agent-cni; see pods.h. Called by the table of routes (api.c).
+ *
+ * Who waits has been refused once, and is asked about again whenever the agent is another. What is
+ * asked for is done at once in any case: only the answer waits. A client that hangs up takes its
+ * request with it, and nothing else: what it was given is freed by its DEL.
+ */
+#include "api/pods.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "api/body.h"
+#include "api/pods_inside.h"
+#include "api/reply.h"
+#include "api/view_grant.h"
+#include "base/clock.h"
+#include "base/macro.h"
+#include "format/json.h"
+#include "loop/timer.h"
+
+enum {
+    WANT_MS = 10 * 1000,  /* for addresses: the kubelet asks again by itself */
+    WIRED_MS = 20 * 1000, /* for routes and programs */
+};
+
+static const char pods_path[] = "/v1/pods/";
+
+/* Texts of a wish, kept while it waits. */
+struct wish_texts {
+    char *namespace, *name, *uid;
+};
+
+struct waiter {
+    TAILQ_ENTRY(waiter) link;
+    struct pods_api *api;
+    struct http_exchange *exchange;
+    struct tenant tenant; /* container and interface */
+    bool wants;           /* addresses; else it was wired */
+    struct wish_texts texts;
+    int64_t until_ms;
+};
+
+struct pods_api {
+    struct pods_api_options options;
+    struct timer *timer; /* the first of the waiters that has waited for too long */
+    TAILQ_HEAD(, waiter) waiters;
+};
+
+/* ---- Words ---- */
+
+struct words {
+    unsigned status;
+    const char *error, *remedy;
+};
+
+static const struct words refusals[] = {
+    [POD_OFF] = { 403, "this agent gives no addresses to pods", "set pods.enabled: true" },
+    [POD_EARLY] = { 503, "the agent has not yet read what the kernel and the source have",
+                    "it is tried again; see agentctl status" },
+    [POD_NAMESPACE] = { 503, "the source has not yet told of the pod's Namespace",
+                        "it is tried again; see agentctl faults" },
+    [POD_FULL] = { 503, "no address of the pod's pool is free on this node",
+                   "let the controller give this node another block; see agentctl blocks" },
+    [POD_OTHER] = { 409, "the container's interface is another pod's", "delete that one first" },
+    [POD_BAD_NAME] = { 400, "the names of container, interface and pool cannot be an alias",
+                       "use shorter ones" },
+    [POD_MEMORY] = { 503, "the agent has no memory left", "it is tried again" },
+};
+
+static const struct words lacks[] = {
+    [POD_UNKNOWN] = { 404, "this container's interface has no addresses",
+                      "add it again from the beginning" },
+    [POD_NO_LINK] = { 504, "the host's end of the interface, by its alias, is not there",
+                      "add it again from the beginning" },
+    [POD_NO_ROUTE] = { 504, "the routes to the pod's addresses do not stand",
+                       "see agentctl faults" },
+    [POD_NO_NAT] = { 504, "service NAT's programs are not on the host's end",
+                     "see agentctl faults, and services.podInterfaces" },
+    [POD_NO_EGRESS] = { 504, "the programs of egress are not on the host's end",
+                        "see agentctl faults, and services.podInterfaces" },
+};
+
+static void reply_words(struct http_reply *reply, const struct words *words)
+{
+    AUTOTEXT struct text out = { 0 };
+    struct json json = { .out = &out };
+    json_begin_object(&json, NULL);
+    json_string(&json, "error", words->error);
+    json_string(&json, "remedy", words->remedy);
+    json_end_object(&json);
+    reply_document(reply, words->status, &out);
+}
+
+static void reply_grant(struct http_reply *reply, const struct pod_grant *grant)
+{
+    AUTOTEXT struct text out = { 0 };
+    view_grant(grant, &out);
+    reply_document(reply, 200, &out);
+}
+
+static void reply_done(struct http_reply *reply)
+{
+    AUTOTEXT struct text out = { 0 };
+    text_add(&out, "{}");
+    reply_document(reply, 200, &out);
+}
+
+/* ---- Who waits ---- */
+
+static bool may_wait(enum pod_refusal refusal)
+{
+    return refusal == POD_EARLY || refusal == POD_NAMESPACE || refusal == POD_FULL;
+}
+
+static void forget(struct waiter *waiter)
+{
+    TAILQ_REMOVE(&waiter->api->waiters, waiter, link);
+    free(waiter->texts.namespace);
+    free(waiter->texts.name);
+    free(waiter->texts.uid);
+    free(waiter);
+}
+
+static void on_ended(enum http_end end, void *context)
+{
+    (void)end;
+    forget(context);
+}
+
+static void arm(struct pods_api *api)
+{
+    int64_t first_ms = INT64_MAX;
+    struct waiter *waiter;
+    TAILQ_FOREACH(waiter, &api->waiters, link)
+    first_ms = MIN(first_ms, waiter->until_ms);
+    if (first_ms == INT64_MAX)
+        timer_disarm(api->timer);
+    else
+        timer_arm(api->timer, MAX(first_ms - clock_mono_ms(), 0));
+}
+
+/* Fills in the answer for an attempt. False: it may still come right. */
+static bool try_want(struct pods_api *api, const struct pod_wish *wish, bool last,
+                     struct http_reply *reply)
+{
+    struct pod_grant grant;
+    enum pod_refusal refusal = api->options.calls.want(api->options.context, wish, &grant);
+    if (refusal == POD_GRANTED)
+        reply_grant(reply, &grant);
+    else if (!last && may_wait(refusal))
+        return false;
+    else
+        reply_words(reply, &refusals[refusal]);
+    return true;
+}
+
+static bool try_wired(struct pods_api *api, const struct tenant *tenant, bool last,
+                      struct http_reply *reply)
+{
+    enum pod_lack lack = api->options.calls.lack(api->options.context, tenant);
+    if (lack == POD_SERVED)
+        reply_done(reply);
+    else if (!last && lack != POD_UNKNOWN)
+        return false;
+    else
+        reply_words(reply, &lacks[lack]);
+    return true;
+}
+
+static bool try_waiter(struct waiter *waiter, int64_t now_ms, struct http_reply *reply)
+{
+    bool last = now_ms >= waiter->until_ms;
+    const struct pod_wish wish = {
+        .container = waiter->tenant.container,
+        .interface = waiter->tenant.interface,
+        .namespace = waiter->texts.namespace,
+        .name = waiter->texts.name,
+        .uid = waiter->texts.uid,
+    };
+    return waiter->wants ? try_want(waiter->api, &wish, last, reply)
+                         : try_wired(waiter->api, &waiter->tenant, last, reply);
+}
+
+void pods_api_look(struct pods_api *api)
+{
+    struct waiter *waiter, *next;
+    int64_t now_ms = clock_mono_ms();
+    for (waiter = TAILQ_FIRST(&api->waiters); waiter; waiter = next) {
+        struct http_reply reply = { 0 };
+        next = TAILQ_NEXT(waiter, link);
+        if (!try_waiter(waiter, now_ms, &reply))
+            continue;
+        http_later_answer(waiter->exchange, &reply);
+        forget(waiter);
+    }
+    arm(api);
+}
+
+static void on_time(void *context)
+{
+    pods_api_look(context);
+}
+
+static bool keep_texts(struct waiter *waiter, const struct pod_wish *wish)
+{
+    if (!wish)
+        return true;
+    waiter->wants = true;
+    waiter->texts =
+        (struct wish_texts){ strdup(wish->namespace), strdup(wish->name), strdup(wish->uid) };
+    return waiter->texts.namespace && waiter->texts.name && waiter->texts.uid;
+}
+
+/* `wish` NULL: it was wired. */
+static void wait_for(struct pods_api *api, const struct http_request *request,
+                     const struct tenant *tenant, const struct pod_wish *wish,
+                     struct http_reply *reply)
+{
+    struct waiter *waiter = calloc(1, sizeof(*waiter));
+    if (!waiter) {
+        reply_words(reply, &refusals[POD_MEMORY]);
+        return;
+    }
+    waiter->api = api;
+    waiter->tenant = *tenant;
+    waiter->until_ms = clock_mono_ms() + (wish ? WANT_MS : WIRED_MS);
+    TAILQ_INSERT_TAIL(&api->waiters, waiter, link);
+    int r = keep_texts(waiter, wish) ? 0 : -ENOMEM;
+    if (r == 0)
+        r = http_later(request, on_ended, waiter, &waiter->exchange);
+    if (r < 0) {
+        forget(waiter);
+        reply_error(reply, 503, r == -EBUSY ? "too many wait already" : strerror(-r));
+        return;
+    }
+    arm(api);
+}
+
+/* ---- Requests ---- */
+
+/* "/v1/pods/CONTAINER/INTERFACE", and perhaps "/wired" behind. */
+static bool read_path(const char *path, struct tenant *ret_tenant, bool *ret_wired)
+{
+    static const char wired[] = "/wired";
+    AUTOFREE char *copy = strdup(path + strlen(pods_path));
+    char *interface = copy ? strchr(copy, '/') : NULL;
+    if (!interface)
+        return false;
+    *interface++ = '\0';
+    char *rest = strchr(interface, '/');
+    *ret_wired = rest && strcmp(rest, wired) == 0;
+    if (rest && !*ret_wired)
+        return false;
+    if (rest)
+        *rest = '\0';
+    return tenant_name(copy, interface, "default", ret_tenant) == 0;
+}
+
+/* A text of the body; "" where it is absent. */
+static int read_text(const struct document *body, const char *member, const char **ret,
+                     struct faults *faults)
+{
+    *ret = "";
+    return MIN(body_line(body, member, TENANT_NAME_MAX, ret, faults), 0);
+}
+
+static int read_wish(const struct document *body, struct pod_wish *wish, bool *ret_egress,
+                     struct faults *faults)
+{
+    static const char *const members[] = { "namespace",  "name",      "uid", "sandbox",
+                                           "egressOnly", "addresses", NULL };
+    int r = body ? body_check_members(body, members, faults) : 0;
+    if (r == 0)
+        r = read_text(body, "namespace", &wish->namespace, faults);
+    if (r == 0)
+        r = read_text(body, "name", &wish->name, faults);
+    if (r == 0)
+        r = read_text(body, "uid", &wish->uid, faults);
+    if (r == 0)
+        r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), ret_egress, faults), 0);
+    if (r == 0 && (!*wish->namespace || !*wish->name)) {
+        faults_add(faults, "body", "", "namespace and name of the pod are needed");
+        r = -EBADMSG;
+    }
+    return r;
+}
+
+static void reply_bad(struct http_reply *reply, int error, const struct faults *faults)
+{
+    if (error == -EBADMSG)
+        reply_faults(reply, faults);
+    else
+        reply_error(reply, 500, strerror(-error));
+}
+
+static void on_want(struct pods_api *api, const struct http_request *request,
+                    const struct tenant *tenant, struct http_reply *reply)
+{
+    CLEANUP(document_freep) struct document *body = NULL;
+    AUTOFAULTS struct faults faults = { 0 };
+    struct pod_wish wish = { .container = tenant->container, .interface = tenant->interface };
+    bool egress_only = false;
+    int r = body_parse(request, &body, &faults);
+    if (r == 0 && !body) {
+        reply_error(reply, 400, "a body is needed: namespace and name of the pod");
+        return;
+    }
+    if (r == 0)
+        r = read_wish(body, &wish, &egress_only, &faults);
+    if (r < 0)
+        reply_bad(reply, r, &faults);
+    else if (egress_only)
+        reply_error(reply, 501, "egress alone, behind another plugin, is not offered");
+    else if (!try_want(api, &wish, false, reply))
+        wait_for(api, request, tenant, &wish, reply);
+}
+
+static void on_wired(struct pods_api *api, const struct http_request *request,
+                     const struct tenant *tenant, struct http_reply *reply)
+{
+    if (api->options.calls.wired(api->options.context, tenant) < 0)
+        reply_words(reply, &lacks[POD_UNKNOWN]);
+    else
+        wait_for(api, request, tenant, NULL, reply);
+}
+
+static void on_get(struct pods_api *api, const struct tenant *tenant, struct http_reply *reply)
+{
+    struct pod_grant grant;
+    if (api->options.calls.grant(api->options.context, tenant, &grant))
+        reply_grant(reply, &grant);
+    else
+        reply_words(reply, &lacks[POD_UNKNOWN]);
+}
+
+static void on_delete(struct pods_api *api, const struct tenant *tenant, struct http_reply *reply)
+{
+    int r = api->options.calls.free(api->options.context, tenant);
+    if (r < 0)
+        reply_error(reply, 503, strerror(-r));
+    else
+        reply_done(reply);
+}
+
+static void on_ready(struct pods_api *api, struct http_reply *reply)
+{
+    enum pod_refusal refusal = api->options.calls.ready(api->options.context);
+    if (refusal == POD_GRANTED)
+        reply_done(reply);
+    else
+        reply_words(
+            reply, &(const struct words){ 503, refusals[refusal].error, refusals[refusal].remedy });
+}
+
+void pods_api_handle(struct pods_api *api, const struct http_request *request,
+                     struct http_reply *reply)
+{
+    struct tenant tenant;
+    bool wired = false;
+    if (strcmp(request->path, "/v1/pods/ready") == 0)
+        on_ready(api, reply);
+    else if (strcmp(request->path, "/v1/pods/gc") == 0)
+        pods_api_gc(&api->options, request, reply);
+    else if (!read_path(request->path, &tenant, &wired))
+        reply_error(reply, 400,
+                    "expected /v1/pods/CONTAINER/INTERFACE, by names that a CNI runtime gives");
+    else if (strcmp(request->method, "POST") == 0 && wired)
+        on_wired(api, request, &tenant, reply);
+    else if (strcmp(request->method, "POST") == 0)
+        on_want(api, request, &tenant, reply);
+    else if (strcmp(request->method, "DELETE") == 0)
+        on_delete(api, &tenant, reply);
+    else
+        on_get(api, &tenant, reply);
+}
+
+int pods_api_new(const struct pods_api_options *options, struct pods_api **ret_api)
+{
+    CLEANUP(pods_api_freep) struct pods_api *api = calloc(1, sizeof(*api));
+    if (!api)
+        return -ENOMEM;
+    api->options = *options;
+    TAILQ_INIT(&api->waiters);
+    int r = timer_new(options->event, SD_EVENT_PRIORITY_NORMAL, on_time, api, &api->timer);
+    if (r < 0)
+        return r;
+    *ret_api = TAKE_PTR(api);
+    return 0;
+}
+
+void pods_api_free(struct pods_api *api)
+{
+    if (!api)
+        return;
+    timer_free(api->timer);
+    free(api);
+}
