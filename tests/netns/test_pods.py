@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses for pods: given out of the node's blocks, routed, found again, freed."""
+
+import pytest
+from lab import objects, wait, wait_equal
+from lab.pod_wiring import WiredPod, call
+
+pytestmark = pytest.mark.lab(nodes=1)
+
+PODS = {"pods": {"enabled": True}}
+BLOCK4, BLOCK6 = "10.224.1.0/30", "fd00:224::100/126"
+
+
+def start(lab, **settings):
+    [node] = lab.nodes
+    lab.write_nodes()
+    lab.write("block.yaml", objects.address_block("pods-0", node.role, BLOCK4, BLOCK6, pool="default"))
+    # The lab's own blocks of this node are those of pods that it makes itself.
+    lab.write("nodes.yaml", *[item for item in node.objects() if item["kind"] != "AddressBlock"])
+    return node, lab.agent(node, **{**PODS, **settings})
+
+
+def pod_routes(node, family, table="main"):
+    return {(route["dst"], route["dev"]) for route in node.ip_json(
+        f"-{family}", "route", "show", "table", table, "proto", "30")}
+
+
+def place(fault):
+    return f"{fault['place']}: {fault['message']}"
+
+
+def pod_faults(agent):
+    return [place(fault) for fault in agent.faults() if fault["subsystem"] == "pods"]
+
+
+def test_a_pod_comes_and_goes(lab):
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add()
+    two = WiredPod(lab, node, agent, "two").add()
+    assert [one.address(4), one.address(6)] == ["10.224.1.0", "fd00:224::100"]
+    assert [two.address(4), two.address(6)] == ["10.224.1.1", "fd00:224::101"]
+    for family in (4, 6):
+        host = one.plan["hostInterface"]
+        assert (one.address(family), host) in pod_routes(node, family)
+        assert one.ping(two.address(family))
+        wait(lambda: lab.client.ping(one.address(family)), "the client to reach the pod")
+        assert two.ping(lab.client.address4 if family == 4 else lab.client.address6)
+    assert one.want()[1] == one.plan, "the same pod is given the same"
+    assert call(agent, "GET", one.path) == (200, one.plan)
+    assert one.delete()[0] == 200
+    assert one.delete()[0] == 200, "once more"
+    assert call(agent, "GET", one.path)[0] == 404
+    for family in (4, 6):
+        assert [dev for _, dev in pod_routes(node, family)] == [two.plan["hostInterface"]]
+    assert pod_faults(agent) == []
+
+
+def test_another_pod_of_the_same_sandbox_is_refused(lab):
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add()
+    status, answer = call(agent, "POST", one.path, {"namespace": "default", "name": "two", "uid": "u"})
+    assert (status, "another pod's" in answer["error"]) == (409, True)
+    assert answer["remedy"]
+
+
+def test_a_full_pool_says_so_and_waits(lab):
+    node, agent = start(lab)
+    pods = [WiredPod(lab, node, agent, f"p{number}").add() for number in range(4)]
+    assert call(agent, "GET", "/v1/pods/ready")[0] == 503
+    late = WiredPod(lab, node, agent, "late")
+    status, answer = late.want()
+    assert (status, "no address of the pod's pool" in answer["error"]) == (503, True)
+    pods[2].delete()
+    assert late.add().address(4) == pods[2].address(4)
+    assert call(agent, "GET", "/v1/pods/ready")[0] == 503
+
+
+def test_a_freed_address_is_the_last_to_be_given_again(lab):
+    node, agent = start(lab)
+    first = WiredPod(lab, node, agent, "first").add()
+    first.delete()
+    agent.stop()
+    agent.start()
+    seen = {WiredPod(lab, node, agent, f"p{number}").add().address(4) for number in range(3)}
+    assert first.address(4) not in seen
+    assert WiredPod(lab, node, agent, "again").add().address(4) == first.address(4)
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_all_is_found_again_after_a_restart(lab, end):
+    node, agent = start(lab)
+    one, two, gone = (WiredPod(lab, node, agent, name).add() for name in ("one", "two", "gone"))
+    getattr(agent, end)()
+    node.ip("-4", "route", "del", one.address(4), "proto", "30")
+    node.ip("-6", "route", "del", two.address(6), "proto", "30")
+    node.ip("link", "del", gone.plan["hostInterface"])
+    agent.start()
+    for pod in (one, two):
+        assert call(agent, "GET", pod.path) == (200, pod.plan)
+        for family in (4, 6):
+            host = pod.plan["hostInterface"]
+            wait(lambda: (pod.address(family), host) in pod_routes(node, family), "the route")
+            wait(lambda: lab.client.ping(pod.address(family)), "the client to reach the pod")
+    assert call(agent, "GET", gone.path)[0] == 404
+    assert WiredPod(lab, node, agent, "new").add().address(4) not in (one.address(4), two.address(4))
+
+
+def test_what_others_remove_is_put_back(lab):
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add()
+    host = one.plan["hostInterface"]
+    for family in (4, 6):
+        node.ip(f"-{family}", "route", "del", one.address(family), "proto", "30")
+        wait(lambda: (one.address(family), host) in pod_routes(node, family), "the route")
+    node.configure(f'link set {host} alias ""', f"link set {host} mtu 1400")
+    wait_equal(lambda: node.ip_json("link", "show", host)[0].get("ifalias"), one.plan["alias"], "the alias")
+    node.configure(f"link set {host} down", f"link set {host} up")
+    wait(lambda: (one.address(4), host) in pod_routes(node, 4), "the route")
+    wait(lambda: lab.client.ping(one.address(4)), "the client to reach the pod")
+    assert pod_faults(agent) == []
+
+
+def test_a_lost_interface_is_a_fault_that_names_the_pod(lab):
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add()
+    node.ip("link", "del", one.plan["hostInterface"])
+    wait(lambda: any(fault.startswith("Pod default/one: is cut off") for fault in pod_faults(agent)),
+         "the fault")
+    assert call(agent, "DELETE", one.path)[0] == 200
+    wait_equal(lambda: pod_faults(agent), [], "faults")
+
+
+def test_an_address_in_no_block_is_a_fault_and_stays(lab):
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add()
+    lab.write("block.yaml", objects.address_block("pods-1", node.role, "10.224.1.4/30", pool="default"))
+    wait(lambda: any("is in no block of this node" in fault for fault in pod_faults(agent)), "the fault")
+    assert node.ping(one.address(4))
+    assert WiredPod(lab, node, agent, "two").add().address(4) == "10.224.1.4"
+
+
+def test_a_route_that_nobody_knows_keeps_its_address(lab):
+    """What a pod that is not known of may have is given to nobody."""
+    [node] = lab.nodes
+    node.configure("link add stray type veth peer name stray1", "link set stray up", "link set stray1 up",
+                   "route add 10.224.1.0 dev stray proto 30")
+    node, agent = start(lab)
+    assert WiredPod(lab, node, agent, "one").add().address(4) == "10.224.1.1"
+    wait(lambda: any("by stray, which no pod is known of" in fault for fault in pod_faults(agent)),
+         "the fault")
+
+
+def test_gc_frees_what_is_not_alive(lab):
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add()
+    two = WiredPod(lab, node, agent, "two").add()
+    status, answer = call(agent, "POST", "/v1/pods/gc",
+                          {"live": [{"container": two.container, "interface": "eth0"}]})
+    assert (status, answer) == (200, {"freed": [{"container": one.container, "interface": "eth0"}]})
+    assert one.plan["hostInterface"] not in {link["ifname"] for link in node.ip_json("link", "show")}
+    assert call(agent, "GET", two.path)[0] == 200
+
+
+def test_what_is_not_enabled_is_refused(lab):
+    node, agent = start(lab, pods={"enabled": False})
+    one = WiredPod(lab, node, agent, "one")
+    assert one.want()[0] == 403
+    assert call(agent, "GET", "/v1/pods/ready")[0] == 503
+    assert call(agent, "DELETE", one.path)[0] == 200
