@@ -21,7 +21,7 @@ PROGRAMS = {
     "property": (AGENT, CTL),
     "cli": (AGENT, CTL),
     "bpf": ("agent/bpf/nat.bpf.o", "tests/bpf/icmp.bpf.o", "tests/bpf/load"),
-    "cni": (CNI,),
+    "cni": (AGENT, CTL, CNI),
     "netns": (AGENT, CTL),
     "install": (AGENT, CTL),
     "kube": (AGENT, CTL),
@@ -34,7 +34,7 @@ LAB = ("property", "cni", "netns", "install", "kube", "consul", "vm")
 READERS = {
     "": None,  # everything
     "agent": ("cli",),  # schemas and the like; what is compiled is known to ninja
-    "birdconf": ("netns", "install", "kube"),
+    "birdconf": ("cni", "netns", "install", "kube"),
     "deploy": ("install", "kube", "vm"),
     "deploy/cni": ("cni", "install"),
     "deploy/completions": ("cli",),
