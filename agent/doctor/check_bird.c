@@ -246,6 +246,42 @@ static bool check_channels(struct visit *visit, const struct bird_protocol *sess
     return ours;
 }
 
+static bool is_session(const struct bird_protocol *protocol)
+{
+    return strcmp(protocol->kind, "BGP") == 0 && !protocol->listens;
+}
+
+static bool has_session(const bird_protocol_list *list, const char *name)
+{
+    vec_each(const struct bird_protocol, protocol, list) {
+        if (is_session(protocol) && strcmp(protocol->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* bird.expectPeers, as agentd takes it: names, or how many there are at least. */
+static void check_expected(struct visit *visit, const bird_protocol_list *list, int64_t sessions)
+{
+    const struct config *config = visit->config;
+    vec_each(char *, name, &config->bird.expect_names) {
+        if (!has_session(list, *name))
+            visit_fail(visit, "correct bird.expectPeers, or give BIRD that session",
+                       "BIRD has no BGP session %s, which bird.expectPeers expects", *name);
+    }
+    if (config->bird.expect_names.count == 0 && sessions < config->bird.expect_count)
+        visit_fail(visit, "give BIRD the sessions that it lacks, or correct bird.expectPeers",
+                   "BIRD has %lld of %u BGP sessions that bird.expectPeers expects",
+                   (long long)sessions, config->bird.expect_count);
+}
+
+/* Whether nobody is to be told, as configured. */
+static bool expects_none(const struct config *config)
+{
+    return config->bird.expect_set && config->bird.expect_count == 0 &&
+           config->bird.expect_names.count == 0;
+}
+
 static void check_sessions(struct visit *visit)
 {
     AUTOVEC bird_protocol_list list = { 0 };
@@ -257,17 +293,20 @@ static void check_sessions(struct visit *visit)
         return;
     size_t before = visit->findings->list.count;
     vec_each(const struct bird_protocol, protocol, &list) {
-        if (strcmp(protocol->kind, "BGP") != 0 || protocol->listens)
+        if (!is_session(protocol))
             continue;
         sessions++;
         text_addf(&names, "%s%s", names.length ? ", " : "", protocol->name);
         check_session(visit, protocol);
         ours |= check_channels(visit, protocol);
     }
-    if (sessions == 0)
+    check_expected(visit, &list, sessions);
+    if (expects_none(visit->config))
+        ours = true;
+    else if (sessions == 0)
         visit_fail(visit, "give BIRD a session to the router; agentctl setup prints one",
                    "BIRD has no BGP session: nothing is announced");
-    else if (!ours)
+    if (sessions && !ours)
         visit_fail(visit,
                    "give a channel `table fingerpost4; export filter fingerpost_export; next hop "
                    "self;`; birdc configure",

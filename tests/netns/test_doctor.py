@@ -328,6 +328,12 @@ MISTAKES = {
     "no-session": (
         lambda p: p.bird_says(p.sessions_text(), ""), "bird.session", "no BGP session", "setup prints one",
     ),
+    "missing-peer": (
+        lambda p: settings(p, bird__expectPeers=["tor_v4", "spine"]), "bird.session", "no BGP session spine", "expectPeers",
+    ),
+    "too-few-peers": (
+        lambda p: settings(p, bird__expectPeers=3), "bird.session", "2 of 3 BGP sessions", "expectPeers",
+    ),
     "wrong-as": (
         lambda p: p.bird_says("neighbor TOR_ADDRESS4 as TOR_ASN", "neighbor TOR_ADDRESS4 as 64999"),
         "bird.session", "tor_v4", "AS numbers",
@@ -350,6 +356,11 @@ Patient.sessions_text = sessions_text
 
 def test_nothing_is_found_on_a_good_node(patient):
     assert patient.doctor() == []
+
+
+def test_a_node_that_expects_no_session_may_have_none(patient):
+    with settings(patient, bird__expectPeers=0), patient.bird_says(patient.sessions_text(), ""):
+        assert patient.doctor() == []
 
 
 @pytest.mark.parametrize("name", MISTAKES)
