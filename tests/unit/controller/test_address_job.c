@@ -189,11 +189,6 @@ static void wake(void *context)
     ((struct fixture *)context)->woken = true;
 }
 
-static void on_election(void *context)
-{
-    wake(context);
-}
-
 /* What the controller does when it was woken, or work is due. Returns true, for conditions. */
 static bool turn(struct fixture *fx)
 {
@@ -264,7 +259,7 @@ static void open_elector(struct fixture *fx)
         .config = &fx->config,
         .status = &fx->status.election,
         .faults = fx->status.faults,
-        .changed = on_election,
+        .changed = wake,
         .context = fx,
     };
     assert_int_equal(elector_new(&options, &fx->elector), 0);
