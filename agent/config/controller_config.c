@@ -102,6 +102,20 @@ static const struct config_key blocks_keys[] = {
     { NULL },
 };
 
+static const struct config_key workload_keys[] = {
+    { "enabled", parse_bool, FIELD(egress.enabled) },
+    { "image", parse_text, FIELD(egress.image) },
+    { NULL },
+};
+
+static void check_workload(struct parse *parse, const struct doc *section)
+{
+    const struct controller_config *config = parse->base;
+    if (config->egress.enabled && !(config->egress.image && *config->egress.image))
+        doc_fault(parse->document, section, parse->errors,
+                  "image is missing: the one that has agentd and agentctl");
+}
+
 static const struct config_key api_keys[] = {
     { "listen", parse_endpoint, FIELD(api.listen) },
     { NULL },
@@ -117,6 +131,7 @@ static const struct config_key controller_keys[] = {
     { "election", parse_section, .keys = election_keys },
     { "blocks", parse_section, .keys = blocks_keys },
     { "addresses", parse_section, .keys = addresses_keys },
+    { "egress", parse_section, .keys = workload_keys, .check = check_workload },
     { "api", parse_section, .keys = api_keys },
     { "paths", parse_section, .keys = paths_keys },
     { "consul", parse_section, .keys = export_keys, .check = export_keys_check },
@@ -192,6 +207,7 @@ void controller_config_free(struct controller_config *config)
     free(config->election.name);
     free(config->election.identity);
     free(config->addresses.load_balancer_class);
+    free(config->egress.image);
     free(config->api.listen);
     free(config->paths.run);
     export_config_done(&config->exports);

@@ -36,6 +36,10 @@ struct controller_config {
         int64_t rest_ms;           /* how long a freed address is given to nobody else */
     } addresses;
     struct {
+        bool enabled; /* Egresses get Deployments of gateways; else another controller does it */
+        char *image;  /* that gateways run; NULL: only while it is not enabled */
+    } egress;
+    struct {
         char *listen; /* "address:port" */
     } api;
     struct {

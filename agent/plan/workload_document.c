@@ -9,8 +9,6 @@
  */
 #include <string.h>
 
-#include "format/doc_json.h"
-#include "format/reader.h"
 #include "plan/workload_parts.h"
 
 enum { FOU_PORT = 5555 };
@@ -65,32 +63,13 @@ static void write_owner(struct json *json, const struct object *egress)
     json_end_array(json);
 }
 
-/* What is given, and for "Recreate" that there is no rolling update. */
-static void write_strategy(struct json *json, const char *strategy)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    CLEANUP(document_freep) struct document *document = NULL;
-    if (document_parse(strategy, strlen(strategy), "", READER_JSON, &document, &faults) != 1) {
-        json->out->failed = true;
-        return;
-    }
-    const struct doc *type = doc_get(document->root, "type");
-    json_begin_object(json, "strategy");
-    doc_each(member, document->root)
-        json_doc(json, member->key, member);
-    if (type && type->type == DOC_SCALAR && strcmp(type->text, "Recreate") == 0 &&
-        !doc_get(document->root, "rollingUpdate"))
-        json_null(json, "rollingUpdate");
-    json_end_object(json);
-}
-
 static void write_deployment(struct json *json, const struct egress *egress,
                              const struct doc *pod_template, const char *image)
 {
     json_int(json, "replicas", egress->replicas);
     write_selector(json, egress);
     if (egress->strategy)
-        write_strategy(json, egress->strategy);
+        json_raw(json, "strategy", egress->strategy);
     workload_pod_write(json, egress, pod_template, image);
 }
 

@@ -82,10 +82,6 @@ static void the_deployment_has_replicas_and_strategy(void **state)
     tell_egress(fx, "strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}");
     plan(fx, &deployment);
     assert_has(fx, "\"strategy\":{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"maxSurge\":1}}");
-    /* The default of what it was before would be refused beside it. */
-    tell_egress(fx, "strategy: {type: Recreate}");
-    plan(fx, &deployment);
-    assert_has(fx, "\"strategy\":{\"type\":\"Recreate\",\"rollingUpdate\":null}");
 }
 
 static void what_is_so_is_not_written(void **state)
