@@ -15,12 +15,14 @@
 #include "base/macro.h"
 #include "controller/address_job.h"
 #include "controller/blocks_job.h"
+#include "controller/egress_job.h"
 #include "controller/export_job.h"
 #include "controller/resources.h"
 
 static const struct job_ops *const own_table[] = {
     &blocks_job_ops,
     &address_job_ops,
+    &egress_job_ops,
     &export_job_ops,
     NULL,
 };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Every kind that a job may name, whole: what is decided once per cluster is decided by all objects
- * of a kind, so there is no selector. Which of them are asked for, the jobs say.
+ * of a kind, so there is no selector; but for what gateways' accounts are called. Which of them are
+ * asked for, the jobs say.
  */
 #include "controller/resources.h"
+
+#include "plan/workload.h"
 
 static const struct kube_resource rows[KIND_COUNT] = {
     [KIND_SERVICE] = { KIND_SERVICE, "/api/v1/services" },
@@ -17,6 +20,13 @@ static const struct kube_resource rows[KIND_COUNT] = {
     [KIND_BLOCK_REQUEST] = { KIND_BLOCK_REQUEST, "/apis/coil.cybozu.com/v2/blockrequests",
                              .optional = true },
     [KIND_EGRESS] = { KIND_EGRESS, "/apis/coil.cybozu.com/v2/egresses", .optional = true },
+    [KIND_DEPLOYMENT] = { KIND_DEPLOYMENT, "/apis/apps/v1/deployments" },
+    [KIND_DISRUPTION_BUDGET] = { KIND_DISRUPTION_BUDGET, "/apis/policy/v1/poddisruptionbudgets" },
+    [KIND_SERVICE_ACCOUNT] = { KIND_SERVICE_ACCOUNT, "/api/v1/serviceaccounts",
+                               .field = "metadata.name=" WORKLOAD_ACCOUNT },
+    [KIND_ROLE_BINDING] = { KIND_ROLE_BINDING,
+                            "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                            .field = "metadata.name=" WORKLOAD_ACCOUNT },
     [KIND_IP_POOL] = { KIND_IP_POOL, "/apis/metallb.io/v1beta1/ipaddresspools", .optional = true },
 };
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job of egress as its two files share it: egress_job.c and egress_write.c. */
+#pragma once
+
+#include "base/sorted.h"
+#include "controller/job.h"
+#include "controller/job_writer.h"
+#include "controller/refusals.h"
+
+struct egress_job {
+    struct job job;
+    const struct board *board;
+    struct job_writer *writer;
+    struct sorted marks; /* egress_marks.h */
+    struct refusals refusals;
+    uint64_t applied, deleted; /* since the start */
+};
+
+/* "Deployment/net/nat", which the caller frees; NULL: no memory. */
+char *egress_key(enum kind kind, const char *namespace, const char *name);
+
+/* What has the name of a key; NULL: nothing. */
+const struct object *egress_object(const struct egress_job *job, const char *key);
+
+/* Has an object looked at soon. Returns as job_writer_add(). */
+int egress_add(struct egress_job *job, enum kind kind, const char *namespace, const char *name);
+
+/* The writer's operations; `context` is the job. */
+int egress_make(void *context, const char *key, struct kube_write *write, struct text *body);
+bool egress_told(void *context, const char *key, const struct kube_told *told);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The job of egress: what Egresses are to have is made, kept so, and taken away.
+ *
+ * An object that may have to be written is given to the writer (egress_write.c), which finds out
+ * what. What was written, and how it was then, is remembered; after a change of leaders each object
+ * is applied once, which changes nothing where it is so. What is forgotten is only what nobody
+ * needs: the marks of objects that are gone.
+ */
+#include "controller/egress_job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "controller/egress_inside.h"
+#include "controller/egress_marks.h"
+#include "plan/workload.h"
+
+/* The parts of an Egress that have its name; and its status. */
+static const enum kind parts[] = { KIND_DEPLOYMENT, KIND_SERVICE, KIND_DISRUPTION_BUDGET,
+                                   KIND_EGRESS };
+
+static const struct kube_writer_limits limits = {
+    .queue = { .keys = 65536,
+               .parallel = 8,
+               .per_second = 50,
+               .burst = 200,
+               .initial_ms = 5,
+               .max_ms = MINUTE_MS },
+    .answer_ms = MINUTE_MS / 2,
+};
+
+static int add_access(struct egress_job *job, const char *namespace)
+{
+    int r = egress_add(job, KIND_SERVICE_ACCOUNT, namespace, WORKLOAD_ACCOUNT);
+    return r < 0 ? r : egress_add(job, KIND_ROLE_BINDING, "", WORKLOAD_ACCOUNT);
+}
+
+/* Access first, without which the pods of a Deployment can't be made. */
+static int add_egress(struct egress_job *job, const struct object *egress)
+{
+    int r = add_access(job, egress->namespace);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++)
+        r = egress_add(job, parts[i], egress->namespace, egress->name);
+    return r;
+}
+
+/* A part of an Egress, or what has its name in the way. */
+static int note_part(struct egress_job *job, const struct object *object)
+{
+    const struct store *store = job->board->store;
+    int r = 0;
+    if (object->kind == KIND_DEPLOYMENT && to_workload(object)->digest)
+        r = add_access(job, object->namespace);
+    if (r < 0 || !store_get(store, KIND_EGRESS, object->namespace, object->name))
+        return r;
+    r = egress_add(job, object->kind, object->namespace, object->name);
+    if (r == 0 && object->kind == KIND_DEPLOYMENT)
+        r = egress_add(job, KIND_EGRESS, object->namespace, object->name);
+    return r;
+}
+
+static void forget(struct egress_job *job, const struct object *object)
+{
+    AUTOFREE char *key = egress_key(object->kind, object->namespace, object->name);
+    if (key)
+        egress_mark_drop(&job->marks, key);
+}
+
+static int note(struct job *base, const struct change *change)
+{
+    struct egress_job *job = (struct egress_job *)base;
+    const struct object *object = change->after ? change->after : change->before;
+    switch (object->kind) {
+    case KIND_EGRESS:
+        return add_egress(job, object);
+    case KIND_DEPLOYMENT:
+    case KIND_SERVICE:
+    case KIND_DISRUPTION_BUDGET:
+        if (!change->after)
+            forget(job, object);
+        return note_part(job, object);
+    case KIND_SERVICE_ACCOUNT:
+    case KIND_ROLE_BINDING:
+        if (!change->after)
+            forget(job, object);
+        return egress_add(job, object->kind, object->namespace, object->name);
+    default:
+        return 0;
+    }
+}
+
+/* ---- Rounds ---- */
+
+static bool is_gone(void *context, const char *key)
+{
+    return !egress_object(context, key);
+}
+
+static int add_all(struct egress_job *job, enum kind kind)
+{
+    const struct object *object;
+    int r = 0;
+    for (size_t cursor = 0; r == 0 && (object = store_next(job->board->store, kind, &cursor));)
+        r = kind == KIND_EGRESS ? add_egress(job, object)
+                                : egress_add(job, kind, object->namespace, object->name);
+    return r;
+}
+
+static void tell(struct egress_job *job)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    refusals_faults(&job->refusals, &faults);
+    (void)fault_book_replace(job->board->faults, egress_job_ops.name, "writes", &faults,
+                             clock_wall_ms());
+}
+
+static int work(struct job *base, const struct job_round *round)
+{
+    static const enum kind all[] = { KIND_EGRESS, KIND_SERVICE_ACCOUNT, KIND_ROLE_BINDING };
+    struct egress_job *job = (struct egress_job *)base;
+    int r = 0;
+    if (job->refusals.changed)
+        tell(job);
+    if (!round->all)
+        return 0;
+    egress_marks_sweep(&job->marks, is_gone, job);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
+        r = add_all(job, all[i]);
+    return r;
+}
+
+/* Another leads, and tells what is wrong. */
+static void lead(struct job *base, bool leading)
+{
+    struct egress_job *job = (struct egress_job *)base;
+    job_writer_lead(job->writer, leading);
+    if (leading)
+        return;
+    egress_marks_clear(&job->marks);
+    refusals_clear(&job->refusals);
+    tell(job);
+}
+
+static void publish(struct job *base, struct job_status *status)
+{
+    const struct egress_job *job = (const struct egress_job *)base;
+    const struct store *store = job->board->store;
+    const struct object *object;
+    uint64_t deployments = 0, pods = 0, available = 0;
+    for (size_t cursor = 0; (object = store_next(store, KIND_EGRESS, &cursor));) {
+        const struct workload *workload = workload_of(store, to_egress(object));
+        deployments += workload != NULL;
+        pods += workload ? workload->replicas : 0;
+        available += workload ? workload->available_replicas : 0;
+    }
+    const struct job_count counts[] = {
+        { "egresses", store_count(store, KIND_EGRESS) },
+        { "deployments", deployments },
+        { "gateways", pods },
+        { "available", available },
+        { "refused", refusals_count(&job->refusals) },
+        { "applied", job->applied },
+        { "deleted", job->deleted },
+    };
+    _Static_assert(ARRAY_SIZE(counts) <= JOB_COUNTS_MAX, "status has room for each count");
+    memcpy(status->counts, counts, sizeof(counts));
+    status->count = ARRAY_SIZE(counts);
+    job_writer_publish(job->writer, &status->writes);
+}
+
+static void close_job(struct job *base)
+{
+    struct egress_job *job = (struct egress_job *)base;
+    job_writer_free(job->writer);
+    egress_marks_done(&job->marks);
+    refusals_done(&job->refusals);
+    free(job);
+}
+
+static int open_job(const struct board *board, struct job **ret_job)
+{
+    struct egress_job *job = calloc(1, sizeof(*job));
+    if (!job)
+        return -ENOMEM;
+    job->job.ops = &egress_job_ops;
+    job->board = board;
+    egress_marks_init(&job->marks);
+    refusals_init(&job->refusals);
+    const struct job_writer_options options = {
+        .board = board, .limits = &limits, .make = egress_make, .told = egress_told, .context = job
+    };
+    int r = job_writer_new(&options, &job->writer);
+    if (r < 0)
+        close_job(&job->job);
+    else
+        *ret_job = &job->job;
+    return r;
+}
+
+static bool is_wanted(const struct controller_config *config)
+{
+    return config->egress.enabled;
+}
+
+static const enum kind kinds[] = {
+    KIND_EGRESS,          KIND_DEPLOYMENT,   KIND_SERVICE, KIND_DISRUPTION_BUDGET,
+    KIND_SERVICE_ACCOUNT, KIND_ROLE_BINDING, KIND_COUNT
+};
+
+const struct job_ops egress_job_ops = {
+    .name = "egress",
+    .kinds = kinds,
+    .is_wanted = is_wanted,
+    .open = open_job,
+    .close = close_job,
+    .note = note,
+    .work = work,
+    .lead = lead,
+    .publish = publish,
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The job of egress: gives Egresses their gateways, as Coil's coil-egress-controller does, and in
+ * its place.
+ */
+#pragma once
+
+#include "controller/job.h"
+
+extern const struct job_ops egress_job_ops;

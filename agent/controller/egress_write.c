@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the job of egress writes, and what becomes of it.
+ *
+ * A key is an object that may have to be written: "Deployment/NAMESPACE/NAME"; an Egress is written
+ * for its status. What is to be written is read off what is known when its turn comes
+ * (plan/workload.h).
+ *
+ * Server-side apply, under a name of our own: fields of others stay theirs. It is forced where the
+ * object is known to be ours, so that an edit by hand gives way; what is made new is not, so that
+ * something that has just got the name is not overwritten. Each write has a precondition: the uid
+ * and the resourceVersion of what is there.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "controller/egress_inside.h"
+#include "controller/egress_marks.h"
+#include "model/digest.h"
+#include "plan/workload.h"
+
+#define MANAGER "fingerpost-egress"
+
+enum { TRIES_UNTOLD = 5 };
+
+static const struct written {
+    enum kind kind;
+    const char *group, *version, *plural, *subresource;
+} written[] = {
+    { KIND_DEPLOYMENT, "apps", "v1", "deployments", NULL },
+    { KIND_SERVICE, "", "v1", "services", NULL },
+    { KIND_DISRUPTION_BUDGET, "policy", "v1", "poddisruptionbudgets", NULL },
+    { KIND_SERVICE_ACCOUNT, "", "v1", "serviceaccounts", NULL },
+    { KIND_ROLE_BINDING, "rbac.authorization.k8s.io", "v1", "clusterrolebindings", NULL },
+    { KIND_EGRESS, "coil.cybozu.com", "v2", "egresses", "status" },
+};
+
+char *egress_key(enum kind kind, const char *namespace, const char *name)
+{
+    return text_format("%s/%s/%s", kind_name(kind), namespace, name);
+}
+
+int egress_add(struct egress_job *job, enum kind kind, const char *namespace, const char *name)
+{
+    AUTOFREE char *key = egress_key(kind, namespace, name);
+    return key ? job_writer_add(job->writer, key) : -ENOMEM;
+}
+
+/* A key in its parts; the strings are in `buffer`. */
+static const struct written *split(const char *key, char buffer[static 512],
+                                   struct workload_key *ret_key)
+{
+    (void)snprintf(buffer, 512, "%s", key);
+    char *namespace = strchr(buffer, '/'), *name = namespace ? strchr(namespace + 1, '/') : NULL;
+    if (!name)
+        return NULL;
+    *namespace ++ = *name++ = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
+        if (strcmp(kind_name(written[i].kind), buffer) == 0) {
+            *ret_key = (struct workload_key){ written[i].kind, namespace, name };
+            return &written[i];
+        }
+    }
+    return NULL;
+}
+
+const struct object *egress_object(const struct egress_job *job, const char *key)
+{
+    char buffer[512];
+    struct workload_key parts;
+    return split(key, buffer, &parts)
+               ? store_get(job->board->store, parts.kind, parts.namespace, parts.name)
+               : NULL;
+}
+
+/* "Deployment net/nat" */
+static char *place_of(const struct workload_key *key)
+{
+    return text_format("%s %s%s%s", kind_name(key->kind), key->namespace,
+                       *key->namespace ? "/" : "", key->name);
+}
+
+static void note(struct egress_job *job, const struct workload_key *key, const char *message,
+                 const char *remedy)
+{
+    AUTOFREE char *place = place_of(key);
+    if (place && message)
+        refusals_note(&job->refusals, place, message, remedy);
+    else if (place)
+        refusals_end(&job->refusals, place);
+    if (job->refusals.changed)
+        job->board->wake(job->board->context);
+}
+
+/* ---- What is written ---- */
+
+static struct kube_write write_of(const struct written *row, const struct workload_key *key,
+                                  enum kube_verb verb)
+{
+    static char namespace[64], name[256]; /* borrowed until the next call */
+    (void)snprintf(namespace, sizeof(namespace), "%s", key->namespace);
+    (void)snprintf(name, sizeof(name), "%s", key->name);
+    return (struct kube_write){
+        .verb = verb,
+        .target = { .group = row->group,
+                    .version = row->version,
+                    .plural = row->plural,
+                    .namespace = *namespace ? namespace : NULL,
+                    .name = name,
+                    .subresource = row->subresource },
+        .manager = MANAGER,
+    };
+}
+
+static int make_status(const struct egress_job *job, const struct workload_key *key,
+                       struct text *body)
+{
+    const struct object *object =
+        store_get(job->board->store, KIND_EGRESS, key->namespace, key->name);
+    return object ? plan_workload_status(job->board->store, to_egress(object), body) : 0;
+}
+
+static int make_object(struct egress_job *job, const struct written *row,
+                       const struct workload_key *key, const char *text, struct kube_write *write,
+                       struct text *body)
+{
+    struct workload_mark mark = *egress_mark(&job->marks, text);
+    struct workload_plan plan;
+    int r =
+        plan_workload(job->board->store, key, job->board->config->egress.image, &mark, body, &plan);
+    if (r < 0)
+        return r;
+    note(job, key, plan.step == WORKLOAD_WRONG ? plan.why : NULL, plan.remedy);
+    switch (plan.step) {
+    case WORKLOAD_DELETE:
+        *write = write_of(row, key, KUBE_DELETE);
+        write->uid = plan.there->uid;
+        write->version = plan.there->version;
+        return 1;
+    case WORKLOAD_APPLY:
+        *write = write_of(row, key, KUBE_APPLY);
+        write->force = plan.there != NULL;
+        mark.wanted = plan.wanted;
+        mark.digest = 0; /* until it is answered, nothing is known to be so */
+        egress_mark_set(&job->marks, text, &mark);
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int egress_make(void *context, const char *key, struct kube_write *write, struct text *body)
+{
+    struct egress_job *job = context;
+    char buffer[512];
+    struct workload_key parts;
+    const struct written *row = split(key, buffer, &parts);
+    if (!row)
+        return 0;
+    if (row->kind != KIND_EGRESS) {
+        int r = make_object(job, row, &parts, key, write, body);
+        if (r > 0 && write->verb == KUBE_APPLY)
+            write->body = text_str(body);
+        return r;
+    }
+    *write = write_of(row, &parts, KUBE_APPLY);
+    write->force = true;
+    int r = make_status(job, &parts, body);
+    write->body = text_str(body);
+    return r;
+}
+
+/* ---- What comes of it ---- */
+
+static void take(const struct doc *metadata, const char *member, char *buffer, size_t size)
+{
+    const struct doc *node = doc_get(metadata, member);
+    (void)snprintf(buffer, size, "%s", node && node->type == DOC_SCALAR ? node->text : "");
+}
+
+/* What was applied is what the API says it is now. */
+static void set_mark(struct egress_job *job, const char *key, const struct doc *object)
+{
+    struct workload_mark mark = *egress_mark(&job->marks, key);
+    const struct doc *metadata = doc_get(object, "metadata");
+    take(metadata, "uid", mark.uid, sizeof(mark.uid));
+    take(metadata, "resourceVersion", mark.version, sizeof(mark.version));
+    mark.digest = object_digest(object);
+    egress_mark_set(&job->marks, key, &mark);
+}
+
+static void tell_refusal(struct egress_job *job, const struct workload_key *key,
+                         const struct kube_result *result)
+{
+    AUTOFREE char *message = text_format("it can't be written: %s", result->why);
+    const char *remedy = result->status == 403 ? "allow it by deploy/kubernetes/controller.yaml"
+                         : result->remedy      ? result->remedy
+                                               : "mend the Egress";
+    if (message)
+        note(job, key, message, remedy);
+}
+
+bool egress_told(void *context, const char *key, const struct kube_told *told)
+{
+    struct egress_job *job = context;
+    char buffer[512];
+    struct workload_key parts;
+    const struct written *row = split(key, buffer, &parts);
+    const struct doc *object = told->result.object;
+    if (!row)
+        return false;
+    if (told->result.outcome == KUBE_DONE) {
+        note(job, &parts, NULL, NULL);
+        if (!object)
+            job->deleted++;
+        else if (row->kind != KIND_EGRESS)
+            set_mark(job, key, object);
+        job->applied += object != NULL;
+        return false;
+    }
+    if (row->kind != KIND_EGRESS && told->result.outcome != KUBE_UNCERTAIN)
+        egress_mark_drop(&job->marks, key);
+    if (told->result.outcome == KUBE_MISSING)
+        note(job, &parts, NULL, NULL);
+    /* What is no Deployment at all the API answers with a failure of its own. */
+    else if (told->result.outcome == KUBE_REFUSED || told->tries >= TRIES_UNTOLD)
+        tell_refusal(job, &parts, &told->result);
+    return told->result.outcome != KUBE_MISSING;
+}
