@@ -133,7 +133,7 @@ CONTROLLER = REPOSITORY / "agent" / "controller"
 PATCHES = {"merge": "patch", "apply": "patch"}
 # The kinds that a job names, and where the controller has them.
 JOB_KINDS = re.compile(r"enum kind \w*kinds\[\] = \{(.*?)\}", re.DOTALL)
-ROW_OF_KIND = re.compile(r'\{ (KIND_\w+),\s*"/apis?(?:/([\w.]+\.[\w.]+))?/v\d\w*/(\w+)"')
+ROW_OF_KIND = re.compile(r'\{ (KIND_\w+),\s*"/api(?:s/([\w.]+))?/v\d\w*/(\w+)"')
 
 
 def controller_texts():
@@ -165,6 +165,19 @@ JOB_WRITE = re.compile(
     r'\.verb = KUBE_(\w+),\s*\.target = \{ \.group = "([\w.]*)",\s*\.version = "\w+",'
     r'\s*\.plural = "(\w+)"(?:,\s*\.name = [\w>.-]+,\s*\.subresource = "(\w+)")?')
 READS = ("get", "list", "watch")
+# A row of what the job of egress writes: an apply, which may create, and a deletion; or a status.
+MADE = re.compile(r'\{ KIND_\w+, "([\w.]*)", "\w+", "(\w+)",\s*(NULL|"\w+") \}')
+
+
+def made(text):
+    """(verb, group, resource) of these rows; and that the role of gateways may be bound."""
+    for group, plural, sub in MADE.findall(text):
+        if sub == "NULL":
+            yield from ((verb, group, plural) for verb in ("create", "patch", "delete"))
+        else:
+            yield ("patch", group, f"{plural}/" + sub.strip('"'))
+        if plural == "clusterrolebindings":
+            yield ("bind", group, "clusterroles")
 
 
 def test_the_controller_may_write_what_its_jobs_write_and_nothing_else():
@@ -172,6 +185,7 @@ def test_the_controller_may_write_what_its_jobs_write_and_nothing_else():
     asked = {(PATCHES.get(verb.lower(), verb.lower()), group, f"{plural}/{sub}" if sub else plural)
             for text in controller_texts().values()
             for verb, group, plural, sub in JOB_WRITE.findall(with_events(text))}
+    asked |= {row for text in controller_texts().values() for row in made(text)}
     sent = {row for row in asked if row[0] not in READS}
     every = allowed(documents("controller.yaml"))
     assert sent and sent == {row for row in every if row[0] not in READS and row[2] != "leases"}
