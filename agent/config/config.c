@@ -205,6 +205,8 @@ const struct config_key config_keys[] = {
     { "pools", parse_section, .keys = pools_keys },
     { "pods", parse_section, .keys = pods_keys },
     { "bird", parse_section, .keys = bird_keys },
+    { "consul", parse_present, FIELD(consul.enabled), .keys = agent_consul_keys,
+      .check = agent_consul_check },
     { "api", parse_section, .keys = api_keys },
     { "paths", parse_section, .keys = paths_keys },
     { NULL },
@@ -274,8 +276,12 @@ static int config_new(struct config **ret_config)
     config->pools.rest_ms = MINUTE_MS;
     config->pods.table = ROUTE_TABLE_MAIN;
     config->pods.rest_ms = MINUTE_MS;
+    config->consul.ttl_ms = 60 * MINUTE_MS;
+    config->consul.poll_ms = MINUTE_MS / 2;
     egress_defaults(config);
     int r = set_default_strings(config);
+    if (r == 0)
+        r = export_config_defaults(&config->exports);
     if (r < 0)
         return r;
     *ret_config = TAKE_PTR(config);
@@ -356,6 +362,7 @@ void config_free(struct config *config)
     free(config->bird.socket);
     parse_clear_names(&config->bird.expect_names);
     vec_done(&config->bird.expect_names);
+    export_config_done(&config->exports);
     free(config->api.listen);
     free(config->paths.run);
     free(config->paths.state);

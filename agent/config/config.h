@@ -15,9 +15,8 @@
 #include "base/fault.h"
 #include "base/ip.h"
 #include "base/vec.h"
-
-typedef VEC(struct prefix) prefix_list;
-typedef VEC(char *) string_list;
+#include "config/export_config.h"
+#include "config/lists.h"
 
 enum advertise {
     ADVERTISE_LOAD_BALANCER = 1 << 0,
@@ -117,6 +116,12 @@ struct config {
         uint32_t expect_count;
         string_list expect_names;
     } bird;
+    struct {
+        bool enabled;    /* the section is there */
+        int64_t ttl_ms;  /* consul.checkTTL: of a check that the agent no longer renews */
+        int64_t poll_ms; /* consul.resync: between two looks at what Consul's agent has */
+    } consul;
+    struct export_config exports; /* the rest of the section consul */
     struct {
         char *listen; /* "address:port" */
     } api;

@@ -2,7 +2,9 @@
 /*
  * What is exported for load balancers outside the cluster, how, and where to: the section `consul`
  * of controller.yaml. Each setting of kube-service-exporter has its place here, so that its
- * environment fills the same struct. What the file says goes before the environment.
+ * environment fills the same struct. What the file says goes before the environment. The section
+ * `consul` of agentd.yaml, for the services of Consul's own agent on each node, fills the part of
+ * it that says where Consul is and which Services are meant.
  */
 #pragma once
 
@@ -10,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "config/config.h"
+#include "config/lists.h"
 
 /* consul.addresses: where a load balancer is to send to. */
 enum export_addresses {

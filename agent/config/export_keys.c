@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The section `consul` of controller.yaml, as a table; see export_config.h for what each key means.
- * Called by controller_config.c.
+ * Called by controller_config.c; agent_consul.c has that of agentd.yaml.
  *
  * A secret has no key of its own: the token is in a file.
  */
@@ -25,8 +25,8 @@ static void add_name(struct parse *parse, const char *text, string_list *list)
     }
 }
 
-static void parse_names(struct parse *parse, const struct config_key *key, const struct doc *node,
-                        void *field)
+void parse_texts(struct parse *parse, const struct config_key *key, const struct doc *node,
+                 void *field)
 {
     (void)key;
     if (doc_expect(parse->document, node, DOC_LIST, parse->errors) <= 0)
@@ -63,7 +63,7 @@ static bool is_address(const char *text)
     return false;
 }
 
-static void parse_address(struct parse *parse, const struct config_key *key, const struct doc *node,
+void parse_consul_address(struct parse *parse, const struct config_key *key, const struct doc *node,
                           void *field)
 {
     (void)key;
@@ -73,7 +73,7 @@ static void parse_address(struct parse *parse, const struct config_key *key, con
 
 static const struct config_key dogstatsd_keys[] = {
     { "address", parse_text, FIELD(statsd.address) },
-    { "tags", parse_names, FIELD(statsd.tags) },
+    { "tags", parse_texts, FIELD(statsd.tags) },
     { NULL },
 };
 
@@ -81,8 +81,8 @@ const struct config_key export_keys[] = {
     { "clusterID", parse_text, FIELD(cluster) },
     { "kvPrefix", parse_text, FIELD(prefix) },
     { "keyTemplate", parse_text, FIELD(key_template) },
-    { "namespaces", parse_names, FIELD(namespaces) },
-    { "nodeSelectors", parse_names, FIELD(node_selectors) },
+    { "namespaces", parse_texts, FIELD(namespaces) },
+    { "nodeSelectors", parse_texts, FIELD(node_selectors) },
     { "minNodes", parse_count, FIELD(min_nodes), .min = 1, .max = INT32_MAX },
     { "addresses", parse_addresses_word, FIELD(addresses) },
     { "details", parse_bool, FIELD(details) },
@@ -92,7 +92,7 @@ const struct config_key export_keys[] = {
     { "identity", parse_text, FIELD(identity) },
     { "sessionTTL", parse_duration, FIELD(session_ms), .min = 10 * SECOND_MS },
     { "blockingQuery", parse_duration, FIELD(wait_ms), .min = SECOND_MS },
-    { "address", parse_address, FIELD(consul.address) },
+    { "address", parse_consul_address, FIELD(consul.address) },
     { "tokenFile", parse_path, FIELD(consul.token_file) },
     { "caFile", parse_path, FIELD(consul.ca_file) },
     { "certFile", parse_path, FIELD(consul.cert_file) },

@@ -83,9 +83,13 @@ void egress_defaults(struct config *config);
 void parse_unknown_pods(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_serves(struct parse *, const struct config_key *, const struct doc *, void *list_field);
 
-/* The section consul of controller.yaml; export_keys.c */
+/* The sections consul of controller.yaml and agentd.yaml; export_keys.c, agent_consul.c */
 extern const struct config_key export_keys[];
 void export_keys_check(struct parse *parse, const struct doc *section);
+extern const struct config_key agent_consul_keys[];
+void agent_consul_check(struct parse *parse, const struct doc *section);
+void parse_texts(struct parse *, const struct config_key *, const struct doc *, void *list_field);
+void parse_consul_address(struct parse *, const struct config_key *, const struct doc *, void *);
 
 /* Parsers by type of field; parse_values.c */
 void parse_section(struct parse *, const struct config_key *, const struct doc *, void *);

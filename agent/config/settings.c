@@ -234,6 +234,7 @@ static value_writer writer_of(config_parser parser)
         { parse_bool, write_bool },
         { parse_cidrs, write_cidrs },
         { parse_cluster_cidrs, write_cluster_cidrs },
+        { parse_consul_address, write_string },
         { parse_count, write_count },
         { parse_deadman, write_deadman },
         { parse_duration, write_duration },
@@ -250,6 +251,7 @@ static value_writer writer_of(config_parser parser)
         { parse_size, write_size },
         { parse_table, write_count },
         { parse_text, write_string },
+        { parse_texts, write_names },
         { parse_unknown_pods, write_unknown_pods },
         { parse_uplinks, write_uplinks },
     };

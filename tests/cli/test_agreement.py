@@ -128,7 +128,7 @@ def test_every_key_of_the_controllers_configuration_is_described():
 def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
     config = tmp_path / "agentd.yaml"
     keys = set()
-    for more in ("", "egress: { gateway: {} }\n"):  # of which the keys are shown if it is there
+    for more in ("", "egress: { gateway: {} }\nconsul: { clusterID: x }\n"):  # of which the keys are shown if it is there
         config.write_text("source: { manifests: /tmp }\n" + more)
         shown = ctl.run("config", "show", str(config), "--json")[1]
         keys |= {item["key"] for item in json.loads(shown)["items"]}
@@ -136,7 +136,8 @@ def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
     # And what is shown leaves out no key of the tables that are parsed by; source.kubernetes is
     # shown whole.
     source = "".join(
-        (ROOT / "agent/config" / name).read_text(encoding="utf-8") for name in ("config.c", "egress.c")
+        (ROOT / "agent/config" / name).read_text(encoding="utf-8") for name in ("config.c", "egress.c",
+                                                                                "agent_consul.c")
     )
     known = re.findall(r'^ *\{ "(\w+)", (?!parse_section)', source, re.MULTILINE)
     known.remove("kubeconfig")

@@ -64,6 +64,7 @@ static void defaults_have_no_line(void **state)
     assert_setting(&settings, "egress.unknownPods", "\"pass\"", 0);
     assert_setting(&settings, "egress.gateway", "null", 0);
     assert_setting(&settings, "bird.socket", "null", 0);
+    assert_setting(&settings, "consul", "null", 0);
 }
 
 static void what_the_file_says_has_its_line(void **state)
@@ -85,7 +86,10 @@ static void what_the_file_says_has_its_line(void **state)
                           "node: \"node\\u002d9\"\n"
                           "egress:\n"
                           "  gateway:\n"
-                          "    addresses: [192.0.2.1]\n",
+                          "    addresses: [192.0.2.1]\n"
+                          "consul:\n"
+                          "  clusterID: lab\n"
+                          "  namespaces: [a]\n",
                           &settings),
                      0);
     assert_setting(&settings, "source.manifests", "\"/m\"", 2);
@@ -99,6 +103,10 @@ static void what_the_file_says_has_its_line(void **state)
     assert_setting(&settings, "node", "\"node-9\"", 14);
     assert_setting(&settings, "egress.gateway.addresses", "[\"192.0.2.1\"]", 17);
     assert_setting(&settings, "egress.gateway.timeouts.icmp", "\"30s\"", 0);
+    assert_setting(&settings, "consul.clusterID", "\"lab\"", 19);
+    assert_setting(&settings, "consul.namespaces", "[\"a\"]", 20);
+    assert_setting(&settings, "consul.address", "\"http://127.0.0.1:8500\"", 0);
+    assert_setting(&settings, "consul.checkTTL", "\"60m\"", 0);
 }
 
 /* Writes the names of the sections that `key` is in and `last` was not; returns its indent. */
