@@ -16,6 +16,7 @@ struct board {
     struct nat_leads leads; /* NAT: to svc0; ifindex 0: NAT is off, or svc0 is not there */
     struct default_sources defaults; /* NAT: this node's addresses towards the default routes */
     const struct sorted *proofs;     /* NAT: struct proof, by address; NULL: nothing is proved */
+    const struct sorted *service_proofs;         /* NAT: struct service_proof; NULL: likewise */
     const struct gateway_proofs *gateway_proofs; /* egress: of its gateway's addresses */
     const struct sorted *service_events; /* events: struct service_event *; NULL: no engine */
     struct nat_plane *nat_plane; /* NAT: its data plane; NULL: NAT is off, or can't be had */

@@ -134,28 +134,45 @@ static int export_services(struct exporting *exporting)
     return r < 0 ? r : settle_keys(exporting);
 }
 
-int plan_export(const struct export_config *config, const struct store *store, int64_t now_wall_ms,
-                struct export_plan *ret_plan, struct faults *faults)
+static int plan_all(struct exporting *exporting, struct export_plan *ret_plan)
 {
     CLEANUP(export_plan_done) struct export_plan plan = { .arena = arena_new(ARENA_SIZE) };
-    struct exporting exporting = {
-        .config = config,
-        .store = store,
-        .now_wall_ms = now_wall_ms,
-        .plan = &plan,
-        .faults = faults,
-    };
+    exporting->plan = &plan;
     if (!plan.arena)
         return -ENOMEM;
-    int r = export_services(&exporting);
-    if (r == 0)
-        r = export_nodes(&exporting);
+    int r = export_services(exporting);
+    if (r == 0 && !exporting->ids_only)
+        r = export_nodes(exporting);
     if (r < 0)
         return r;
     vec_sort(&plan.documents, document_cmp);
     vec_sort(&plan.refusals, refusal_cmp);
     *ret_plan = TAKE_STRUCT(plan);
     return 0;
+}
+
+int plan_export(const struct export_config *config, const struct store *store, int64_t now_wall_ms,
+                struct export_plan *ret_plan, struct faults *faults)
+{
+    struct exporting exporting = {
+        .config = config,
+        .store = store,
+        .now_wall_ms = now_wall_ms,
+        .faults = faults,
+    };
+    return plan_all(&exporting, ret_plan);
+}
+
+int plan_export_ids(const struct export_config *config, const struct store *store,
+                    struct export_plan *ret_plan, struct faults *faults)
+{
+    struct exporting exporting = {
+        .config = config,
+        .store = store,
+        .ids_only = true,
+        .faults = faults,
+    };
+    return plan_all(&exporting, ret_plan);
 }
 
 void plan_export_check(const struct export_config *config, struct faults *faults)

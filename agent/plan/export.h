@@ -18,5 +18,10 @@
 int plan_export(const struct export_config *config, const struct store *store, int64_t now_wall_ms,
                 struct export_plan *ret_plan, struct faults *faults);
 
+/* The same of ids alone: documents have an empty value, and there is no list of nodes. For the
+ * services of Consul's own agents (agent_services.h). */
+int plan_export_ids(const struct export_config *config, const struct store *store,
+                    struct export_plan *ret_plan, struct faults *faults);
+
 /* Adds a fault for each setting that the planner could not use: a selector, a template. */
 void plan_export_check(const struct export_config *config, struct faults *faults);

@@ -13,6 +13,7 @@ struct exporting {
     const struct export_config *config;
     const struct store *store;
     int64_t now_wall_ms;
+    bool ids_only; /* documents have no value, and the list of nodes is left out */
     struct export_plan *plan;
     struct faults *faults;
 };

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "config/export_config.h"
+#include "model/service.h"
 #include "store/store.h"
 
 enum {
@@ -26,6 +27,12 @@ struct export_document {
     const char *value; /* JSON */
     const char *id;    /* "" for the list of nodes */
     const char *owner; /* "namespace/name" of the Service; "" for the list of nodes */
+    /*
+     * Whose NodePort it is: the Service's own, or its ingress's. NULL for the list of nodes. They
+     * are the store's, and good until it changes.
+     */
+    const struct service *server;
+    const struct service_port *port;
 };
 
 /* A Service that asks to be exported, and isn't: what stands in KV of it stays there. */

@@ -28,9 +28,10 @@ struct reading {
     const struct service *service;
     const char *const *texts; /* by enum export_annotation */
     enum export_addresses addresses;
-    struct exported exported;           /* what all ports have in common */
-    const struct service_port *ingress; /* the port that stands in for its own; NULL: none */
-    struct document *attributes;        /* the text of custom-attrs, or NULL */
+    struct exported exported;              /* what all ports have in common */
+    const struct service_port *ingress;    /* the port that stands in for its own; NULL: none */
+    const struct service *ingress_service; /* whose it is */
+    struct document *attributes;           /* the text of custom-attrs, or NULL */
 };
 
 static bool parse_bool(const char *text, bool *ret_value)
@@ -220,7 +221,8 @@ static int read_ingress(struct reading *reading)
                               reading->service->object.namespace, reading->service->object.name);
         return r < 0 ? r : 1;
     }
-    reading->ingress = port_named(to_service(ingress), port);
+    reading->ingress_service = to_service(ingress);
+    reading->ingress = port_named(reading->ingress_service, port);
     if (!reading->ingress)
         ingress_port_fault(reading, ingress);
     return 0;
@@ -302,8 +304,9 @@ static char *keep(struct exporting *exporting, const struct text *text)
 }
 
 /* Puts the document into the plan; it may still lose its key to another Service. */
-static int add_document(struct reading *reading, const struct exported *exported,
-                        const struct text *key, const struct text *value)
+static int add_document(struct reading *reading, const struct service_port *port,
+                        const struct exported *exported, const struct text *key,
+                        const struct text *value)
 {
     struct exporting *exporting = reading->exporting;
     AUTOTEXT struct text id = { 0 }, owner = { 0 };
@@ -314,6 +317,8 @@ static int add_document(struct reading *reading, const struct exported *exported
         .value = keep(exporting, value),
         .id = keep(exporting, &id),
         .owner = keep(exporting, &owner),
+        .server = reading->ingress ? reading->ingress_service : reading->service,
+        .port = reading->ingress ? reading->ingress : port,
     };
     if (text_error(&id) < 0 || text_error(&owner) < 0 || !document.key || !document.value ||
         !document.id || !document.owner)
@@ -389,9 +394,9 @@ static int export_port(struct reading *reading, const struct service_port *port)
     int r = read_port(reading, port, &exported, &sni);
     if (r == 0)
         r = make_key(reading, &exported, &key);
-    if (r == 0)
+    if (r == 0 && !reading->exporting->ids_only)
         r = make_value(reading, &exported, port, &value);
-    return r ? r : add_document(reading, &exported, &key, &value);
+    return r ? r : add_document(reading, port, &exported, &key, &value);
 }
 
 int export_service(struct exporting *exporting, const struct service *service)

@@ -2,9 +2,18 @@
 /* What the inputs say of one address; see route_inputs.h. */
 #include "plan/route_inputs.h"
 
+#include <string.h>
+
 int proof_cmp(const void *a, const void *b)
 {
     return ip_cmp(&((const struct proof *)a)->address, &((const struct proof *)b)->address);
+}
+
+int service_proof_cmp(const void *a, const void *b)
+{
+    const struct service_proof *left = a, *right = b;
+    int r = ip_cmp(&left->address, &right->address);
+    return r ? r : strcmp(left->service, right->service);
 }
 
 bool route_inputs_proved(const struct route_inputs *inputs, const struct ip *address)

@@ -16,6 +16,16 @@ struct proof {
 };
 int proof_cmp(const void *a, const void *b);
 
+/* The same of one Service on one address. Sorted by address and Service. */
+struct service_proof {
+    struct ip address;
+    char *service; /* "namespace/name"; "": an inherited proof */
+    bool gone;     /* of a change: the Service is not there any more */
+    bool as_planned, forwards;
+    char *why; /* NULL: nothing is against */
+};
+int service_proof_cmp(const void *a, const void *b);
+
 /* What an egress gateway has proved of an address that it translates to. */
 struct gateway_proof {
     struct ip address;

@@ -111,7 +111,7 @@ static void close_nat(struct engine *engine)
 {
     struct nat_engine *nat = to_nat(engine);
     nat_upkeep_done(&nat->upkeep);
-    nat->board->proofs = NULL;
+    nat->board->proofs = nat->board->service_proofs = NULL;
     nat->board->nat_plane = NULL;
     nat_state_done(nat);
     free(nat);
@@ -125,6 +125,7 @@ static int open_nat(const struct engine_setup *setup, struct engine **ret_engine
     nat_state_init(nat, setup);
     nat->engine.ops = &nat_engine_ops;
     nat->board->proofs = &nat->proofs.of_addresses;
+    nat->board->service_proofs = &nat->proofs.of_services;
     try_plane(nat);
     int r = nl_open(&nat->socket);
     if (r == 0)

@@ -15,13 +15,6 @@
 #include "base/text.h"
 #include "plan/nat_change.h"
 
-static int service_proof_cmp(const void *a, const void *b)
-{
-    const struct service_proof *left = a, *right = b;
-    int r = ip_cmp(&left->address, &right->address);
-    return r ? r : strcmp(left->service, right->service);
-}
-
 void nat_proofs_init(struct nat_proofs *proofs)
 {
     *proofs = (struct nat_proofs){

@@ -19,14 +19,6 @@ struct nat_proofs {
 void nat_proofs_init(struct nat_proofs *proofs);
 void nat_proofs_done(struct nat_proofs *proofs);
 
-/* One Service on one address. */
-struct service_proof {
-    struct ip address;
-    char *service; /* "namespace/name"; "": an inherited proof */
-    bool gone;     /* of a change: the Service is not there any more */
-    bool as_planned, forwards;
-    char *why; /* NULL: nothing is against */
-};
 typedef VEC(struct service_proof) service_proof_list;
 
 /*
