@@ -70,7 +70,7 @@ void consul_client_free(struct consul_client *client)
     free(client);
 }
 
-static void add_encoded(struct text *out, const char *part)
+void consul_add_encoded(struct text *out, const char *part)
 {
     for (const char *at = part; *at; at++) {
         if (isalnum((unsigned char)*at) || strchr("-._~", *at))
@@ -229,7 +229,7 @@ static void add_parameter(struct text *url, const char *name, const char *value)
     if (!value || !*value)
         return;
     text_addf(url, "&%s=", name);
-    add_encoded(url, value);
+    consul_add_encoded(url, value);
 }
 
 DEFINE_CLEANUP(CURLU *, curl_url_cleanup);

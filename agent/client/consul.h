@@ -15,6 +15,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* Where Consul is, and as whom. All borrowed; NULL: not set. */
 struct consul_config {
@@ -69,6 +70,9 @@ struct consul_handler {
 int consul_send(struct consul_client *client, const struct consul_call *call,
                 const struct consul_handler *handler, void *context,
                 struct consul_request **ret_request);
+
+/* Adds a part of a path, or a parameter's value, with what may not stand there as %XX. */
+void consul_add_encoded(struct text *out, const char *part);
 
 /* Ends a request without a further word. Not from within `data`. */
 void consul_cancel(struct consul_request *request);
