@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "status/bird_status.h"
+#include "status/consul_status.h"
 #include "status/fault_book.h"
 #include "status/kube_status.h"
 #include "status/nat_status.h"
@@ -78,6 +79,7 @@ struct status {
     struct nat_status nat;
     struct bird_status bird;
     struct write_status writes;
+    struct consul_status consul;
     struct fault_book *faults;
 };
 
