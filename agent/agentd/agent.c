@@ -4,7 +4,7 @@
  * the opposite one.
  *
  *   lock -> kernel mirror -> engines -> health ports -> schedule -> standing -> pools -> BIRD ->
- * API -> source -> Events
+ * API -> source -> Events -> Consul
  *
  * The source comes last, so that the first thing it reads is planned against a mirror that is
  * complete. READY is sent after the first pass over everything that is known to be wanted, or,
@@ -51,7 +51,7 @@ static const struct part part_faults = { .name = "faults", .health = tell_faults
 static const struct part *const parts[] = {
     &part_lock,     &part_kernel,   &part_engines, &part_services, &part_egress,
     &part_schedule, &part_standing, &part_pools,   &part_pods,     &part_bird,
-    &part_api,      &part_faults,   &part_source,  &part_events,
+    &part_api,      &part_faults,   &part_source,  &part_events,   &part_consul,
 };
 
 /* What each part says of itself, in the order of the table. */

@@ -14,6 +14,7 @@
 #include <systemd/sd-event.h>
 
 #include "agentd/agent.h"
+#include "agentd/consul_keeper.h"
 #include "agentd/pool_keeper.h"
 #include "agentd/standing.h"
 #include "api/api.h"
@@ -71,6 +72,8 @@ struct agent {
     bool settled; /* kube: it has synced, or the wait for it is over */
 
     struct event_keeper *events; /* part_events; NULL: none are written */
+
+    struct consul_keeper *consul; /* part_consul; NULL: Consul is not asked */
 };
 
 struct part {
@@ -103,6 +106,7 @@ extern const struct part part_bird;     /* what BIRD makes of our routes */
 extern const struct part part_api;      /* the socket and the TCP port */
 extern const struct part part_source;   /* where objects come from */
 extern const struct part part_events;   /* Events for the owners of Services */
+extern const struct part part_consul;   /* services of Consul's agent on this node */
 
 /* ---- part_source.c ---- */
 

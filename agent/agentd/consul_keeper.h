@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps the services of Consul's agent on this node as they are planned: reads what it has, writes
+ * the difference, and looks again. For agentd/part_consul.c.
+ */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "base/cleanup.h"
+#include "client/consul.h"
+#include "plan/agent_services.h"
+#include "status/status.h"
+
+struct consul_keeper;
+
+struct consul_keeper_options {
+    sd_event *event;
+    struct consul_config where; /* what it names outlives the keeper */
+    const struct config *config;
+    struct status *status;
+    /* What is wanted now. Returns 0 or -ENOMEM. */
+    int (*plan)(void *context, struct agent_services *ret_services);
+    void (*changed)(void *context); /* the status is another */
+    void *context;
+};
+
+/* Returns 0 or -errno. */
+int consul_keeper_new(const struct consul_keeper_options *options,
+                      struct consul_keeper **ret_keeper);
+
+/* Something that the plan depends on may have changed. */
+void consul_keeper_doubt(struct consul_keeper *keeper);
+
+/* What is registered stays. */
+void consul_keeper_free(struct consul_keeper *keeper);
+DEFINE_CLEANUP(struct consul_keeper *, consul_keeper_free);

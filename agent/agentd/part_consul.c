@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The services of Consul's agent on this node (consul_keeper.h), as a part of the agent: after each
+ * pass what is wanted may be another, for objects, proofs and the node's standing are. With another
+ * configuration all begins anew; what is registered is compared, not made again.
+ */
+#include <string.h>
+
+#include "agentd/consul_keeper.h"
+#include "agentd/part.h"
+#include "base/log.h"
+#include "engine/facts.h"
+
+/* The book has groups in order; "proof namespace/name" is what the prover says of a Service. */
+static int find_troubles(const struct fault_book *book, service_troubles *troubles)
+{
+    static const char group[] = "proof ";
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < fault_book_count(book); i++) {
+        const struct known_fault *fault = fault_book_at(book, i);
+        if (strcmp(fault->subsystem, "services") == 0 &&
+            strncmp(fault->group, group, strlen(group)) == 0)
+            r = vec_push(troubles,
+                         (struct service_trouble){ fault->group + strlen(group), fault->message });
+    }
+    return r;
+}
+
+static int plan(void *context, struct agent_services *ret_services)
+{
+    const struct agent *agent = context;
+    const struct board *board = &agent->board;
+    AUTOVEC service_troubles troubles = { 0 };
+    const struct node_facts facts =
+        node_facts_of(agent->config, agent->store, agent->kernel, &board->leads, &board->defaults);
+    const struct agent_services_inputs inputs = {
+        .facts = &facts,
+        .service_proofs = agent->config->services.enabled ? board->service_proofs : NULL,
+        .troubles = &troubles,
+        .standing = board->standing,
+    };
+    int r = find_troubles(agent->status.faults, &troubles);
+    return r < 0 ? r : plan_agent_services(&inputs, ret_services);
+}
+
+static void on_changed(void *context)
+{
+    api_changes_note(((struct agent *)context)->changes);
+}
+
+static void close_consul(struct agent *agent)
+{
+    consul_keeper_free(TAKE_PTR(agent->consul));
+}
+
+/* What keeps services from Consul keeps nothing else from its work. */
+static void begin(struct agent *agent)
+{
+    const struct export_config *exports = &agent->config->exports;
+    const struct consul_keeper_options options = {
+        .event = agent->event,
+        .where = { .address = exports->consul.address,
+                   .token_file = exports->consul.token_file,
+                   .ca_file = exports->consul.ca_file,
+                   .cert_file = exports->consul.cert_file,
+                   .key_file = exports->consul.key_file,
+                   .server_name = exports->consul.server_name,
+                   .insecure = exports->consul.insecure,
+                   .namespace = exports->consul.namespace,
+                   .partition = exports->consul.partition },
+        .config = agent->config,
+        .status = &agent->status,
+        .plan = plan,
+        .changed = on_changed,
+        .context = agent,
+    };
+    int r = agent->config->consul.enabled ? consul_keeper_new(&options, &agent->consul) : 0;
+    if (r < 0)
+        log_error("cannot register services with Consul's agent: %s", strerror(-r));
+}
+
+static int open_consul(struct agent *agent)
+{
+    begin(agent);
+    return 0;
+}
+
+static void configure_consul(struct agent *agent)
+{
+    close_consul(agent);
+    begin(agent);
+    if (agent->consul)
+        consul_keeper_doubt(agent->consul);
+}
+
+static void follow_pass(struct agent *agent)
+{
+    if (agent->consul)
+        consul_keeper_doubt(agent->consul);
+}
+
+const struct part part_consul = {
+    .name = "consul",
+    .open = open_consul,
+    .configure = configure_consul,
+    .passed = follow_pass,
+    .close = close_consul,
+};
