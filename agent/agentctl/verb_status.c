@@ -101,6 +101,31 @@ static const char *describe_bgp(const struct doc *status, struct text *out)
     return established == 0 ? "FAIL" : established < peers ? "WARN" : "OK";
 }
 
+/* Shown where services are registered with Consul's agent. */
+static const char *describe_consul(const struct doc *status, struct text *out)
+{
+    const struct doc *consul = doc_get(status, "consul");
+    int64_t registered = field_int(consul, "registered"), wanted = field_int(consul, "wanted");
+
+    if (!consul)
+        return NULL;
+    if (doc_get(consul, "error")) {
+        add_clean(out, field(consul, "error"));
+        add_age(out, consul, "readAt", ", read ");
+        return "WARN";
+    }
+    text_addf(out, "%" PRId64 " of ", registered);
+    text_add_count(out, wanted, "service");
+    text_addf(out, " registered, %" PRId64 " healthy", field_int(consul, "healthy"));
+    if (field_int(consul, "kept") > 0)
+        text_addf(out, ", %" PRId64 " kept of Services that are refused",
+                  field_int(consul, "kept"));
+    if (field_int(consul, "pending") > 0)
+        text_addf(out, ", %" PRId64 " to be written", field_int(consul, "pending"));
+    add_age(out, consul, "readAt", ", read ");
+    return "OK";
+}
+
 static const char *describe_config(const struct doc *status, struct text *out)
 {
     const struct doc *config = doc_get(status, "config");
@@ -122,6 +147,7 @@ static const struct {
     { "Routes", "routes", describe_routes },
     { "BGP", "bgp", describe_bgp },
     { "Services", "services", describe_services },
+    { "Consul", "consul", describe_consul },
     { "Config", "config", describe_config },
 };
 

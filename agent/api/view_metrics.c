@@ -134,6 +134,28 @@ static void write_bird(const struct bird_status *bird, struct text *out)
     }
 }
 
+static void write_consul(const struct consul_status *consul, struct text *out)
+{
+    static const char services[] = "fingerpost_consul_services";
+    static const char writes[] = "fingerpost_consul_writes_total";
+    if (!consul->enabled)
+        return;
+    metric_single(out, "fingerpost_consul_known", "gauge",
+                  "1 if what Consul's agent has was read and is not being changed.", consul->known);
+    metric(out, services, "gauge", "Services of Consul's agent on this node.");
+    metric_sample(out, services, "state", "wanted", consul->wanted);
+    metric_sample(out, services, "state", "healthy", consul->healthy);
+    metric_sample(out, services, "state", "registered", consul->registered);
+    metric_sample(out, services, "state", "foreign", consul->foreign);
+    metric_sample(out, services, "state", "pending", consul->pending);
+    metric(out, writes, "counter", "Writes to Consul's agent, by what they did.");
+    metric_sample(out, writes, "act", "register", consul->registrations);
+    metric_sample(out, writes, "act", "update", consul->updates);
+    metric_sample(out, writes, "act", "remove", consul->removals);
+    metric_single(out, "fingerpost_consul_failures_total", "counter",
+                  "Requests to Consul's agent that failed.", consul->failures);
+}
+
 void view_metrics(const struct api_state *state, struct text *out)
 {
     static const char *const usual[] = { "bgp",       "config", "kubernetes",
@@ -153,5 +175,6 @@ void view_metrics(const struct api_state *state, struct text *out)
     write_nat_metrics(state, out);
     write_egress_metrics(state, out);
     write_bird(&status->bird, out);
+    write_consul(&status->consul, out);
     write_fault_metrics(status->faults, usual, ARRAY_SIZE(usual), out);
 }

@@ -129,6 +129,32 @@ static void write_standing(struct json *json, const struct standing_status *stan
     json_end_object(json);
 }
 
+/* Services of Consul's agent on this node. */
+static void write_consul(struct json *json, const struct consul_status *consul)
+{
+    if (!consul->enabled) {
+        json_null(json, "consul");
+        return;
+    }
+    json_begin_object(json, "consul");
+    json_string(json, "address", consul->address);
+    json_bool(json, "known", consul->known);
+    json_int(json, "wanted", consul->wanted);
+    json_int(json, "healthy", consul->healthy);
+    json_int(json, "registered", consul->registered);
+    json_int(json, "refused", consul->refused);
+    json_int(json, "kept", consul->kept);
+    json_int(json, "foreign", consul->foreign);
+    json_int(json, "pending", consul->pending);
+    json_int(json, "registrations", (int64_t)consul->registrations);
+    json_int(json, "updates", (int64_t)consul->updates);
+    json_int(json, "removals", (int64_t)consul->removals);
+    json_int(json, "failures", (int64_t)consul->failures);
+    json_time(json, "readAt", consul->read_wall_ms);
+    json_string(json, "error", *consul->error ? consul->error : NULL);
+    json_end_object(json);
+}
+
 void view_status(const struct api_state *state, struct text *out)
 {
     const struct status *status = state->status;
@@ -148,6 +174,7 @@ void view_status(const struct api_state *state, struct text *out)
     write_writes(&json, &status->writes);
     write_standing(&json, &status->standing);
     write_bgp(&json, &status->bird);
+    write_consul(&json, &status->consul);
     json_begin_object(&json, "services");
     json_bool(&json, "enabled", status->nat.enabled);
     json_int(&json, "count", (int64_t)store_count(state->store, KIND_SERVICE));

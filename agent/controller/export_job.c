@@ -87,13 +87,12 @@ static int open_statsd(struct export_job *job)
     return 0;
 }
 
-static void tell_of_settings(struct export_job *job)
+/* Agents' services are each node's own business: agentd registers them. */
+static void tell_of_settings(const struct export_job *job)
 {
-    AUTOFAULTS struct faults faults = { 0 };
     if (job->config->services_asked)
-        faults_add(&faults, "KSE_SERVICES_ENABLED", "unset it, and read services from KV",
-                   "no services are registered with Consul's agents: documents are written only");
-    replace_faults(job, "settings", &faults);
+        log_notice("exports: KSE_SERVICES_ENABLED: set consul.clusterID in agentd.yaml, and each "
+                   "node's agentd registers its services");
 }
 
 static int job_open(const struct board *board, struct job **ret_job)

@@ -99,6 +99,7 @@ def status(**changes):
                    "lost": 0, "found": 0, "dropped": 0, "waiting": 0, "running": 0, "items": []},
         "standing": {"phase": "serving", "since": None, "endsInMs": None, "reason": None, "nodeGone": False},
         "bgp": bgp(enabled=False, socket=None, reachable=False, since=None, version=None),
+        "consul": None,
         "services": {"enabled": False, "count": 2},
         "nat": NO_NAT,
         "faults": [],

@@ -98,7 +98,7 @@ static void test_status_of_bird(void **state)
     add_bird(made);
     view_status(&made->api, &out);
     const char *begin = strstr(text_str(&out), "\"bgp\":");
-    const char *end = begin ? strstr(begin, ",\"services\":") : NULL;
+    const char *end = begin ? strstr(begin, ",\"consul\":") : NULL;
     assert_non_null(end);
     text_add_bytes(&bgp, begin, (size_t)(end - begin));
     assert_document(&bgp,

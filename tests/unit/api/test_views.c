@@ -62,7 +62,7 @@ static void test_status(void **state)
         "'bgp':{'enabled':false,'socket':null,'reachable':false,'error':null,'since':null,"
         "'version':null,'peers':0,'established':0,'announced':0,"
         "'learned':{'ipv4':null,'ipv6':null},'expected':{'ipv4':0,'ipv6':0},"
-        "'expectsNone':false,'unheard':false,'overflowsHeard':false,'overflows':0},"
+        "'expectsNone':false,'unheard':false,'overflowsHeard':false,'overflows':0},'consul':null,"
         "'services':{'enabled':false,'count':1},"
         "'nat':{'enabled':false,'complete':false,'method':null,'interfaces':[],"
         "'hookPackets':{'uplink-in':0,'uplink-out':0,'pod-in':0,'pod-out':0,'lo-out':0,"
