@@ -14,7 +14,6 @@
 #include <systemd/sd-event.h>
 
 #include "agentd/agent.h"
-#include "agentd/consul_keeper.h"
 #include "agentd/pool_keeper.h"
 #include "agentd/standing.h"
 #include "api/api.h"
@@ -25,6 +24,7 @@
 #include "health/health.h"
 #include "loop/http.h"
 #include "loop/notify.h"
+#include "report/consul_keeper.h"
 #include "report/event_keeper.h"
 #include "source/copy_keeper.h"
 #include "source/kube.h"

@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
-#include "agentd/consul_keeper.h"
 #include "agentd/part.h"
 #include "base/log.h"
 #include "engine/facts.h"
+#include "report/consul_keeper.h"
 
 /* The book has groups in order; "proof namespace/name" is what the prover says of a Service. */
 static int find_troubles(const struct fault_book *book, service_troubles *troubles)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Words of the Consul agent's API; see consul_agent.h. Called by agentd/consul_keeper.c.
+ * Words of the Consul agent's API; see consul_agent.h. Called by report/consul_keeper.c.
  *
  * An agent answers with one object whose members are services, or checks, by their ids. A check of
  * ours has the id of its service behind "fingerpost:". kube-service-exporter's own check is called

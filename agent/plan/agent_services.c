@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Which services Consul's agent on this node is to have; see agent_services.h. Called by
- * agentd/consul_keeper.c.
+ * report/consul_keeper.c.
  *
  * Which Services are exported, under which ids, and which are refused is the business of
  * plan/export.c: the ids here and the documents of the controller are the same. A Service behind an

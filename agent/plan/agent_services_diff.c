@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The walk over the services that are wanted and those that are there; see agent_services_diff.h.
- * Called by agentd/consul_keeper.c.
+ * Called by report/consul_keeper.c.
  *
  * Consul's agent does not say how a check is made, so that a service tells in its Meta which checks
  * it was registered with.

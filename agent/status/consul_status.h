@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The services of Consul's agent on this node. Written by agentd/consul_keeper.c, read by api. */
+/* The services of Consul's agent on this node. Written by report/consul_keeper.c, read by api. */
 #pragma once
 
 #include <stdbool.h>

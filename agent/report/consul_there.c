@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What Consul's agent has; see consul_there.h. Services are read first, then their checks. */
-#include "agentd/consul_there.h"
+#include "report/consul_there.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Consul's agent has, out of its answers. For agentd/consul_keeper.c. */
+/* What Consul's agent has, out of its answers. For report/consul_keeper.c. */
 #pragma once
 
 #include <stddef.h>

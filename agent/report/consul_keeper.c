@@ -15,19 +15,19 @@
  * Nothing is planned before what is wanted is known, and nothing removed before the source has
  * synced.
  */
-#include "agentd/consul_keeper.h"
+#include "report/consul_keeper.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/consul_there.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "client/consul_agent.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
+#include "report/consul_there.h"
 
 enum {
     PRIORITY = 50, /* behind passes */
