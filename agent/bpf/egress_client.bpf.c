@@ -12,9 +12,9 @@
  *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
  *                client_in is there yet.
  *
- * A flow keeps the gateway that it began with ("egress_pins") until that gateway is gone, or the pod
- * is given an Egress with other gateways: they answer by a reset. A flow
- * that began outside, so that the pod only answers, goes the way it came: client_out sees it begin
+ * A flow keeps the gateway that it began with ("egress_pins") until that gateway is gone, or the
+ * pod is given an Egress with other gateways: they answer by a reset. A flow that began outside, so
+ * that the pod only answers, goes the way it came: client_out sees it begin
  * ("egress_inbound"). FoU that answers no flow of ours is left alone: the pod may have tunnels of
  * its own, as Coil makes them.
  *
@@ -101,8 +101,8 @@ ALWAYS_INLINE int pin_lasts(const struct room *room, __u32 now)
                                              : now - room->pin.used_s < FORGOTTEN_S;
 }
 
-/* Whether a pin is this flow's, and names a gateway of the set that the flow goes to now: not if the
- * pod has been given another Egress since, whose gateways know it. */
+/* Whether a pin is this flow's, and names a gateway of the set that the flow goes to now: not if
+ * the pod has been given another Egress since, whose gateways know it. */
 ALWAYS_INLINE int pin_holds(const struct egress_pin_value *pin, const struct nat_tuple *key,
                             __u32 set)
 {

@@ -20,11 +20,7 @@
 #include "controller/resources.h"
 
 static const struct job_ops *const own_table[] = {
-    &blocks_job_ops,
-    &address_job_ops,
-    &egress_job_ops,
-    &export_job_ops,
-    NULL,
+    &blocks_job_ops, &address_job_ops, &egress_job_ops, &export_job_ops, NULL,
 };
 _Static_assert(ARRAY_SIZE(own_table) <= JOBS_MAX + 1, "status has a row for each job");
 

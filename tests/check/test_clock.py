@@ -42,6 +42,16 @@ DECISIONS = {
     # to others early. Back: it rests anew, but no longer than ever (plan/rests.h).
     "agentd/pool_keeper.c": [".now_ms = clock_wall_ms(),"],
     "controller/address_job.c": [".now_ms = clock_wall_ms(),"],
+    # How long has a pod's address rested, and a block been empty? The time outlives the program.
+    # Forward: an address is given early. Back: it rests anew, and gives way where no other is free.
+    "engine/pods/pods_follow.c": ["clock_wall_ms());", "r = pods_memory_settle(pods, clock_wall_ms());"],
+    "engine/pods/pods_state.c": [
+        "int r = pod_addresses_free(&pods->addresses, &tenant, clock_wall_ms());",
+    ],
+    "engine/pods/pods_want.c": [
+        "(void)pod_addresses_free(&pods->addresses, &stay->tenant, clock_wall_ms());",
+        "if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,",
+    ],
     # "41s ago", on the screen.
     "agentctl/field.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],
 }
