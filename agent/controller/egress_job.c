@@ -190,10 +190,8 @@ static int open_job(const struct board *board, struct job **ret_job)
     job->board = board;
     egress_marks_init(&job->marks);
     refusals_init(&job->refusals);
-    const struct job_writer_options options = {
-        .board = board, .limits = &limits, .make = egress_make, .told = egress_told, .context = job
-    };
-    int r = job_writer_new(&options, &job->writer);
+    const struct job_writer_row row = { &job->writer, &limits, egress_make, egress_told };
+    int r = job_writers_open(board, job, &row, 1);
     if (r < 0)
         close_job(&job->job);
     else
