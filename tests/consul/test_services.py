@@ -2,9 +2,12 @@
 """The services that agentd keeps with the Consul agent of its node: kube-service-exporter's, and
 whether a packet to the port would be served now. Real NAT, a real Consul agent, on a node of the lab."""
 
+import re
+
 import pytest
 from controller import KSE
 from lab import objects, wait, wait_equal
+from lab.agent import REPOSITORY
 from lab.traffic import serve
 from node_agent import RULES, NodeConsul
 
@@ -14,6 +17,7 @@ PORTS = [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 8080, "no
          {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 8080, "nodePort": 30053}]
 HTTP, DNS = "lab-default-web-http", "lab-default-web-dns"
 SERVED = ("passing", "it would be served")
+PAGE = REPOSITORY / "docs" / "man" / "fingerpost-metrics.7.scd"
 
 
 @pytest.fixture(name="pod")
@@ -162,6 +166,11 @@ def test_an_agent_away_killed_and_refused(lab, pod, consul, start, token):
     wait_equal(agent.faults, [], "no fault")
 
 
+def told(metrics):
+    """The names of Consul's metrics."""
+    return set(re.findall(r"^# TYPE (fingerpost_consul_\w+) ", metrics, re.MULTILINE))
+
+
 def test_it_begins_and_ends_by_reload(lab, pod, consul, start):
     """Without the section Consul is not asked; what is registered stays when it goes."""
     write(lab, pod)
@@ -170,7 +179,10 @@ def test_it_begins_and_ends_by_reload(lab, pod, consul, start):
     shown = agent.json("status")["consul"]
     assert (shown["wanted"], shown["registered"], shown["healthy"]) == (2, 2, 2)
     assert "2 of 2 services registered, 2 healthy" in agent.ctl("status").out
-    assert 'fingerpost_consul_services{state="registered"} 2' in agent.get("/metrics")
+    metrics = agent.get("/metrics")
+    assert 'fingerpost_consul_services{state="registered"} 2' in metrics
+    assert told(metrics) == set(re.findall(r"^\*(fingerpost_consul_\w+)\*", PAGE.read_text("utf-8"),
+                                           re.MULTILINE))
     section = agent.settings.pop("consul")
     agent.write_config()
     agent.reload()

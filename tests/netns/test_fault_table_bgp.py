@@ -78,9 +78,18 @@ class World:
         self.kill()
         self.bird.start()
 
+    def peers(self, field):
+        return {peer["name"]: peer[field] for peer in self.agent.json("peers")["items"]}
+
     def up(self):
-        wait_equal(lambda: {peer["name"]: peer["state"]
-                            for peer in self.agent.json("peers")["items"]}, UP, "sessions")
+        wait_equal(lambda: self.peers("state"), UP, "sessions")
+
+    def edit_sessions(self, name, old, new):
+        """Another line, for which BIRD ends all sessions; they are up again, and the agent knows."""
+        before = self.peers("since")
+        self.edit(name, old, new)
+        wait(lambda: not before.items() & self.peers("since").items() and self.peers("state") == UP,
+             "sessions of the new configuration")
 
 
 @pytest.fixture(name="world")
@@ -316,9 +325,8 @@ def the_router_has_another_as(world):
 @rows(107)
 def the_router_id_is_the_router_s(world):
     """No harm between two ASes (RFC 6286)."""
-    world.edit("node.conf", "router id ROUTER_ID", "router id 10.0.0.1")
-    wait(lambda: "10.0.0.1" in world.bird.birdc("show", "status"), "the router id")
-    world.up()
+    world.edit_sessions("node.conf", "router id ROUTER_ID", "router id 10.0.0.1")
+    assert "10.0.0.1" in world.bird.birdc("show", "status")
     yield
     world.restore()
 
@@ -361,8 +369,7 @@ def the_kernel_protocol_imports_not_all(world):
       says={EXPLAIN: UNHEARD + ": tor_v4: the session is down"})
 def the_router_s_side_is_disabled(world):
     """BIRD forgets what the peer said when its next attempt fails: that is later than anybody asks."""
-    world.edit("node.conf", "error wait time 1, 1", "error wait time 60, 60")
-    world.up()
+    world.edit_sessions("node.conf", "error wait time 1, 1", "error wait time 60, 60")
     world.lab.tor.bird.birdc("disable", "node1_v4")
     yield
     world.lab.tor.bird.birdc("enable", "node1_v4")
