@@ -202,3 +202,22 @@ void agent_services_done(struct agent_services *services)
     arena_free(services->arena);
     services->arena = NULL;
 }
+
+static bool same_service(const struct agent_service *a, const struct agent_service *b)
+{
+    return strcmp(a->id, b->id) == 0 && strcmp(a->owner, b->owner) == 0 &&
+           ip_equal(&a->address, &b->address) && a->port == b->port &&
+           a->health_port == b->health_port && a->tcp == b->tcp && a->healthy == b->healthy &&
+           strcmp(a->why, b->why) == 0 && strcmp(a->checks, b->checks) == 0;
+}
+
+bool agent_services_same(const struct agent_services *a, const struct agent_services *b)
+{
+    if (a->list.count != b->list.count)
+        return false;
+    for (size_t i = 0; i < a->list.count; i++) {
+        if (!same_service(&a->list.items[i], &b->list.items[i]))
+            return false;
+    }
+    return true;
+}

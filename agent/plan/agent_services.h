@@ -55,3 +55,6 @@ struct agent_services {
 int plan_agent_services(const struct agent_services_inputs *inputs,
                         struct agent_services *ret_services);
 void agent_services_done(struct agent_services *services);
+
+/* Whether Consul's agent would be told the same by both. */
+bool agent_services_same(const struct agent_services *a, const struct agent_services *b);

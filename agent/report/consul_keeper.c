@@ -9,8 +9,8 @@
  *
  * Each of our checks has a TTL, so that a node whose agent is gone for good stops to be healthy.
  * All are told again at half of it. After a failure everything is read again, later each time; so
- * it is after writes, until a reading finds nothing to do: two who write against each other do so
- * ever less often.
+ * it is after writes, until a reading finds nothing to do or something else is wanted: two who
+ * write against each other do so ever less often, and what changes often here is told at once.
  *
  * Nothing is planned before what is wanted is known, and nothing removed before the source has
  * synced.
@@ -321,6 +321,8 @@ static int make_plan(struct consul_keeper *keeper)
     keeper->plan_due_ms = now_ms + MAX((int64_t)SPACE_MS, REST * (now_ms - began_ms));
     if (r < 0)
         return r;
+    if (!keeper->failed && !agent_services_same(&keeper->wanted, &services))
+        backoff_reset(&keeper->backoff);
     agent_services_diff_done(&keeper->diff); /* it names what goes now */
     agent_services_done(&keeper->wanted);
     keeper->wanted = services;

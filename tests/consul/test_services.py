@@ -96,6 +96,19 @@ def test_a_service_is_registered_checked_and_taken_out(lab, pod, consul, start):
     wait_equal(consul.services, {}, "nothing")
 
 
+def test_what_changes_often_is_told_at_once(lab, pod, consul, start):
+    """Each change is wanted before the last one was read back, which is no quarrel with anybody: the
+    time between writes does not grow, or the last of these would wait for minutes."""
+    write(lab, pod)
+    start()
+    wait_equal(lambda: state(consul, HTTP), SERVED, "what NAT has proved")
+    for turn in range(8):
+        write(lab, pod, ready=False)
+        wait_equal(lambda: state(consul, HTTP), ("critical", "no endpoint is ready"), f"gone: {turn}")
+        write(lab, pod)
+        wait_equal(lambda: state(consul, HTTP), SERVED, f"back: {turn}")
+
+
 def test_policy_local_has_the_health_port_asked(lab, pod, consul, start):
     write(lab, pod, policy="Local")
     start()
