@@ -173,6 +173,11 @@ bool address_claims_are_known(const struct address_claims *claims)
     return claims->known && !claims->attempt;
 }
 
+const char *address_claims_version(const struct address_claims *claims)
+{
+    return claims->version;
+}
+
 int address_claims_write(struct address_claims *claims, const char *state, const char *seen)
 {
     AUTOTEXT struct text body = { 0 };

@@ -48,6 +48,9 @@ void address_claims_end(struct address_claims *claims);
 /* Whether the record was read, and nothing is under way. */
 bool address_claims_are_known(const struct address_claims *claims);
 
+/* The resourceVersion of the record as it was read or written last; "": there is none. */
+const char *address_claims_version(const struct address_claims *claims);
+
 /* Writes the record; it must be known. Returns 0 or -ENOMEM. */
 int address_claims_write(struct address_claims *claims, const char *state, const char *seen);
 

@@ -34,6 +34,7 @@ struct address_job {
     uint64_t counted; /* of the desk, in the status of pools */
     char seen[CLAIMS_SEEN_MAX];
     int64_t retry_ms; /* the Services are not known up to `seen` yet */
+    int64_t doubt_ms; /* monotonic: then the record is read again; 0: no doubt */
 };
 
 /* ---- address_behind.c ---- */

@@ -51,6 +51,7 @@ static void reset(struct address_job *job)
     job->begun = job->needs_claim = job->freed = false;
     job->written = job->writing = job->counted = 0;
     job->retry_ms = INT64_MAX;
+    job->doubt_ms = 0;
 }
 
 static void tell_claims(const struct address_job *job)
@@ -60,6 +61,18 @@ static void tell_claims(const struct address_job *job)
     vec_each(const struct fault, fault, &job->unreadable.list)
         faults_add(&faults, fault->place, fault->remedy, "%s", fault->message);
     (void)fault_book_replace(job->board->faults, "addresses", "claims", &faults, clock_wall_ms());
+}
+
+/*
+ * A record is written after all that it speaks of. What it calls seen beyond its own version was
+ * seen before etcd was restored from a backup, and would be waited for in vain: versions have gone
+ * back. Then Services have to be as new as the record itself.
+ */
+static void bound_seen(struct address_job *job)
+{
+    const char *version = address_claims_version(job->claims);
+    if (*version && object_version_is_older(version, job->seen))
+        (void)snprintf(job->seen, sizeof(job->seen), "%s", version);
 }
 
 /* A record that can't be read stops all: what it claims is not known. */
@@ -75,6 +88,7 @@ static void on_read(void *context, const char *state, const char *seen)
     if (r == 1)
         r = desk_state_read(document, &job->desk, &job->unreadable);
     (void)snprintf(job->seen, sizeof(job->seen), "%s", seen);
+    bound_seen(job);
     job->begun = r >= 0;
     if (r == -ENOMEM)
         address_claims_begin(job->claims);
@@ -85,6 +99,7 @@ static void on_written(void *context)
 {
     struct address_job *job = context;
     job->written = job->writing;
+    bound_seen(job);
     sorted_each(struct behind *const, behind, &job->behind) {
         if (!(*behind)->chosen)
             continue;
@@ -274,9 +289,23 @@ static void tell_refusals(struct address_job *job)
     (void)fault_book_replace(job->board->faults, "addresses", "writes", &faults, clock_wall_ms());
 }
 
+/* Services are older than what was seen of them. That passes, or else the record is read again,
+ * which etcd's restore from a backup may have taken back. */
+static void wait_for_services(struct address_job *job, int64_t now_ms)
+{
+    enum { PATIENCE_MS = 200, DOUBT_MS = 10 * SECOND_MS };
+    if (job->doubt_ms == 0)
+        job->doubt_ms = now_ms + DOUBT_MS;
+    if (now_ms >= job->doubt_ms) {
+        reset(job);
+        address_claims_begin(job->claims);
+    } else {
+        job->retry_ms = now_ms + PATIENCE_MS;
+    }
+}
+
 static int work(struct job *base, const struct job_round *round)
 {
-    enum { PATIENCE_MS = 200 };
     struct address_job *job = to_job(base);
     tell_refusals(job);
     tell_freed(job);
@@ -285,10 +314,11 @@ static int work(struct job *base, const struct job_round *round)
     if (!job->begun || !address_claims_are_known(job->claims))
         return 0;
     if (!is_recent(job)) {
-        job->retry_ms = round->now_ms + PATIENCE_MS;
+        wait_for_services(job, round->now_ms);
         return 0;
     }
     job->retry_ms = INT64_MAX;
+    job->doubt_ms = 0;
     job->desk.all |= round->all;
     return decide(job);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The job of addresses with an API that keeps the record of claims and the status of Services: what
- * is written in which order, and what becomes of it when something is refused.
+ * is written in which order, and what becomes of it when something is refused. It is long because
+ * half of it is that API.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +29,13 @@ struct fixture {
     struct board board;
     struct job *job;
 
-    unsigned version;    /* of whatever was written last */
-    bool has_record;     /* the ConfigMap is there */
-    struct text record;  /* its data, as JSON */
-    unsigned conflicts;  /* so many writes of the record are refused with 409 */
-    const char *refused; /* a Service whose status may not be written */
-    bool woken, told;    /* a round is due; the job knows that it leads */
+    unsigned version;        /* of whatever was written last */
+    bool has_record;         /* the ConfigMap is there */
+    struct text record;      /* its data, as JSON */
+    unsigned record_version; /* its resourceVersion; 0: `version` */
+    unsigned conflicts;      /* so many writes of the record are refused with 409 */
+    const char *refused;     /* a Service whose status may not be written */
+    bool woken, told;        /* a round is due; the job knows that it leads */
 };
 
 /* ---- The objects ---- */
@@ -105,7 +107,7 @@ static void answer_record(struct fixture *fx, struct fake_peer *peer)
     AUTOFREE char *body =
         text_format("{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"fingerpost-addresses\","
                     "\"resourceVersion\":\"%u\"},\"data\":%s}",
-                    fx->version, text_str(&fx->record));
+                    fx->record_version ? fx->record_version : fx->version, text_str(&fx->record));
     fake_peer_answer(peer, 200, NULL, body);
 }
 
@@ -380,12 +382,24 @@ static void a_record_newer_than_the_services_is_waited_for(void **state)
     struct fixture *fx = *state;
     fx->has_record = true;
     text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"1000\"}");
+    fx->record_version = 1001;
     put_pool(fx);
     put_service(fx, "web");
     struct address_job *job = (struct address_job *)fx->job;
     run_job(fx, job->retry_ms != INT64_MAX);
     assert_int_equal(count_of(fx, "PATCH "), 0);
     fx->version = 1000;
+    put_service(fx, "web");
+    run_job(fx, has(fx, "web", "203.0.113.0"));
+}
+
+/* etcd was restored from a backup, and the record was written since then by who had seen more. */
+static void what_was_seen_beyond_the_record_is_not_waited_for(void **state)
+{
+    struct fixture *fx = *state;
+    fx->has_record = true;
+    text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"1000000\"}");
+    put_pool(fx);
     put_service(fx, "web");
     run_job(fx, has(fx, "web", "203.0.113.0"));
 }
@@ -487,6 +501,7 @@ int main(void)
         CASE(what_another_has_claimed_is_given),
         CASE(a_record_that_cannot_be_read_stops_all),
         CASE(a_record_newer_than_the_services_is_waited_for),
+        CASE(what_was_seen_beyond_the_record_is_not_waited_for),
         CASE(a_refusal_is_of_one_service_and_ends_with_it),
         CASE(who_leads_no_more_tells_no_faults),
         CASE(a_pools_counts_are_written_while_it_is_there),
