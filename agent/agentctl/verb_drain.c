@@ -4,7 +4,9 @@
  *
  * The agent keeps the state and runs the phases; the command only asks, and then watches until the
  * drain is over: that of the node, and on an egress gateway that of the gateway, which has a time
- * of its own. Interrupting it stops the watching, not the drain.
+ * of its own. It asks again when the agent tells of a change; a gateway's connections, of which no
+ * change tells, are asked for each second as well. Interrupting it stops the watching, not the
+ * drain.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,10 +17,13 @@
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
+#include "base/cleanup.h"
+#include "client/agent_changes.h"
 #include "format/json.h"
 
 enum {
-    POLL_MS = 100,
+    REST_MS = 100, /* changes come in crowds: between two questions */
+    INTERVAL_MS = 1000,
     UNAVAILABLE = 503, /* the HTTP status of a part that is off */
 };
 
@@ -45,14 +50,17 @@ static void say_phase(const struct answer *answer)
     (void)fflush(stdout);
 }
 
-static void pause_a_moment(void)
+/* Until it is worth asking again. `moves`: of what is watched, no change may tell. */
+static void await_news(struct agent_changes *changes, bool moves)
 {
-    const struct timespec time = { .tv_nsec = POLL_MS * 1000000L };
-    (void)nanosleep(&time, NULL);
+    const struct timespec rest = { .tv_nsec = REST_MS * 1000000L };
+
+    (void)nanosleep(&rest, NULL);
+    agent_changes_wait(changes, INTERVAL_MS - REST_MS, moves);
 }
 
 /* Watches the gateway, if this node is one, until its flows may go elsewhere. */
-static int watch_gateway(const struct ctl *ctl)
+static int watch_gateway(const struct ctl *ctl, struct agent_changes *changes)
 {
     int64_t said = -1;
     for (;;) {
@@ -74,14 +82,19 @@ static int watch_gateway(const struct ctl *ctl)
         if (ended)
             return EXIT_OK;
         said = connections;
-        pause_a_moment();
+        await_news(changes, true);
     }
 }
 
 /* One line per phase, until the last. */
 static int watch(const struct ctl *ctl, struct answer *answer)
 {
+    CLEANUP(agent_changes_freep) struct agent_changes *changes = NULL;
     AUTOTEXT struct text said = { 0 };
+
+    int r = agent_changes_new(ctl->socket, &changes);
+    if (r < 0)
+        return answer_failed(ctl, r, 0, answer);
     for (;;) {
         bool ended = in_phase(answer, "drained");
         if (!field_is(doc_get(answer->root, "standing"), "phase", text_str(&said))) {
@@ -91,16 +104,16 @@ static int watch(const struct ctl *ctl, struct answer *answer)
             text_add(&said, phase_of(answer));
         }
         if (ended || ctl->no_wait) {
-            int r = ctl->no_wait ? EXIT_OK : watch_gateway(ctl);
+            r = ctl->no_wait ? EXIT_OK : watch_gateway(ctl, changes);
             return ctl->json && r == EXIT_OK ? print_body(answer->body, EXIT_OK) : r;
         }
         if (in_phase(answer, "serving")) {
             fprintf(stderr, "agentctl: somebody ended the drain\n");
             return EXIT_FAILED;
         }
-        pause_a_moment();
+        await_news(changes, false);
         answer_done(answer);
-        int r = answer_get(ctl, "/v1/status", answer);
+        r = answer_get(ctl, "/v1/status", answer);
         if (r != EXIT_OK)
             return r;
     }
