@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `agentctl controller blocks` and `controller requests`: the blocks of all nodes with how full
- * their pools are, and who asks for a block, with the reason why one has none. `controller pools`
- * is `pools`, asked of the controller (verb_pools.c).
+ * `agentctl controller blocks`, `controller requests` and `controller egresses`: the blocks of all
+ * nodes with how full their pools are; who asks for a block, with the reason why one has none; the
+ * gateways of Egresses, with what can't be written of them. `controller pools` is `pools`, asked of
+ * the controller (verb_pools.c).
  */
 #include <inttypes.h>
 
@@ -29,6 +30,15 @@ const struct column request_columns[] = {
     { "STATE" },
     { "BLOCK", COLUMN_TRUNCATE },
     { "WHY NOT", COLUMN_TRUNCATE },
+    { NULL },
+};
+
+const struct column workload_columns[] = {
+    { "NAME", COLUMN_TRUNCATE | COLUMN_NAME },
+    { "WANTED", COLUMN_RIGHT },
+    { "PODS", COLUMN_RIGHT },
+    { "AVAILABLE", COLUMN_RIGHT },
+    { "STATE" },
     { NULL },
 };
 
@@ -119,5 +129,60 @@ int verb_controller_requests(const struct ctl *ctl, char **args)
     }
     text_add_count(&total, items->count, "request");
     return table_print(table, "%s, %" PRId64 " without an answer.\n%s", text_str(&total), waiting,
+                       text_str(&below));
+}
+
+/* Gateways that are Nodes have no numbers here. */
+static void workload_row(struct table *table, const struct doc *item)
+{
+    bool pods = field_is(item, "gateways", "pods");
+    AUTOFREE char *name = text_format("%s/%s", field(item, "namespace"), field(item, "name"));
+    const char *const cells[] = {
+        name ? name : "",
+        pods ? field(item, "wanted") : "",
+        pods ? field(item, "pods") : "",
+        pods ? field(item, "available") : "",
+        field(item, "state"),
+    };
+    _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(workload_columns), "a cell per column");
+    table_row(table, cells);
+}
+
+static void add_refused(struct text *out, const struct doc *item)
+{
+    doc_each(refusal, doc_get(item, "refused")) {
+        text_add(out, "-> ");
+        add_clean(out, field(refusal, "object"));
+        text_add(out, ": ");
+        add_clean(out, field(refusal, "message"));
+        if (doc_get(refusal, "remedy")) {
+            text_add(out, ": ");
+            add_clean(out, field(refusal, "remedy"));
+        }
+        text_add_char(out, '\n');
+    }
+}
+
+int verb_controller_egresses(const struct ctl *ctl, char **args)
+{
+    AUTOANSWER struct answer answer = { 0 };
+    AUTOTEXT struct text total = { 0 }, below = { 0 };
+    int status;
+    int64_t ready = 0;
+
+    (void)args;
+    const struct doc *items = answer_items(ctl, "/v1/egress-workloads", &answer, &status);
+    if (!items)
+        return status;
+    struct table *table = table_new(ctl, workload_columns);
+    doc_each(item, items) {
+        workload_row(table, item);
+        add_refused(&below, item);
+        ready += field_is(item, "state", "ready") || field_is(item, "state", "nodes");
+    }
+    text_add(&total, items->count == 1 ? "1 Egress" : "");
+    if (items->count != 1)
+        text_addf(&total, "%zu Egresses", (size_t)items->count);
+    return table_print(table, "%s, %" PRId64 " ready.\n%s", text_str(&total), ready,
                        text_str(&below));
 }

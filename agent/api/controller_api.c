@@ -9,6 +9,7 @@
 #include "api/router.h"
 #include "api/view.h"
 #include "api/view_cluster_blocks.h"
+#include "api/view_egress_workloads.h"
 
 static void write_metrics(const void *state, struct text *out)
 {
@@ -60,6 +61,7 @@ static const struct controller_route {
     { { "GET", "/v1/pools", RIGHT_READ }, view_controller_pools, has_desk },
     { { "GET", "/v1/address-blocks", RIGHT_READ }, view_cluster_blocks },
     { { "GET", "/v1/block-requests", RIGHT_READ }, view_block_requests },
+    { { "GET", "/v1/egress-workloads", RIGHT_READ }, view_egress_workloads },
 };
 
 /* Who gives no addresses says who does. */

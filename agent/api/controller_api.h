@@ -3,7 +3,7 @@
  * The controller's API. It reads borrowed state and changes nothing.
  *
  *   GET /v1/controller /v1/faults        on its socket
- *       /v1/pools /v1/address-blocks /v1/block-requests
+ *       /v1/pools /v1/address-blocks /v1/block-requests /v1/egress-workloads
  *   GET /metrics /livez /readyz          there, and by TCP
  *   GET /healthz                         by TCP: as /livez
  */

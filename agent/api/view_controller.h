@@ -6,6 +6,7 @@
 #include "plan/request_waits.h"
 #include "pools/desk.h"
 #include "status/controller_status.h"
+#include "status/refusals.h"
 #include "store/store.h"
 
 /* All borrowed. What jobs lend (controller/job.h) is known to who leads; NULL: it does not, or does
@@ -13,8 +14,9 @@
 struct controller_state {
     const struct controller_status *status;
     const struct store *store;
-    const struct pool_desk *desk;      /* who has which LoadBalancer address */
-    const struct request_waits *waits; /* why BlockRequests wait */
+    const struct pool_desk *desk;           /* who has which LoadBalancer address */
+    const struct request_waits *waits;      /* why BlockRequests wait */
+    const struct refusals *egress_refusals; /* what of Egresses' gateways can't be written */
 };
 
 /* GET /v1/controller: who leads, every job, what waits to be written and why. */

@@ -2,8 +2,22 @@
 /* The body of an Event, and its create. The API takes 1,024 bytes of note and 128 of instance. */
 #include "client/kube_event.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/siphash.h"
 #include "format/json.h"
+
+const char *kube_event_name(const char *subject, const char *cause,
+                            char buffer[static KUBE_EVENT_NAME_MAX + 1])
+{
+    static const uint8_t key[16] = "fingerpost lacks";
+    (void)snprintf(buffer, KUBE_EVENT_NAME_MAX + 1, "%.200s.%016" PRIx64, subject,
+                   siphash(cause, strlen(cause), key));
+    return buffer;
+}
 
 /* The API wants microseconds, of which there are 1000 at a time here. */
 static void write_time(struct json *json, int64_t wall_ms)
@@ -31,11 +45,11 @@ void kube_event_write(const struct kube_event *event, int64_t now_wall_ms, struc
     json_string(&json, "reportingController", event->controller);
     json_stringf(&json, "reportingInstance", "%.128s", event->instance);
     json_begin_object(&json, "regarding");
-    json_string(&json, "apiVersion", "v1");
-    json_string(&json, "kind", "Service");
+    json_string(&json, "apiVersion", event->subject.api_version);
+    json_string(&json, "kind", event->subject.kind);
     json_string(&json, "namespace", event->namespace);
-    json_string(&json, "name", event->service);
-    json_string(&json, "uid", event->uid);
+    json_string(&json, "name", event->subject.name);
+    json_string(&json, "uid", event->subject.uid);
     json_end_object(&json);
     json_end_object(&json);
 }

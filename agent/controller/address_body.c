@@ -8,14 +8,10 @@
  */
 #include "controller/address_body.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "base/siphash.h"
-#include "client/kube_event.h"
 #include "format/json.h"
 
 /* "wish-unreadable" as "WishUnreadable", as reasons of conditions are written. */
@@ -186,23 +182,19 @@ void address_pool_status_write(const struct object *pool, const struct pool_use 
 
 void address_event_write(const struct service *service, const struct assignment *row,
                          const char *identity, int64_t now_wall_ms,
-                         char ret_name[static ADDRESS_EVENT_NAME_MAX + 1], struct text *out)
+                         char ret_name[static KUBE_EVENT_NAME_MAX + 1], struct text *out)
 {
-    static const uint8_t key[16] = "fingerpost lacks";
     CLEANUP(condition_done) struct condition condition;
     AUTOTEXT struct text cause = { 0 };
     AUTOTEXT struct text note = { 0 };
     const struct object *object = &service->object;
     condition_make(row, &condition);
     text_addf(&cause, "%s %s", object->uid, text_str(&condition.message));
-    (void)snprintf(ret_name, ADDRESS_EVENT_NAME_MAX + 1, "%.200s.%016" PRIx64, object->name,
-                   siphash(text_str(&cause), cause.length, key));
     text_addf(&note, "no LoadBalancer address: %.900s", text_str(&condition.message));
     const struct kube_event event = {
         .namespace = object->namespace,
-        .name = ret_name,
-        .service = object->name,
-        .uid = object->uid,
+        .name = kube_event_name(object->name, text_str(&cause), ret_name),
+        .subject = { "v1", "Service", object->name, object->uid },
         .reason = "AddressPending",
         .action = "Assigning",
         .note = text_str(&note),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/text.h"
+#include "client/kube_event.h"
 #include "pools/desk.h"
 
 /* The fields of a status that are ours by server-side apply are of this manager. */
@@ -22,9 +23,7 @@ void address_status_write(const struct service *service, const struct assignment
 void address_pool_status_write(const struct object *pool, const struct pool_use *use,
                                struct text *out);
 
-enum { ADDRESS_EVENT_NAME_MAX = 253 };
-
 /* The Event that says why a Service has not all of its addresses; named after what it says. */
 void address_event_write(const struct service *service, const struct assignment *row,
                          const char *identity, int64_t now_wall_ms,
-                         char ret_name[static ADDRESS_EVENT_NAME_MAX + 1], struct text *out);
+                         char ret_name[static KUBE_EVENT_NAME_MAX + 1], struct text *out);

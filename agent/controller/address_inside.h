@@ -6,8 +6,8 @@
 #include "controller/address_claims.h"
 #include "controller/job.h"
 #include "controller/job_writer.h"
-#include "controller/refusals.h"
 #include "pools/desk.h"
+#include "status/refusals.h"
 
 /* A Service whose status is another than decided, by "namespace/name". */
 struct behind {

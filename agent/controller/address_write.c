@@ -213,7 +213,7 @@ int address_count_pools(struct address_job *job)
 
 static int make_event(void *context, const char *key, struct kube_write *write, struct text *body)
 {
-    static char name[ADDRESS_EVENT_NAME_MAX + 1]; /* borrowed until the next call */
+    static char name[KUBE_EVENT_NAME_MAX + 1]; /* borrowed until the next call */
     struct address_job *job = context;
     const struct object *object = address_object(job, KIND_SERVICE, key);
     const struct assignment *row =

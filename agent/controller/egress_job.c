@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/view_controller.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "controller/egress_inside.h"
@@ -138,6 +139,7 @@ static void lead(struct job *base, bool leading)
 {
     struct egress_job *job = (struct egress_job *)base;
     job_writer_lead(job->writer, leading);
+    job_writer_lead(job->events, leading);
     if (leading)
         return;
     egress_marks_clear(&job->marks);
@@ -170,12 +172,21 @@ static void publish(struct job *base, struct job_status *status)
     memcpy(status->counts, counts, sizeof(counts));
     status->count = ARRAY_SIZE(counts);
     job_writer_publish(job->writer, &status->writes);
+    job_writer_publish(job->events, &status->writes);
+}
+
+static void lend(const struct job *base, struct controller_state *state)
+{
+    const struct egress_job *job = (const struct egress_job *)base;
+    if (board_may_write(job->board))
+        state->egress_refusals = &job->refusals;
 }
 
 static void close_job(struct job *base)
 {
     struct egress_job *job = (struct egress_job *)base;
     job_writer_free(job->writer);
+    job_writer_free(job->events);
     egress_marks_done(&job->marks);
     refusals_done(&job->refusals);
     free(job);
@@ -190,8 +201,11 @@ static int open_job(const struct board *board, struct job **ret_job)
     job->board = board;
     egress_marks_init(&job->marks);
     refusals_init(&job->refusals);
-    const struct job_writer_row row = { &job->writer, &limits, egress_make, egress_told };
-    int r = job_writers_open(board, job, &row, 1);
+    const struct job_writer_row rows[] = {
+        { &job->writer, &limits, egress_make, egress_told },
+        { &job->events, NULL, egress_event_make, egress_event_told },
+    };
+    int r = job_writers_open(board, job, rows, ARRAY_SIZE(rows));
     if (r < 0)
         close_job(&job->job);
     else
@@ -219,4 +233,5 @@ const struct job_ops egress_job_ops = {
     .work = work,
     .lead = lead,
     .publish = publish,
+    .lend = lend,
 };

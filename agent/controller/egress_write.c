@@ -49,47 +49,56 @@ int egress_add(struct egress_job *job, enum kind kind, const char *namespace, co
     return key ? job_writer_add(job->writer, key) : -ENOMEM;
 }
 
-/* A key in its parts; the strings are in `buffer`. */
-static const struct written *split(const char *key, char buffer[static 512],
-                                   struct workload_key *ret_key)
+static const struct written *written_of(enum kind kind)
 {
-    (void)snprintf(buffer, 512, "%s", key);
-    char *namespace = strchr(buffer, '/'), *name = namespace ? strchr(namespace + 1, '/') : NULL;
-    if (!name)
-        return NULL;
-    *namespace ++ = *name++ = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
-        if (strcmp(kind_name(written[i].kind), buffer) == 0) {
-            *ret_key = (struct workload_key){ written[i].kind, namespace, name };
+        if (written[i].kind == kind)
             return &written[i];
-        }
     }
     return NULL;
 }
 
+bool egress_split(const char *key, char buffer[static EGRESS_KEY_MAX], struct workload_key *ret_key)
+{
+    (void)snprintf(buffer, EGRESS_KEY_MAX, "%s", key);
+    char *namespace = strchr(buffer, '/'), *name = namespace ? strchr(namespace + 1, '/') : NULL;
+    if (!name)
+        return false;
+    *namespace ++ = *name++ = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
+        if (strcmp(kind_name(written[i].kind), buffer) != 0)
+            continue;
+        *ret_key = (struct workload_key){ written[i].kind, namespace, name };
+        return true;
+    }
+    return false;
+}
+
 const struct object *egress_object(const struct egress_job *job, const char *key)
 {
-    char buffer[512];
+    char buffer[EGRESS_KEY_MAX];
     struct workload_key parts;
-    return split(key, buffer, &parts)
+    return egress_split(key, buffer, &parts)
                ? store_get(job->board->store, parts.kind, parts.namespace, parts.name)
                : NULL;
 }
 
-/* "Deployment net/nat" */
-static char *place_of(const struct workload_key *key)
+char *egress_place(const struct workload_key *key)
 {
     return text_format("%s %s%s%s", kind_name(key->kind), key->namespace,
                        *key->namespace ? "/" : "", key->name);
 }
 
+/* What keeps an object from being as it should be is a fault, and an Event of its Egress; NULL:
+ * nothing does. */
 static void note(struct egress_job *job, const struct workload_key *key, const char *message,
                  const char *remedy)
 {
-    AUTOFREE char *place = place_of(key);
-    if (place && message)
-        refusals_note(&job->refusals, place, message, remedy);
-    else if (place)
+    AUTOFREE char *place = egress_place(key);
+    AUTOFREE char *text = egress_key(key->kind, key->namespace, key->name);
+    if (place && text && message && refusals_note(&job->refusals, place, message, remedy))
+        (void)job_writer_add(job->events, text);
+    else if (place && !message)
         refusals_end(&job->refusals, place);
     if (job->refusals.changed)
         job->board->wake(job->board->context);
@@ -155,12 +164,12 @@ static int make_object(struct egress_job *job, const struct written *row,
 int egress_make(void *context, const char *key, struct kube_write *write, struct text *body)
 {
     struct egress_job *job = context;
-    char buffer[512];
+    char buffer[EGRESS_KEY_MAX];
     struct workload_key parts;
-    const struct written *row = split(key, buffer, &parts);
-    if (!row)
+    if (!egress_split(key, buffer, &parts))
         return 0;
-    if (row->kind != KIND_EGRESS) {
+    const struct written *row = written_of(parts.kind);
+    if (parts.kind != KIND_EGRESS) {
         int r = make_object(job, row, &parts, key, write, body);
         if (r > 0 && write->verb == KUBE_APPLY)
             write->body = text_str(body);
@@ -206,22 +215,21 @@ static void tell_refusal(struct egress_job *job, const struct workload_key *key,
 bool egress_told(void *context, const char *key, const struct kube_told *told)
 {
     struct egress_job *job = context;
-    char buffer[512];
+    char buffer[EGRESS_KEY_MAX];
     struct workload_key parts;
-    const struct written *row = split(key, buffer, &parts);
     const struct doc *object = told->result.object;
-    if (!row)
+    if (!egress_split(key, buffer, &parts))
         return false;
     if (told->result.outcome == KUBE_DONE) {
         note(job, &parts, NULL, NULL);
         if (!object)
             job->deleted++;
-        else if (row->kind != KIND_EGRESS)
+        else if (parts.kind != KIND_EGRESS)
             set_mark(job, key, object);
         job->applied += object != NULL;
         return false;
     }
-    if (row->kind != KIND_EGRESS && told->result.outcome != KUBE_UNCERTAIN)
+    if (parts.kind != KIND_EGRESS && told->result.outcome != KUBE_UNCERTAIN)
         egress_mark_drop(&job->marks, key);
     if (told->result.outcome == KUBE_MISSING)
         note(job, &parts, NULL, NULL);

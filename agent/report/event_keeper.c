@@ -105,8 +105,7 @@ static void write_body(const struct event_keeper *keeper, const struct service_e
     const struct kube_event written = {
         .namespace = event->namespace,
         .name = name,
-        .service = event->service,
-        .uid = event->uid,
+        .subject = { "v1", "Service", event->service, event->uid },
         .reason = service_event_reason(event),
         .action = "Serving",
         .note = text_str(&note),

@@ -88,3 +88,21 @@ REQUESTS = {
          "why": "out of blocks", "waitsFor": None},
     ],
 }
+
+EGRESSES = {
+    "apiVersion": "v1", "kind": "EgressWorkloadList",
+    "items": [
+        {"namespace": "net", "name": "nat", "gateways": "pods", "wanted": 2, "pods": 2, "available": 2,
+         "refused": [], "state": "ready"},
+        {"namespace": "net", "name": "racks", "gateways": "nodes", "wanted": 0, "pods": 0,
+         "available": 0, "refused": [], "state": "nodes"},
+        {"namespace": "shop", "name": "out", "gateways": "pods", "wanted": 3, "pods": 1, "available": 1,
+         "refused": [
+             {"object": "Deployment shop/out",
+              "message": "it can't be written: 422: spec.strategy.rollingUpdate: Forbidden",
+              "remedy": "mend the Egress"},
+             {"object": "ClusterRoleBinding fingerpost-egress",
+              "message": "it can't be written: 403: forbidden", "remedy": None}],
+         "state": "refused"},
+    ],
+}

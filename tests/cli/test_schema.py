@@ -45,6 +45,7 @@ SCRIPTED = [
     controller_documents.controller(),
     controller_documents.BLOCKS,
     controller_documents.REQUESTS,
+    controller_documents.EGRESSES,
     documents.DIFF,
     documents.TRACE,
     documents.REFUSED_TRACE,

@@ -82,6 +82,7 @@ HEALTHY = {
     "/v1/controller": controller_documents.controller(),
     "/v1/address-blocks": controller_documents.BLOCKS,
     "/v1/block-requests": controller_documents.REQUESTS,
+    "/v1/egress-workloads": controller_documents.EGRESSES,
     "/v1/diff": {**documents.DIFF, "items": [], "differences": 0, "foreign": 0},
     "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": EXPORTS[:1]},
     "/v1/explain?address=10.0.0.2": {
@@ -133,6 +134,7 @@ DEGRADED = {
     "/v1/pools": documents.POOLS,
     "/v1/address-blocks": {**controller_documents.BLOCKS, "items": [], "pools": []},
     "/v1/block-requests": {**controller_documents.REQUESTS, "items": []},
+    "/v1/egress-workloads": {**controller_documents.EGRESSES, "items": []},
     "/v1/peers": documents.peers(documents.PEERS),
     "/v1/diff": {
         **documents.DIFF,
@@ -225,6 +227,7 @@ SCREENS = {
     "controller-blocks": ["controller", "blocks"],
     "controller-blocks-wide": ["controller", "blocks", "-o", "wide"],
     "controller-requests": ["controller", "requests"],
+    "controller-egresses": ["controller", "egresses"],
     "diff": ["diff"],
     "verify": ["verify"],
     "routes": ["routes"],

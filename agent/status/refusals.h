@@ -11,23 +11,31 @@
 #include "base/fault.h"
 #include "base/sorted.h"
 
+struct refusal {
+    char *place, *message, *remedy; /* remedy may be NULL */
+};
+
 struct refusals {
-    struct sorted rows;
-    bool changed; /* since refusals_faults() */
+    struct sorted rows; /* struct refusal, by place */
+    bool changed;       /* since refusals_faults() */
 };
 
 void refusals_init(struct refusals *refusals);
 void refusals_done(struct refusals *refusals);
 
 /* Notes that a write about an object ("Service shop/web") is refused; `remedy` may be NULL. All is
- * copied. Without memory nothing is noted: it is told at the next try. */
-void refusals_note(struct refusals *refusals, const char *place, const char *message,
+ * copied. Returns whether that is new. Without memory nothing is noted: it is told at the next try.
+ */
+bool refusals_note(struct refusals *refusals, const char *place, const char *message,
                    const char *remedy);
 
 /* It is not refused any more, or the object is gone. */
 void refusals_end(struct refusals *refusals, const char *place);
 
 void refusals_clear(struct refusals *refusals);
+
+/* What is refused about an object, borrowed until the next change; NULL: nothing. */
+const struct refusal *refusals_find(const struct refusals *refusals, const char *place);
 
 static inline size_t refusals_count(const struct refusals *refusals)
 {

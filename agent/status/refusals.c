@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Refused writes; see refusals.h. Called by the job of addresses. A role that lacks a verb refuses
- * the writes of ten thousand Services: who reads the faults is helped by a hundred of them.
+ * Refused writes; see refusals.h. Called by the controller's jobs of addresses and of egress. A
+ * role that lacks a verb refuses the writes of ten thousand Services: who reads the faults is
+ * helped by a hundred of them.
  */
-#include "controller/refusals.h"
+#include "status/refusals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,6 @@
 #include "base/text.h"
 
 enum { FAULTS_MAX = 100 };
-
-struct refusal {
-    char *place, *message, *remedy; /* remedy may be NULL */
-};
 
 static int refusal_cmp(const void *a, const void *b)
 {
@@ -48,18 +45,18 @@ void refusals_done(struct refusals *refusals)
     sorted_done(&refusals->rows);
 }
 
-static struct refusal *find(const struct refusals *refusals, const char *place)
+const struct refusal *refusals_find(const struct refusals *refusals, const char *place)
 {
     const struct refusal key = { .place = (char *)place };
     return sorted_find(&refusals->rows, &key);
 }
 
-void refusals_note(struct refusals *refusals, const char *place, const char *message,
+bool refusals_note(struct refusals *refusals, const char *place, const char *message,
                    const char *remedy)
 {
-    const struct refusal *known = find(refusals, place);
+    const struct refusal *known = refusals_find(refusals, place);
     if (known && strcmp(known->message, message) == 0)
-        return;
+        return false;
     CLEANUP(refusal_done)
     struct refusal row = {
         .place = strdup(place),
@@ -67,17 +64,17 @@ void refusals_note(struct refusals *refusals, const char *place, const char *mes
         .remedy = remedy ? strdup(remedy) : NULL,
     };
     if (!row.place || !row.message || (remedy && !row.remedy))
-        return;
+        return false;
     refusals_end(refusals, place);
     if (sorted_put(&refusals->rows, &row) < 0)
-        return;
+        return false;
     row = (struct refusal){ 0 }; /* its strings are the table's now */
-    refusals->changed = true;
+    return refusals->changed = true;
 }
 
 void refusals_end(struct refusals *refusals, const char *place)
 {
-    const struct refusal *row = find(refusals, place);
+    const struct refusal *row = refusals_find(refusals, place);
     if (!row)
         return;
     struct refusal gone = *row;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Refused writes: one row for each object, whose faults are bounded. */
-#include "controller/refusals.h"
+#include "status/refusals.h"
 
 #include <stdio.h>
 
