@@ -14,7 +14,6 @@
 #include "agentd/agent.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +24,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "loop/signals.h"
 
 static void on_fault(enum fault_change change, const struct known_fault *fault, void *context)
 {
@@ -104,19 +104,11 @@ static void take_config(struct agent *agent, struct config *fresh)
     config_free(old);
 }
 
-static void send_reloading(struct agent *agent)
-{
-    AUTOFREE char *message =
-        text_format("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
-    if (message)
-        notifier_send(agent->notifier, message);
-}
-
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
 {
     struct agent *agent = context;
     (void)source, (void)info;
-    send_reloading(agent);
+    notifier_reloading(agent->notifier);
     struct config *fresh = reload_config(agent->config_path, agent->config, &agent->status);
     if (fresh)
         take_config(agent, fresh);
@@ -129,23 +121,6 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
     return 0;
 }
 
-static int add_signals(struct agent *agent)
-{
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGINT);
-    sigaddset(&mask, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
-        return -errno;
-    int r = sd_event_add_signal(agent->event, NULL, SIGTERM, NULL, NULL);
-    if (r >= 0)
-        r = sd_event_add_signal(agent->event, NULL, SIGINT, NULL, NULL);
-    if (r >= 0)
-        r = sd_event_add_signal(agent->event, NULL, SIGHUP, on_reload, agent);
-    return r < 0 ? r : 0;
-}
-
 static int open_loop(struct agent *agent)
 {
     int r = sd_event_new(&agent->event);
@@ -154,7 +129,7 @@ static int open_loop(struct agent *agent)
     r = notifier_new(agent->event, &agent->notifier);
     if (r == 0)
         r = notifier_feed_watchdog(agent->notifier, agent->event, PASS_PRIORITY);
-    return r < 0 ? r : add_signals(agent);
+    return r < 0 ? r : signals_add(agent->event, NULL, on_reload, agent);
 }
 
 static struct agent *make_agent(const char *config_path, struct config *config)

@@ -14,7 +14,6 @@
 #include "controller/controller.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +27,7 @@
 #include "controller/jobs.h"
 #include "loop/deferred.h"
 #include "loop/notify.h"
+#include "loop/signals.h"
 #include "loop/timer.h"
 #include "plan/export.h"
 #include "source/kube.h"
@@ -286,20 +286,26 @@ static void give_up_release(void *context)
 }
 
 /* Leadership ends first: nothing more is written while the Lease is given back. */
-static void begin_end(struct controller *controller, const char *message)
+static void begin_end(struct controller *controller, bool again)
 {
     if (controller->status.stopping)
         return;
     controller->status.stopping = true;
-    notifier_send(controller->notifier, message);
+    controller->again = again;
+    if (again)
+        notifier_reloading(controller->notifier);
+    else
+        notifier_send(controller->notifier, "STOPPING=1");
     timer_arm(controller->release_timer, RELEASE_MS);
     elector_release(controller->elector, on_released);
 }
 
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
 {
+    struct controller *controller = context;
     (void)source, (void)info;
-    begin_end(context, "STOPPING=1");
+    controller->again = false; /* also where it was ending in order to start anew */
+    begin_end(controller, false);
     return 0;
 }
 
@@ -316,31 +322,9 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
                   "%s is refused, the old configuration stays in force", controller->config_path);
         return 0;
     }
-    AUTOFREE char *message =
-        text_format("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
-    if (!message)
-        return 0;
     log_notice("%s is good: starting anew", controller->config_path);
-    controller->again = true;
-    begin_end(controller, message);
+    begin_end(controller, true);
     return 0;
-}
-
-static int add_signals(struct controller *controller)
-{
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGINT);
-    sigaddset(&mask, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
-        return -errno;
-    int r = sd_event_add_signal(controller->event, NULL, SIGTERM, on_end, controller);
-    if (r >= 0)
-        r = sd_event_add_signal(controller->event, NULL, SIGINT, on_end, controller);
-    if (r >= 0)
-        r = sd_event_add_signal(controller->event, NULL, SIGHUP, on_reload, controller);
-    return r < 0 ? r : 0;
 }
 
 static int open_loop(struct controller *controller)
@@ -358,7 +342,7 @@ static int open_loop(struct controller *controller)
     if (r >= 0)
         r = timer_new(controller->event, SD_EVENT_PRIORITY_NORMAL, give_up_release, controller,
                       &controller->release_timer);
-    return r < 0 ? r : add_signals(controller);
+    return r < 0 ? r : signals_add(controller->event, on_end, on_reload, controller);
 }
 
 static struct controller *make_controller(const char *config_path, struct controller_config *config)

@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <systemd/sd-daemon.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "loop/timer.h"
@@ -77,6 +78,14 @@ void notifier_send(struct notifier *notifier, const char *message)
     if (!copy || vec_push(&notifier->waiting, copy) < 0)
         free(copy);
     flush(notifier);
+}
+
+void notifier_reloading(struct notifier *notifier)
+{
+    AUTOFREE char *message =
+        text_format("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)clock_mono_us());
+    if (message)
+        notifier_send(notifier, message);
 }
 
 void notifier_status(struct notifier *notifier, const char *text)

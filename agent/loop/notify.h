@@ -23,8 +23,12 @@ DEFINE_CLEANUP(struct notifier *, notifier_free);
  */
 int notifier_feed_watchdog(struct notifier *notifier, sd_event *event, int64_t priority);
 
-/* "READY=1", "STOPPING=1", "RELOADING=1\nMONOTONIC_USEC=...": each is delivered, in order. */
+/* "READY=1", "STOPPING=1": each is delivered, in order. */
 void notifier_send(struct notifier *notifier, const char *message);
+
+/* "RELOADING=1" with the time at which it began, as Type=notify-reload wants it; READY=1 ends it.
+ */
+void notifier_reloading(struct notifier *notifier);
 
 /* The STATUS text; only the newest counts, and only if it differs from the last one. */
 void notifier_status(struct notifier *notifier, const char *text);

@@ -215,6 +215,18 @@ def test_sighup_starts_anew_and_a_bad_file_is_refused(pair_at_work):
     pair.leader()
 
 
+def test_sigterm_ends_also_one_that_was_to_start_anew(pair_at_work):
+    pair = pair_at_work
+    leader, other = pair.leader()
+    leader.signal(signal.SIGSTOP)
+    leader.signal(signal.SIGHUP)  # a signalfd gives the lower number first
+    leader.signal(signal.SIGTERM)
+    leader.signal(signal.SIGCONT)
+    wait(lambda: not leader.running(), "its end")
+    pair.succeeds(other)
+    leader.start()
+
+
 def go_elector(cluster, name):
     """client-go's own elector on the control plane's host, as an administrator."""
     plane = cluster.plane
