@@ -27,6 +27,24 @@ void loop_settle(sd_event *event)
         ;
 }
 
+void http_site_open(struct http_site *site, const struct http_service *service)
+{
+    strcpy(site->directory, "/tmp/test_http.XXXXXX");
+    assert_non_null(mkdtemp(site->directory));
+    snprintf(site->path, sizeof(site->path), "%s/sock", site->directory);
+    assert_int_equal(sd_event_new(&site->event), 0);
+    if (service)
+        assert_int_equal(
+            http_listen_unix(site->event, site->path, (gid_t)-1, service, &site->server), 0);
+}
+
+void http_site_close(struct http_site *site)
+{
+    http_server_free(site->server);
+    sd_event_unref(site->event);
+    assert_int_equal(rmdir(site->directory), 0);
+}
+
 static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     (void)revents;
@@ -164,4 +182,13 @@ size_t open_descriptors(void)
         count++;
     closedir(directory);
     return count;
+}
+
+void http_client_expect(struct http_client *client, int status, const char *body)
+{
+    CLEANUP(http_answer_done) struct http_answer answer;
+    http_client_read(client, false, &answer);
+    assert_int_equal(answer.status, status);
+    if (body)
+        assert_string_equal(answer.body, body);
 }

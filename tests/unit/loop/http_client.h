@@ -14,6 +14,18 @@
 #define SERVICE(function, with) \
     (&(const struct http_service){ .handle = (function), .context = (void *)(with) })
 
+/* A unix socket in a folder of its own, and a loop to serve it by. */
+struct http_site {
+    sd_event *event;
+    struct http_server *server; /* NULL: none listens yet */
+    char directory[32];
+    char path[64];
+};
+
+/* `service` NULL: nobody listens. Fails the test where it can't. */
+void http_site_open(struct http_site *site, const struct http_service *service);
+void http_site_close(struct http_site *site);
+
 struct http_client {
     sd_event *event;
     sd_event_source *source;
@@ -46,6 +58,9 @@ struct http_answer {
 /* Runs the loop until one reply is there, and takes it. `head` says that no body will come. */
 void http_client_read(struct http_client *client, bool head, struct http_answer *ret_answer);
 void http_answer_done(struct http_answer *answer);
+
+/* Reads one reply, which has to be this one; `body` NULL: whatever it says. */
+void http_client_expect(struct http_client *client, int status, const char *body);
 
 /* Runs the loop until the server has closed the connection. */
 void http_client_wait_closed(struct http_client *client);

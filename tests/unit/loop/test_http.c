@@ -13,10 +13,7 @@
 enum { BIG = 5 * 1024 * 1024 };
 
 struct fixture {
-    sd_event *event;
-    struct http_server *server;
-    char directory[32];
-    char path[64];
+    struct http_site site;
     int calls;
 };
 
@@ -56,13 +53,7 @@ static int setup(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     assert_non_null(fixture);
-    strcpy(fixture->directory, "/tmp/test_http.XXXXXX");
-    assert_non_null(mkdtemp(fixture->directory));
-    snprintf(fixture->path, sizeof(fixture->path), "%s/sock", fixture->directory);
-    assert_int_equal(sd_event_new(&fixture->event), 0);
-    assert_int_equal(http_listen_unix(fixture->event, fixture->path, (gid_t)-1,
-                                      SERVICE(handle, fixture), &fixture->server),
-                     0);
+    http_site_open(&fixture->site, SERVICE(handle, fixture));
     *state = fixture;
     return 0;
 }
@@ -70,33 +61,22 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    http_server_free(fixture->server);
-    sd_event_unref(fixture->event);
-    assert_int_equal(rmdir(fixture->directory), 0);
+    http_site_close(&fixture->site);
     free(fixture);
     return 0;
-}
-
-static void assert_reply(struct http_client *client, int status, const char *body)
-{
-    CLEANUP(http_answer_done) struct http_answer answer;
-    http_client_read(client, false, &answer);
-    assert_int_equal(answer.status, status);
-    if (body)
-        assert_string_equal(answer.body, body);
 }
 
 static void assert_echo(struct http_client *client, const char *rest)
 {
     AUTOFREE char *expected = text_format("%s peer=1 %u:%u", rest, getuid(), getgid());
-    assert_reply(client, 200, expected);
+    http_client_expect(client, 200, expected);
 }
 
 static void a_request_is_answered(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     CLEANUP(http_answer_done) struct http_answer answer;
     http_client_read(&client, false, &answer);
@@ -111,7 +91,7 @@ static void the_default_type_is_json(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, "GET /other HTTP/1.1\r\nHost: x\r\n\r\n");
     CLEANUP(http_answer_done) struct http_answer answer;
     http_client_read(&client, false, &answer);
@@ -124,7 +104,7 @@ static void queries_are_decoded(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, "GET /echo?b=2001%3adb8::1&a=x+y%20z HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_echo(&client, "GET /echo a=x y z b=2001:db8::1");
     http_client_ask(&client, "GET /echo?a&b= HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -137,7 +117,7 @@ static void connections_are_kept(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     for (int i = 0; i < 3; i++) {
         http_client_ask(&client, "GET /echo?a=1 HTTP/1.1\r\nHost: x\r\n\r\n");
         assert_echo(&client, "GET /echo a=1 b=none");
@@ -157,11 +137,11 @@ static void two_requests_at_once(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client one, two;
-    http_client_unix(&one, fixture->event, fixture->path);
-    http_client_unix(&two, fixture->event, fixture->path);
+    http_client_unix(&one, fixture->site.event, fixture->site.path);
+    http_client_unix(&two, fixture->site.event, fixture->site.path);
     http_client_ask(&one, "GET /echo?a=1 HT");
     http_client_ask(&two, "GET /echo?a=2 HT");
-    loop_settle(fixture->event);
+    loop_settle(fixture->site.event);
     assert_int_equal(fixture->calls, 0);
 
     http_client_ask(&two, "TP/1.1\r\nHost: x\r\n\r\n");
@@ -175,14 +155,14 @@ static void head_has_no_body(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, "HEAD /big HTTP/1.1\r\nHost: x\r\n\r\n");
     CLEANUP(http_answer_done) struct http_answer answer;
     http_client_read(&client, true, &answer);
     assert_int_equal(answer.status, 200);
     assert_non_null(strstr(answer.head, "Content-Length: 5242880\r\n"));
     http_client_ask(&client, "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_reply(&client, 204, "");
+    http_client_expect(&client, 204, "");
 }
 
 static void other_methods_are_refused(void **state)
@@ -191,7 +171,7 @@ static void other_methods_are_refused(void **state)
     struct fixture *fixture = *state;
     for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
         CLEANUP(http_client_close) struct http_client client;
-        http_client_unix(&client, fixture->event, fixture->path);
+        http_client_unix(&client, fixture->site.event, fixture->site.path);
         AUTOFREE char *request =
             text_format("%s /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", methods[i]);
         http_client_ask(&client, request);
@@ -207,12 +187,12 @@ static void broken_requests_are_refused(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client, endless;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, "\x16\x03\x01 nonsense\r\n\r\n");
     http_client_wait_closed(&client);
 
     /* Headers without an end. */
-    http_client_unix(&endless, fixture->event, fixture->path);
+    http_client_unix(&endless, fixture->site.event, fixture->site.path);
     http_client_ask(&endless, "GET /echo HTTP/1.1\r\nHost: x\r\n");
     for (int i = 0; i < 10000; i++)
         if (!http_client_ask(&endless, "X-Filler: 0123456789012345678901234567890123456789\r\n"))
@@ -247,20 +227,20 @@ static void bodies_have_a_limit(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client, above, patient;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     assert_true(post(&client, 64 * 1024));
     assert_echo(&client, "POST /echo a=none b=none");
     assert_int_equal(fixture->calls, 1);
 
-    http_client_unix(&above, fixture->event, fixture->path);
+    http_client_unix(&above, fixture->site.event, fixture->site.path);
     (void)post(&above, 64 * 1024 + 1);
-    assert_reply(&above, 413, NULL);
+    http_client_expect(&above, 413, NULL);
 
     /* Who asks first is told before the body is sent. */
-    http_client_unix(&patient, fixture->event, fixture->path);
+    http_client_unix(&patient, fixture->site.event, fixture->site.path);
     http_client_ask(&patient, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
                               "Content-Length: 10000000000\r\n\r\n");
-    assert_reply(&patient, 413, NULL);
+    http_client_expect(&patient, 413, NULL);
     assert_int_equal(fixture->calls, 1);
 }
 
@@ -268,7 +248,7 @@ static void bodies_of_unknown_size_have_a_limit(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client, endless;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     for (int chunks = 16; chunks <= 17; chunks++) {
         http_client_ask(&client, chunked);
         for (int i = 0; i < chunks; i++)
@@ -277,11 +257,11 @@ static void bodies_of_unknown_size_have_a_limit(void **state)
         if (chunks == 16)
             assert_echo(&client, "POST /echo a=none b=none");
         else
-            assert_reply(&client, 413, NULL);
+            http_client_expect(&client, 413, NULL);
     }
     assert_int_equal(fixture->calls, 1);
 
-    http_client_unix(&endless, fixture->event, fixture->path);
+    http_client_unix(&endless, fixture->site.event, fixture->site.path);
     http_client_ask(&endless, chunked);
     int sent = 0;
     while (sent < 100000 && post_chunk(&endless))
@@ -296,8 +276,8 @@ static void big_replies_arrive_whole(void **state)
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client one, two;
     AUTOFREE char *expected = big_body();
-    http_client_unix(&one, fixture->event, fixture->path);
-    http_client_unix(&two, fixture->event, fixture->path);
+    http_client_unix(&one, fixture->site.event, fixture->site.path);
+    http_client_unix(&two, fixture->site.event, fixture->site.path);
     http_client_ask(&one, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     http_client_ask(&two, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
     struct http_client *clients[] = { &two, &one };
@@ -332,19 +312,19 @@ static void clients_may_vanish(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
         for (int settled = 0; settled < 2; settled++) {
             struct http_client client;
-            http_client_unix(&client, fixture->event, fixture->path);
+            http_client_unix(&client, fixture->site.event, fixture->site.path);
             http_client_ask(&client, stages[i].request);
             while (client.received.length < stages[i].wanted)
-                loop_step(fixture->event);
+                loop_step(fixture->site.event);
             if (settled && stages[i].wanted == 0)
-                loop_settle(fixture->event);
+                loop_settle(fixture->site.event);
             http_client_close(&client);
-            loop_settle(fixture->event);
+            loop_settle(fixture->site.event);
             assert_int_equal(open_descriptors(), descriptors);
         }
     }
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_echo(&client, "GET /echo a=none b=none");
 }
@@ -357,13 +337,13 @@ static void connections_are_limited(void **state)
     struct http_client clients[LIMIT];
     CLEANUP(http_client_close) struct http_client late;
     for (size_t i = 0; i < LIMIT; i++) {
-        http_client_unix(&clients[i], fixture->event, fixture->path);
+        http_client_unix(&clients[i], fixture->site.event, fixture->site.path);
         http_client_ask(&clients[i], "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
         assert_echo(&clients[i], "GET /echo a=none b=none");
     }
-    http_client_unix(&late, fixture->event, fixture->path);
+    http_client_unix(&late, fixture->site.event, fixture->site.path);
     http_client_ask(&late, "GET /echo?a=late HTTP/1.1\r\nHost: x\r\n\r\n");
-    loop_settle(fixture->event);
+    loop_settle(fixture->site.event);
     assert_int_equal(fixture->calls, LIMIT);
 
     http_client_close(&clients[0]);
@@ -377,18 +357,18 @@ static void an_idle_server_sleeps(void **state)
 {
     enum { WAIT_US = 300000 };
     struct fixture *fixture = *state;
-    assert_int_equal(sd_event_run(fixture->event, WAIT_US), 0);
+    assert_int_equal(sd_event_run(fixture->site.event, WAIT_US), 0);
 
     struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_reply(&client, 200, NULL);
-    loop_settle(fixture->event);
-    assert_int_equal(sd_event_run(fixture->event, WAIT_US), 0);
+    http_client_expect(&client, 200, NULL);
+    loop_settle(fixture->site.event);
+    assert_int_equal(sd_event_run(fixture->site.event, WAIT_US), 0);
 
     http_client_close(&client);
-    loop_settle(fixture->event);
-    assert_int_equal(sd_event_run(fixture->event, WAIT_US), 0);
+    loop_settle(fixture->site.event);
+    assert_int_equal(sd_event_run(fixture->site.event, WAIT_US), 0);
 }
 
 int main(void)

@@ -13,10 +13,7 @@
 enum { LIMIT = 1000 };
 
 struct fixture {
-    sd_event *event;
-    struct http_server *server;
-    char directory[32];
-    char path[64];
+    struct http_site site;
     int calls, admissions;
 };
 
@@ -63,13 +60,8 @@ static int setup(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     assert_non_null(fixture);
-    strcpy(fixture->directory, "/tmp/test_http.XXXXXX");
-    assert_non_null(mkdtemp(fixture->directory));
-    snprintf(fixture->path, sizeof(fixture->path), "%s/sock", fixture->directory);
-    assert_int_equal(sd_event_new(&fixture->event), 0);
     const struct http_service service = { .handle = handle, .admit = admit, .context = fixture };
-    assert_int_equal(
-        http_listen_unix(fixture->event, fixture->path, (gid_t)-1, &service, &fixture->server), 0);
+    http_site_open(&fixture->site, &service);
     later_ms = 0;
     *state = fixture;
     return 0;
@@ -78,19 +70,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    http_server_free(fixture->server);
-    sd_event_unref(fixture->event);
-    assert_int_equal(rmdir(fixture->directory), 0);
+    http_site_close(&fixture->site);
     free(fixture);
     return 0;
-}
-
-static void assert_answer(struct http_client *client, int status, const char *body)
-{
-    CLEANUP(http_answer_done) struct http_answer answer;
-    http_client_read(client, false, &answer);
-    assert_int_equal(answer.status, status);
-    assert_string_equal(answer.body, body);
 }
 
 static char *post_of(const char *path, size_t length)
@@ -105,7 +87,7 @@ static void a_body_arrives_whole(void **state)
     static const char body[] = "{\"a\": [1, 2]}";
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     AUTOFREE char *head = post_of("/kept", strlen(body));
 
     for (size_t piece = 1; piece <= sizeof(body); piece += 4) {
@@ -113,28 +95,28 @@ static void a_body_arrives_whole(void **state)
         for (size_t at = 0; at < strlen(body); at += piece) {
             size_t left = strlen(body) - at;
             assert_true(http_client_send(&client, body + at, left < piece ? left : piece));
-            loop_settle(fixture->event);
+            loop_settle(fixture->site.event);
         }
-        assert_answer(&client, 200, "1 a/b 13 {\"a\": [1, 2]}");
+        http_client_expect(&client, 200, "1 a/b 13 {\"a\": [1, 2]}");
     }
     http_client_ask(&client, "POST /kept HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                              "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
-    assert_answer(&client, 200, "1 - 5 abcde");
+    http_client_expect(&client, 200, "1 - 5 abcde");
 }
 
 static void what_is_not_admitted_is_dropped(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     AUTOFREE char *head = post_of("/dropped", 3), *none = post_of("/kept", 0);
     http_client_ask(&client, head);
     http_client_ask(&client, "abc");
-    assert_answer(&client, 200, "1 a/b 0 none");
+    http_client_expect(&client, 200, "1 a/b 0 none");
     http_client_ask(&client, none);
-    assert_answer(&client, 200, "0 a/b 0 none");
+    http_client_expect(&client, 200, "0 a/b 0 none");
     http_client_ask(&client, "GET /kept HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_answer(&client, 200, "0 - 0 none");
+    http_client_expect(&client, 200, "0 - 0 none");
 }
 
 static void a_limit_is_kept(void **state)
@@ -144,15 +126,15 @@ static void a_limit_is_kept(void **state)
     AUTOFREE char *body = calloc(1, LIMIT + 2);
     AUTOFREE char *head = post_of("/kept", LIMIT), *more = post_of("/kept", LIMIT + 1);
     AUTOFREE char *expected = text_format("1 a/b %d %s", LIMIT, (char *)memset(body, 'x', LIMIT));
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, head);
     http_client_ask(&client, body);
-    assert_answer(&client, 200, expected);
+    http_client_expect(&client, 200, expected);
 
     /* Told of the size, nothing is waited for. */
-    http_client_unix(&above, fixture->event, fixture->path);
+    http_client_unix(&above, fixture->site.event, fixture->site.path);
     http_client_ask(&above, more);
-    assert_answer(&above, 413, "{\"error\":\"Content Too Large\"}\n");
+    http_client_expect(&above, 413, "{\"error\":\"Content Too Large\"}\n");
     http_client_wait_closed(&above);
     assert_int_equal(fixture->calls, 1);
 }
@@ -165,13 +147,13 @@ static void so_it_is_without_a_length(void **state)
     CLEANUP(http_client_close) struct http_client client, endless;
     AUTOFREE char *body = calloc(1, LIMIT + 1);
     AUTOFREE char *chunk = text_format("%x\r\n%s\r\n", LIMIT, (char *)memset(body, 'x', LIMIT));
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, chunked);
     http_client_ask(&client, chunk);
     http_client_ask(&client, "1\r\nx\r\n0\r\n\r\n");
-    assert_answer(&client, 413, "{\"error\":\"Content Too Large\"}\n");
+    http_client_expect(&client, 413, "{\"error\":\"Content Too Large\"}\n");
 
-    http_client_unix(&endless, fixture->event, fixture->path);
+    http_client_unix(&endless, fixture->site.event, fixture->site.path);
     http_client_ask(&endless, chunked);
     int sent = 0;
     while (sent < 10000 && http_client_ask(&endless, chunk))
@@ -191,9 +173,9 @@ static void who_is_refused_is_told_before_the_body(void **state)
     const char *requests[] = { head, patient };
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
         CLEANUP(http_client_close) struct http_client client;
-        http_client_unix(&client, fixture->event, fixture->path);
+        http_client_unix(&client, fixture->site.event, fixture->site.path);
         http_client_ask(&client, requests[i]);
-        assert_answer(&client, 403, "no\n");
+        http_client_expect(&client, 403, "no\n");
         http_client_wait_closed(&client);
     }
     assert_int_equal(fixture->admissions, 2);
@@ -204,12 +186,12 @@ static void who_is_admitted_is_asked_for_the_body(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     http_client_ask(&client, "POST /kept HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
                              "Content-Length: 3\r\n\r\n");
-    assert_answer(&client, 100, "");
+    http_client_expect(&client, 100, "");
     http_client_ask(&client, "abc");
-    assert_answer(&client, 200, "1 - 3 abc");
+    http_client_expect(&client, 200, "1 - 3 abc");
 }
 
 static void a_slow_body_is_not_waited_for(void **state)
@@ -217,17 +199,17 @@ static void a_slow_body_is_not_waited_for(void **state)
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client slow, patient;
     AUTOFREE char *head = post_of("/kept", 10);
-    http_client_unix(&slow, fixture->event, fixture->path);
-    http_client_unix(&patient, fixture->event, fixture->path);
+    http_client_unix(&slow, fixture->site.event, fixture->site.path);
+    http_client_unix(&patient, fixture->site.event, fixture->site.path);
     http_client_ask(&slow, head);
     http_client_ask(&patient, head);
     for (int i = 0; i < 9; i++) {
         http_client_ask(&slow, "x");
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
     }
     later_ms = 9000; /* in time, so far */
     http_client_ask(&patient, "0123456789");
-    assert_answer(&patient, 200, "1 a/b 10 0123456789");
+    http_client_expect(&patient, 200, "1 a/b 10 0123456789");
     later_ms = 11000;
     http_client_ask(&slow, "x");
     http_client_wait_closed(&slow);
@@ -242,12 +224,12 @@ static void senders_may_vanish(void **state)
     AUTOFREE char *head = post_of("/kept", 10);
     for (int sent = 0; sent < 10; sent++) {
         struct http_client client;
-        http_client_unix(&client, fixture->event, fixture->path);
+        http_client_unix(&client, fixture->site.event, fixture->site.path);
         http_client_ask(&client, head);
         http_client_send(&client, "0123456789", (size_t)sent);
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
         http_client_close(&client);
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
         assert_int_equal(open_descriptors(), descriptors);
     }
     assert_int_equal(fixture->calls, 0);

@@ -21,10 +21,7 @@ struct asked {
 };
 
 struct fixture {
-    sd_event *event;
-    struct http_server *server;
-    char directory[32];
-    char path[64];
+    struct http_site site;
     struct asked asked[WAITING];
     int calls, busy, ended;
     int to_say; /* lines that the stream has not told yet */
@@ -123,13 +120,8 @@ static int setup(void **state)
     };
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     assert_non_null(fixture);
-    strcpy(fixture->directory, "/tmp/test_http.XXXXXX");
-    assert_non_null(mkdtemp(fixture->directory));
-    snprintf(fixture->path, sizeof(fixture->path), "%s/sock", fixture->directory);
-    assert_int_equal(sd_event_new(&fixture->event), 0);
     const struct http_service service = { .handle = handle, .context = fixture, .limits = &limits };
-    assert_int_equal(
-        http_listen_unix(fixture->event, fixture->path, (gid_t)-1, &service, &fixture->server), 0);
+    http_site_open(&fixture->site, &service);
     fixture->ended = NONE;
     later_ms = 0;
     *state = fixture;
@@ -139,19 +131,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    http_server_free(fixture->server);
-    sd_event_unref(fixture->event);
-    assert_int_equal(rmdir(fixture->directory), 0);
+    http_site_close(&fixture->site);
     free(fixture);
     return 0;
-}
-
-static void assert_answer(struct http_client *client, int status, const char *body)
-{
-    CLEANUP(http_answer_done) struct http_answer answer;
-    http_client_read(client, false, &answer);
-    assert_int_equal(answer.status, status);
-    assert_string_equal(answer.body, body);
 }
 
 static void ask(struct fixture *fixture, struct http_client *client, const char *path)
@@ -160,7 +142,7 @@ static void ask(struct fixture *fixture, struct http_client *client, const char 
     int before = fixture->calls;
     http_client_ask(client, request);
     while (strcmp(path, "/later") == 0 && fixture->calls == before)
-        loop_step(fixture->event);
+        loop_step(fixture->site.event);
 }
 
 static void say(struct asked *asked, const char *text)
@@ -174,19 +156,19 @@ static void an_answer_may_come_later(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client, other;
-    http_client_unix(&client, fixture->event, fixture->path);
-    http_client_unix(&other, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
+    http_client_unix(&other, fixture->site.event, fixture->site.path);
     for (int i = 0; i < 3; i++) {
         ask(fixture, &client, "/later");
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
         assert_int_equal(client.received.length, 0);
         ask(fixture, &other, "/now");
-        assert_answer(&other, 200, "now");
+        http_client_expect(&other, 200, "now");
         say(&fixture->asked[i], "later");
-        assert_answer(&client, 200, "later");
+        http_client_expect(&client, 200, "later");
     }
     ask(fixture, &client, "/same");
-    assert_answer(&client, 200, "same");
+    http_client_expect(&client, 200, "same");
     assert_int_equal(fixture->asked[3].end, NONE);
 }
 
@@ -195,12 +177,12 @@ static void who_waits_costs_nothing(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client, reader;
-    http_client_unix(&client, fixture->event, fixture->path);
-    http_client_unix(&reader, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
+    http_client_unix(&reader, fixture->site.event, fixture->site.path);
     ask(fixture, &client, "/later");
     ask(fixture, &reader, "/stream");
-    loop_settle(fixture->event);
-    assert_int_equal(sd_event_run(fixture->event, 300000), 0);
+    loop_settle(fixture->site.event);
+    assert_int_equal(sd_event_run(fixture->site.event, 300000), 0);
 }
 
 static void a_thousand_may_wait(void **state)
@@ -211,12 +193,12 @@ static void a_thousand_may_wait(void **state)
     CLEANUP(http_client_close) struct http_client late;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     for (int i = 0; i < WAITING; i++) {
-        http_client_unix(&clients[i], fixture->event, fixture->path);
+        http_client_unix(&clients[i], fixture->site.event, fixture->site.path);
         ask(fixture, &clients[i], "/later");
     }
-    http_client_unix(&late, fixture->event, fixture->path);
+    http_client_unix(&late, fixture->site.event, fixture->site.path);
     http_client_ask(&late, "GET /one-more HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_answer(&late, 503, "busy");
+    http_client_expect(&late, 503, "busy");
     assert_int_equal(fixture->busy, 1);
 
     for (int i = WAITING - 1; i >= 0; i--) {
@@ -225,13 +207,13 @@ static void a_thousand_may_wait(void **state)
     }
     for (int i = 0; i < WAITING; i++) {
         AUTOFREE char *text = text_format("answer %d", i);
-        assert_answer(&clients[i], 200, text);
+        http_client_expect(&clients[i], 200, text);
         assert_int_equal(fixture->asked[i].end, NONE);
         http_client_close(&clients[i]);
     }
     ask(fixture, &late, "/later"); /* there is room again */
     say(&fixture->asked[0], "done");
-    assert_answer(&late, 200, "done");
+    http_client_expect(&late, 200, "done");
 }
 
 static void a_client_that_goes_is_told_of(void **state)
@@ -240,14 +222,14 @@ static void a_client_that_goes_is_told_of(void **state)
     size_t descriptors = open_descriptors();
     for (int i = 0; i < 3; i++) {
         struct http_client client;
-        http_client_unix(&client, fixture->event, fixture->path);
+        http_client_unix(&client, fixture->site.event, fixture->site.path);
         ask(fixture, &client, "/later");
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
         http_client_close(&client);
         while (fixture->asked[i].end == NONE)
-            loop_step(fixture->event);
+            loop_step(fixture->site.event);
         assert_int_equal(fixture->asked[i].end, HTTP_END_CLIENT);
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
         /* The first wait made a timer, which has a descriptor of its own. */
         assert_true(open_descriptors() <= descriptors + 1);
     }
@@ -258,29 +240,29 @@ static void a_client_may_close_its_half(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     ask(fixture, &client, "/later");
     assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
-    loop_settle(fixture->event);
+    loop_settle(fixture->site.event);
     assert_int_equal(fixture->asked[0].end, NONE);
     say(&fixture->asked[0], "still");
-    assert_answer(&client, 200, "still");
+    http_client_expect(&client, 200, "still");
 }
 
 static void nobody_waits_for_ever(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client first, second;
-    http_client_unix(&first, fixture->event, fixture->path);
-    http_client_unix(&second, fixture->event, fixture->path);
+    http_client_unix(&first, fixture->site.event, fixture->site.path);
+    http_client_unix(&second, fixture->site.event, fixture->site.path);
     ask(fixture, &first, "/later");
     later_ms = 1000L * WAIT_S;
     ask(fixture, &second, "/later"); /* which sets the timer anew */
-    assert_answer(&first, 504, "{\"error\":\"Gateway Timeout\"}\n");
+    http_client_expect(&first, 504, "{\"error\":\"Gateway Timeout\"}\n");
     assert_int_equal(fixture->asked[0].end, HTTP_END_TIME);
     assert_int_equal(fixture->asked[1].end, NONE);
     say(&fixture->asked[1], "in time");
-    assert_answer(&second, 200, "in time");
+    http_client_expect(&second, 200, "in time");
 }
 
 static void the_servers_end_answers_all(void **state)
@@ -289,15 +271,15 @@ static void the_servers_end_answers_all(void **state)
     CLEANUP(http_client_close) struct http_client reader;
     struct http_client clients[3];
     for (int i = 0; i < 3; i++) {
-        http_client_unix(&clients[i], fixture->event, fixture->path);
+        http_client_unix(&clients[i], fixture->site.event, fixture->site.path);
         ask(fixture, &clients[i], "/later");
     }
-    http_client_unix(&reader, fixture->event, fixture->path);
+    http_client_unix(&reader, fixture->site.event, fixture->site.path);
     ask(fixture, &reader, "/stream");
-    loop_settle(fixture->event);
-    http_server_free(TAKE_PTR(fixture->server));
+    loop_settle(fixture->site.event);
+    http_server_free(TAKE_PTR(fixture->site.server));
     for (int i = 0; i < 3; i++) {
-        assert_answer(&clients[i], 503, "{\"error\":\"Service Unavailable\"}\n");
+        http_client_expect(&clients[i], 503, "{\"error\":\"Service Unavailable\"}\n");
         assert_int_equal(fixture->asked[i].end, HTTP_END_SERVER);
     }
     assert_int_equal(fixture->ended, HTTP_END_SERVER);
@@ -312,15 +294,15 @@ static void who_asks_at_the_end_is_refused(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client, late;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     ask(fixture, &client, "/later");
-    http_client_unix(&late, fixture->event, fixture->path);
+    http_client_unix(&late, fixture->site.event, fixture->site.path);
     http_client_ask(&late, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
     int calls = fixture->calls;
-    http_server_free(TAKE_PTR(fixture->server));
+    http_server_free(TAKE_PTR(fixture->site.server));
     assert_int_equal(fixture->calls, calls);
-    assert_answer(&client, 503, "{\"error\":\"Service Unavailable\"}\n");
-    assert_answer(&late, 503, "{\"error\":\"Service Unavailable\"}\n");
+    http_client_expect(&client, 503, "{\"error\":\"Service Unavailable\"}\n");
+    http_client_expect(&late, 503, "{\"error\":\"Service Unavailable\"}\n");
 }
 
 /* Until one of them reads, or goes. */
@@ -329,30 +311,30 @@ static void replies_that_nobody_reads_are_bounded(void **state)
     struct fixture *fixture = *state;
     struct http_client deaf[LARGE_HELD];
     CLEANUP(http_client_close) struct http_client client, waiting;
-    http_client_unix(&waiting, fixture->event, fixture->path);
+    http_client_unix(&waiting, fixture->site.event, fixture->site.path);
     ask(fixture, &waiting, "/later");
     for (int i = 0; i < LARGE_HELD; i++) {
-        http_client_unix(&deaf[i], fixture->event, fixture->path);
+        http_client_unix(&deaf[i], fixture->site.event, fixture->site.path);
         sd_event_source_set_enabled(deaf[i].source, SD_EVENT_OFF);
         ask(fixture, &deaf[i], "/large");
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
     }
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     ask(fixture, &client, "/now");
-    assert_answer(&client, 503, "{\"error\":\"Service Unavailable\"}\n");
+    http_client_expect(&client, 503, "{\"error\":\"Service Unavailable\"}\n");
     say(&fixture->asked[0], "too late");
-    assert_answer(&waiting, 503, "{\"error\":\"Service Unavailable\"}\n");
+    http_client_expect(&waiting, 503, "{\"error\":\"Service Unavailable\"}\n");
     for (int i = 0; i < LARGE_HELD; i++)
         http_client_close(&deaf[i]);
-    loop_settle(fixture->event);
+    loop_settle(fixture->site.event);
     ask(fixture, &client, "/now");
-    assert_answer(&client, 200, "now");
+    http_client_expect(&client, 200, "now");
 }
 
 static void await(struct fixture *fixture, struct http_client *client, const char *text)
 {
     while (!strstr(text_str(&client->received), text))
-        loop_step(fixture->event);
+        loop_step(fixture->site.event);
 }
 
 static void tell(struct fixture *fixture, int count)
@@ -367,7 +349,7 @@ static void a_stream_goes_on(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     ask(fixture, &client, "/stream");
     await(fixture, &client, "Content-Type: text/plain");
     await(fixture, &client, "Transfer-Encoding: chunked");
@@ -386,17 +368,17 @@ static void a_stream_ends_with_its_client(void **state)
     struct fixture *fixture = *state;
     for (int settled = 0; settled < 2; settled++) {
         struct http_client client;
-        http_client_unix(&client, fixture->event, fixture->path);
+        http_client_unix(&client, fixture->site.event, fixture->site.path);
         fixture->ended = NONE;
         ask(fixture, &client, "/stream");
         await(fixture, &client, "\r\n\r\n");
         if (settled)
-            loop_settle(fixture->event);
+            loop_settle(fixture->site.event);
         else
             tell(fixture, 1);
         http_client_close(&client);
         while (fixture->ended == NONE)
-            loop_step(fixture->event);
+            loop_step(fixture->site.event);
         assert_int_equal(fixture->ended, HTTP_END_CLIENT);
     }
 }
@@ -406,7 +388,7 @@ static void a_slow_reader_misses_what_is_between(void **state)
 {
     struct fixture *fixture = *state;
     CLEANUP(http_client_close) struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     ask(fixture, &client, "/stream");
     await(fixture, &client, "\r\n\r\n");
     sd_event_source_set_enabled(client.source, SD_EVENT_OFF);
@@ -414,7 +396,7 @@ static void a_slow_reader_misses_what_is_between(void **state)
     for (; fixture->to_say < 100; asked++) {
         assert_true(asked < 1000000);
         tell(fixture, 1);
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
     }
     tell(fixture, 100000 - asked);
     sd_event_source_set_enabled(client.source, SD_EVENT_ON);
@@ -437,13 +419,13 @@ static void streams_are_limited(void **state)
     struct http_client clients[STREAMS];
     CLEANUP(http_client_close) struct http_client late;
     for (int i = 0; i < STREAMS; i++) {
-        http_client_unix(&clients[i], fixture->event, fixture->path);
+        http_client_unix(&clients[i], fixture->site.event, fixture->site.path);
         ask(fixture, &clients[i], "/stream");
         await(fixture, &clients[i], "\r\n\r\n");
     }
-    http_client_unix(&late, fixture->event, fixture->path);
+    http_client_unix(&late, fixture->site.event, fixture->site.path);
     ask(fixture, &late, "/stream");
-    assert_answer(&late, 503, "busy");
+    http_client_expect(&late, 503, "busy");
     for (int i = 0; i < STREAMS; i++)
         http_client_close(&clients[i]);
 }

@@ -14,9 +14,7 @@
 #include "loop/http.h"
 
 struct fixture {
-    sd_event *event;
-    char directory[32];
-    char path[64];
+    struct http_site site;
 };
 
 /* Answers with the context, a string, and whether the peer is known. */
@@ -31,10 +29,7 @@ static int setup(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     assert_non_null(fixture);
-    strcpy(fixture->directory, "/tmp/test_http.XXXXXX");
-    assert_non_null(mkdtemp(fixture->directory));
-    snprintf(fixture->path, sizeof(fixture->path), "%s/sock", fixture->directory);
-    assert_int_equal(sd_event_new(&fixture->event), 0);
+    http_site_open(&fixture->site, NULL);
     *state = fixture;
     return 0;
 }
@@ -42,16 +37,15 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    sd_event_unref(fixture->event);
-    assert_int_equal(rmdir(fixture->directory), 0);
+    http_site_close(&fixture->site);
     free(fixture);
     return 0;
 }
 
 static int listen_at(struct fixture *fixture, const char *name, struct http_server **ret_server)
 {
-    return http_listen_unix(fixture->event, fixture->path, (gid_t)-1, SERVICE(handle, name),
-                            ret_server);
+    return http_listen_unix(fixture->site.event, fixture->site.path, (gid_t)-1,
+                            SERVICE(handle, name), ret_server);
 }
 
 static void assert_answer(struct http_client *client, const char *expected)
@@ -67,7 +61,7 @@ static void assert_answer(struct http_client *client, const char *expected)
 static void assert_serves(struct fixture *fixture, const char *expected)
 {
     struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     assert_answer(&client, expected);
 }
 
@@ -90,12 +84,12 @@ static int leave_socket(const char *path, bool listening)
 static void a_stale_socket_is_replaced(void **state)
 {
     struct fixture *fixture = *state;
-    (void)leave_socket(fixture->path, false);
+    (void)leave_socket(fixture->site.path, false);
     struct http_server *server = NULL;
     assert_int_equal(listen_at(fixture, "new", &server), 0);
     assert_serves(fixture, "new 1");
     http_server_free(server);
-    assert_int_equal(access(fixture->path, F_OK), -1);
+    assert_int_equal(access(fixture->site.path, F_OK), -1);
 }
 
 static void a_live_socket_is_respected(void **state)
@@ -116,38 +110,39 @@ static void a_live_socket_is_respected(void **state)
 static void a_busy_socket_is_respected(void **state)
 {
     struct fixture *fixture = *state;
-    int fd = leave_socket(fixture->path, true);
+    int fd = leave_socket(fixture->site.path, true);
     struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
     struct http_server *server = NULL;
     for (int i = 0; i < 3; i++)
         assert_int_equal(listen_at(fixture, "new", &server), -EADDRINUSE);
     http_client_close(&client);
     close(fd);
-    assert_int_equal(unlink(fixture->path), 0);
+    assert_int_equal(unlink(fixture->site.path), 0);
 }
 
 /* As the service manager does: it keeps the socket, each server in turn gets a copy. */
 static void a_passed_socket_outlives_the_server(void **state)
 {
     struct fixture *fixture = *state;
-    int fd = leave_socket(fixture->path, true);
+    int fd = leave_socket(fixture->site.path, true);
     struct http_server *server = NULL;
-    assert_int_equal(http_listen_fd(fixture->event, dup(fd), SERVICE(handle, "first"), &server), 0);
+    assert_int_equal(
+        http_listen_fd(fixture->site.event, dup(fd), SERVICE(handle, "first"), &server), 0);
     assert_serves(fixture, "first 1");
     http_server_free(server);
     size_t descriptors = open_descriptors(); /* the loop's own clock among them, from now on */
 
     /* Who comes when nobody serves is served by the next one. */
     struct http_client client;
-    http_client_unix(&client, fixture->event, fixture->path);
-    assert_int_equal(http_listen_fd(fixture->event, dup(fd), SERVICE(handle, "second"), &server),
-                     0);
+    http_client_unix(&client, fixture->site.event, fixture->site.path);
+    assert_int_equal(
+        http_listen_fd(fixture->site.event, dup(fd), SERVICE(handle, "second"), &server), 0);
     assert_answer(&client, "second 1");
     http_server_free(server);
     assert_int_equal(open_descriptors(), descriptors);
     close(fd);
-    assert_int_equal(unlink(fixture->path), 0);
+    assert_int_equal(unlink(fixture->site.path), 0);
 }
 
 static void what_cannot_be_served_is_closed(void **state)
@@ -160,9 +155,10 @@ static void what_cannot_be_served_is_closed(void **state)
     assert_int_equal(pipe(pipes), 0);
     int refused[] = { sockets[0], sockets[1], pipes[0], pipes[1] };
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
-        assert_int_equal(http_listen_fd(fixture->event, refused[i], SERVICE(handle, "no"), &server),
-                         -EINVAL);
-    assert_int_equal(http_listen_fd(fixture->event, socket(AF_INET, SOCK_DGRAM, 0),
+        assert_int_equal(
+            http_listen_fd(fixture->site.event, refused[i], SERVICE(handle, "no"), &server),
+            -EINVAL);
+    assert_int_equal(http_listen_fd(fixture->site.event, socket(AF_INET, SOCK_DGRAM, 0),
                                     SERVICE(handle, NULL), &server),
                      -EINVAL);
     assert_int_equal(open_descriptors(), descriptors);
@@ -173,28 +169,28 @@ static void other_files_stay(void **state)
 {
     struct fixture *fixture = *state;
     struct http_server *server = NULL;
-    FILE *file = fopen(fixture->path, "w");
+    FILE *file = fopen(fixture->site.path, "w");
     assert_non_null(file);
     fclose(file);
     assert_int_equal(listen_at(fixture, "new", &server), -ENOTSOCK);
-    assert_int_equal(unlink(fixture->path), 0);
+    assert_int_equal(unlink(fixture->site.path), 0);
 
-    assert_int_equal(symlink("/nonexistent", fixture->path), 0);
+    assert_int_equal(symlink("/nonexistent", fixture->site.path), 0);
     assert_int_equal(listen_at(fixture, "new", &server), -ENOTSOCK);
-    assert_int_equal(unlink(fixture->path), 0);
+    assert_int_equal(unlink(fixture->site.path), 0);
 }
 
 static void bad_paths_are_refused(void **state)
 {
     struct fixture *fixture = *state;
     struct http_server *server = NULL;
-    AUTOFREE char *missing = text_format("%s/no/sock", fixture->directory);
+    AUTOFREE char *missing = text_format("%s/no/sock", fixture->site.directory);
     assert_int_equal(
-        http_listen_unix(fixture->event, missing, (gid_t)-1, SERVICE(handle, "x"), &server),
+        http_listen_unix(fixture->site.event, missing, (gid_t)-1, SERVICE(handle, "x"), &server),
         -ENOENT);
-    AUTOFREE char *longer = text_format("%s/%0100d", fixture->directory, 0);
+    AUTOFREE char *longer = text_format("%s/%0100d", fixture->site.directory, 0);
     assert_int_equal(
-        http_listen_unix(fixture->event, longer, (gid_t)-1, SERVICE(handle, "x"), &server),
+        http_listen_unix(fixture->site.event, longer, (gid_t)-1, SERVICE(handle, "x"), &server),
         -ENAMETOOLONG);
     assert_null(server);
 }
@@ -207,10 +203,11 @@ static void owner_and_mode_are_set(void **state)
     mode_t before = umask(0);
     for (int i = 0; i < 2; i++) {
         umask(i ? 0 : 0777);
-        assert_int_equal(
-            http_listen_unix(fixture->event, fixture->path, gid, SERVICE(handle, "x"), &server), 0);
+        assert_int_equal(http_listen_unix(fixture->site.event, fixture->site.path, gid,
+                                          SERVICE(handle, "x"), &server),
+                         0);
         struct stat st;
-        assert_int_equal(stat(fixture->path, &st), 0);
+        assert_int_equal(stat(fixture->site.path, &st), 0);
         assert_int_equal(st.st_mode, S_IFSOCK | 0660);
         assert_int_equal(st.st_gid, gid);
         assert_int_equal(st.st_uid, geteuid());
@@ -225,12 +222,12 @@ static void the_file_of_another_stays(void **state)
     struct fixture *fixture = *state;
     struct http_server *first = NULL, *second = NULL;
     assert_int_equal(listen_at(fixture, "first", &first), 0);
-    assert_int_equal(unlink(fixture->path), 0);
+    assert_int_equal(unlink(fixture->site.path), 0);
     assert_int_equal(listen_at(fixture, "second", &second), 0);
     http_server_free(first);
     assert_serves(fixture, "second 1");
     http_server_free(second);
-    assert_int_equal(access(fixture->path, F_OK), -1);
+    assert_int_equal(access(fixture->site.path, F_OK), -1);
 }
 
 static void free_closes_everything(void **state)
@@ -241,10 +238,10 @@ static void free_closes_everything(void **state)
         struct http_server *server = NULL;
         assert_int_equal(listen_at(fixture, "x", &server), 0);
         struct http_client idle, busy;
-        http_client_unix(&idle, fixture->event, fixture->path);
-        http_client_unix(&busy, fixture->event, fixture->path);
+        http_client_unix(&idle, fixture->site.event, fixture->site.path);
+        http_client_unix(&busy, fixture->site.event, fixture->site.path);
         http_client_ask(&busy, "GET / HT");
-        loop_settle(fixture->event);
+        loop_settle(fixture->site.event);
         http_server_free(server);
         http_client_wait_closed(&idle);
         http_client_wait_closed(&busy);
@@ -284,7 +281,7 @@ static unsigned listen_tcp(struct fixture *fixture, int family, struct http_serv
             return 0;
         AUTOFREE char *endpoint =
             text_format(family == AF_INET ? "127.0.0.1:%u" : "[::1]:%u", port);
-        int r = http_listen_tcp(fixture->event, endpoint, SERVICE(handle, "tcp"), ret_server);
+        int r = http_listen_tcp(fixture->site.event, endpoint, SERVICE(handle, "tcp"), ret_server);
         if (r == 0)
             return port;
         assert_int_equal(r, -EADDRINUSE);
@@ -305,23 +302,24 @@ static void tcp_is_served(void **state)
             continue;
         }
         struct http_client client;
-        http_client_tcp(&client, fixture->event, families[i], port);
+        http_client_tcp(&client, fixture->site.event, families[i], port);
         assert_answer(&client, "tcp 0"); /* nobody vouches for the peer */
 
         AUTOFREE char *endpoint =
             text_format(families[i] == AF_INET ? "127.0.0.1:%u" : "[::1]:%u", port);
-        assert_int_equal(http_listen_tcp(fixture->event, endpoint, SERVICE(handle, "x"), &second),
-                         -EADDRINUSE);
+        assert_int_equal(
+            http_listen_tcp(fixture->site.event, endpoint, SERVICE(handle, "x"), &second),
+            -EADDRINUSE);
 
         /* The server hangs up first and so leaves TIME_WAIT, which must not keep the next out. */
-        http_client_tcp(&client, fixture->event, families[i], port);
+        http_client_tcp(&client, fixture->site.event, families[i], port);
         http_client_ask(&client, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         http_client_wait_closed(&client);
         http_client_close(&client);
         http_server_free(server);
         assert_int_equal(
-            http_listen_tcp(fixture->event, endpoint, SERVICE(handle, "again"), &server), 0);
-        http_client_tcp(&client, fixture->event, families[i], port);
+            http_listen_tcp(fixture->site.event, endpoint, SERVICE(handle, "again"), &server), 0);
+        http_client_tcp(&client, fixture->site.event, families[i], port);
         assert_answer(&client, "again 0");
         http_server_free(server);
     }
@@ -343,10 +341,10 @@ static void tcp_carries_big_replies(void **state)
     unsigned port = listen_tcp(fixture, AF_INET, &server);
     http_server_free(server);
     AUTOFREE char *endpoint = text_format("127.0.0.1:%u", port);
-    assert_int_equal(http_listen_tcp(fixture->event, endpoint, SERVICE(handle_big, NULL), &server),
-                     0);
+    assert_int_equal(
+        http_listen_tcp(fixture->site.event, endpoint, SERVICE(handle_big, NULL), &server), 0);
     struct http_client client;
-    http_client_tcp(&client, fixture->event, AF_INET, port);
+    http_client_tcp(&client, fixture->site.event, AF_INET, port);
     http_client_ask(&client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     CLEANUP(http_answer_done) struct http_answer answer;
     http_client_read(&client, false, &answer);
@@ -383,11 +381,13 @@ static void bad_endpoints_are_refused(void **state)
     struct fixture *fixture = *state;
     struct http_server *server = NULL;
     for (size_t i = 0; i < ARRAY_SIZE(endpoints); i++)
-        if (http_listen_tcp(fixture->event, endpoints[i], SERVICE(handle, "x"), &server) != -EINVAL)
+        if (http_listen_tcp(fixture->site.event, endpoints[i], SERVICE(handle, "x"), &server) !=
+            -EINVAL)
             fail_msg("\"%s\" is accepted", endpoints[i]);
     /* A documentation address, which no machine has. */
-    assert_int_equal(http_listen_tcp(fixture->event, "192.0.2.1:80", SERVICE(handle, "x"), &server),
-                     -EADDRNOTAVAIL);
+    assert_int_equal(
+        http_listen_tcp(fixture->site.event, "192.0.2.1:80", SERVICE(handle, "x"), &server),
+        -EADDRNOTAVAIL);
     assert_null(server);
 }
 
