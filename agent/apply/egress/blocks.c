@@ -66,6 +66,8 @@ void egress_gate_tell_blocks(struct egress_gate *gate)
         if (word == gate->told[number])
             continue;
         const struct installed_client *client = client_of(gate, (uint32_t)(word >> 32));
+        if (word && !client) /* taken as its client went, or of an agent that died just then */
+            __atomic_store_n(&gate->blocks[number], 0, __ATOMIC_RELEASE);
         if (!client || !client->pod) /* an earlier agent's, who is named soon, or goes */
             continue;
         tell(gate, &event_ports_given, number, word, client);

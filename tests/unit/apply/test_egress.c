@@ -218,6 +218,59 @@ static void test_clients(void **state)
     assert_true(faults_none(&faults));
 }
 
+/* A gateway with two clients, of ids 1 and 2. */
+struct gate_world {
+    struct nat_plane *nat;
+    struct egress_gate *gate;
+    struct egress_client clients[2];
+    struct sorted wanted;
+};
+
+static void gate_write(struct gate_world *world, bool may_remove, int changes)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    assert_int_equal(egress_gate_write(world->gate, &world->wanted, may_remove, &faults), changes);
+    assert_true(faults_none(&faults));
+}
+
+static void gate_open(struct gate_world *world)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    *world = (struct gate_world){
+        .nat = plane_open(&lab_roomy, true),
+        .clients = { { ip_of("10.244.1.5"), "shop", "web-1" },
+                     { ip_of("10.244.1.6"), "shop", "web-2" } },
+        .wanted = SORTED(struct egress_client *, egress_client_cmp),
+    };
+    assert_int_equal(egress_gate_open(world->nat, lab_pins, &world->gate, &faults), 0);
+    for (size_t i = 0; i < 2; i++) {
+        struct egress_client *client = &world->clients[i];
+        assert_int_equal(sorted_put(&world->wanted, &client), 0);
+        gate_write(world, true, 1);
+    }
+}
+
+static void gate_close(struct gate_world *world)
+{
+    sorted_done(&world->wanted);
+    egress_gate_close(world->gate);
+    nat_plane_close(world->nat);
+}
+
+/* Blocks of nobody, which a program took as its client went, or an agent died over, are freed. */
+static void test_blocks_of_nobody(void **state)
+{
+    (void)state;
+    struct gate_world world;
+    gate_open(&world);
+    world.gate->blocks[1] = UINT64_C(1) << 32;
+    world.gate->blocks[7] = UINT64_C(77) << 32;
+    egress_gate_tell_blocks(world.gate);
+    assert_int_not_equal(world.gate->blocks[1], 0);
+    assert_int_equal(world.gate->blocks[7], 0);
+    gate_close(&world);
+}
+
 static int clean_all(void **state)
 {
     int maps = egress_plane_unpin(lab_pins), gate = egress_gate_unpin(lab_pins);
@@ -232,6 +285,7 @@ int main(void)
         cmocka_unit_test_teardown(test_waiting, clean_all),
         cmocka_unit_test_teardown(test_nothing_left, clean_all),
         cmocka_unit_test_teardown(test_clients, clean_all),
+        cmocka_unit_test_teardown(test_blocks_of_nobody, clean_all),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
 }
