@@ -14,7 +14,8 @@
  * On a gateway: clients[source] -> id, ports[id] -> the blocks of source ports that the client has,
  * blocks[number] -> who has a block. Blocks are counted through
  * all addresses that packets get: first those of the first one. A gateway's flows are in the one
- * table of flows ("flows" in flow_abi.h), with NAT_HAND_EGRESS as the hand of both halves.
+ * table of flows ("flows" in flow_abi.h), with NAT_HAND_EGRESS as the hand of both halves, the
+ * client's id as `port`, and the id's generation as theirs.
  *
  * The maps are pinned below a path that contains EGRESS_LAYOUT.
  */
@@ -22,7 +23,7 @@
 
 #include "bpf/flow_abi.h"
 
-#define EGRESS_LAYOUT 2
+#define EGRESS_LAYOUT 3
 
 enum {
     EGRESS_PORT = 5555,     /* UDP port of FoU, as Coil has it */
@@ -191,11 +192,23 @@ struct egress_ports_value {
     __u32 next;                      /* where the search for a free port goes on; counts up */
     __u32 count;                     /* of blocks, also of those being taken just now */
     __u16 blocks[EGRESS_BLOCKS_MAX]; /* numbers + 1; 0: not taken yet */
-    __u32 failed_s;       /* CLOCK_MONOTONIC of the last search that found none of all free */
-    __u32 longest;        /* in the row of client 0: the most ports that any search has tried */
+    __u32 failed_s;   /* CLOCK_MONOTONIC of the last search that found none of all free */
+    __u32 longest;    /* in the row of client 0: the most ports that any search has tried */
+    __u32 generation; /* odd while a client has the id; counted up when it comes and goes */
+    __u32 zero;
     __u64 packets, bytes; /* both directions */
     __u64 flows, refused;
 };
+
+/*
+ * Whether a gateway's flow is of the client that has its id now: `ports` is that id's row. A flow
+ * of one who had it before is an orphan: over whatever its state says, and removed by the sweep.
+ */
+static inline __attribute__((always_inline)) int
+egress_flow_has_client(const struct nat_flow *flow, const struct egress_ports_value *ports)
+{
+    return flow->generation & 1 && ports->generation == flow->generation;
+}
 
 /* "egress_blocks", ARRAY of __u64 by number: client id << 32 | since when, CLOCK_BOOTTIME in
  * seconds; 0: nobody's. */

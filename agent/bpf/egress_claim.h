@@ -16,15 +16,11 @@
  */
 #pragma once
 
+#include "bpf/egress_owner.h"
+
 #include "bpf/begin.h"
 #include "bpf/egress_drop.h"
-#include "bpf/egress_gateway_maps.h"
 #include "bpf/egress_source.h"
-
-ALWAYS_INLINE struct egress_ports_value *ports_of(__u32 client)
-{
-    return bpf_map_lookup_elem(&egress_ports, &client);
-}
 
 ALWAYS_INLINE __u32 now_boot_s(void)
 {

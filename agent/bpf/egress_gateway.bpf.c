@@ -19,6 +19,8 @@
  */
 #include <linux/pkt_cls.h>
 
+#include "bpf/egress_owner.h"
+
 #include "bpf/egress_cut.h"
 #include "bpf/egress_make.h"
 #include "bpf/egress_probe.h"
@@ -73,11 +75,12 @@ GLOBAL int begin_egress(struct __sk_buff *skb, __u32 client)
     return STEP_SEND;
 }
 
-/* Finds the flow of a client's packet. */
+/* Finds the flow of a client's packet. One of a client that had the address before is none. */
 GLOBAL int follow_egress(struct __sk_buff *skb)
 {
     struct scratch *room = scratch_get();
-    if (!room)
+    const struct gateway_room *own = gateway_room_get();
+    if (!room || !own)
         return SHOT;
     struct packet *packet = &room->packet;
     struct nat_flow *flow = flow_find(&packet->tuple);
@@ -87,7 +90,7 @@ GLOBAL int follow_egress(struct __sk_buff *skb)
     if (flow->hand != NAT_HAND_EGRESS) /* of a Service, which no client speaks to through here */
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NESTED);
     __u32 now = room_now_s(room);
-    if ((may_begin_anew(packet) && begins_anew(packet, flow)) ||
+    if (!is_flow_of(flow, own->client) || (may_begin_anew(packet) && begins_anew(packet, flow)) ||
         (flow->seen_s != now && flow_keep_mate(&packet->tuple, flow) < 0)) {
         room->old = flow->to;
         room->reopens = 1;
@@ -112,7 +115,7 @@ SUBPROGRAM int translate_error(struct __sk_buff *skb, const struct nat_tuple *qu
     struct nat_tuple key, was;
     tuple_reverse(quoted, &key);
     const struct nat_flow *flow = flow_find(&key);
-    if (!flow || flow->hand != NAT_HAND_EGRESS ||
+    if (!flow || flow->hand != NAT_HAND_EGRESS || !has_client(flow) ||
         flow->half != (outside ? NAT_HALF_FORWARD : NAT_HALF_REPLY))
         return outside ? egress_drop(skb, &packet->tuple, EGRESS_CAUSE_UNKNOWN) : NEXT;
     tuple_reverse(&flow->to, &was);
@@ -208,7 +211,7 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         return NEXT;
     }
     struct nat_flow *flow = flow_find(&packet->tuple);
-    if (!flow || flow->half != NAT_HALF_REPLY || flow->hand != NAT_HAND_EGRESS)
+    if (!flow || flow->half != NAT_HALF_REPLY || flow->hand != NAT_HAND_EGRESS || !has_client(flow))
         return NEXT;
     __u32 client = flow->port;
     room->to = flow->to;

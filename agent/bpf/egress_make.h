@@ -18,12 +18,18 @@ GLOBAL int egress_make(struct __sk_buff *skb, __u32 client)
     struct claim *claim = &room->claim;
     struct nat_tuple *reply = &claim->reply;
     struct nat_flow *half = &claim->value;
+    struct egress_ports_value *ports = ports_of(client);
+    if (!ports)
+        return -EGRESS_CAUSE_STRANGER;
     __builtin_memset(claim, 0, sizeof(*claim));
     tuple_reverse(&packet->tuple, reply);
     if (settings->sources[packet->family == 6] == 0)
         return -EGRESS_CAUSE_NO_ROUTE;
     tuple_reverse(&packet->tuple, &half->to);
     half->port = client;
+    half->generation = READ_ONCE(ports->generation);
+    if (!(half->generation & 1)) /* it has just gone */
+        return -EGRESS_CAUSE_STRANGER;
     half->seen_s = now_s();
     half->half = NAT_HALF_REPLY;
     half->flags = NAT_FLOW_MASQ;
@@ -45,8 +51,6 @@ GLOBAL int egress_make(struct __sk_buff *skb, __u32 client)
         bpf_map_delete_elem(&flows, reply);
         return TAKEN;
     }
-    struct egress_ports_value *ports = ports_of(client);
-    if (ports)
-        __sync_fetch_and_add(&ports->flows, 1);
+    __sync_fetch_and_add(&ports->flows, 1);
     return 0;
 }

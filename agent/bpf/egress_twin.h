@@ -28,6 +28,13 @@ ALWAYS_INLINE __u32 twin_client(const struct nat_addr *address)
     return client && client->check == nat_check(address, 0) ? client->id : 0;
 }
 
+/* The flow of a tuple, if it has not lost its client. */
+ALWAYS_INLINE const struct nat_flow *twin_flow(const struct nat_tuple *tuple)
+{
+    const struct nat_flow *flow = flow_find(tuple);
+    return flow && !egress_is_orphan(flow) ? flow : NULL;
+}
+
 static long twin_port_step(__u32 step, void *context)
 {
     const struct egress_control *settings = egress_control_get();
@@ -41,7 +48,7 @@ static long twin_port_step(__u32 step, void *context)
         return 1;
     claim->done =
         port_put(settings, ports, (READ_ONCE(ports->next) + step) % claim->first, claim) &&
-        !flow_find(&claim->reply);
+        !twin_flow(&claim->reply);
     return claim->done;
 }
 
@@ -75,10 +82,10 @@ GLOBAL int twin_follow(__u32 client)
     if (!settings || !room)
         return -EGRESS_CAUSE_NO_ROUTE;
     const struct packet *packet = &room->packet;
-    const struct nat_flow *flow = flow_find(&packet->tuple);
+    const struct nat_flow *flow = twin_flow(&packet->tuple);
     if (flow && flow->half == NAT_HALF_FORWARD && flow->hand != NAT_HAND_EGRESS)
         return -EGRESS_CAUSE_NESTED;
-    if (flow && flow->half == NAT_HALF_FORWARD &&
+    if (flow && flow->half == NAT_HALF_FORWARD && flow->port == client &&
         !(may_begin_anew(packet) && begins_anew(packet, flow))) {
         room->to = flow->to;
         return EGRESS_TWIN_PORT_FLOW;

@@ -102,13 +102,18 @@ ALWAYS_INLINE __u32 flow_price(enum worth worth, __s32 idle)
     return PRICE(worth) | (idle < 0 ? 255u : idle < 255 ? 255u - (__u32)idle : 0);
 }
 
+/* What a program knows of flows that are over, beside their ages: egress_owner.h has more. */
+#ifndef flow_is_orphan
+#define flow_is_orphan(flow) 0
+#endif
+
 /* A half that is alone may be one that another CPU is about to complete. */
 ALWAYS_INLINE enum worth flow_worth(const struct nat_control *control, const struct nat_flow *half,
                                     const struct nat_flow *mate, __u8 alone, __u8 protocol)
 {
     enum nat_state state = nat_flow_state(half, mate, alone, protocol);
     __s32 idle = flow_idle_s(half, mate);
-    if (idle > (__s32)nat_timeout_s(control, half, protocol, state))
+    if (idle > (__s32)nat_timeout_s(control, half, protocol, state) || flow_is_orphan(half))
         return WORTH_NOTHING;
     if ((alone && idle <= CLAIM_S) || state == NAT_STATE_ESTABLISHED)
         return WORTH_ALL;

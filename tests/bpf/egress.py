@@ -77,7 +77,8 @@ class ClientValue(Value):
 class PortsValue(Value):
     _fields_ = [
         ("next", u32), ("count", u32), ("blocks", u16 * BLOCKS_MAX), ("failed_s", u32),
-        ("longest", u32), ("packets", u64), ("bytes", u64), ("flows", u64), ("refused", u64),
+        ("longest", u32), ("generation", u32), ("zero", u32), ("packets", u64), ("bytes", u64),
+        ("flows", u64), ("refused", u64),
     ]
 
 
@@ -281,8 +282,25 @@ class Gateway(Programs):
     def client(self, address):
         self.clients += 1
         addr = Address.of(address)
+        self.maps["egress_ports"][self.clients] = PortsValue(generation=1)
         self.maps["egress_clients"][addr] = ClientValue(self.clients, check(addr, 0))
         return self.clients
+
+    def go(self, address):
+        """A client goes; its blocks are anybody's."""
+        addr = Address.of(address)
+        number = self.maps["egress_clients"][addr].id
+        del self.maps["egress_clients"][addr]
+        self.orphan(number)
+        for block in range(64):
+            if self.maps["egress_blocks"][block].value >> 32 == number:
+                self.maps["egress_blocks"][block] = 0
+
+    def orphan(self, number):
+        """A client's id has no client any more."""
+        ports = self.maps["egress_ports"][number]
+        ports.generation += 1
+        self.maps["egress_ports"][number] = ports
 
     def send(self, packet):
         return self.run("gateway_in", "eth0", packet)

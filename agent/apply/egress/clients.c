@@ -3,7 +3,8 @@
  * The clients of a gateway in its maps; see clients.h.
  *
  * A client has an id, which names its blocks of ports and its flows. A client that goes takes its
- * flows along: its address may be another pod's soon, who must not get the answers. Then its blocks
+ * flows along: its address may be another pod's soon, who must not get the answers. That costs the
+ * same however many flows there are: another generation of the id (egress_abi.h). Then its blocks
  * are free. An id is given out again only after all others.
  */
 #include "apply/egress/clients.h"
@@ -81,6 +82,28 @@ static int name_client(struct installed_client *installed, const struct egress_c
     return 0;
 }
 
+bool egress_client_is_orphan(const struct nat_flow *flow, const void *context)
+{
+    const struct egress_gate *gate = context;
+    return flow->port >= gate->client_limit ||
+           !egress_flow_has_client(flow, &gate->ports[flow->port]);
+}
+
+static void end_generation(struct egress_gate *gate, uint32_t id)
+{
+    uint32_t generation = gate->ports[id].generation;
+    __atomic_store_n(&gate->ports[id].generation, generation + (generation & 1), __ATOMIC_SEQ_CST);
+}
+
+/* The row of an id whose new client has no ports and, by its generation, no flows. */
+static void begin_row(struct egress_gate *gate, uint32_t id)
+{
+    end_generation(gate, id); /* an earlier agent may have died before it did that */
+    const uint32_t generation = gate->ports[id].generation;
+    gate->ports[id] = (struct egress_ports_value){ .generation = generation };
+    __atomic_store_n(&gate->ports[id].generation, generation + 1, __ATOMIC_SEQ_CST);
+}
+
 /* A fresh id, with no flows and no ports. */
 static int give_id(struct egress_gate *gate, struct installed_client *client)
 {
@@ -88,7 +111,7 @@ static int give_id(struct egress_gate *gate, struct installed_client *client)
     const struct egress_client_value value = { .id = new_id(gate), .check = nat_check(&addr, 0) };
     if (!value.id)
         return -ENOSPC;
-    memset(&gate->ports[value.id], 0, sizeof(gate->ports[value.id]));
+    begin_row(gate, value.id);
     if (bpf_map_update_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr, &value,
                             BPF_ANY) < 0)
         return -errno;
@@ -117,27 +140,7 @@ static bool is_named(const struct installed_client *installed, const struct egre
            strcmp(pod + length + 1, client->name) == 0;
 }
 
-/* Ends all flows of clients that are gone. */
-static int end_flows(struct egress_gate *gate, const installed_client_list *gone)
-{
-    AUTOWALK struct nat_walk walk;
-    nat_table_walk(gate->nat, NAT_MAP_FLOWS, &walk);
-    int r;
-    while ((r = nat_walk_next(&walk)) > 0) {
-        for (uint32_t i = 0; i < walk.count; i++) {
-            const struct nat_flow *flow = nat_walk_value(&walk, i);
-            const struct installed_client key = { .id = flow->port };
-            if (flow->hand != NAT_HAND_EGRESS || !vec_find(gone, &key, egress_client_id_cmp))
-                continue;
-            r = nat_table_remove(gate->nat, NAT_MAP_FLOWS, nat_walk_key(&walk, i));
-            if (r < 0)
-                return r;
-        }
-    }
-    return r;
-}
-
-/* Whether any of them may have a flow: it takes a block to have one. */
+/* Whether any of them may have a block. */
 static bool had_blocks(const struct egress_gate *gate, const installed_client_list *clients)
 {
     vec_each(const struct installed_client, client, clients) {
@@ -147,16 +150,14 @@ static bool had_blocks(const struct egress_gate *gate, const installed_client_li
     return false;
 }
 
-/* Takes flows and blocks from those who are no clients any more, under these ids. */
+/* Takes the blocks from those who are no clients any more, under these ids. Returns how many
+ * clients that are. */
 static int end(struct egress_gate *gate, installed_client_list *gone)
 {
-    if (!had_blocks(gate, gone))
-        return (int)gone->count;
-    vec_sort(gone, egress_client_id_cmp);
-    int r = end_flows(gate, gone);
-    if (r < 0)
-        return r;
-    egress_blocks_free(gate, gone);
+    if (had_blocks(gate, gone)) {
+        vec_sort(gone, egress_client_id_cmp);
+        egress_blocks_free(gate, gone);
+    }
     return (int)gone->count;
 }
 
@@ -175,7 +176,7 @@ static const struct egress_client *find_client(const struct sorted *clients,
     return found ? *found : NULL;
 }
 
-/* The program knows it no more; its flows and blocks are to be ended. */
+/* The program knows it no more, and follows its flows no more; its blocks are to be freed. */
 static int remove_client(struct egress_gate *gate, const struct installed_client *client,
                          installed_client_list *gone)
 {
@@ -184,6 +185,7 @@ static int remove_client(struct egress_gate *gate, const struct installed_client
     if (bpf_map_delete_elem(bpf_map__fd(gate->programs->maps.egress_clients), &addr) < 0 &&
         errno != ENOENT)
         return -errno;
+    end_generation(gate, copy.id);
     int r = vec_push(gone, copy);
     if (r == 0)
         sorted_remove(&gate->clients, &copy);
@@ -193,13 +195,13 @@ static int remove_client(struct egress_gate *gate, const struct installed_client
 static int remove_clients(struct egress_gate *gate, const struct sorted *clients)
 {
     CLEANUP(clients_done) installed_client_list gone = { 0 };
-    for (size_t i = gate->clients.count; i-- > 0;) {
+    int r = 0;
+    for (size_t i = gate->clients.count; r == 0 && i-- > 0;) {
         const struct installed_client *client = sorted_at(&gate->clients, i);
-        int r = find_client(clients, &client->address) ? 0 : remove_client(gate, client, &gone);
-        if (r < 0)
-            return r;
+        r = find_client(clients, &client->address) ? 0 : remove_client(gate, client, &gone);
     }
-    return end(gate, &gone);
+    int ended = end(gate, &gone); /* also of those who were reached before an error */
+    return r < 0 ? r : ended;
 }
 
 void egress_clients_done(struct egress_gate *gate)
@@ -224,8 +226,8 @@ static bool has_other_blocks(const struct egress_gate *gate, const struct egress
     return false;
 }
 
-/* Gives the client another id, and notes the old one, whose flows are to be ended. In this order,
- * or the program makes new ones meanwhile. */
+/* Gives the client another id, and notes the old one, whose blocks are to be freed. In this order,
+ * or the program makes new flows under the old one meanwhile. */
 static int renew(struct egress_gate *gate, struct installed_client *client,
                  installed_client_list *gone)
 {
@@ -234,11 +236,12 @@ static int renew(struct egress_gate *gate, struct installed_client *client,
     int r = client->pod && !before.pod ? -ENOMEM : vec_reserve(gone, 1);
     if (r == 0)
         r = give_id(gate, client);
-    if (r == 0)
-        r = vec_push(gone, before);
-    if (r < 0)
+    if (r < 0) {
         free(before.pod);
-    return r;
+        return r;
+    }
+    end_generation(gate, before.id);
+    return vec_push(gone, before); /* there is room */
 }
 
 int egress_clients_lay_out(struct egress_gate *gate, const struct egress_layout *layout)
@@ -249,8 +252,8 @@ int egress_clients_lay_out(struct egress_gate *gate, const struct egress_layout 
         if (r == 0 && has_other_blocks(gate, layout, client))
             r = renew(gate, client, &gone);
     }
-    int ended = end(gate, &gone); /* also of those who were reached before an error */
-    if (r == 0 && ended >= 0)
+    int ended = end(gate, &gone);
+    if (r == 0)
         gate->layout = *layout;
     return r < 0 ? r : ended;
 }
@@ -306,7 +309,5 @@ int egress_gate_write_some(struct egress_gate *gate, const struct sorted *client
         changes += r;
     }
     int ended = end(gate, &gone);
-    if (r < 0 || ended < 0)
-        return tell_error(r < 0 ? r : ended, faults);
-    return changes + ended;
+    return r < 0 ? tell_error(r, faults) : changes + ended;
 }

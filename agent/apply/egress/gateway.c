@@ -53,7 +53,10 @@ static int load(struct egress_gate *gate)
     if (r < 0)
         return r;
     gate->layout = egress_layout_of(gate->control);
-    return egress_clients_adopt(gate);
+    r = egress_clients_adopt(gate);
+    if (r == 0)
+        nat_plane_set_orphans(gate->nat, egress_client_is_orphan, gate);
+    return r;
 }
 
 static char *folder_of(const char *pins)
@@ -82,6 +85,7 @@ void egress_gate_close(struct egress_gate *gate)
 {
     if (!gate)
         return;
+    nat_plane_set_orphans(gate->nat, NULL, NULL);
     if (gate->programs) {
         pinned_unmap_array(gate->programs->maps.egress_control, gate->control);
         pinned_unmap_array(gate->programs->maps.egress_ports, gate->ports);

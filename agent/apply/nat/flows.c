@@ -82,6 +82,18 @@ bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow)
            !serves_port(plane, flow);
 }
 
+void nat_plane_set_orphans(struct nat_plane *plane, nat_orphan_judge *judge, const void *context)
+{
+    plane->is_orphan = judge;
+    plane->orphan_context = context;
+}
+
+bool nat_flow_is_orphan(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    return flow->hand == NAT_HAND_EGRESS && plane->is_orphan &&
+           plane->is_orphan(flow, plane->orphan_context);
+}
+
 /* The id of the flow's Service; 0: it has gone, and another one may have the id. */
 static uint32_t service_of(const struct nat_plane *plane, const struct nat_flow *flow)
 {
@@ -174,7 +186,7 @@ static struct nat_flow_view view_forward(const struct nat_plane *plane, const st
         .endpoint_id = flow->endpoint,
         .masqueraded = (flow->flags & NAT_FLOW_MASQ) != 0,
         .hairpin = (flow->flags & NAT_FLOW_HAIRPIN) != 0,
-        .stale = nat_flow_stale(plane, flow),
+        .stale = nat_flow_stale(plane, flow) || nat_flow_is_orphan(plane, flow),
         .idle_s = nat_flow_idle(flow, now_s),
         .packets = { flow->packets, 0 },
         .bytes = { flow->bytes, 0 },
@@ -246,6 +258,7 @@ uint64_t nat_plane_established(const struct nat_plane *plane, bool of_egress)
         for (uint32_t i = 0; i < walk.count; i++) {
             const struct nat_flow *flow = nat_walk_value(&walk, i);
             count += (flow->hand == NAT_HAND_EGRESS) == of_egress &&
+                     !nat_flow_is_orphan(plane, flow) &&
                      nat_flow_delays_drain(nat_walk_key(&walk, i), flow);
         }
     }

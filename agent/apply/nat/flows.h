@@ -30,6 +30,9 @@ bool nat_flow_is_leg(const struct nat_flow *flow);
 /* True if the endpoint that the flow was made to does not live any more. */
 bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow);
 
+/* True for a gateway's flow whose client is gone: see nat_plane_set_orphans(). */
+bool nat_flow_is_orphan(const struct nat_plane *plane, const struct nat_flow *flow);
+
 /* Seconds since the half's last packet. */
 uint32_t nat_flow_idle(const struct nat_flow *flow, uint32_t now_s);
 

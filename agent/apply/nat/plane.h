@@ -186,6 +186,11 @@ int nat_plane_each_flow(struct nat_plane *plane, size_t limit,
 /* Says how full each map is; walks the hash tables to count. Returns how many maps there are. */
 size_t nat_plane_maps(struct nat_plane *plane, struct nat_map_use use[static NAT_MAP_COUNT]);
 
+/* Whether a flow of an egress gateway has no client any more, so that it is over. */
+typedef bool nat_orphan_judge(const struct nat_flow *flow, const void *context);
+/* A gateway's flows are in this plane, and judged so. NULL: none are any more. */
+void nat_plane_set_orphans(struct nat_plane *plane, nat_orphan_judge *judge, const void *context);
+
 /*
  * One slice of the sweep over "flows", which removes flows that are over. `ret_next_ms`: the time
  * until the next call (short during a round, long when there are no flows). Returns the number of

@@ -42,4 +42,6 @@ struct nat_plane {
     bool filter_litter;                  /* the filter has bits of what is gone */
     bool filter_refilling;               /* its idle half is being filled anew */
     struct nat_sweep sweep;
+    nat_orphan_judge *is_orphan; /* NULL: no gateway uses this plane */
+    const void *orphan_context;
 };

@@ -6,7 +6,8 @@
  * The programs find for themselves that a flow is over, when they need its slot or its source port;
  * the sweep removes it soon after, so that the table shows what lives. A flow is idle since its
  * last packet in either direction, and how long it may be depends on its state. A UDP flow whose
- * endpoint is gone carries no packet any more and is removed at once, a TCP flow goes on.
+ * endpoint is gone carries no packet any more and is removed at once, a TCP flow goes on. So is an
+ * orphan: a flow of an egress gateway whose client has gone.
  *
  * If a flow gets a packet between the judgement and the removal, both halves stay; the half that
  * was removed is written again, and is missing for a moment only. A packet that comes after the
@@ -35,6 +36,14 @@ enum {
 
 enum fate { FATE_STAYS, FATE_HALF_GOES, FATE_GOES };
 
+/* No packet follows it any more, whatever its state. */
+static bool is_ended(const struct nat_plane *plane, const struct nat_tuple *key,
+                     const struct nat_flow *flow)
+{
+    return (key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow)) ||
+           nat_flow_is_orphan(plane, flow);
+}
+
 static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *key,
                        const struct nat_flow *flow, uint32_t now_s, enum nat_state *ret_state)
 {
@@ -42,7 +51,7 @@ static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *ke
     uint32_t idle = nat_flow_idle(flow, now_s);
     bool found = nat_flow_find_mate(plane, key, flow, &mate);
     *ret_state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
-    if (key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow))
+    if (is_ended(plane, key, flow))
         return FATE_GOES;
     if (found)
         idle = MIN(idle, nat_flow_idle(&mate, now_s));
@@ -88,7 +97,7 @@ static int end_mate(const struct nat_plane *plane, const struct nat_tuple *key,
     int r = nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, &mate);
     if (r < 0 || !nat_flow_is_mate(key, &mate))
         return r < 0 ? r : 1;
-    bool ended = key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow);
+    bool ended = is_ended(plane, key, flow);
     enum nat_state state = nat_flow_state(flow, &mate, false, key->protocol);
     uint32_t limit = nat_timeout_s(plane->control, flow, key->protocol, state);
     return ended || nat_flow_idle(&mate, now_s) > limit ? end_half(plane, &mate_key, &mate) : 0;

@@ -8,6 +8,7 @@
 
 #include "apply/egress/gateway_inside.h"
 #include "apply/egress/plane_inside.h"
+#include "base/clock.h"
 #include "nat_plane_lab.h"
 
 static struct ip ip_of(const char *text)
@@ -185,39 +186,6 @@ static void test_nothing_left(void **state)
     world_done(&world);
 }
 
-/* Adds and removes clients of a gateway; who goes loses his blocks and flows. */
-static void test_clients(void **state)
-{
-    (void)state;
-    AUTOPLANE struct nat_plane *nat = plane_open(&lab_roomy, true);
-    CLEANUP(egress_gate_closep) struct egress_gate *gate = NULL;
-    AUTOFAULTS struct faults faults = { 0 };
-    struct egress_client one = { .address = ip_of("10.244.1.5"),
-                                 .namespace = "shop",
-                                 .name = "web-1" };
-    struct egress_client *pointer = &one;
-    AUTOSORTED struct sorted clients = SORTED(struct egress_client *, egress_client_cmp);
-    assert_int_equal(egress_gate_open(nat, lab_pins, &gate, &faults), 0);
-    assert_int_equal(sorted_put(&clients, &pointer), 0);
-    assert_int_equal(egress_gate_write(gate, &clients, true, &faults), 1);
-    assert_int_equal(egress_gate_write(gate, &clients, true, &faults), 0);
-
-    const struct nat_tuple key = { .sport = 1, .dport = 2, .protocol = 17 };
-    const struct nat_flow flow = { .hand = NAT_HAND_EGRESS, .port = 1 };
-    const struct nat_flow other = { .hand = NAT_HAND_EGRESS, .port = 2 };
-    const struct nat_tuple apart = { .sport = 3, .dport = 4, .protocol = 17 };
-    assert_int_equal(nat_table_put(nat, NAT_MAP_FLOWS, &key, &flow, BPF_ANY), 0);
-    assert_int_equal(nat_table_put(nat, NAT_MAP_FLOWS, &apart, &other, BPF_ANY), 0);
-    gate->ports[1].count = 1; /* who has flows has had ports */
-    sorted_clear(&clients);
-    assert_int_equal(egress_gate_write(gate, &clients, false, &faults), 0);
-    assert_int_equal(egress_gate_write(gate, &clients, true, &faults), 1);
-    struct nat_flow found;
-    assert_int_equal(nat_table_get(nat, NAT_MAP_FLOWS, &key, &found), -ENOENT);
-    assert_int_equal(nat_table_get(nat, NAT_MAP_FLOWS, &apart, &found), 0);
-    assert_true(faults_none(&faults));
-}
-
 /* A gateway with two clients, of ids 1 and 2. */
 struct gate_world {
     struct nat_plane *nat;
@@ -242,6 +210,9 @@ static void gate_open(struct gate_world *world)
                      { ip_of("10.244.1.6"), "shop", "web-2" } },
         .wanted = SORTED(struct egress_client *, egress_client_cmp),
     };
+    world->nat->control->ring_slots = 512; /* flows live by nat_timeout_s() */
+    for (size_t i = 0; i < NAT_STATES; i++)
+        world->nat->control->egress_timeouts_s[i] = 3600;
     assert_int_equal(egress_gate_open(world->nat, lab_pins, &world->gate, &faults), 0);
     for (size_t i = 0; i < 2; i++) {
         struct egress_client *client = &world->clients[i];
@@ -255,6 +226,83 @@ static void gate_close(struct gate_world *world)
     sorted_done(&world->wanted);
     egress_gate_close(world->gate);
     nat_plane_close(world->nat);
+}
+
+/* One half of a flow of the client with this id, as the program makes it, with one block. */
+static struct nat_tuple gate_flow(struct gate_world *world, uint32_t id)
+{
+    const struct nat_tuple key = { .sport = (uint16_t)id, .dport = 2, .protocol = PROTOCOL_TCP };
+    const struct nat_flow flow = {
+        .half = NAT_HALF_REPLY,
+        .hand = NAT_HAND_EGRESS,
+        .port = id,
+        .generation = world->gate->ports[id].generation,
+        .check = nat_tuple_check(&key),
+        .seen_s = (uint32_t)(clock_mono_ms() / SECOND_MS),
+    };
+    assert_int_equal(nat_table_put(world->nat, NAT_MAP_FLOWS, &key, &flow, BPF_ANY), 0);
+    world->gate->ports[id].count = 1;
+    world->gate->blocks[id] = (uint64_t)id << 32;
+    return key;
+}
+
+static bool gate_has(struct gate_world *world, const struct nat_tuple *key)
+{
+    struct nat_flow flow;
+    return nat_table_get(world->nat, NAT_MAP_FLOWS, key, &flow) == 0;
+}
+
+static void gate_sweep(struct gate_world *world)
+{
+    int64_t next_ms;
+    assert_true(nat_plane_sweep(world->nat, clock_mono_ms(), &next_ms) >= 0);
+}
+
+/*
+ * Who goes loses his blocks at once, and his flows: these are orphans, which are nobody's business
+ * but the sweep's, however many they are.
+ */
+static void test_clients(void **state)
+{
+    (void)state;
+    struct gate_world world;
+    gate_open(&world);
+    gate_write(&world, true, 0);
+    const struct nat_tuple one = gate_flow(&world, 1), other = gate_flow(&world, 2);
+    gate_sweep(&world);
+    assert_true(gate_has(&world, &one) && gate_has(&world, &other));
+
+    const struct egress_client *gone = &world.clients[0];
+    sorted_remove(&world.wanted, &gone);
+    gate_write(&world, false, 0);
+    gate_write(&world, true, 1);
+    assert_int_equal(world.gate->blocks[1], 0);
+    assert_int_not_equal(world.gate->blocks[2], 0);
+    assert_true(gate_has(&world, &one));
+    gate_sweep(&world);
+    assert_true(!gate_has(&world, &one) && gate_has(&world, &other));
+    gate_close(&world);
+}
+
+/* An id that is given again is another client's: no flow from before is its. */
+static void test_id_again(void **state)
+{
+    (void)state;
+    struct gate_world world;
+    gate_open(&world);
+    const struct nat_tuple one = gate_flow(&world, 1);
+    const uint32_t before = world.gate->ports[1].generation;
+    struct egress_client *again = &world.clients[0];
+    sorted_remove(&world.wanted, &again);
+    gate_write(&world, true, 1);
+    world.gate->last_id = 0;
+    assert_int_equal(sorted_put(&world.wanted, &again), 0);
+    gate_write(&world, true, 1);
+    assert_int_equal(world.gate->ports[1].generation & 1, 1);
+    assert_int_not_equal(world.gate->ports[1].generation, before);
+    gate_sweep(&world);
+    assert_false(gate_has(&world, &one));
+    gate_close(&world);
 }
 
 /* Blocks of nobody, which a program took as its client went, or an agent died over, are freed. */
@@ -285,6 +333,7 @@ int main(void)
         cmocka_unit_test_teardown(test_waiting, clean_all),
         cmocka_unit_test_teardown(test_nothing_left, clean_all),
         cmocka_unit_test_teardown(test_clients, clean_all),
+        cmocka_unit_test_teardown(test_id_again, clean_all),
         cmocka_unit_test_teardown(test_blocks_of_nobody, clean_all),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
