@@ -35,6 +35,9 @@ const char *state_color(const char *word)
 
         { "forward", "\033[32m" },     { "partly", "\033[33m" },      { "reject", "\033[33m" },
         { "drop", "\033[31m" },        { "pass", "\033[2m" },
+
+        { "current", "\033[32m" },     { "pending", "\033[33m" },     { "going", "\033[33m" },
+        { "kept", "\033[33m" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(colors); i++)

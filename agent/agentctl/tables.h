@@ -13,6 +13,7 @@ extern const struct column pool_columns[];
 extern const struct column cluster_block_columns[];
 extern const struct column request_columns[];
 extern const struct column workload_columns[];
+extern const struct column export_columns[];
 extern const struct column setting_columns[];
 extern const struct column backend_columns[];
 extern const struct column flow_columns[];

@@ -81,6 +81,8 @@ const struct verb verbs[] = {
       .columns = block_columns },
     { "List", "pools", "", "pools of LoadBalancer addresses, and who lacks one", 0, 0,
       OPTION_WATCH | OPTION_VERBOSE, verb_pools, .columns = pool_columns },
+    { "List", "export", "", "documents told to load balancers outside", 0, 0, OPTION_WATCH,
+      verb_export, .columns = export_columns, .server = &server_controller, .moves = true },
     { "List", "maps", "", "NAT's BPF maps and how full they are", 0, 0, OPTION_WATCH, verb_maps,
       .columns = map_columns, .moves = true },
     { "Check", "doctor", "", "what is wrong with this machine", 0, 0,

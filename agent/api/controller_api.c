@@ -10,6 +10,7 @@
 #include "api/view.h"
 #include "api/view_cluster_blocks.h"
 #include "api/view_egress_workloads.h"
+#include "api/view_exports.h"
 
 static void write_metrics(const void *state, struct text *out)
 {
@@ -51,28 +52,42 @@ static bool has_desk(const struct controller_state *state)
     return state->desk != NULL;
 }
 
+static bool has_exports(const struct controller_state *state)
+{
+    return state->exports.plan != NULL;
+}
+
 static const struct controller_route {
     struct route_head head;
     void (*view)(const struct controller_state *state, struct text *out);
     bool (*is_known)(const struct controller_state *state); /* NULL: to leader and follower alike */
+    const char *unknown; /* what the leader says where it is not known */
 } routes[] = {
     { { "GET", "/v1/controller", RIGHT_READ }, view_controller },
     { { "GET", "/v1/faults", RIGHT_READ }, view_controller_faults },
-    { { "GET", "/v1/pools", RIGHT_READ }, view_controller_pools, has_desk },
+    { { "GET", "/v1/pools", RIGHT_READ },
+      view_controller_pools,
+      has_desk,
+      "addresses are not given: addresses.enabled is false, or the record of claims has not been "
+      "read (agentctl controller)" },
+    { { "GET", "/v1/exports", RIGHT_READ },
+      view_exports,
+      has_exports,
+      "nothing is exported: consul.clusterID is not set in controller.yaml, or not every object "
+      "has been read (agentctl controller)" },
     { { "GET", "/v1/address-blocks", RIGHT_READ }, view_cluster_blocks },
     { { "GET", "/v1/block-requests", RIGHT_READ }, view_block_requests },
     { { "GET", "/v1/egress-workloads", RIGHT_READ }, view_egress_workloads },
 };
 
-/* Who gives no addresses says who does. */
-static void reply_unknown(const struct controller_state *state, struct http_reply *reply)
+/* Who does not decide says who does. */
+static void reply_unknown(const struct controller_state *state, const char *unknown,
+                          struct http_reply *reply)
 {
     const struct election_status *election = &state->status->election;
     AUTOFREE char *message = NULL;
     if (election->leading)
-        reply_error(reply, 503,
-                    "addresses are not given: addresses.enabled is false, or the "
-                    "record of claims has not been read (agentctl controller)");
+        reply_error(reply, 503, unknown);
     else if (*election->holder)
         message = text_format("only the leader knows: ask %s", election->holder);
     else
@@ -94,7 +109,7 @@ void controller_api_handle(const struct http_request *request, struct http_reply
     if (!route) {
         public_handle(&pages, context, request, reply);
     } else if (!refused && route->is_known && !route->is_known(context)) {
-        reply_unknown(context, reply);
+        reply_unknown(context, route->unknown, reply);
     } else if (!refused) {
         route->view(context, &out);
         reply_document(reply, 200, &out);

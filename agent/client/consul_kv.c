@@ -77,6 +77,7 @@ static int tell(struct consul_reader *reader)
         .value = value,
         .length = length,
         .index = strtoull(member(document->root, "ModifyIndex"), NULL, 10),
+        .flags = strtoull(member(document->root, "Flags"), NULL, 10),
         .session = member(document->root, "Session"),
     };
     return reader->each(reader->context, &entry);
@@ -149,11 +150,12 @@ void consul_txn_check_session(struct consul_txn *txn, const char *key, const cha
 }
 
 void consul_txn_put(struct consul_txn *txn, const char *key, const char *value, size_t length,
-                    uint64_t index)
+                    uint64_t index, uint64_t flags)
 {
     struct json json;
     begin_op(txn, "cas", key, &json);
     json_int(&json, "Index", (int64_t)index);
+    json_int(&json, "Flags", (int64_t)flags);
     text_add(&txn->body, ",\"Value\":\"");
     base64_add(&txn->body, value, length);
     text_add_char(&txn->body, '"');

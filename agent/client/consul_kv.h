@@ -17,6 +17,7 @@ struct consul_entry {
     const char *value; /* a NUL follows; it may have others inside */
     size_t length;
     uint64_t index;      /* ModifyIndex */
+    uint64_t flags;      /* a number that who writes may choose */
     const char *session; /* that holds it as a lock; "": none */
 };
 
@@ -49,9 +50,10 @@ struct consul_txn {
 
 /* Fails unless this session holds the key as a lock. */
 void consul_txn_check_session(struct consul_txn *txn, const char *key, const char *session);
-/* `index`: what must be there; 0: nothing may be. */
+/* `index`: what must be there; 0: nothing may be. `flags` stand beside the value; consumers that
+ * read only values do not see them. */
 void consul_txn_put(struct consul_txn *txn, const char *key, const char *value, size_t length,
-                    uint64_t index);
+                    uint64_t index, uint64_t flags);
 void consul_txn_remove(struct consul_txn *txn, const char *key, uint64_t index);
 
 /* Whether an op with a value of that length still fits. */

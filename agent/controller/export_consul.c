@@ -64,9 +64,9 @@ struct consul_export {
     struct consul_request *read;
     struct consul_reader *reader;
     struct export_store coming, there; /* what is being read; what was */
-    bool known;
-    uint64_t index;  /* of what was read last; 0: read at once */
-    int64_t came_ms; /* when the answer began to come; 0: it did not */
+    bool known, seen; /* `there` is so now; it was so while this controller has led */
+    uint64_t index;   /* of what was read last; 0: read at once */
+    int64_t came_ms;  /* when the answer began to come; 0: it did not */
 
     struct export_queue queue; /* what is being written; empty: nothing */
     size_t under_way;
@@ -88,7 +88,13 @@ static void set_error(struct consul_export *target, const char *error, const cha
 static int on_entry(void *context, const struct consul_entry *entry)
 {
     struct consul_export *target = context;
-    const struct export_entry kept = { entry->key, entry->value, entry->length, entry->index };
+    const struct export_entry kept = {
+        .key = entry->key,
+        .value = entry->value,
+        .length = entry->length,
+        .index = entry->index,
+        .written_wall_ms = export_written_wall_ms(entry->flags),
+    };
     return export_store_add(&target->coming, &kept);
 }
 
@@ -126,7 +132,7 @@ static void take_what_came(struct consul_export *target)
     export_store_sort(&target->coming);
     target->there = target->coming;
     target->coming = old;
-    target->known = true;
+    target->known = target->seen = true;
     target->status.reads++;
     target->status.read_wall_ms = clock_wall_ms();
     target->status.keys = target->there.entries.count;
@@ -270,7 +276,7 @@ static int send_some(struct consul_export *target, struct writing *writing)
     struct consul_txn txn = { 0 };
     *writing = (struct writing){ .target = target, .sent_ms = clock_mono_ms() };
     consul_txn_check_session(&txn, target->lock_key, consul_lock_session(target->lock));
-    writing->taken = export_queue_take(&target->queue, &txn);
+    writing->taken = export_queue_take(&target->queue, &txn, clock_wall_ms());
     const struct consul_call call = {
         .method = "PUT",
         .path = "/v1/txn?",
@@ -347,7 +353,7 @@ static void lead(struct export_target *base, bool leading)
     }
     target->under_way = 0;
     forget_ops(target);
-    target->known = false;
+    target->known = target->seen = false;
     target->index = 0;
     set_error(target, "", NULL);
     backoff_reset(&target->backoff);
@@ -360,6 +366,12 @@ static const export_entries *have(const struct export_target *base)
     const struct consul_export *target = (const struct consul_export *)base;
     bool ready = target->known && target->queue.ops.count == 0 && consul_lock_session(target->lock);
     return ready ? &target->there.entries : NULL;
+}
+
+static const export_entries *seen(const struct export_target *base)
+{
+    const struct consul_export *target = (const struct consul_export *)base;
+    return target->seen ? &target->there.entries : NULL;
 }
 
 static const struct export_target_status *tell(const struct export_target *base)
@@ -393,6 +405,7 @@ static void consul_export_free(struct export_target *base)
 static const struct export_target_ops ops = {
     .lead = lead,
     .have = have,
+    .seen = seen,
     .write = write_ops,
     .status = tell,
     .free = consul_export_free,

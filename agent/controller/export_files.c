@@ -41,6 +41,7 @@ struct files_export {
     const struct export_config *config;
     struct timer *timer;
     bool leading, known;
+    bool seen; /* `there` was so while this controller has led */
     struct export_store there;
     struct arena *arena; /* of the ops */
     VEC(struct export_op) ops;
@@ -68,7 +69,7 @@ static bool ends_with(const char *name, const char *suffix)
 }
 
 static int read_one(struct files_export *target, const char *path, const char *key,
-                    const char *suffix)
+                    const char *suffix, int64_t written_wall_ms)
 {
     AUTOFREE char *content = NULL;
     AUTOFREE char *name = strndup(key, strlen(key) - strlen(suffix));
@@ -78,7 +79,7 @@ static int read_one(struct files_export *target, const char *path, const char *k
         return 0;
     if (r < 0)
         return r;
-    const struct export_entry entry = { name, content, size, 1 };
+    const struct export_entry entry = { name, content, size, 1, written_wall_ms };
     return export_store_add(&target->there, &entry);
 }
 
@@ -92,10 +93,11 @@ static int read_entry(struct files_export *target, const char *key, unsigned dep
         return errno == ENOENT ? 0 : -errno;
     if (S_ISDIR(status.st_mode))
         return depth < DEPTH_MAX ? read_folder(target, key, depth + 1) : 0;
+    int64_t written_wall_ms = status.st_mtim.tv_sec * SECOND_MS;
     if (S_ISREG(status.st_mode) && ends_with(key, DOCUMENT))
-        return read_one(target, path, key, DOCUMENT);
+        return read_one(target, path, key, DOCUMENT, written_wall_ms);
     if (S_ISREG(status.st_mode) && ends_with(key, MARKER))
-        return read_one(target, path, key, MARKER);
+        return read_one(target, path, key, MARKER, written_wall_ms);
     return 0;
 }
 
@@ -129,12 +131,13 @@ static void read_all(struct files_export *target)
     if (r == 0)
         r = read_folder(target, target->config->prefix, 0);
     if (r < 0) {
+        target->seen = false;
         failed(target, "read", target->config->folder, -r);
         timer_arm(target->timer, AGAIN_MS);
         return;
     }
     export_store_sort(&target->there);
-    target->known = true;
+    target->known = target->seen = true;
     *status->error = '\0';
     status->remedy = NULL;
     status->reads++;
@@ -224,7 +227,7 @@ static void lead(struct export_target *base, bool leading)
 {
     struct files_export *target = (struct files_export *)base;
     target->leading = leading;
-    target->known = false;
+    target->known = target->seen = false;
     forget_ops(target);
     if (leading)
         timer_arm(target->timer, 0);
@@ -236,6 +239,12 @@ static const export_entries *have(const struct export_target *base)
 {
     const struct files_export *target = (const struct files_export *)base;
     return target->known && target->ops.count == 0 ? &target->there.entries : NULL;
+}
+
+static const export_entries *seen(const struct export_target *base)
+{
+    const struct files_export *target = (const struct files_export *)base;
+    return target->seen ? &target->there.entries : NULL;
 }
 
 static const struct export_target_status *tell(const struct export_target *base)
@@ -260,6 +269,7 @@ static void files_free(struct export_target *base)
 static const struct export_target_ops ops = {
     .lead = lead,
     .have = have,
+    .seen = seen,
     .write = write_ops,
     .status = tell,
     .free = files_free,

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/view_exports.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -39,7 +40,6 @@ struct export_job {
     struct export_plan plan;
     bool planned, dirty;
     struct export_shrink documents, nodes;
-    size_t kept; /* documents of refused Services */
 };
 
 static const enum kind kinds[] = { KIND_SERVICE, KIND_NODE, KIND_ENDPOINT_SLICE, KIND_COUNT };
@@ -188,7 +188,6 @@ static int compare(struct export_job *job, const export_entries *there, int64_t 
         r = export_shrink_note(&job->nodes, diff.nodes, diff.held_nodes, hold.nodes, now_ms);
     if (r < 0)
         return r;
-    job->kept = diff.kept_documents;
     tell_of_held(job, &faults);
     replace_faults(job, "keys", &faults);
     if (diff.ops.count == 0)
@@ -248,6 +247,7 @@ static void lead(struct job *base, bool leading)
 {
     struct export_job *job = (struct export_job *)base;
     job->dirty = true;
+    job->planned = false;
     export_shrink_forget(&job->documents);
     export_shrink_forget(&job->nodes);
     job->target->ops->lead(job->target, leading);
@@ -279,12 +279,35 @@ static void publish(struct job *base, struct job_status *status)
     export_events_publish(job->events, &status->writes);
 }
 
+/* When something that is held back may go (monotonic); INT64_MAX: nothing is held back. */
+static int64_t held_until_ms(const struct export_job *job)
+{
+    int64_t hold_ms = job->config->hold_ms;
+    return MIN(export_shrink_until(&job->documents, hold_ms),
+               export_shrink_until(&job->nodes, hold_ms));
+}
+
+/* The plan is that of who leads; a follower makes none. */
+static void lend(const struct job *base, struct controller_state *state)
+{
+    const struct export_job *job = (const struct export_job *)base;
+    int64_t now_ms = clock_mono_ms(), until_ms = held_until_ms(job);
+    if (!job->planned || !board_may_write(job->board))
+        return;
+    state->exports = (struct export_knowledge){
+        .config = job->config,
+        .plan = &job->plan,
+        .seen = job->target->ops->seen(job->target),
+        .target = job->target->ops->status(job->target),
+        .hold = hold_now(job, now_ms),
+        .held_until_wall_ms = until_ms == INT64_MAX ? 0 : clock_wall_ms() + until_ms - now_ms,
+    };
+}
+
 static int64_t next_ms(const struct job *base, int64_t now_ms)
 {
     const struct export_job *job = (const struct export_job *)base;
-    int64_t hold_ms = job->config->hold_ms;
-    int64_t next = MIN(export_shrink_until(&job->documents, hold_ms),
-                       export_shrink_until(&job->nodes, hold_ms));
+    int64_t next = held_until_ms(job);
     if (job->plan.until_wall_ms)
         next = MIN(next, now_ms + MAX(job->plan.until_wall_ms - clock_wall_ms(), INT64_C(1)));
     return next;
@@ -300,5 +323,6 @@ const struct job_ops export_job_ops = {
     .work = work,
     .lead = lead,
     .publish = publish,
+    .lend = lend,
     .next_ms = next_ms,
 };

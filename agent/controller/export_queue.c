@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 
 enum { ARENA_SIZE = 64 * 1024 };
 
@@ -46,8 +47,18 @@ static bool fits(const struct export_queue *queue, const struct consul_txn *txn)
                 : consul_txn_has_room(txn, 1, length_of(op));
 }
 
-struct export_taken export_queue_take(struct export_queue *queue, struct consul_txn *txn)
+/* Flags are the time of writing in seconds since the epoch. Others set 0, or what they like: what
+ * can't be a time of ours, from 2020 on, says nothing. */
+int64_t export_written_wall_ms(uint64_t flags)
 {
+    static const uint64_t first_s = 1577836800;
+    return flags >= first_s && flags <= UINT32_MAX ? (int64_t)flags * SECOND_MS : 0;
+}
+
+struct export_taken export_queue_take(struct export_queue *queue, struct consul_txn *txn,
+                                      int64_t now_wall_ms)
+{
+    const uint64_t flags = (uint64_t)(now_wall_ms / SECOND_MS);
     struct export_taken taken = { 0 };
     bool together = false; /* the op before was its document */
     for (; export_queue_waits(queue) && (together || fits(queue, txn)); queue->next++) {
@@ -55,7 +66,7 @@ struct export_taken export_queue_take(struct export_queue *queue, struct consul_
         if (op->remove)
             consul_txn_remove(txn, op->key, op->index);
         else
-            consul_txn_put(txn, op->key, op->value, length_of(op), op->index);
+            consul_txn_put(txn, op->key, op->value, length_of(op), op->index, flags);
         taken.removals += op->remove && !op->marker;
         taken.ops += !op->marker;
         together = !op->marker && queue->next + 1 < queue->ops.count && op[1].marker;

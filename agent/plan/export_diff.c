@@ -15,8 +15,6 @@
 
 enum { ARENA_SIZE = 16 * 1024 };
 
-#define NODES_OWNER "nodes" /* in the marker of the list of nodes */
-
 /* Three sorted lists, and how far each is walked. */
 struct walk {
     const struct export_plan *plan;
@@ -72,14 +70,22 @@ static void find_markers(struct walk *walk)
         walk->markers_end++;
 }
 
-static const char *owner_word(const struct export_document *document)
-{
-    return *document->owner ? document->owner : NODES_OWNER;
-}
-
 static int push(struct walk *walk, struct export_op op)
 {
     return vec_push(&walk->diff->ops, op);
+}
+
+static int tell(struct walk *walk, const struct spot *spot, enum export_state state)
+{
+    return vec_push(
+        &walk->diff->standings,
+        (struct export_standing){
+            .key = spot->key,
+            .owner = spot->wanted ? export_document_owner(spot->wanted) : spot->marker->value,
+            .wanted = spot->wanted,
+            .entry = spot->entry,
+            .state = state,
+        });
 }
 
 /* The marker's own key, which is there or not. */
@@ -94,7 +100,7 @@ static const char *marker_key(struct walk *walk, const struct spot *spot)
 
 static int mark(struct walk *walk, const struct spot *spot)
 {
-    const char *owner = owner_word(spot->wanted), *key = marker_key(walk, spot);
+    const char *owner = export_document_owner(spot->wanted), *key = marker_key(walk, spot);
     if (!key)
         return -ENOMEM;
     if (spot->marker && spot->marker->length == strlen(owner) &&
@@ -164,23 +170,21 @@ static int want(struct walk *walk, const struct spot *spot)
         return same;
     if (same == -EBADMSG && !spot->marker) {
         foreign_fault(walk, spot);
-        return 0;
+        return tell(walk, spot, EXPORT_BLOCKED);
     }
     walk->diff->owned++;
     if (is_list_of_nodes(walk, spot))
         walk->diff->nodes = list_size(entry->value, entry->length);
-    if (same == 0 && shrinks(walk, spot))
-        walk->diff->held_nodes = true;
-    else if (same != 1) {
-        int r = push(walk, (struct export_op){
-                               .key = spot->key,
-                               .value = spot->wanted->value,
-                               .index = entry ? entry->index : 0,
-                           });
-        if (r < 0)
-            return r;
-    }
-    return mark(walk, spot);
+    bool held = same == 0 && shrinks(walk, spot);
+    walk->diff->held_nodes |= held;
+    int r = tell(walk, spot, same == 1 ? EXPORT_CURRENT : held ? EXPORT_HELD : EXPORT_PENDING);
+    if (r == 0 && same != 1 && !held)
+        r = push(walk, (struct export_op){
+                           .key = spot->key,
+                           .value = spot->wanted->value,
+                           .index = entry ? entry->index : 0,
+                       });
+    return r < 0 ? r : mark(walk, spot);
 }
 
 /* Whether the owner in a marker is a Service that is refused now: what it had stays. */
@@ -204,14 +208,25 @@ static int unwant(struct walk *walk, const struct spot *spot)
     walk->diff->owned++;
     if (is_kept(walk, spot->marker)) {
         walk->diff->kept_documents++;
-        return 0;
+        return tell(walk, spot, EXPORT_KEPT);
     }
-    int r = vec_push(&walk->removals, (struct export_op){
-                                          .remove = true,
-                                          .key = spot->key,
-                                          .index = spot->entry->index,
-                                      });
+    int r = tell(walk, spot, EXPORT_GOING);
+    if (r < 0)
+        return r;
+    r = vec_push(&walk->removals, (struct export_op){
+                                      .remove = true,
+                                      .key = spot->key,
+                                      .index = spot->entry->index,
+                                  });
     return r < 0 ? r : vec_push(&walk->removals, marker);
+}
+
+static void hold_removals(struct export_diff *diff)
+{
+    vec_each(struct export_standing, standing, &diff->standings) {
+        if (standing->state == EXPORT_GOING)
+            standing->state = EXPORT_HELD;
+    }
 }
 
 /* Removals go last, and only if they are not too many. */
@@ -222,6 +237,7 @@ static int release(struct walk *walk)
     if (is_too_much(walk->hold, walk->hold->most_documents, diff->owned, gone, &missing) &&
         missing >= EXPORT_HOLD_MIN && !walk->hold->documents) {
         diff->held_documents = gone;
+        hold_removals(diff);
         return 0;
     }
     return vec_append(&diff->ops, &walk->removals);
@@ -323,6 +339,7 @@ int export_diff(const struct export_config *config, const struct export_plan *pl
 void export_diff_done(struct export_diff *diff)
 {
     vec_done(&diff->ops);
+    vec_done(&diff->standings);
     arena_free(diff->arena);
     diff->arena = NULL;
 }

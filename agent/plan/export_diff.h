@@ -17,13 +17,15 @@
 #include "base/fault.h"
 #include "base/vec.h"
 #include "plan/export_plan.h"
+#include "plan/export_standing.h"
 
 /* A key that is there. All borrowed. */
 struct export_entry {
     const char *key;
     const char *value; /* a NUL follows; it may have others inside */
     size_t length;
-    uint64_t index; /* of the last change, for check-and-set */
+    uint64_t index;          /* of the last change, for check-and-set */
+    int64_t written_wall_ms; /* when it was written by us; 0: nobody knows */
 };
 
 int export_entry_cmp(const void *a, const void *b); /* by key */
@@ -51,11 +53,12 @@ enum { EXPORT_HOLD_MIN = 10 }; /* fewer documents go whatever their share */
 struct export_diff {
     struct arena *arena;
     VEC(struct export_op) ops;
-    size_t owned;          /* documents with a marker, or planned */
-    size_t nodes;          /* elements of the list of nodes that is there */
-    size_t held_documents; /* that would go */
-    size_t kept_documents; /* of refused Services */
-    bool held_nodes;       /* the list would shrink */
+    export_standings standings; /* of all that is planned, and all that is ours */
+    size_t owned;               /* documents with a marker, or planned */
+    size_t nodes;               /* elements of the list of nodes that is there */
+    size_t held_documents;      /* that would go */
+    size_t kept_documents;      /* of refused Services */
+    bool held_nodes;            /* the list would shrink */
 };
 
 /*

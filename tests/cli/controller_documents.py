@@ -75,6 +75,41 @@ BLOCKS = {
     ],
 }
 
+
+
+def export(name, state="current", written=True, port="http"):
+    key = f"kube-service-exporter/services/c1-{name}-{port}/clusters/c1"
+    planned = state not in ("going", "held", "kept")
+    namespace, _, service = name.partition("-")
+    return {"key": key, "place": key, "id": f"c1-{name}-{port}" if planned else None,
+            "service": {"namespace": namespace, "name": service}, "state": state,
+            "writtenAt": ago(LONG_AGO) if written else None}
+
+
+NODES = {"key": "kube-service-exporter/nodes/c1", "place": "kube-service-exporter/nodes/c1",
+         "id": None, "service": None, "state": "current", "writtenAt": ago(LONG_AGO)}
+
+EXPORTS = {
+    "apiVersion": "v1", "kind": "ExportList", "cluster": "c1",
+    "target": {"kind": "consul", "address": "https://127.0.0.1:8501", "prefix": "kube-service-exporter",
+               "known": True, "locked": True, "readAt": ago(LONG_AGO), "changedAt": ago(LONG_AGO), "pending": 0,
+               "error": None, "remedy": None},
+    "items": [NODES, export("decepticons-megatron"), export("default-a", written=False)],
+    "refused": [], "heldUntil": None,
+}
+
+TROUBLED_EXPORTS = {
+    **EXPORTS,
+    "target": {**EXPORTS["target"], "known": False, "locked": False, "pending": 4,
+               "error": "HTTP status 403: Permission denied", "remedy": "see consul.tokenFile"},
+    "items": [{**NODES, "state": "held"}, export("autobots-optimus-prime", "blocked", False),
+              export("decepticons-megatron", "pending"), export("default-a", "kept"),
+              export("default-gone", "held")],
+    "refused": [{"namespace": "default", "name": "a", "message": "custom-attrs is no JSON object",
+                 "remedy": "correct the annotation", "kept": 1}],
+    "heldUntil": "2026-11-17T02:32:20Z",
+}
+
 REQUESTS = {
     "apiVersion": "v1", "kind": "BlockRequestList",
     "items": [

@@ -46,6 +46,8 @@ SCRIPTED = [
     controller_documents.BLOCKS,
     controller_documents.REQUESTS,
     controller_documents.EGRESSES,
+    controller_documents.EXPORTS,
+    controller_documents.TROUBLED_EXPORTS,
     documents.DIFF,
     documents.TRACE,
     documents.REFUSED_TRACE,

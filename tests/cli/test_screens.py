@@ -83,6 +83,7 @@ HEALTHY = {
     "/v1/address-blocks": controller_documents.BLOCKS,
     "/v1/block-requests": controller_documents.REQUESTS,
     "/v1/egress-workloads": controller_documents.EGRESSES,
+    "/v1/exports": controller_documents.EXPORTS,
     "/v1/diff": {**documents.DIFF, "items": [], "differences": 0, "foreign": 0},
     "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": EXPORTS[:1]},
     "/v1/explain?address=10.0.0.2": {
@@ -135,6 +136,7 @@ DEGRADED = {
     "/v1/address-blocks": {**controller_documents.BLOCKS, "items": [], "pools": []},
     "/v1/block-requests": {**controller_documents.REQUESTS, "items": []},
     "/v1/egress-workloads": {**controller_documents.EGRESSES, "items": []},
+    "/v1/exports": controller_documents.TROUBLED_EXPORTS,
     "/v1/peers": documents.peers(documents.PEERS),
     "/v1/diff": {
         **documents.DIFF,
@@ -228,6 +230,9 @@ SCREENS = {
     "controller-blocks-wide": ["controller", "blocks", "-o", "wide"],
     "controller-requests": ["controller", "requests"],
     "controller-egresses": ["controller", "egresses"],
+    "export": ["export"],
+    "export-wide": ["export", "-o", "wide"],
+    "export-name": ["export", "-o", "name"],
     "diff": ["diff"],
     "verify": ["verify"],
     "routes": ["routes"],

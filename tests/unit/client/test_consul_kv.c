@@ -7,12 +7,12 @@
 #include "client/consul_kv.h"
 #include "cmocka_all.h"
 
-/* What was told, as "KEY=VALUE@INDEX SESSION\n". */
+/* What was told, as "KEY=VALUE@INDEX/FLAGS SESSION\n". */
 static int note(void *context, const struct consul_entry *entry)
 {
     struct text *told = context;
-    text_addf(told, "%s=%.*s@%d %s\n", entry->key, (int)entry->length, entry->value,
-              (int)entry->index, entry->session);
+    text_addf(told, "%s=%.*s@%d/%d %s\n", entry->key, (int)entry->length, entry->value,
+              (int)entry->index, (int)entry->flags, entry->session);
     return 0;
 }
 
@@ -33,7 +33,7 @@ static void reads_entries_in_any_pieces(void **state)
 {
     (void)state;
     static const char answer[] =
-        "[{\"LockIndex\":0,\"Key\":\"a/b\",\"Flags\":0,\"Value\":\"eyJ4IjoxfQ==\","
+        "[{\"LockIndex\":0,\"Key\":\"a/b\",\"Flags\":3,\"Value\":\"eyJ4IjoxfQ==\","
         "\"CreateIndex\":6,\"ModifyIndex\":6},\n {\"Key\":\"q\\\"]}\",\"Value\":null,"
         "\"ModifyIndex\":7,\"Session\":\"s-1\"} ]\n";
     for (size_t step = 1; step <= sizeof(answer); step++) {
@@ -41,7 +41,7 @@ static void reads_entries_in_any_pieces(void **state)
         bool complete;
         assert_int_equal(read_in_steps(answer, step, &told, &complete), 0);
         assert_true(complete);
-        assert_string_equal(text_str(&told), "a/b={\"x\":1}@6 \nq\"]}=@7 s-1\n");
+        assert_string_equal(text_str(&told), "a/b={\"x\":1}@6/3 \nq\"]}=@7/0 s-1\n");
     }
 }
 
@@ -96,14 +96,14 @@ static void makes_transactions(void **state)
     (void)state;
     CLEANUP(consul_txn_done) struct consul_txn txn = { 0 };
     consul_txn_check_session(&txn, "lock", "s-1");
-    consul_txn_put(&txn, "a\"b", "{\"x\":1}", 7, 0);
+    consul_txn_put(&txn, "a\"b", "{\"x\":1}", 7, 0, 1795512345);
     consul_txn_remove(&txn, "c", 9);
     assert_int_equal(txn.ops, 3);
     assert_string_equal(
         consul_txn_end(&txn),
         "[{\"KV\":{\"Verb\":\"check-session\",\"Key\":\"lock\",\"Session\":\"s-1\"}},"
         "{\"KV\":{\"Verb\":\"cas\",\"Key\":\"a\\\"b\",\"Index\":0,"
-        "\"Value\":\"eyJ4IjoxfQ==\"}},"
+        "\"Flags\":1795512345,\"Value\":\"eyJ4IjoxfQ==\"}},"
         "{\"KV\":{\"Verb\":\"delete-cas\",\"Key\":\"c\",\"Index\":9}}]");
 }
 
@@ -115,12 +115,12 @@ static void knows_when_a_transaction_is_full(void **state)
     assert_true(consul_txn_has_room(&txn, 1, CONSUL_TXN_BYTES)); /* alone it goes in any case */
     for (int i = 1; i < CONSUL_TXN_OPS; i++) {
         assert_true(consul_txn_has_room(&txn, 1, 1));
-        consul_txn_put(&txn, "a", "b", 1, 0);
+        consul_txn_put(&txn, "a", "b", 1, 0, 0);
     }
     assert_false(consul_txn_has_room(&txn, 1, 1));
     CLEANUP(consul_txn_done) struct consul_txn other = { 0 };
     consul_txn_check_session(&other, "lock", "s-1");
-    consul_txn_put(&other, "a", "b", 1, 0);
+    consul_txn_put(&other, "a", "b", 1, 0, 0);
     assert_false(consul_txn_has_room(&other, 1, CONSUL_TXN_BYTES));
 }
 

@@ -34,7 +34,7 @@ static void keeps_a_document_and_its_marker_together(void **state)
         while (export_queue_waits(&queue)) {
             struct consul_txn txn = { 0 };
             consul_txn_check_session(&txn, "lock", "session");
-            const struct export_taken some = export_queue_take(&queue, &txn);
+            const struct export_taken some = export_queue_take(&queue, &txn, 0);
             assert_int_equal(queue.next % 2, 0);
             assert_int_equal(some.removals, remove ? some.ops : 0);
             assert_true(some.ops > 0);
@@ -67,7 +67,7 @@ static void keeps_long_ones_together(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
         struct consul_txn txn = { 0 };
         consul_txn_check_session(&txn, "lock", "session");
-        assert_int_equal(export_queue_take(&queue, &txn).ops, 1);
+        assert_int_equal(export_queue_take(&queue, &txn, 0).ops, 1);
         assert_int_equal(queue.next, ends[i]);
         consul_txn_done(&txn);
     }
@@ -76,11 +76,28 @@ static void keeps_long_ones_together(void **state)
     assert_int_equal(queue.ops.count, 0);
 }
 
+/* The time is that of the transaction; what others set as flags is none. */
+static void says_when_an_entry_was_written(void **state)
+{
+    (void)state;
+    CLEANUP(export_queue_done) struct export_queue queue = { 0 };
+    CLEANUP(consul_txn_done) struct consul_txn txn = { 0 };
+    const struct export_op op = { .key = "a", .value = "{}" };
+    fill_with(&queue, &op, 1);
+    assert_int_equal(export_queue_take(&queue, &txn, 1795512345678).ops, 1);
+    assert_non_null(strstr(consul_txn_end(&txn), "\"Flags\":1795512345,"));
+    assert_int_equal(export_written_wall_ms(1795512345), 1795512345000);
+    assert_int_equal(export_written_wall_ms(0), 0);
+    assert_int_equal(export_written_wall_ms(42), 0);
+    assert_int_equal(export_written_wall_ms(0x2ddccbc058a50c18), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_a_document_and_its_marker_together),
         cmocka_unit_test(keeps_long_ones_together),
+        cmocka_unit_test(says_when_an_entry_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,16 @@ static void assert_ops(const struct diffing *diffing, const char *expected)
     assert_string_equal(text_str(&ops), expected);
 }
 
+/* Each as "KEY STATE OWNER", without the prefix. */
+static void assert_standings(const struct diffing *diffing, const char *expected)
+{
+    AUTOTEXT struct text told = { 0 };
+    vec_each(const struct export_standing, standing, &diffing->diff.standings)
+        text_addf(&told, "%s %s %s\n", standing->key + strlen(PREFIX),
+                  export_state_name(standing->state), standing->owner);
+    assert_string_equal(text_str(&told), expected);
+}
+
 static void writes_all_to_nothing(void **state)
 {
     (void)state;
@@ -73,6 +83,8 @@ static void writes_all_to_nothing(void **state)
                          " 0\n+" THING " 0\n+" MARKER THING " 0\n");
     assert_string_equal(diffing.diff.ops.items[3].value, "default/service1");
     assert_true(diffing.diff.ops.items[3].marker);
+    assert_standings(&diffing, NODES " pending nodes\n" HTTP " pending default/service1\n" THING
+                                     " pending default/service1\n");
 }
 
 static const char *planned(struct diffing *diffing, const char *key)
@@ -142,6 +154,8 @@ static void puts_right_what_is_ours(void **state)
     assert_ops(&diffing, "+" HTTP " 3\n");
     assert_int_equal(diffing.faults.list.count, 1);
     assert_string_equal(diffing.faults.list.items[0].place, "key " PREFIX THING);
+    assert_standings(&diffing, NODES " current nodes\n" HTTP " pending default/service1\n" THING
+                                     " blocked default/service1\n");
 }
 
 /* Exactly the key, whatever begins like it; nothing without a marker of this cluster. */
@@ -178,6 +192,7 @@ static void keeps_what_a_refused_service_had(void **state)
     diff_now(&diffing);
     assert_ops(&diffing, "");
     assert_int_equal(diffing.diff.kept_documents, 1);
+    assert_standings(&diffing, NODES " current nodes\n" HTTP " kept default/service1\n");
 }
 
 /* Another Service has taken over the key: the marker follows. */
@@ -223,6 +238,8 @@ static void holds_a_list_that_shrinks(void **state)
         have(&diffing, PREFIX MARKER NODES, "nodes");
         diff_now(&diffing);
         assert_int_equal(diffing.diff.held_nodes, cases[i].held);
+        assert_int_equal(diffing.diff.standings.items[0].state,
+                         cases[i].held ? EXPORT_HELD : EXPORT_PENDING);
         assert_ops(&diffing, cases[i].held ? "" : "+" NODES " 1\n");
         diffing.hold.nodes = true;
         diff_now(&diffing);
@@ -252,6 +269,10 @@ static void holds_many_removals(void **state)
         bool held = count >= EXPORT_HOLD_MIN;
         assert_int_equal(diffing.diff.held_documents, held ? count : 0);
         assert_int_equal(diffing.diff.ops.count, held ? 0 : 2 * count);
+        assert_int_equal(export_standings_count(&diffing.diff.standings, EXPORT_HELD),
+                         held ? count : 0);
+        assert_int_equal(export_standings_count(&diffing.diff.standings, EXPORT_GOING),
+                         held ? 0 : count);
         diffing.hold.documents = true;
         diff_now(&diffing);
         assert_int_equal(diffing.diff.ops.count, 2 * count);

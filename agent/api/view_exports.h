@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The controller's document about exports: what is told to load balancers outside, and where. */
+#pragma once
+
+#include "api/view_controller.h"
+
+/* GET /v1/exports: each document with where it stands, since when and how; and who is refused. */
+void view_exports(const struct controller_state *state, struct text *out);
