@@ -319,11 +319,17 @@ static void on_want(struct pods_api *api, const struct http_request *request,
         wait_for(api, request, tenant, &wish, reply);
 }
 
+/* Before the first pass every tenant is unknown: none may be denied, nor said to be gone. */
+static bool is_early(const struct pods_api *api)
+{
+    return api->options.calls.ready(api->options.context) == POD_EARLY;
+}
+
 static void on_wired(struct pods_api *api, const struct http_request *request,
                      const struct tenant *tenant, struct http_reply *reply)
 {
     if (api->options.calls.wired(api->options.context, tenant) < 0)
-        reply_words(reply, &lacks[POD_UNKNOWN]);
+        reply_words(reply, is_early(api) ? &refusals[POD_EARLY] : &lacks[POD_UNKNOWN]);
     else
         wait_for(api, request, tenant, NULL, reply);
 }
@@ -361,16 +367,20 @@ void pods_api_handle(struct pods_api *api, const struct http_request *request,
 {
     struct tenant tenant;
     bool wired = false;
+    bool collects = strcmp(request->path, "/v1/pods/gc") == 0;
+    bool wants = !collects && strcmp(request->method, "POST") == 0;
     if (strcmp(request->path, "/v1/pods/ready") == 0)
         on_ready(api, reply);
-    else if (strcmp(request->path, "/v1/pods/gc") == 0)
+    else if (!wants && is_early(api))
+        reply_words(reply, &refusals[POD_EARLY]);
+    else if (collects)
         pods_api_gc(&api->options, request, reply);
     else if (!read_path(request->path, &tenant, &wired))
         reply_error(reply, 400,
                     "expected /v1/pods/CONTAINER/INTERFACE, by names that a CNI runtime gives");
-    else if (strcmp(request->method, "POST") == 0 && wired)
+    else if (wants && wired)
         on_wired(api, request, &tenant, reply);
-    else if (strcmp(request->method, "POST") == 0)
+    else if (wants)
         on_want(api, request, &tenant, reply);
     else if (strcmp(request->method, "DELETE") == 0)
         on_delete(api, &tenant, reply);

@@ -64,6 +64,11 @@ static int no_answer(const struct cni_request *request, int reason, struct cni_e
                        "%s: agentd is not running: %s", request->socket, strerror(-reason));
         return -ENOTCONN;
     }
+    if (reason == -ECONNRESET) {
+        (void)cni_fail(error, CNI_TRY_AGAIN, try_later, "%s: agentd has ended meanwhile",
+                       request->socket);
+        return -ENOTCONN;
+    }
     if (reason == -ETIMEDOUT)
         return cni_fail(error, CNI_TRY_AGAIN, try_later, "%s: agentd does not answer in time",
                         request->socket);
@@ -78,7 +83,7 @@ static enum cni_code code_of(long status, bool read)
     return status == 404 && read ? CNI_UNKNOWN_CONTAINER : CNI_REFUSED;
 }
 
-/* {"error": "...", "remedy": "..."} */
+/* {"error": "...", "remedy": "..."}. With 503 agentd is as good as away: it begins, or ends. */
 static int refused(long status, bool read, const char *body, struct cni_error *error)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -88,8 +93,9 @@ static int refused(long status, bool read, const char *body, struct cni_error *e
         (void)doc_string(document, doc_get(document->root, "error"), &words, &faults);
         (void)doc_string(document, doc_get(document->root, "remedy"), &remedy, &faults);
     }
-    return cni_fail(error, code_of(status, read), remedy, "agentd refuses (%ld): %s", status,
-                    words);
+    int r =
+        cni_fail(error, code_of(status, read), remedy, "agentd refuses (%ld): %s", status, words);
+    return status == 503 ? -ENOTCONN : r;
 }
 
 /* Asks; *ret_body (may be NULL) is what a 200 brought, which the caller frees. */

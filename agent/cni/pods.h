@@ -3,8 +3,9 @@
  * The pods of agentd's API, as the plugin asks about them (docs/api.md). What agentd refuses, and
  * that it is not there, becomes an error of CNI with agentd's own words in it.
  *
- * Every function returns 0; -ENOTCONN, with the error filled in, if nobody is at the socket; or
- * another negative number with the error filled in.
+ * Every function returns 0; -ENOTCONN, with the error filled in, if nobody is at the socket, or an
+ * agentd that begins, ends or has nothing to give (503); or another negative number with the error
+ * filled in.
  */
 #pragma once
 

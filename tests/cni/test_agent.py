@@ -4,11 +4,13 @@
 import concurrent.futures
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
 from conftest import PLUGIN
-from lab import objects, wait
+from lab import objects, wait, wait_equal
+from lab.authority import Authority, write_kubeconfig
 from lab.namespace import Namespace
 
 pytestmark = pytest.mark.lab(nodes=1)
@@ -112,6 +114,26 @@ def test_an_end_without_agentd(lab, setting):
     agent.start()
     late = Pod(lab, node, agent, "late").add()
     assert late.address(4) == pods[1].address(4)
+
+
+def test_an_end_before_agentd_knows(lab, setting):
+    """agentd has just begun and has nothing of its source yet: what it does not know it neither denies nor
+    forgets. DEL removes the interface by itself, as without agentd."""
+    node, agent = setting
+    one, two = Pod(lab, node, agent, "one").add(), Pod(lab, node, agent, "two").add()
+    agent.stop()
+    shutil.rmtree(agent.settings["paths"]["state"])
+    agent.settings["source"] = {"kubernetes": {"kubeconfig": str(write_kubeconfig(
+        agent.folder / "kubeconfig", "https://192.0.2.99:6443", Authority(lab.folder, "ca").certificate, {}))}}
+    agent.write_config()
+    agent.start(ready=False)
+    wait(agent.socket.exists, "agentd's socket")
+    for command in ("CHECK", "ADD"):
+        code, answer = one.call(command)
+        assert (code, answer["code"]) == (1, 11), answer
+    assert one.call("DEL") == (0, None)
+    wait_equal(lambda: len(pod_links(node)), 1, "the other pod's link alone")
+    assert node.ping(two.address(4))
 
 
 def test_many_at_once(lab, setting):
