@@ -63,6 +63,10 @@ class Namespace:
     def __str__(self):
         return self.role
 
+    def handle(self):
+        """The file by which it is entered."""
+        return f"/run/netns/{self.name}"
+
     def exists(self):
         return Path("/run/netns", self.name).exists()
 
@@ -71,12 +75,16 @@ class Namespace:
         self.set_sysctls({**self.SYSCTLS, **(self.FORWARDING if forwarding else {})})
         self.configure("link set lo up")
 
+    def remove_name(self):
+        """What is left is who has it open, and the files."""
+        subprocess.run(["ip", "netns", "del", self.name], check=True, env=self.environment)
+
     def remove(self):
         """Kills what runs here and removes the namespace, its interfaces and its files."""
         for process in self.processes:
             process.kill()
             process.wait()
-        subprocess.run(["ip", "netns", "del", self.name], check=True, env=self.environment)
+        self.remove_name()
         shutil.rmtree(self.folder)
 
     def set_sysctls(self, values):
@@ -87,7 +95,7 @@ class Namespace:
     @contextlib.contextmanager
     def entered(self):
         with open("/proc/thread-self/ns/net", "rb") as old:
-            with open(f"/run/netns/{self.name}", "rb") as new:
+            with open(self.handle(), "rb") as new:
                 setns(new.fileno())
             try:
                 yield
