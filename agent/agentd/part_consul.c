@@ -4,6 +4,7 @@
  * pass what is wanted may be another, for objects, proofs and the node's standing are. With another
  * configuration all begins anew; what is registered is compared, not made again.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "agentd/part.h"
@@ -53,21 +54,21 @@ static void close_consul(struct agent *agent)
     consul_keeper_free(TAKE_PTR(agent->consul));
 }
 
+/* A token that is no file comes by the environment, as to the controller and to Consul's own
+ * clients. */
+static struct consul_where find_consul(const struct agent *agent)
+{
+    struct consul_where where = agent->config->exports.consul;
+    where.token = getenv("CONSUL_HTTP_TOKEN");
+    return where;
+}
+
 /* What keeps services from Consul keeps nothing else from its work. */
 static void begin(struct agent *agent)
 {
-    const struct export_config *exports = &agent->config->exports;
     const struct consul_keeper_options options = {
         .event = agent->event,
-        .where = { .address = exports->consul.address,
-                   .token_file = exports->consul.token_file,
-                   .ca_file = exports->consul.ca_file,
-                   .cert_file = exports->consul.cert_file,
-                   .key_file = exports->consul.key_file,
-                   .server_name = exports->consul.server_name,
-                   .insecure = exports->consul.insecure,
-                   .namespace = exports->consul.namespace,
-                   .partition = exports->consul.partition },
+        .where = find_consul(agent),
         .config = agent->config,
         .status = &agent->status,
         .plan = plan,

@@ -31,7 +31,7 @@ enum {
 #define UNIX_SCHEME "unix://"
 
 struct consul_client {
-    struct consul_config config;
+    struct consul_where where;
     struct curl_loop *loop;
 };
 
@@ -48,13 +48,13 @@ struct consul_request {
     char error[CURL_ERROR_SIZE];
 };
 
-int consul_client_new(sd_event *event, const struct consul_config *config,
+int consul_client_new(sd_event *event, const struct consul_where *where,
                       struct consul_client **ret_client)
 {
     CLEANUP(consul_client_freep) struct consul_client *client = calloc(1, sizeof(*client));
     if (!client)
         return -ENOMEM;
-    client->config = *config;
+    client->where = *where;
     int r = curl_loop_new(event, &client->loop);
     if (r < 0)
         return r;
@@ -209,16 +209,16 @@ static bool add_header(struct consul_request *request, const char *name, const c
 /* A token is one word; a file ends it with white space. */
 static int add_token(struct consul_request *request)
 {
-    const struct consul_config *config = &request->client->config;
+    const struct consul_where *where = &request->client->where;
     AUTOFREE char *content = NULL;
     size_t size;
-    if (config->token_file) {
-        int r = file_read(config->token_file, TOKEN_MAX, &content, &size);
+    if (where->token_file) {
+        int r = file_read(where->token_file, TOKEN_MAX, &content, &size);
         if (r < 0)
             return r;
         content[strcspn(content, " \t\r\n")] = '\0';
     }
-    const char *token = content ? content : config->token;
+    const char *token = content ? content : where->token;
     if (!token || !*token)
         return 0;
     return add_header(request, "X-Consul-Token", token) ? 0 : -ENOMEM;
@@ -241,7 +241,7 @@ DEFINE_CLEANUP(char *, curl_free);
  */
 static bool set_renamed(struct consul_request *request, const char *address)
 {
-    const char *name = request->client->config.server_name;
+    const char *name = request->client->where.server_name;
     CLEANUP(curl_url_cleanupp) CURLU *url = curl_url();
     CLEANUP(curl_freep) char *host = NULL;
     CLEANUP(curl_freep) char *port = NULL;
@@ -260,35 +260,34 @@ static bool set_renamed(struct consul_request *request, const char *address)
 
 static bool set_url(struct consul_request *request, const char *path)
 {
-    const struct consul_config *config = &request->client->config;
-    bool local = strncmp(config->address, UNIX_SCHEME, strlen(UNIX_SCHEME)) == 0;
+    const struct consul_where *where = &request->client->where;
+    bool local = strncmp(where->address, UNIX_SCHEME, strlen(UNIX_SCHEME)) == 0;
     AUTOTEXT struct text url = { 0 };
-    text_addf(&url, "%s%s", local ? "http://localhost" : config->address, path);
-    add_parameter(&url, "dc", config->datacenter);
-    add_parameter(&url, "ns", config->namespace);
-    add_parameter(&url, "partition", config->partition);
+    text_addf(&url, "%s%s", local ? "http://localhost" : where->address, path);
+    add_parameter(&url, "dc", where->datacenter);
+    add_parameter(&url, "ns", where->namespace);
+    add_parameter(&url, "partition", where->partition);
     if (text_error(&url) < 0)
         return false;
-    if (config->server_name && !local)
+    if (where->server_name && !local)
         return set_renamed(request, text_str(&url));
     return SET(request, CURLOPT_URL, text_str(&url)) &&
-           (!local ||
-            SET(request, CURLOPT_UNIX_SOCKET_PATH, config->address + strlen(UNIX_SCHEME)));
+           (!local || SET(request, CURLOPT_UNIX_SOCKET_PATH, where->address + strlen(UNIX_SCHEME)));
 }
 
 static bool set_tls(struct consul_request *request)
 {
-    const struct consul_config *config = &request->client->config;
-    bool good = SET(request, CURLOPT_SSL_VERIFYPEER, config->insecure ? 0L : 1L) &&
-                SET(request, CURLOPT_SSL_VERIFYHOST, config->insecure ? 0L : 2L) &&
+    const struct consul_where *where = &request->client->where;
+    bool good = SET(request, CURLOPT_SSL_VERIFYPEER, where->insecure ? 0L : 1L) &&
+                SET(request, CURLOPT_SSL_VERIFYHOST, where->insecure ? 0L : 2L) &&
                 SET(request, CURLOPT_CA_CACHE_TIMEOUT, 0L);
-    if (config->ca_file)
-        good = good && SET(request, CURLOPT_CAINFO, config->ca_file) &&
+    if (where->ca_file)
+        good = good && SET(request, CURLOPT_CAINFO, where->ca_file) &&
                SET(request, CURLOPT_CAPATH, NULL);
-    if (config->cert_file)
-        good = good && SET(request, CURLOPT_SSLCERT, config->cert_file);
-    if (config->key_file)
-        good = good && SET(request, CURLOPT_SSLKEY, config->key_file) &&
+    if (where->cert_file)
+        good = good && SET(request, CURLOPT_SSLCERT, where->cert_file);
+    if (where->key_file)
+        good = good && SET(request, CURLOPT_SSLKEY, where->key_file) &&
                SET(request, CURLOPT_KEYPASSWD, "");
     return good;
 }

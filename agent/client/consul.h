@@ -15,23 +15,14 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
+#include "base/consul_where.h"
 #include "base/text.h"
-
-/* Where Consul is, and as whom. All borrowed; NULL: not set. */
-struct consul_config {
-    const char *address; /* "https://127.0.0.1:8501", without a path; "unix:///run/consul.sock" */
-    const char *token_file, *ca_file, *cert_file, *key_file;
-    const char *token;       /* of the environment; token_file goes first */
-    const char *server_name; /* that the certificate has to have; NULL: the address's */
-    bool insecure;           /* the certificate is not checked */
-    const char *datacenter, *namespace, *partition;
-};
 
 struct consul_client;
 struct consul_request;
 
-/* What `config` names must outlive the client. Returns 0 or -errno. */
-int consul_client_new(sd_event *event, const struct consul_config *config,
+/* What `where` names must outlive the client. Returns 0 or -errno. */
+int consul_client_new(sd_event *event, const struct consul_where *where,
                       struct consul_client **ret_client);
 /* When no request is left. */
 void consul_client_free(struct consul_client *client);

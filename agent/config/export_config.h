@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/consul_where.h"
 #include "base/fault.h"
 #include "config/lists.h"
 
@@ -38,13 +39,7 @@ struct export_config {
     char *identity;          /* that stands in the lock; NULL: that of the election */
     int64_t session_ms;      /* sessionTTL */
     int64_t wait_ms;         /* blockingQuery: how long one may last */
-    struct {
-        char *address; /* "http://127.0.0.1:8500" */
-        char *token_file, *ca_file, *cert_file, *key_file, *server_name;
-        char *token; /* CONSUL_HTTP_TOKEN; never of the file */
-        bool insecure;
-        char *datacenter, *namespace, *partition;
-    } consul;
+    struct consul_where consul;
     struct {
         char *address; /* "127.0.0.1:8125", or a host's name; NULL: no metrics are sent */
         string_list tags;

@@ -30,7 +30,6 @@
 #include "controller/export_entries.h"
 #include "controller/export_queue.h"
 #include "controller/export_target.h"
-#include "controller/export_where.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
 
@@ -439,7 +438,6 @@ static void target_freep(struct consul_export **target)
 int export_consul_new(const struct board *board, struct export_target **ret_target)
 {
     CLEANUP(target_freep) struct consul_export *target = calloc(1, sizeof(*target));
-    const struct consul_config where = export_where(&board->config->exports);
     if (!target)
         return -ENOMEM;
     target->base.ops = &ops;
@@ -452,7 +450,7 @@ int export_consul_new(const struct board *board, struct export_target **ret_targ
     if (r == 0)
         r = timer_new(board->event, PRIORITY, on_time, target, &target->timer);
     if (r == 0)
-        r = consul_client_new(board->event, &where, &target->client);
+        r = consul_client_new(board->event, &target->config->consul, &target->client);
     if (r == 0)
         r = open_lock(target);
     if (r < 0)

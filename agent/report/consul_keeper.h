@@ -16,7 +16,7 @@ struct consul_keeper;
 
 struct consul_keeper_options {
     sd_event *event;
-    struct consul_config where; /* what it names outlives the keeper */
+    struct consul_where where; /* what it names outlives the keeper */
     const struct config *config;
     struct status *status;
     /* What is wanted now. Returns 0 or -ENOMEM. */

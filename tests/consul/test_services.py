@@ -179,6 +179,37 @@ def test_an_agent_away_killed_and_refused(lab, pod, consul, start, token):
     wait_equal(agent.faults, [], "no fault")
 
 
+def test_a_token_of_the_environment(lab, pod, consul, start, token):
+    """As kube-service-exporter and Consul's own clients have it, beside a datacenter that is passed on; no
+    word of the token in the log. A file of the configuration goes first."""
+    write(lab, pod)
+    secret = token.read_text(encoding="ascii").strip()
+    lab.write_nodes()
+    agent = lab.agent(lab.nodes[0], start=False, consul={
+        "clusterID": "lab", "address": consul.address, "resync": "1s", "datacenter": "dc1"})
+    agent.wrapper = ("env", f"CONSUL_HTTP_TOKEN={secret}")
+    agent.start()
+    wait_equal(lambda: set(consul.services()), {HTTP, DNS}, "the services")
+    assert secret not in agent.log_tail(10000)
+    token.write_text("none\n", encoding="ascii")
+    agent.settings["consul"]["tokenFile"] = str(token)
+    agent.write_config()
+    agent.reload()
+    wait(lambda: "403" in str(agent.faults()), "the file's token is refused")
+
+
+def test_a_state_that_nobody_tells_any_more_lapses(lab, pod, consul, start):
+    """agentd is killed: after checkTTL Consul itself calls its services critical, and they stay."""
+    write(lab, pod)
+    agent = start(checkTTL="1m")
+    wait_equal(lambda: state(consul, HTTP), SERVED, "it stands")
+    agent.kill()
+    wait(lambda: state(consul, HTTP)[0] == "critical", "the state has lapsed", 120)
+    assert "TTL expired" in state(consul, HTTP)[1] and set(consul.services()) == {HTTP, DNS}
+    agent.start()
+    wait_equal(lambda: state(consul, HTTP), SERVED, "it is told again")
+
+
 def told(metrics):
     """The names of Consul's metrics."""
     return set(re.findall(r"^# TYPE (fingerpost_consul_\w+) ", metrics, re.MULTILINE))
