@@ -47,7 +47,8 @@ def exposure(unit, threshold=MAX_EXPOSURE):
 
 
 def test_units_are_valid(units):
-    assert verify(*units.glob("*.service"), *units.glob("*.socket")) == (0, "")
+    assert verify(*units.glob("*.service"), *units.glob("*.socket"),
+                  *units.glob("*.timer")) == (0, "")
 
 
 def test_documentation_is_ours():
@@ -77,7 +78,8 @@ def test_an_invalid_unit_is_found(units):
     assert "ProtectHouse" in verify(unit)[1]
 
 
-@pytest.mark.parametrize("name", ["agentd.service", "agentd-deadman.service", "agent-controller.service"])
+@pytest.mark.parametrize("name", ["agentd.service", "agentd-deadman.service", "agentd-gone-pods.service",
+                                  "agent-controller.service"])
 def test_services_are_confined(units, name):
     done = exposure(units / name)
     assert done.returncode == 0, done.stdout
@@ -93,6 +95,8 @@ def test_the_exit_status_of_a_broken_configuration_is_the_units():
     mains = [(AGENT / room / "main.c").read_text(encoding="utf-8") for room in ("agentd", "controller")]
     [status] = {found for main in mains for found in re.findall(r"EXIT_CONFIG = (\d+)", main)}
     for unit in (DEPLOY / "systemd").glob("*.service"):
+        if "@sbindir@" not in unit.read_text(encoding="utf-8"):
+            continue  # no agent of ours
         assert f"\nRestartPreventExitStatus={status}\n" in unit.read_text(encoding="utf-8")
 
 
@@ -114,6 +118,42 @@ def test_the_folder_for_pins_is_the_same_everywhere():
     default = re.search(r'OURS_PINS +"(.*)"', (AGENT / "base/ours.h").read_text())[1]
     assert f"\nd- {default} 0700 " in (DEPLOY / "tmpfiles.d/fingerpost.conf").read_text()
     assert f"\nReadWritePaths=-{default}\n" in (DEPLOY / "systemd/agentd.service").read_text()
+
+
+def gone_pods(bpf, kubelet):
+    """Does what the unit does, with these folders in place of the node's."""
+    text = (DEPLOY / "systemd/agentd-gone-pods.service").read_text(encoding="utf-8")
+    [script] = re.findall(r"^ExecStart=/bin/sh -ec '(.*?)'$", text, re.MULTILINE | re.DOTALL)
+    for place, folder in (("/sys/fs/bpf/fingerpost-pods", bpf), ("/var/lib/kubelet", kubelet)):
+        assert place in script
+        script = script.replace(place, str(folder))
+    return run("/bin/sh", "-ec", re.sub(r"\\\n *", "", script).replace("$$", "$"))
+
+
+def test_pins_of_pods_that_are_gone_are_removed(tmp_path):
+    """Those of pods that the kubelet has stay; so does what is no pod's."""
+    subprocess.run(["mount", "-t", "bpf", "bpf", tmp_path], check=True)
+    try:
+        kubelet, bpf = tmp_path.parent / "kubelet", tmp_path / "fingerpost-pods"
+        lives, gone = "0a1b2c3d-0000-4000-8000-000000000001", "0a1b2c3d-0000-4000-8000-000000000002"
+        (kubelet / "pods" / lives).mkdir(parents=True)
+        assert gone_pods(tmp_path, kubelet).returncode == 0  # there is none yet
+        for name in (lives, gone):
+            (bpf / name / "egress-gateway").mkdir(parents=True)
+            pin(bpf / name / "egress-gateway" / "flows")
+        done = gone_pods(bpf, kubelet)
+        assert (done.returncode, done.stderr) == (0, "") and gone in done.stdout
+        assert [path.name for path in bpf.iterdir()] == [lives]
+        assert (bpf / lives / "egress-gateway" / "flows").exists()
+        assert gone_pods(bpf, kubelet).stdout == ""
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+def pin(path):
+    """A map of the kernel's under this name."""
+    subprocess.run(["/usr/sbin/bpftool", "map", "create", path, "type", "array", "key", "4", "value",
+                    "4", "entries", "1", "name", "pinned"], check=True)
 
 
 def test_sysctls_are_advice():
