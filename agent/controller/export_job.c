@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "controller/export_conditions.h"
 #include "controller/export_events.h"
 #include "controller/export_statsd.h"
 #include "controller/export_target.h"
@@ -35,6 +36,7 @@ struct export_job {
     const struct export_config *config;
     struct export_target *target;
     struct export_events *events;
+    struct export_conditions *conditions;
     struct export_statsd *statsd;
     struct export_target_status told; /* what metrics were sent of */
     struct export_plan plan;
@@ -57,6 +59,7 @@ static void job_close(struct job *base)
     if (job->target)
         job->target->ops->free(job->target);
     export_events_free(job->events);
+    export_conditions_free(job->conditions);
     if (job->statsd)
         export_statsd_gauge(job->statsd, "shutdown", 1);
     export_statsd_free(job->statsd);
@@ -109,6 +112,8 @@ static int job_open(const struct board *board, struct job **ret_job)
     if (r == 0)
         r = export_events_new(board, &job->events);
     if (r == 0)
+        r = export_conditions_new(board, &job->conditions);
+    if (r == 0)
         r = open_statsd(job);
     if (r < 0)
         return r;
@@ -145,7 +150,8 @@ static int make_plan(struct export_job *job)
     job->dirty = false;
     replace_faults(job, "objects", &faults);
     export_statsd_gauge(job->statsd, "nodes", plan.nodes);
-    return export_events_want(job->events, &job->plan);
+    r = export_events_want(job->events, &job->plan);
+    return r < 0 ? r : export_conditions_want(job->conditions, &job->plan);
 }
 
 static void tell_of_held(struct export_job *job, struct faults *faults)
@@ -234,11 +240,19 @@ static void tell_of_target(struct export_job *job)
     replace_faults(job, "target", &faults);
 }
 
+static void tell_of_conditions(struct export_job *job)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (export_conditions_faults(job->conditions, &faults))
+        replace_faults(job, "conditions", &faults);
+}
+
 static int work(struct job *base, const struct job_round *round)
 {
     struct export_job *job = (struct export_job *)base;
     int r = job->dirty || round->all || is_over(job) ? make_plan(job) : 0;
     tell_of_target(job);
+    tell_of_conditions(job);
     const export_entries *there = job->target->ops->have(job->target);
     return r < 0 || !there ? r : compare(job, there, round->now_ms);
 }
@@ -252,10 +266,12 @@ static void lead(struct job *base, bool leading)
     export_shrink_forget(&job->nodes);
     job->target->ops->lead(job->target, leading);
     export_events_lead(job->events, leading);
+    export_conditions_lead(job->conditions, leading);
     if (leading)
         return;
     send_metrics(job, job->target->ops->status(job->target));
     replace_faults(job, "target", NULL);
+    replace_faults(job, "conditions", NULL);
     replace_faults(job, "keys", NULL);
 }
 
@@ -277,6 +293,7 @@ static void publish(struct job *base, struct job_status *status)
     memcpy(status->counts, counts, sizeof(counts));
     status->count = ARRAY_SIZE(counts);
     export_events_publish(job->events, &status->writes);
+    export_conditions_publish(job->conditions, &status->writes);
 }
 
 /* When something that is held back may go (monotonic); INT64_MAX: nothing is held back. */

@@ -21,8 +21,8 @@
 #include "model/equal.h"
 #include "model/kind.h"
 #include "model/labels.h"
-#include "model/service_assigned.h"
 #include "model/service_balance.h"
+#include "model/service_conditions.h"
 #include "model/service_export.h"
 #include "model/service_wish.h"
 
@@ -303,7 +303,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service->digest = decode_is_of_egress(decoder, object, &egress) ? decode_digest(decoder) : 0;
     service_wish_decode(decoder, spec, &service->wish);
     service->exports = service_export_decode(decoder);
-    service_assigned_decode(decoder, decode_map(decoder, doc_get(root, "status")), service);
+    service_conditions_decode(decoder, decode_map(decoder, doc_get(root, "status")), service);
 }
 
 static bool addresses_equal(const struct service *a, const struct service *b)
@@ -345,7 +345,7 @@ static bool equal(const struct object *a, const struct object *b)
            labels_equal(left->labels, left->label_count, right->labels, right->label_count) &&
            service_wish_equal(&left->wish, &right->wish) &&
            service_export_equal(left->exports, right->exports) &&
-           service_assigned_equal(left, right);
+           service_conditions_equal(left, right);
 }
 
 /* Of more labels than are kept, those that mean something by themselves are written beside them. */
@@ -453,7 +453,7 @@ static void encode_rest(const struct object *object, struct json *json)
     json_begin_object(json, "loadBalancer");
     encode_ingress(service, json);
     json_end_object(json);
-    service_assigned_encode(service, json);
+    service_conditions_encode(service, json);
     json_end_object(json);
 }
 

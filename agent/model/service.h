@@ -89,6 +89,8 @@ struct service {
     const char *const *exports; /* by enum export_annotation (service_export.h); NULL: none */
     bool assigned; /* has the condition SERVICE_ASSIGNED: whoever gives addresses looks after it */
     const char *assigned_status, *assigned_reason, *assigned_message, *assigned_since; /* of it */
+    bool export_refused; /* has the condition SERVICE_EXPORTED: the exporter looks after it */
+    const char *export_message, *export_since; /* of it */
     uint64_t digest;            /* digest.h, of a Service that is made for an Egress; else 0 */
     const struct label *labels; /* sorted by name */
     uint32_t label_count;
@@ -96,6 +98,11 @@ struct service {
 
 /* The condition of a Service whose LoadBalancer addresses we give: True, or False and why not. */
 #define SERVICE_ASSIGNED "fingerpost.io/AddressAssigned"
+
+/* The condition of a Service that asks to be exported (plan/export.h) and is refused: False, for
+ * this reason. Others have none. */
+#define SERVICE_EXPORTED       "fingerpost.io/Exported"
+#define SERVICE_EXPORT_REFUSED "Refused"
 
 static inline const struct service *to_service(const struct object *object)
 {

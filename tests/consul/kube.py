@@ -5,6 +5,7 @@ its jobs reads them. Plain HTTP on the loopback address, in this process, so tha
 thousands of objects cost nothing. What a real API server says is looked at by tests/kube."""
 
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -18,6 +19,7 @@ KINDS = {
     "/apis/discovery.k8s.io/v1/endpointslices": "EndpointSlice",
 }
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/"
+STATUS = re.compile("/api/v1/namespaces/([^/]+)/services/([^/]+)/status")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -77,6 +79,13 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path.endswith("/events") or "/events?" in self.path:
             kube.events.append(body)
             self.say(201, body)
+        elif self.command == "PATCH" and (found := STATUS.fullmatch(urlsplit(self.path).path)):
+            query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
+            kube.patches.append((*found.groups(), query))
+            if "status" in kube.forbidden:
+                self.refuse(403, "Forbidden")
+            else:
+                self.say(*kube.apply(*found.groups(), query["fieldManager"], body))
         else:
             self.refuse(404, "NotFound")
 
@@ -117,6 +126,8 @@ class Kube:
         self.objects = {}  # (kind, namespace, name): object
         self.history = []  # (version, kind, event's bytes)
         self.leases, self.events = {}, []
+        self.forbidden = set()
+        self.patches, self.applied = [], {}  # ((kind, namespace, name), manager): types of conditions
         self.closed = False
         self.server = None
         self.port = 0
@@ -181,6 +192,25 @@ class Kube:
                 meta.setdefault("uid", "-".join(key))
                 self.objects[key] = item
                 self.tell(event, item["kind"], item)
+
+    def apply(self, namespace, name, manager, body):
+        """Server-side apply to the status of a Service, of conditions."""
+        with self.changed:
+            key = ("Service", namespace, name)
+            item = self.objects.get(key)
+            if not item:
+                return 404, {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"}
+            if body["metadata"]["resourceVersion"] != item["metadata"]["resourceVersion"]:
+                return 409, {"kind": "Status", "code": 409, "reason": "Conflict", "message": "another version"}
+            given = body.get("status", {}).get("conditions", [])
+            types = {one["type"] for one in given} | self.applied.get((key, manager), set())
+            kept = [one for one in item.get("status", {}).get("conditions", []) if one["type"] not in types]
+            item = {**item, "metadata": dict(item["metadata"]),
+                    "status": {**item.get("status", {}), "conditions": kept + given}}
+            self.applied[key, manager] = {one["type"] for one in given}
+            self.objects[key] = item
+            self.tell("MODIFIED", "Service", item)
+            return 200, item
 
     def remove(self, kind, name, namespace="default"):
         with self.changed:

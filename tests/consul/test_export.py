@@ -169,6 +169,48 @@ def test_the_owner_of_a_refused_service_is_told_once(consul, kube, start):
     assert "custom-attrs is no JSON object" in event["note"]
 
 
+def conditions(kube, name):
+    return {one["type"]: one for one in kube.objects["Service", "default", name]["status"].get("conditions", [])}
+
+
+def test_a_refused_service_has_a_condition_until_it_is_mended(consul, kube, start):
+    """Beside those of others; what is not refused is not written to, and the next leader finds nothing to do."""
+    other = {"type": "example.com/Other", "status": "True"}
+    kube.put(service("a", custom_attrs="[]", status={"conditions": [other]}), service("b"))
+    first = start("first")
+    wait(lambda: "fingerpost.io/Exported" in conditions(kube, "a"), "the condition")
+    one = conditions(kube, "a")["fingerpost.io/Exported"]
+    assert (one["status"], one["reason"]) == ("False", "Refused")
+    assert "custom-attrs is no JSON object" in one["message"] and one["lastTransitionTime"]
+    kube.put(service("c"))
+    wait(lambda: key_of("c") in documents(consul), "another plan")
+    assert [patch[:2] for patch in kube.patches] == [("default", "a")]
+    assert kube.patches[0][2] == {"fieldManager": "fingerpost-exports", "force": "true"}
+    first.kill()
+    start("second").said("leads")
+    kube.put(service("d"))
+    wait(lambda: key_of("d") in documents(consul), "the second works")
+    assert len(kube.patches) == 1
+    there = kube.objects["Service", "default", "a"]["status"]
+    kube.put(service("a", custom_attrs="{}", status=there))
+    wait_equal(lambda: set(conditions(kube, "a")), {"example.com/Other"}, "the conditions")
+    kube.put(service("a", custom_attrs="[]", status={"conditions": [other]}))
+    wait(lambda: "fingerpost.io/Exported" in conditions(kube, "a"), "the condition again")
+    there = kube.objects["Service", "default", "a"]["status"]
+    kube.put(service("a", exported="false", custom_attrs="[]", status=there))
+    wait_equal(lambda: set(conditions(kube, "a")), {"example.com/Other"}, "who does not ask is not refused")
+
+
+def test_a_condition_that_cannot_be_written_is_told(consul, kube, start):
+    kube.forbidden.add("status")
+    kube.put(service("a", custom_attrs="[]"))
+    controller = start()
+    controller.said("Service default/a: its status can't be written")
+    kube.forbidden.clear()
+    wait(lambda: "fingerpost.io/Exported" in conditions(kube, "a"), "the condition", timeout=60)
+    controller.said("no longer: its status can't be written")
+
+
 def nodes_now(consul):
     return len(json.loads(documents(consul)[NODES]))
 

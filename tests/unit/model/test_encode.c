@@ -24,6 +24,11 @@ struct shape {
     "app.kubernetes.io/name: coil, app.kubernetes.io/component: egress, " \
     "app.kubernetes.io/instance: e"
 
+#define ASSIGNED "{type: fingerpost.io/AddressAssigned, status: 'True', reason: Assigned}"
+#define REFUSED(why)                                                                      \
+    "{type: fingerpost.io/Exported, status: 'False', reason: Refused, message: " why ", " \
+    "lastTransitionTime: '2026-11-20T07:33:00Z'}"
+
 static const struct shape shapes[] = {
     { "apiVersion: v1\nkind: Service\n",
       { { { "metadata: {name: a", "metadata: {name: b.c" } },
@@ -80,7 +85,9 @@ static const struct shape shapes[] = {
             "}\nstatus: {loadBalancer: {ingress: [{ip: 10.1.0.1}",
             "}\nstatus: {loadBalancer: {ingress: [{ip: 10.1.0.1, ipMode: Proxy}",
             "}\nstatus: {loadBalancer: {ingress: [{ip: 10.1.0.2, ipMode: Proxy}, {ip: 10.1.0.1}" } },
-        { { "]}}\n" } } } },
+        { { "]}}\n", "]}, conditions: [" ASSIGNED "]}\n", "]}, conditions: [" REFUSED("a") "]}\n",
+            "]}, conditions: [" REFUSED("b") "]}\n",
+            "]}, conditions: [" ASSIGNED ", " REFUSED("b") "]}\n" } } } },
     { "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n",
       { { { "metadata: {name: a", "metadata: {name: b" } },
         { { ", labels: {a: b", ", labels: {kubernetes.io/service-name: web",
