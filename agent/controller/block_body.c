@@ -2,10 +2,10 @@
 /*
  * Bodies of writes about blocks; see block_body.h. Called by the controller's job of blocks.
  *
- * A merge patch (RFC 7386) replaces a list as a whole, conditions and finalizers as well. With the
- * resourceVersion that it is made from, the API refuses it (409) once anybody has changed the
- * object, so that nobody else's entry is lost; and with the uid, that of an object which was made
- * anew under the name.
+ * A merge patch (RFC 7386) replaces the list of conditions as a whole. With the resourceVersion
+ * that it is made from, the API refuses it (409) once anybody has changed the object, so that
+ * nobody else's entry is lost; and with the uid, that of an object which was made anew under the
+ * name.
  */
 #include "controller/block_body.h"
 
@@ -108,24 +108,4 @@ void write_answer(const struct block_request *request, const char *block, int64_
     json_end_array(&json);
     json_end_object(&json);
     json_end_object(&json);
-}
-
-int write_finalizers(const struct object *object, bool held, struct text *body)
-{
-    struct json json = { .out = body };
-    const struct object_ties *ties = object->ties;
-    if (ties && ties->finalizer_count >= OBJECT_FINALIZERS_MAX)
-        return -E2BIG;
-    begin_patch(&json, object);
-    json_begin_array(&json, "finalizers");
-    for (uint32_t i = 0; ties && i < ties->finalizer_count; i++) {
-        if (strcmp(ties->finalizers[i], COIL_FINALIZER) != 0)
-            json_string(&json, NULL, ties->finalizers[i]);
-    }
-    if (held)
-        json_string(&json, NULL, COIL_FINALIZER);
-    json_end_array(&json);
-    json_end_object(&json);
-    json_end_object(&json);
-    return 0;
 }

@@ -21,9 +21,3 @@ void write_block(const struct block_entry *entry, const struct address_pool *poo
  */
 void write_answer(const struct block_request *request, const char *block, int64_t now_wall_ms,
                   struct text *body);
-
-/*
- * A merge patch of an object's finalizers, with Coil's or without; refused likewise. Returns 0;
- * -E2BIG: the object has more finalizers than are known, so that they can't be written.
- */
-int write_finalizers(const struct object *object, bool held, struct text *body);

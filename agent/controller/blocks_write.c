@@ -19,6 +19,7 @@
 #include "base/macro.h"
 #include "controller/block_body.h"
 #include "controller/blocks_inside.h"
+#include "model/finalizers.h"
 
 int blocks_add(struct blocks_job *job, const struct object *object)
 {
@@ -119,7 +120,7 @@ static int make_for_block(struct blocks_job *job, const struct object *object,
                         .plural = "addressblocks",
                         .name = object->name },
         };
-        return write_finalizers(object, false, body) < 0 ? -E2BIG : 1;
+        return write_finalizers(object, COIL_FINALIZER, false, body) < 0 ? -E2BIG : 1;
     case HOLD_DELETE:
         *write = (struct kube_write){
             .verb = KUBE_DELETE,
@@ -149,7 +150,7 @@ static int make_for_pool(struct blocks_job *job, const struct object *object,
                     .plural = "addresspools",
                     .name = object->name },
     };
-    return write_finalizers(object, step == HOLD_ADD, body) < 0 ? -E2BIG : 1;
+    return write_finalizers(object, COIL_FINALIZER, step == HOLD_ADD, body) < 0 ? -E2BIG : 1;
 }
 
 int blocks_make(void *context, const char *key, struct kube_write *write, struct text *body)

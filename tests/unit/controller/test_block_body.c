@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Bodies about blocks, letter for letter: what Coil's nodes read, and what the API compares. */
 #include "controller/block_body.h"
+#include "model/finalizers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static void assert_finalizers(const char *before, bool held, const char *expecte
     AUTOTEXT struct text body = { 0 };
     AUTOFREE char *whole = text_format(
         "{\"metadata\":{\"uid\":\"p1\",\"resourceVersion\":\"5\",\"finalizers\":[%s]}}", expected);
-    assert_int_equal(write_finalizers(pool, held, &body), 0);
+    assert_int_equal(write_finalizers(pool, COIL_FINALIZER, held, &body), 0);
     assert_text(&body, whole);
 }
 
@@ -118,7 +119,7 @@ static void more_finalizers_than_are_known_are_left_alone(void **state)
         text_addf(&yaml, "f%d, ", i);
     text_add(&yaml, "last]}\nspec: {subnets: [{ipv4: 10.2.0.0/16}]}\n");
     CLEANUP(object_freep) struct object *pool = object_of(text_str(&yaml));
-    assert_int_equal(write_finalizers(pool, true, &body), -E2BIG);
+    assert_int_equal(write_finalizers(pool, COIL_FINALIZER, true, &body), -E2BIG);
 }
 
 int main(void)
