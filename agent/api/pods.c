@@ -65,6 +65,12 @@ static const struct words refusals[] = {
                         "it is tried again; see agentctl faults" },
     [POD_FULL] = { 503, "no address of the pod's pool is free on this node",
                    "let the controller give this node another block; see agentctl blocks" },
+    [POD_NO_POOL] = { 503, "there is no AddressPool of the name that the pod's Namespace says",
+                      "make it, or correct the annotation coil.cybozu.com/pool" },
+    [POD_EXHAUSTED] = { 503,
+                        "no address of the pod's pool is free on this node, and the pool has no "
+                        "block left",
+                        "add a subnet to the AddressPool, or delete pods that have its addresses" },
     [POD_OTHER] = { 409, "the container's interface is another pod's", "delete that one first" },
     [POD_BAD_NAME] = { 400, "the names of container, interface and pool cannot be an alias",
                        "use shorter ones" },

@@ -20,6 +20,13 @@ struct pod_pool {
 };
 typedef VEC(struct pod_pool) pod_pool_list;
 
+/* A pool out of which a pod has got no address, for want of one. */
+struct pod_wait {
+    char pool[TENANT_NAME_MAX + 1];
+    int64_t asked_ms; /* monotonic: last */
+};
+typedef VEC(struct pod_wait) pod_wait_list;
+
 /* The pools of all blocks, sorted by name. Returns 0 or -ENOMEM. */
 int plan_pod_pools(const struct pod_addresses *table, pod_pool_list *ret_pools);
 

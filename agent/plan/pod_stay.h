@@ -40,13 +40,15 @@ enum pod_refusal {
     POD_EARLY,     /* nothing is known of the node's blocks and links yet */
     POD_NAMESPACE, /* the source has not told of the pod's Namespace yet */
     POD_FULL,      /* no address of its pool is free on this node */
+    POD_NO_POOL,   /* there is no such AddressPool */
+    POD_EXHAUSTED, /* nor can this node have another block of it */
     POD_OTHER,     /* the container's interface is another pod's */
     POD_BAD_NAME,  /* the kernel could not hold the names */
     POD_MEMORY,
 };
 
 struct pod_grant {
-    struct pod_stay stay;
+    struct pod_stay stay;                /* of what is POD_FULL: the pool alone */
     char host[TENANT_INTERFACE_MAX + 1]; /* the name of the host's end */
     char alias[TENANT_ALIAS_LEN];
     uint32_t mtu;
