@@ -48,7 +48,9 @@ ALLOWED = {
     ),
     "health": (("base", "config", "loop", "model", "status", "plan"), ("libsystemd",)),
     "bgp": (("base", "config", "client", "plan", "status"), ("libsystemd",)),
-    "report": (("base", "loop", "config", "client", "plan", "status"), ("libsystemd",)),
+    "report": (
+        ("base", "format", "loop", "config", "model", "store", "client", "plan", "status"), ("libsystemd",)
+    ),
     # It prints what store and plan hold, so it sees the values they are made of.
     "api": (
         ("base", "format", "loop", "status", "store", "plan", "pools", "config", "model"),

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The writes of a node about blocks; see block_keeper.h.
+ *
+ * A request is created under the name that Coil's nodes give it, with the Node as its plain owner:
+ * when the Node goes, so does what it asked for. All deletions name the uid; that of a block also
+ * the resourceVersion, so that nobody's later word about it is overlooked.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "format/json.h"
+#include "model/finalizers.h"
+#include "report/block_keeper_inside.h"
+
+enum { SLOW_MS = 10 * 1000 }; /* from a request to its answer */
+
+/* ---- What is given back ---- */
+
+struct leaving *leaving_of(struct block_keeper *keeper, const char *name)
+{
+    vec_each(struct leaving, it, &keeper->leaving) {
+        if (strcmp(it->name, name) == 0)
+            return it;
+    }
+    return NULL;
+}
+
+void forget_leaving(struct block_keeper *keeper, const char *name)
+{
+    size_t kept = 0;
+    vec_each(const struct leaving, it, &keeper->leaving) {
+        if (strcmp(it->name, name) != 0)
+            keeper->leaving.items[kept++] = *it;
+    }
+    keeper->leaving.count = kept;
+}
+
+/* Whether a block is to be given back at this moment. */
+static bool is_surplus(const struct block_keeper *keeper, const char *name)
+{
+    AUTOVEC pod_block_refs surplus = { 0 };
+    int64_t next_ms;
+    const struct pod_addresses *addresses = keeper->options.addresses(keeper->options.context);
+    if (!addresses || plan_pod_surplus(addresses, clock_wall_ms(), keeper->options.empty_ms,
+                                       &surplus, &next_ms) < 0)
+        return false;
+    vec_each(const struct pod_block *const, block, &surplus) {
+        if (strcmp((*block)->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- What is written ---- */
+
+static void write_request(const char *name, const char *pool, const struct object *node,
+                          struct text *body)
+{
+    struct json json = { .out = body };
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", "coil.cybozu.com/v2");
+    json_string(&json, "kind", "BlockRequest");
+    json_begin_object(&json, "metadata");
+    json_string(&json, "name", name);
+    json_begin_array(&json, "ownerReferences");
+    json_begin_object(&json, NULL);
+    json_string(&json, "apiVersion", "v1");
+    json_string(&json, "kind", "Node");
+    json_string(&json, "name", node->name);
+    json_string(&json, "uid", node->uid);
+    json_end_object(&json);
+    json_end_array(&json);
+    json_end_object(&json);
+    json_begin_object(&json, "spec");
+    json_string(&json, "nodeName", node->name);
+    json_string(&json, "poolName", pool);
+    json_end_object(&json);
+    json_end_object(&json);
+}
+
+static const struct object *own_node(const struct block_keeper *keeper)
+{
+    const struct object *node = store_get(keeper->options.store, KIND_NODE, "", keeper->node);
+    return node && *node->uid ? node : NULL;
+}
+
+static const char *request_name(const struct block_keeper *keeper, const struct pool_row *row,
+                                char name[static REQUEST_NAME_LEN])
+{
+    (void)snprintf(name, REQUEST_NAME_LEN, "req-%s-%s", row->ask.pool, keeper->node);
+    return name;
+}
+
+static int make_request(const struct block_keeper *keeper, const struct pool_row *row,
+                        const char *name, struct kube_write *write, struct text *body)
+{
+    const struct object *node = own_node(keeper);
+    if (!node)
+        return -EAGAIN;
+    write_request(name, row->ask.pool, node, body);
+    *write = (struct kube_write){
+        .verb = KUBE_CREATE,
+        .target = { .group = "coil.cybozu.com",
+                    .version = "v2",
+                    .plural = "blockrequests",
+                    .name = name },
+    };
+    return 1;
+}
+
+int make_for_pool(struct block_keeper *keeper, const struct pool_row *row, struct kube_write *write,
+                  struct text *body)
+{
+    const char *name = request_name(keeper, row, keeper->name);
+    switch (block_ask_step(&row->ask, clock_mono_ms())) {
+    case ASK_CREATE:
+        return make_request(keeper, row, name, write, body);
+    case ASK_READ:
+        *write = (struct kube_write){
+            .verb = KUBE_GET,
+            .target = { .group = "coil.cybozu.com",
+                        .version = "v2",
+                        .plural = "blockrequests",
+                        .name = name },
+        };
+        return 1;
+    case ASK_DELETE:
+        *write = (struct kube_write){
+            .verb = KUBE_DELETE,
+            .target = { .group = "coil.cybozu.com",
+                        .version = "v2",
+                        .plural = "blockrequests",
+                        .name = name },
+            .uid = row->ask.uid,
+        };
+        return 1;
+    case ASK_NOTHING:
+        break;
+    }
+    return 0;
+}
+
+static int make_deletion(struct block_keeper *keeper, const struct object *object,
+                         struct kube_write *write)
+{
+    keeper->options.close(keeper->options.context, object->name, true);
+    *write = (struct kube_write){
+        .verb = KUBE_DELETE,
+        .target = { .group = "coil.cybozu.com",
+                    .version = "v2",
+                    .plural = "addressblocks",
+                    .name = object->name },
+        .uid = object->uid,
+        .version = object->version,
+    };
+    return 1;
+}
+
+static bool is_held(const struct object *object)
+{
+    for (uint32_t i = 0; object->ties && i < object->ties->finalizer_count; i++) {
+        if (strcmp(object->ties->finalizers[i], COIL_FINALIZER) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether nothing of a block that is closed is in use. */
+static bool is_empty(const struct block_keeper *keeper, const char *name)
+{
+    const struct pod_addresses *addresses = keeper->options.addresses(keeper->options.context);
+    const struct pod_block *block = addresses ? pod_block_named(addresses, name) : NULL;
+    return block && block->closed && !block->reserved && pod_block_used(addresses, block) == 0;
+}
+
+static int make_release(const struct object *object, struct kube_write *write, struct text *body)
+{
+    *write = (struct kube_write){
+        .verb = KUBE_MERGE,
+        .target = { .group = "coil.cybozu.com",
+                    .version = "v2",
+                    .plural = "addressblocks",
+                    .name = object->name },
+    };
+    return write_finalizers(object, COIL_FINALIZER, false, body) < 0 ? -E2BIG : 1;
+}
+
+int make_for_block(struct block_keeper *keeper, const char *name, struct kube_write *write,
+                   struct text *body)
+{
+    const struct object *object = store_get(keeper->options.store, KIND_ADDRESS_BLOCK, "", name);
+    const bool ours = object && strcmp(to_address_block(object)->node, keeper->node) == 0;
+    if (ours && !object->deleting && is_surplus(keeper, name))
+        return make_deletion(keeper, object, write);
+    if (ours && object->deleting && is_held(object) && is_empty(keeper, name))
+        return make_release(object, write, body);
+    forget_leaving(keeper, name);
+    return 0;
+}
+
+/* ---- What comes of it ---- */
+
+static const struct doc *metadata(const struct doc *object, const char *key)
+{
+    return doc_get(doc_get(object, "metadata"), key);
+}
+
+static void made(struct pool_row *row, const struct kube_result *result)
+{
+    const struct doc *uid = metadata(result->object, "uid");
+    if (uid && uid->type == DOC_SCALAR && strlen(uid->text) <= OBJECT_UID_MAX)
+        block_ask_made(&row->ask, uid->text, clock_mono_ms());
+    else
+        block_ask_taken(&row->ask, clock_mono_ms());
+}
+
+static bool told_of_create(struct pool_row *row, const struct kube_result *result)
+{
+    if (result->outcome == KUBE_DONE)
+        made(row, result);
+    else if (result->outcome == KUBE_EXISTS)
+        block_ask_taken(&row->ask, clock_mono_ms());
+    else
+        return true;
+    return false;
+}
+
+static bool told_of_read(struct block_keeper *keeper, struct pool_row *row,
+                         const struct kube_result *result)
+{
+    CLEANUP(object_freep) struct object *object = NULL;
+    AUTOFAULTS struct faults errors = { 0 }, warnings = { 0 };
+    if (result->outcome == KUBE_MISSING) {
+        block_ask_seen(&row->ask, NULL, keeper->node, clock_mono_ms());
+        return false;
+    }
+    if (result->outcome != KUBE_DONE)
+        return true;
+    const struct document document = { .root = (struct doc *)result->object, .file = "" };
+    int r = object_decode_as(&document, KIND_BLOCK_REQUEST, &object, &errors, &warnings);
+    if (r < 0)
+        block_ask_taken(&row->ask, clock_mono_ms());
+    else
+        block_ask_seen(&row->ask, to_block_request(object), keeper->node, clock_mono_ms());
+    return false;
+}
+
+bool told_of_pool(struct block_keeper *keeper, struct pool_row *row,
+                  const struct kube_result *result)
+{
+    switch (row->ask.state) {
+    case ASK_IDLE:
+        return told_of_create(row, result);
+    case ASK_FOUND:
+    case ASK_WAITING:
+        return told_of_read(keeper, row, result);
+    case ASK_OVER:
+        break;
+    }
+    if (result->outcome != KUBE_DONE && result->outcome != KUBE_MISSING &&
+        result->outcome != KUBE_CONFLICT)
+        return true;
+    block_ask_ended(&row->ask);
+    return false;
+}
+
+/* ---- What is told ---- */
+
+void tell_refusal(const struct block_keeper *keeper, const struct kube_result *result)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (result->outcome == KUBE_REFUSED)
+        faults_add(
+            &faults, "AddressBlocks",
+            result->status == 403 ? "allow it by deploy/kubernetes/rbac.yaml" : result->remedy,
+            "blocks for this node's pods cannot be asked for or given back: %s", result->why);
+    else if (result->outcome != KUBE_DONE)
+        return;
+    (void)fault_book_replace(keeper->options.faults, "pods", "block writes", &faults,
+                             clock_wall_ms());
+}
+
+static void tell_row(const struct block_keeper *keeper, const struct pool_row *row, int64_t now_ms,
+                     struct faults *faults)
+{
+    const struct block_ask *ask = &row->ask;
+    char name[REQUEST_NAME_LEN];
+    AUTOFREE char *pool = text_format("AddressPool %s", ask->pool),
+                  *request = text_format("BlockRequest %s", request_name(keeper, row, name));
+    if (!pool || !request)
+        faults->incomplete = true;
+    else if (row->unknown)
+        faults_add(faults, pool, "make it, or correct coil.cybozu.com/pool of the Namespace",
+                   "does not exist, and pods of this node are to have its addresses");
+    else if (ask->exhausted && ask->wanted)
+        faults_add(faults, pool, "add a subnet to the pool, or delete pods that have its addresses",
+                   "has no block left for this node%s",
+                   ask->waiting ? ", and pods wait for addresses" : "");
+    else if (ask->wanted && !own_node(keeper))
+        faults_add(faults, pool,
+                   "see that the kubelet has registered this node, under the name "
+                   "that agentd.yaml says",
+                   "cannot be asked for a block: Node %s is not known", keeper->node);
+    else if (ask->foreign)
+        faults_add(faults, request, "delete it, or rename the pool",
+                   "is not of this node and pool, which can ask for no block while it is there");
+    else if (ask->state == ASK_WAITING && !ask->arrived && now_ms - ask->since_ms >= SLOW_MS)
+        faults_add(faults, request, "see that agent-controller, or Coil's controller, runs",
+                   "is not answered%s", ask->waiting ? ", and pods wait for addresses" : "");
+}
+
+void tell_blocks(const struct block_keeper *keeper, int64_t now_ms)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    vec_each(const struct pool_row, row, &keeper->rows)
+        tell_row(keeper, row, now_ms, &faults);
+    (void)fault_book_replace(keeper->options.faults, "pods", "blocks", &faults, clock_wall_ms());
+}
