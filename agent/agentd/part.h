@@ -24,6 +24,7 @@
 #include "health/health.h"
 #include "loop/http.h"
 #include "loop/notify.h"
+#include "report/block_keeper.h"
 #include "report/consul_keeper.h"
 #include "report/event_keeper.h"
 #include "source/copy_keeper.h"
@@ -58,7 +59,8 @@ struct agent {
     struct pool_keeper *pools;        /* part_pools; NULL: this agent gives no addresses */
     struct bgp *bgp;                  /* part_bird */
 
-    struct pods_api *pods_api; /* part_pods */
+    struct pods_api *pods_api;   /* part_pods, as the next */
+    struct block_keeper *blocks; /* NULL: pods are off, or there is no API */
 
     struct api_state api_state; /* part_api */
     struct api api;

@@ -3,12 +3,17 @@
  * Addresses for the kubelet's pods, as a part of the agent: what agent-cni asks at the socket goes
  * to the pods engine, and who waits is looked at after each pass.
  *
+ * In a cluster, this node is kept in blocks as well (block_keeper.h).
+ *
  * A pod is served once its routes stand and the programs of service NAT and of egress are on the
  * host's end, so that its first packet already goes as all the others will.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "agentd/part.h"
+#include "base/log.h"
+#include "base/macro.h"
 #include "engine/egress/egress_engine.h"
 #include "engine/nat/nat_engine.h"
 #include "engine/pods/pods_engine.h"
@@ -18,10 +23,19 @@ static struct engine *engine_of(void *context)
     return engines_find(((struct agent *)context)->engines, &pods_engine_ops);
 }
 
+/* A full pool may be one that has nothing more to give. */
+static enum pod_refusal refusal_of(const struct agent *agent, enum pod_refusal refusal,
+                                   const char *pool)
+{
+    return refusal == POD_FULL && agent->blocks ? block_keeper_refusal(agent->blocks, pool)
+                                                : refusal;
+}
+
 static enum pod_refusal on_want(void *context, const struct pod_wish *wish,
                                 struct pod_grant *ret_grant)
 {
-    return pods_engine_want(engine_of(context), wish, ret_grant);
+    enum pod_refusal refusal = pods_engine_want(engine_of(context), wish, ret_grant);
+    return refusal_of(context, refusal, ret_grant->stay.tenant.pool);
 }
 
 static bool on_grant(void *context, const struct tenant *key, struct pod_grant *ret_grant)
@@ -58,7 +72,7 @@ static int on_free(void *context, const struct tenant *key)
 
 static enum pod_refusal on_ready(void *context)
 {
-    return pods_engine_ready(engine_of(context));
+    return refusal_of(context, pods_engine_ready(engine_of(context)), "default");
 }
 
 static const struct pod_stay *on_at(void *context, size_t index)
@@ -67,6 +81,56 @@ static const struct pod_stay *on_at(void *context, size_t index)
     return stays && index < stays->count ? sorted_at(stays, index) : NULL;
 }
 
+/* ---- Blocks ---- */
+
+static const struct pod_addresses *addresses_of(void *context)
+{
+    return pods_engine_addresses(engine_of(context));
+}
+
+static const pod_wait_list *waits_of(void *context)
+{
+    return pods_engine_waits(engine_of(context));
+}
+
+static void close_block(void *context, const char *block, bool closed)
+{
+    pods_engine_close_block(engine_of(context), block, closed);
+}
+
+static void on_blocks_changed(void *context)
+{
+    pods_api_look(((struct agent *)context)->pods_api);
+}
+
+/* What keeps this node from asking for blocks keeps it from nothing else: it gives what it has. */
+static void connect_blocks(struct agent *agent)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct block_keeper_options options = {
+        .event = agent->event,
+        .node = agent->config->node,
+        .store = agent->store,
+        .faults = agent->status.faults,
+        .empty_ms = agent->config->pods.empty_ms,
+        .addresses = addresses_of,
+        .waits = waits_of,
+        .close = close_block,
+        .changed = on_blocks_changed,
+        .context = agent,
+    };
+    block_keeper_free(TAKE_PTR(agent->blocks));
+    if (!agent->config->pods.enabled || !agent->config->source.kubernetes)
+        return;
+    int r = source_load_kubeconfig(agent, &options.config, &faults);
+    if (r == 0)
+        r = block_keeper_new(&options, &agent->blocks);
+    if (r < 0)
+        log_error("cannot ask for blocks of addresses: %s", strerror(-r));
+}
+
+/* ---- The part ---- */
+
 static int open_pods(struct agent *agent)
 {
     const struct pods_api_options options = {
@@ -74,22 +138,28 @@ static int open_pods(struct agent *agent)
         .calls = { on_want, on_grant, on_wired, on_lack, on_free, on_ready, on_at },
         .context = agent,
     };
+    connect_blocks(agent);
     return pods_api_new(&options, &agent->pods_api);
 }
 
 static void follow_pass(struct agent *agent)
 {
     pods_api_look(agent->pods_api);
+    if (agent->blocks && agent->status.source.synced)
+        block_keeper_look(agent->blocks);
 }
 
 static void close_pods(struct agent *agent)
 {
+    block_keeper_free(agent->blocks);
     pods_api_free(agent->pods_api);
 }
 
 const struct part part_pods = {
     .name = "pods",
     .open = open_pods,
+    .configure = connect_blocks,
+    .reload = connect_blocks,
     .passed = follow_pass,
     .close = close_pods,
 };

@@ -175,6 +175,7 @@ static const struct config_key pods_keys[] = {
     { "enabled", parse_bool, FIELD(pods.enabled) },
     { "table", parse_pods_table, FIELD(pods.table) },
     { "rest", parse_duration, FIELD(pods.rest_ms) },
+    { "emptyBlocks", parse_duration, FIELD(pods.empty_ms) },
     { NULL },
 };
 
@@ -276,6 +277,7 @@ static int config_new(struct config **ret_config)
     config->pools.rest_ms = MINUTE_MS;
     config->pods.table = ROUTE_TABLE_MAIN;
     config->pods.rest_ms = MINUTE_MS;
+    config->pods.empty_ms = 10 * MINUTE_MS;
     config->consul.ttl_ms = 60 * MINUTE_MS;
     config->consul.poll_ms = MINUTE_MS / 2;
     egress_defaults(config);

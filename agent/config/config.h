@@ -105,9 +105,10 @@ struct config {
         int64_t rest_ms; /* how long a freed address is given to nobody else */
     } pools;
     struct {
-        bool enabled;    /* this agent gives addresses to pods; default false */
-        uint32_t table;  /* of pods' routes: main, or 116 as Coil has them */
-        int64_t rest_ms; /* how long a freed address waits, where another is free */
+        bool enabled;     /* this agent gives addresses to pods; default false */
+        uint32_t table;   /* of pods' routes: main, or 116 as Coil has them */
+        int64_t rest_ms;  /* how long a freed address waits, where another is free */
+        int64_t empty_ms; /* pods.emptyBlocks: how long a block is empty until it is given back */
     } pods;
     struct {
         char *socket; /* NULL: BIRD is not asked */

@@ -139,9 +139,10 @@ static void check_api(struct visit *visit)
         visit_fail(visit, "renew the token or certificate of the kubeconfig", "401: Unauthorized");
 }
 
-/* What the agent does with each kind that it reads, and with the Events that it writes. */
+/* What the agent does with each kind that it reads, and with what it writes. */
 static const struct right {
     const char *group, *resource, *verb;
+    enum { FOR_ALL, FOR_EVENTS, FOR_PODS } what;
 } rights[] = {
     { "", "services", "list" },
     { "", "services", "watch" },
@@ -163,7 +164,15 @@ static const struct right {
     { "metallb.io", "bgpadvertisements", "watch" },
     { "metallb.io", "l2advertisements", "list" },
     { "metallb.io", "l2advertisements", "watch" },
-    { "events.k8s.io", "events", "create" },
+    { "events.k8s.io", "events", "create", FOR_EVENTS },
+    { "", "namespaces", "list", FOR_PODS },
+    { "", "namespaces", "watch", FOR_PODS },
+    { "coil.cybozu.com", "blockrequests", "create", FOR_PODS },
+    { "coil.cybozu.com", "blockrequests", "get", FOR_PODS },
+    { "coil.cybozu.com", "blockrequests", "delete", FOR_PODS },
+    { "coil.cybozu.com", "addressblocks", "get", FOR_PODS },
+    { "coil.cybozu.com", "addressblocks", "patch", FOR_PODS },
+    { "coil.cybozu.com", "addressblocks", "delete", FOR_PODS },
 };
 
 /* 1: we may; 0: we may not; -1: the API does not say. */
@@ -190,6 +199,12 @@ static int may(struct asking *asking, const struct visit *visit, const struct ri
     return strncmp(allowed, "true", 4) == 0;
 }
 
+static bool is_needed(const struct config *config, const struct right *right)
+{
+    return right->what == FOR_ALL || (right->what == FOR_EVENTS && config_has_events(config)) ||
+           (right->what == FOR_PODS && config->pods.enabled);
+}
+
 /* By SelfSubjectAccessReview, which everybody may ask for who is known: nothing is read for it. */
 static void check_rights(struct visit *visit)
 {
@@ -198,8 +213,7 @@ static void check_rights(struct visit *visit)
     for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
         CLEANUP(asking_done) struct asking asking = { 0 };
         const struct right *right = &rights[i];
-        const bool event = strcmp(right->verb, "create") == 0;
-        if (event && !config_has_events(visit->config))
+        if (!is_needed(visit->config, right))
             continue;
         const int allowed = may(&asking, visit, right);
         if (allowed < 0) {
@@ -255,7 +269,7 @@ static void check_name(struct visit *visit)
 const struct check kube_checks[] = {
     { "kube.api", "Kubernetes API", "it answers, and knows us", check_api },
     { "kube.circle", "API address", "none that only the agent would serve", check_circle },
-    { "kube.rights", "rights", "to list and watch what is read, and to write Events",
+    { "kube.rights", "rights", "to list and watch what is read, and to write what is written",
       check_rights },
     { "kube.node", "Node", "one by this machine's name", check_name },
     { NULL },

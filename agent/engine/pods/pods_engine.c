@@ -9,6 +9,7 @@
 #include "engine/pods/pods_engine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,8 @@ static void close_pods(struct engine *engine)
     sorted_done(&pods->stays);
     sorted_done(&pods->was_used);
     vec_done(&pods->losses);
+    vec_done(&pods->waits);
+    vec_done(&pods->closed);
     free(pods->path);
     free(pods);
 }
@@ -150,6 +153,46 @@ const struct sorted *pods_engine_stays(const struct engine *engine)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
     return is_on(pods) ? &pods->stays : NULL;
+}
+
+const struct pod_addresses *pods_engine_addresses(const struct engine *engine)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    return is_on(pods) && pods->known ? &pods->addresses : NULL;
+}
+
+const pod_wait_list *pods_engine_waits(struct engine *engine)
+{
+    struct pods_engine *pods = of(engine);
+    int64_t now_ms = clock_mono_ms();
+    size_t kept = 0;
+    vec_each(const struct pod_wait, wait, &pods->waits) {
+        if (now_ms - wait->asked_ms < POD_WAIT_MS)
+            pods->waits.items[kept++] = *wait;
+    }
+    pods->waits.count = kept;
+    return &pods->waits;
+}
+
+/* Without memory a block stays open, and is closed by its deletion, which the source tells. */
+void pods_engine_close_block(struct engine *engine, const char *name, bool closed)
+{
+    struct pods_engine *pods = of(engine);
+    struct pod_block *block = pod_block_named(&pods->addresses, name);
+    struct pod_closed entry;
+    size_t kept = 0;
+    vec_each(const struct pod_closed, it, &pods->closed) {
+        if (strcmp(it->name, name) != 0)
+            pods->closed.items[kept++] = *it;
+    }
+    pods->closed.count = kept;
+    snprintf(entry.name, sizeof(entry.name), "%s", name);
+    if (closed && vec_push(&pods->closed, entry) < 0)
+        return;
+    if (block)
+        block->closed = closed;
+    if (!closed)
+        pods->setup.wake(pods->setup.context); /* who waits may be given an address of it */
 }
 
 const struct engine_ops pods_engine_ops = {

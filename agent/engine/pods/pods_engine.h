@@ -14,6 +14,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "plan/pod_pools.h"
 #include "plan/pod_stay.h"
 
 extern const struct engine_ops pods_engine_ops;
@@ -33,7 +34,16 @@ int pods_engine_wired(struct engine *engine, const struct tenant *key);
 int pods_engine_free(struct engine *engine, const struct tenant *key);
 
 /* 0 if addresses can be had in the pool "default" or in any other; POD_OFF, POD_EARLY, POD_FULL. */
-enum pod_refusal pods_engine_ready(const struct engine *engine);
+enum pod_refusal pods_engine_ready(struct engine *engine);
 
 /* struct pod_stay by tenant_cmp(). Borrowed until the next round. NULL: off. */
 const struct sorted *pods_engine_stays(const struct engine *engine);
+
+/* Blocks, and who has which address. Borrowed likewise. NULL: off, or not known yet. */
+const struct pod_addresses *pods_engine_addresses(const struct engine *engine);
+
+/* The pools that pods have waited for lately. Borrowed likewise. */
+const pod_wait_list *pods_engine_waits(struct engine *engine);
+
+/* Nothing is given out of a block (any more), or again. */
+void pods_engine_close_block(struct engine *engine, const char *block, bool closed);

@@ -24,6 +24,15 @@ typedef VEC(struct route_op) route_op_list;
 
 /* ---- Blocks ---- */
 
+static bool is_closed(const struct pods_engine *pods, const char *name)
+{
+    vec_each(const struct pod_closed, closed, &pods->closed) {
+        if (strcmp(closed->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int follow_blocks(struct pods_engine *pods)
 {
     AUTOVEC pod_block_list blocks = { 0 };
@@ -35,7 +44,7 @@ static int follow_blocks(struct pods_engine *pods)
             .ipv4 = block->ipv4,
             .ipv6 = block->ipv6,
             .reserved = block->reserved,
-            .closed = object->deleting,
+            .closed = object->deleting || is_closed(pods, object->name),
         };
         if (strcmp(block->node, pods->setup.config->node) != 0)
             continue;

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "loop/backoff.h"
 #include "plan/pod_addresses.h"
+#include "plan/pod_pools.h"
 #include "plan/pod_seen.h"
 #include "plan/pod_stay.h"
 
@@ -16,7 +17,14 @@ struct pod_loss {
     int64_t lost_ms; /* monotonic */
 };
 
+/* A block that is about to be given back. */
+struct pod_closed {
+    char name[TENANT_NAME_MAX + 1];
+};
+
 enum {
+    POD_WAIT_MS = 2 * 60 * 1000,     /* the kubelet asks again by itself, sooner than that */
+    POD_WAITS_MAX = 256,             /* pools that are waited for */
     PODS_PROMISE_MS = 5 * 60 * 1000, /* how long a link is waited for */
     POD_LOSSES_MAX = 64,
     POD_LOSS_GRACE_MS = 5 * 1000,      /* until it is a fault */
@@ -30,8 +38,10 @@ struct pods_engine {
     struct pod_addresses addresses;
     struct sorted stays;         /* struct pod_stay */
     VEC(struct pod_loss) losses; /* oldest first */
-    char *path;                  /* of the state file */
-    struct sorted was_used;      /* struct ip: in use when the file was written; until first seen */
+    pod_wait_list waits;         /* one of a pool */
+    VEC(struct pod_closed) closed;
+    char *path;             /* of the state file */
+    struct sorted was_used; /* struct ip: in use when the file was written; until first seen */
     bool unsaved;
     bool dirty; /* something that a round has to look at */
     bool blocks_dirty;

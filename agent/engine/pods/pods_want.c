@@ -94,6 +94,21 @@ static void name_stay(struct pod_stay *stay, const struct pod_wish *wish)
     stay->wired = false;
 }
 
+/* Once it is known that somebody waits for a pool, to be asked again changes nothing. */
+static void note_wait(struct pods_engine *pods, const char *pool)
+{
+    struct pod_wait wait = { .asked_ms = clock_mono_ms() };
+    vec_each(struct pod_wait, known, &pods->waits) {
+        if (strcmp(known->pool, pool) == 0) {
+            known->asked_ms = wait.asked_ms;
+            return;
+        }
+    }
+    snprintf(wait.pool, sizeof(wait.pool), "%s", pool);
+    if (pods->waits.count < POD_WAITS_MAX && vec_push(&pods->waits, wait) == 0)
+        pods->setup.wake(pods->setup.context);
+}
+
 static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wish *wish,
                                   struct pod_stay *stay)
 {
@@ -106,8 +121,10 @@ static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wis
         tenant_alias(&stay->tenant, alias) < 0)
         return POD_BAD_NAME;
     if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,
-                              &stay->tenant))
+                              &stay->tenant)) {
+        note_wait(pods, pool);
         return POD_FULL;
+    }
     name_stay(stay, wish);
     return enter(pods, stay);
 }
@@ -135,8 +152,10 @@ enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *
     } else {
         refusal = grant_new(pods, wish, &stay);
     }
-    if (refusal != POD_GRANTED)
+    if (refusal != POD_GRANTED) {
+        ret_grant->stay = stay;
         return refusal;
+    }
     pods->unsaved = pods->dirty = true;
     pods->setup.wake(pods->setup.context);
     fill_grant(pods, &stay, ret_grant);
@@ -200,9 +219,10 @@ int pods_engine_free(struct engine *engine, const struct tenant *key)
     return r;
 }
 
-enum pod_refusal pods_engine_ready(const struct engine *engine)
+/* Where no pod is started before one can be had, nobody but this asks for the first block. */
+enum pod_refusal pods_engine_ready(struct engine *engine)
 {
-    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    struct pods_engine *pods = (struct pods_engine *)engine;
     if (!pods->setup.config->pods.enabled)
         return POD_OFF;
     if (!pods->known)
@@ -212,5 +232,6 @@ enum pod_refusal pods_engine_ready(const struct engine *engine)
             pod_block_used(&pods->addresses, block) < pod_block_size(block))
             return POD_GRANTED;
     }
+    note_wait(pods, "default");
     return POD_FULL;
 }
