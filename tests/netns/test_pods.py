@@ -55,6 +55,13 @@ def test_a_pod_comes_and_goes(lab):
     assert pod_faults(agent) == []
 
 
+@pytest.mark.lab(nodes=1, nat=True)
+def test_egress_that_has_nothing_to_do_keeps_nobody_waiting(lab):
+    """Egress is on, and no pod leaves by a gateway: its programs are nowhere, and none is missing."""
+    node, agent = start(lab, services={"enabled": False}, egress={"enabled": True})
+    assert WiredPod(lab, node, agent, "one").add().address(4) == "10.224.1.0"
+
+
 def test_another_pod_of_the_same_sandbox_is_refused(lab):
     node, agent = start(lab)
     one = WiredPod(lab, node, agent, "one").add()

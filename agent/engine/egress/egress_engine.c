@@ -349,11 +349,7 @@ const struct egress_plan *egress_engine_plan(const struct engine *engine)
 
 bool egress_engine_carries(const struct engine *engine, uint32_t ifindex)
 {
-    const struct egress_engine *egress = read_engine(engine);
-    bool wanted = !egress->plane;
-    vec_each(const struct nat_attachment, it, &egress->attached)
-        wanted |= it->ifindex == ifindex;
-    return wanted && (!egress->plane || egress->hooked);
+    return egress_hooks_carry(read_engine(engine), ifindex);
 }
 
 const struct egress_plane *egress_engine_plane(const struct engine *engine)

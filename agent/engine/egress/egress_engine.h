@@ -20,7 +20,7 @@ const struct egress_plan *egress_engine_plan(const struct engine *engine);
 /* The two sides' maps; NULL: that side is off, or can't be had. */
 const struct egress_plane *egress_engine_plane(const struct engine *engine);
 const struct egress_gate *egress_engine_gate(const struct engine *engine);
-/* Whether the client's programs are on an interface of a pod; or there are none. */
+/* Whether the client's programs are on an interface of a pod, or no pod here needs them. */
 bool egress_engine_carries(const struct engine *engine, uint32_t ifindex);
 /* Who traces packets behind service NAT's program. False: neither side works here. */
 bool egress_engine_behind(struct engine *engine, struct trace_next *ret_next);

@@ -249,3 +249,13 @@ int egress_hooks_follow(struct egress_engine *egress, struct round *round)
     r = tell_guard(egress);
     return r < 0 ? r : 0;
 }
+
+bool egress_hooks_carry(const struct egress_engine *egress, uint32_t ifindex)
+{
+    if (is_idle(egress))
+        return true;
+    bool wanted = false;
+    vec_each(const struct nat_attachment, it, &egress->attached)
+        wanted |= it->ifindex == ifindex;
+    return wanted && egress->hooked;
+}

@@ -13,3 +13,6 @@ int egress_hooks_open(struct egress_engine *egress);
 /* Attaches the programs where they are wanted now, and takes them away elsewhere. What can't be
  * attached is a fault, and tried again. Returns 0 or -errno. */
 int egress_hooks_follow(struct egress_engine *egress, struct round *round);
+
+/* Whether the client's programs are on an interface of a pod, or no pod here needs them. */
+bool egress_hooks_carry(const struct egress_engine *egress, uint32_t ifindex);
