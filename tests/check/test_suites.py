@@ -168,6 +168,12 @@ def test_a_go_that_is_too_old_is_not_used(monkeypatch, tmp_path):
     assert kube_programs.find_go(kube_programs.SOURCE) != str(go)
 
 
+def test_kubelets_are_of_the_version_of_their_cluster():
+    found = {re.search(r"k8s\.io/kubernetes (v\S+)", (source / "go.mod").read_text())[1]
+             for source in (kube_programs.SOURCE, kube_programs.KUBELET)}
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("there", [(), ("proxier.go", "proxier_test.go"), ("helpers_test.go",)])
 def test_a_module_that_lacks_a_file_is_told(monkeypatch, tmp_path, there):
     """As a later Kubernetes may."""

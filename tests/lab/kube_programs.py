@@ -4,7 +4,8 @@
 It is one Go program under four names. Building it takes minutes, so that it is kept in build-kube
 and made anew only when its source or its modules changed; Go's own caches do the rest. Consul's
 agent is built alike, from tests/consul/program, a module of its own: the two want other versions
-of what they share; so is cnitool, from tests/cni/program.
+of what they share; so are cnitool, from tests/cni/program, and what tests with containers need besides,
+kubelet and kube-scheduler, from tests/cni/kubelet.
 
 Beside it there is a program that takes part in elections by client-go's own code (programs/elector), and
 kube-proxy's nftables package with programs/kubeproxy in it, which tells what
@@ -26,6 +27,7 @@ BUILD = REPOSITORY / "build-kube"
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 CONSUL = REPOSITORY / "tests" / "consul" / "program"
 CNITOOL = REPOSITORY / "tests" / "cni" / "program"
+KUBELET = REPOSITORY / "tests" / "cni" / "kubelet"
 CNITOOL_PACKAGE = "github.com/containernetworking/cni/cnitool"
 ELECTOR = SOURCE / "elector" / "main.go"
 PROXY = SOURCE / "kubeproxy"
@@ -95,6 +97,11 @@ def compile_to(name, command, source=SOURCE):
 def compile_programs(go):
     flags = ["-trimpath", "-buildvcs=false", f"-ldflags={link_flags()}"]
     compile_to("kube", [go, "build", *flags, "."])
+
+
+def compile_kubelet(go):
+    flags = ["-trimpath", "-buildvcs=false", f"-ldflags={link_flags()}"]
+    compile_to("kubelet", [go, "build", *flags, "."], KUBELET)
 
 
 def compile_elector(go):
@@ -189,6 +196,13 @@ def build_cnitool():
     make("cnitool", [], compile_cnitool, CNITOOL)
 
 
+def build_kubelet():
+    """Kubernetes' kubelet and scheduler."""
+    make("kubelet", [KUBELET / "main.go"], compile_kubelet, KUBELET)
+    if not (BUILD / "kube-scheduler").is_symlink():
+        (BUILD / "kube-scheduler").symlink_to("kubelet")
+
+
 def program(name):
     path = BUILD / name
     if not path.exists():
@@ -197,10 +211,10 @@ def program(name):
 
 
 def main():
-    """kube_programs.py programs|oracle|consul|cnitool: exit status 77 where there is no Go."""
+    """kube_programs.py programs|oracle|consul|cnitool|kubelet: exit status 77 where there is no Go."""
     try:
         {"programs": build, "oracle": build_oracle, "consul": build_consul,
-         "cnitool": build_cnitool}[sys.argv[1]]()
+         "cnitool": build_cnitool, "kubelet": build_kubelet}[sys.argv[1]]()
     except NoGo as error:
         print(error)
         return 77
