@@ -293,6 +293,8 @@ def all_jobs(only=None):
 
     proxy = TESTS / "kube" / "test_proxy_itself.py"
     libcni = TESTS / "cni" / "test_libcni.py"
+    kubelet = TESTS / "cni" / "test_kubelet.py"
+    plugin = [path for path in only.get("cni", ()) if path not in (libcni, kubelet)]
     clusters = [path for path in only.get("kube", ()) if path != proxy]
     targets = [name.removeprefix("fuzz/") for name in only.get("fuzz", ())]
     all_processors = {"load": PROCESSORS}
@@ -311,8 +313,13 @@ def all_jobs(only=None):
         Job("cni/cnitool", lambda run: build_with_go(run, "cnitool"), seconds=2),
         job("cni", 1, part="libcni", targets=(libcni,), root=True, real_network=True, seconds=15,
             needs=("gcc", "cni/cnitool")),
-        job("cni", 2, f"--ignore={libcni}", part="plugin", root=True, real_network=True, seconds=60,
-            targets=[path for path in only.get("cni", ()) if path != libcni]),
+        job("cni", 2, f"--ignore={libcni}", f"--ignore={kubelet}", part="plugin", root=True, real_network=True,
+            seconds=60, targets=plugin),
+        Job("cni/programs", needs_root(lambda run: build_with_go(run, "kubelet")), seconds=60,
+            follows=("kube/programs",)),
+        # Three kubelets with their containers and a cluster: all is waiting for each other.
+        job("cni", 1, part="kubelet", targets=(kubelet,), root=True, real_network=True, seconds=90,
+            needs=("gcc", "kube/programs", "cni/programs"), load=0, hurry=True, lane="network", memory=2048),
         job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True, seconds=300,
             hurry=True, **all_processors),
         job("netns", 2 * PROCESSORS - 1, "--dist", "loadgroup", "-m", "not busy", part="rest", root=True,
@@ -348,7 +355,8 @@ def all_jobs(only=None):
         jobs = [one for one in jobs if one.name not in unwanted]
     if "cni" in only:
         unwanted = {"cni/libcni"} if libcni not in only["cni"] else set()
-        unwanted |= set() if set(only["cni"]) - {libcni} else {"cni/plugin"}
+        unwanted |= {"cni/kubelet"} if kubelet not in only["cni"] else set()
+        unwanted |= set() if plugin else {"cni/plugin"}
         jobs = [one for one in jobs if one.name not in unwanted]
     return jobs
 

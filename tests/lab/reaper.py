@@ -24,6 +24,8 @@ else:
     from wait import wait
 
 ROOT = Path("/run")  # of the labs' folders; a folder shared by labs would be one to quarrel over
+GROUPS = Path("/sys/fs/cgroup")
+TASKS = "kubelet/containerd/state/io.containerd.runtime.v2.task/k8s.io"  # of a node: a folder for each container
 LAB_MARK = "FINGERPOST_LAB"
 PYTHON = "/usr/bin/python3"
 
@@ -66,9 +68,24 @@ def mounts(label):
     return [place for place in reversed(places) if place.startswith(f"{ROOT / label}/")]
 
 
+def groups_of(container):
+    """The control groups of a container, in hierarchies of version 1 and 2."""
+    return [path for root in (GROUPS, *GROUPS.glob("*/")) for path in root.glob(f"k8s.io/{container}")]
+
+
+def without_groups(label):
+    """Removes the control groups of containers, by what containerd knew of; true when there are none.
+    One whose last process has just ended is busy for a moment, which is an OSError."""
+    for container in (ROOT / label).glob(f"*/{TASKS}/*"):
+        for path in groups_of(container.name):
+            path.rmdir()
+    return True
+
+
 def remove(label):
     """Removes everything that a lab may have left. Does nothing where there is nothing."""
     wait(lambda: none_left(label), f"end of the processes of {label}")
+    wait(lambda: without_groups(label), f"end of the control groups of {label}")
     for name in namespaces(label):
         subprocess.run(["ip", "netns", "del", name], check=True)
     for place in mounts(label):

@@ -27,14 +27,15 @@ COMPILE = ("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-pthre
 Answer = namedtuple("Answer", "name peer port local local_port")
 
 
-def tool(name):
-    """A program of this folder; labs that need it at the same moment do not meet."""
-    source, program = HERE / f"{name}.c", build_folder() / "lab" / name
+def tool(name, static=False):
+    """A program of this folder; labs that need it at the same moment do not meet. `static`: for an
+    image that holds nothing else."""
+    source, program = HERE / f"{name}.c", build_folder() / "lab" / f"{name}{'-static' * static}"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         program.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=program.parent, delete=False) as draft:
             pass
-        subprocess.run([*COMPILE, str(source), "-o", draft.name], check=True)
+        subprocess.run([*COMPILE, *["-static"] * static, str(source), "-o", draft.name], check=True)
         os.replace(draft.name, program)
     return str(program)
 

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real kubelets, with containerd and runc, on three nodes of a real cluster: their pods get addresses by
+agent-cni and agentd, and find each other, Services and what is outside. See lab/containers.py."""
+
+import os
+import signal
+
+import pytest
+from lab import Lab, objects, wait, wait_equal
+from lab.containers import Containers, pids_of, pod_object
+from lab.demo_egress import Router
+from lab.traffic import ask, serve
+
+PORT = 8080
+FAMILIES = (4, 6)
+OUTSIDE = {"egress.coil.cybozu.com/internet": "nat"}
+SERVICE = {"clusterIP": "10.96.0.80", "clusterIPs": ["10.96.0.80", "fd00:96::80"]}
+
+
+class World:
+    """The cluster. Each node has a block of 32 addresses, and the first of its agents gives them."""
+
+    def __init__(self, lab):
+        self.lab, self.plane = lab, lab.plane
+        self.plane.kubectl("delete", "deployments,daemonsets", "--all", "-n", "kube-system")
+        for node in lab.nodes:
+            self.plane.put(*[item for item in node.objects() if item["kind"] == "AddressBlock"])
+            lab.agent(node, kubeconfig=self.plane.agent_kubeconfig(node), pods={"enabled": True},
+                      egress={"enabled": True})
+        self.containers = Containers(lab, self.plane).start()
+
+    def create(self, *items):
+        self.plane.put(*items)
+        return [self.containers.pod(item["metadata"]["name"]) for item in items]
+
+    def pods(self):
+        """Not those of deploy/, whose images nobody has."""
+        return [item["metadata"]["name"] for item in self.plane.items("Pod")
+                if item["metadata"]["namespace"] == "default"]
+
+    def links(self, node):
+        return [link["ifname"] for link in node.ip_json("link")
+                if link.get("ifalias", "").startswith("COIL:")]
+
+    def routes(self, node):
+        return [route["dst"] for family in FAMILIES for route in node.ip_json(
+            f"-{family}", "route", "show", "proto", "30", "table", "main")]
+
+    def left(self):
+        """What there is of pods anywhere."""
+        return self.pods() + [(kubelet.node.role, thing) for kubelet in self.containers.kubelets for thing in (
+            *self.links(kubelet.node), *self.routes(kubelet.node), *kubelet.tasks())]
+
+
+@pytest.fixture(name="world", scope="module")
+def world_fixture(request):
+    with Lab(request.node.nodeid, nodes=3, nat=True) as lab:
+        lab.control_plane()
+        failed = request.session.testsfailed
+        yield World(lab)
+        if request.session.testsfailed > failed:
+            lab.show_logs()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(world):
+    """Each test deletes its pods; what they had goes with them."""
+    yield
+    for name in world.pods():
+        world.plane.api.delete("Pod", name)
+    wait_equal(world.left, [], "the end of all pods", 60)
+
+
+def test_pods_of_all_nodes_reach_each_other(world):
+    """Over TCP, which both families and the way back must carry; and the client behind the ToR."""
+    pods = world.create(*[pod_object(f"p{node.role}", node.role) for node in world.lab.nodes])
+    for family in FAMILIES:
+        assert len({pod.address(family) for pod in pods}) == 3
+        for there, node in zip(pods, world.lab.nodes):
+            page = f"{there.pod} on {node}\n"
+            for here in (*pods, *world.lab.nodes, world.lab.client):
+                assert wait(lambda: here.fetch(there.address(family)), f"{here} to reach {there.pod}") == page
+
+
+def test_what_the_kubelet_knows_is_what_the_node_has(world):
+    node = world.lab.nodes[0]
+    [pod] = world.create(pod_object("one", node.role))
+    known = {pod.address(family) for family in FAMILIES}
+    assert set(world.routes(node)) == known
+    inside = {info["local"] for link in pod.ip_json("addr", "show", "dev", "eth0")
+              for info in link["addr_info"] if info["scope"] == "global"}
+    assert inside == known
+
+
+def test_a_service_of_a_deployment(world):
+    """Probed by the kubelets from their nodes, served by our NAT, scaled and gone."""
+    pod = pod_object("web")
+    pod["spec"]["containers"][0]["readinessProbe"] = {
+        "httpGet": {"path": "/", "port": 80}, "periodSeconds": 1}
+    deployment = {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}},
+                 "template": {"metadata": {"labels": {"app": "web"}}, "spec": {
+                     **pod["spec"], "topologySpreadConstraints": [
+                         {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname",
+                          "whenUnsatisfiable": "DoNotSchedule",
+                          "labelSelector": {"matchLabels": {"app": "web"}}}]}}}}
+    service = objects.service("web", ipFamilyPolicy="RequireDualStack", ipFamilies=["IPv4", "IPv6"],
+                              type="ClusterIP", externalTrafficPolicy=None, **SERVICE)
+    world.plane.put(deployment, service)
+    [client] = world.create(pod_object("client", world.lab.nodes[0].role))
+    for address in SERVICE["clusterIPs"]:
+        wait_equal(lambda: {client.fetch(address).split()[-1] for _ in range(30)},
+                   {node.role for node in world.lab.nodes}, f"pages of all nodes by {address}", 60)
+    world.plane.delete(service, deployment)
+
+
+def test_outside_by_a_gateway(world):
+    """The first thing that the pod's process may do: the annotation was read before ADD returned."""
+    lab, router = world.lab, Router(world.lab, 1)
+    world.plane.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "internet"}},
+                    router.object(), objects.egress())
+    lab.agent(router, kubeconfig=world.plane.agent_kubeconfig(router), services={"enabled": False},
+              egress={"gateway": {}})
+    serve(lab.client, PORT)
+    sent, other = world.create(pod_object("sent", lab.nodes[0].role, annotations=OUTSIDE),
+                               pod_object("other", lab.nodes[0].role))
+    for outside, gateway, family in ((lab.client.address4, router.address4, 4),
+                                     (lab.client.address6, router.address6, 6)):
+        wait_equal(lambda: ask(sent, outside, PORT).peer, gateway, "the pod to leave by the gateway")
+        assert ask(other, outside, PORT).peer == other.address(family)
+
+
+def test_a_sandbox_that_dies_is_made_anew(world):
+    """The kubelet makes another, and ends the first: addresses change hands, none is lost."""
+    node = world.lab.nodes[1]
+    [pod] = world.create(pod_object("phoenix", node.role))
+    first = pod.container
+    [sandbox] = set(world.containers.kubelets[1].tasks()) - {first}
+    for pid in pids_of(sandbox):
+        os.kill(pid, signal.SIGKILL)
+
+    def anew():
+        """The kubelet has noticed, and what runs and is ready is another."""
+        status = pod.object()["status"]["containerStatuses"][0]
+        return status["ready"] and not status["containerID"].endswith(first)
+    wait(anew, "another container", 60)
+    after = world.containers.pod("phoenix", "again")
+    for family in FAMILIES:
+        wait(lambda: node.fetch(after.address(family)), "the pod to answer")
+    wait_equal(lambda: (len(world.links(node)), len(world.routes(node))), (1, 2), "one pod's link and routes")
+
+
+def test_agentd_is_away_when_a_pod_is_made(world):
+    """The kubelet tries again by itself. Pods that there are keep their network meanwhile."""
+    node = world.lab.nodes[2]
+    [before] = world.create(pod_object("before", node.role))
+    agent = node.agents[0]
+    agent.kill()
+    late = pod_object("late", node.role)
+    world.plane.put(late)
+
+    def refused():
+        return [event for event in world.plane.items("Event") if event["regarding"].get("name") == "late"
+                and "FailedCreatePodSandBox" in event["reason"]]
+    wait(refused, "the kubelet to say that it can't", 60)
+    assert node.ping(before.address(4)) and node.ping(before.address(6))
+    agent.start()
+    after = world.containers.pod("late")
+    for family in FAMILIES:
+        assert after.ping(before.address(family))
