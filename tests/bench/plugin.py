@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ADD by the CNI plugin, one after the other and 160 at once, beside ptp with host-local.
 
-agentd is played by a few lines that answer at once: what is measured is the plugin's own part, the
-making of the links included. Both plugins take turns in one namespace, by the same harness, with
-both families. ptp waits for the trial of its IPv6 address unless the kernel is told to make none,
+The plugin is measured twice. First agentd is played by a few lines that answer at once: that is the
+plugin's own part, the making of the links included. Then agentd is itself, and an ADD ends when its
+routes stand. All take turns in one namespace, by the same harness, with both families. ptp waits for the trial of its IPv6 address unless the kernel is told to make none,
 so that is turned off, and the figure is of its work alone."""
 
 import contextlib
@@ -16,6 +16,9 @@ import threading
 import time
 from pathlib import Path
 
+import yaml
+from lab import objects
+from lab.agent import Agent as Agentd
 from lab.namespace import Namespace
 
 PODS, ROUNDS, REFERENCE, MS = 160, 40, "/usr/lib/cni", 1000
@@ -53,16 +56,26 @@ def plan(number):
             "sysctls": {f"net.ipv6.conf.vethb{number}.accept_ra": "0"}}
 
 
-class Plugins:
-    """Both plugins, to be run for any pod's namespace."""
+def agentd_of(node, folder):
+    """agentd itself, with a block for all pods."""
+    manifests = folder / "manifests"
+    manifests.mkdir()
+    block = objects.address_block("pods-0", node.role, "10.7.0.0/24", "fd07::/120")
+    (manifests / "node.yaml").write_text(yaml.safe_dump_all([objects.node(node.role, ["192.0.2.7"]), block]))
+    return Agentd(node, {"manifests": str(manifests)}, {"pods": {"enabled": True}}).start()
 
-    def __init__(self, node, folder):
+
+class Plugins:
+    """The plugins, to be run for any pod's namespace."""
+
+    def __init__(self, node, folder, agentd):
         self.node, self.folder = node, folder
         ours = Path(os.environ["FINGERPOST_BUILD"]) / "agent/cni/agent-cni"
-        self.programs = {"cni": ours, "cni-ptp": Path(REFERENCE, "ptp")}
+        self.programs = {"cni": ours, "cni-agentd": ours, "cni-ptp": Path(REFERENCE, "ptp")}
         common = {"cniVersion": "1.0.0", "name": "bench"}
         self.configs = {
             "cni": {**common, "type": "agent-cni", "socket": str(folder / "agentd.sock")},
+            "cni-agentd": {**common, "type": "agent-cni", "socket": str(agentd.socket)},
             "cni-ptp": {**common, "type": "ptp",
                         "ipam": {"type": "host-local", "dataDir": str(folder), **ADDRESSES}},
         }
@@ -96,7 +109,6 @@ class Plugins:
             begins = dict(self.start(which, command, number) for number in numbers)
             return self.finish(begins)
 
-
     def delete(self, which, number):
         self.run(which, "DEL", [number])
         if which == "cni":  # agentd's part of it
@@ -113,11 +125,13 @@ def standing():
         pods = [Namespace(node.name, str(number), folder) for number in range(1, PODS + 1)]
         agent = Agent(str(folder / "agentd.sock"), Answers)
         threading.Thread(target=agent.serve_forever, daemon=True).start()
+        agentd = agentd_of(node, folder)
         try:
             for pod in pods:
                 pod.create(forwarding=False)
-            yield Plugins(node, folder)
+            yield Plugins(node, folder, agentd)
         finally:
+            agentd.stop()
             agent.shutdown()
             agent.server_close()
             for host in [*(pod for pod in pods if pod.exists()), node]:
@@ -126,7 +140,7 @@ def standing():
 
 def cni():
     """Samples of one ADD after the other, and of all at once."""
-    samples = {f"{which}-{kind}": [] for which in ("cni", "cni-ptp") for kind in ("add", "cpu", "many", "all")}
+    samples = {f"{which}-{kind}": [] for which in ("cni", "cni-agentd", "cni-ptp") for kind in ("add", "cpu", "many", "all")}
     with standing() as plugins:
         for _ in range(ROUNDS):
             for which in plugins.programs:
