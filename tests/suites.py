@@ -318,7 +318,7 @@ def all_jobs(only=None):
         Job("cni/programs", needs_root(lambda run: build_with_go(run, "kubelet")), seconds=60,
             follows=("kube/programs",)),
         # Three kubelets with their containers and a cluster: all is waiting for each other.
-        job("cni", 1, part="kubelet", targets=(kubelet,), root=True, real_network=True, seconds=90,
+        job("cni", 1, part="kubelet", targets=(kubelet,), root=True, real_network=True, seconds=120,
             needs=("gcc", "kube/programs", "cni/programs"), load=0, hurry=True, lane="network", memory=2048),
         job("netns", 1, "-m", "busy", part="busy", root=True, real_network=True, seconds=300,
             hurry=True, **all_processors),

@@ -7,9 +7,12 @@ import signal
 
 import pytest
 from lab import Lab, objects, wait, wait_equal
+from lab.asking import controller
 from lab.containers import Containers, pids_of, pod_object
 from lab.demo_egress import Router
+from lab.images import AGENT, agent_image
 from lab.traffic import ask, serve
+from test_agent import Pod
 
 PORT = 8080
 FAMILIES = (4, 6)
@@ -27,16 +30,14 @@ class World:
             self.plane.put(*[item for item in node.objects() if item["kind"] == "AddressBlock"])
             lab.agent(node, kubeconfig=self.plane.agent_kubeconfig(node), pods={"enabled": True},
                       egress={"enabled": True})
-        self.containers = Containers(lab, self.plane).start()
+        self.containers = Containers(lab, self.plane).start([agent_image()])
 
     def create(self, *items):
         self.plane.put(*items)
         return [self.containers.pod(item["metadata"]["name"]) for item in items]
 
     def pods(self):
-        """Not those of deploy/, whose images nobody has."""
-        return [item["metadata"]["name"] for item in self.plane.items("Pod")
-                if item["metadata"]["namespace"] == "default"]
+        return [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self.plane.items("Pod")]
 
     def links(self, node):
         return [link["ifname"] for link in node.ip_json("link")
@@ -66,8 +67,8 @@ def world_fixture(request):
 def nothing_left(world):
     """Each test deletes its pods; what they had goes with them."""
     yield
-    for name in world.pods():
-        world.plane.api.delete("Pod", name)
+    for namespace, name in world.pods():
+        world.plane.api.delete("Pod", name, namespace)
     wait_equal(world.left, [], "the end of all pods", 60)
 
 
@@ -131,6 +132,29 @@ def test_outside_by_a_gateway(world):
         assert ask(other, outside, PORT).peer == other.address(family)
 
 
+def test_outside_by_a_gateway_that_is_a_pod(world):
+    """Of a Deployment that agent-controller made of an Egress: what is in it is all that the program needs."""
+    lab = world.lab
+    world.plane.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "net"}})
+    leader = controller(lab.client, world.plane, "a")
+    leader.settings["egress"] = {"enabled": True, "image": AGENT}
+    leader.write_config()
+    leader.start()
+    made = objects.egress(gateways=None)
+    made["metadata"]["namespace"] = "net"
+    world.plane.put(made)
+    name = wait(lambda: [pod for namespace, pod in world.pods() if namespace == "net"], "the gateway's pod", 60)[0]
+    gateway = world.containers.pod(name, namespace="net")
+    [sent] = world.create(pod_object("leaver", lab.nodes[0].role,
+                                     annotations={"egress.coil.cybozu.com/net": "nat"}))
+    serve(lab.client, PORT + 1)
+    for outside, family in ((lab.client.address4, 4), (lab.client.address6, 6)):
+        wait_equal(lambda: ask(sent, outside, PORT + 1).peer, gateway.address(family), "the pod to leave by it")
+    world.plane.delete(made)
+    wait_equal(lambda: [pod for pod in world.pods() if pod[0] == "net"], [], "the end of the gateway", 120)
+    assert leader.stop() == 0
+
+
 def test_a_sandbox_that_dies_is_made_anew(world):
     """The kubelet makes another, and ends the first: addresses change hands, none is lost."""
     node = world.lab.nodes[1]
@@ -157,15 +181,52 @@ def test_agentd_is_away_when_a_pod_is_made(world):
     [before] = world.create(pod_object("before", node.role))
     agent = node.agents[0]
     agent.kill()
-    late = pod_object("late", node.role)
-    world.plane.put(late)
-
-    def refused():
-        return [event for event in world.plane.items("Event") if event["regarding"].get("name") == "late"
-                and "FailedCreatePodSandBox" in event["reason"]]
-    wait(refused, "the kubelet to say that it can't", 60)
+    world.plane.put(pod_object("late", node.role))
+    wait(lambda: refusals(world, "late"), "the kubelet to say that it can't", 60)
     assert node.ping(before.address(4)) and node.ping(before.address(6))
     agent.start()
     after = world.containers.pod("late")
     for family in FAMILIES:
         assert after.ping(before.address(family))
+
+
+def refusals(world, pod):
+    """What the kubelet says of a pod that it can't make."""
+    return [event["note"] for event in world.plane.items("Event")
+            if event["regarding"].get("name") == pod and "FailedCreatePodSandBox" in event["reason"]]
+
+
+def test_a_pool_is_used_up(world):
+    """By error 11, in agentd's words with the remedy; when there is room, the pod comes up by itself."""
+    node = world.lab.nodes[0]
+    few = objects.address_block("few-0", node.role, "10.224.9.0/31", "fd00:224::900/127", pool="few")
+    world.plane.put(few, {"apiVersion": "v1", "kind": "Namespace", "metadata": {
+        "name": "few", "annotations": {"coil.cybozu.com/pool": "few"}}})
+    names = ["first", "second", "third"]
+    for name in names[:2]:
+        world.plane.put(pod_object(name, node.role, namespace="few"))
+    pods = [world.containers.pod(name, namespace="few") for name in names[:2]]
+    assert {pod.address(4) for pod in pods} == {"10.224.9.0", "10.224.9.1"}
+    world.plane.put(pod_object("third", node.role, namespace="few"))
+    said = wait(lambda: refusals(world, "third"), "the kubelet to say that it can't", 60)
+    assert "no address of the pod's pool is free on this node; let the controller give" in said[0]
+    world.plane.api.delete("Pod", "first", "few")
+    third = world.containers.pod("third", namespace="few")
+    assert third.address(4) == pods[0].address(4) and third.ping(pods[1].address(6))
+    world.plane.delete(few)
+    world.plane.api.delete("Namespace", "few")
+
+
+def test_the_api_is_away(world):
+    """What the node has is enough for pods to come and go; the API is back, and nothing has changed."""
+    node = world.lab.nodes[1]
+    [older] = world.create(pod_object("older", node.role))
+    world.plane.api_server.kill()
+    one, two = [Pod(world.lab, node, node.agents[0], name).add() for name in ("one", "two")]
+    for family in FAMILIES:
+        assert one.ping(two.address(family)) and one.ping(older.address(family))
+    assert one.call("DEL") == (0, None)
+    world.plane.start_api_server()
+    for family in FAMILIES:
+        assert older.ping(two.address(family))
+    assert two.call("CHECK") == (0, None) and two.call("DEL") == (0, None)

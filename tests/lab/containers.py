@@ -8,7 +8,6 @@ that ends, of whatever cause, so do containers and mounts. What a kubelet writes
 (sysctls) goes to files that are mounted over them. Only control groups outlive it: reaper.py removes them.
 """
 
-import functools
 import json
 import shutil
 from pathlib import Path
@@ -38,6 +37,7 @@ for folder in /run/containerd /var/lib/cni /var/lib/kubelet /var/log/containers;
     mkdir -p "$folder"
     mount -t tmpfs tmpfs "$folder"
 done
+mount -t bpf bpf /sys/fs/bpf
 {mounts}
 keep() {{
     log=$1
@@ -191,23 +191,17 @@ class ContainerPod(Namespace):
     pod's own name is taken."""
 
     def __init__(self, lab, plane, namespace, name, role=None):
-        self.plane, self.namespace = plane, namespace
         super().__init__(lab.label, role or f"pod-{name}", lab.folder / "containers")
-        self.pod = name
+        self.plane, self.namespace, self.pod = plane, namespace, name
+        status = self.object()["status"]
+        self.addresses = {6 if ":" in each["ip"] else 4: each["ip"] for each in status["podIPs"]}
+        self.container = status["containerStatuses"][0]["containerID"].rpartition("/")[2]
 
     def object(self):
         return self.plane.api.get(path_of("Pod", self.namespace, self.pod))
 
-    @functools.cached_property
-    def addresses(self):
-        return {6 if ":" in each["ip"] else 4: each["ip"] for each in self.object()["status"]["podIPs"]}
-
     def address(self, family):
         return self.addresses[family]
-
-    @functools.cached_property
-    def container(self):
-        return self.object()["status"]["containerStatuses"][0]["containerID"].rpartition("/")[2]
 
     def handle(self):
         """By one of its processes."""
@@ -249,11 +243,11 @@ class Containers:
             wait(kubelet.ready, f"{kubelet.node} to be ready", 120)
         return self
 
-    def pod(self, name, role=None):
-        """A pod of the default namespace that runs, and is ready."""
+    def pod(self, name, role=None, namespace="default"):
+        """A pod that runs, and is ready."""
         def runs():
-            status = self.plane.api.get(path_of("Pod", "default", name)).get("status", {})
+            status = self.plane.api.get(path_of("Pod", namespace, name)).get("status", {})
             return any(item["type"] == "Ready" and item["status"] == "True"
                        for item in status.get("conditions", ()))
         wait(runs, f"pod {name} to be ready", 60)
-        return ContainerPod(self.lab, self.plane, "default", name, role)
+        return ContainerPod(self.lab, self.plane, namespace, name, role)

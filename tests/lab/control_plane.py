@@ -22,6 +22,7 @@ from .wait import wait
 ADDRESS4, ADDRESS6 = "192.0.3.2", "2001:db8:a::2"
 PORT = 6443
 SERVICES = "10.96.0.0/16,fd00:96::/112"
+SERVICE = "10.96.0.1"  # by which pods know the API
 ETCD_PORT = 2379
 ETCD = f"http://127.0.0.1:{ETCD_PORT}"
 PEERS = "http://127.0.0.1:2380"
@@ -43,6 +44,7 @@ CONTROLLERS = (
     "node-lifecycle-controller",
     "pod-garbage-collector-controller",
     "replicaset-controller",
+    "root-ca-certificate-publisher-controller",
     "serviceaccount-controller",
     "taint-eviction-controller",
 )
@@ -108,7 +110,7 @@ class Daemon:
 def api_server_arguments(folder, pki):
     policy = folder / "audit-policy.json"
     policy.write_text(json.dumps(AUDIT_POLICY), encoding="utf-8")
-    server = pki.issue("server", hosts=[ADDRESS4, ADDRESS6, "127.0.0.1", "kubernetes.lab"])
+    server = pki.issue("server", hosts=[ADDRESS4, ADDRESS6, SERVICE, "127.0.0.1", "kubernetes.lab"])
     return [
         f"--etcd-servers={ETCD}",
         # Compaction is for the tests to order.

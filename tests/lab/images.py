@@ -8,14 +8,17 @@ import hashlib
 import io
 import json
 import os
+import re
+import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
 
-from .agent import build_folder
+from .agent import build_folder, program
 from .traffic import HERE, tool
 
 IMAGE = "fingerpost.lab/pods:1"
+AGENT = "fingerpost.lab/agent:1"
 PAUSE = "fingerpost.lab/pause:1"  # the same under the name of every pod's first container
 
 
@@ -66,3 +69,20 @@ def lab_image():
     if not path.exists() or path.stat().st_mtime < max(s.stat().st_mtime for s in sources):
         write_archive(path, layer_of(programs, {"/web": "pause"}), (IMAGE, PAUSE), ["/pause"])
     return path
+
+
+def libraries_of(path):
+    """What the dynamic linker loads for a program, and the linker."""
+    done = subprocess.run(["ldd", path], capture_output=True, text=True, check=True)
+    return re.findall(r"(/\S+) \(0x", done.stdout)
+
+
+def agent_image():
+    """agentd and agentctl of the build under test with their libraries, and a shell."""
+    path = build_folder() / "lab" / "agent.tar"
+    programs = {f"/usr/bin/{name}": program(name) for name in ("agentd", "agentctl")}
+    files = {**programs, "/bin/busybox": "/bin/busybox"}
+    for each in programs.values():
+        files.update((library, library) for library in libraries_of(each))
+    layer = layer_of(files, {"/bin/sh": "busybox"})
+    return write_archive(path, layer, [AGENT], ["/usr/bin/agentd"])
