@@ -39,6 +39,7 @@ struct ctl {
     int64_t timeout_ms;
     int64_t wait_ms; /* -1: not asked for */
     const char *folder, *config, *node, *service;
+    const char *controller;            /* plan: the controller's configuration */
     const char *reason, *announce_for; /* drain, withdraw; NULL: not given */
     const char *in;                    /* trace: where the packet comes in */
     int64_t limit;                     /* 0: not given */

@@ -30,6 +30,7 @@ enum option_id {
     ID_NO_HEADER,
     ID_WAIT,
     ID_CONFIG,
+    ID_CONTROLLER,
     ID_NODE,
     ID_NO_WAIT,
     ID_WRITE,
@@ -89,6 +90,8 @@ const struct option_row option_rows[] = {
     { ID_FOLDER, "folder", "DIR", OPTION_FOLDER, "the folder of manifests", COMPLETES_FOLDER },
     { ID_IN, "in", "INTERFACE", OPTION_IN, "where it comes in; host: this node itself" },
     { ID_CONFIG, "config", "FILE", OPTION_CONFIG, "settings from this file", COMPLETES_FILE },
+    { ID_CONTROLLER, "controller", "FILE", OPTION_CONTROLLER, "exports by this controller.yaml",
+      COMPLETES_FILE },
     { ID_NODE, "node", "NAME", OPTION_NODE, "for this node instead of this machine" },
     { ID_NO_WAIT, "no-wait", NULL, OPTION_NO_WAIT, "return at once" },
     { ID_REASON, "reason", "TEXT", OPTION_REASON, "kept, and shown by status" },
@@ -179,6 +182,8 @@ static const char **text_of(struct ctl *ctl, int id)
         return &ctl->folder;
     case ID_CONFIG:
         return &ctl->config;
+    case ID_CONTROLLER:
+        return &ctl->controller;
     case ID_NODE:
         return &ctl->node;
     case ID_REASON:
@@ -294,7 +299,7 @@ const char *option_name(unsigned options)
         { OPTION_SERVICE, "--service" }, { OPTION_LIMIT, "--limit" },
         { OPTION_IN, "--in" },           { OPTION_PORTS, "--ports" },
         { OPTION_REASON, "--reason" },   { OPTION_FOR, "--for" },
-        { OPTION_ASN, "--asn" },
+        { OPTION_ASN, "--asn" },         { OPTION_CONTROLLER, "--controller" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

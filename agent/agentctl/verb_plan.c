@@ -20,6 +20,7 @@
 #include "agentctl/output.h"
 #include "agentctl/plan_assign.h"
 #include "agentctl/plan_egress.h"
+#include "agentctl/plan_export.h"
 #include "agentctl/plan_nat.h"
 #include "api/view.h"
 #include "plan/nat_hooks.h"
@@ -72,6 +73,12 @@ static int plan_objects(const struct config *config, const struct store *store,
     return plan_node(&inputs, plan, faults);
 }
 
+static void exports_done(struct planned_exports *exports)
+{
+    export_plan_done(&exports->plan);
+    controller_config_free(exports->config);
+}
+
 /* The Plan document of the folder as a string that the caller frees. */
 static int plan_folder(const struct ctl *ctl, const struct config *config, struct faults *faults,
                        char **ret_document)
@@ -80,6 +87,7 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
     CLEANUP(node_plan_done) struct node_plan plan;
     CLEANUP(assignments_done) struct assignments assignments;
     CLEANUP(pool_table_done) struct pool_table pools = { 0 };
+    CLEANUP(exports_done) struct planned_exports exports = { 0 };
     AUTOSORTED struct sorted links = { 0 };
     AUTOTEXT struct text out = { 0 };
 
@@ -94,6 +102,8 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
     r = assign_addresses(config, store, &pools, &assignments, faults);
     if (r == 0)
         r = plan_objects(config, store, &plan, faults);
+    if (r == 0)
+        r = plan_exports(ctl, store, &exports, faults);
     if (r < 0)
         return r;
     const struct api_state state = {
@@ -105,6 +115,7 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
         .egress = &plan.egress,
         .pools = &pools,
         .assignments = &assignments,
+        .exports = &exports,
     };
     view_plan(&state, faults, &out);
     text_add_char(&out, '\n');
@@ -171,6 +182,7 @@ static int print_plan(const struct ctl *ctl, char *document, int status)
     add_pools(&out, answer.root);
     add_services(&out, doc_get(answer.root, "nat"));
     add_egress(&out, doc_get(answer.root, "egress"));
+    add_exports(&out, doc_get(answer.root, "exports"));
     if (out.length == 0) {
         text_add(&out, "nothing: the manifests have no address, and no block of node ");
         add_clean(&out, field(answer.root, "node"));

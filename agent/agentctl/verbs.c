@@ -90,7 +90,7 @@ const struct verb verbs[] = {
     { "Check", "verify", "", "NAT's live maps and hooks against the objects", 0, 0, OPTION_WATCH,
       verb_verify, .columns = difference_columns, .moves = true },
     { "Check", "plan", "-f DIR", "the tables that manifests lead to; needs no agent", 0, 0,
-      OPTION_FOLDER | OPTION_CONFIG | OPTION_NODE, verb_plan },
+      OPTION_FOLDER | OPTION_CONFIG | OPTION_NODE | OPTION_CONTROLLER, verb_plan },
     { "Check", "config check", "[FILE]", "every error of a configuration; needs no agent", 0, 1, 0,
       verb_config_check, .completes = COMPLETES_FILE },
     { "Check", "config show", "[FILE]", "every setting and its origin; needs no agent", 0, 1, 0,

@@ -27,6 +27,7 @@ enum verb_option {
     OPTION_REASON = 1 << 16,
     OPTION_FOR = 1 << 17,
     OPTION_ASN = 1 << 18,
+    OPTION_CONTROLLER = 1 << 19,
     /* Not for the table: they follow from the verb's columns. */
     OPTION_COLUMNS = 1 << 8,
     OPTION_WIDE = 1 << 9,

@@ -17,14 +17,23 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/controller_config.h"
 #include "plan/assignment.h"
 #include "plan/egress.h"
+#include "plan/export_plan.h"
 #include "plan/nat.h"
 #include "plan/route_table.h"
 #include "plan/routes.h"
 #include "pools/desk.h"
 #include "status/status.h"
 #include "store/store.h"
+
+/* What is exported by a controller of these settings. */
+struct planned_exports {
+    struct controller_config *config; /* NULL: it was not asked for */
+    struct export_plan plan;
+    bool planned; /* `plan` is one */
+};
 
 /* All borrowed. `installed` and `rules` are the kernel's mirror (NULL offline). */
 struct api_state {
@@ -42,6 +51,7 @@ struct api_state {
     const struct egress_plan *egress;      /* NULL: egress is off, or not planned */
     const struct nat_live *live;           /* NULL: NAT is off, or there is no kernel to ask */
     const struct egress_live *egress_live; /* NULL: the same of egress */
+    const struct planned_exports *exports; /* offline: what the controller would export; or NULL */
 };
 
 /* "starting", "healthy", "degraded", "failed". */

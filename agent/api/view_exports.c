@@ -73,6 +73,7 @@ static int64_t count_kept(const export_standings *standings, const char *owner)
     return count;
 }
 
+/* `standings`: NULL where nothing is there to be kept. */
 static void write_refusals(struct json *json, const struct export_plan *plan,
                            const export_standings *standings)
 {
@@ -83,7 +84,8 @@ static void write_refusals(struct json *json, const struct export_plan *plan,
         json_string(json, "name", refusal->name);
         json_string(json, "message", refusal->message);
         json_string(json, "remedy", refusal->remedy);
-        json_int(json, "kept", count_kept(standings, refusal->owner));
+        if (standings)
+            json_int(json, "kept", count_kept(standings, refusal->owner));
         json_end_object(json);
     }
     json_end_array(json);
@@ -114,4 +116,30 @@ void view_exports(const struct controller_state *state, struct text *out)
     write_refusals(&json, exports->plan, &diff.standings);
     json_time(&json, "heldUntil", exports->held_until_wall_ms);
     view_end(&json);
+}
+
+static void write_document(struct json *json, const struct export_document *document)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "key", document->key);
+    json_string(json, "id", *document->id ? document->id : NULL);
+    write_owner(json, export_document_owner(document));
+    json_string(json, "value", document->value);
+    json_end_object(json);
+}
+
+void write_planned_exports(struct json *json, const struct planned_exports *exports)
+{
+    if (!exports || !exports->planned) {
+        json_null(json, "exports");
+        return;
+    }
+    json_begin_object(json, "exports");
+    json_string(json, "cluster", exports->config->exports.cluster);
+    json_begin_array(json, "documents");
+    vec_each(const struct export_document, document, &exports->plan.documents)
+        write_document(json, document);
+    json_end_array(json);
+    write_refusals(json, &exports->plan, NULL);
+    json_end_object(json);
 }

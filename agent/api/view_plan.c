@@ -11,6 +11,7 @@
 #include "api/document.h"
 #include "api/view_assignments.h"
 #include "api/view_egress.h"
+#include "api/view_exports.h"
 #include "api/view_nat.h"
 #include "api/view_routes.h"
 #include "plan/route_list.h"
@@ -73,6 +74,7 @@ void view_plan(const struct api_state *state, const struct faults *faults, struc
     write_assignments(&json, state);
     write_nat(&json, state->nat);
     write_egress(&json, state->config, state->egress);
+    write_planned_exports(&json, state->exports);
     write_faults(&json, faults);
     view_end(&json);
 }

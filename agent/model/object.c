@@ -86,10 +86,11 @@ static void check_labels(struct decoder *decoder, const struct doc *labels)
 /* Annotations of our own: their keys are ours alone, so one that is not here is a mistake. */
 static const char prefix[] = "fingerpost.io/";
 static const char *const annotations[] = {
-    "announce",        "route-class",  "gateway-nodes",   /* of routes and egress */
-    "loadBalancerIPs", "address-pool", "allow-shared-ip", /* what a Service asks for of pools */
-    "reserved",                                           /* of a pool */
-    "agentd.yaml",                                        /* of a gateway's pod */
+    "announce",         "route-class",  "gateway-nodes",   /* of routes and egress */
+    "export-addresses",                                    /* of exports */
+    "loadBalancerIPs",  "address-pool", "allow-shared-ip", /* what a Service asks for of pools */
+    "reserved",                                            /* of a pool */
+    "agentd.yaml",                                         /* of a gateway's pod */
 };
 
 static const char *annotation_meant(const char *name)

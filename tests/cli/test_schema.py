@@ -96,6 +96,7 @@ def test_offline_documents(ctl, tmp_path):
         ["plan", "-f", str(CASES / "egress-gateway-nodes/manifests"), *egress],
         ["plan", "-f", str(CASES / "nat-source-ranges/manifests"), "--node", "node-1"],
         ["plan", "-f", str(CASES / "nat-details/manifests"), "--node", "node-1"],
+        ["plan", "-f", str(CASES / "exports/manifests"), "--controller", str(CASES / "exports/controller.yaml")],
         ["config", "check", str(config)],
         ["config", "check", str(bad)],
         ["config", "show", str(config)],

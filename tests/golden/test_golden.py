@@ -2,7 +2,8 @@
 """
 Manifests in, tables out: `agentctl plan` over each case, compared with its expected.txt.
 
-A case is a folder with manifests/ and, where the defaults do not do, config.yaml. After a change of
+A case is a folder with manifests/ and, where the defaults do not do, config.yaml; controller.yaml where exports are
+planned. After a change of
 behaviour, `GOLDEN_UPDATE=1 tools/test golden` writes the expectations anew: review the diff.
 Each case is planned again with its documents shuffled over files of other names: order must not
 matter.
@@ -26,6 +27,9 @@ def plan(case, manifests):
     config = HERE / case / "config.yaml"
     if config.exists():
         command += ["--config", str(config)]
+    controller = HERE / case / "controller.yaml"
+    if controller.exists():
+        command += ["--controller", str(controller)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert result.returncode in (0, 1), result.stderr
     faults = result.stderr.replace(str(manifests) + "/", "")

@@ -399,11 +399,10 @@ static void test_plan_needs_no_agent(void **state)
                "'guarded':true,'heldForMs':null,'objects':[{'namespace':'default','name':'web',"
                "'origin':'loadBalancer','reason':'announced','reasonText':'announced','ports':2,"
                "'forwarding':1}]},");
-    assert_non_null(
-        strstr(text_str(&out),
-               "],\"nat\":[],\"egress\":null,\"faults\":[{\"subsystem\":\"plan\",\"group\":\"\","
-               "\"place\":\"a.yaml:1:2\",\"message\":\"is broken\","
-               "\"remedy\":\"mend it\",\"since\":null}]}"));
+    assert_non_null(strstr(text_str(&out), "],\"nat\":[],\"egress\":null,\"exports\":null,"
+                                           "\"faults\":[{\"subsystem\":\"plan\",\"group\":\"\","
+                                           "\"place\":\"a.yaml:1:2\",\"message\":\"is broken\","
+                                           "\"remedy\":\"mend it\",\"since\":null}]}"));
 }
 
 /* One Service in both families, each with what the other has not. */
@@ -464,17 +463,17 @@ static void test_plan_of_nat(void **state)
 #define FOUR \
     "{'verdict':'forward','reason':'none','endpoints':['10.244.1.5:8080'],'masquerade':true}"
     assert_document(
-        &tail,
-        "{'namespace':'default','name':'web','family':4,'healthCheckNodePort':{'port':30099,"
-        "'localReady':3},'affinitySeconds':60,'frontends':[{'address':'198.51.100.1',"
-        "'port':80,'protocol':'TCP','kind':'loadBalancer','portName':'http',"
-        "'sourceRanges':['10.0.0.0/8','203.0.113.0/24'],"
-        "'from':{'outside':{'verdict':'drop','reason':'no-local-endpoints',"
-        "'endpoints':[],'masquerade':false},'pod':" FOUR ",'node':" FOUR "}}]},"
-        "{'namespace':'default','name':'web','family':6,'healthCheckNodePort':{'port':30099,"
-        "'localReady':0},'affinitySeconds':60,'frontends':[{'address':'fd00:96::1',"
-        "'port':53,'protocol':'UDP','kind':'clusterIP','portName':'','sourceRanges':null,"
-        "'from':{'outside':" SIX ",'pod':" SIX ",'node':" SIX "}}]}],'egress':null,'faults':[]}");
+        &tail, "{'namespace':'default','name':'web','family':4,'healthCheckNodePort':{'port':30099,"
+               "'localReady':3},'affinitySeconds':60,'frontends':[{'address':'198.51.100.1',"
+               "'port':80,'protocol':'TCP','kind':'loadBalancer','portName':'http',"
+               "'sourceRanges':['10.0.0.0/8','203.0.113.0/24'],"
+               "'from':{'outside':{'verdict':'drop','reason':'no-local-endpoints',"
+               "'endpoints':[],'masquerade':false},'pod':" FOUR ",'node':" FOUR "}}]},"
+               "{'namespace':'default','name':'web','family':6,'healthCheckNodePort':{'port':30099,"
+               "'localReady':0},'affinitySeconds':60,'frontends':[{'address':'fd00:96::1',"
+               "'port':53,'protocol':'UDP','kind':'clusterIP','portName':'','sourceRanges':null,"
+               "'from':{'outside':" SIX ",'pod':" SIX ",'node':" SIX
+               "}}]}],'egress':null,'exports':null,'faults':[]}");
 }
 
 static void test_nothing_at_all(void **state)
