@@ -26,10 +26,11 @@ struct export_knowledge {
 struct controller_state {
     const struct controller_status *status;
     const struct store *store;
-    const struct pool_desk *desk;           /* who has which LoadBalancer address */
-    const struct request_waits *waits;      /* why BlockRequests wait */
-    const struct refusals *egress_refusals; /* what of Egresses' gateways can't be written */
-    struct export_knowledge exports;        /* what is told to load balancers outside */
+    const struct pool_desk *desk;                /* who has which LoadBalancer address */
+    const struct request_waits *waits;           /* why BlockRequests wait */
+    const struct refusals *egress_refusals;      /* what of Egresses' gateways can't be written */
+    struct export_knowledge exports;             /* what is told to load balancers outside */
+    const struct export_metrics *export_metrics; /* leader and follower alike; NULL: no exports */
 };
 
 /* GET /v1/controller: who leads, every job, what waits to be written and why. */

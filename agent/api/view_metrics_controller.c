@@ -80,5 +80,6 @@ void view_controller_metrics(const struct controller_state *state, struct text *
         write_writes(status, out);
     }
     write_block_metrics(state->store, out);
+    write_export_metrics(state->export_metrics, out);
     write_fault_metrics(status->faults, usual, ARRAY_SIZE(usual), out);
 }

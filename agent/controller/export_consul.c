@@ -253,6 +253,7 @@ static void on_written(void *context, const struct consul_answer *answer)
     if (!answer->error && answer->status == 200) {
         target->status.written += writing->taken.ops - writing->taken.removals;
         target->status.removed += writing->taken.removals;
+        target->status.created += writing->taken.creations;
         target->status.changed_wall_ms = clock_wall_ms();
     } else {
         target->failed = true;

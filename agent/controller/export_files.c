@@ -185,6 +185,7 @@ static void write_slice(struct files_export *target)
         }
         target->status.written += !op->remove && !op->marker;
         target->status.removed += op->remove && !op->marker;
+        target->status.created += !op->remove && !op->marker && op->index == 0;
         target->status.changed_wall_ms = clock_wall_ms();
     }
     if (target->next == target->ops.count)

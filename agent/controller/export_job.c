@@ -38,7 +38,8 @@ struct export_job {
     struct export_events *events;
     struct export_conditions *conditions;
     struct export_statsd *statsd;
-    struct export_target_status told; /* what metrics were sent of */
+    struct export_metrics metrics, sent; /* so far; and what of it was sent */
+    struct export_target_status told;    /* what metrics were sent of */
     struct export_plan plan;
     bool planned, dirty;
     struct export_shrink documents, nodes;
@@ -110,6 +111,8 @@ static int job_open(const struct board *board, struct job **ret_job)
     int r = job->config->folder ? export_files_new(board, &job->target)
                                 : export_consul_new(board, &job->target);
     if (r == 0)
+        job->metrics.target = job->target->ops->status(job->target);
+    if (r == 0)
         r = export_events_new(board, &job->events);
     if (r == 0)
         r = export_conditions_new(board, &job->conditions);
@@ -122,10 +125,22 @@ static int job_open(const struct board *board, struct job **ret_job)
     return 0;
 }
 
+static void count_change(struct export_job *job, const struct change *change, enum kind kind)
+{
+    enum handled handled = !change->before  ? HANDLED_ADD
+                           : !change->after ? HANDLED_DELETE
+                                            : HANDLED_UPDATE;
+    if (kind == KIND_SERVICE)
+        job->metrics.services[handled]++;
+    else if (kind == KIND_NODE)
+        job->metrics.nodes[handled]++;
+}
+
 static int note(struct job *base, const struct change *change)
 {
     struct export_job *job = (struct export_job *)base;
     const struct object *object = change->after ? change->after : change->before;
+    count_change(job, change, object->kind);
     if (!job->planned || export_plan_depends_on(&job->plan, object->kind))
         job->dirty = true;
     return 0;
@@ -149,6 +164,7 @@ static int make_plan(struct export_job *job)
     job->planned = true;
     job->dirty = false;
     replace_faults(job, "objects", &faults);
+    job->metrics.listed = plan.nodes;
     export_statsd_gauge(job->statsd, "nodes", plan.nodes);
     r = export_events_want(job->events, &job->plan);
     return r < 0 ? r : export_conditions_want(job->conditions, &job->plan);
@@ -202,6 +218,33 @@ static int compare(struct export_job *job, const export_entries *there, int64_t 
     return job->target->ops->write(job->target, &diff);
 }
 
+static void send_handled(struct export_job *job)
+{
+    const struct export_metrics *now = &job->metrics, *sent = &job->sent;
+    for (int i = 0; i < HANDLED_KINDS; i++) {
+        AUTOFREE char *tag = text_format("handler:%s", handled_names[i]);
+        if (!tag)
+            continue;
+        export_statsd_count(job->statsd, "kubernetes.service_handler.count",
+                            now->services[i] - sent->services[i], tag);
+        export_statsd_count(job->statsd, "kubernetes.node_handler", now->nodes[i] - sent->nodes[i],
+                            tag);
+    }
+    job->sent = job->metrics;
+}
+
+/* Documents that were made, changed and removed; those that failed are told of as writes. */
+static void send_documents(struct export_job *job, const struct export_target_status *status)
+{
+    const struct export_target_status *told = &job->told;
+    uint64_t created = status->created - told->created;
+    export_statsd_count(job->statsd, "target.service.success", created, "handler:create");
+    export_statsd_count(job->statsd, "target.service.success",
+                        status->written - told->written - created, "handler:update");
+    export_statsd_count(job->statsd, "target.service.success", status->removed - told->removed,
+                        "handler:delete");
+}
+
 /* What has happened since it was told last. */
 static void send_metrics(struct export_job *job, const struct export_target_status *status)
 {
@@ -222,6 +265,10 @@ static void send_metrics(struct export_job *job, const struct export_target_stat
         export_statsd_time(statsd, "consul.kv.time",
                            (status->request_ms - told->request_ms) / requests,
                            "method:put,kv:metadata");
+    job->metrics.elected += status->locked && !told->locked;
+    job->metrics.relinquished += !status->locked && told->locked;
+    send_handled(job);
+    send_documents(job, status);
     export_statsd_count(statsd, "consul.leadership.elected", status->locked && !told->locked,
                         client ? client : "");
     export_statsd_count(statsd, "consul.leadership.relinquished", !status->locked && told->locked,
@@ -309,6 +356,7 @@ static void lend(const struct job *base, struct controller_state *state)
 {
     const struct export_job *job = (const struct export_job *)base;
     int64_t now_ms = clock_mono_ms(), until_ms = held_until_ms(job);
+    state->export_metrics = &job->metrics;
     if (!job->planned || !board_may_write(job->board))
         return;
     state->exports = (struct export_knowledge){

@@ -69,6 +69,7 @@ struct export_taken export_queue_take(struct export_queue *queue, struct consul_
             consul_txn_put(txn, op->key, op->value, length_of(op), op->index, flags);
         taken.removals += op->remove && !op->marker;
         taken.ops += !op->marker;
+        taken.creations += !op->remove && !op->marker && op->index == 0;
         together = !op->marker && queue->next + 1 < queue->ops.count && op[1].marker;
     }
     return taken;

@@ -21,7 +21,7 @@ struct export_queue {
 
 /* Of what went into a transaction, without markers. */
 struct export_taken {
-    size_t ops, removals;
+    size_t ops, removals, creations;
 };
 
 /* Copies the ops into an empty queue. Returns 0, or -ENOMEM with the queue empty. */

@@ -261,6 +261,11 @@ def test_a_node_that_pretends_to_be_ready(consul, kube, start):
     wait(lambda: "late" not in documents(consul)[NODES], "its time is over")
 
 
+def metrics_of(controller):
+    with urllib.request.urlopen(f"http://{controller.listen}/metrics") as answer:
+        return answer.read().decode()
+
+
 def test_environment_of_kube_service_exporter(consul, kube, start, token, tmp_path):
     """An EnvironmentFile= for kube-service-exporter is enough: no section consul at all."""
     from controller import Controller
@@ -291,11 +296,17 @@ def test_environment_of_kube_service_exporter(consul, kube, start, token, tmp_pa
         assert token.read_text().strip() not in controller.log()
         with urllib.request.urlopen(f"http://{controller.listen}/healthz") as answer:
             assert answer.read() == b"ok\n"
+        lines = ('kubernetes_node_handler_total{handler="add"} 2', "nodes 1", "consul_leadership_elected_total 1",
+                 'target_service_success_total{handler="create"} 2')
+        wait(lambda: all(f"kube_service_exporter_{line}\n" in metrics_of(controller) for line in lines), "the metrics")
     finally:
         assert controller.stop() == 0
     wanted = {"kube-service-exporter.start:1|g|#dc:x", "kube-service-exporter.nodes:1|g|#dc:x",
               "kube-service-exporter.consul.leadership.elected:1|c|#dc:x,client_id:kse-0",
               "kube-service-exporter.consul.kv.success:2|c|#dc:x,method:put,kv:metadata",
+              "kube-service-exporter.kubernetes.node_handler:2|c|#dc:x,handler:add",
+              "kube-service-exporter.kubernetes.service_handler.count:1|c|#dc:x,handler:add",
+              "kube-service-exporter.target.service.success:2|c|#dc:x,handler:create",
               "kube-service-exporter.consul.leadership.relinquished:1|c|#dc:x,client_id:kse-0",
               "kube-service-exporter.shutdown:1|g|#dc:x"}
     with statsd:
