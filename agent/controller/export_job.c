@@ -43,6 +43,7 @@ struct export_job {
     struct export_plan plan;
     bool planned, dirty;
     struct export_shrink documents, nodes;
+    int64_t end_ms; /* when it began to end, monotonic; 0: it did not, or did not lead then */
 };
 
 static const enum kind kinds[] = { KIND_SERVICE, KIND_NODE, KIND_ENDPOINT_SLICE, KIND_COUNT };
@@ -50,6 +51,14 @@ static const enum kind kinds[] = { KIND_SERVICE, KIND_NODE, KIND_ENDPOINT_SLICE,
 static bool is_wanted(const struct controller_config *config)
 {
     return config->exports.cluster != NULL;
+}
+
+static void tell_of_end(const struct export_job *job)
+{
+    export_statsd_gauge(job->statsd, "shutdown", 1);
+    if (job->end_ms)
+        export_statsd_time(job->statsd, "shutdown_time", (uint64_t)(clock_mono_ms() - job->end_ms),
+                           "");
 }
 
 static void job_close(struct job *base)
@@ -62,7 +71,7 @@ static void job_close(struct job *base)
     export_events_free(job->events);
     export_conditions_free(job->conditions);
     if (job->statsd)
-        export_statsd_gauge(job->statsd, "shutdown", 1);
+        tell_of_end(job);
     export_statsd_free(job->statsd);
     export_plan_done(&job->plan);
     export_shrink_forget(&job->documents);
@@ -316,6 +325,7 @@ static void lead(struct job *base, bool leading)
     export_conditions_lead(job->conditions, leading);
     if (leading)
         return;
+    job->end_ms = job->board->status->stopping ? clock_mono_ms() : 0;
     send_metrics(job, job->target->ops->status(job->target));
     replace_faults(job, "target", NULL);
     replace_faults(job, "conditions", NULL);

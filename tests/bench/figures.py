@@ -61,6 +61,8 @@ FIGURES = {
     "exports": ("s", "5,000 Services of three ports, a controller begins -> every document in Consul's KV",
                 {"p50": 30}),
     "exports-change": ("s", "another port of one of them then -> its document", {"p50": 1}),
+    "exports-quiet": ("requests", "to Consul while nothing changes, but for renewals of the session: one query waits",
+                      {"max": 0}),
     "exports-peak": ("MiB", "the most that was resident of the controller", {"p50": 128}),
     "large-yaml-rss": ("MiB", "resident memory then", {}),
 }
