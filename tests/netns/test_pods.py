@@ -174,3 +174,28 @@ def test_what_is_not_enabled_is_refused(lab):
     assert one.want()[0] == 403
     assert call(agent, "GET", "/v1/pods/ready")[0] == 503
     assert call(agent, "DELETE", one.path)[0] == 200
+
+
+def rules(node, family):
+    return [(rule["priority"], rule["table"]) for rule in node.ip_json(f"-{family}", "rule", "show")
+            if rule["table"] == "116"]
+
+
+def test_table_116_is_looked_up_by_coils_rule(lab):
+    """From main to 116 and back, the pod's traffic goes on, and the rule is put back or left alone."""
+    node, agent = start(lab, pods={"enabled": True, "table": 116})
+    one = WiredPod(lab, node, agent, "one").add()
+    for family in (4, 6):
+        assert rules(node, family) == [(2000, "116")]
+        assert pod_routes(node, family, "116") == {(one.address(family), one.plan["hostInterface"])}
+        assert pod_routes(node, family) == set()
+        node.ip(f"-{family}", "rule", "del", "pref", "2000")
+        wait_equal(lambda: rules(node, family), [(2000, "116")], "the rule")
+        wait(lambda: lab.client.ping(one.address(family)), "the client to reach the pod")
+    node.ip("-4", "rule", "add", "pref", "1500", "lookup", "116")
+    node.ip("-4", "rule", "del", "pref", "2000")
+    agent.stop()
+    agent.start()
+    WiredPod(lab, node, agent, "two").add()
+    assert rules(node, 4) == [(1500, "116")], "another rule does it as well"
+    assert pod_faults(agent) == []

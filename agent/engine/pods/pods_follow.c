@@ -321,7 +321,9 @@ static int follow_routes(struct pods_engine *pods, struct round *round)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOVEC route_op_list ops = { 0 };
-    int r = list_routes(pods, &ops, round);
+    int r = pods_follow_rule(pods, round, &faults);
+    if (r == 0)
+        r = list_routes(pods, &ops, round);
     if (r == 0)
         r = write_routes(pods, &ops, round, &faults);
     if (r < 0)

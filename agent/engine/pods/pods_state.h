@@ -56,6 +56,11 @@ struct pods_engine {
 /* Brings stays and routes in line with what the kernel shows. Returns 0 or -errno. */
 int pods_follow(struct pods_engine *pods, struct round *round);
 
+/* ---- pods_rule.c ---- */
+
+/* Sees that table 116 is looked up, where routes are to stand there. Returns 0 or -errno. */
+int pods_follow_rule(struct pods_engine *pods, struct round *round, struct faults *faults);
+
 /* ---- pods_memory.c: when addresses were freed, on disk ---- */
 
 /* A file that can't be read is a fault, and as good as none. Returns 0 or -ENOMEM. */
