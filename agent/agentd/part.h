@@ -60,6 +60,7 @@ struct agent {
     struct bgp *bgp;                  /* part_bird */
 
     struct pods_api *pods_api;   /* part_pods, as the next */
+    struct pods_live pods_live;  /* without stays: pods are off */
     struct block_keeper *blocks; /* NULL: pods are off, or there is no API */
 
     struct api_state api_state; /* part_api */

@@ -145,6 +145,7 @@ static void borrow_state(struct agent *agent)
         .egress = egress,
         .live = serves ? &agent->live : NULL,
         .egress_live = egress ? &agent->egress_live : NULL,
+        .pods = agent->pods_live.stays ? &agent->pods_live : NULL,
     };
     agent->api = (struct api){
         .state = &agent->api_state,

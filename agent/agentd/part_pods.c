@@ -131,6 +131,23 @@ static void connect_blocks(struct agent *agent)
 
 /* ---- The part ---- */
 
+static const struct block_ask *ask_at(void *context, size_t index)
+{
+    const struct agent *agent = context;
+    return agent->blocks ? block_keeper_ask(agent->blocks, index) : NULL;
+}
+
+static void lend_to_documents(struct agent *agent)
+{
+    agent->pods_live = (struct pods_live){
+        .stays = pods_engine_stays(engine_of(agent)),
+        .addresses = pods_engine_table(engine_of(agent)),
+        .adds = pods_api_adds(agent->pods_api),
+        .ask = ask_at,
+        .context = agent,
+    };
+}
+
 static int open_pods(struct agent *agent)
 {
     const struct pods_api_options options = {
@@ -139,7 +156,10 @@ static int open_pods(struct agent *agent)
         .context = agent,
     };
     connect_blocks(agent);
-    return pods_api_new(&options, &agent->pods_api);
+    int r = pods_api_new(&options, &agent->pods_api);
+    if (r == 0)
+        lend_to_documents(agent);
+    return r;
 }
 
 static void follow_pass(struct agent *agent)

@@ -259,6 +259,16 @@ static void reply_view(const struct api_state *state, view_function view, struct
     reply_document(reply, 200, &out);
 }
 
+static void reply_pods(const struct api *api, const struct http_request *request,
+                       struct http_reply *reply)
+{
+    (void)request;
+    if (api->state->pods)
+        reply_view(api->state, view_pods, reply);
+    else
+        reply_error(reply, 503, "this agent gives no addresses to pods (pods.enabled)");
+}
+
 /* With an argument the answer may come later. */
 static void reply_status(const struct api *api, const struct http_request *request,
                          struct http_reply *reply)
@@ -346,6 +356,7 @@ static const struct api_route {
     { { "GET", "/v1/trace", RIGHT_READ }, false, NULL, reply_trace },
     { { "GET", "/v1/egress", RIGHT_READ }, false, NULL, reply_egress },
     { { "GET", "/v1/pools", RIGHT_READ }, false, NULL, reply_pools },
+    { { "GET", "/v1/pods", RIGHT_READ }, false, NULL, reply_pods },
     { { "GET", "/v1/backends", RIGHT_READ }, true, NULL, reply_backends },
     { { "GET", "/v1/flows", RIGHT_READ }, true, NULL, reply_flows },
     { { "GET", "/v1/maps", RIGHT_READ }, true, NULL, reply_maps },

@@ -46,6 +46,7 @@ struct waiter {
 
 struct pods_api {
     struct pods_api_options options;
+    struct histogram adds;
     struct timer *timer; /* the first of the waiters that has waited for too long */
     TAILQ_HEAD(, waiter) waiters;
 };
@@ -164,12 +165,22 @@ static bool try_want(struct pods_api *api, const struct pod_wish *wish, bool las
     return true;
 }
 
+static void reply_served(struct pods_api *api, const struct tenant *tenant,
+                         struct http_reply *reply)
+{
+    struct pod_grant grant;
+    if (api->options.calls.grant(api->options.context, tenant, &grant))
+        histogram_add(&api->adds, &histogram_sync,
+                      (clock_mono_ms() - grant.stay.promised_ms) * 1000);
+    reply_done(reply);
+}
+
 static bool try_wired(struct pods_api *api, const struct tenant *tenant, bool last,
                       struct http_reply *reply)
 {
     enum pod_lack lack = api->options.calls.lack(api->options.context, tenant);
     if (lack == POD_SERVED)
-        reply_done(reply);
+        reply_served(api, tenant, reply);
     else if (!last && lack != POD_UNKNOWN)
         return false;
     else
@@ -392,6 +403,11 @@ void pods_api_handle(struct pods_api *api, const struct http_request *request,
         on_delete(api, &tenant, reply);
     else
         on_get(api, &tenant, reply);
+}
+
+const struct histogram *pods_api_adds(const struct pods_api *api)
+{
+    return &api->adds;
 }
 
 int pods_api_new(const struct pods_api_options *options, struct pods_api **ret_api)

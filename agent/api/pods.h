@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "loop/http.h"
 #include "plan/pod_stay.h"
+#include "status/histogram.h"
 
 /* What the program does. None of it blocks. */
 struct pods_calls {
@@ -49,6 +50,9 @@ DEFINE_CLEANUP(struct pods_api *, pods_api_free);
 /* Answers a request whose path is below /v1/pods/, now or later. */
 void pods_api_handle(struct pods_api *api, const struct http_request *request,
                      struct http_reply *reply);
+
+/* How long it took from a pod's addresses until it was served, by histogram_sync. Borrowed. */
+const struct histogram *pods_api_adds(const struct pods_api *api);
 
 /* Who waits is looked at again. */
 void pods_api_look(struct pods_api *api);

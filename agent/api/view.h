@@ -12,6 +12,7 @@
 
 #include "api/egress_live.h"
 #include "api/nat_live.h"
+#include "api/pods_live.h"
 #include "base/ip.h"
 #include "base/protocol.h"
 #include "base/sorted.h"
@@ -52,6 +53,7 @@ struct api_state {
     const struct nat_live *live;           /* NULL: NAT is off, or there is no kernel to ask */
     const struct egress_live *egress_live; /* NULL: the same of egress */
     const struct planned_exports *exports; /* offline: what the controller would export; or NULL */
+    const struct pods_live *pods;          /* NULL: this agent gives pods no addresses */
 };
 
 /* "starting", "healthy", "degraded", "failed". */
@@ -97,6 +99,9 @@ void view_egress(const struct api_state *state, struct text *out);
 
 /* Pools, who has their addresses, and who lacks one; for a state that has `desk`. */
 void view_pools(const struct api_state *state, struct text *out);
+
+/* Pods, blocks and pools of this node; for a state that has `pods`. */
+void view_pods(const struct api_state *state, struct text *out);
 
 /* Prometheus text format 0.0.4. */
 void view_metrics(const struct api_state *state, struct text *out);

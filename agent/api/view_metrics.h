@@ -21,6 +21,8 @@ void write_block_metrics(const struct store *store, struct text *out);
 struct export_metrics; /* status/export_status.h */
 /* Of exports, by kube-service-exporter's names; none where `exports` is NULL. */
 void write_export_metrics(const struct export_metrics *exports, struct text *out);
+/* Of pods and their addresses; none where there are none (NULL). */
+void write_pod_metrics(const struct pods_live *live, struct text *out);
 /* The metrics of NAT; none where it is off. */
 void write_nat_metrics(const struct api_state *state, struct text *out);
 /* The metrics of egress; none where it is off. */

@@ -43,6 +43,12 @@ struct block_ask {
     int64_t again_ms, again_pause_ms; /* when another may be made, after one that failed */
 };
 
+/* Whether a request of this node's is there that may still bring a block. */
+static inline bool block_ask_pending(const struct block_ask *ask)
+{
+    return ask->state == ASK_FOUND || ask->state == ASK_WAITING;
+}
+
 /* All times are monotonic. The step that is due, and when there may be another; INT64_MAX: never,
  * unless something is told of it. */
 enum block_ask_step block_ask_step(const struct block_ask *ask, int64_t now_ms);

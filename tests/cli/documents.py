@@ -355,6 +355,27 @@ POOLS = {
                 {"namespace": "shop", "name": "wish", **TAKEN}],
 }
 
+PODS = {
+    "apiVersion": "v1",
+    "kind": "PodList",
+    "items": [
+        {"namespace": "shop", "name": "web-0", "container": "c0ffee", "interface": "eth0",
+         "hostInterface": "veth1a2b3c4d", "addresses": ["10.224.0.1", "fd00:224::1"], "pool": "default",
+         "block": "default-0", "state": "routed", "since": ago(LONG_AGO), "egress": ["internet/nat"]},
+        {"namespace": None, "name": None, "container": "decade", "interface": "eth0",
+         "hostInterface": None, "addresses": ["10.224.0.9"], "pool": "default", "block": None,
+         "state": "wiring", "since": ago(LONG_AGO), "egress": []},
+    ],
+    "blocks": [
+        {"name": "default-0", "pool": "default", "size": 32, "used": 1, "state": "open"},
+        {"name": "default-7", "pool": "default", "size": 32, "used": 0, "state": "leaving"},
+    ],
+    "pools": [
+        {"name": "default", "blocks": 1, "used": 1, "free": 31, "request": None, "waitedFor": False},
+        {"name": "public", "blocks": 0, "used": 0, "free": 0, "request": "exhausted", "waitedFor": True},
+    ],
+}
+
 EXPLANATION = {
     "apiVersion": "v1",
     "kind": "Explanation",

@@ -157,6 +157,12 @@ const struct sorted *pods_engine_stays(const struct engine *engine)
     return is_on(pods) ? &pods->stays : NULL;
 }
 
+const struct pod_addresses *pods_engine_table(const struct engine *engine)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    return is_on(pods) ? &pods->addresses : NULL;
+}
+
 const struct pod_addresses *pods_engine_addresses(const struct engine *engine)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;

@@ -39,8 +39,10 @@ enum pod_refusal pods_engine_ready(struct engine *engine);
 /* struct pod_stay by tenant_cmp(). Borrowed until the next round. NULL: off. */
 const struct sorted *pods_engine_stays(const struct engine *engine);
 
-/* Blocks, and who has which address. Borrowed likewise. NULL: off, or not known yet. */
+/* Blocks, and who has which address. Borrowed likewise; the table itself is there as long as the
+ * engine. The first is NULL where nothing is known yet. NULL: off. */
 const struct pod_addresses *pods_engine_addresses(const struct engine *engine);
+const struct pod_addresses *pods_engine_table(const struct engine *engine);
 
 /* The pools that pods have waited for lately. Borrowed likewise. */
 const pod_wait_list *pods_engine_waits(struct engine *engine);

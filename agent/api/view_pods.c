@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The document PodList: which pod of this node has which addresses by which interface, out of which
+ * block; how full blocks and pools are, and which pools this node asks for one more.
+ */
+#include <string.h>
+
+#include "api/document.h"
+#include "api/pods_live.h"
+#include "api/view.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "format/json.h"
+#include "model/pod.h"
+#include "plan/link_table.h"
+#include "plan/pod_pools.h"
+#include "plan/pod_stay.h"
+
+static void add_text_or_null(struct json *json, const char *key, const char *text)
+{
+    if (text && *text)
+        json_string(json, key, text);
+    else
+        json_null(json, key);
+}
+
+/* ---- Pods ---- */
+
+static bool has_addresses(const struct pod_stay *stay)
+{
+    return stay->tenant.v4.family != IP_NONE || stay->tenant.v6.family != IP_NONE;
+}
+
+static const char *state_of(const struct pod_stay *stay)
+{
+    if (!has_addresses(stay))
+        return "no-address";
+    if (stay->ifindex == 0 || !stay->wired)
+        return "wiring";
+    return stay->routed ? "routed" : "no-route";
+}
+
+static void add_addresses(struct json *json, const struct tenant *tenant)
+{
+    const struct ip *const ips[] = { &tenant->v4, &tenant->v6 };
+    char text[IP_STRLEN];
+    json_begin_array(json, "addresses");
+    for (size_t i = 0; i < ARRAY_SIZE(ips); i++) {
+        if (ips[i]->family != IP_NONE)
+            json_string(json, NULL, ip_str(ips[i], text));
+    }
+    json_end_array(json);
+}
+
+/* The Egresses that the pod's annotations name. */
+static void add_egresses(struct json *json, const struct api_state *state,
+                         const struct pod_stay *stay)
+{
+    const struct object *object =
+        *stay->name ? store_get(state->store, KIND_POD, stay->namespace, stay->name) : NULL;
+    const struct pod *pod = object ? to_pod(object) : NULL;
+    json_begin_array(json, "egress");
+    for (uint32_t i = 0; pod && i < pod->egress_count; i++)
+        json_stringf(json, NULL, "%s/%s", pod->egresses[i].namespace, pod->egresses[i].name);
+    json_end_array(json);
+}
+
+static const char *block_of(const struct api_state *state, const struct tenant *tenant)
+{
+    const struct ip *ip = tenant->v4.family != IP_NONE ? &tenant->v4 : &tenant->v6;
+    const struct pod_block *block = pod_block_at(state->pods->addresses, ip);
+    return block ? block->name : NULL;
+}
+
+static void add_pod(struct json *json, const struct api_state *state, const struct pod_stay *stay)
+{
+    const struct link *link =
+        state->links && stay->ifindex ? link_find(state->links, stay->ifindex) : NULL;
+    json_begin_object(json, NULL);
+    add_text_or_null(json, "namespace", stay->namespace);
+    add_text_or_null(json, "name", stay->name);
+    json_string(json, "container", stay->tenant.container);
+    json_string(json, "interface", stay->tenant.interface);
+    add_text_or_null(json, "hostInterface", link ? link->name : NULL);
+    add_addresses(json, &stay->tenant);
+    json_string(json, "pool", stay->tenant.pool);
+    add_text_or_null(json, "block", block_of(state, &stay->tenant));
+    json_string(json, "state", state_of(stay));
+    json_time(json, "since", stay->since_wall_ms);
+    add_egresses(json, state, stay);
+    json_end_object(json);
+}
+
+/* ---- Blocks and pools ---- */
+
+static void add_block(struct json *json, const struct pod_addresses *addresses,
+                      const struct pod_block *block)
+{
+    uint32_t size = pod_block_size(block), used = pod_block_used(addresses, block);
+    json_begin_object(json, NULL);
+    json_string(json, "name", block->name);
+    json_string(json, "pool", block->pool);
+    json_int(json, "size", size);
+    json_int(json, "used", used);
+    json_string(json, "state", block->reserved ? "reserved" : block->closed ? "leaving" : "open");
+    json_end_object(json);
+}
+
+static const struct block_ask *ask_of(const struct pods_live *pods, const char *pool)
+{
+    const struct block_ask *ask;
+    for (size_t i = 0; (ask = pods->ask(pods->context, i)); i++) {
+        if (strcmp(ask->pool, pool) == 0)
+            return ask;
+    }
+    return NULL;
+}
+
+static const char *request_of(const struct block_ask *ask)
+{
+    if (!ask)
+        return NULL;
+    return ask->exhausted ? "exhausted" : block_ask_pending(ask) ? "asked" : NULL;
+}
+
+static void add_pool(struct json *json, const struct pod_pool *pool, const struct block_ask *ask)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "name", pool->name);
+    json_int(json, "blocks", pool->blocks);
+    json_int(json, "used", pool->used);
+    json_int(json, "free", pool->free);
+    add_text_or_null(json, "request", request_of(ask));
+    json_bool(json, "waitedFor", ask && ask->waiting);
+    json_end_object(json);
+}
+
+/* Those that this node has blocks of, and those that it only asks for one. */
+static void add_pools(struct json *json, const struct pods_live *live)
+{
+    AUTOVEC pod_pool_list pools = { 0 };
+    const struct block_ask *ask;
+    json->out->failed |= plan_pod_pools(live->addresses, &pools) < 0;
+    json_begin_array(json, "pools");
+    vec_each(const struct pod_pool, pool, &pools)
+        add_pool(json, pool, ask_of(live, pool->name));
+    for (size_t i = 0; (ask = live->ask(live->context, i)); i++) {
+        const struct pod_pool pool = pod_pool_named(&pools, ask->pool);
+        if (pool.blocks == 0 && pool.used == 0)
+            add_pool(json, &pool, ask);
+    }
+    json_end_array(json);
+}
+
+void view_pods(const struct api_state *state, struct text *out)
+{
+    const struct pods_live *live = state->pods;
+    struct json json = view_begin(out, "PodList");
+    json_begin_array(&json, "items");
+    sorted_each(const struct pod_stay, stay, live->stays)
+        add_pod(&json, state, stay);
+    json_end_array(&json);
+    json_begin_array(&json, "blocks");
+    sorted_each(const struct pod_block, block, &live->addresses->blocks)
+        add_block(&json, live->addresses, block);
+    json_end_array(&json);
+    add_pools(&json, live);
+    view_end(&json);
+}
