@@ -127,6 +127,11 @@ void source_doubt(void *context);
 /* Before a pass: gives addresses. Returns 0 or -ENOMEM. The context is the agent. */
 int pools_prepare(void *context);
 
+/* ---- part_pods.c ---- */
+
+/* Before a pass: Pods of the store have the addresses that they were given; likewise. */
+int pods_prepare(void *context);
+
 /* ---- part_services.c ---- */
 
 /* The source has seen something that is not applied yet. */

@@ -54,6 +54,12 @@ const struct part part_engines = {
     .close = close_engines,
 };
 
+static int prepare(void *context)
+{
+    int r = pools_prepare(context);
+    return r < 0 ? r : pods_prepare(context);
+}
+
 static int open_schedule(struct agent *agent)
 {
     const struct schedule_options options = {
@@ -64,7 +70,7 @@ static int open_schedule(struct agent *agent)
         .status = &agent->status,
         .loaded_generation = source_loaded_generation,
         .doubt = source_doubt,
-        .prepare = pools_prepare,
+        .prepare = prepare,
         .passed = agent->passed,
         .context = agent,
     };

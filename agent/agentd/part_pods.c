@@ -48,6 +48,13 @@ static int on_wired(void *context, const struct tenant *key)
     return pods_engine_wired(engine_of(context), key);
 }
 
+/* Of egress the annotations of the Pod have to be known, and its addresses planned with. */
+static bool is_read(const struct agent *agent, const struct pod_stay *stay)
+{
+    return !agent->config->egress.enabled || !agent->config->source.kubernetes ||
+           !agent->status.source.synced || pods_engine_told(agent->store, stay);
+}
+
 static enum pod_lack on_lack(void *context, const struct tenant *key)
 {
     const struct engines *engines = ((struct agent *)context)->engines;
@@ -60,9 +67,9 @@ static enum pod_lack on_lack(void *context, const struct tenant *key)
         return POD_NO_ROUTE;
     if (!nat_engine_carries(engines_find(engines, &nat_engine_ops), grant.stay.ifindex))
         return POD_NO_NAT;
-    return egress_engine_carries(engines_find(engines, &egress_engine_ops), grant.stay.ifindex)
-               ? POD_SERVED
-               : POD_NO_EGRESS;
+    if (!egress_engine_carries(engines_find(engines, &egress_engine_ops), grant.stay.ifindex))
+        return POD_NO_EGRESS;
+    return is_read(context, &grant.stay) ? POD_SERVED : POD_UNREAD;
 }
 
 static int on_free(void *context, const struct tenant *key)
@@ -79,6 +86,12 @@ static const struct pod_stay *on_at(void *context, size_t index)
 {
     const struct sorted *stays = pods_engine_stays(engine_of(context));
     return stays && index < stays->count ? sorted_at(stays, index) : NULL;
+}
+
+int pods_prepare(void *context)
+{
+    struct agent *agent = context;
+    return agent->config->pods.enabled ? pods_engine_tell(engine_of(agent), agent->store) : 0;
 }
 
 /* ---- Blocks ---- */

@@ -89,6 +89,10 @@ static const struct words lacks[] = {
                      "see agentctl faults, and services.podInterfaces" },
     [POD_NO_EGRESS] = { 504, "the programs of egress are not on the host's end",
                         "see agentctl faults, and services.podInterfaces" },
+    [POD_UNREAD] = { 504,
+                     "the source has not told of the Pod, whose annotations say by which Egress "
+                     "it leaves the cluster",
+                     "it is tried again; see agentctl faults" },
 };
 
 static void reply_words(struct http_reply *reply, const struct words *words)

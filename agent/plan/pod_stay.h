@@ -62,4 +62,5 @@ enum pod_lack {
     POD_NO_ROUTE,
     POD_NO_NAT,    /* service NAT's programs are not on the host's end */
     POD_NO_EGRESS, /* nor those of egress */
+    POD_UNREAD,    /* how it leaves the cluster is not known: the Pod is not */
 };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Gives addresses to a Service in the store. The copy is of the origin that had the Service: when
- * that origin has another version of it, the copy is replaced, and whoever gives addresses looks
- * again.
+ * Gives addresses to a Service or a Pod in the store. The copy is of the origin that had the
+ * object: when that origin has another version of the object, the copy is replaced, and whoever
+ * gives addresses looks again.
  */
 #include "store/give.h"
 
 #include <errno.h>
 
+#include "model/encode.h"
 #include "model/service_copy.h"
 
 int store_give(struct store *store, const struct service *service, const struct ip *ips,
@@ -18,5 +19,18 @@ int store_give(struct store *store, const struct service *service, const struct 
     if (!origin)
         return 0;
     int r = service_copy_with(service, ips, count, assigned, &copy);
+    return r < 0 ? r : store_put(store, origin, copy);
+}
+
+int store_give_pod(struct store *store, const struct pod *pod, const ip_list *ips)
+{
+    const char *origin = store_origin(store, &pod->object);
+    struct pod changed = *pod;
+    struct object *copy;
+    changed.ips = ips->items;
+    changed.ip_count = (uint32_t)ips->count;
+    if (!origin)
+        return 0;
+    int r = object_copy(&changed.object, &copy);
     return r < 0 ? r : store_put(store, origin, copy);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services with LoadBalancer addresses that no API has written into their status. */
+/* Objects with addresses that this agent has given, and no API has written into their status. */
 #pragma once
 
 #include "base/ip.h"
+#include "model/pod.h"
 #include "store/store.h"
 
 /*
@@ -12,3 +13,6 @@
  */
 int store_give(struct store *store, const struct service *service, const struct ip *ips,
                size_t count, bool assigned);
+
+/* Puts a copy of a Pod that counts in its place, with these as its addresses; likewise. */
+int store_give_pod(struct store *store, const struct pod *pod, const ip_list *ips);

@@ -47,5 +47,13 @@ const struct pod_addresses *pods_engine_table(const struct engine *engine);
 /* The pools that pods have waited for lately. Borrowed likewise. */
 const pod_wait_list *pods_engine_waits(struct engine *engine);
 
+/*
+ * Gives the addresses of stays to the Pods in the store, where they do not have them. To be called
+ * before each pass. Returns 0 or -ENOMEM.
+ */
+int pods_engine_tell(struct engine *engine, struct store *store);
+/* Whether the Pod of a stay is in the store, and has its addresses (or cannot have any). */
+bool pods_engine_told(const struct store *store, const struct pod_stay *stay);
+
 /* Nothing is given out of a block (any more), or again. */
 void pods_engine_close_block(struct engine *engine, const char *block, bool closed);

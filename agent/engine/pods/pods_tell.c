@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tells the store which addresses pods have been given. The kubelet writes them into the Pod's
+ * status after ADD is over; but by then the pod has sent its first packets, and the egress of its
+ * annotations, which is planned by addresses, has to hold for them.
+ *
+ * Called before each pass, so that no engine sees a Pod that has lost them again by a version of
+ * the API's that does not have them yet.
+ */
+#include <string.h>
+
+#include "base/macro.h"
+#include "engine/pods/pods_engine.h"
+#include "engine/pods/pods_state.h"
+#include "model/pod.h"
+#include "store/give.h"
+
+static const struct pod *pod_of(const struct store *store, const struct pod_stay *stay)
+{
+    const struct object *object =
+        *stay->name ? store_get(store, KIND_POD, stay->namespace, stay->name) : NULL;
+    return object ? to_pod(object) : NULL;
+}
+
+static bool has_ip(const struct pod *pod, const struct ip *ip)
+{
+    for (uint32_t i = 0; i < pod->ip_count; i++) {
+        if (ip_equal(&pod->ips[i], ip))
+            return true;
+    }
+    return ip->family == IP_NONE;
+}
+
+static bool has_all(const struct pod *pod, const struct pod_stay *stay)
+{
+    return has_ip(pod, &stay->tenant.v4) && has_ip(pod, &stay->tenant.v6);
+}
+
+static bool is_same_pod(const struct pod_stay *a, const struct pod_stay *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->namespace, b->namespace) == 0;
+}
+
+/* Of all interfaces of the pod: an earlier sandbox of it may not be gone yet. */
+static int gather(const struct pods_engine *pods, const struct pod_stay *of, ip_list *ips)
+{
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        const struct ip *const own[] = { &stay->tenant.v4, &stay->tenant.v6 };
+        for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+            if (!is_same_pod(stay, of) || own[i]->family == IP_NONE)
+                continue;
+            int r = vec_push(ips, *own[i]);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+int pods_engine_tell(struct engine *engine, struct store *store)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        AUTOVEC ip_list ips = { 0 };
+        const struct pod *pod = pod_of(store, stay);
+        if (!pod || !pod_owns_addresses(pod) || has_all(pod, stay))
+            continue;
+        int r = gather(pods, stay, &ips);
+        if (r == 0)
+            r = store_give_pod(store, pod, &ips);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+bool pods_engine_told(const struct store *store, const struct pod_stay *stay)
+{
+    const struct pod *pod = pod_of(store, stay);
+    return pod && (!pod_owns_addresses(pod) || has_all(pod, stay));
+}
