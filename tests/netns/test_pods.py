@@ -2,8 +2,10 @@
 """Addresses for pods: given out of the node's blocks, routed, found again, freed."""
 
 import pytest
+import schema
 from lab import objects, wait, wait_equal
 from lab.pod_wiring import WiredPod, call
+from test_documents import METRICS_PAGE, metric_names
 
 pytestmark = pytest.mark.lab(nodes=1)
 
@@ -199,3 +201,24 @@ def test_table_116_is_looked_up_by_coils_rule(lab):
     WiredPod(lab, node, agent, "two").add()
     assert rules(node, 4) == [(1500, "116")], "another rule does it as well"
     assert pod_faults(agent) == []
+
+
+def test_documents_and_metrics(lab):
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one").add()
+    document = agent.json("pods")
+    schema.check(document)
+    [item] = document["items"]
+    assert (item["name"], item["state"], item["block"], item["hostInterface"], item["addresses"]) == (
+        "one", "routed", "pods-0", one.plan["hostInterface"], [one.address(4), one.address(6)])
+    assert document["blocks"] == [{"name": "pods-0", "pool": "default", "size": 4, "used": 1, "state": "open"}]
+    assert document["pools"] == [{"name": "default", "blocks": 1, "used": 1, "free": 3, "request": None,
+                                  "waitedFor": False}]
+    metrics = agent.get("/metrics")
+    for line in ('fingerpost_pods 1', 'fingerpost_pod_pool_addresses{pool="default",state="free"} 3',
+                 'fingerpost_pod_block_addresses{block="pods-0",state="used"} 1',
+                 'fingerpost_pod_add_duration_seconds_count 1'):
+        assert f"{line}\n" in metrics
+    page = METRICS_PAGE.read_text(encoding="utf-8")
+    names = [name for name in metric_names(metrics) if name.startswith(("fingerpost_pod", "fingerpost_block_req"))]
+    assert len(names) == 6 and all(f"*{name}*" in page for name in names)
