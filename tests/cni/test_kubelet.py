@@ -199,8 +199,11 @@ def refusals(world, pod):
 def test_a_pool_is_used_up(world):
     """By error 11, in agentd's words with the remedy; when there is room, the pod comes up by itself."""
     node = world.lab.nodes[0]
-    few = objects.address_block("few-0", node.role, "10.224.9.0/31", "fd00:224::900/127", pool="few")
-    world.plane.put(few, {"apiVersion": "v1", "kind": "Namespace", "metadata": {
+    subnet = {"ipv4": "10.224.9.0/31", "ipv6": "fd00:224::900/127"}
+    few = objects.address_block("few-0", node.role, **subnet, pool="few")
+    pool = {"apiVersion": "coil.cybozu.com/v2", "kind": "AddressPool", "metadata": {"name": "few"},
+            "spec": {"blockSizeBits": 1, "subnets": [subnet]}}
+    world.plane.put(few, pool, {"apiVersion": "v1", "kind": "Namespace", "metadata": {
         "name": "few", "annotations": {"coil.cybozu.com/pool": "few"}}})
     names = ["first", "second", "third"]
     for name in names[:2]:
@@ -209,11 +212,11 @@ def test_a_pool_is_used_up(world):
     assert {pod.address(4) for pod in pods} == {"10.224.9.0", "10.224.9.1"}
     world.plane.put(pod_object("third", node.role, namespace="few"))
     said = wait(lambda: refusals(world, "third"), "the kubelet to say that it can't", 60)
-    assert "no address of the pod's pool is free on this node; let the controller give" in said[0]
+    assert "no address of the pod's pool is free on this node" in said[0]
     world.plane.api.delete("Pod", "first", "few")
     third = world.containers.pod("third", namespace="few")
     assert third.address(4) == pods[0].address(4) and third.ping(pods[1].address(6))
-    world.plane.delete(few)
+    world.plane.delete(few, pool)
     world.plane.api.delete("Namespace", "few")
 
 
