@@ -4,7 +4,8 @@ the rest of the world. It is found, nothing is complained of, and every client r
 address and both endpoints by it; or the proof says why not.
 
 The rows named in HERE run on this machine (tests/netns/test_nat_matrix.py), those in GUEST need
-kinds of devices that only stock kernels have (tests/vm/guest_matrix.py). Pods on bridges have tests
+kinds of devices that only stock kernels have (tests/vm/guest_matrix.py; some of them with egress in
+tests/vm/guest_underlay.py). Pods on bridges have tests
 of their own, with and without br_netfilter: tests/netns/test_nat_bridge.py.
 """
 

@@ -68,6 +68,17 @@ def test_matrix(kernel, tmp_path, monkeypatch):
     assert len(results) == len(GUEST) and not failed, show(failed)
 
 
+@pytest.mark.guest_matrix
+def test_underlays(kernel, tmp_path, monkeypatch):
+    """Egress by devices without Ethernet header, of a client's node and of a gateway."""
+    monkeypatch.setenv("FINGERPOST_BUILD", str(release()))
+    tool("echo")
+    results = pytest_in(kernel, tmp_path, [str(HERE / "guest_underlay.py"), "--noconftest"],
+                        ["-t", LIMIT, "-m", "2048"], FINGERPOST_BUILD=str(BUILD))
+    failed = failures(results)
+    assert len(results) == 2 * 3 and not failed, show(failed)
+
+
 @pytest.mark.guest_stack
 def test_stack(kernel, tmp_path, monkeypatch):
     monkeypatch.setenv("FINGERPOST_BUILD", str(release()))
