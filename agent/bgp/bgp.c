@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -43,7 +44,8 @@ struct bgp {
     bgp_error_list errors;
     bgp_link_list links;
     struct difference differences[BGP_FAMILIES];
-    uint64_t operations; /* of the passes so far */
+    struct difference hidden; /* of what all sessions together are to send */
+    uint64_t operations;      /* of the passes so far */
     bool was_reachable;
 };
 
@@ -70,6 +72,7 @@ static void fill_peer(const struct bird_session *session, struct bgp_peer *peer)
     for (int family = 0; family < BGP_FAMILIES; family++) {
         const struct bird_channel *channel = &protocol->channels[family];
         peer->exports[family] = channel->present && channel->exports;
+        peer->limited |= channel->present && channel->limited;
         if (channel->present && channel->imported >= 0)
             peer->received = MAX(peer->received, 0) + channel->imported;
         if (channel->present && channel->exported >= 0)
@@ -118,6 +121,7 @@ static int fill_status(struct bgp *bgp, const struct bird_view *view)
     memcpy(bird->error, view->error, sizeof(bird->error));
     memcpy(bird->version, view->facts.version, sizeof(bird->version));
     memcpy(bird->learned, view->facts.learned, sizeof(bird->learned));
+    memcpy(bird->kernel_down, view->facts.kernel_down, sizeof(bird->kernel_down));
     count_expected(bgp, bird->expected);
     bird->log_heard = view->log_heard;
     bird->overflows = view->overflows;
@@ -172,13 +176,28 @@ static bool report_learned(struct bgp *bgp, const struct bird_status *bird, int6
     return any;
 }
 
+/* Routes that BIRD keeps from a session without a filter; counts of one instant tell nothing. */
+static void report_hidden(struct bgp *bgp, const struct bird_status *bird, int64_t now_ms,
+                          bool *undecided)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    int64_t hidden = 0;
+    vec_each(const struct bgp_peer, peer, &bird->peers)
+        hidden += bird_hidden(bird, peer);
+    bool lasting = has_lasted(&bgp->hidden, hidden, 0, now_ms);
+    *undecided |= hidden > 0 && !lasting;
+    bgp_kept_faults(bird, lasting, bgp->table, &faults);
+    report(bgp, "kept", &faults);
+}
+
 static void clear_faults(struct bgp *bgp)
 {
-    static const char *const groups[] = { "silence", "sessions", "exports",
-                                          "filters", "learned",  "overflow" };
+    static const char *const groups[] = { "silence", "sessions", "exports", "filters",
+                                          "kept",    "learned",  "overflow" };
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         report(bgp, groups[i], NULL);
     memset(bgp->differences, 0, sizeof(bgp->differences));
+    bgp->hidden = (struct difference){ 0 };
 }
 
 /* In place of all others, for nothing else is known then. */
@@ -193,15 +212,19 @@ static void report_silence(struct bgp *bgp)
 static void report_faults(struct bgp *bgp, const struct bird_view *view)
 {
     const struct bird_status *bird = &bgp->options.status->bird;
+    AUTOFAULTS struct faults silence = { 0 };
     AUTOFAULTS struct faults sessions = { 0 }, exports = { 0 }, filters = { 0 }, overflows = { 0 };
     int64_t now_ms = clock_mono_ms();
     bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);
     bgp_filter_faults(bird, bgp->options.installed, bgp->table, &filters);
     bgp_export_faults(bird, bgp->table, &exports);
-    report(bgp, "silence", NULL);
+    if (access(bgp->socket, F_OK) < 0 && errno == ENOENT)
+        bgp_socket_faults(bird, &silence);
+    report(bgp, "silence", &silence);
     report(bgp, "sessions", &sessions);
     report(bgp, "exports", &exports);
     report(bgp, "filters", &filters);
+    report_hidden(bgp, bird, now_ms, &undecided);
     bool differs = report_learned(bgp, bird, now_ms, &undecided);
     if (view->overflows > 0 && (differs || now_ms - view->last_overflow_mono_ms < OVERFLOW_MS))
         bgp_overflow_faults(&overflows);

@@ -27,6 +27,14 @@ void bgp_silence_faults(const struct bird_status *bird, struct faults *faults)
                *bird->error ? bird->error : "BIRD does not answer");
 }
 
+void bgp_socket_faults(const struct bird_status *bird, struct faults *faults)
+{
+    faults_add(faults, bird->socket,
+               "restart BIRD (systemctl restart bird): it makes its socket anew",
+               "there is no socket any more: BIRD answers on the connection that agentd has, and "
+               "takes no other");
+}
+
 /* Some session is meant to take the routes of a family, be it up or down. */
 static bool is_exported(const struct bird_status *bird, int family)
 {
@@ -194,6 +202,52 @@ void bgp_filter_faults(const struct bird_status *bird, const struct sorted *inst
     }
 }
 
+static void kept_fault(const struct bgp_peer *peer, int64_t hidden, uint32_t table,
+                       struct faults *faults)
+{
+    AUTOFREE char *limit = text_format("raise `export limit` of %s in BIRD's configuration; see: "
+                                       "birdc show protocols all %s",
+                                       peer->name, peer->name);
+    if (peer->limited)
+        faults_add(faults, peer->name, limit,
+                   "its export limit is reached: this peer does not get all routes of table %u",
+                   table);
+    if (hidden > 0)
+        faults_add(faults, peer->name,
+                   "take those out of BIRD's table, or lower their preference; see: birdc show "
+                   "route all table fingerpost4 (IPv6: fingerpost6)",
+                   "this peer does not get %lld route%s of table %u: BIRD has better routes to the "
+                   "same networks",
+                   (long long)hidden, hidden == 1 ? "" : "s", table);
+}
+
+void bgp_kept_faults(const struct bird_status *bird, bool hidden, uint32_t table,
+                     struct faults *faults)
+{
+    vec_each(const struct bgp_peer, peer, &bird->peers) {
+        bool named = bird->expect.name_count == 0 || bird_expects(bird, peer);
+        if (named && !bird_expects_none(bird))
+            kept_fault(peer, hidden ? bird_hidden(bird, peer) : 0, table, faults);
+    }
+}
+
+static void learned_none_fault(const struct bird_status *bird, int family, const char *name,
+                               uint32_t table, struct faults *faults)
+{
+    const char *kernel = bird->kernel_down[family];
+    AUTOFREE char *enable = text_format("birdc enable %s", kernel);
+    if (*kernel)
+        faults_add(faults, name, enable,
+                   "BIRD has learned no %s route of table %u: its kernel protocol %s is disabled "
+                   "in BIRD",
+                   name, table, kernel);
+    else
+        faults_add(faults, name,
+                   "BIRD needs a kernel protocol with this table, this family and `learn`; "
+                   "see birdconf/",
+                   "BIRD has learned no %s route of table %u", name, table);
+}
+
 void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_FAMILIES],
                         uint32_t table, struct faults *faults)
 {
@@ -208,10 +262,7 @@ void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_F
                        "BIRD still has %s routes that are gone from table %u", names[family],
                        table);
         else if (bird->learned[family] == 0)
-            faults_add(faults, names[family],
-                       "BIRD needs a kernel protocol with this table, this family and `learn`; "
-                       "see birdconf/",
-                       "BIRD has learned no %s route of table %u", names[family], table);
+            learned_none_fault(bird, family, names[family], table, faults);
         else
             faults_add(
                 faults, names[family],

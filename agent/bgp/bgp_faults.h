@@ -17,12 +17,20 @@ bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct 
 /* BIRD can't be asked. */
 void bgp_silence_faults(const struct bird_status *bird, struct faults *faults);
 
+/* BIRD answers, on a connection that it has: its socket was deleted, and takes no other. */
+void bgp_socket_faults(const struct bird_status *bird, struct faults *faults);
+
 /* There is no session at all, or none that takes the routes of a family (`export none`). */
 void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct faults *faults);
 
 /* Routes of ours that are in the kernel (`installed`) and that a peer is not given. */
 void bgp_filter_faults(const struct bird_status *bird, const struct sorted *installed,
                        uint32_t table, struct faults *faults);
+
+/* Routes that a peer is not given for another reason: `hidden`, for a better route of BIRD's own;
+ * or its channel's export limit is reached. */
+void bgp_kept_faults(const struct bird_status *bird, bool hidden, uint32_t table,
+                     struct faults *faults);
 
 /* The families of which BIRD has for long had more or fewer routes than the kernel. */
 void bgp_learned_faults(const struct bird_status *bird, const bool differs[BGP_FAMILIES],

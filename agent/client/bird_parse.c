@@ -240,6 +240,8 @@ static void channel_detail(struct bird_channel *channel, const char *text)
         (void)take_word(value, channel->table, sizeof(channel->table));
     else if ((value = after(text, "Output filter:")))
         channel->exports = strcmp(value, "REJECT") != 0;
+    else if ((value = after(text, "Export limit:")))
+        channel->limited = strstr(value, "[HIT]") != NULL;
     else if ((value = after(text, "Routes:")))
         take_routes(channel, value);
 }

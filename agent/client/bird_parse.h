@@ -34,6 +34,7 @@ struct bird_channel {
     char table[BIRD_NAME_SIZE];
     int64_t imported, exported; /* -1 unknown, as while the protocol is down */
     bool exports;               /* false: its output filter is REJECT, on purpose */
+    bool limited;               /* its export limit is reached, and keeps routes back */
 };
 
 /* A protocol of `show protocols all`. */

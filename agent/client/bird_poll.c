@@ -63,6 +63,21 @@ static int add_session(struct bird_poll *poll, const struct bird_protocol *proto
     return vec_push(&poll->facts.sessions, session);
 }
 
+/* A kernel protocol of our tables that an operator has disabled: it is down, and nothing failed. */
+static void note_kernel(struct bird_facts *facts, const struct bird_protocol *kernel)
+{
+    static const char *const tables[] = {
+        [BIRD_IPV4] = "fingerpost4", [BIRD_IPV6] = "fingerpost6"
+    };
+    if (strcmp(kernel->state, "down") != 0)
+        return;
+    for (int family = 0; family < BIRD_FAMILIES; family++) {
+        if (kernel->channels[family].present &&
+            strcmp(kernel->channels[family].table, tables[family]) == 0)
+            memcpy(facts->kernel_down[family], kernel->name, sizeof(kernel->name));
+    }
+}
+
 static uint64_t mix(uint64_t stamp, uint64_t value)
 {
     stamp = (stamp ^ value) * UINT64_C(0x9e3779b97f4a7c15);
@@ -126,10 +141,10 @@ static int on_protocols(struct bird_poll *poll, const struct bird_reply *reply)
     vec_each(const struct bird_protocol, protocol, &list) {
         if (protocol->listens)
             continue;
-        if (strcmp(protocol->kind, "Kernel") == 0)
-            r = vec_push(&poll->kernels, *protocol);
-        else
-            r = add_session(poll, protocol);
+        bool is_kernel = strcmp(protocol->kind, "Kernel") == 0;
+        if (is_kernel)
+            note_kernel(&poll->facts, protocol);
+        r = is_kernel ? vec_push(&poll->kernels, *protocol) : add_session(poll, protocol);
         if (r < 0)
             return r;
     }

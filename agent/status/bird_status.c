@@ -10,6 +10,23 @@
 
 #include <string.h>
 
+#include "base/macro.h"
+
+int64_t bird_hidden(const struct bird_status *bird, const struct bgp_peer *peer)
+{
+    int64_t learned = 0;
+    if (!peer->established || peer->exported <= 0 || peer->filtered < 0)
+        return 0;
+    for (int family = 0; family < BGP_FAMILIES; family++) {
+        if (!peer->exports[family])
+            continue;
+        if (bird->learned[family] != bird->expected[family])
+            return 0;
+        learned += bird->learned[family];
+    }
+    return MAX(learned - peer->exported - peer->filtered, 0);
+}
+
 enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp_peer *peer,
                                 const struct prefix *prefix)
 {
@@ -24,6 +41,8 @@ enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp
         return PEER_ELSEWHERE;
     if (vec_find(&peer->networks, prefix, prefix_item_cmp))
         return PEER_FILTERED;
+    if (peer->limited || bird_hidden(bird, peer) > 0)
+        return PEER_UNKNOWN; /* which ones is not said */
     if (!peer->listed || bird->learned[family] != bird->expected[family])
         return PEER_UNKNOWN;
     return PEER_EXPORTED;
@@ -49,7 +68,7 @@ const char *peer_export_text(enum peer_export exported)
         [PEER_FILTERED] = "BIRD's filters keep it back",
         [PEER_ELSEWHERE] = "its table in BIRD has none of our routes",
         [PEER_UNLEARNED] = "BIRD has learned no route of this family",
-        [PEER_UNKNOWN] = "not known: BIRD has not said, or has not learned all routes",
+        [PEER_UNKNOWN] = "not known: BIRD has not said, or sends only some of the routes",
     };
     return texts[exported];
 }

@@ -28,6 +28,7 @@ struct bgp_peer {
     /* Of our routes, those that its filters keep back. */
     int64_t exported; /* what its filters let through; -1 unknown */
     int64_t filtered; /* -1 unknown */
+    bool limited;     /* an export limit is reached, and keeps routes back */
     bool listed;      /* `networks` has all of them, sorted; else unknown or too many */
     VEC(struct prefix) networks;
 };
@@ -48,10 +49,11 @@ struct bird_status {
     int64_t since_wall_ms;
     char version[32];
     VEC(struct bgp_peer) peers;
-    int64_t learned[BGP_FAMILIES];  /* our routes that BIRD has; -1 unknown */
-    int64_t expected[BGP_FAMILIES]; /* those in the kernel when it was asked */
-    bool log_heard;                 /* else overflows go unnoticed */
-    uint64_t overflows;             /* netlink messages lost, since the connection was made */
+    int64_t learned[BGP_FAMILIES];      /* our routes that BIRD has; -1 unknown */
+    int64_t expected[BGP_FAMILIES];     /* those in the kernel when it was asked */
+    char kernel_down[BGP_FAMILIES][66]; /* BIRD's kernel protocol that is disabled; "" none */
+    bool log_heard;                     /* else overflows go unnoticed */
+    uint64_t overflows;                 /* netlink messages lost, since the connection was made */
 };
 
 /* Whether a route of ours goes to a peer. */
@@ -68,6 +70,11 @@ enum peer_export {
 /* For a route that stands in the kernel. */
 enum peer_export peer_export_of(const struct bird_status *bird, const struct bgp_peer *peer,
                                 const struct prefix *prefix);
+/*
+ * How many of our routes BIRD has learned and neither sends to a peer nor filters: it prefers other
+ * routes to the same networks. 0 as well where the numbers are not known.
+ */
+int64_t bird_hidden(const struct bird_status *bird, const struct bgp_peer *peer);
 /* "exported", "session-down", "not-meant", "filtered", ...; and in words. */
 const char *peer_export_name(enum peer_export exported);
 const char *peer_export_text(enum peer_export exported);

@@ -331,7 +331,7 @@ def the_router_id_is_the_router_s(world):
     world.restore()
 
 
-@rows(109, cause="BIRD has learned no IPv4 route of table 119", remedy="a kernel protocol with this table")
+@rows(109, cause="BIRD has learned no IPv4 route of table 119", remedy="birdc enable fingerpost_v4")
 def the_kernel_protocol_is_disabled(world):
     world.bird.birdc("disable", "fingerpost_v4")
     yield

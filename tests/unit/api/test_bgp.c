@@ -46,7 +46,7 @@ static void add_bird(struct made_state *made)
           .received = 0,
           .announced = 3,
           .exports = { true, false },
-          .exported = 1,
+          .exported = 2,
           .filtered = 0,
           .listed = true },
         { .name = "tor6",
