@@ -12,6 +12,7 @@
 #include "client/kubeconfig.h"
 #include "doctor/visit.h"
 #include "model/node.h"
+#include "plan/node_conflicts.h"
 
 static void fail_each(struct visit *visit, const struct faults *faults, const char *remedy)
 {
@@ -140,6 +141,20 @@ static void check_node_address(struct visit *visit)
                        ip_str(addresses[i], text), visit->config->node);
 }
 
+/* What other Nodes' objects, or Services, say of this node's networks and addresses. */
+static void check_networks(struct visit *visit)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOVEC prefix_list own = { 0 };
+
+    if (!visit->store) {
+        visit_skip(visit, "told by agentd, which knows all Nodes: agentctl faults");
+        return;
+    }
+    visit->error = node_conflicts(visit->store, visit->config, &own, &faults);
+    fail_each(visit, &faults, "give each its own");
+}
+
 const struct check config_checks[] = {
     { "config.file", "configuration", "a file that agentd takes", check_file },
     { "config.kubeconfig", "kubeconfig", "one with which the API can be asked", check_kubeconfig },
@@ -147,5 +162,6 @@ const struct check config_checks[] = {
     { "config.node", "node name", "the name of this machine's Node object", check_node },
     { "config.address", "node address", "the Node's addresses on this machine",
       check_node_address },
+    { "config.networks", "networks of pods", "this node's alone", check_networks },
     { NULL },
 };

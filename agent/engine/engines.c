@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/macro.h"
+#include "engine/conflicts/conflict_engine.h"
 #include "engine/egress/egress_engine.h"
 #include "engine/events/event_engine.h"
 #include "engine/nat/nat_engine.h"
@@ -27,8 +28,9 @@ static const struct engine_ops *const own_table[] = {
     &nat_engine_ops,    /* what it proves is announced */
     &egress_engine_ops, /* likewise, and behind NAT's programs */
     &route_engine_ops,
-    &event_engine_ops,   /* writes to the API alone */
-    &waiting_engine_ops, /* writes nothing */
+    &event_engine_ops,    /* writes to the API alone */
+    &waiting_engine_ops,  /* writes nothing */
+    &conflict_engine_ops, /* likewise */
     NULL,
 };
 

@@ -225,8 +225,18 @@ def our_routes(patient):
         patient.node.ip(*"route del blackhole 203.0.113.77 table 119".split())
 
 
-def node_object(name, *addresses):
-    return objects.node(name, list(addresses))
+def node_object(name, *addresses, pods=()):
+    node = objects.node(name, list(addresses))
+    if pods:
+        node["spec"]["podCIDRs"] = list(pods)
+    return node
+
+
+@contextlib.contextmanager
+def pods_among_services(patient):
+    node = node_object("node1", patient.node.address4, pods=["10.96.8.0/24"])
+    with settings(patient, services__serviceCIDRs=["10.96.0.0/12"]), nodes(patient, node):
+        yield
 
 
 # name: (how it is made, the check that finds it, words of what it says, words of the remedy)
@@ -268,6 +278,20 @@ MISTAKES = {
     ),
     "node-address": (
         lambda p: nodes(p, node_object("node1", "192.0.2.77")), "config.address", "192.0.2.77", "give it",
+    ),
+    "pods-twice": (
+        lambda p: nodes(p, node_object("node1", p.node.address4, pods=["10.1.0.0/16"]),
+                        node_object("node2", "192.0.2.77", pods=["10.1.4.0/24"])),
+        "config.networks", "podCIDR of node node2", "other podCIDRs",
+    ),
+    "pods-among-services": (pods_among_services, "config.networks", "services.serviceCIDRs", "correct services.serviceCIDRs"),
+    "address-twice": (
+        lambda p: nodes(p, node_object("node1", p.node.address4), node_object("node2", p.node.address4)),
+        "config.networks", "also Node node2's", "delete the Node",
+    ),
+    "block-twice": (
+        lambda p: manifest(p, "block.yaml", json.dumps(objects.address_block("copy", "node2", p.node.block4))),
+        "config.networks", "AddressBlock copy of node node2", "delete the AddressBlock",
     ),
     "no-bpffs": (lambda p: settings(p, paths__bpf="/tmp/nowhere"), "machine.bpffs", "/tmp/nowhere", "mount -t bpf"),
     "forward4": (lambda p: sysctl(p, "net/ipv4/ip_forward", 0), "machine.sysctl", "ip_forward", "sysctl -w net.ipv4.ip_forward=1"),

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine of conflicts: what other nodes or Services have of this node's addresses and networks
+ * of pods, as faults (plan/node_conflicts.h). It writes nothing.
+ */
+#pragma once
+
+#include "engine/engine.h"
+
+extern const struct engine_ops conflict_engine_ops;
