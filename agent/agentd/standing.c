@@ -132,6 +132,16 @@ static void take(struct standing_keeper *keeper, const struct kept *kept)
     keeper->announce_for_ms = kept->announce_for_ms;
 }
 
+/* Why the file does not count, and what that means: nothing was said of a drain. */
+static void tell_unread(const char *path, const struct faults *why, struct faults *faults)
+{
+    vec_each(const struct fault, fault, &why->list)
+        faults_add(faults, fault->place,
+                   "agentctl drain or undrain writes it anew: whichever this node is to be",
+                   "%s; %s is left aside, and this node serves", fault->message, path);
+    faults->incomplete |= why->incomplete;
+}
+
 /* No file is the state of a fresh installation. */
 static int load(struct standing_keeper *keeper, struct faults *faults)
 {
@@ -142,11 +152,14 @@ static int load(struct standing_keeper *keeper, struct faults *faults)
         return 0;
 
     CLEANUP(document_freep) struct document *document = NULL;
-    int r = document_read(path, READER_JSON, &document, faults);
-    if (r <= 0)
-        return r == -ENOMEM ? r : 0;
+    AUTOFAULTS struct faults why = { 0 };
     struct kept kept = { .phase = PHASE_SERVING, .announce_for_ms = -1 };
-    if (read_kept(document, &kept, faults) >= 0) {
+    int r = document_read(path, READER_JSON, &document, &why);
+    if (r == -ENOMEM)
+        return r;
+    bool good = r > 0 && read_kept(document, &kept, &why) >= 0;
+    tell_unread(path, &why, faults);
+    if (good) {
         keeper->options.status->standing.phase = kept.phase;
         take(keeper, &kept);
     }
@@ -191,6 +204,9 @@ static int change(struct standing_keeper *keeper, const struct kept *kept)
         return r;
     take(keeper, kept);
     enter(keeper, kept->phase);
+    /* The operator has said what this node is to be, whatever could not be read at the start. */
+    (void)fault_book_replace(keeper->options.status->faults, "routes", "standing", NULL,
+                             clock_wall_ms());
     return 0;
 }
 

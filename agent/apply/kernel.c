@@ -115,6 +115,7 @@ static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
         return;
     if (!rule_is_ours(&rule)) {
         kernel->events.other_rules = true;
+        kernel->events.many_ways |= kernel->scope.ways; /* it may lead any packet elsewhere */
         return;
     }
     kernel->events.rules = true;

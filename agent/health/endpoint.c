@@ -36,13 +36,26 @@ static int listen_at(const char *address, int *ret_fd)
     return tcp_listen(&ip, port, TCP_ADDRESS_PRESENT, ret_fd);
 }
 
+static const char *remedy_of(int error)
+{
+    switch (error) {
+    case -EADDRINUSE:
+        return "stop kube-proxy, or name another address";
+    case -EADDRNOTAVAIL:
+        return "name an address of this machine, or give an interface this one (ip addr)";
+    case -EACCES:
+        return "name a port from 1024 on, or give agentd CAP_NET_BIND_SERVICE";
+    default:
+        return NULL;
+    }
+}
+
 static void tell(const struct endpoint_options *options, const char *address, int error)
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (error < 0)
-        faults_add(&faults, options->setting,
-                   error == -EADDRINUSE ? "stop kube-proxy, or name another address" : NULL,
-                   "can't serve %s on %s: %s", options->what, address, strerror(-error));
+        faults_add(&faults, options->setting, remedy_of(error), "can't serve %s on %s: %s",
+                   options->what, address, strerror(-error));
     (void)fault_book_replace(options->faults, "services", options->group, &faults, clock_wall_ms());
 }
 

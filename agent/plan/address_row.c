@@ -86,9 +86,14 @@ static void real_address_fault(struct faults *faults, const struct candidate *ca
     const struct object *object = &candidate->service->object;
     AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
     char address[IP_STRLEN], reason[REASON_STRLEN];
+    AUTOFREE char *take = text_format("ip addr del %s dev %s, if it was to be the Service's alone; "
+                                      "else give the Service an address of its own",
+                                      ip_str(&candidate->address->ip, address), real->of);
     faults_add(faults, place ? place : "Service",
-               "give the Service an address of its own, or the annotation "
-               "fingerpost.io/announce: \"false\"",
+               real->reason == REASON_LOCAL_ADDRESS && take
+                   ? take
+                   : "give the Service an address of its own, or the annotation "
+                     "fingerpost.io/announce: \"false\"",
                "%s is not announced: %s", ip_str(&candidate->address->ip, address),
                address_reason_about(real->reason, real->of, reason));
 }

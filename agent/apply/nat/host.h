@@ -12,3 +12,9 @@
  * network namespace.
  */
 void nat_host_check(bool v4, bool v6, struct faults *faults);
+
+/*
+ * The same of an interface that carries our programs: that it forwards IPv4 (if `v4`), and, if
+ * `v6`, that IPv6 is not off on it.
+ */
+void nat_host_check_interface(const char *name, bool v4, bool v6, struct faults *faults);

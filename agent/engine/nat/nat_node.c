@@ -15,12 +15,13 @@
 #include <string.h>
 
 #include "apply/nat/defrag.h"
-#include "apply/nat/host.h"
 #include "apply/nat/svc0.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "engine/nat/nat_machine.h"
+#include "model/node.h"
 
 int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins)
 {
@@ -418,23 +419,35 @@ static void find_origins(struct nat_node *node)
     find_vrf_uplinks(node, uplink);
 }
 
+/* What the Node object says of this machine's addresses. */
+static void take_names(struct nat_node *node, const struct node_facts *facts)
+{
+    const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    node->named.v4 = object ? to_node(object)->primary_v4 : (struct ip){ 0 };
+    node->named.v6 = object ? to_node(object)->primary_v6 : (struct ip){ 0 };
+}
+
 /*
  * What needed a setting that is on again is proved at once, and not when its turn comes. The group
  * sorts before that of proofs, so that the cause is told before what follows from it.
  */
-static void follow_host(struct nat_node *node, struct status *status)
+static void follow_host(struct nat_node *node, const struct node_facts *facts,
+                        struct status *status)
 {
-    AUTOFAULTS struct faults found = { 0 };
-    nat_host_check(node->leads.v4.family != IP_NONE, node->leads.v6.family != IP_NONE, &found);
+    AUTOFAULTS struct faults found = { 0 }, addresses = { 0 };
+    take_names(node, facts);
+    nat_machine_addresses(node, facts, &addresses);
+    nat_machine_settings(node, &found);
     node->moved |= found.list.count != node->hindrances;
     node->hindrances = found.list.count;
     report(status, "host", &found);
+    report(status, "host addresses", &addresses);
 }
 
 bool nat_node_host_moved(const struct nat_node *node)
 {
     AUTOFAULTS struct faults found = { 0 };
-    nat_host_check(node->leads.v4.family != IP_NONE, node->leads.v6.family != IP_NONE, &found);
+    nat_machine_settings(node, &found);
     return found.list.count != node->hindrances;
 }
 
@@ -457,7 +470,7 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
     if (r == 0)
         find_origins(node);
     if (r == 0)
-        follow_host(node, status);
+        follow_host(node, facts, status);
     report(status, "svc0", &faults);
     return r;
 }

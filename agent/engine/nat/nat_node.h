@@ -24,6 +24,9 @@ struct nat_node {
     nat_interface_list interfaces;
     ip_list local; /* this node's addresses */
     struct nat_settings settings;
+    struct {
+        struct ip v4, v6;
+    } named;                /* the addresses that the Node object gives it; IP_NONE: none */
     struct nat_leads leads; /* to svc0; ifindex 0: svc0 is not there */
     struct probe_origins origins;
     struct default_sources defaults;

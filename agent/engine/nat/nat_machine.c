@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * This machine as service NAT wants it; see nat_machine.h. Asked whenever links, addresses or
+ * settings change: the kernel tells of forwarding (RTM_NEWNETCONF), links and addresses, and of
+ * nothing else, so the settings are also looked at from time to time.
+ *
+ * A cause is told once: where forwarding is off as a whole, no interface is named, and an uplink
+ * that is down or away, which the planner of hooks tells of, excuses the addresses that it had.
+ */
+#include "engine/nat/nat_machine.h"
+
+#include "apply/nat/host.h"
+#include "base/text.h"
+
+/*
+ * The interfaces of the programs, each once. Where ip_forward itself is off, theirs are as well,
+ * and only that is told; svc0 and the loopback forward nothing.
+ */
+static void check_interfaces(const struct nat_node *node, bool v4, bool v6, struct faults *faults)
+{
+    uint32_t last = 0;
+    if (!faults_none(faults))
+        return;
+    vec_each(const struct nat_attachment, it, &node->wanted) {
+        bool forwards = it->hook == NAT_HOOK_UPLINK_IN || it->hook == NAT_HOOK_POD_IN;
+        if (forwards && it->ifindex != last)
+            nat_host_check_interface(it->name, v4, v6 && it->hook == NAT_HOOK_UPLINK_IN, faults);
+        last = forwards ? it->ifindex : last;
+    }
+}
+
+void nat_machine_settings(const struct nat_node *node, struct faults *faults)
+{
+    const bool v4 = node->leads.v4.family != IP_NONE, v6 = node->leads.v6.family != IP_NONE;
+    nat_host_check(v4, v6, faults);
+    check_interfaces(node, v4 || node->named.v4.family != IP_NONE,
+                     v6 || node->named.v6.family != IP_NONE, faults);
+}
+
+/* One that is not known to be unique yet counts. */
+static bool has_address(const struct node_facts *facts, const struct ip *ip)
+{
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        if (ip_equal(&address->ip, ip))
+            return true;
+    }
+    return false;
+}
+
+static void check_address(const struct node_facts *facts, const struct ip *ip,
+                          struct faults *faults)
+{
+    char address[IP_STRLEN];
+    if (ip->family == IP_NONE || has_address(facts, ip))
+        return;
+    AUTOFREE char *place = text_format("Node %s", facts->config->node);
+    faults_add(faults, place ? place : "Node",
+               "give it to the interface that faces the fabric, or mend the Node (kubelet's "
+               "--node-ip)",
+               "no interface of this machine has %s, its InternalIP", ip_str(ip, address));
+}
+
+/* An uplink that is away or down, which is told by itself, may have taken its addresses along. */
+static bool uplinks_stand(const struct nat_node *node, const struct node_facts *facts)
+{
+    bool any = false;
+    vec_each(const struct nat_attachment, it, &node->wanted) {
+        const struct link *link =
+            it->hook == NAT_HOOK_UPLINK_IN ? link_find(facts->links, it->ifindex) : NULL;
+        if (link && !link->up)
+            return false;
+        any |= link != NULL;
+    }
+    return any;
+}
+
+void nat_machine_addresses(const struct nat_node *node, const struct node_facts *facts,
+                           struct faults *faults)
+{
+    if (!uplinks_stand(node, facts))
+        return;
+    check_address(facts, &node->named.v4, faults);
+    check_address(facts, &node->named.v6, faults);
+}
