@@ -17,6 +17,7 @@ enum column_flag {
     COLUMN_WIDE = 1 << 3,     /* only with -o wide, or if asked for by name */
     COLUMN_NAME = 1 << 4,     /* what -o name prints; several are joined by "/" */
     COLUMN_KEY = 1 << 5,      /* as NAME, tells rows apart: never cut, always shown */
+    COLUMN_LIST = 1 << 6,     /* with TRUNCATE: items between commas, the first is never cut */
 };
 
 /* A table's columns are an array that ends with a NULL title. */

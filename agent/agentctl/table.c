@@ -29,6 +29,7 @@ struct table {
     const struct column *columns;
     size_t shown[MAX_COLUMNS], shown_count; /* indexes of columns, in order of appearance */
     size_t natural[MAX_COLUMNS], width[MAX_COLUMNS]; /* of what is shown */
+    size_t least[MAX_COLUMNS];                       /* what COLUMN_LIST keeps, of what is shown */
     VEC(char *) cells;                               /* row by row, of what is shown */
     struct text names, last_name;                    /* -o name */
     bool hidden[MAX_COLUMNS];                        /* columns without room, by index */
@@ -144,6 +145,18 @@ static void add_name(struct table *table, const char *const *cells)
     table->failed = text_error(&name) < 0 || text_error(&table->names) < 0;
 }
 
+/* The width of a list's first item, with what says that there are more. */
+static size_t first_item(const struct table *table, const char *list)
+{
+    size_t width;
+    const size_t all = text_width(list);
+    const char *comma = strchr(list, ',');
+    if (!comma)
+        return all;
+    width = all - text_width(comma) + strlen(",") + text_width(table->ellipsis);
+    return MIN(width, all);
+}
+
 static void add_cells(struct table *table, const char *const *cells)
 {
     for (size_t i = 0; i < table->shown_count; i++) {
@@ -157,6 +170,8 @@ static void add_cells(struct table *table, const char *const *cells)
             return;
         }
         table->natural[i] = MAX(table->natural[i], text_width(kept));
+        if (column_of(table, i)->flags & COLUMN_LIST)
+            table->least[i] = MAX(table->least[i], first_item(table, kept));
     }
 }
 
@@ -198,7 +213,9 @@ static size_t shrink(struct table *table, size_t excess, bool keys, size_t least
             const struct column *column = column_of(table, i);
             const bool gives =
                 keys ? is_key(column) : column->flags & COLUMN_TRUNCATE && !is_key(column);
-            if (gives && table->width[i] > MAX(least, strlen(column->title)) &&
+            const size_t kept = MAX(least, table->least[i]);
+            const size_t most = MAX(kept, strlen(column->title));
+            if (gives && table->width[i] > most &&
                 (widest == MAX_COLUMNS || table->width[i] > table->width[widest]))
                 widest = i;
         }
@@ -253,6 +270,7 @@ static void leave_out(struct table *table, size_t at)
     memmove(&table->shown[at], &table->shown[at + 1], (count - at - 1) * sizeof(table->shown[0]));
     memmove(&table->natural[at], &table->natural[at + 1],
             (count - at - 1) * sizeof(table->natural[0]));
+    memmove(&table->least[at], &table->least[at + 1], (count - at - 1) * sizeof(table->least[0]));
 }
 
 static void fit(struct table *table, size_t width)

@@ -37,7 +37,7 @@ const struct column service_columns[] = {
     { "NAMESPACE", COLUMN_TRUNCATE | COLUMN_NAME },
     { "NAME", COLUMN_TRUNCATE | COLUMN_NAME },
     { "TYPE" },
-    { "ADDRESSES", COLUMN_TRUNCATE },
+    { "ADDRESSES", COLUMN_TRUNCATE | COLUMN_LIST },
     { "ANNOUNCED", COLUMN_RIGHT },
     { "PORTS", COLUMN_TRUNCATE },
     { "VERDICT", COLUMN_STATE },
@@ -191,6 +191,17 @@ static const char *service_verdict(const struct doc *ports)
     return word;
 }
 
+/* Those that the world asks come first: what is cut on a narrow terminal are ClusterIPs. */
+static void add_addresses(struct text *out, const struct doc *list, bool internal)
+{
+    doc_each(address, list) {
+        if (field_is(address, "origin", "clusterIP") != internal)
+            continue;
+        add_comma(out);
+        text_add(out, field(address, "address"));
+    }
+}
+
 static void service_row(struct table *table, const struct doc *item)
 {
     AUTOTEXT struct text addresses = { 0 }, ports = { 0 }, announced = { 0 };
@@ -199,11 +210,10 @@ static void service_row(struct table *table, const struct doc *item)
     const struct doc *list = doc_get(item, "addresses");
     unsigned count = 0;
 
-    doc_each(address, list) {
-        add_comma(&addresses);
-        text_add(&addresses, field(address, "address"));
+    add_addresses(&addresses, list, false);
+    add_addresses(&addresses, list, true);
+    doc_each(address, list)
         count += field_is(address, "state", "announced");
-    }
     doc_each(port, doc_get(item, "ports")) {
         add_comma(&ports);
         text_addf(&ports, "%s/%s", field(port, "port"), field(port, "protocol"));

@@ -205,7 +205,7 @@ def test_services(ctl, agent):
         0,
         "NAMESPACE NAME TYPE         ADDRESSES           ANNOUNCED PORTS          VERDICT"
         " STARTED REFUSED\n"
-        "default   web  LoadBalancer 10.96.0.1, 10.0.0.1       1/2 80/TCP, 53/UDP -      "
+        "default   web  LoadBalancer 10.0.0.1, 10.96.0.1       1/2 80/TCP, 53/UDP -      "
         "       -       -\n"
         "default   db   ClusterIP    -                         0/0 80/TCP, 53/UDP -      "
         "       -       -\n"
