@@ -70,17 +70,16 @@ static int print_service(const char *word, const struct doc *service)
 }
 
 int explain_service(const struct ctl *ctl, const char *word,
-                    int (*explain)(const struct ctl *ctl, char **args))
+                    int (*explain)(const struct ctl *ctl, char **args),
+                    int (*otherwise)(const struct ctl *ctl, const char *word))
 {
     AUTOANSWER struct answer answer = { 0 };
     int r = answer_get(ctl, "/v1/services", &answer);
     if (r != EXIT_OK)
         return r;
     const struct doc *service = find_service(doc_get(answer.root, "items"), word);
-    if (!service) {
-        fprintf(stderr, "agentctl: no Service is called %s\n", word);
-        return EXIT_UNKNOWN;
-    }
+    if (!service)
+        return otherwise(ctl, word);
     r = ctl->json ? EXIT_OK : print_service(word, service);
     bool external = has_external(service);
     doc_each(address, doc_get(service, "addresses")) {

@@ -10,8 +10,9 @@
 bool is_object_name(const char *word);
 
 /*
- * Explains each address that the Service names, by `explain`, which takes it as the verb does.
- * Returns an exit status.
+ * Explains each address that the Service names, by `explain`, which takes it as the verb does. What
+ * no Service is called is left to `otherwise`. Returns an exit status.
  */
 int explain_service(const struct ctl *ctl, const char *word,
-                    int (*explain)(const struct ctl *ctl, char **args));
+                    int (*explain)(const struct ctl *ctl, char **args),
+                    int (*otherwise)(const struct ctl *ctl, const char *word));

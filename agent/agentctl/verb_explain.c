@@ -7,7 +7,7 @@
  * A prefix is taken as well, as `agentctl routes` prints them: it must be exactly that of the
  * route which the agent explains for its first address. With a port and a protocol behind the
  * address, of NAT's frontends only those are told. A Service is taken by its name
- * (explain_service.c).
+ * (explain_service.c), and so are a Node, and a pod that the agent knows.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 
 #include "agentctl/answer.h"
 #include "agentctl/explain_egress.h"
+#include "agentctl/explain_holder.h"
 #include "agentctl/explain_pools.h"
 #include "agentctl/explain_service.h"
 #include "agentctl/field.h"
@@ -301,7 +302,7 @@ static int parse_target(const char *word, struct target *ret)
     else if (prefix_parse(word, &ret->prefix) != 0 && !parse_socket(word, ret)) {
         fprintf(
             stderr,
-            "agentctl: not NAMESPACE/SERVICE, an address, a prefix, ADDRESS:PORT or ADDRESS:PORT/PROTOCOL: "
+            "agentctl: not NAMESPACE/NAME, a Node, an address, a prefix, ADDRESS:PORT or ADDRESS:PORT/PROTOCOL: "
             "'%s'\n",
             word);
         return EXIT_USAGE;
@@ -400,15 +401,61 @@ static void add_peers(struct text *out, const struct doc *peers)
         text_add(out, "            what a peer makes of it can't be seen from here\n");
 }
 
-int verb_explain(const struct ctl *ctl, char **args)
+static void add_explanation(struct text *out, const struct ctl *ctl, const struct doc *answer,
+                            const struct target *target)
+{
+    add_verdict(out, ctl, answer);
+    add_peers_verdict(out, answer);
+    add_port_verdict(out, answer, target);
+    add_copy_warning(out, answer);
+    doc_each(service, doc_get(answer, "services"))
+        add_service(out, ctl, service, field(answer, "reason"));
+    add_holder(out, doc_get(answer, "holder"));
+    add_nat(out, ctl, answer, target);
+    add_egress_explanation(out, doc_get(answer, "egress"));
+    add_block(out, doc_get(answer, "block"));
+    add_pool_explanation(out, doc_get(answer, "pool"));
+    add_route(out, doc_get(answer, "route"));
+    add_kernel(out, doc_get(answer, "kernel"));
+    add_peers(out, doc_get(answer, "peers"));
+}
+
+/* What a path's document says, for `target`. */
+static int explain_at(const struct ctl *ctl, const char *path, const struct target *target)
 {
     AUTOANSWER struct answer answer = { 0 };
-    AUTOTEXT struct text out = { 0 }, path = { 0 };
+    AUTOTEXT struct text out = { 0 };
+
+    int r = answer_get(ctl, path, &answer);
+    if (r == EXIT_OK && target->prefix.ip.family != IP_NONE)
+        r = check_prefix(&target->prefix, &answer);
+    if (r != EXIT_OK)
+        return r;
+    if (ctl->json)
+        return print_body(answer.body, EXIT_OK);
+    add_explanation(&out, ctl, answer.root, target);
+    return print_lines(&out, EXIT_OK);
+}
+
+static int explain_pod(const struct ctl *ctl, const char *name)
+{
+    AUTOTEXT struct text path = { 0 };
+    text_addf(&path, "/v1/explain?pod=%s", name);
+    return explain_at(ctl, text_str(&path), &(struct target){ 0 });
+}
+
+int verb_explain(const struct ctl *ctl, char **args)
+{
+    AUTOTEXT struct text path = { 0 };
     char buffer[IP_STRLEN];
-    struct target target;
+    struct target target = { 0 };
 
     if (is_object_name(args[0]))
-        return explain_service(ctl, args[0], verb_explain);
+        return explain_service(ctl, args[0], verb_explain, explain_pod);
+    if (is_node_name(args[0])) {
+        text_addf(&path, "/v1/explain?node=%s", args[0]);
+        return explain_at(ctl, text_str(&path), &target);
+    }
     int r = parse_target(args[0], &target);
     if (r != EXIT_OK)
         return r;
@@ -417,25 +464,5 @@ int verb_explain(const struct ctl *ctl, char **args)
         text_addf(&path, "&port=%u", target.port);
     if (target.protocol)
         text_addf(&path, "&protocol=%s", target.protocol);
-    r = answer_get(ctl, text_str(&path), &answer);
-    if (r == EXIT_OK)
-        r = check_prefix(&target.prefix, &answer);
-    if (r != EXIT_OK)
-        return r;
-    if (ctl->json)
-        return print_body(answer.body, EXIT_OK);
-    add_verdict(&out, ctl, answer.root);
-    add_peers_verdict(&out, answer.root);
-    add_port_verdict(&out, answer.root, &target);
-    add_copy_warning(&out, answer.root);
-    doc_each(service, doc_get(answer.root, "services"))
-        add_service(&out, ctl, service, field(answer.root, "reason"));
-    add_nat(&out, ctl, answer.root, &target);
-    add_egress_explanation(&out, doc_get(answer.root, "egress"));
-    add_block(&out, doc_get(answer.root, "block"));
-    add_pool_explanation(&out, doc_get(answer.root, "pool"));
-    add_route(&out, doc_get(answer.root, "route"));
-    add_kernel(&out, doc_get(answer.root, "kernel"));
-    add_peers(&out, doc_get(answer.root, "peers"));
-    return print_lines(&out, EXIT_OK);
+    return explain_at(ctl, text_str(&path), &target);
 }

@@ -19,6 +19,7 @@
 #include "api/body.h"
 #include "api/reply.h"
 #include "api/router.h"
+#include "api/view_explain_holder.h"
 #include "base/cleanup.h"
 
 static const char no_service[] = "NAT serves no such service";
@@ -71,17 +72,36 @@ static int parse_number(const char *argument, unsigned long max, size_t *ret)
     return 0;
 }
 
+/* The address of the request, or of the Node or the Pod that it names: 0, or the status to answer.
+ */
+static int parse_explained(const struct api *api, const struct http_request *request,
+                           struct ip *ret_ip)
+{
+    const char *address = http_query(request, "address");
+    const char *node = http_query(request, "node"), *pod = http_query(request, "pod");
+
+    if (!address && node)
+        return holder_address_of_node(api->state, node, ret_ip) ? 0 : 404;
+    if (!address && pod)
+        return holder_address_of_pod(api->state, pod, ret_ip) ? 0 : 404;
+    return address && ip_parse(address, ret_ip) == 0 ? 0 : 400;
+}
+
 static void reply_explain(const struct api *api, const struct http_request *request,
                           struct http_reply *reply)
 {
     AUTOTEXT struct text out = { 0 };
-    const char *argument = http_query(request, "address");
     const char *protocol = http_query(request, "protocol");
     struct explain_query query = { 0 };
     size_t port = 0;
 
-    if (!argument || ip_parse(argument, &query.address) < 0) {
-        reply_error(reply, 400, "address=ADDRESS is needed, an IPv4 or IPv6 address");
+    const int status = parse_explained(api, request, &query.address);
+    if (status) {
+        reply_error(reply, status,
+                    status == 400 ? "address=ADDRESS is needed, an IPv4 or IPv6 address; or "
+                                    "node=NAME, or pod=NAMESPACE/NAME"
+                                  : "no Node, Service or Pod that this agent knows is called so, "
+                                    "or it has no address");
         return;
     }
     if (parse_number(http_query(request, "port"), UINT16_MAX, &port) < 0 ||
@@ -93,7 +113,9 @@ static void reply_explain(const struct api *api, const struct http_request *requ
     if (view_explain(api->state, &query, &out))
         reply_document(reply, 200, &out);
     else
-        reply_error(reply, 404, "no service has this address and no block of this node covers it");
+        reply_error(reply, 404,
+                    "no Service, Node or known pod has this address, and no block of this node "
+                    "covers it");
 }
 
 static void reply_untraced(struct http_reply *reply, const char *in, int error)

@@ -4,7 +4,7 @@
  * kernel. An address is known if a Service carries it or a pod block of this node covers it; both
  * can be true of a mistake, and then the Service's row speaks for it. Where neither is, NAT may
  * still know what becomes of its packets (view_explain_nat.c), or egress whose it is
- * (view_explain_egress.c).
+ * (view_explain_egress.c), or a Node or a pod has it for its own (view_explain_holder.c).
  *
  * "peers" is of the route that BIRD is to announce for it: the address itself, or its block.
  * "kernel" is read from the mirror alone: the entries of the export table, the guard table and
@@ -18,6 +18,7 @@
 #include "api/document.h"
 #include "api/view_bgp.h"
 #include "api/view_explain_egress.h"
+#include "api/view_explain_holder.h"
 #include "api/view_explain_nat.h"
 #include "api/view_pools.h"
 #include "api/view_routes.h"
@@ -187,6 +188,8 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
         known = egress_knows_address(state, address, &text);
     if (!known)
         known = pool_knows_address(state, address, &text);
+    if (!known)
+        known = holder_knows_address(state, address, &text);
 
     if (!row && !block && !known)
         return false;
@@ -203,6 +206,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
     for (uint32_t i = 0; row && i < row->claim_count; i++)
         write_service(&json, state, &row->claims[i], address->family);
     json_end_array(&json);
+    write_holder(&json, state, address);
     write_nat_explanation(&json, state, query);
     write_egress_explanation(&json, state, address);
     const struct copy_status *copy = &state->status->copy;

@@ -414,6 +414,7 @@ EXPLANATION = {
             ],
         }
     ],
+    "holder": None,
     "nat": None,
     "egress": None,
     "copyAsOf": None,

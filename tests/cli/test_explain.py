@@ -13,7 +13,43 @@ def test_explain_by_name(ctl, agent):
     assert (code, errors) == (0, "")
     assert output == (
         "default/web is a Service of type LoadBalancer: 10.96.0.1 (clusterIP), 10.0.0.1 (loadBalancer)\n\n" + ctl.run("explain", "10.0.0.1")[1])
-    assert ctl.run("explain", "default/wbe") == (4, "", "agentctl: no Service is called default/wbe\n")
+    assert ctl.run("explain", "default/wbe")[0] == 4
+
+
+HOLDER = {"node": None, "pods": [{"namespace": "shop", "name": "cart-5", "node": "node-7"}],
+          "endpointOf": [{"namespace": "shop", "name": "cart", "node": "node-7", "ready": False,
+                          "serving": True, "terminating": True}]}
+POD = {**documents.EXPLANATION, "address": "10.224.0.3", "state": "none", "reason": "pod",
+       "reasonText": "it is a pod's own", "route": None, "services": [], "peers": [], "kernel": [],
+       "holder": HOLDER}
+NODE = {**POD, "address": "10.0.1.2", "reason": "node", "reasonText": "it is another Node's own",
+        "holder": {"node": {"name": "node-9", "local": False, "addresses": ["10.0.1.2", "fd00::2"],
+                            "podCIDRs": ["10.9.0.0/24"], "ready": True, "excluded": False},
+                   "pods": [], "endpointOf": []}}
+
+
+def test_explain_a_pod(ctl, agent):
+    """By its address, and by its name where no Service has that."""
+    agent({"/v1/services": items("ServiceList", []), "/v1/explain?address=10.224.0.3": POD,
+           "/v1/explain?pod=shop/cart-5": POD})
+    code, output, errors = ctl.run("explain", "10.224.0.3")
+    assert (code, errors) == (0, "")
+    assert output == ("10.224.0.3 is not announced: it is a pod's own\n"
+                      "  pod       shop/cart-5 on node-7\n"
+                      "  behind    shop/cart on node-7: terminating, still serving\n"
+                      "  kernel    no route for exactly this\n")
+    assert ctl.run("explain", "shop/cart-5") == (0, output, "")
+
+
+def test_explain_a_node(ctl, agent):
+    agent({"/v1/explain?node=node-9": NODE})
+    assert ctl.run("explain", "node-9") == (
+        0,
+        "10.0.1.2 is not announced: it is another Node's own\n"
+        "  node      node-9: 10.0.1.2, fd00::2; podCIDRs 10.9.0.0/24; Ready\n"
+        "  kernel    no route for exactly this\n",
+        "",
+    )
 
 
 def test_explain_a_service_that_waits(ctl, agent):

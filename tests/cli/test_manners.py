@@ -102,7 +102,7 @@ def test_odd_answers(ctl, agent, reply, code):
         (["explain", "1.2.3.4", "5"], "usage: agentctl explain ADDR|NS/NAME"),
         (["explain", "10.0.0.1/33"], "ADDRESS:PORT/PROTOCOL: '10.0.0.1/33'"),
         (["explain", "10.0.0.1/24"], "ADDRESS:PORT/PROTOCOL: '10.0.0.1/24'"),
-        (["explain", "web"], "'web'"),
+        (["explain", "Web"], "'Web'"),
         (["status", "now"], "usage: agentctl status"),
         (["routes", "--wait=1s"], "routes has no option --wait"),
         (["status", "-f", "."], "status has no option --folder"),

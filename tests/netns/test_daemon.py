@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from cluster import VIP, VIP6, announced_by, exported, start, tables, write_web
+from cluster import VIP, VIP6, announced_by, exported, pod_address, start, tables, write_web
 from lab import wait, wait_equal
 
 pytestmark = pytest.mark.lab(nodes=1)
@@ -161,3 +161,17 @@ def test_the_plan_offline_is_what_the_kernel_has(lab):
         if route["table"] == 119
     )
     wait_equal(lambda: sorted(node.table(119, 4) + node.table(119, 6)), lines, "table 119")
+
+
+@pytest.mark.lab(nodes=2)
+def test_explain_tells_whose_own_an_address_is(lab):
+    """A Node's by its name, a pod's by its address: whatever node the pod is on."""
+    agent = start(lab)[0]
+    other = lab.nodes[1]
+    document = agent.json("explain", other.role)
+    assert document["address"] == other.address4 and document["reason"] == "node"
+    assert document["holder"]["node"]["name"] == other.role
+    document = agent.json("explain", pod_address(other))
+    assert document["reason"] == "pod"
+    assert [(item["name"], item["node"]) for item in document["holder"]["endpointOf"]] == [("web", other.role)]
+    assert agent.ctl("explain", "node9").code == 4

@@ -277,7 +277,7 @@ static void test_explain_service(void **state)
               "'terminating':false,'local':true},"
               "{'address':'10.224.1.3','port':8080,'node':null,'ready':false,'serving':true,"
               "'terminating':true,'local':false}]}],"
-              "'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
+              "'holder':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
               "'kernel':['table 119: blackhole 10.0.0.1/32 proto 31',"
               "'table 120: unreachable 10.0.0.1/32 proto 33']}");
 }
@@ -302,7 +302,7 @@ static void test_explain_shared(void **state)
         "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0,"
         "'source':'manifests','file':'web.yaml','line':1,'endpoints':[{'address':'fd00:1::3','port':null,"
         "'node':'node-2','ready':true,'serving':true,'terminating':false,'local':false}]}],"
-        "'nat':null,'egress':null,'copyAsOf':null,'peers':[],'kernel':[]}");
+        "'holder':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],'kernel':[]}");
 }
 
 static void test_explain_block(void **state)
@@ -323,7 +323,7 @@ static void test_explain_block(void **state)
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
         "'table':119,'installed':false,'guarded':true," ABSENT "'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
-        "'pool':null,'services':[],'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
+        "'pool':null,'services':[],'holder':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
         "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
 }
 
