@@ -63,6 +63,11 @@ def test_services_come_change_and_go(consul, kube, start):
     wait_for(consul, {NODES, key_of("a", "web")})
     kube.put(service("a", ports=[("web", 80, 30001)], load_balancer_service_per_cluster="false"))
     wait_for(consul, {NODES, key_of("a", "web", per_cluster=False)})
+    for no_more in ({"exported": "false"}, {"kind": "ClusterIP"}):
+        kube.put(service("a", **no_more))
+        wait_for(consul, {NODES})
+        kube.put(service("a"))
+        wait_for(consul, {NODES, key_of("a")})
     kube.remove("Service", "a")
     wait_for(consul, {NODES})
     wait_equal(lambda: set(consul.values(MARKERS)), {MARKERS + "nodes/transformers"}, "the markers")
