@@ -89,6 +89,7 @@ static void write_condition(struct json *json, const struct service *service,
 {
     AUTOTEXT struct text message = { 0 };
     char now[CLOCK_STRLEN];
+    const int64_t now_wall_ms = clock_wall_ms();
     add_message(refusal, &message);
     json_begin_object(json, "status");
     json_begin_array(json, "conditions");
@@ -100,7 +101,7 @@ static void write_condition(struct json *json, const struct service *service,
     json_string(json, "lastTransitionTime",
                 service->export_refused && *service->export_since
                     ? service->export_since
-                    : clock_rfc3339(clock_wall_ms(), now));
+                    : clock_rfc3339(now_wall_ms, now));
     json_end_object(json);
     json_end_array(json);
     json_end_object(json);

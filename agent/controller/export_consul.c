@@ -276,7 +276,8 @@ static int send_some(struct consul_export *target, struct writing *writing)
     struct consul_txn txn = { 0 };
     *writing = (struct writing){ .target = target, .sent_ms = clock_mono_ms() };
     consul_txn_check_session(&txn, target->lock_key, consul_lock_session(target->lock));
-    writing->taken = export_queue_take(&target->queue, &txn, clock_wall_ms());
+    const int64_t now_wall_ms = clock_wall_ms();
+    writing->taken = export_queue_take(&target->queue, &txn, now_wall_ms);
     const struct consul_call call = {
         .method = "PUT",
         .path = "/v1/txn?",

@@ -365,6 +365,7 @@ static int64_t held_until_ms(const struct export_job *job)
 static void lend(const struct job *base, struct controller_state *state)
 {
     const struct export_job *job = (const struct export_job *)base;
+    const int64_t now_wall_ms = clock_wall_ms();
     int64_t now_ms = clock_mono_ms(), until_ms = held_until_ms(job);
     state->export_metrics = &job->metrics;
     if (!job->planned || !board_may_write(job->board))
@@ -375,7 +376,7 @@ static void lend(const struct job *base, struct controller_state *state)
         .seen = job->target->ops->seen(job->target),
         .target = job->target->ops->status(job->target),
         .hold = hold_now(job, now_ms),
-        .held_until_wall_ms = until_ms == INT64_MAX ? 0 : clock_wall_ms() + until_ms - now_ms,
+        .held_until_wall_ms = until_ms == INT64_MAX ? 0 : now_wall_ms + until_ms - now_ms,
     };
 }
 

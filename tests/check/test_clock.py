@@ -38,6 +38,7 @@ DECISIONS = {
         "int r = plan_export(job->config, job->board->store, clock_wall_ms(), &plan, &faults);",
         "next = MIN(next, now_ms + MAX(job->plan.until_wall_ms - clock_wall_ms(), INT64_C(1)));",
     ],
+    "agentctl/plan_export.c": ["r = plan_export(config, store, clock_wall_ms(), &ret->plan, faults);"],
     # How long has a LoadBalancer address rested? The time outlives the program. Forward: it is given
     # to others early. Back: it rests anew, but no longer than ever (plan/rests.h).
     "agentd/pool_keeper.c": [".now_ms = clock_wall_ms(),"],
