@@ -17,12 +17,13 @@ struct behind {
     ip_list claim; /* the addresses that were claimed, or are being */
 };
 
+/* The writers of the job. */
+enum { ADDRESS_SERVICES, ADDRESS_POOLS, ADDRESS_EVENTS };
+
 struct address_job {
     struct job job;
-    const struct board *board;
     struct pool_desk desk;
     struct address_claims *claims;
-    struct job_writer *services, *pools, *events;
     struct refusals refusals; /* of Services and pools */
     struct sorted behind;     /* struct behind * */
     struct faults unreadable; /* why the record says nothing */
@@ -54,8 +55,8 @@ const struct object *address_object(const struct address_job *job, enum kind kin
 /* Whether the Service's status has the address. */
 bool address_is_told(const struct service *service, const struct ip *ip);
 
-/* Makes the writers of the job. 0 or -ENOMEM. */
-int address_writers_open(struct address_job *job);
+/* The job's writers: the status of Services, that of pools, Events. */
+extern const struct job_writer_row address_writers[];
 
 /* Nothing is to be written to the object any more: a refusal of it is no fault. */
 void address_forget_refusal(struct address_job *job, const struct object *object);

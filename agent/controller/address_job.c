@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/view_controller.h"
@@ -60,7 +59,8 @@ static void tell_claims(const struct address_job *job)
     address_claims_faults(job->claims, &faults);
     vec_each(const struct fault, fault, &job->unreadable.list)
         faults_add(&faults, fault->place, fault->remedy, "%s", fault->message);
-    (void)fault_book_replace(job->board->faults, "addresses", "claims", &faults, clock_wall_ms());
+    (void)fault_book_replace(job->job.board->faults, "addresses", "claims", &faults,
+                             clock_wall_ms());
 }
 
 /*
@@ -104,7 +104,7 @@ static void on_written(void *context)
         if (!(*behind)->chosen)
             continue;
         (*behind)->claimed = true;
-        (void)job_writer_add(job->services, (*behind)->key);
+        (void)job_writer_add(job->job.writers[ADDRESS_SERVICES], (*behind)->key);
     }
 }
 
@@ -116,7 +116,7 @@ static void on_lost(void *context)
 /* Whether the Services that are known are as new as those that the record speaks of. */
 static bool is_recent(const struct address_job *job)
 {
-    const struct kube_status *kube = &job->board->status->source.kube;
+    const struct kube_status *kube = &job->job.board->status->source.kube;
     for (size_t i = 0; i < kube->count; i++) {
         if (strcmp(kube->kinds[i].kind, "Service") == 0)
             return !object_version_is_older(kube->kinds[i].resource_version, job->seen);
@@ -212,9 +212,9 @@ static void on_assigned(void *context, const struct assignment *row, const struc
         job->desk.all = true;
     vec_each(const struct ip, ip, &row->ips)
         job->needs_claim |= !address_is_told(service, ip);
-    (void)job_writer_add(job->services, key);
+    (void)job_writer_add(job->job.writers[ADDRESS_SERVICES], key);
     if (assignment_is_pending(row))
-        (void)job_writer_add(job->events, key);
+        (void)job_writer_add(job->job.writers[ADDRESS_EVENTS], key);
 }
 
 /* A controller of MetalLB that is alive: its webhook has an endpoint. */
@@ -222,7 +222,7 @@ static bool has_rival(const struct address_job *job)
 {
     const struct object *object;
     for (size_t cursor = 0;
-         (object = store_next(job->board->store, KIND_ENDPOINT_SLICE, &cursor));) {
+         (object = store_next(job->job.board->store, KIND_ENDPOINT_SLICE, &cursor));) {
         const struct endpoint_slice *slice = to_endpoint_slice(object);
         if (strcmp(slice->service, "metallb-webhook-service") != 0)
             continue;
@@ -245,19 +245,19 @@ static void tell(const struct address_job *job, bool rival)
                    "given here");
     else
         pool_desk_faults(&job->desk, &faults);
-    (void)fault_book_replace(job->board->faults, "addresses", "", &faults, clock_wall_ms());
+    (void)fault_book_replace(job->job.board->faults, "addresses", "", &faults, clock_wall_ms());
 }
 
 static int decide(struct address_job *job)
 {
     const struct pool_desk_inputs inputs = {
-        .store = job->board->store,
-        .load_balancer_class = job->board->config->addresses.load_balancer_class,
+        .store = job->job.board->store,
+        .load_balancer_class = job->job.board->config->addresses.load_balancer_class,
         .now_ms = clock_wall_ms(),
-        .rest_ms = job->board->config->addresses.rest_ms,
+        .rest_ms = job->job.board->config->addresses.rest_ms,
     };
     const bool rival = !*inputs.load_balancer_class && has_rival(job);
-    if (job->desk.pools.objects.count == 0 && store_count(job->board->store, KIND_IP_POOL) == 0)
+    if (job->desk.pools.objects.count == 0 && store_count(job->job.board->store, KIND_IP_POOL) == 0)
         return 0; /* without pools, addresses are nobody's business here */
     int r = rival || !pool_desk_is_due(&job->desk)
                 ? 0
@@ -276,7 +276,7 @@ static void tell_freed(struct address_job *job)
     job->freed = false;
     sorted_each(struct behind *const, behind, &job->behind) {
         if ((*behind)->claimed)
-            (void)job_writer_add(job->services, (*behind)->key);
+            (void)job_writer_add(job->job.writers[ADDRESS_SERVICES], (*behind)->key);
     }
 }
 
@@ -286,7 +286,8 @@ static void tell_refusals(struct address_job *job)
     if (!job->refusals.changed)
         return;
     refusals_faults(&job->refusals, &faults);
-    (void)fault_book_replace(job->board->faults, "addresses", "writes", &faults, clock_wall_ms());
+    (void)fault_book_replace(job->job.board->faults, "addresses", "writes", &faults,
+                             clock_wall_ms());
 }
 
 /* Services are older than what was seen of them. That passes, or else the record is read again,
@@ -354,10 +355,10 @@ static int note(struct job *base, const struct change *change)
         return -ENOMEM;
     if (!change->after)
         behind_drop(&job->behind, key);
-    else if (!assignment_is_for(job->board->config->addresses.load_balancer_class,
+    else if (!assignment_is_for(job->job.board->config->addresses.load_balancer_class,
                                 to_service(object)) &&
              to_service(object)->assigned)
-        (void)job_writer_add(job->services, key);
+        (void)job_writer_add(job->job.writers[ADDRESS_SERVICES], key);
     job->freed |= gives_up(change);
     return 0;
 }
@@ -367,7 +368,8 @@ static void tell_nothing(const struct address_job *job)
 {
     static const char *const groups[] = { "", "claims", "writes" };
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-        (void)fault_book_replace(job->board->faults, "addresses", groups[i], NULL, clock_wall_ms());
+        (void)fault_book_replace(job->job.board->faults, "addresses", groups[i], NULL,
+                                 clock_wall_ms());
 }
 
 static void lead(struct job *base, bool leading)
@@ -376,9 +378,6 @@ static void lead(struct job *base, bool leading)
     reset(job);
     refusals_clear(&job->refusals);
     tell_nothing(job);
-    job_writer_lead(job->services, leading);
-    job_writer_lead(job->pools, leading);
-    job_writer_lead(job->events, leading);
     if (leading)
         address_claims_begin(job->claims);
     else
@@ -400,9 +399,6 @@ static void publish(struct job *base, struct job_status *status)
     };
     memcpy(status->counts, counts, sizeof(counts));
     status->count = ARRAY_SIZE(counts);
-    job_writer_publish(job->services, &status->writes);
-    job_writer_publish(job->pools, &status->writes);
-    job_writer_publish(job->events, &status->writes);
 }
 
 static void lend(const struct job *base, struct controller_state *state)
@@ -434,36 +430,22 @@ static void close_job(struct job *base)
     sorted_done(&job->behind);
     refusals_done(&job->refusals);
     faults_done(&job->unreadable);
-    job_writer_free(job->services);
-    job_writer_free(job->pools);
-    job_writer_free(job->events);
     address_claims_free(job->claims);
-    free(job);
 }
 
-static int open_job(const struct board *board, struct job **ret_job)
+static int open_job(struct job *base)
 {
-    struct address_job *job = calloc(1, sizeof(*job));
-    if (!job)
-        return -ENOMEM;
-    job->job.ops = &address_job_ops;
-    job->board = board;
+    struct address_job *job = to_job(base);
     behind_init(&job->behind);
     refusals_init(&job->refusals);
     job->retry_ms = INT64_MAX;
     pool_desk_init(&job->desk);
-    const struct address_claims_options claims = {
-        .board = board, .read = on_read, .written = on_written, .lost = on_lost, .context = job
-    };
-    int r = address_claims_new(&claims, &job->claims);
-    if (r == 0)
-        r = address_writers_open(job);
-    if (r < 0) {
-        close_job(&job->job);
-        return r;
-    }
-    *ret_job = &job->job;
-    return 0;
+    const struct address_claims_options claims = { .board = job->job.board,
+                                                   .read = on_read,
+                                                   .written = on_written,
+                                                   .lost = on_lost,
+                                                   .context = job };
+    return address_claims_new(&claims, &job->claims);
 }
 
 static const enum kind kinds[] = { KIND_SERVICE, KIND_IP_POOL,        KIND_NAMESPACE,
@@ -473,6 +455,8 @@ const struct job_ops address_job_ops = {
     .name = "addresses",
     .kinds = kinds,
     .is_wanted = is_wanted,
+    .size = sizeof(struct address_job),
+    .writers = address_writers,
     .open = open_job,
     .close = close_job,
     .note = note,

@@ -4,7 +4,6 @@
  * address_job.c, which decides; a write is made of what is known when its turn comes.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -38,7 +37,7 @@ const struct object *address_object(const struct address_job *job, enum kind kin
 {
     const char *slash = strchr(key, '/');
     AUTOFREE char *namespace = slash ? strndup(key, (size_t)(slash - key)) : NULL;
-    return namespace ? store_get(job->board->store, kind, namespace, slash + 1) : NULL;
+    return namespace ? store_get(job->job.board->store, kind, namespace, slash + 1) : NULL;
 }
 
 static bool has_ip(const ip_list *ips, const struct ip *ip)
@@ -68,7 +67,7 @@ static bool is_still_told(const struct address_job *job, const struct service *s
                           const struct ip *ip)
 {
     size_t count;
-    const struct service *const *others = store_services_at(job->board->store, ip, &count);
+    const struct service *const *others = store_services_at(job->job.board->store, ip, &count);
     for (size_t i = 0; i < count; i++) {
         const struct object *object = &others[i]->object;
         if (others[i] == service || !address_is_told(others[i], ip))
@@ -98,21 +97,41 @@ static bool may_tell(const struct address_job *job, const struct service *servic
 
 static const char allow_it[] = "allow it by deploy/kubernetes/controller.yaml";
 
-/* What becomes of a write about an object is a fault of that object while the API refuses it. */
-static void note_answer(struct address_job *job, const char *kind, const char *key,
+/* The apply of an object's status; the body is complete. Returns 1, or -ENOMEM. */
+static int apply_status(const struct kube_target *resource, const struct object *object,
+                        const struct text *body, struct kube_write *write)
+{
+    *write = (struct kube_write){
+        .verb = KUBE_APPLY,
+        .target = *resource,
+        .body = text_str(body),
+        .manager = ADDRESS_MANAGER,
+        .force = true,
+    };
+    write->target.subresource = "status";
+    write->target.name = object->name;
+    write->target.namespace = object->namespace;
+    return text_error(body) < 0 ? -ENOMEM : 1;
+}
+
+/* What becomes of a write about an object is a fault of that object while the API refuses it.
+ * Returns whether it is tried again. */
+static bool note_answer(struct address_job *job, enum kind kind, const char *key,
                         const struct kube_result *result)
 {
-    AUTOFREE char *place = text_format("%s %s", kind, key);
+    bool over = result->outcome == KUBE_DONE || result->outcome == KUBE_MISSING;
+    AUTOFREE char *place = text_format("%s %s", kind_name(kind), key);
     if (place && result->outcome == KUBE_REFUSED) {
         AUTOFREE char *message = text_format("its status can't be written: %s", result->why);
         if (message)
             refusals_note(&job->refusals, place, message,
                           result->status == 403 ? allow_it : result->remedy);
-    } else if (place && (result->outcome == KUBE_DONE || result->outcome == KUBE_MISSING)) {
+    } else if (place && over) {
         refusals_end(&job->refusals, place);
     }
     if (job->refusals.changed)
-        job->board->wake(job->board->context);
+        job->job.board->wake(job->job.board->context);
+    return !over;
 }
 
 /* Nothing is to be written of it any more. */
@@ -141,26 +160,13 @@ static int make_status(void *context, const char *key, struct kube_write *write,
         return 0;
     const int64_t now_wall_ms = clock_wall_ms();
     address_status_write(service, row, now_wall_ms, body);
-    *write = (struct kube_write){
-        .verb = KUBE_APPLY,
-        .target = { .group = "",
-                    .version = "v1",
-                    .plural = "services",
-                    .name = object->name,
-                    .subresource = "status",
-                    .namespace = object->namespace },
-        .body = text_str(body),
-        .manager = ADDRESS_MANAGER,
-        .force = true,
-    };
-    return text_error(body) < 0 ? -ENOMEM : 1;
+    const struct kube_target services = { .group = "", .version = "v1", .plural = "services" };
+    return apply_status(&services, object, body, write);
 }
 
 static bool told_status(void *context, const char *key, const struct kube_told *told)
 {
-    struct address_job *job = context;
-    note_answer(job, "Service", key, &told->result);
-    return told->result.outcome != KUBE_DONE && told->result.outcome != KUBE_MISSING;
+    return note_answer(context, KIND_SERVICE, key, &told->result);
 }
 
 /* ---- What is written to pools ---- */
@@ -174,25 +180,15 @@ static int make_pool(void *context, const char *key, struct kube_write *write, s
     if (!pool || pool_use_count(&job->desk.assignments, &job->desk.table, pool, &use) < 0)
         return 0;
     address_pool_status_write(object, &use, body);
-    *write = (struct kube_write){
-        .verb = KUBE_APPLY,
-        .target = { .group = "metallb.io",
-                    .version = "v1beta1",
-                    .plural = "ipaddresspools",
-                    .name = object->name,
-                    .subresource = "status",
-                    .namespace = object->namespace },
-        .body = text_str(body),
-        .manager = ADDRESS_MANAGER,
-        .force = true,
-    };
-    return text_error(body) < 0 ? -ENOMEM : 1;
+    const struct kube_target pools = { .group = "metallb.io",
+                                       .version = "v1beta1",
+                                       .plural = "ipaddresspools" };
+    return apply_status(&pools, object, body, write);
 }
 
 static bool told_pool(void *context, const char *key, const struct kube_told *told)
 {
-    note_answer(context, "IPAddressPool", key, &told->result);
-    return told->result.outcome != KUBE_DONE && told->result.outcome != KUBE_MISSING;
+    return note_answer(context, KIND_IP_POOL, key, &told->result);
 }
 
 int address_count_pools(struct address_job *job)
@@ -203,7 +199,7 @@ int address_count_pools(struct address_job *job)
     vec_each(const struct pool, pool, &job->desk.table.pools) {
         AUTOFREE char *key = address_key(&pool->object->object);
         if (r == 0)
-            r = key ? job_writer_add(job->pools, key) : -ENOMEM;
+            r = key ? job_writer_add(job->job.writers[ADDRESS_POOLS], key) : -ENOMEM;
     }
     job->counted = pool_desk_version(&job->desk);
     return r;
@@ -221,8 +217,8 @@ static int make_event(void *context, const char *key, struct kube_write *write, 
     if (!row || !assignment_is_pending(row))
         return 0;
     const int64_t now_wall_ms = clock_wall_ms();
-    address_event_write(to_service(object), row, job->board->status->election.identity, now_wall_ms,
-                        name, body);
+    address_event_write(to_service(object), row, job->job.board->status->election.identity,
+                        now_wall_ms, name, body);
     *write = kube_event_create(object->namespace, name);
     return text_error(body) < 0 ? -ENOMEM : 1;
 }
@@ -235,12 +231,9 @@ static bool told_event(void *context, const char *key, const struct kube_told *t
            told->result.outcome != KUBE_MISSING && told->tries < EVENT_TRIES;
 }
 
-int address_writers_open(struct address_job *job)
-{
-    const struct job_writer_row rows[] = {
-        { &job->services, &status_limits, make_status, told_status },
-        { &job->pools, NULL, make_pool, told_pool },
-        { &job->events, NULL, make_event, told_event },
-    };
-    return job_writers_open(job->board, job, rows, ARRAY_SIZE(rows));
-}
+const struct job_writer_row address_writers[] = {
+    [ADDRESS_SERVICES] = { &status_limits, make_status, told_status },
+    [ADDRESS_POOLS] = { NULL, make_pool, told_pool },
+    [ADDRESS_EVENTS] = { NULL, make_event, told_event },
+    { 0 },
+};

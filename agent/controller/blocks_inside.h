@@ -7,9 +7,7 @@
 #include "plan/request_waits.h"
 
 struct blocks_job {
-    struct job job;
-    const struct board *board;
-    struct job_writer *writer;
+    struct job job; /* with one writer */
     struct block_table table;
     struct request_waits waits;
     int64_t lone_ms;    /* when a block whose Node is not known may be garbage; INT64_MAX: never */

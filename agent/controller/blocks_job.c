@@ -8,8 +8,6 @@
  * controller has created is in it before the source tells of it, so that a thousand requests at
  * once get a thousand blocks without reading anything again.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/view_controller.h"
@@ -33,6 +31,8 @@ static const struct kube_writer_limits limits = {
     .answer_ms = MINUTE_MS / 2,
 };
 
+static const struct job_writer_row writers[] = { { &limits, blocks_make, blocks_told }, { 0 } };
+
 static bool is_open(const struct block_request *request)
 {
     return !request->answered && !request->object.deleting;
@@ -43,7 +43,7 @@ static int add_requests(struct blocks_job *job, const char *pool, const char *no
 {
     const struct object *object;
     for (size_t cursor = 0;
-         (object = store_next(job->board->store, KIND_BLOCK_REQUEST, &cursor));) {
+         (object = store_next(job->job.board->store, KIND_BLOCK_REQUEST, &cursor));) {
         const struct block_request *request = to_block_request(object);
         if (!is_open(request) || (pool && strcmp(request->pool, pool) != 0) ||
             (node && strcmp(request->node, node) != 0))
@@ -76,7 +76,7 @@ static int note_pool(struct blocks_job *job, const struct change *change)
 /* Its pool may be held by nothing any more. */
 static int add_pool(struct blocks_job *job, const char *name)
 {
-    const struct object *pool = store_get(job->board->store, KIND_ADDRESS_POOL, "", name);
+    const struct object *pool = store_get(job->job.board->store, KIND_ADDRESS_POOL, "", name);
     return pool && pool->deleting ? blocks_add(job, pool) : 0;
 }
 
@@ -84,14 +84,14 @@ static int note_block(struct blocks_job *job, const struct change *change)
 {
     const struct address_block *before = change->before ? to_address_block(change->before) : NULL;
     const struct address_block *after = change->after ? to_address_block(change->after) : NULL;
-    const struct store *store = job->board->store;
+    const struct store *store = job->job.board->store;
     int64_t now_ms = clock_mono_ms();
     int r = after ? block_table_put(&job->table, store, after, now_ms) : 0;
     bool elsewhere = before && after &&
                      (before->index != after->index || strcmp(before->pool, after->pool) != 0);
     if (before && (!after || elsewhere))
         block_table_drop(&job->table, before);
-    if (before && !after && block_is_lone(store, before) && board_may_write(job->board))
+    if (before && !after && block_is_lone(store, before) && board_may_write(job->job.board))
         job->collected++;
     if (r == 0 && after && block_is_lone(store, after)) {
         job->lone_ms = MIN(job->lone_ms, now_ms + BLOCK_LONE_MS);
@@ -117,8 +117,8 @@ static int note_node(struct blocks_job *job, const struct change *change)
     struct block_entry *const *entries = block_table_of_node(&job->table, name, &count);
     for (size_t i = 0; r == 0 && i < count; i++) {
         const struct object *block =
-            store_get(job->board->store, KIND_ADDRESS_BLOCK, "", entries[i]->name);
-        if (block && block_is_lone(job->board->store, to_address_block(block)))
+            store_get(job->job.board->store, KIND_ADDRESS_BLOCK, "", entries[i]->name);
+        if (block && block_is_lone(job->job.board->store, to_address_block(block)))
             r = blocks_add(job, block);
     }
     return r;
@@ -148,8 +148,8 @@ static int add_block(struct blocks_job *job, const struct address_block *block, 
 {
     const struct block_entry *entry = block_table_find(&job->table, block);
     bool known = entry && entry->state == BLOCK_KNOWN;
-    int r = known ? 0 : block_table_put(&job->table, job->board->store, block, now_ms);
-    if (r < 0 || !block_is_lone(job->board->store, block))
+    int r = known ? 0 : block_table_put(&job->table, job->job.board->store, block, now_ms);
+    if (r < 0 || !block_is_lone(job->job.board->store, block))
         return r;
     entry = block_table_find(&job->table, block);
     if (entry->lone_ms > now_ms)
@@ -163,7 +163,7 @@ static int add_blocks(struct blocks_job *job, int64_t now_ms)
     int r = 0;
     job->lone_ms = INT64_MAX;
     for (size_t cursor = 0;
-         r == 0 && (object = store_next(job->board->store, KIND_ADDRESS_BLOCK, &cursor));)
+         r == 0 && (object = store_next(job->job.board->store, KIND_ADDRESS_BLOCK, &cursor));)
         r = add_block(job, to_address_block(object), now_ms);
     return r;
 }
@@ -173,7 +173,7 @@ static int add_pools(struct blocks_job *job)
     const struct object *object;
     int r = 0;
     for (size_t cursor = 0;
-         r == 0 && (object = store_next(job->board->store, KIND_ADDRESS_POOL, &cursor));)
+         r == 0 && (object = store_next(job->job.board->store, KIND_ADDRESS_POOL, &cursor));)
         r = blocks_add(job, object);
     return r;
 }
@@ -189,7 +189,7 @@ static int look_at_all(struct blocks_job *job, int64_t now_ms)
 
 static void tell(const struct blocks_job *job, const char *group, const struct faults *faults)
 {
-    (void)fault_book_replace(job->board->faults, blocks_job_ops.name, group, faults,
+    (void)fault_book_replace(job->job.board->faults, blocks_job_ops.name, group, faults,
                              clock_wall_ms());
 }
 
@@ -197,10 +197,10 @@ static int tell_conflicts(struct blocks_job *job)
 {
     AUTOVEC object_list pools = { 0 };
     AUTOFAULTS struct faults faults = { 0 };
-    int r = store_list(job->board->store, KIND_ADDRESS_POOL, &pools);
+    int r = store_list(job->job.board->store, KIND_ADDRESS_POOL, &pools);
     if (r < 0)
         return r;
-    pool_conflicts(job->board->store, &pools, &faults);
+    pool_conflicts(job->job.board->store, &pools, &faults);
     tell(job, "pools", &faults);
     job->pools_changed = false;
     return 0;
@@ -226,14 +226,13 @@ static int64_t next_ms(const struct job *base, int64_t now_ms)
 {
     const struct blocks_job *job = (const struct blocks_job *)base;
     (void)now_ms;
-    return board_may_write(job->board) ? job->lone_ms : INT64_MAX;
+    return board_may_write(job->job.board) ? job->lone_ms : INT64_MAX;
 }
 
 /* Another leads: what is wrong, it tells. */
 static void lead(struct job *base, bool leading)
 {
     struct blocks_job *job = (struct blocks_job *)base;
-    job_writer_lead(job->writer, leading);
     if (leading)
         return;
     block_table_forget(&job->table, INT64_MAX);
@@ -247,7 +246,7 @@ static void lead(struct job *base, bool leading)
 static void publish(struct job *base, struct job_status *status)
 {
     const struct blocks_job *job = (const struct blocks_job *)base;
-    const struct store *store = job->board->store;
+    const struct store *store = job->job.board->store;
     const struct job_count counts[] = {
         { "pools", store_count(store, KIND_ADDRESS_POOL) },
         { "blocks", store_count(store, KIND_ADDRESS_BLOCK) },
@@ -260,42 +259,29 @@ static void publish(struct job *base, struct job_status *status)
     _Static_assert(ARRAY_SIZE(counts) <= JOB_COUNTS_MAX, "status has room for each count");
     memcpy(status->counts, counts, sizeof(counts));
     status->count = ARRAY_SIZE(counts);
-    job_writer_publish(job->writer, &status->writes);
 }
 
 static void lend(const struct job *base, struct controller_state *state)
 {
     const struct blocks_job *job = (const struct blocks_job *)base;
-    if (board_may_write(job->board))
+    if (board_may_write(job->job.board))
         state->waits = &job->waits;
 }
 
 static void close_job(struct job *base)
 {
     struct blocks_job *job = (struct blocks_job *)base;
-    job_writer_free(job->writer);
     block_table_done(&job->table);
     request_waits_done(&job->waits);
-    free(job);
 }
 
-static int open_job(const struct board *board, struct job **ret_job)
+static int open_job(struct job *base)
 {
-    struct blocks_job *job = calloc(1, sizeof(*job));
-    if (!job)
-        return -ENOMEM;
-    job->job.ops = &blocks_job_ops;
-    job->board = board;
+    struct blocks_job *job = (struct blocks_job *)base;
     job->lone_ms = INT64_MAX;
     block_table_init(&job->table);
     request_waits_init(&job->waits);
-    const struct job_writer_row row = { &job->writer, &limits, blocks_make, blocks_told };
-    int r = job_writers_open(board, job, &row, 1);
-    if (r < 0)
-        close_job(&job->job);
-    else
-        *ret_job = &job->job;
-    return r;
+    return 0;
 }
 
 static bool is_wanted(const struct controller_config *config)
@@ -311,6 +297,8 @@ const struct job_ops blocks_job_ops = {
     .name = "blocks",
     .kinds = kinds,
     .is_wanted = is_wanted,
+    .size = sizeof(struct blocks_job),
+    .writers = writers,
     .open = open_job,
     .close = close_job,
     .note = note,

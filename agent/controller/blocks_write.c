@@ -26,7 +26,7 @@ int blocks_add(struct blocks_job *job, const struct object *object)
     bool by_uid = object->kind == KIND_BLOCK_REQUEST;
     AUTOFREE char *key = text_format("%s/%s%s%s", kind_name(object->kind), object->name,
                                      by_uid ? "/" : "", by_uid ? object->uid : "");
-    return key ? job_writer_add(job->writer, key) : -ENOMEM;
+    return key ? job_writer_add(job->job.writers[0], key) : -ENOMEM;
 }
 
 /* The object of a key as it is now; NULL: it is gone, or another has its name. */
@@ -38,7 +38,7 @@ static const struct object *object_of(const struct blocks_job *job, const char *
     for (size_t i = 0; plain && i < ARRAY_SIZE(kinds); i++) {
         if (strncmp(key, kind_name(kinds[i]), (size_t)(name - 1 - key)) != 0)
             continue;
-        const struct object *object = store_get(job->board->store, kinds[i], "", plain);
+        const struct object *object = store_get(job->job.board->store, kinds[i], "", plain);
         return object && uid && strcmp(object->uid, uid + 1) != 0 ? NULL : object;
     }
     return NULL;
@@ -56,7 +56,8 @@ static const char *request_uid(const char *key)
 static int make_block(struct blocks_job *job, const struct block_entry *entry,
                       struct kube_write *write, struct text *body)
 {
-    const struct object *pool = store_get(job->board->store, KIND_ADDRESS_POOL, "", entry->pool);
+    const struct object *pool =
+        store_get(job->job.board->store, KIND_ADDRESS_POOL, "", entry->pool);
     write_block(entry, to_address_pool(pool), body);
     *write = (struct kube_write){
         .verb = KUBE_CREATE,
@@ -87,12 +88,12 @@ static int make_for_request(struct blocks_job *job, const struct block_request *
                             struct kube_write *write, struct text *body)
 {
     struct request_step step;
-    int r = plan_request(job->board->store, &job->table, request, clock_mono_ms(), &step);
+    int r = plan_request(job->job.board->store, &job->table, request, clock_mono_ms(), &step);
     if (r < 0)
         return r;
     request_waits_set(&job->waits, request->object.name, step.wait);
     if (job->waits.changed)
-        job->board->wake(job->board->context);
+        job->job.board->wake(job->job.board->context);
     switch (step.what) {
     case REQUEST_CREATE:
         return make_block(job, step.entry, write, body);
@@ -110,7 +111,7 @@ static int make_for_request(struct blocks_job *job, const struct block_request *
 static int make_for_block(struct blocks_job *job, const struct object *object,
                           struct kube_write *write, struct text *body)
 {
-    switch (plan_block_hold(job->board->store, &job->table, to_address_block(object),
+    switch (plan_block_hold(job->job.board->store, &job->table, to_address_block(object),
                             clock_mono_ms())) {
     case HOLD_RELEASE:
         *write = (struct kube_write){
@@ -180,7 +181,7 @@ static void tell_refusal(const struct blocks_job *job, const struct kube_result 
     else if (result->outcome == KUBE_REFUSED)
         faults_add(&faults, "AddressBlocks", result->remedy,
                    "pools, requests and blocks cannot be written: %s", result->why);
-    (void)fault_book_replace(job->board->faults, job->job.ops->name, "writes", &faults,
+    (void)fault_book_replace(job->job.board->faults, job->job.ops->name, "writes", &faults,
                              clock_wall_ms());
 }
 
@@ -214,7 +215,7 @@ static bool told_of_request(struct blocks_job *job, const char *key, const struc
             return false;
         }
         job->given++;
-        (void)job_writer_add(job->writer, key);
+        (void)job_writer_add(job->job.writers[0], key);
         return false;
     default:
         block_settle(&job->table, uid, BLOCK_KNOWN, now_ms);

@@ -34,7 +34,7 @@ static void write_body(const struct egress_job *job, const struct object *egress
         .action = "Applying",
         .note = text_str(&note),
         .controller = "fingerpost.io/agent-controller",
-        .instance = job->board->status->election.identity,
+        .instance = job->job.board->status->election.identity,
     };
     const int64_t now_wall_ms = clock_wall_ms();
     kube_event_write(&event, now_wall_ms, body);
@@ -49,7 +49,7 @@ int egress_event_make(void *context, const char *key, struct kube_write *write, 
     if (!egress_split(key, buffer, &parts))
         return 0;
     const struct object *egress =
-        store_get(job->board->store, KIND_EGRESS, parts.namespace, parts.name);
+        store_get(job->job.board->store, KIND_EGRESS, parts.namespace, parts.name);
     AUTOFREE char *place = egress_place(&parts);
     const struct refusal *refusal = place ? refusals_find(&job->refusals, place) : NULL;
     if (!egress || !refusal)

@@ -10,10 +10,11 @@
 
 enum { EGRESS_KEY_MAX = 512 };
 
+/* Its writers. */
+enum { EGRESS_OBJECTS, EGRESS_EVENTS };
+
 struct egress_job {
     struct job job;
-    const struct board *board;
-    struct job_writer *writer, *events;
     struct sorted marks; /* egress_marks.h */
     struct refusals refusals;
     uint64_t applied, deleted; /* since the start */

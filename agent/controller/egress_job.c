@@ -9,8 +9,6 @@
  */
 #include "controller/egress_job.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/view_controller.h"
@@ -34,6 +32,12 @@ static const struct kube_writer_limits limits = {
     .answer_ms = MINUTE_MS / 2,
 };
 
+static const struct job_writer_row writers[] = {
+    [EGRESS_OBJECTS] = { &limits, egress_make, egress_told },
+    [EGRESS_EVENTS] = { NULL, egress_event_make, egress_event_told },
+    { 0 },
+};
+
 static int add_access(struct egress_job *job, const char *namespace)
 {
     int r = egress_add(job, KIND_SERVICE_ACCOUNT, namespace, WORKLOAD_ACCOUNT);
@@ -52,7 +56,7 @@ static int add_egress(struct egress_job *job, const struct object *egress)
 /* A part of an Egress, or what has its name in the way. */
 static int note_part(struct egress_job *job, const struct object *object)
 {
-    const struct store *store = job->board->store;
+    const struct store *store = job->job.board->store;
     int r = 0;
     if (object->kind == KIND_DEPLOYMENT && to_workload(object)->digest)
         r = add_access(job, object->namespace);
@@ -105,7 +109,7 @@ static int add_all(struct egress_job *job, enum kind kind)
 {
     const struct object *object;
     int r = 0;
-    for (size_t cursor = 0; r == 0 && (object = store_next(job->board->store, kind, &cursor));)
+    for (size_t cursor = 0; r == 0 && (object = store_next(job->job.board->store, kind, &cursor));)
         r = kind == KIND_EGRESS ? add_egress(job, object)
                                 : egress_add(job, kind, object->namespace, object->name);
     return r;
@@ -115,7 +119,7 @@ static void tell(struct egress_job *job)
 {
     AUTOFAULTS struct faults faults = { 0 };
     refusals_faults(&job->refusals, &faults);
-    (void)fault_book_replace(job->board->faults, egress_job_ops.name, "writes", &faults,
+    (void)fault_book_replace(job->job.board->faults, egress_job_ops.name, "writes", &faults,
                              clock_wall_ms());
 }
 
@@ -138,8 +142,6 @@ static int work(struct job *base, const struct job_round *round)
 static void lead(struct job *base, bool leading)
 {
     struct egress_job *job = (struct egress_job *)base;
-    job_writer_lead(job->writer, leading);
-    job_writer_lead(job->events, leading);
     if (leading)
         return;
     egress_marks_clear(&job->marks);
@@ -150,7 +152,7 @@ static void lead(struct job *base, bool leading)
 static void publish(struct job *base, struct job_status *status)
 {
     const struct egress_job *job = (const struct egress_job *)base;
-    const struct store *store = job->board->store;
+    const struct store *store = job->job.board->store;
     const struct object *object;
     uint64_t deployments = 0, pods = 0, available = 0;
     for (size_t cursor = 0; (object = store_next(store, KIND_EGRESS, &cursor));) {
@@ -171,46 +173,28 @@ static void publish(struct job *base, struct job_status *status)
     _Static_assert(ARRAY_SIZE(counts) <= JOB_COUNTS_MAX, "status has room for each count");
     memcpy(status->counts, counts, sizeof(counts));
     status->count = ARRAY_SIZE(counts);
-    job_writer_publish(job->writer, &status->writes);
-    job_writer_publish(job->events, &status->writes);
 }
 
 static void lend(const struct job *base, struct controller_state *state)
 {
     const struct egress_job *job = (const struct egress_job *)base;
-    if (board_may_write(job->board))
+    if (board_may_write(job->job.board))
         state->egress_refusals = &job->refusals;
 }
 
 static void close_job(struct job *base)
 {
     struct egress_job *job = (struct egress_job *)base;
-    job_writer_free(job->writer);
-    job_writer_free(job->events);
     egress_marks_done(&job->marks);
     refusals_done(&job->refusals);
-    free(job);
 }
 
-static int open_job(const struct board *board, struct job **ret_job)
+static int open_job(struct job *base)
 {
-    struct egress_job *job = calloc(1, sizeof(*job));
-    if (!job)
-        return -ENOMEM;
-    job->job.ops = &egress_job_ops;
-    job->board = board;
+    struct egress_job *job = (struct egress_job *)base;
     egress_marks_init(&job->marks);
     refusals_init(&job->refusals);
-    const struct job_writer_row rows[] = {
-        { &job->writer, &limits, egress_make, egress_told },
-        { &job->events, NULL, egress_event_make, egress_event_told },
-    };
-    int r = job_writers_open(board, job, rows, ARRAY_SIZE(rows));
-    if (r < 0)
-        close_job(&job->job);
-    else
-        *ret_job = &job->job;
-    return r;
+    return 0;
 }
 
 static bool is_wanted(const struct controller_config *config)
@@ -227,6 +211,8 @@ const struct job_ops egress_job_ops = {
     .name = "egress",
     .kinds = kinds,
     .is_wanted = is_wanted,
+    .size = sizeof(struct egress_job),
+    .writers = writers,
     .open = open_job,
     .close = close_job,
     .note = note,

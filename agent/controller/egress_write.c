@@ -46,7 +46,7 @@ char *egress_key(enum kind kind, const char *namespace, const char *name)
 int egress_add(struct egress_job *job, enum kind kind, const char *namespace, const char *name)
 {
     AUTOFREE char *key = egress_key(kind, namespace, name);
-    return key ? job_writer_add(job->writer, key) : -ENOMEM;
+    return key ? job_writer_add(job->job.writers[EGRESS_OBJECTS], key) : -ENOMEM;
 }
 
 static const struct written *written_of(enum kind kind)
@@ -79,7 +79,7 @@ const struct object *egress_object(const struct egress_job *job, const char *key
     char buffer[EGRESS_KEY_MAX];
     struct workload_key parts;
     return egress_split(key, buffer, &parts)
-               ? store_get(job->board->store, parts.kind, parts.namespace, parts.name)
+               ? store_get(job->job.board->store, parts.kind, parts.namespace, parts.name)
                : NULL;
 }
 
@@ -97,11 +97,11 @@ static void note(struct egress_job *job, const struct workload_key *key, const c
     AUTOFREE char *place = egress_place(key);
     AUTOFREE char *text = egress_key(key->kind, key->namespace, key->name);
     if (place && text && message && refusals_note(&job->refusals, place, message, remedy))
-        (void)job_writer_add(job->events, text);
+        (void)job_writer_add(job->job.writers[EGRESS_EVENTS], text);
     else if (place && !message)
         refusals_end(&job->refusals, place);
     if (job->refusals.changed)
-        job->board->wake(job->board->context);
+        job->job.board->wake(job->job.board->context);
 }
 
 /* ---- What is written ---- */
@@ -128,8 +128,8 @@ static int make_status(const struct egress_job *job, const struct workload_key *
                        struct text *body)
 {
     const struct object *object =
-        store_get(job->board->store, KIND_EGRESS, key->namespace, key->name);
-    return object ? plan_workload_status(job->board->store, to_egress(object), body) : 0;
+        store_get(job->job.board->store, KIND_EGRESS, key->namespace, key->name);
+    return object ? plan_workload_status(job->job.board->store, to_egress(object), body) : 0;
 }
 
 static int make_object(struct egress_job *job, const struct written *row,
@@ -138,8 +138,8 @@ static int make_object(struct egress_job *job, const struct written *row,
 {
     struct workload_mark mark = *egress_mark(&job->marks, text);
     struct workload_plan plan;
-    int r =
-        plan_workload(job->board->store, key, job->board->config->egress.image, &mark, body, &plan);
+    int r = plan_workload(job->job.board->store, key, job->job.board->config->egress.image, &mark,
+                          body, &plan);
     if (r < 0)
         return r;
     note(job, key, plan.step == WORKLOAD_WRONG ? plan.why : NULL, plan.remedy);

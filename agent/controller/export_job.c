@@ -13,8 +13,6 @@
  */
 #include "controller/export_job.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/view_exports.h"
@@ -32,7 +30,6 @@
 
 struct export_job {
     struct job job;
-    const struct board *board;
     const struct export_config *config;
     struct export_target *target;
     struct export_events *events;
@@ -61,11 +58,9 @@ static void tell_of_end(const struct export_job *job)
                            "");
 }
 
-static void job_close(struct job *base)
+static void close_job(struct job *base)
 {
     struct export_job *job = (struct export_job *)base;
-    if (!job)
-        return;
     if (job->target)
         job->target->ops->free(job->target);
     export_events_free(job->events);
@@ -76,17 +71,11 @@ static void job_close(struct job *base)
     export_plan_done(&job->plan);
     export_shrink_forget(&job->documents);
     export_shrink_forget(&job->nodes);
-    free(job);
-}
-
-static void job_freep(struct export_job **job)
-{
-    job_close(*job ? &(*job)->job : NULL);
 }
 
 static void replace_faults(struct export_job *job, const char *group, const struct faults *faults)
 {
-    (void)fault_book_replace(job->board->faults, NAME, group, faults, clock_wall_ms());
+    (void)fault_book_replace(job->job.board->faults, NAME, group, faults, clock_wall_ms());
 }
 
 static int open_statsd(struct export_job *job)
@@ -108,13 +97,10 @@ static void tell_of_settings(const struct export_job *job)
                    "node's agentd registers its services");
 }
 
-static int job_open(const struct board *board, struct job **ret_job)
+static int open_job(struct job *base)
 {
-    CLEANUP(job_freep) struct export_job *job = calloc(1, sizeof(*job));
-    if (!job)
-        return -ENOMEM;
-    job->job.ops = &export_job_ops;
-    job->board = board;
+    struct export_job *job = (struct export_job *)base;
+    const struct board *board = base->board;
     job->config = &board->config->exports;
     job->dirty = true;
     int r = job->config->folder ? export_files_new(board, &job->target)
@@ -127,11 +113,9 @@ static int job_open(const struct board *board, struct job **ret_job)
         r = export_conditions_new(board, &job->conditions);
     if (r == 0)
         r = open_statsd(job);
-    if (r < 0)
-        return r;
-    tell_of_settings(job);
-    *ret_job = &TAKE_PTR(job)->job;
-    return 0;
+    if (r == 0)
+        tell_of_settings(job);
+    return r;
 }
 
 static void count_change(struct export_job *job, const struct change *change, enum kind kind)
@@ -165,7 +149,7 @@ static int make_plan(struct export_job *job)
 {
     AUTOFAULTS struct faults faults = { 0 };
     struct export_plan plan;
-    int r = plan_export(job->config, job->board->store, clock_wall_ms(), &plan, &faults);
+    int r = plan_export(job->config, job->job.board->store, clock_wall_ms(), &plan, &faults);
     if (r < 0)
         return r;
     export_plan_done(&job->plan);
@@ -325,7 +309,7 @@ static void lead(struct job *base, bool leading)
     export_conditions_lead(job->conditions, leading);
     if (leading)
         return;
-    job->end_ms = job->board->status->stopping ? clock_mono_ms() : 0;
+    job->end_ms = job->job.board->status->stopping ? clock_mono_ms() : 0;
     send_metrics(job, job->target->ops->status(job->target));
     replace_faults(job, "target", NULL);
     replace_faults(job, "conditions", NULL);
@@ -368,7 +352,7 @@ static void lend(const struct job *base, struct controller_state *state)
     const int64_t now_wall_ms = clock_wall_ms();
     int64_t now_ms = clock_mono_ms(), until_ms = held_until_ms(job);
     state->export_metrics = &job->metrics;
-    if (!job->planned || !board_may_write(job->board))
+    if (!job->planned || !board_may_write(job->job.board))
         return;
     state->exports = (struct export_knowledge){
         .config = job->config,
@@ -393,8 +377,9 @@ const struct job_ops export_job_ops = {
     .name = NAME,
     .kinds = kinds,
     .is_wanted = is_wanted,
-    .open = job_open,
-    .close = job_close,
+    .size = sizeof(struct export_job),
+    .open = open_job,
+    .close = close_job,
     .note = note,
     .work = work,
     .lead = lead,

@@ -17,6 +17,10 @@
  *   publish   counts and writes, for who asks how the job is; faults it has told of when it worked
  *   lend      what it knows, for documents of its own; borrowed until it works again
  *
+ * The head of a job, with its writers, is made, told of leadership, published and freed by jobs.c;
+ * a job's own operations are about what it has beyond that. When leadership is lost its writers
+ * have ended before it is told.
+ *
  * What a job has written comes back by the store; what it needs to remember until then is its own
  * to keep. An operation that a job does not need is NULL. No operation blocks.
  */
@@ -25,7 +29,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/board.h"
+#include "controller/job_writer.h"
+
+enum { JOB_WRITERS_MAX = 3 };
 
 struct job;
 struct controller_state; /* api/view_controller.h */
@@ -41,8 +47,14 @@ struct job_ops {
 
     /* Whether the configuration asks for it; NULL: it does. */
     bool (*is_wanted)(const struct controller_config *config);
-    /* Returns 0 or -errno: then the controller does not start. */
-    int (*open)(const struct board *board, struct job **ret_job);
+    size_t size; /* of its structure, which begins with struct job */
+    /* Its writers, JOB_WRITERS_MAX at most; one without `make` ends them. Their context is the job.
+     * NULL: it has none. */
+    const struct job_writer_row *writers;
+
+    /* What it has beyond its head, which is complete; the rest is zeroed. Returns 0 or -errno: it
+     * is closed, and the controller does not start. */
+    int (*open)(struct job *job);
     void (*close)(struct job *job);
 
     /* Both versions stay valid until work has returned. Returns 0 or -ENOMEM: a round over all
@@ -51,7 +63,7 @@ struct job_ops {
     /* Returns 0 or -errno: a round over all follows in a while. */
     int (*work)(struct job *job, const struct job_round *round);
     void (*lead)(struct job *job, bool leading);
-    /* Fills in counts and writes; `status` is zeroed but for its name. */
+    /* Fills in counts; `status` is zeroed but for its name. */
     void (*publish)(struct job *job, struct job_status *status);
     void (*lend)(const struct job *job, struct controller_state *state);
 
@@ -62,4 +74,15 @@ struct job_ops {
 /* A job's own structure begins with this. */
 struct job {
     const struct job_ops *ops;
+    const struct board *board;
+    struct job_writer *writers[JOB_WRITERS_MAX]; /* in the order of the table; NULL beyond it */
 };
+
+/* Makes a job: its head, and then what it opens itself. Returns 0 or -errno. */
+int job_open(const struct job_ops *ops, const struct board *board, struct job **ret_job);
+void job_close(struct job *job); /* NULL: nothing */
+DEFINE_CLEANUP(struct job *, job_close);
+
+/* Leadership was gained or lost; who asks how it is. */
+void job_lead(struct job *job, bool leading);
+void job_publish(struct job *job, struct job_status *status);

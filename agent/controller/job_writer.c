@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The writer of a job; see job_writer.h. The queue is made when the first key comes, and ends with
- * leadership; its counts are kept.
+ * The writer of a job; see job_writer.h. Made by job.c for each row of a job's table, and by who
+ * helps a job with writes of its own (export_events.c). The queue is made when the first key comes,
+ * and ends with leadership; its counts are kept.
  */
 #include "controller/job_writer.h"
 
@@ -42,23 +43,6 @@ int job_writer_new(const struct job_writer_options *options, struct job_writer *
         writer->options.limits = &kube_writer_limits_default;
     *ret_writer = writer;
     return 0;
-}
-
-int job_writers_open(const struct board *board, void *job, const struct job_writer_row *rows,
-                     size_t count)
-{
-    int r = 0;
-    for (size_t i = 0; i < count && r == 0; i++) {
-        const struct job_writer_options options = {
-            .board = board,
-            .limits = rows[i].limits,
-            .make = rows[i].make,
-            .told = rows[i].told,
-            .context = job,
-        };
-        r = job_writer_new(&options, rows[i].writer);
-    }
-    return r;
 }
 
 static struct kube_writer_counts counts_of(const struct job_writer *writer)

@@ -27,20 +27,14 @@ int job_writer_new(const struct job_writer_options *options, struct job_writer *
 void job_writer_free(struct job_writer *writer);
 DEFINE_CLEANUP(struct job_writer *, job_writer_free);
 
-/* A writer of a job: where it is kept, and its options that are its own. */
+/* A writer in the table of a job (job.h); `limits` NULL: kube_writer_limits_default. */
 struct job_writer_row {
-    struct job_writer **writer;
     const struct kube_writer_limits *limits;
     int (*make)(void *context, const char *key, struct kube_write *write, struct text *body);
     bool (*told)(void *context, const char *key, const struct kube_told *told);
 };
 
-/* Makes all writers of a job, which is their context. Returns 0 or -ENOMEM: those that were made
- * are there. */
-int job_writers_open(const struct board *board, void *job, const struct job_writer_row *rows,
-                     size_t count);
-
-/* To be called by the job's `lead`. */
+/* Leadership was gained or lost. */
 void job_writer_lead(struct job_writer *writer, bool leading);
 
 /*

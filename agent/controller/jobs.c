@@ -57,7 +57,7 @@ int jobs_open(const struct board *board, const struct job_ops *const *table, str
             continue;
         int r = vec_reserve(&jobs->list, 1);
         if (r == 0)
-            r = (*ops)->open(board, &jobs->list.items[jobs->list.count]);
+            r = job_open(*ops, board, &jobs->list.items[jobs->list.count]);
         if (r < 0) {
             log_error("job %s cannot be opened: %s", (*ops)->name, strerror(-r));
             return r;
@@ -73,7 +73,7 @@ void jobs_close(struct jobs *jobs)
     if (!jobs)
         return;
     for (size_t i = jobs->list.count; i-- > 0;)
-        jobs->list.items[i]->ops->close(jobs->list.items[i]);
+        job_close(jobs->list.items[i]);
     vec_done(&jobs->list);
     free(jobs);
 }
@@ -105,21 +105,15 @@ int jobs_work(struct jobs *jobs, const struct job_round *round)
 
 void jobs_lead(struct jobs *jobs, bool leading)
 {
-    vec_each(struct job *, job, &jobs->list) {
-        if ((*job)->ops->lead)
-            (*job)->ops->lead(*job, leading);
-    }
+    vec_each(struct job *, job, &jobs->list)
+        job_lead(*job, leading);
 }
 
 void jobs_publish(struct jobs *jobs, struct controller_status *status)
 {
     status->job_count = jobs->list.count;
-    for (size_t i = 0; i < jobs->list.count; i++) {
-        struct job *job = jobs->list.items[i];
-        status->jobs[i] = (struct job_status){ .name = job->ops->name };
-        if (job->ops->publish)
-            job->ops->publish(job, &status->jobs[i]);
-    }
+    for (size_t i = 0; i < jobs->list.count; i++)
+        job_publish(jobs->list.items[i], &status->jobs[i]);
 }
 
 void jobs_lend(const struct jobs *jobs, struct controller_state *state)

@@ -228,7 +228,7 @@ static size_t count_of(const struct fixture *fx, const char *request)
 static bool is_quiet(const struct fixture *fx)
 {
     struct job_status status = { 0 };
-    address_job_ops.publish(fx->job, &status);
+    job_publish(fx->job, &status);
     return !fx->woken && status.writes.running == 0 && status.counts[4].value == 0;
 }
 
@@ -294,7 +294,7 @@ static int setup(void **state)
         .wake = wake,
         .context = fx,
     };
-    assert_int_equal(address_job_ops.open(&fx->board, &fx->job), 0);
+    assert_int_equal(job_open(&address_job_ops, &fx->board, &fx->job), 0);
     *state = fx;
     return 0;
 }
@@ -302,7 +302,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fx = *state;
-    address_job_ops.close(fx->job);
+    job_close(fx->job);
     elector_free(fx->elector);
     kube_client_free(fx->client);
     fake_api_done(&fx->api);
@@ -355,10 +355,10 @@ static void what_another_has_claimed_is_given(void **state)
     bool first = has(fx, "web", "203.0.113.0");
     /* Who leads next has the record alone to know of the one that was on its way. */
     fx->refused = NULL;
-    address_job_ops.lead(fx->job, false);
+    job_lead(fx->job, false);
     take_out(fx, KIND_SERVICE, "web");
     put_service(fx, "next");
-    address_job_ops.lead(fx->job, true);
+    job_lead(fx->job, true);
     run_job(fx, has(fx, "api", first ? "203.0.113.1" : "203.0.113.0"));
     run_job(fx, is_quiet(fx));
     assert_false(has(fx, "next", first ? "203.0.113.1" : "203.0.113.0"));
@@ -431,7 +431,7 @@ static void who_leads_no_more_tells_no_faults(void **state)
     put_pool(fx);
     put_service(fx, "bad");
     run_job(fx, fault_of(fx, "Service default/bad"));
-    address_job_ops.lead(fx->job, false);
+    job_lead(fx->job, false);
     assert_int_equal(fault_book_count(fx->status.faults), 0);
 }
 

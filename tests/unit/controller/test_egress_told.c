@@ -21,7 +21,7 @@ static void begin(struct told *told, struct workloads *fx)
 {
     *told = (struct told){ .fx = fx, .status.election.identity = "cp-1" };
     told->board = (struct board){ .store = fx->store, .status = &told->status };
-    told->job.board = &told->board;
+    told->job.job.board = &told->board;
     refusals_init(&told->job.refusals);
     tell_egress(fx, "replicas: 2");
 }
