@@ -142,8 +142,13 @@ static int make_object(struct egress_job *job, const struct written *row,
                           body, &plan);
     if (r < 0)
         return r;
-    note(job, key, plan.step == WORKLOAD_WRONG ? plan.why : NULL, plan.remedy);
-    switch (plan.step) {
+    switch (plan.step) { /* what was refused stays so until another try is answered */
+    case WORKLOAD_NOTHING:
+        note(job, key, NULL, NULL);
+        return 0;
+    case WORKLOAD_WRONG:
+        note(job, key, plan.why, plan.remedy);
+        return 0;
     case WORKLOAD_DELETE:
         *write = write_of(row, key, KUBE_DELETE);
         write->uid = plan.there->uid;
@@ -156,9 +161,8 @@ static int make_object(struct egress_job *job, const struct written *row,
         mark.digest = 0; /* until it is answered, nothing is known to be so */
         egress_mark_set(&job->marks, text, &mark);
         return 1;
-    default:
-        return 0;
     }
+    return 0;
 }
 
 int egress_make(void *context, const char *key, struct kube_write *write, struct text *body)
@@ -201,9 +205,14 @@ static void set_mark(struct egress_job *job, const char *key, const struct doc *
     egress_mark_set(&job->marks, key, &mark);
 }
 
+/* That an attempt is made again is no news where it is known why the last one failed: both would
+ * take turns for as long as the API answers 500. */
 static void tell_refusal(struct egress_job *job, const struct workload_key *key,
                          const struct kube_result *result)
 {
+    AUTOFREE char *place = egress_place(key);
+    if (!place || (result->outcome == KUBE_LATER && refusals_find(&job->refusals, place)))
+        return;
     AUTOFREE char *message = text_format("it can't be written: %s", result->why);
     const char *remedy = result->status == 403 ? "allow it by deploy/kubernetes/controller.yaml"
                          : result->remedy      ? result->remedy

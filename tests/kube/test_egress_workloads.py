@@ -2,16 +2,21 @@
 """Gateways of Egresses on a real API server, with Kubernetes' own controllers beside ours: the rules of
 Coil's that are the controller's, its defects that are mended, and what hands and autoscalers do."""
 
+import json
+
 import pytest
 from lab import wait, wait_equal
 from lab.asking import controller
+from lab.control_plane import CONTROLLERS_GROUP
 from lab.kube_api import MERGE, ApiError, path_of
+from schema import check
 
 LAB = {"nodes": 1}
 NET = "net"
 OWNED = ("Deployment", "Service", "PodDisruptionBudget")
 IMAGE = "example.com/fingerpost:1"
 NAME = "fingerpost-egress"
+RBAC = "rbac.authorization.k8s.io"
 
 
 def egress(**spec):
@@ -27,14 +32,27 @@ class World:
         self.plane, self.host = cluster.plane, cluster.nodes[0]
         self.leader, self.made = None, []
 
-    def begin(self):
+    def begin(self, lease="fingerpost-controller"):
         name = "abcdefghijklmnopqrstuvw"[len(list(self.host.folder.glob("controller-*")))]
         self.leader = controller(self.host, self.plane, name)
         self.leader.settings["egress"] = {"enabled": True, "image": IMAGE}
+        self.leader.settings["election"]["name"] = lease
         self.leader.write_config()
         self.leader.start()
         self.made.append(self.leader)
         wait(self.leader.leads, f"{name} to lead", 60)
+
+    def allow_lease(self, name):
+        """Controllers may elect a leader by another Lease as well."""
+        meta = {"name": f"lease-{name}", "namespace": "kube-system"}
+        role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": meta, "rules": [
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [name],
+             "verbs": ["get", "patch"]}]}
+        binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": meta,
+                   "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": meta["name"]},
+                   "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": CONTROLLERS_GROUP}]}
+        for item in (role, binding):
+            self.plane.kubectl("apply", "-f", "-", text=json.dumps(item))
 
     def get(self, kind, name="nat", namespace=NET):
         try:
@@ -66,10 +84,27 @@ class World:
 
     def settled(self):
         """Nothing waits to be written, and what was written last is answered."""
-        def idle():
-            (job,) = [job for job in self.leader.status()["jobs"] if job["name"] == "egress"]
+        def idle(each):
+            (job,) = [job for job in each.status()["jobs"] if job["name"] == "egress"]
             return job["writes"]["waiting"] == job["writes"]["running"] == 0
-        wait(idle, "an end of writing", 30)
+        wait(lambda: all(idle(each) for each in self.made if each.running()), "an end of writing", 30)
+
+    def answers(self, code):
+        """How often the leader was told so."""
+        return sum(entry["responseStatus"]["code"] == code for entry in self.plane.audited(self.leader.user))
+
+    def listed(self):
+        """As `agentctl controller egresses` has it."""
+        code, text = self.leader.ask("/v1/egress-workloads")
+        assert code == 200
+        check(json.loads(text))
+        return {f"{item['namespace']}/{item['name']}": item for item in json.loads(text)["items"]}
+
+    def events(self):
+        """What Events say of the Egress that there is now."""
+        uid = self.there("Egress")["metadata"]["uid"]
+        return [item["note"] for item in self.plane.items("Event")
+                if item["reason"] == "GatewaysRefused" and item["regarding"]["uid"] == uid]
 
     def versions(self):
         return {kind: self.there(kind)["metadata"]["resourceVersion"]
@@ -123,6 +158,8 @@ def test_an_egress_gets_its_objects(world):
     binding = world.there("ClusterRoleBinding", NAME)
     assert binding["roleRef"]["name"] == "fingerpost-agent"
     assert [subject["namespace"] for subject in binding["subjects"]] == [NET]
+    wait_equal(lambda: world.listed()["net/nat"]["pods"], 2, "pods in the list")
+    assert world.listed()["net/nat"]["state"] == "starting"  # nobody plays a kubelet here
     scale = world.plane.api.get(path_of("Egress", NET, "nat") + "/scale")
     assert scale["spec"]["replicas"] == scale["status"]["replicas"] == 2
     assert scale["status"]["selector"] == (
@@ -137,6 +174,53 @@ def test_what_an_autoscaler_sets_stays(world):
     wait_equal(lambda: world.spec()["replicas"], 3, "the autoscaler's number")
     wait_equal(lambda: world.get("Egress")["status"]["replicas"], 3, "pods in status")
     assert world.spec("Egress")["replicas"] == 3
+
+
+def test_an_egress_scaled_by_an_autoscaler_keeps_its_number(world):
+    """Kubernetes' own, which knows no metrics here: it moves what is out of its bounds into them."""
+    world.plane.put(egress())
+    world.there("Deployment")
+    scaler = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+              "metadata": {"name": "nat", "namespace": NET},
+              "spec": {"minReplicas": 3, "maxReplicas": 5, "scaleTargetRef": {
+                  "apiVersion": "coil.cybozu.com/v2", "kind": "Egress", "name": "nat"}}}
+    world.plane.put(scaler)
+    for bounds, number in (({}, 3), ({"minReplicas": 1, "maxReplicas": 2}, 2)):
+        world.patch("HorizontalPodAutoscaler", {"spec": bounds})
+        wait_equal(lambda: world.spec()["replicas"], number, "the autoscaler's number", 120)
+        wait_equal(lambda: world.get("Egress")["status"]["replicas"], number, "pods in status", 60)
+        wait_equal(lambda: world.get("HorizontalPodAutoscaler")["status"]["currentReplicas"], number,
+                   "the autoscaler to see it", 60)
+    world.leader.kill()
+    world.begin()
+    world.patch("Egress", {"metadata": {"labels": {"team": "net"}},
+                           "spec": {"template": {"spec": {"nodeSelector": {"role": "gw"}}}}})
+    wait_equal(lambda: world.spec()["template"]["spec"].get("nodeSelector"), {"role": "gw"}, "an edit")
+    world.settled()
+    assert world.spec()["replicas"] == world.spec("Egress")["replicas"] == 2
+    world.plane.delete(scaler)
+
+
+def test_two_that_lead_write_one_egress_in_turn(world):
+    """Each by a Lease of its own, as during an upgrade that renames it: they agree, and so come to rest."""
+    world.allow_lease("another")
+    world.begin("another")
+    assert all(each.leads() for each in world.made)
+    world.plane.put(egress(podDisruptionBudget={"minAvailable": 1}))
+    for number in range(2, 6):
+        world.patch("Egress", {"spec": {"replicas": number, "podDisruptionBudget": {"minAvailable": number}}})
+        wait_equal(lambda number=number: (world.spec() or {}).get("replicas"), number, "the number")
+        wait_equal(lambda number=number: (world.spec("PodDisruptionBudget") or {}).get("minAvailable"), number,
+                   "the budget")
+    wait_equal(lambda: (world.get("Egress").get("status") or {}).get("replicas"), 5, "pods in status")
+    world.settled()
+    before = world.versions()
+    world.plane.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}})
+    world.patch("Egress", {"metadata": {"annotations": {"any": "thing"}}})
+    wait(lambda: world.get("Egress")["metadata"]["annotations"], "the edit")
+    world.settled()
+    assert {**world.versions(), "Egress": ""} == {**before, "Egress": ""}, "nothing but that edit"
+    assert world.faults() == set()
 
 
 def test_what_is_so_is_not_written(world):
@@ -205,6 +289,13 @@ def test_a_strategy_that_the_api_refuses_is_told_and_taken_by_another_deployment
     world.there("Deployment")
     world.patch("Egress", {"spec": {"strategy": {"type": "Recreate"}}})
     wait(lambda: any("rollingUpdate" in message for _, message in world.faults()), "the fault", 30)
+    assert world.listed()["net/nat"]["state"] == "refused"
+    (refused,) = world.listed()["net/nat"]["refused"]
+    assert refused["object"] == "Deployment net/nat" and "rollingUpdate" in refused["message"]
+    wait_equal(lambda: len(world.events()), 1, "the Event")
+    assert world.events()[0].startswith("Deployment net/nat: it can't be written: ")
+    wait(lambda: world.answers(422) > 5, "further tries", 30)
+    assert "no longer" not in world.leader.log_text(), "a fault that comes and goes with each try"
     world.plane.api.delete("Deployment", "nat", NET)
     wait_equal(lambda: (world.spec() or {}).get("strategy"), {"type": "Recreate"}, "another", 90)
     wait_equal(world.faults, set(), "the end of the fault", 60)
@@ -218,6 +309,10 @@ def test_what_somebody_else_has_is_left_alone_and_told(world):
     world.plane.put(egress(template={"spec": {"containers": [{"name": "egress", "image": 7}]}}))
     wait_equal(lambda: {place for place, _ in world.faults()},
                {"Service net/nat", "Deployment net/nat"}, "faults of both", 30)
+    wait_equal(lambda: sorted(note.split(":")[0] for note in world.events()),
+               ["Deployment net/nat", "Service net/nat"], "an Event of each")
+    wait(lambda: world.answers(500) > 5, "further tries", 60)
+    assert "no longer" not in world.leader.log_text(), "a fault that comes and goes with each try"
     assert world.get("Service")["metadata"]["resourceVersion"] == version
     assert world.get("Deployment") is None
     world.plane.delete(foreign)

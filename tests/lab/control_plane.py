@@ -40,6 +40,7 @@ CONTROLLERS = (
     "deployment-controller",
     "endpointslice-controller",
     "garbage-collector-controller",
+    "horizontal-pod-autoscaler-controller",
     "namespace-controller",
     "node-lifecycle-controller",
     "pod-garbage-collector-controller",
@@ -137,6 +138,7 @@ def controller_manager_arguments(folder, pki, kubeconfig):
         f"--controllers={','.join(CONTROLLERS)}",
         f"--service-account-private-key-file={folder / 'accounts.key'}",
         f"--root-ca-file={pki.certificate}",
+        "--horizontal-pod-autoscaler-sync-period=1s",
         "--leader-elect=false",
         "--secure-port=0",
     ]

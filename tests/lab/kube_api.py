@@ -19,6 +19,7 @@ PATHS = {
     "BlockRequest": ("/apis/coil.cybozu.com/v2", "blockrequests", False),
     "Egress": ("/apis/coil.cybozu.com/v2", "egresses", True),
     "Deployment": ("/apis/apps/v1", "deployments", True),
+    "HorizontalPodAutoscaler": ("/apis/autoscaling/v2", "horizontalpodautoscalers", True),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets", True),
     "ServiceAccount": ("/api/v1", "serviceaccounts", True),
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
