@@ -4,6 +4,7 @@
 
 #include "base/sorted.h"
 #include "controller/address_claims.h"
+#include "controller/address_job.h"
 #include "controller/job.h"
 #include "controller/job_writer.h"
 #include "pools/desk.h"
@@ -28,6 +29,8 @@ struct address_job {
     struct sorted behind;     /* struct behind * */
     struct faults unreadable; /* why the record says nothing */
     bool begun;               /* the record was read and put into the desk */
+    bool conflicts_due;       /* a Node or a clusterIP in a pool came, went or changed */
+    uint64_t surveyed;        /* edits of pools of which conflicts were told */
     bool freed;               /* a status has given an address up since the last round */
     bool needs_claim;         /* some of `behind` are not claimed */
     uint64_t written;         /* version of the desk in the record */
@@ -45,6 +48,12 @@ void behind_clear(struct sorted *table);
 struct behind *behind_find(const struct sorted *table, const char *key);
 int behind_add(struct sorted *table, const char *key); /* 0 or -ENOMEM */
 void behind_drop(struct sorted *table, const char *key);
+
+/* ---- address_conflicts.c ---- */
+
+/* An object has changed; tells what is in conflict now, if that may be something else. */
+void address_conflicts_note(struct address_job *job, const struct change *change);
+void address_conflicts_tell(struct address_job *job);
 
 /* ---- address_write.c ---- */
 

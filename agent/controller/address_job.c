@@ -48,7 +48,7 @@ static void reset(struct address_job *job)
     behind_clear(&job->behind);
     faults_done(&job->unreadable);
     job->begun = job->needs_claim = job->freed = false;
-    job->written = job->writing = job->counted = 0;
+    job->written = job->writing = job->counted = job->surveyed = 0;
     job->retry_ms = INT64_MAX;
     job->doubt_ms = 0;
 }
@@ -263,6 +263,8 @@ static int decide(struct address_job *job)
                 ? 0
                 : pool_desk_update(&job->desk, &inputs, on_assigned, job);
     tell(job, rival);
+    if (r == 0)
+        address_conflicts_tell(job);
     if (r == 0 && !rival)
         r = claim(job);
     return r < 0 || rival ? r : address_count_pools(job);
@@ -348,6 +350,7 @@ static int note(struct job *base, const struct change *change)
     if (!job->begun)
         return 0;
     pool_desk_note(&job->desk, change);
+    address_conflicts_note(job, change);
     if (object->kind != KIND_SERVICE)
         return 0;
     AUTOFREE char *key = address_key(object);
@@ -366,7 +369,7 @@ static int note(struct job *base, const struct change *change)
 /* What is wrong, who leads tells. */
 static void tell_nothing(const struct address_job *job)
 {
-    static const char *const groups[] = { "", "claims", "writes" };
+    static const char *const groups[] = { "", "claims", "pools", "writes" };
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         (void)fault_book_replace(job->job.board->faults, "addresses", groups[i], NULL,
                                  clock_wall_ms());

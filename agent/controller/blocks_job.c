@@ -214,7 +214,7 @@ static int work(struct job *base, const struct job_round *round)
         request_waits_faults(&job->waits, &faults);
         tell(job, "requests", &faults);
     }
-    int r = job->pools_changed ? tell_conflicts(job) : 0;
+    int r = job->pools_changed || round->all ? tell_conflicts(job) : 0;
     if (r < 0)
         return r;
     if (round->all)

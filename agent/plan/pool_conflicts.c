@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Conflicts of pools; see pool_conflicts.h. Called by the controller's job of blocks when a pool
- * or a Node has changed.
+ * Conflicts of pools; see pool_conflicts.h. Called by the controller's jobs of blocks and of
+ * addresses, when a pool, a Node or a clusterIP has changed.
  *
  * They are told and not acted upon: pods may live in such a pool since long before we came. What
- * is acted upon is each block (block_table.h), which never overlaps another one.
+ * is acted upon is each block (block_table.h), which never overlaps another one, and each
+ * LoadBalancer address (assignment_choice.c), which nobody else has.
  */
 #include "plan/pool_conflicts.h"
 
 #include "base/macro.h"
 #include "base/text.h"
 #include "model/address_block.h"
+#include "model/node.h"
 
 static bool overlap(const struct prefix *a, const struct prefix *b)
 {
@@ -42,11 +44,14 @@ static const struct prefix *shared(const struct address_pool *a, const struct ad
     return NULL;
 }
 
-static void add(struct faults *faults, const struct address_pool *pool, const char *remedy,
+static void add(struct faults *faults, const struct object *pool, const char *remedy,
                 const char *message)
 {
-    AUTOFREE char *place = text_format("AddressPool %s", pool->object.name);
-    faults_add(faults, place ? place : "AddressPool", remedy, "%s",
+    bool blocks = pool->kind == KIND_ADDRESS_POOL;
+    AUTOFREE char *place =
+        text_format("%s %s%s%s", kind_name(pool->kind), blocks ? "" : pool->namespace,
+                    blocks ? "" : "/", pool->name);
+    faults_add(faults, place ? place : kind_name(pool->kind), remedy, "%s",
                message ? message : "conflicts");
 }
 
@@ -63,7 +68,7 @@ static void check_pools(const struct address_pool *pool, const object_list *pool
         AUTOFREE char *message =
             text_format(itself ? "%s is in two of its subnets" : "%s is also of AddressPool %s",
                         prefix_str(both, buffer), (*other)->name);
-        add(faults, pool,
+        add(faults, &pool->object,
             "pools must not overlap: no block is given twice, and fewer than they say", message);
         return;
     }
@@ -79,41 +84,127 @@ static bool has(const struct address_pool *pool, const struct ip *ip)
     return false;
 }
 
-static void check_node(const struct address_pool *pool, const struct node *node,
-                       const struct ip **ret_ip)
+/* Who has an address of a pool, though the pool is not for it: the first by name, and where. */
+struct intruder {
+    const struct object *object; /* NULL: nobody */
+    struct ip ip;
+};
+
+static void meet(struct intruder *first, const struct object *object, const struct ip *ip)
 {
-    for (uint32_t i = 0; !*ret_ip && i < node->address_count; i++) {
-        if (has(pool, &node->addresses[i]))
-            *ret_ip = &node->addresses[i];
+    if (!first->object || object_key_cmp(object, first->object) < 0)
+        *first = (struct intruder){ object, *ip };
+}
+
+static void add_intruder(struct faults *faults, const struct object *pool,
+                         const struct intruder *intruder, const char *remedy)
+{
+    char buffer[IP_STRLEN];
+    if (!intruder->object)
+        return;
+    const struct object *object = intruder->object;
+    bool node = object->kind == KIND_NODE;
+    AUTOFREE char *message =
+        text_format("has %s, the %s of %s %s%s%s", ip_str(&intruder->ip, buffer),
+                    node ? "address" : "clusterIP", kind_name(object->kind), object->namespace,
+                    node ? "" : "/", object->name);
+    add(faults, pool, remedy, message);
+}
+
+/* Calls for each address of each Node, and each clusterIP of each Service. */
+static void each_network(const struct store *store,
+                         void (*each)(void *context, const struct object *object,
+                                      const struct ip *ip),
+                         void *context)
+{
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(store, KIND_NODE, &cursor));) {
+        const struct node *node = to_node(object);
+        for (uint32_t i = 0; i < node->address_count; i++)
+            each(context, object, &node->addresses[i]);
+    }
+    for (size_t cursor = 0; (object = store_next(store, KIND_SERVICE, &cursor));) {
+        const struct service *service = to_service(object);
+        for (uint32_t i = 0; i < service->address_count; i++) {
+            if (service->addresses[i].origin == ADDRESS_CLUSTER)
+                each(context, object, &service->addresses[i].ip);
+        }
     }
 }
 
-static void check_nodes(const struct store *store, const struct address_pool *pool,
-                        struct faults *faults)
+/* ---- AddressPools ---- */
+
+struct look {
+    const struct address_pool *pool;
+    struct intruder node, service;
+};
+
+static void look_at(void *context, const struct object *object, const struct ip *ip)
 {
-    char buffer[IP_STRLEN];
-    const struct object *object, *first = NULL;
-    const struct ip *of_first = NULL;
-    for (size_t cursor = 0; (object = store_next(store, KIND_NODE, &cursor));) {
-        const struct ip *ip = NULL;
-        check_node(pool, to_node(object), &ip);
-        if (ip && (!first || object_key_cmp(object, first) < 0)) {
-            first = object;
-            of_first = ip;
-        }
-    }
-    if (!first)
-        return;
-    AUTOFREE char *message =
-        text_format("has %s, the address of Node %s", ip_str(of_first, buffer), first->name);
-    add(faults, pool, "pods would get the addresses of Nodes: make a pool of another network",
-        message);
+    struct look *look = context;
+    if (has(look->pool, ip))
+        meet(object->kind == KIND_NODE ? &look->node : &look->service, object, ip);
+}
+
+static void check_networks(const struct store *store, const struct address_pool *pool,
+                           struct faults *faults)
+{
+    struct look look = { .pool = pool };
+    each_network(store, look_at, &look);
+    add_intruder(faults, &pool->object, &look.node,
+                 "pods would get the addresses of Nodes: make a pool of another network");
+    add_intruder(faults, &pool->object, &look.service,
+                 "pods would get addresses of Services: make a pool of another network");
 }
 
 void pool_conflicts(const struct store *store, const object_list *pools, struct faults *faults)
 {
     vec_each(const struct object *const, pool, pools) {
         check_pools(to_address_pool(*pool), pools, faults);
-        check_nodes(store, to_address_pool(*pool), faults);
+        check_networks(store, to_address_pool(*pool), faults);
+    }
+}
+
+/* ---- IPAddressPools ---- */
+
+struct survey {
+    const struct pool_table *table;
+    VEC(struct intruder) nodes, services; /* by index of the pool */
+};
+
+static void survey_done(struct survey *survey)
+{
+    vec_done(&survey->nodes);
+    vec_done(&survey->services);
+}
+
+static void survey_address(void *context, const struct object *object, const struct ip *ip)
+{
+    struct survey *survey = context;
+    const struct pool *pool = pool_at(survey->table, ip);
+    if (!pool)
+        return;
+    size_t index = (size_t)(pool - survey->table->pools.items);
+    meet(object->kind == KIND_NODE ? &survey->nodes.items[index] : &survey->services.items[index],
+         object, ip);
+}
+
+void ip_pool_conflicts(const struct store *store, const struct pool_table *table,
+                       struct faults *faults)
+{
+    static const char remedy[] = "take it out of the pool: it is given to nobody";
+    static const struct intruder nobody;
+    CLEANUP(survey_done) struct survey survey = { .table = table };
+    for (size_t i = 0; i < table->pools.count; i++) {
+        if (vec_push(&survey.nodes, nobody) < 0 || vec_push(&survey.services, nobody) < 0) {
+            faults->incomplete = true;
+            return;
+        }
+    }
+    each_network(store, survey_address, &survey);
+    for (size_t i = 0; i < table->pools.count; i++) {
+        const struct object *pool = &table->pools.items[i].object->object;
+        add_intruder(faults, pool, &survey.nodes.items[i], remedy);
+        add_intruder(faults, pool, &survey.services.items[i], remedy);
     }
 }

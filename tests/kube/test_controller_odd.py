@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a controller finds where things are not as its manifests make them: definitions that are absent and
-come later, pools that slipped past validation, a record of another version."""
+come later, pools that slipped past validation, a record of another version, thousands of objects that are
+others', and pools that reach into other networks."""
 
 import json
 from pathlib import Path
 
 import pytest
 from giving import Controllers, addresses, begin, condition, gets, pool, serves_pools, service, sweep
-from lab import wait, wait_equal
+from lab import objects, wait, wait_equal
 from lab.kube_api import path_of
 
 LAB = {"nodes": 1}
 DEPLOY = Path(__file__).parents[2] / "deploy/kubernetes"
+FOREIGN = 3000
 DEFINITIONS = ("ipaddresspools.metallb.io", "addresspools.coil.cybozu.com")
 RECORD = "/api/v1/namespaces/kube-system/configmaps/fingerpost-addresses"
 
@@ -50,6 +52,45 @@ def test_a_pool_that_slipped_past_validation_is_named_and_the_others_serve(clean
     clean.put(service("api"))
     gets(clean, api=["203.0.113.1"])
     assert lists == [kind["lists"] for kind in controller.status()["sources"][0]["kinds"]], "no loop"
+
+
+def test_thousands_of_services_that_are_others(clean, make):
+    """Those of another class have addresses of the pool, and those of no type stand around: none is touched, and
+    what they have is given to nobody."""
+    foreign = []
+    for number in range(FOREIGN):
+        internal = f"10.96.{16 + (number >> 8)}.{number & 255}"
+        item = objects.service(f"foreign-{number:04}", clusterIP=internal, clusterIPs=[internal])
+        item["metadata"]["uid"] = f"00000000-0000-4000-9000-{number:012}"
+        item["status"] = {"loadBalancer": {}}
+        if number % 2:
+            item["spec"]["type"] = "ClusterIP"
+        else:
+            item["spec"]["loadBalancerClass"] = "example.com/theirs"
+            item["status"]["loadBalancer"]["ingress"] = [{"ip": f"198.18.{number >> 8}.{number & 255}"}]
+        foreign.append(item)
+    try:
+        clean.store(*foreign)
+        controller = begin(make())
+        clean.put(pool("198.18.0.0/20"))
+        clean.put(service("web", {"fingerpost.io/loadBalancerIPs": "198.18.1.0"}), service("api"), service("last"))
+        gets(clean, api=["198.18.0.1"], last=["198.18.0.3"])  # the even ones are theirs
+        wait(lambda: condition(clean, "web"), "the condition")
+        assert condition(clean, "web")[1] == "Taken"
+        written = {entry["objectRef"]["name"] for entry in clean.audited(controller.user)
+                   if entry["verb"] == "patch" and entry["objectRef"]["resource"] == "services"}
+        assert written == {"web", "api", "last"}
+    finally:
+        clean.unstore(*foreign)
+
+
+def test_a_pool_that_reaches_into_other_networks_is_told(clean, make):
+    controller = begin(make())
+    clean.put(pool("203.0.113.0/29", "10.96.0.0/16"))
+    wait(lambda: ("IPAddressPool default/lb", "has 10.96.0.1, the clusterIP of Service default/kubernetes")
+         in faults(controller), "the fault")
+    clean.put(pool("203.0.113.0/29"))
+    wait_equal(lambda: faults(controller), [], "its end")
 
 
 def test_a_record_of_another_version_is_read_or_told_of(clean, make):

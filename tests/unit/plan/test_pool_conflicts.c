@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is wrong between pools, and between pools and Nodes. */
+/* What is wrong between pools, and between pools and the networks of Nodes and Services. */
 #include "plan/pool_conflicts.h"
 
 #include "planning.h"
@@ -64,12 +64,63 @@ static void a_pool_must_not_have_the_address_of_a_node(void **state)
     assert_conflicts(&planning, "AddressPool a: has 10.2.0.11, the address of Node n1\n");
 }
 
+static void put_cluster_service(struct planning *planning, const char *name,
+                                const char *cluster_ips)
+{
+    AUTOFREE char *yaml = text_format(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: %s, namespace: default}\nspec: {type: "
+        "LoadBalancer, clusterIPs: [%s], ports: [{port: 80}]}\n",
+        name, cluster_ips);
+    put(planning, yaml);
+}
+
+static void a_pool_must_not_have_the_address_of_a_service(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_pool(&planning, "a", "02", "{ipv4: 10.2.0.0/16}");
+    put_cluster_service(&planning, "web", "10.2.3.4");
+    put_cluster_service(&planning, "api", "10.96.0.1");
+    assert_conflicts(&planning, "AddressPool a: has 10.2.3.4, the clusterIP of Service "
+                                "default/web\n");
+}
+
+static void a_pool_of_services_must_not_have_what_nodes_and_services_have(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    CLEANUP(pool_table_done) struct pool_table table = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text got = { 0 };
+    planning_begin(&planning);
+    put(&planning, "apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: {name: lb, "
+                   "namespace: net}\nspec: {addresses: [10.96.0.0/24, 192.0.2.0/28]}\n");
+    put(&planning, "apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: {name: ok, "
+                   "namespace: net}\nspec: {addresses: [203.0.113.0/24]}\n");
+    put(&planning, "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {addresses: [{type: "
+                   "InternalIP, address: 192.0.2.11}]}\n");
+    put_cluster_service(&planning, "web", "10.96.0.9");
+    put_cluster_service(&planning, "api", "10.96.0.10");
+    put_cluster_service(&planning, "far", "10.97.0.1");
+    assert_int_equal(pool_table_make(planning.store, &table, &faults), 0);
+    ip_pool_conflicts(planning.store, &table, &faults);
+    vec_each(const struct fault, fault, &faults.list)
+        text_addf(&got, "%s: %s\n", fault->place, fault->message);
+    assert_string_equal(text_str(&got),
+                        "IPAddressPool net/lb: has 192.0.2.11, the address of Node n1\n"
+                        "IPAddressPool net/lb: has 10.96.0.10, the clusterIP of Service "
+                        "default/api\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_younger_of_two_pools_that_overlap_is_told),
         cmocka_unit_test(subnets_of_one_pool_may_overlap_past_validation),
         cmocka_unit_test(a_pool_must_not_have_the_address_of_a_node),
+        cmocka_unit_test(a_pool_must_not_have_the_address_of_a_service),
+        cmocka_unit_test(a_pool_of_services_must_not_have_what_nodes_and_services_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
