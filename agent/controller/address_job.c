@@ -157,7 +157,16 @@ static bool choose(struct address_job *job)
     return true;
 }
 
-/* What is claimed by the write that begins now. */
+static bool is_claim(const struct behind *behind, const struct assignment *row)
+{
+    bool same = behind->claimed && row && behind->claim.count == row->ips.count;
+    for (size_t i = 0; same && i < row->ips.count; i++)
+        same = ip_equal(&behind->claim.items[i], &row->ips.items[i]);
+    return same;
+}
+
+/* What is claimed by the write that begins now. What stands in the record as it is stays claimed
+ * meanwhile: statuses need not wait for the record. */
 static int fix_claims(struct address_job *job)
 {
     sorted_each(struct behind *const, behind, &job->behind) {
@@ -166,6 +175,8 @@ static int fix_claims(struct address_job *job)
         const struct object *object = address_object(job, KIND_SERVICE, (*behind)->key);
         const struct assignment *row =
             object ? assignment_of(&job->desk.assignments, object->namespace, object->name) : NULL;
+        if (is_claim(*behind, row))
+            continue;
         vec_clear(&(*behind)->claim);
         (*behind)->claimed = false;
         if (row && vec_append(&(*behind)->claim, &row->ips) < 0)
