@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LoadBalancer addresses while the leader is cut off, its clock jumps, and etcd is restored from a backup:
-no address has two holders by the audit log, everybody gets one, and nothing needs hands."""
+"""LoadBalancer addresses while the leader is cut off, its clock jumps, etcd is restored from a backup, the API
+takes two seconds for each answer, and two lead at once: no address has two holders by the audit log, everybody
+gets one, and nothing needs hands."""
 
 import pytest
 from giving import (Controllers, addresses, all_have_one_each, assert_one_holder_each, begin, condition,
                     holders, pool, service, sweep)
 from lab import wait, wait_equal
+from lab.asking import ELECTION, allow_lease
+from lab.late import LateApi
 from lab.wall_clock import WallClock
 
 LAB = {"nodes": 2}
@@ -93,3 +96,63 @@ def test_etcd_is_restored_from_a_backup(clean, make):
     wait(lambda: any(each.leads() for each in controllers), "a leader", 60)
     put(clean, ["late"])
     wait_equal(lambda: condition(clean, "late"), ("True", "Assigned", ""), "one more", 60)
+
+
+def statuses(plane, each):
+    """What a controller has written of Services: the code of each answer."""
+    return [entry["responseStatus"]["code"] for entry in plane.audited(each.user)
+            if entry["objectRef"].get("subresource") == "status" and entry["objectRef"]["resource"] == "services"]
+
+
+def test_an_api_that_takes_two_seconds(clean, make):
+    """With an election as it is by default; who leads is killed when some are given. (That leadership stays
+    meanwhile, test_controller_slow.py shows.)"""
+    late = LateApi(clean, 2)
+    default = {"lease": "15s", "renew": "10s", "retry": "2s"}
+    try:
+        first, second = [make(name, node=number, election=default,
+                              source={"kubernetes": {"kubeconfig": str(late.kubeconfig(name))}})
+                         for number, name in enumerate("ab")]
+        begin(first)
+        second.start()
+        clean.put(pool("203.0.113.0/24"))
+        put(clean, NAMES[:20])
+        given = all_have_one_each(clean, NAMES[:20], 120)
+        good = [code for each in (first, second) for code in statuses(clean, each) if code < 300]
+        assert len(good) == 20, "one write for each"
+        if second.leads():
+            first, second = second, first
+        first.kill()
+        put(clean, NAMES[20:])
+        wait(second.leads, "the other one to lead", 120)
+        assert all_have_one_each(clean, NAMES, 120).items() >= given.items()
+        assert_one_holder_each(clean)
+        assert [fault["message"] for fault in second.status()["faults"]] == []
+        second.kill()  # the Lease's return would take its time
+    finally:
+        late.stop()
+
+
+def test_two_that_lead_at_once(clean, make):
+    """Each by a Lease of its own, as during an upgrade that renames it. What is claimed is in one record, so that
+    they give nothing twice; and when all is given, neither writes any more."""
+    allow_lease(clean, "another")
+    both = [begin(make("a", node=0)), begin(make("b", node=1, election={**ELECTION, "name": "another"}))]
+    clean.put(pool("203.0.113.0/24"))
+    put(clean, NAMES)
+    given = all_have_one_each(clean, NAMES, 120)
+    assert all(each.leads() for each in both)
+    for name in NAMES[:5]:
+        clean.api.delete("Service", name)
+    put(clean, ["late"])
+    all_have_one_each(clean, ["late"], 60)
+    assert_one_holder_each(clean)
+    assert all_have_one_each(clean, NAMES[5:]).items() >= {
+        name: ip for name, ip in given.items() if name in NAMES[5:]}.items()
+
+    def written():
+        return [len(statuses(clean, each)) for each in both]
+    before, renewed = written(), [each.status()["election"]["renewedAt"] for each in both]
+    wait(lambda: all(each.status()["election"]["renewedAt"] > was for each, was in zip(both, renewed)), "renewals")
+    assert written() == before, "nothing is written when all is given"
+    assert sum(before) < 4 * len(NAMES), "they do not fight"

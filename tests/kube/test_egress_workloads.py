@@ -6,8 +6,7 @@ import json
 
 import pytest
 from lab import wait, wait_equal
-from lab.asking import controller
-from lab.control_plane import CONTROLLERS_GROUP
+from lab.asking import allow_lease, controller
 from lab.kube_api import MERGE, ApiError, path_of
 from schema import check
 
@@ -16,7 +15,6 @@ NET = "net"
 OWNED = ("Deployment", "Service", "PodDisruptionBudget")
 IMAGE = "example.com/fingerpost:1"
 NAME = "fingerpost-egress"
-RBAC = "rbac.authorization.k8s.io"
 
 
 def egress(**spec):
@@ -41,18 +39,6 @@ class World:
         self.leader.start()
         self.made.append(self.leader)
         wait(self.leader.leads, f"{name} to lead", 60)
-
-    def allow_lease(self, name):
-        """Controllers may elect a leader by another Lease as well."""
-        meta = {"name": f"lease-{name}", "namespace": "kube-system"}
-        role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": meta, "rules": [
-            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [name],
-             "verbs": ["get", "patch"]}]}
-        binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": meta,
-                   "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": meta["name"]},
-                   "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": CONTROLLERS_GROUP}]}
-        for item in (role, binding):
-            self.plane.kubectl("apply", "-f", "-", text=json.dumps(item))
 
     def get(self, kind, name="nat", namespace=NET):
         try:
@@ -203,7 +189,7 @@ def test_an_egress_scaled_by_an_autoscaler_keeps_its_number(world):
 
 def test_two_that_lead_write_one_egress_in_turn(world):
     """Each by a Lease of its own, as during an upgrade that renames it: they agree, and so come to rest."""
-    world.allow_lease("another")
+    allow_lease(world.plane, "another")
     world.begin("another")
     assert all(each.leads() for each in world.made)
     world.plane.put(egress(podDisruptionBudget={"minAvailable": 1}))

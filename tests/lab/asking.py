@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pools, and nodes without agents that ask for blocks as Coil's do."""
 
+import json
+
+from .control_plane import CONTROLLERS_GROUP
 from .controller import Controller
 from .kube_api import path_of
 from .wait import wait
 
 COIL = "coil.cybozu.com"
+RBAC = "rbac.authorization.k8s.io"
 # Leadership passes on in seconds, so that tests of it take no minutes.
 ELECTION = {"lease": "6s", "renew": "4s", "retry": "1s"}
 
@@ -15,6 +19,19 @@ def controller(host, plane, name):
     port = 9395 + ord(name[0]) - ord("a")
     return Controller(host, name, plane.controller_kubeconfig(name), {
         "election": ELECTION, "api": {"listen": f"127.0.0.1:{port}"}})
+
+
+def allow_lease(plane, name):
+    """Controllers may elect a leader by another Lease as well."""
+    meta = {"name": f"lease-{name}", "namespace": "kube-system"}
+    role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": meta, "rules": [
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [name],
+         "verbs": ["get", "patch"]}]}
+    binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": meta,
+               "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": meta["name"]},
+               "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": CONTROLLERS_GROUP}]}
+    for item in (role, binding):
+        plane.kubectl("apply", "-f", "-", text=json.dumps(item))
 
 
 def pool(name, *subnets, bits=5):
