@@ -14,7 +14,7 @@ void address_conflicts_tell(struct address_job *job)
     if (!job->conflicts_due && job->surveyed == job->desk.edits)
         return;
     ip_pool_conflicts(job->job.board->store, &job->desk.table, &faults);
-    (void)fault_book_replace(job->job.board->faults, address_job_ops.name, "pools", &faults,
+    (void)fault_book_replace(job->job.board->faults, job->job.ops->name, "pools", &faults,
                              clock_wall_ms());
     job->conflicts_due = false;
     job->surveyed = job->desk.edits;

@@ -35,7 +35,7 @@ DECISIONS = {
     # longer or shorter, as with kube-service-exporter.
     "controller/export_job.c": [
         "return job->plan.until_wall_ms && clock_wall_ms() >= job->plan.until_wall_ms;",
-        "int r = plan_export(job->config, job->board->store, clock_wall_ms(), &plan, &faults);",
+        "int r = plan_export(job->config, job->job.board->store, clock_wall_ms(), &plan, &faults);",
         "next = MIN(next, now_ms + MAX(job->plan.until_wall_ms - clock_wall_ms(), INT64_C(1)));",
     ],
     "agentctl/plan_export.c": ["r = plan_export(config, store, clock_wall_ms(), &ret->plan, faults);"],
@@ -52,6 +52,12 @@ DECISIONS = {
     "engine/pods/pods_want.c": [
         "(void)pod_addresses_free(&pods->addresses, &stay->tenant, clock_wall_ms());",
         "if (!pod_addresses_choose(&pods->addresses, clock_wall_ms(), pods->setup.config->pods.rest_ms,",
+    ],
+    # How long has a block of this node been empty? As above. Forward: it is given back early, never with
+    # an address in use. Back: it is kept longer.
+    "report/block_keeper.c": ["int64_t next_wall_ms, wall_ms = clock_wall_ms();"],
+    "report/block_steps.c": [
+        "if (!addresses || plan_pod_surplus(addresses, clock_wall_ms(), keeper->options.empty_ms,",
     ],
     # "41s ago", on the screen.
     "agentctl/field.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],

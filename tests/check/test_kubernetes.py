@@ -172,6 +172,10 @@ def test_the_controller_may_read_what_its_jobs_name_and_nothing_else():
 JOB_WRITE = re.compile(
     r'\.verb = KUBE_(\w+),\s*\.target = \{ \.group = "([\w.]*)",\s*\.version = "\w+",'
     r'\s*\.plural = "(\w+)"(?:,\s*\.name = [\w>.-]+,\s*\.subresource = "(\w+)")?')
+# The apply of a status, of what it names.
+STATUS_WRITE = re.compile(
+    r'struct kube_target \w+ = \{ \.group = "([\w.]*)",\s*\.version = "\w+",\s*\.plural = "(\w+)" \};'
+    r'\s*return apply_status\(')
 READS = ("get", "list", "watch")
 # A row of what the job of egress writes: an apply, which may create, and a deletion; or a status.
 MADE = re.compile(r'\{ KIND_\w+, "([\w.]*)", "\w+", "(\w+)",\s*(NULL|"\w+") \}')
@@ -194,6 +198,8 @@ def test_the_controller_may_write_what_its_jobs_write_and_nothing_else():
             for text in controller_texts().values()
             for verb, group, plural, sub in JOB_WRITE.findall(with_events(text))}
     asked |= {row for text in controller_texts().values() for row in made(text)}
+    asked |= {("patch", group, f"{plural}/status") for text in controller_texts().values()
+              for group, plural in STATUS_WRITE.findall(text)}
     sent = {row for row in asked if row[0] not in READS}
     every = allowed(documents("controller.yaml"))
     assert sent and sent == {row for row in every if row[0] not in READS and row[2] != "leases"}
