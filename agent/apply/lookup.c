@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * RTM_GETROUTE for one destination, asked by trace and by the proofs of ways to pods.
+ * RTM_GETROUTE for one destination, asked by trace.
  *
  * IPv4 answers a refusing route by the error that a sender would get, IPv6 by the route itself;
  * both come out as its type here. EINVAL is that of a blackhole, and of a source that the kernel
@@ -16,17 +16,16 @@
 
 static int on_row(const struct nlmsghdr *row, void *context)
 {
-    static const struct nl_wanted wanted[] = { { RTA_OIF, 4 }, { RTA_GATEWAY, 4 }, { RTA_VIA, 2 } };
-    const struct nlattr *attributes[RTA_VIA + 1];
+    static const struct nl_wanted wanted[] = { { RTA_OIF, 4 } };
+    const struct nlattr *attributes[RTA_OIF + 1];
     struct route_found *found = context;
     const struct rtmsg *fixed = mnl_nlmsg_get_payload(row);
 
     if (row->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(row) < sizeof(*fixed))
         return 0;
-    nl_parse(row, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, RTA_VIA);
+    nl_parse(row, sizeof(*fixed), wanted, ARRAY_SIZE(wanted), attributes, RTA_OIF);
     found->type = fixed->rtm_type;
     found->ifindex = attributes[RTA_OIF] ? mnl_attr_get_u32(attributes[RTA_OIF]) : 0;
-    found->by_router = attributes[RTA_GATEWAY] || attributes[RTA_VIA];
     return 0;
 }
 

@@ -12,7 +12,6 @@ from lab.containers import Containers, pids_of, pod_object
 from lab.demo_egress import Router
 from lab.images import AGENT, agent_image
 from lab.traffic import ask, serve
-from test_agent import Pod
 
 PORT = 8080
 FAMILIES = (4, 6)
@@ -218,18 +217,3 @@ def test_a_pool_is_used_up(world):
     assert third.address(4) == pods[0].address(4) and third.ping(pods[1].address(6))
     world.plane.delete(few, pool)
     world.plane.api.delete("Namespace", "few")
-
-
-def test_the_api_is_away(world):
-    """What the node has is enough for pods to come and go; the API is back, and nothing has changed."""
-    node = world.lab.nodes[1]
-    [older] = world.create(pod_object("older", node.role))
-    world.plane.api_server.kill()
-    one, two = [Pod(world.lab, node, node.agents[0], name).add() for name in ("one", "two")]
-    for family in FAMILIES:
-        assert one.ping(two.address(family)) and one.ping(older.address(family))
-    assert one.call("DEL") == (0, None)
-    world.plane.start_api_server()
-    for family in FAMILIES:
-        assert older.ping(two.address(family))
-    assert two.call("CHECK") == (0, None) and two.call("DEL") == (0, None)

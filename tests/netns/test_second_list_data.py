@@ -160,16 +160,6 @@ def a_cluster_ip_is_given_twice(world):
     not_near(world)
 
 
-@rows(224, cause=("Service default/web", "no way to", "this node's pod, but its route leaves by eth0"),
-      remedy="find out who wrote that route", beside=FOLLOWS)
-def a_static_route_leads_to_a_pod_by_the_uplink(world):
-    """Expected: the pod is on this node, and its route leaves by eth0: not where its endpoint is."""
-    world.node.ip("route", "replace", f"{world.one.address4}/32", "via", world.node.gateway4)
-    yield
-    world.node.ip("route", "replace", f"{world.one.address4}/32", "dev", world.one.host_end)
-    world.announced(world.web, world.single)
-
-
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

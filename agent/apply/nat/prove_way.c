@@ -18,7 +18,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "apply/lookup.h"
 #include "base/macro.h"
 
 const char *prover_endpoint(const struct nat_endpoint *endpoint, char buffer[static 64])
@@ -114,51 +113,6 @@ int prover_no_way(struct prover *prover, const struct nat_probe *probe,
     return 0;
 }
 
-/* Whether the kernel sends what is for the endpoint to another router, by that interface. */
-static bool goes_to_router(const struct nat_answer *answer)
-{
-    CLEANUP(nl_closep) struct nl_socket *socket = NULL;
-    const struct route_query query = { .destination = answer->endpoint_value.ip };
-    struct route_found found = { 0 };
-    return nl_open(&socket) == 0 && route_lookup(socket, &query, &found) == 0 &&
-           found.ifindex == answer->out && found.by_router;
-}
-
-static bool is_uplink(const struct probe_origins *origins, uint32_t ifindex)
-{
-    for (size_t i = 0; i < origins->attachment_count; i++) {
-        if (origins->attachments[i].ifindex == ifindex)
-            return origins->attachments[i].hook == NAT_HOOK_UPLINK_IN;
-    }
-    return false;
-}
-
-/*
- * A pod of this node is not behind another router. Asked of the kernel only where the packet leaves
- * by an uplink, which pods in a bridge with it do as well.
- */
-static bool leaves_node(const struct prover *prover, const struct nat_port *port,
-                        const struct nat_answer *answer)
-{
-    return is_uplink(prover->origins, answer->out) &&
-           vec_find(&port->sets[NAT_SET_LOCAL], &answer->endpoint_value, nat_endpoint_cmp) &&
-           goes_to_router(answer);
-}
-
-static int tell_leaving(struct prover *prover, const struct nat_probe *probe,
-                        const struct nat_answer *answer)
-{
-    char where[64], name[IF_NAMESIZE];
-    (void)prover_differs(prover,
-                         "find out who wrote that route, and delete it; see: ip route get "
-                         "ADDRESS",
-                         "slot %u: no way to %s: this node's pod, but its route leaves by %s",
-                         probe->pick, prover_endpoint(&answer->endpoint_value, where),
-                         if_indextoname(answer->out, name) ? name : "an interface that is gone");
-    prover->lost = prover->any_lost = true;
-    return 0;
-}
-
 /* The way there and back. */
 int prover_check_way(struct prover *prover, const struct nat_port *port,
                      const struct nat_probe *probe, const struct nat_answer *answer)
@@ -170,8 +124,6 @@ int prover_check_way(struct prover *prover, const struct nat_port *port,
         return prover_no_way(prover, probe, answer);
     if (answer->out == 0)
         return 1;
-    if (leaves_node(prover, port, answer))
-        return tell_leaving(prover, probe, answer);
     if (may_be_child(prover, port, answer) && check_parent(prover, answer) == 0)
         return 0;
     if (nat_sees_replies(origins->attachments, origins->attachment_count, answer->out))

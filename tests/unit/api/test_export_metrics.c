@@ -41,7 +41,7 @@ static void tells_what_is_counted(void **state)
         "kube_service_exporter_consul_kv_success_total{method=\"put\"} 5\n",
         "kube_service_exporter_consul_kv_success_total{method=\"delete\"} 2\n",
         "kube_service_exporter_consul_kv_fail_total 2\n",
-        "kube_service_exporter_consul_kv_time_seconds_sum 1.025\n"
+        "kube_service_exporter_consul_kv_time_seconds_sum 1.025\n",
         "kube_service_exporter_consul_kv_time_seconds_count 4\n",
         "kube_service_exporter_consul_leadership_elected_total 2\n",
         "kube_service_exporter_consul_leadership_relinquished_total 1\n",
