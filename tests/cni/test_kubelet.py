@@ -217,3 +217,28 @@ def test_a_pool_is_used_up(world):
     assert third.address(4) == pods[0].address(4) and third.ping(pods[1].address(6))
     world.plane.delete(few, pool)
     world.plane.api.delete("Namespace", "few")
+
+
+def test_the_api_is_away(world):
+    """A sandbox dies meanwhile: the kubelet makes it anew, of a Pod that agentd knows, and it has an address
+    at once. The API is back, and nothing has changed."""
+    node, kubelet = world.lab.nodes[1], world.containers.kubelets[1]
+    [alone] = world.create(pod_object("alone", node.role))
+    before = set(kubelet.tasks())
+    [sandbox] = before - {alone.container}
+    [older] = world.create(pod_object("older", node.role))
+    before, routes = set(kubelet.tasks()), set(world.routes(node))
+    world.plane.api_server.kill()
+    try:
+        for pid in pids_of(sandbox):
+            os.kill(pid, signal.SIGKILL)
+        wait(lambda: len(set(kubelet.tasks()) - before) == 2, "another sandbox and its container", 90)
+        fresh = wait(lambda: set(world.routes(node)) - routes or None, "its routes")
+        for address in fresh:
+            wait(lambda to=address: node.fetch(to), "the pod to answer")
+        for family in FAMILIES:
+            assert older.ping(next(to for to in fresh if (":" in to) == (family == 6)))
+    finally:
+        world.plane.start_api_server()
+    wait(lambda: {each["ip"] for each in alone.object()["status"]["podIPs"]} == fresh,
+         "its addresses to be told", 90)
