@@ -273,9 +273,9 @@ def test_own_timeouts(gateway, family):
     control.egress_timeouts_s[list(abi.STATES).index("established")] = 300
     gateway.nat["control"][0] = control
     ports = [establish(gateway, family, number) for number in range(4 * SIZE)]
-    grow_old(gateway, 290)
+    grow_old(gateway, 200)
     assert establish(gateway, family, 100) is None
-    grow_old(gateway, 20)
+    grow_old(gateway, 150)
     assert establish(gateway, family, 101) in ports
 
 
