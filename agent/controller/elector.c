@@ -181,7 +181,7 @@ static int send(struct elector *elector, enum kube_verb verb, const struct lease
     const char *version = verb == KUBE_MERGE ? elector->election.version : NULL;
     const char *namespace = config->election.namespace, *name = config->election.name;
     if (record)
-        lease_write(record, namespace, name, version, &body);
+        lease_write(record, namespace, name, version, NULL, &body);
     const struct kube_write write = {
         .verb = verb,
         .target = { .group = "coordination.k8s.io",

@@ -88,24 +88,29 @@ static void write_time(struct json *json, const char *key, int64_t wall_ms)
 }
 
 static void write_metadata(struct json *json, const char *namespace, const char *name,
-                           const char *version)
+                           const char *version, const char *label)
 {
     json_begin_object(json, "metadata");
     json_string(json, "namespace", namespace);
     json_string(json, "name", name);
     if (version && *version)
         json_string(json, "resourceVersion", version);
+    if (label) {
+        json_begin_object(json, "labels");
+        json_string(json, label, "true");
+        json_end_object(json);
+    }
     json_end_object(json);
 }
 
 void lease_write(const struct lease_record *record, const char *namespace, const char *name,
-                 const char *version, struct text *out)
+                 const char *version, const char *label, struct text *out)
 {
     struct json json = { .out = out };
     json_begin_object(&json, NULL);
     json_string(&json, "apiVersion", "coordination.k8s.io/v1");
     json_string(&json, "kind", "Lease");
-    write_metadata(&json, namespace, name, version);
+    write_metadata(&json, namespace, name, version, label);
     json_begin_object(&json, "spec");
     json_string(&json, "holderIdentity", record->holder);
     json_int(&json, "leaseDurationSeconds", record->duration_s);

@@ -14,6 +14,9 @@
 #include "base/text.h"
 #include "format/doc.h"
 
+/* The label of Leases that are claims of addresses; its value says nothing. */
+#define LEASE_LABEL "fingerpost.io/claim"
+
 enum {
     LEASE_HOLDER_MAX = 256,  /* bytes of an identity, with the NUL */
     LEASE_VERSION_MAX = 128, /* of a resourceVersion, with the NUL */
@@ -38,8 +41,8 @@ const char *lease_read(const struct doc *lease, struct lease_record *ret_record,
 
 /*
  * Writes a body: with a version, a merge patch that is refused if the Lease is another by now, and
- * leaves labels and owners alone; without ("" or NULL), a Lease to be created. Sticky errors of
- * `out`, as everywhere.
+ * leaves other labels and owners alone; without ("" or NULL), a Lease to be created. `label`: it
+ * has this one, with the value "true"; NULL: none. Sticky errors of `out`, as everywhere.
  */
 void lease_write(const struct lease_record *record, const char *namespace, const char *name,
-                 const char *version, struct text *out);
+                 const char *version, const char *label, struct text *out);

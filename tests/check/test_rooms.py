@@ -51,6 +51,13 @@ ALLOWED = {
     "report": (
         ("base", "format", "loop", "config", "model", "store", "client", "plan", "status"), ("libsystemd",)
     ),
+    "segment": (
+        (
+            "base", "format", "loop", "config", "model", "store", "client", "plan", "status", "apply/kept.h",
+            "apply/segment_frame.h", "apply/segment_socket.h", "apply/netlink/nl.h",
+        ),
+        ("libsystemd",),
+    ),
     # It prints what store and plan hold, so it sees the values they are made of.
     "api": (
         ("base", "format", "loop", "status", "store", "plan", "pools", "config", "model"),
@@ -59,7 +66,8 @@ ALLOWED = {
     "agentd": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
-            "pools", "apply", "status", "engine", "health", "bgp", "report", "api",
+            "pools", "apply", "status", "engine", "health", "bgp", "report", "segment",
+            "api",
         ),
         ("libsystemd",),
     ),

@@ -88,13 +88,15 @@ static void what_is_written_is_read_again(void **state)
     struct lease_record again;
     char version[LEASE_VERSION_MAX];
     AUTOTEXT struct text patch = { 0 }, fresh = { 0 };
-    lease_write(&record, "kube-system", "leader", "12", &patch);
+    lease_write(&record, "kube-system", "leader", "12", NULL, &patch);
     assert_non_null(strstr(text_str(&patch), "\"acquireTime\":\"2025-11-20T07:33:00.007000Z\""));
     assert_null(read_json(text_str(&patch), &again, version));
     assert_true(lease_record_eq(&record, &again));
     assert_string_equal(version, "12");
-    lease_write(&record, "kube-system", "leader", "", &fresh);
+    lease_write(&record, "kube-system", "leader", "", LEASE_LABEL, &fresh);
     assert_null(strstr(text_str(&fresh), "resourceVersion"));
+    assert_null(strstr(text_str(&patch), "labels"));
+    assert_non_null(strstr(text_str(&fresh), "\"labels\":{\"fingerpost.io/claim\":\"true\"}"));
 }
 
 int main(void)
