@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Claims as Leases, with an API that follows a script: what is asked, what an answer means, and
+ * what a watch tells while it stands, breaks, and comes back. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_api.h"
+#include "segment/lease_store.h"
+
+#include "cmocka_all.h"
+#include "run_until.h"
+
+#define LEASE(name, version, holder)                                                     \
+    "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"},\"spec\"" \
+    ":{\"holderIdentity\":\"" holder "\",\"leaseDurationSeconds\":10}}"
+#define LIST(version, items) \
+    "{\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
+#define EVENT(type, lease) "{\"type\":\"" type "\",\"object\":" lease "}\n"
+#define SAID(reason)       "{\"kind\":\"Status\",\"message\":\"words\",\"reason\":\"" reason "\"}"
+
+struct fixture {
+    sd_event *event;
+    struct fake_api api;
+    struct claim_store store;
+    struct fake_peer *peer; /* who has asked, and has no answer */
+    struct fake_peer *watcher;
+    enum claim_outcome outcome;
+    char version[LEASE_VERSION_MAX], holder[LEASE_HOLDER_MAX], why[256];
+    int64_t since_ms;
+    unsigned told;
+    char heard[512]; /* "name=holder " of each, "name! " where it is gone */
+    unsigned standing, broken;
+    char trouble[256];
+};
+
+static void on_asked(struct fake_peer *peer, void *context)
+{
+    struct fixture *fx = context;
+    if (strstr(peer->path, "labelSelector"))
+        fx->watcher = peer;
+    else
+        fx->peer = peer;
+}
+
+static void on_told(void *context, const struct claim_answer *answer)
+{
+    struct fixture *fx = context;
+    fx->told++;
+    fx->outcome = answer->outcome;
+    fx->since_ms = answer->since_ms;
+    (void)snprintf(fx->version, sizeof(fx->version), "%s", answer->version);
+    (void)snprintf(fx->why, sizeof(fx->why), "%s", answer->why ? answer->why : "");
+    (void)snprintf(fx->holder, sizeof(fx->holder), "%s",
+                   answer->record ? answer->record->holder : "-");
+}
+
+static void on_heard(void *context, const char *key, const struct lease_record *record,
+                     const char *version)
+{
+    struct fixture *fx = context;
+    size_t length = strlen(fx->heard);
+    (void)version;
+    (void)snprintf(fx->heard + length, sizeof(fx->heard) - length, "%s%s%s ", key,
+                   record ? "=" : "!", record ? record->holder : "");
+}
+
+static void on_watching(void *context, const char *why, const char *remedy)
+{
+    struct fixture *fx = context;
+    (void)remedy;
+    fx->standing += !why;
+    fx->broken += why != NULL;
+    (void)snprintf(fx->trouble, sizeof(fx->trouble), "%s", why ? why : "");
+}
+
+static int setup(void **state)
+{
+    struct fixture *fx = calloc(1, sizeof(*fx));
+    assert_non_null(fx);
+    assert_int_equal(sd_event_new(&fx->event), 0);
+    fake_api_start(&fx->api, fx->event, on_asked, fx);
+    struct kube_config *config = calloc(1, sizeof(*config));
+    assert_non_null(config);
+    config->server = strdup(fx->api.url);
+    assert_int_equal(lease_store_new(fx->event, config, "kube-system", &fx->store), 0);
+    *state = fx;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fx = *state;
+    fx->store.ops->free(fx->store.data);
+    fake_api_done(&fx->api);
+    sd_event_unref(fx->event);
+    free(fx);
+    return 0;
+}
+
+static struct claim_ask ask_for(struct fixture *fx, const struct lease_record *wish,
+                                const char *version)
+{
+    return (struct claim_ask){
+        .key = "address.192-0-2-1",
+        .wish = wish,
+        .version = version,
+        .limit_ms = DEADLINE_MS,
+        .told = on_told,
+        .context = fx,
+    };
+}
+
+/* The API's answer to what was asked. */
+static void answer(struct fixture *fx, int status, const char *body)
+{
+    unsigned before = fx->told;
+    run_until(fx, fx->peer);
+    fake_peer_answer(fx->peer, status, NULL, body);
+    fx->peer = NULL;
+    run_until(fx, fx->told > before);
+}
+
+static void a_reading_tells_what_there_is(void **state)
+{
+    struct fixture *fx = *state;
+    struct claim_request *request;
+    const struct claim_ask ask = ask_for(fx, NULL, NULL);
+    assert_int_equal(fx->store.ops->read(fx->store.data, &ask, &request), 0);
+    answer(fx, 200, LEASE("address.192-0-2-1", "7", "node-2"));
+    assert_int_equal(fx->outcome, CLAIM_DONE);
+    assert_string_equal(fx->holder, "node-2");
+    assert_string_equal(fx->version, "7");
+    assert_int_equal(fx->store.ops->read(fx->store.data, &ask, &request), 0);
+    answer(fx, 404, SAID("NotFound"));
+    assert_int_equal(fx->outcome, CLAIM_ABSENT);
+    assert_true(fx->since_ms == INT64_MAX);
+    assert_int_equal(fx->store.ops->read(fx->store.data, &ask, &request), 0);
+    answer(fx, 403, SAID("Forbidden"));
+    assert_int_equal(fx->outcome, CLAIM_FAILED);
+    assert_non_null(strstr(fx->why, "words"));
+}
+
+static void a_write_names_its_version_and_is_refused_over_another(void **state)
+{
+    struct fixture *fx = *state;
+    struct claim_request *request;
+    const struct lease_record wish = { .holder = "node-1", .duration_s = 10 };
+    const struct claim_ask create = ask_for(fx, &wish, NULL), update = ask_for(fx, &wish, "7");
+    assert_int_equal(fx->store.ops->create(fx->store.data, &create, &request), 0);
+    run_until(fx, fx->peer);
+    assert_string_equal(fx->peer->method, "POST");
+    assert_non_null(strstr(fake_peer_body(fx->peer), LEASE_LABEL));
+    assert_null(strstr(fake_peer_body(fx->peer), "resourceVersion"));
+    answer(fx, 409, SAID("AlreadyExists"));
+    assert_int_equal(fx->outcome, CLAIM_CONFLICT);
+
+    assert_int_equal(fx->store.ops->update(fx->store.data, &update, &request), 0);
+    run_until(fx, fx->peer);
+    assert_string_equal(fx->peer->method, "PATCH");
+    assert_non_null(strstr(fake_peer_body(fx->peer), "\"resourceVersion\":\"7\""));
+    answer(fx, 409, SAID("Conflict"));
+    assert_int_equal(fx->outcome, CLAIM_CONFLICT);
+
+    assert_int_equal(fx->store.ops->release(fx->store.data, &update, &request), 0);
+    answer(fx, 200, LEASE("address.192-0-2-1", "8", ""));
+    assert_int_equal(fx->outcome, CLAIM_DONE);
+    assert_string_equal(fx->version, "8");
+}
+
+static void what_is_cancelled_is_told_nothing(void **state)
+{
+    struct fixture *fx = *state;
+    struct claim_request *request;
+    const struct claim_ask ask = ask_for(fx, NULL, NULL);
+    assert_int_equal(fx->store.ops->read(fx->store.data, &ask, &request), 0);
+    run_until(fx, fx->peer);
+    fx->store.ops->cancel(request);
+    assert_int_equal(fx->store.ops->read(fx->store.data, &ask, &request), 0);
+    fx->peer = NULL;
+    answer(fx, 404, SAID("NotFound"));
+    assert_int_equal(fx->told, 1);
+}
+
+static void begin_watch(struct fixture *fx)
+{
+    const struct claim_listener listener = { on_heard, on_watching, fx };
+    assert_int_equal(fx->store.ops->watch(fx->store.data, &listener), 0);
+}
+
+static struct fake_peer *next_watcher(struct fixture *fx)
+{
+    fx->watcher = NULL;
+    run_until(fx, fx->watcher);
+    return fx->watcher;
+}
+
+static void a_watch_tells_of_all_then_of_each_change(void **state)
+{
+    struct fixture *fx = *state;
+    begin_watch(fx);
+    run_until(fx, fx->watcher);
+    assert_null(strstr(fx->watcher->path, "watch=1"));
+    struct fake_peer *list = fx->watcher;
+    fake_peer_answer(list, 200, NULL,
+                     LIST("20", LEASE("a", "5", "node-1") "," LEASE("b", "6", "")));
+    struct fake_peer *watch = next_watcher(fx);
+    assert_non_null(strstr(watch->path, "resourceVersion=20"));
+    assert_string_equal(fx->heard, "a=node-1 b= ");
+    fake_peer_begin(watch, 200);
+    fake_peer_say(watch, EVENT("MODIFIED", LEASE("b", "21", "node-3")));
+    fake_peer_say(watch, EVENT("DELETED", LEASE("a", "22", "node-1")));
+    run_until(fx, strstr(fx->heard, "a!"));
+    assert_string_equal(fx->heard, "a=node-1 b= b=node-3 a! ");
+    assert_int_equal(fx->standing, 1);
+    fake_peer_end(watch);
+    watch = next_watcher(fx);
+    assert_non_null(strstr(watch->path, "resourceVersion=22"));
+}
+
+static void what_went_while_nobody_watched_is_told(void **state)
+{
+    struct fixture *fx = *state;
+    begin_watch(fx);
+    run_until(fx, fx->watcher);
+    fake_peer_answer(fx->watcher, 200, NULL, LIST("20", LEASE("a", "5", "node-1")));
+    struct fake_peer *watch = next_watcher(fx);
+    fake_peer_begin(watch, 200);
+    run_until(fx, fx->standing == 1);
+    fx->watcher = NULL;
+    fake_peer_cut(watch);
+    run_until(fx, fx->watcher);
+    assert_int_equal(fx->broken, 1);
+    assert_null(strstr(fx->watcher->path, "watch=1"));
+    fake_peer_answer(fx->watcher, 200, NULL, LIST("30", LEASE("c", "29", "node-2")));
+    run_until(fx, strstr(fx->heard, "a!"));
+    assert_string_equal(fx->heard, "a=node-1 c=node-2 a! ");
+}
+
+static void a_refused_watch_says_why_and_tries_again(void **state)
+{
+    struct fixture *fx = *state;
+    begin_watch(fx);
+    for (unsigned i = 1; i <= 2; i++) {
+        run_until(fx, fx->watcher);
+        fake_peer_answer(fx->watcher, 403, NULL, SAID("Forbidden"));
+        fx->watcher = NULL;
+        run_until(fx, fx->broken == i);
+        assert_non_null(strstr(fx->trouble, "words"));
+    }
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(a_reading_tells_what_there_is),
+        CASE(a_write_names_its_version_and_is_refused_over_another),
+        CASE(what_is_cancelled_is_told_nothing),
+        CASE(a_watch_tells_of_all_then_of_each_change),
+        CASE(what_went_while_nobody_watched_is_told),
+        CASE(a_refused_watch_says_why_and_tries_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
