@@ -11,16 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/document.h"
+#include "api/last_packet.h"
 #include "api/view.h"
-#include "base/clock.h"
 #include "base/macro.h"
-#include "plan/link_table.h"
 
 static int latest_first(const void *left, const void *right)
 {
     const struct named_refusal *a = left, *b = right;
-    int r = CMP(b->refusal.last_mono_ms, a->refusal.last_mono_ms);
+    int r = CMP(b->refusal.last.mono_ms, a->refusal.last.mono_ms);
     if (r != 0)
         return r;
     r = strcmp(a->service, b->service);
@@ -69,23 +67,6 @@ void refusal_set_done(refusal_set *set)
     vec_done(set);
 }
 
-static void write_last(struct json *json, const struct api_state *state,
-                       const struct nat_refusal *refusal)
-{
-    const struct link *link =
-        state->links && refusal->ifindex ? link_find(state->links, refusal->ifindex) : NULL;
-
-    const int64_t now_wall_ms = clock_wall_ms();
-
-    json_begin_object(json, "last");
-    write_socket(json, "source", &refusal->source, refusal->source_port);
-    write_socket(json, "destination", &refusal->destination, refusal->destination_port);
-    write_protocol(json, "protocol", refusal->protocol);
-    json_string(json, "interface", link ? link->name : NULL);
-    json_time(json, "at", now_wall_ms - (clock_mono_ms() - refusal->last_mono_ms));
-    json_end_object(json);
-}
-
 void write_refusal(struct json *json, const struct api_state *state,
                    const struct named_refusal *refusal)
 {
@@ -94,7 +75,7 @@ void write_refusal(struct json *json, const struct api_state *state,
     json_string(json, "reason", nat_cause_name(refusal->refusal.cause));
     json_string(json, "reasonText", nat_cause_text(refusal->refusal.cause));
     json_int(json, "count", (int64_t)refusal->refusal.count);
-    write_last(json, state, &refusal->refusal);
+    write_last_packet(json, state, &refusal->refusal.last);
     json_end_object(json);
 }
 

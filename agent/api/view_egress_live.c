@@ -6,10 +6,10 @@
  * everything that is counted from the live maps.
  */
 #include "api/document.h"
+#include "api/last_packet.h"
 #include "api/view.h"
 #include "base/clock.h"
 #include "plan/egress_names.h"
-#include "plan/link_table.h"
 
 static void write_ip(struct json *json, const char *key, const struct ip *ip)
 {
@@ -153,21 +153,6 @@ static void write_gateway(struct json *json, const struct api_state *state)
     json_end_object(json);
 }
 
-static void write_last(struct json *json, const struct api_state *state,
-                       const struct egress_refusal *refusal)
-{
-    const struct link *link =
-        state->links && refusal->ifindex ? link_find(state->links, refusal->ifindex) : NULL;
-    const int64_t now_wall_ms = clock_wall_ms();
-    json_begin_object(json, "last");
-    write_socket(json, "source", &refusal->source, refusal->source_port);
-    write_socket(json, "destination", &refusal->destination, refusal->destination_port);
-    write_protocol(json, "protocol", refusal->protocol);
-    json_string(json, "interface", link ? link->name : NULL);
-    json_time(json, "at", now_wall_ms - (clock_mono_ms() - refusal->last_mono_ms));
-    json_end_object(json);
-}
-
 static void write_refusals(struct json *json, const struct api_state *state)
 {
     const struct egress_live *live = state->egress_live;
@@ -181,7 +166,7 @@ static void write_refusals(struct json *json, const struct api_state *state)
             json_string(json, "reason", egress_cause_name(refusals[i].cause));
             json_string(json, "reasonText", egress_cause_text(refusals[i].cause));
             json_int(json, "count", (int64_t)refusals[i].count);
-            write_last(json, state, &refusals[i]);
+            write_last_packet(json, state, &refusals[i].last);
             json_end_object(json);
         }
     }

@@ -186,7 +186,7 @@ static void write_refusals(struct json *json, const struct api_state *state,
     json_begin_array(json, "refusals");
     vec_each(const struct named_refusal, item, &set) {
         const struct nat_row *row = find_nat_row_of(state->nat, item->service);
-        if (ip_equal(&item->refusal.destination, address) || (row && is_at(row, address)))
+        if (ip_equal(&item->refusal.last.destination, address) || (row && is_at(row, address)))
             write_refusal(json, state, item);
     }
     json_end_array(json);

@@ -11,6 +11,7 @@
 
 #include "base/ip.h"
 #include "bpf/egress_abi.h"
+#include "status/packet_seen.h"
 
 /* The two sides of egress that a node may have. */
 enum egress_side { EGRESS_SIDE_CLIENT, EGRESS_SIDE_GATEWAY, EGRESS_SIDES };
@@ -25,11 +26,7 @@ const char *egress_cause_text(enum egress_cause cause);
 struct egress_refusal {
     enum egress_cause cause;
     uint64_t count;
-    int64_t last_mono_ms;
-    struct ip source, destination;
-    uint16_t source_port, destination_port; /* 0: not known */
-    uint8_t protocol;
-    uint32_t ifindex; /* where it was seen */
+    struct packet_seen last;
 };
 
 /* Source ports that a client has at a gateway. */

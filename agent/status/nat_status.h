@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "bpf/flow_abi.h"
 #include "status/histogram.h"
+#include "status/packet_seen.h"
 
 /* ---- answers from the live maps ---- */
 
@@ -31,11 +32,7 @@ struct nat_refusal {
     uint32_t service; /* 0: of none */
     enum nat_cause cause;
     uint64_t count;
-    int64_t last_mono_ms;
-    struct ip source, destination;
-    uint16_t source_port, destination_port;
-    uint8_t protocol;
-    uint32_t ifindex;
+    struct packet_seen last;
 };
 typedef VEC(struct nat_refusal) nat_refusal_list;
 

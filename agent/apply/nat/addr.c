@@ -35,6 +35,19 @@ struct ip nat_addr_ip(const struct nat_addr *addr)
     return ip;
 }
 
+struct packet_seen nat_packet_seen(const struct nat_tuple *tuple, uint64_t ns, uint32_t ifindex)
+{
+    return (struct packet_seen){
+        .mono_ms = (int64_t)(ns / 1000000),
+        .source = nat_addr_ip(&tuple->src),
+        .destination = nat_addr_ip(&tuple->dst),
+        .source_port = ntohs(tuple->sport),
+        .destination_port = ntohs(tuple->dport),
+        .protocol = tuple->protocol,
+        .ifindex = ifindex,
+    };
+}
+
 const char *nat_key_str(const struct nat_frontend_key *key, char buffer[static NAT_KEY_STRLEN])
 {
     struct ip ip = nat_addr_ip(&key->addr);

@@ -102,13 +102,7 @@ static struct nat_refusal refusal_of(const struct nat_refusal_key *key,
         .service = key->service,
         .cause = key->cause,
         .count = value->count,
-        .last_mono_ms = (int64_t)(value->last_ns / 1000000),
-        .source = nat_addr_ip(&value->last.src),
-        .destination = nat_addr_ip(&value->last.dst),
-        .source_port = ntohs(value->last.sport),
-        .destination_port = ntohs(value->last.dport),
-        .protocol = value->last.protocol,
-        .ifindex = value->ifindex,
+        .last = nat_packet_seen(&value->last, value->last_ns, value->ifindex),
     };
 }
 

@@ -29,7 +29,7 @@ static const struct nat_refusal *last_exhausted(const nat_refusal_list *refusals
     const struct nat_refusal *last = NULL;
     vec_each(const struct nat_refusal, it, refusals) {
         if (it->cause == NAT_CAUSE_SNAT_EXHAUSTED &&
-            (!last || it->last_mono_ms > last->last_mono_ms))
+            (!last || it->last.mono_ms > last->last.mono_ms))
             last = it;
     }
     return last;
@@ -43,11 +43,11 @@ static void report_ports(struct nat_engine *engine, struct faults *faults)
     if (nat_plane_refusals(engine->plane, &refusals) == 0)
         last = last_exhausted(&refusals);
     if (last)
-        ip_str(&last->destination, endpoint);
+        ip_str(&last->last.destination, endpoint);
     faults_add(faults, "services.snatPorts",
                "give the Service more endpoints, or widen services.snatPorts",
                "new connections to %s port %u are refused: each source port has one that lives",
-               endpoint, last ? last->destination_port : 0);
+               endpoint, last ? last->last.destination_port : 0);
 }
 
 void nat_pressure_report(struct nat_engine *engine, int64_t now_ms)

@@ -189,14 +189,14 @@ void made_refusal(struct made_nat *nat, uint32_t service, enum nat_cause cause, 
         .service = service,
         .cause = cause,
         .count = count,
-        .last_mono_ms = NOW_MS - ago_ms,
-        .source_port = 43122,
-        .destination_port = 80,
-        .protocol = PROTOCOL_TCP,
-        .ifindex = 2,
+        .last = { .mono_ms = NOW_MS - ago_ms,
+                  .source_port = 43122,
+                  .destination_port = 80,
+                  .protocol = PROTOCOL_TCP,
+                  .ifindex = 2 },
     };
-    assert_int_equal(ip_parse("10.0.2.5", &refusal.source), 0);
-    assert_int_equal(ip_parse(destination, &refusal.destination), 0);
+    assert_int_equal(ip_parse("10.0.2.5", &refusal.last.source), 0);
+    assert_int_equal(ip_parse(destination, &refusal.last.destination), 0);
     assert_int_equal(vec_push(&nat->refusals, refusal), 0);
 }
 

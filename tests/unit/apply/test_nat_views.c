@@ -239,13 +239,13 @@ static void counters_and_refusals(void **state)
     assert_int_equal(refusal->service, service);
     assert_int_equal(refusal->cause, NAT_CAUSE_NO_ENDPOINTS);
     assert_int_equal(refusal->count, 3);
-    assert_int_equal(refusal->last_mono_ms, 5000);
-    assert_true(ip_equal(&refusal->source, &source));
-    assert_true(ip_equal(&refusal->destination, &destination));
-    assert_int_equal(refusal->source_port, 1);
-    assert_int_equal(refusal->destination_port, 80);
-    assert_int_equal(refusal->protocol, PROTOCOL_UDP);
-    assert_int_equal(refusal->ifindex, 4);
+    assert_int_equal(refusal->last.mono_ms, 5000);
+    assert_true(ip_equal(&refusal->last.source, &source));
+    assert_true(ip_equal(&refusal->last.destination, &destination));
+    assert_int_equal(refusal->last.source_port, 1);
+    assert_int_equal(refusal->last.destination_port, 80);
+    assert_int_equal(refusal->last.protocol, PROTOCOL_UDP);
+    assert_int_equal(refusal->last.ifindex, 4);
     vec_done(&list);
 
     /* The next owner of the id begins from nothing. */
