@@ -12,17 +12,10 @@
  *   client_guard egress of uplinks: holds what comes from interfaces that are so new that no
  *                client_in is there yet.
  *
- * A flow keeps the gateway that it began with ("egress_pins") until that gateway is gone, or the
- * pod is given an Egress with other gateways: they answer by a reset. A flow that began outside, so
+ * A flow keeps the gateway that it began with (egress_pin.h). A flow that began outside, so
  * that the pod only answers, goes the way it came: client_out sees it begin
  * ("egress_inbound"). FoU that answers no flow of ours is left alone: the pod may have tunnels of
  * its own, as Coil makes them.
- *
- * Where that gateway takes no new flows, a connection that opens, and a flow that was silent,
- * choose another.
- *
- * The pins are a table of what was used last. A flow whose pin was driven out is given a gateway
- * anew, which is the same one unless the set has changed since.
  *
  * A packet that is too large for the way to its gateway is cut (egress_cut.h), or else answered by
  * an ICMP error that says how large it may be. TCP's segments are kept small enough from the start
@@ -32,7 +25,7 @@
  * map, and tells in the end what it has found.
  */
 #include "bpf/egress_cut.h"
-#include "bpf/egress_room.h"
+#include "bpf/egress_pin.h"
 #include "bpf/fou.h"
 #include "bpf/fou_error.h"
 #include "bpf/mss.h"
@@ -42,7 +35,6 @@
 enum {
     NO_GATEWAY = 0xffffffffu, /* of a piece: its packet goes its own way */
     PIECE_S = 15,             /* the least time that RFC 791 gives a packet to become whole */
-    FORGOTTEN_S = 30,         /* silence after which gateways forget a question of UDP */
     TOO_BIG = 100,            /* no verdict: the packet is larger than packet->mtu */
 };
 
@@ -86,59 +78,6 @@ ALWAYS_INLINE int is_inbound(const struct nat_tuple *tuple)
 {
     const __u32 *check = bpf_map_lookup_elem(&egress_inbound, tuple);
     return check && *check == nat_tuple_check(tuple);
-}
-
-/*
- * Whether a flow is to stay with a gateway that takes no new ones: not if it begins just now, or
- * has been silent for so long that the gateway may have forgotten it.
- */
-ALWAYS_INLINE int pin_lasts(const struct room *room, __u32 now)
-{
-    const struct egress_gateway_value *gateway = gateway_at(room->pin.gateway);
-    if (gateway && READ_ONCE(gateway->word) & EGRESS_GATEWAY_ACTIVE)
-        return 1;
-    return room->key.protocol == IPPROTO_TCP ? !is_syn(&room->packet)
-                                             : now - room->pin.used_s < FORGOTTEN_S;
-}
-
-/* Whether a pin is this flow's, and names a gateway of the set that the flow goes to now: not if
- * the pod has been given another Egress since, whose gateways know it. */
-ALWAYS_INLINE int pin_holds(const struct egress_pin_value *pin, const struct nat_tuple *key,
-                            __u32 set)
-{
-    return pin->check == nat_tuple_check(key) &&
-           (pin->gateway & ~EGRESS_PIN_TRANSLATED) / EGRESS_SET_MAX == set;
-}
-
-/* The gateway that a flow is pinned to, or a new one. Returns 1, or 0: none is usable. */
-SUBPROGRAM int pin_take(struct room *room, __u32 set)
-{
-    struct egress_pin_value *found = bpf_map_lookup_elem(&egress_pins, &room->key);
-    __u32 now = now_s();
-    if (found && pin_holds(found, &room->key, set)) {
-        room->pin = *found;
-        room->pin.gateway &= ~EGRESS_PIN_TRANSLATED;
-        if (gateway_read(room->pin.gateway, room->pin.generation, &room->gateway) &&
-            pin_lasts(room, now)) {
-            note(room, EGRESS_TOLD_PINNED);
-            if (room->pin.used_s != now && !dry_run)
-                WRITE_ONCE(found->used_s, now);
-            return 1;
-        }
-    }
-    __builtin_memset(&room->pin, 0, sizeof(room->pin));
-    room->pin.check = nat_tuple_check(&room->key);
-    room->pin.used_s = now;
-    if (!gateway_choose(set, &room->key, &room->pin) ||
-        !gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
-        return 0;
-    if (dry_run)
-        return 1;
-    __u32 gateway = room->pin.gateway;
-    room->pin.gateway |= room->translated;
-    bpf_map_update_elem(&egress_pins, &room->key, &room->pin, BPF_ANY);
-    room->pin.gateway = gateway;
-    return 1;
 }
 
 /* The outer source port: FoU's own, or one that follows from the flow (as the kernel's automatic
@@ -309,6 +248,8 @@ ALWAYS_INLINE int walk(struct __sk_buff *skb, const struct egress_control *contr
     }
     __u32 held = pod->flags & EGRESS_POD_HELD;
     __u32 set = set_find(pod->policy, dst, packet->family, &stays);
+    if (!set && pod->policy)
+        set = (__u32)set_kept(room, pod->policy);
     if (dry_run)
         room->told.set = set;
     if (held && (set || !stays))

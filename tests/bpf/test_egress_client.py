@@ -179,6 +179,24 @@ def test_a_flow_keeps_its_gateway(client, family):
     check_tunnel(client.send("client_in", sent), sent, family, OTHER_GATEWAY)
 
 
+def test_a_connection_outlives_what_stays(client, family):
+    """Its destination comes to be in the cluster: whom it speaks to knows the gateway, not the pod."""
+    number = go_out(client, family)
+    sent, asked = packet(family, TCP, flags="A"), packet(family, UDP)
+    for one in (sent, asked):
+        check_tunnel(client.send("client_in", one), one, family)
+    client.stay(OUTSIDE[family])
+    check_tunnel(client.send("client_in", sent), sent, family)
+    assert client.send("client_in", asked).verdict == NEXT
+    assert client.send("client_in", packet(family, TCP, sport=1001, flags="A")).verdict == NEXT
+    client.route(1, ALL[family], client.set([OTHER_GATEWAY[family]]))
+    assert client.send("client_in", sent).verdict == NEXT, "another Egress: its gateway knows it no more"
+    client.route(1, ALL[family], number)
+    check_tunnel(client.send("client_in", sent), sent, family)
+    assert client.send("client_in", packet(family, TCP, flags="S")).verdict == NEXT
+    assert client.send("client_in", sent).verdict == NEXT, "opened anew, it goes the new way"
+
+
 def test_leaving_a_gateway_that_takes_no_new_flows(client, family):
     """Whose connection opens once more, or whose flow was silent, has nothing to lose."""
     number = go_out(client, family, [GATEWAY[family]])
