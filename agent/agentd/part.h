@@ -66,7 +66,8 @@ struct agent {
     struct api_state api_state; /* part_api */
     struct api api;
     struct api_changes *changes; /* NULL: the API is not open */
-    struct http_server *socket, *tcp;
+    struct http_server *socket;
+    struct endpoint *tcp; /* api.listen */
 
     struct manifest_source *manifests; /* part_source: one of the two sources */
     struct kube_source *kube;

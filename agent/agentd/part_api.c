@@ -19,6 +19,7 @@
 #include "engine/egress/egress_engine.h"
 #include "engine/nat/nat_engine.h"
 #include "engine/routes/route_engine.h"
+#include "health/endpoint.h"
 #include "loop/activation.h"
 
 /* {"reason": "kernel upgrade", "announceFor": "30s"}, both optional */
@@ -170,11 +171,18 @@ static int open_api(struct agent *agent)
     r = open_socket(agent);
     if (r < 0)
         return r;
-    const struct http_service service = { .handle = on_public_api, .context = agent };
-    r = http_listen_tcp(agent->event, agent->config->api.listen, &service, &agent->tcp);
-    if (r < 0)
-        log_error("cannot serve %s (api.listen): %s", agent->config->api.listen, strerror(-r));
-    return r;
+    const struct endpoint_options public = {
+        .event = agent->event,
+        .faults = agent->status.faults,
+        .subsystem = "api",
+        .group = "listen",
+        .setting = "api.listen",
+        .what = "metrics and probes",
+        .taken = "find out who has it (ss -ltnp), or name another port there",
+        .handle = on_public_api,
+        .context = agent,
+    };
+    return endpoint_serve(&agent->tcp, &public, agent->config->api.listen);
 }
 
 static void configure_api(struct agent *agent)
@@ -184,7 +192,7 @@ static void configure_api(struct agent *agent)
 
 static void close_api(struct agent *agent)
 {
-    http_server_free(agent->tcp);
+    endpoint_free(TAKE_PTR(agent->tcp));
     http_server_free(agent->socket);
     api_changes_free(TAKE_PTR(agent->changes));
 }

@@ -34,6 +34,7 @@ bool decode_link(const struct nlmsghdr *message, struct link *ret_link)
         .mtu = full.mtu,
         .type = full.type,
         .up = full.up,
+        .unplugged = full.unplugged,
         .one_peer = full.one_peer,
         .peer_away = full.peer && full.peer_nsid >= 0 && strcmp(full.kind, "veth") == 0,
     };

@@ -7,11 +7,13 @@
  */
 #include "bgp/bgp_faults.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "bgp/bgp_errors.h"
+#include "plan/link_table.h"
 #include "plan/route_table.h"
 
 enum { NAMED = 5 };
@@ -20,11 +22,14 @@ enum { NAMED = 5 };
 
 void bgp_silence_faults(const struct bird_status *bird, struct faults *faults)
 {
-    faults_add(faults, bird->socket,
-               "start BIRD (systemctl status bird), or name its control socket in bird.socket; "
-               "without bird.socket it is not asked",
-               "what is announced is not known: %s",
-               *bird->error ? bird->error : "BIRD does not answer");
+    faults_add(
+        faults, bird->socket,
+        strstr(bird->error, strerror(EACCES))
+            ? "let agentd's user into the group of the socket (usermod -aG bird fingerpost), "
+              "and restart agentd"
+            : "start BIRD (systemctl status bird), or name its control socket in bird.socket; "
+              "without bird.socket it is not asked",
+        "what is announced is not known: %s", *bird->error ? bird->error : "BIRD does not answer");
 }
 
 void bgp_socket_faults(const struct bird_status *bird, struct faults *faults)
@@ -71,6 +76,34 @@ void bgp_export_faults(const struct bird_status *bird, uint32_t table, struct fa
     }
 }
 
+static void link_fault(const struct bgp_peer *peer, const char *place, struct faults *faults)
+{
+    const char *link = peer->down_link;
+    AUTOFREE char *up = text_format("ip link set %s up", link);
+    AUTOFREE char *plug = text_format(LINK_PLUG_REMEDY, link);
+    AUTOFREE char *name = text_format("correct `interface` of %s in BIRD's configuration, or see "
+                                      "why it is not there: ip -br link",
+                                      peer->name);
+    switch (peer->down_how) {
+    case BGP_LINK_DOWN:
+        faults_add(faults, place, up,
+                   "the session with AS %u is down with its interface: %s is down", peer->asn,
+                   link);
+        break;
+    case BGP_LINK_UNPLUGGED:
+        faults_add(faults, place, plug,
+                   "the session with AS %u is down with its interface: %s has no carrier",
+                   peer->asn, link);
+        break;
+    case BGP_LINK_MISSING:
+        faults_add(
+            faults, place, name,
+            "the session with AS %u is down: no interface is called %s, which it is bound to",
+            peer->asn, link);
+        break;
+    }
+}
+
 static void session_fault(const struct bgp_peer *peer, struct faults *faults)
 {
     AUTOFREE char *place = text_format("%s %s", peer->name, peer->address);
@@ -82,10 +115,7 @@ static void session_fault(const struct bgp_peer *peer, struct faults *faults)
                                             peer->name);
         faults_add(faults, place, remedy, "the session is disabled in BIRD");
     } else if (*peer->down_link) {
-        AUTOFREE char *remedy = text_format("ip link set %s up", peer->down_link);
-        faults_add(faults, place, remedy,
-                   "the session with AS %u is down with its interface: %s is down", peer->asn,
-                   peer->down_link);
+        link_fault(peer, place, faults);
     } else {
         AUTOTEXT struct text reason = { 0 }, remedy = { 0 };
         bgp_error_explain(peer, &reason, &remedy);

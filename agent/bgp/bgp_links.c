@@ -3,11 +3,13 @@
  * The interfaces of BGP peers; see bgp_links.h. bgp.c asks after each poll.
  *
  * A peer is reached by the interface that has an address in the peer's network. IPv6 addresses go
- * when an interface is set down, IPv4 ones stay; so what was seen is kept. Peers that are some hops
+ * when an interface is set down, IPv4 ones stay; so what was seen is kept. BIRD says itself which
+ * one it is where a session is bound to one ("10.0.1.1%eth0"). Peers that are some hops
  * away have no interface here: their sessions fall for many reasons.
  */
 #include "bgp/bgp_links.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/ip.h"
@@ -54,6 +56,20 @@ static bool is_peers(const struct bird_status *bird, const struct bgp_link *link
     return false;
 }
 
+static void blame(struct bgp_peer *peer, const char *name, enum bgp_link_state how)
+{
+    (void)snprintf(peer->down_link, sizeof(peer->down_link), "%s", name);
+    peer->down_how = how;
+}
+
+/* `link`: by which the peer is reached, NULL: not known. */
+static void blame_link(struct bgp_peer *peer, const struct link *link)
+{
+    bool blamed = link && (!link->up || link->unplugged);
+    blame(peer, blamed ? link->name : "",
+          blamed && link->unplugged ? BGP_LINK_UNPLUGGED : BGP_LINK_DOWN);
+}
+
 void bgp_links_follow(bgp_link_list *list, struct bird_status *bird, const struct sorted *links,
                       const struct sorted *addresses)
 {
@@ -64,7 +80,12 @@ void bgp_links_follow(bgp_link_list *list, struct bird_status *bird, const struc
     vec_each(struct bgp_peer, peer, &bird->peers) {
         const struct bgp_link *known = note(list, peer, addresses);
         const struct link *link = known ? link_find(links, known->ifindex) : NULL;
-        bool down = link && !link->up && !peer->established;
-        memcpy(peer->down_link, down ? link->name : "", down ? sizeof(link->name) : 1);
+        const char *name = strchr(peer->address, '%');
+        if (peer->established)
+            blame(peer, "", BGP_LINK_DOWN);
+        else if (name && !link_named(links, name + 1))
+            blame(peer, name + 1, BGP_LINK_MISSING);
+        else
+            blame_link(peer, name ? link_named(links, name + 1) : link);
     }
 }

@@ -19,8 +19,8 @@ typedef VEC(struct bgp_link) bgp_link_list;
 
 /*
  * After each poll: notes by which interface each peer is reached, and says of each that is down
- * whether that interface is (bgp_peer.down_link). `links`: struct link; `addresses`: struct
- * link_address. What there is no memory to note has no interface.
+ * whether it is because of that interface (bgp_peer.down_link). `links`: struct link; `addresses`:
+ * struct link_address. What there is no memory to note has no interface.
  */
 void bgp_links_follow(bgp_link_list *list, struct bird_status *bird, const struct sorted *links,
                       const struct sorted *addresses);

@@ -53,8 +53,11 @@ static void check_names(struct visit *visit, const char *key, const string_list 
 static void check_up(struct visit *visit, const struct link *link)
 {
     AUTOFREE char *remedy = text_format("ip link set %s up", link->name);
+    AUTOFREE char *plug = text_format(LINK_PLUG_REMEDY, link->name);
     if (!link->up)
         visit_fail(visit, remedy, "%s faces the fabric and is down", link->name);
+    else if (link->unplugged)
+        visit_fail(visit, plug, "%s faces the fabric and has no carrier", link->name);
 }
 
 static void check_uplinks(struct visit *visit)

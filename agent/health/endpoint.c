@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See endpoint.h. health.c has one for /healthz and /livez, and one for /proxyMode. */
+/* See endpoint.h. health.c has one for /healthz and /livez, and one for /proxyMode; the agent has
+ * one for api.listen. */
 #include "health/endpoint.h"
 
 #include <errno.h>
@@ -36,11 +37,11 @@ static int listen_at(const char *address, int *ret_fd)
     return tcp_listen(&ip, port, TCP_ADDRESS_PRESENT, ret_fd);
 }
 
-static const char *remedy_of(int error)
+static const char *remedy_of(const struct endpoint_options *options, int error)
 {
     switch (error) {
     case -EADDRINUSE:
-        return "stop kube-proxy, or name another address";
+        return options->taken;
     case -EADDRNOTAVAIL:
         return "name an address of this machine, or give an interface this one (ip addr)";
     case -EACCES:
@@ -54,9 +55,10 @@ static void tell(const struct endpoint_options *options, const char *address, in
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (error < 0)
-        faults_add(&faults, options->setting, remedy_of(error), "can't serve %s on %s: %s",
+        faults_add(&faults, options->setting, remedy_of(options, error), "can't serve %s on %s: %s",
                    options->what, address, strerror(-error));
-    (void)fault_book_replace(options->faults, "services", options->group, &faults, clock_wall_ms());
+    (void)fault_book_replace(options->faults, options->subsystem, options->group, &faults,
+                             clock_wall_ms());
 }
 
 static void try_to_open(void *context)

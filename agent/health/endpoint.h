@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small HTTP server at an address of the configuration, as kube-proxy has some: an address that
- * can't be had is a fault, and is tried again, later each time. Internal to health/.
+ * can't be had is a fault, and is tried again, later each time. Called by health.c, and by the
+ * agent for api.listen.
  */
 #pragma once
 
@@ -16,10 +17,11 @@ struct endpoint;
 /* What does not change while it serves. */
 struct endpoint_options {
     sd_event *event;
-    struct fault_book *faults; /* subsystem "services" */
-    const char *group;         /* in the book; static, as the next two */
-    const char *setting;       /* "services.healthz": the place of the fault */
-    const char *what;          /* "/healthz and /livez" */
+    struct fault_book *faults;
+    const char *subsystem, *group; /* in the book; static, as the next three */
+    const char *setting;           /* "services.healthz": the place of the fault */
+    const char *what;              /* "/healthz and /livez" */
+    const char *taken;             /* what to do where another program has the port */
     http_handler handle;
     void *context; /* of `handle` */
 };

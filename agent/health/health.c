@@ -211,7 +211,9 @@ static int serve(struct health *health, const char *healthz, const char *proxy_m
     struct endpoint_options options = {
         .event = health->event,
         .faults = health->status->faults,
+        .subsystem = "services",
         .group = "healthz",
+        .taken = "stop kube-proxy, or name another address",
         .setting = "services.healthz",
         .what = "/healthz and /livez",
         .handle = on_request,

@@ -98,6 +98,24 @@ static void real_address_fault(struct faults *faults, const struct candidate *ca
                address_reason_about(real->reason, real->of, reason));
 }
 
+/* With NAT on, a ClusterIP that an interface has, too, as a cache of DNS may: two things answer. */
+static void local_cluster_ip_fault(struct faults *faults, const struct candidate *candidate,
+                                   const char *interface)
+{
+    const struct object *object = &candidate->service->object;
+    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
+    char address[IP_STRLEN];
+    (void)ip_str(&candidate->address->ip, address);
+    AUTOFREE char *remedy =
+        text_format("ip addr del %s dev %s; a cache of DNS has to listen on its "
+                    "link-local address alone",
+                    address, interface);
+    faults_add(faults, place ? place : "Service", remedy,
+               "its ClusterIP %s is an address of interface %s, too: this node's own packets go "
+               "there, those of pods to the Service",
+               address, interface);
+}
+
 /* What the reason of a candidate is about. */
 static const char *about(const struct candidate *candidate, const struct real_address *real)
 {
@@ -210,6 +228,9 @@ static int judge(const struct route_inputs *inputs, const struct ip *address,
         if (real && candidate->reason == real->reason &&
             candidate->address->origin != ADDRESS_CLUSTER)
             real_address_fault(faults, candidate, real);
+        if (real && real->reason == REASON_LOCAL_ADDRESS && facts->config->services.enabled &&
+            candidate->address->origin == ADDRESS_CLUSTER && candidate->reason > REASON_OTHER_PROXY)
+            local_cluster_ip_fault(faults, candidate, real->of);
         may_announce |= candidate->reason >= REASON_NO_ENDPOINTS;
     }
     *ret_may_announce = may_announce;

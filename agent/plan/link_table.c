@@ -15,10 +15,10 @@ int link_cmp(const void *a, const void *b)
 bool link_equal(const struct link *a, const struct link *b)
 {
     return a->ifindex == b->ifindex && a->master == b->master && a->mtu == b->mtu &&
-           a->type == b->type && a->up == b->up && a->one_peer == b->one_peer &&
-           a->peer_away == b->peer_away && memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 &&
-           strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0 &&
-           strcmp(a->alias, b->alias) == 0;
+           a->type == b->type && a->up == b->up && a->unplugged == b->unplugged &&
+           a->one_peer == b->one_peer && a->peer_away == b->peer_away &&
+           memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->kind, b->kind) == 0 && strcmp(a->alias, b->alias) == 0;
 }
 
 const struct link *link_find(const struct sorted *links, uint32_t ifindex)

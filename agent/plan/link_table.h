@@ -18,6 +18,7 @@ struct link {
     uint32_t mtu;
     uint16_t type;  /* ARPHRD_* of linux/if_arp.h */
     bool up;        /* administratively */
+    bool unplugged; /* up, and without carrier: no cable, or nobody at its other end */
     bool one_peer;  /* a tunnel with a fixed other end, or the like (IFF_POINTOPOINT) */
     bool peer_away; /* a veth whose other end is in another network namespace */
     uint8_t mac[6];
@@ -25,6 +26,9 @@ struct link {
     char kind[16];   /* "veth", "bridge", "bond", "vlan", ...; "" of hardware and the loopback */
     char alias[256]; /* IFALIASZ */
 };
+
+/* What to do where one is unplugged; of its name. */
+#define LINK_PLUG_REMEDY "see to the cable, and to the switch's port at its other end; ethtool %s"
 
 /* Order by ifindex: for struct sorted. */
 int link_cmp(const void *a, const void *b);

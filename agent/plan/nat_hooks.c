@@ -219,13 +219,15 @@ static bool is_meant(const struct link_facts *facts, const struct link *link)
 static void tell_down(const struct link_facts *facts, struct faults *faults)
 {
     sorted_each(const struct link, link, facts->links) {
-        if (link->up || !nat_is_uplink(facts, link) || !can_serve(facts, link) ||
-            !is_meant(facts, link))
+        if ((link->up && !link->unplugged) || !nat_is_uplink(facts, link) ||
+            !can_serve(facts, link) || !is_meant(facts, link))
             continue;
         AUTOFREE char *place = text_format("interface %s", link->name);
-        AUTOFREE char *remedy = text_format("ip link set %s up", link->name);
+        AUTOFREE char *remedy =
+            text_format(link->unplugged ? LINK_PLUG_REMEDY : "ip link set %s up", link->name);
         faults_add(faults, place ? place : "interface", remedy,
-                   "%s is down: nothing comes in or leaves by this uplink", link->name);
+                   "%s %s: nothing comes in or leaves by this uplink", link->name,
+                   link->unplugged ? "has no carrier" : "is down");
     }
 }
 

@@ -11,6 +11,9 @@
 
 enum { BGP_IPV4, BGP_IPV6, BGP_FAMILIES };
 
+/* What is wrong with the interface by which a peer is reached. */
+enum bgp_link_state { BGP_LINK_DOWN, BGP_LINK_UNPLUGGED, BGP_LINK_MISSING };
+
 /* A BGP session that BIRD is configured for. */
 struct bgp_peer {
     char name[66]; /* of BIRD's protocol */
@@ -20,9 +23,10 @@ struct bgp_peer {
     bool established;
     bool disabled; /* by an operator, in BIRD */
     int64_t since_wall_ms;
-    char bfd[16];                /* "Up", ...; "" without BFD */
-    char last_error[160];        /* "" none */
-    char down_link[16];          /* the session is down because this interface is; "" it is not */
+    char bfd[16];         /* "Up", ...; "" without BFD */
+    char last_error[160]; /* "" none */
+    char down_link[16];   /* the session is down because of this interface; "" it is not */
+    enum bgp_link_state down_how;
     int64_t received, announced; /* prefixes of both families; -1 unknown */
     bool exports[BGP_FAMILIES];  /* has that channel, and its filter lets something through */
     /* Of our routes, those that its filters keep back. */

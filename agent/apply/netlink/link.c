@@ -10,9 +10,9 @@
 #include "apply/netlink/link.h"
 
 #include <errno.h>
+#include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/veth.h>
-#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -85,6 +85,7 @@ bool nl_link_decode(const struct nlmsghdr *message, struct nl_link *ret_link)
         .peer_nsid = (int32_t)get_u32(attributes[IFLA_LINK_NETNSID], UINT32_MAX),
         .type = fixed->ifi_type,
         .up = (fixed->ifi_flags & IFF_UP) != 0,
+        .unplugged = (fixed->ifi_flags & (IFF_UP | IFF_LOWER_UP)) == IFF_UP,
         .arp = !(fixed->ifi_flags & IFF_NOARP),
         .one_peer = (fixed->ifi_flags & IFF_POINTOPOINT) != 0,
     };

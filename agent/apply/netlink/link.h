@@ -25,6 +25,7 @@ struct nl_link {
     int32_t peer_nsid; /* the number that this namespace has for the peer's; -1: they share one */
     uint16_t type;     /* ARPHRD_* of linux/if_arp.h */
     bool up;           /* administratively */
+    bool unplugged;    /* up, and without carrier */
     bool arp;          /* it asks for neighbours */
     bool one_peer;     /* at the other end is one host (IFF_POINTOPOINT) */
     bool v6_generates; /* it makes IPv6 addresses for itself; false without IPv6 */

@@ -271,6 +271,12 @@ static void an_uplink_that_is_down_is_told(void **state)
     give_address(&fixture, "eth0");
     assert_planned(&fixture, BASE "; interface eth0: eth0 is down: nothing comes in or leaves by "
                                   "this uplink -> ip link set eth0 up");
+    struct link *eth0 = (struct link *)link_named(&fixture.links, "eth0");
+    eth0->up = eth0->unplugged = true;
+    assert_planned(&fixture,
+                   BASE "; interface eth0: eth0 has no carrier: nothing comes in or leaves "
+                        "by this uplink -> see to the cable, and to the switch's port at "
+                        "its other end; ethtool eth0");
 }
 
 static void find_all(struct fixture *fixture)
