@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See segment_socket.h. Used by segment/wire.c.
+ * See segment_socket.h. Used by what sends and hears claims.
  *
  * IPv6 probes go to the solicited-node group of an address, which the interface has not joined; a
  * packet socket that hears all multicast gets them, and the answers, which go to all nodes.

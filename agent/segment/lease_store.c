@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Claims as Leases; see lease_store.h. Made by agentd/part_addresses.c.
+ * Claims as Leases; see lease_store.h. Made by the part that claims addresses.
  *
  * A write is a create, or a merge patch that names the version it is based on, so that of two who
  * write one is refused. It is sent once; what a lost answer has done is found out by the next
