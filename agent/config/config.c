@@ -205,6 +205,8 @@ const struct config_key config_keys[] = {
     { "egress", parse_section, .keys = egress_keys },
     { "pools", parse_section, .keys = pools_keys },
     { "pods", parse_section, .keys = pods_keys },
+    { "addresses", parse_present, FIELD(addresses.enabled), .keys = agent_addresses_keys,
+      .check = agent_addresses_check },
     { "bird", parse_section, .keys = bird_keys },
     { "consul", parse_present, FIELD(consul.enabled), .keys = agent_consul_keys,
       .check = agent_consul_check },
@@ -231,12 +233,14 @@ static int set_default_strings(struct config *config)
     config->services.proxy_name = strdup("");
     config->services.healthz = strdup("0.0.0.0:10256");
     config->api.listen = strdup("127.0.0.1:9394");
+    config->addresses.lease_namespace = strdup("kube-system");
     config->paths.run = strdup("/run/fingerpost");
     config->paths.state = strdup("/var/lib/fingerpost");
     config->paths.bpf = strdup(OURS_PINS);
     return config->node && config->services.load_balancer_class && config->services.proxy_name &&
-                   config->services.healthz && config->api.listen && config->paths.run &&
-                   config->paths.state && config->paths.bpf
+                   config->services.healthz && config->api.listen &&
+                   config->addresses.lease_namespace && config->paths.run && config->paths.state &&
+                   config->paths.bpf
                ? 0
                : -ENOMEM;
 }
@@ -278,6 +282,9 @@ static int config_new(struct config **ret_config)
     config->pods.table = ROUTE_TABLE_MAIN;
     config->pods.rest_ms = MINUTE_MS;
     config->pods.empty_ms = 10 * MINUTE_MS;
+    config->addresses.interfaces_auto = true;
+    config->addresses.duration_ms = 10 * SECOND_MS;
+    config->addresses.failback_ms = 5 * MINUTE_MS;
     config->consul.ttl_ms = 60 * MINUTE_MS;
     config->consul.poll_ms = MINUTE_MS / 2;
     egress_defaults(config);
@@ -303,6 +310,9 @@ static void check_all(struct parse *parse, const struct doc *root)
     if (config->pools.allocate && config->source.kubernetes)
         doc_fault(parse->document, doc_get(doc_get(root, "pools"), "allocate"), parse->errors,
                   "is for source.manifests; in a cluster, agent-controller gives addresses");
+    if (config->addresses.enabled && !config->source.kubernetes)
+        doc_fault(parse->document, doc_get(root, "addresses"), parse->errors,
+                  "addresses needs source.kubernetes: claims are kept as Leases");
 }
 
 int config_parse(const char *path, struct config **ret_config, struct document **ret_document,
@@ -361,6 +371,11 @@ void config_free(struct config *config)
     free(config->services.proxy_name);
     free(config->services.healthz);
     free(config->services.proxy_mode);
+    parse_clear_names(&config->addresses.interfaces);
+    vec_done(&config->addresses.interfaces);
+    vec_done(&config->addresses.claim);
+    vec_done(&config->addresses.own);
+    free(config->addresses.lease_namespace);
     free(config->bird.socket);
     parse_clear_names(&config->bird.expect_names);
     vec_done(&config->bird.expect_names);

@@ -32,6 +32,13 @@ extern const char *const packet_path_names[PATHS];
 enum unknown_pods { UNKNOWN_PODS_PASS, UNKNOWN_PODS_HOLD, UNKNOWN_PODS_WORDS };
 extern const char *const unknown_pods_names[UNKNOWN_PODS_WORDS];
 
+/* addresses.group: what a claim is of. */
+enum claim_group { CLAIM_BY_ADDRESS, CLAIM_BY_SERVICE, CLAIM_OF_ALL, CLAIM_GROUPS };
+extern const char *const claim_group_names[CLAIM_GROUPS];
+
+/* addresses.failback: who has an address keeps it. */
+enum { CLAIM_FAILBACK_NEVER = -1 };
+
 struct port_range {
     uint16_t first, last;
 };
@@ -110,6 +117,17 @@ struct config {
         int64_t rest_ms;  /* how long a freed address waits, where another is free */
         int64_t empty_ms; /* pods.emptyBlocks: how long a block is empty until it is given back */
     } pods;
+    struct {
+        bool enabled;      /* the section is there */
+        prefix_list claim; /* Services' addresses in these are claimed */
+        ip_list own;       /* and these, which are no Service's */
+        bool interfaces_auto;
+        string_list interfaces; /* else: names and patterns */
+        enum claim_group group;
+        int64_t duration_ms; /* of a claim */
+        int64_t failback_ms; /* CLAIM_FAILBACK_NEVER */
+        char *lease_namespace;
+    } addresses;
     struct {
         char *socket; /* NULL: BIRD is not asked */
         /* expectPeers: a number of sessions, or their names; not set: all that BIRD has. */

@@ -83,6 +83,14 @@ void egress_defaults(struct config *config);
 void parse_unknown_pods(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_serves(struct parse *, const struct config_key *, const struct doc *, void *list_field);
 
+/* The section addresses; agent_addresses.c */
+extern const struct config_key agent_addresses_keys[];
+void agent_addresses_check(struct parse *parse, const struct doc *section);
+void parse_claim_group(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_failback(struct parse *, const struct config_key *, const struct doc *, void *ms_field);
+void parse_lease_namespace(struct parse *, const struct config_key *, const struct doc *,
+                           void *char_field);
+
 /* The sections consul of controller.yaml and agentd.yaml; export_keys.c, agent_consul.c */
 extern const struct config_key export_keys[];
 void export_keys_check(struct parse *parse, const struct doc *section);
@@ -110,6 +118,9 @@ void parse_clear_names(string_list *list);
 void parse_uplinks(struct parse *, const struct config_key *, const struct doc *, void *list_field);
 void parse_pod_interfaces(struct parse *, const struct config_key *, const struct doc *,
                           void *list_field);
+
+void parse_claim_interfaces(struct parse *, const struct config_key *, const struct doc *,
+                            void *list_field);
 
 /* Those of one key; config.c */
 void parse_deadman(struct parse *, const struct config_key *, const struct doc *, void *ms_field);

@@ -182,3 +182,10 @@ void parse_pod_interfaces(struct parse *parse, const struct config_key *key, con
     (void)key;
     parse_interfaces(parse, node, field, &parse_config(parse)->services.pod_interfaces_auto);
 }
+
+void parse_claim_interfaces(struct parse *parse, const struct config_key *key,
+                            const struct doc *node, void *field)
+{
+    (void)key;
+    parse_interfaces(parse, node, field, &parse_config(parse)->addresses.interfaces_auto);
+}

@@ -111,6 +111,29 @@ static void write_pod_interfaces(struct json *json, const struct config *config,
         write_names(json, config, field);
 }
 
+static void write_claim_interfaces(struct json *json, const struct config *config,
+                                   const void *field)
+{
+    if (config->addresses.interfaces_auto)
+        json_string(json, NULL, "auto");
+    else
+        write_names(json, config, field);
+}
+
+static void write_claim_group(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
+    json_string(json, NULL, claim_group_names[*(const enum claim_group *)field]);
+}
+
+static void write_failback(struct json *json, const struct config *config, const void *field)
+{
+    if (*(const int64_t *)field == CLAIM_FAILBACK_NEVER)
+        json_string(json, NULL, "never");
+    else
+        write_duration(json, config, field);
+}
+
 static void write_prefixes(struct json *json, const prefix_list *prefixes)
 {
     char buffer[PREFIX_STRLEN];
@@ -233,6 +256,8 @@ static value_writer writer_of(config_parser parser)
         { parse_packet_path, write_packet_path },
         { parse_bool, write_bool },
         { parse_cidrs, write_cidrs },
+        { parse_claim_group, write_claim_group },
+        { parse_claim_interfaces, write_claim_interfaces },
         { parse_cluster_cidrs, write_cluster_cidrs },
         { parse_consul_address, write_string },
         { parse_count, write_count },
@@ -240,7 +265,9 @@ static value_writer writer_of(config_parser parser)
         { parse_duration, write_duration },
         { parse_endpoint, write_string },
         { parse_expect_peers, write_expect_peers },
+        { parse_failback, write_failback },
         { parse_kubernetes, write_kubernetes },
+        { parse_lease_namespace, write_string },
         { parse_node, write_string },
         { parse_node_ports, write_node_ports },
         { parse_path, write_string },

@@ -128,8 +128,10 @@ def test_every_key_of_the_controllers_configuration_is_described():
 def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
     config = tmp_path / "agentd.yaml"
     keys = set()
-    for more in ("", "egress: { gateway: {} }\nconsul: { clusterID: x }\n"):  # of which the keys are shown if it is there
-        config.write_text("source: { manifests: /tmp }\n" + more)
+    for more in ("source: { manifests: /tmp }\n",
+                 "source: { manifests: /tmp }\negress: { gateway: {} }\nconsul: { clusterID: x }\n",
+                 "source: { kubernetes: {} }\naddresses: {}\n"):  # of which the keys are shown if it is there
+        config.write_text(more)
         shown = ctl.run("config", "show", str(config), "--json")[1]
         keys |= {item["key"] for item in json.loads(shown)["items"]}
     assert sorted(bold(section(page("agentd.yaml.5"), "KEYS"))) == sorted(keys)
@@ -137,7 +139,7 @@ def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
     # shown whole.
     source = "".join(
         (ROOT / "agent/config" / name).read_text(encoding="utf-8") for name in ("config.c", "egress.c",
-                                                                                "agent_consul.c")
+                                                                                "agent_consul.c", "agent_addresses.c")
     )
     known = re.findall(r'^ *\{ "(\w+)", (?!parse_section)', source, re.MULTILINE)
     known.remove("kubeconfig")

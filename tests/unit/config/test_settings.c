@@ -64,6 +64,7 @@ static void defaults_have_no_line(void **state)
     assert_setting(&settings, "egress.unknownPods", "\"pass\"", 0);
     assert_setting(&settings, "egress.gateway", "null", 0);
     assert_setting(&settings, "bird.socket", "null", 0);
+    assert_setting(&settings, "addresses", "null", 0);
     assert_setting(&settings, "consul", "null", 0);
 }
 
@@ -178,9 +179,47 @@ static void a_broken_file_has_no_settings(void **state)
     assert_int_equal(settings.list.count, 0);
 }
 
+static void claims_have_all_their_settings(void **state)
+{
+    CLEANUP(settings_done) struct settings settings = { 0 };
+
+    (void)state;
+    assert_int_equal(load("source: {kubernetes: {}}\naddresses: {}\n", &settings), 0);
+    assert_setting(&settings, "addresses.claim", "[]", 0);
+    assert_setting(&settings, "addresses.interfaces", "\"auto\"", 0);
+    assert_setting(&settings, "addresses.group", "\"address\"", 0);
+    assert_setting(&settings, "addresses.duration", "\"10s\"", 0);
+    assert_setting(&settings, "addresses.failback", "\"5m\"", 0);
+    assert_setting(&settings, "addresses.leaseNamespace", "\"kube-system\"", 0);
+    settings_done(&settings);
+    assert_int_equal(load("source: {kubernetes: {}}\n"
+                          "addresses:\n"
+                          "  claim: [192.0.2.0/24, \"2001:db8::/64\"]\n"
+                          "  own: [192.0.2.1]\n"
+                          "  interfaces: [eth1]\n"
+                          "  group: service\n"
+                          "  failback: never\n",
+                          &settings),
+                     0);
+    assert_setting(&settings, "addresses.claim", "[\"192.0.2.0/24\",\"2001:db8::/64\"]", 3);
+    assert_setting(&settings, "addresses.own", "[\"192.0.2.1\"]", 4);
+    assert_setting(&settings, "addresses.interfaces", "[\"eth1\"]", 5);
+    assert_setting(&settings, "addresses.group", "\"service\"", 6);
+    assert_setting(&settings, "addresses.failback", "\"never\"", 7);
+    settings_done(&settings);
+    assert_int_equal(load(SOURCE "addresses: {}\n", &settings), -EBADMSG);
+    assert_int_equal(load("source: {kubernetes: {}}\naddresses: {duration: 4500ms}\n", &settings),
+                     -EBADMSG);
+    assert_int_equal(load("source: {kubernetes: {}}\naddresses: {duration: 6m}\n", &settings),
+                     -EBADMSG);
+    assert_int_equal(load("source: {kubernetes: {}}\naddresses: {group: some}\n", &settings),
+                     -EBADMSG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(claims_have_all_their_settings),
         cmocka_unit_test(defaults_have_no_line),
         cmocka_unit_test(what_the_file_says_has_its_line),
         cmocka_unit_test(what_is_shown_can_be_loaded),

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The section addresses of agentd.yaml: addresses that one node of a segment has at a time. It
+ * means something by being there: `addresses: {}` claims what L2Advertisements say, and nothing
+ * else. Called by config.c.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "config/parse.h"
+
+#define FIELD(member) .offset = offsetof(struct config, addresses.member)
+
+enum { OWN_MAX = 1024, SHORTEST_MS = 4000, LONGEST_MS = 300000 };
+
+const char *const claim_group_names[CLAIM_GROUPS] = { "address", "service", "all" };
+
+void parse_claim_group(struct parse *parse, const struct config_key *key, const struct doc *node,
+                       void *field)
+{
+    (void)key;
+    unsigned word = *(enum claim_group *)field;
+    parse_word(parse, node, claim_group_names, CLAIM_GROUPS, &word);
+    *(enum claim_group *)field = (enum claim_group)word;
+}
+
+void parse_failback(struct parse *parse, const struct config_key *key, const struct doc *node,
+                    void *field)
+{
+    if (node->type == DOC_SCALAR && strcmp(node->text, "never") == 0)
+        *(int64_t *)field = CLAIM_FAILBACK_NEVER;
+    else
+        parse_duration(parse, key, node, field);
+}
+
+static bool is_namespace(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= 63 &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
+}
+
+void parse_lease_namespace(struct parse *parse, const struct config_key *key,
+                           const struct doc *node, void *field)
+{
+    (void)key;
+    parse_checked(parse, node, field, is_namespace, "a namespace (a-z, 0-9 and dashes)");
+}
+
+const struct config_key agent_addresses_keys[] = {
+    { "claim", parse_cidrs, FIELD(claim) },
+    { "own", parse_addresses, FIELD(own), .max = OWN_MAX },
+    { "interfaces", parse_claim_interfaces, FIELD(interfaces) },
+    { "group", parse_claim_group, FIELD(group) },
+    { "duration", parse_duration, FIELD(duration_ms), .min = SHORTEST_MS },
+    { "failback", parse_failback, FIELD(failback_ms) },
+    { "leaseNamespace", parse_lease_namespace, FIELD(lease_namespace) },
+    { NULL },
+};
+
+void agent_addresses_check(struct parse *parse, const struct doc *section)
+{
+    const struct config *config = parse_config(parse);
+    const struct doc *duration = doc_get(section, "duration");
+    int64_t ms = config->addresses.duration_ms;
+    if (ms > LONGEST_MS || ms % SECOND_MS != 0)
+        doc_fault(parse->document, duration ? duration : section, parse->errors,
+                  "duration must be whole seconds, 4s to 5m");
+}
