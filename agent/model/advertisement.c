@@ -67,12 +67,15 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     advertisement->node_selectors = decode_selectors(decoder, doc_get(spec, "nodeSelectors"));
     if (object->kind == KIND_BGP_ADVERTISEMENT)
         refuse_bgp(decoder, spec);
+    else
+        advertisement->interfaces = decode_names(decoder, doc_get(spec, "interfaces"));
 }
 
 static bool equal(const struct object *a, const struct object *b)
 {
     const struct advertisement *left = to_advertisement(a), *right = to_advertisement(b);
     return names_equal(&left->pools, &right->pools) &&
+           names_equal(&left->interfaces, &right->interfaces) &&
            selectors_equal(&left->pool_selectors, &right->pool_selectors) &&
            selectors_equal(&left->service_selectors, &right->service_selectors) &&
            selectors_equal(&left->node_selectors, &right->node_selectors);
@@ -86,6 +89,8 @@ static void encode_rest(const struct object *object, struct json *json)
     encode_selectors(json, "ipAddressPoolSelectors", &advertisement->pool_selectors);
     encode_selectors(json, "serviceSelectors", &advertisement->service_selectors);
     encode_selectors(json, "nodeSelectors", &advertisement->node_selectors);
+    if (object->kind == KIND_L2_ADVERTISEMENT)
+        encode_names(json, "interfaces", &advertisement->interfaces);
     json_end_object(json);
 }
 

@@ -11,6 +11,7 @@
 struct advertisement {
     struct object object;
     struct name_list pools;
+    struct name_list interfaces; /* of an L2Advertisement: of nodes, which may announce there */
     struct object_selectors pool_selectors, service_selectors, node_selectors;
 };
 
