@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See announcing.h. Run by segment/. */
+#include "plan/announcing.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+
+enum {
+    PROBES = 3,
+    PROBE_MS = 40, /* between two, and after the last; a host of a segment answers within some */
+    DEFEND_MS = 10 * 1000, /* RFC 5227, 2.4 (b): a second conflict within it, and it is given up */
+    REFRESH_MS = 60 * 1000,
+    PAUSE_FIRST_MS = 1000,
+    PAUSE_MOST_MS = 8000,
+};
+
+/* Since the round began; a switch or a host may lose one. */
+static const int64_t rounds_ms[] = { 0, 100, 300, 1000, 3000 };
+
+static void enter(struct announcing *announcing, enum announcing_state state, int64_t next_ms)
+{
+    announcing->state = state;
+    announcing->sent = 0;
+    announcing->next_ms = next_ms;
+}
+
+void announcing_begin(struct announcing *announcing, int64_t now_ms)
+{
+    if (announcing->state == ANNOUNCING_IDLE)
+        enter(announcing, ANNOUNCING_PROBING, now_ms);
+}
+
+void announcing_inherit(struct announcing *announcing, int64_t now_ms)
+{
+    *announcing = (struct announcing){ 0 };
+    enter(announcing, ANNOUNCING_HELD, now_ms + REFRESH_MS);
+    announcing->sent = ARRAY_SIZE(rounds_ms);
+}
+
+void announcing_stop(struct announcing *announcing)
+{
+    *announcing = (struct announcing){ .next_ms = INT64_MAX };
+}
+
+bool announcing_may_install(const struct announcing *announcing)
+{
+    return announcing->state == ANNOUNCING_CLEAR || announcing->state == ANNOUNCING_HELD;
+}
+
+void announcing_installed(struct announcing *announcing, int64_t now_ms)
+{
+    if (announcing->state == ANNOUNCING_CLEAR)
+        enter(announcing, ANNOUNCING_HELD, now_ms);
+}
+
+void announcing_again(struct announcing *announcing, int64_t now_ms)
+{
+    if (announcing->state == ANNOUNCING_HELD)
+        enter(announcing, ANNOUNCING_HELD, now_ms);
+}
+
+void announcing_confirmed(struct announcing *announcing, int64_t now_ms)
+{
+    (void)now_ms;
+    if (announcing->state == ANNOUNCING_DOUBTED)
+        enter(announcing, ANNOUNCING_CLEAR, INT64_MAX);
+}
+
+static enum announcing_step probe(struct announcing *announcing, int64_t now_ms)
+{
+    if (announcing->sent == PROBES) {
+        announcing->pause_ms = 0;
+        enter(announcing, ANNOUNCING_CLEAR, INT64_MAX);
+        return ANNOUNCING_NOTHING;
+    }
+    announcing->sent++;
+    announcing->next_ms = now_ms + PROBE_MS;
+    return ANNOUNCING_PROBE;
+}
+
+static enum announcing_step say(struct announcing *announcing, int64_t now_ms)
+{
+    unsigned done = announcing->sent;
+    if (done + 1 < ARRAY_SIZE(rounds_ms)) {
+        announcing->next_ms = now_ms + rounds_ms[done + 1] - rounds_ms[done];
+        announcing->sent++;
+    } else {
+        announcing->next_ms = now_ms + REFRESH_MS;
+        announcing->sent = ARRAY_SIZE(rounds_ms);
+    }
+    return ANNOUNCING_SAY;
+}
+
+enum announcing_step announcing_next(struct announcing *announcing, int64_t now_ms)
+{
+    if (now_ms < announcing->next_ms)
+        return ANNOUNCING_NOTHING;
+    switch (announcing->state) {
+    case ANNOUNCING_TAKEN:
+        enter(announcing, ANNOUNCING_PROBING, now_ms);
+        return probe(announcing, now_ms);
+    case ANNOUNCING_PROBING:
+        return probe(announcing, now_ms);
+    case ANNOUNCING_HELD:
+        return say(announcing, now_ms);
+    case ANNOUNCING_IDLE:
+    case ANNOUNCING_CLEAR:
+    case ANNOUNCING_DOUBTED:
+        break;
+    }
+    return ANNOUNCING_NOTHING;
+}
+
+static void be_taken(struct announcing *announcing, int64_t now_ms)
+{
+    int64_t longer_ms = MIN(2 * announcing->pause_ms, PAUSE_MOST_MS);
+    announcing->pause_ms = MAX(longer_ms, PAUSE_FIRST_MS);
+    enter(announcing, ANNOUNCING_TAKEN, now_ms + announcing->pause_ms);
+}
+
+/* The first time it is defended, if the right is still there. */
+static void be_contested(struct announcing *announcing, int64_t now_ms)
+{
+    bool again = announcing->contested && now_ms - announcing->contested_ms < DEFEND_MS;
+    announcing->contested = true;
+    announcing->contested_ms = now_ms;
+    if (again)
+        be_taken(announcing, now_ms);
+    else
+        enter(announcing, ANNOUNCING_DOUBTED, INT64_MAX);
+}
+
+bool announcing_heard(struct announcing *announcing, const uint8_t mac[static 6], bool is_probe,
+                      int64_t now_ms)
+{
+    switch (announcing->state) {
+    case ANNOUNCING_PROBING:
+        be_taken(announcing, now_ms);
+        break;
+    case ANNOUNCING_CLEAR:
+    case ANNOUNCING_HELD:
+        if (is_probe) /* the kernel answers it */
+            return false;
+        be_contested(announcing, now_ms);
+        break;
+    case ANNOUNCING_IDLE:
+    case ANNOUNCING_TAKEN:
+    case ANNOUNCING_DOUBTED:
+        return false;
+    }
+    memcpy(announcing->mac, mac, sizeof(announcing->mac));
+    return true;
+}

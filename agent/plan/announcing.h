@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is said on the wire of one address that this node has the right to: probes before it is put
+ * on an interface, announcements when it is there and every so often, and what follows when another
+ * machine says that it has it (RFC 5227, with shorter times: a right is already a promise of all
+ * nodes, and the probe looks for strangers).
+ *
+ *     IDLE --begin--> PROBING --nobody answers--> CLEAR --installed--> HELD
+ *                        |  ^                       ^                   |
+ *               somebody |  | pause over            | confirmed         | another claims it
+ *                        v  |                       |                   v
+ *                      TAKEN <--------again---------+---------------DOUBTED
+ *
+ * In CLEAR and HELD it may be on the interface; in DOUBTED it has to go until the store has said
+ * that the right is still there, for a machine that was frozen may have lost it.
+ *
+ * Pure. Times are of CLOCK_BOOTTIME.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum announcing_state {
+    ANNOUNCING_IDLE,
+    ANNOUNCING_PROBING,
+    ANNOUNCING_TAKEN,
+    ANNOUNCING_CLEAR,
+    ANNOUNCING_HELD,
+    ANNOUNCING_DOUBTED,
+};
+
+enum announcing_step { ANNOUNCING_NOTHING, ANNOUNCING_PROBE, ANNOUNCING_SAY };
+
+struct announcing {
+    enum announcing_state state;
+    unsigned sent;        /* in this state, or this round */
+    int64_t next_ms;      /* of what is due; INT64_MAX: nothing */
+    int64_t pause_ms;     /* of the last conflict; 0: there was none */
+    bool contested;       /* `contested_ms` is a time */
+    int64_t contested_ms; /* when another claimed it last while this node had it */
+    uint8_t mac[6];       /* of the other */
+};
+
+/* The right is there. Does nothing in another state than IDLE. */
+void announcing_begin(struct announcing *announcing, int64_t now_ms);
+/* An earlier life of this agent has put it on the interface, where it stays: nothing is due. */
+void announcing_inherit(struct announcing *announcing, int64_t now_ms);
+/* There is no right any more. */
+void announcing_stop(struct announcing *announcing);
+
+/* Whether it may be on the interface. */
+bool announcing_may_install(const struct announcing *announcing);
+/* It is there now: others are told. */
+void announcing_installed(struct announcing *announcing, int64_t now_ms);
+/* It is there, but others may have missed it: the link was down, a conflict is over. */
+void announcing_again(struct announcing *announcing, int64_t now_ms);
+/* After DOUBTED: the right is still there. */
+void announcing_confirmed(struct announcing *announcing, int64_t now_ms);
+
+/* What is to be sent now; to be called until it says NOTHING. */
+enum announcing_step announcing_next(struct announcing *announcing, int64_t now_ms);
+
+/* Another machine has it, or (`is_probe`) would like to. True: the state is another. */
+bool announcing_heard(struct announcing *announcing, const uint8_t mac[static 6], bool is_probe,
+                      int64_t now_ms);

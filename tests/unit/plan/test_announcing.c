@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is said of an address, when, and what another machine's word changes. */
+#include "plan/announcing.h"
+
+#include "cmocka_all.h"
+
+static const uint8_t other[6] = { 2, 0, 0, 0, 0, 9 };
+
+/* Runs until `until_ms`; counts what is sent. */
+static int64_t run(struct announcing *announcing, int64_t now_ms, int64_t until_ms,
+                   unsigned sent[static 3])
+{
+    while (now_ms <= until_ms) {
+        enum announcing_step step = announcing_next(announcing, now_ms);
+        sent[step]++;
+        now_ms += step == ANNOUNCING_NOTHING ? 1 : 0;
+    }
+    return now_ms;
+}
+
+static struct announcing held_at(int64_t now_ms)
+{
+    struct announcing announcing = { 0 };
+    unsigned sent[3] = { 0 };
+    announcing_begin(&announcing, now_ms - 200);
+    run(&announcing, now_ms - 200, now_ms, sent);
+    assert_int_equal(sent[ANNOUNCING_PROBE], 3);
+    assert_true(announcing_may_install(&announcing));
+    announcing_installed(&announcing, now_ms);
+    return announcing;
+}
+
+static void it_is_probed_before_it_is_used(void **state)
+{
+    (void)state;
+    struct announcing announcing = { 0 };
+    unsigned sent[3] = { 0 };
+    announcing_begin(&announcing, 1000);
+    run(&announcing, 1000, 1119, sent);
+    assert_false(announcing_may_install(&announcing));
+    run(&announcing, 1120, 1120, sent);
+    assert_true(announcing_may_install(&announcing));
+    assert_int_equal(sent[ANNOUNCING_PROBE], 3);
+    assert_int_equal(sent[ANNOUNCING_SAY], 0);
+}
+
+static void it_is_announced_several_times_and_then_each_minute(void **state)
+{
+    (void)state;
+    struct announcing announcing = held_at(10000);
+    unsigned sent[3] = { 0 };
+    run(&announcing, 10000, 13500, sent);
+    assert_int_equal(sent[ANNOUNCING_SAY], 5);
+    run(&announcing, 13501, 13501 + 3 * 60000, sent);
+    assert_int_equal(sent[ANNOUNCING_SAY], 8);
+    announcing_again(&announcing, 200000);
+    run(&announcing, 200000, 203500, sent);
+    assert_int_equal(sent[ANNOUNCING_SAY], 13);
+}
+
+static void what_was_inherited_is_not_announced_at_once(void **state)
+{
+    (void)state;
+    struct announcing announcing;
+    unsigned sent[3] = { 0 };
+    announcing_inherit(&announcing, 1000);
+    assert_true(announcing_may_install(&announcing));
+    run(&announcing, 1000, 60999, sent);
+    assert_int_equal(sent[ANNOUNCING_SAY], 0);
+    run(&announcing, 61000, 61000, sent);
+    assert_int_equal(sent[ANNOUNCING_SAY], 1);
+}
+
+static void what_a_stranger_has_is_never_used_and_taken_when_he_goes(void **state)
+{
+    (void)state;
+    struct announcing announcing = { 0 };
+    unsigned sent[3] = { 0 };
+    int64_t now_ms = 1000;
+    announcing_begin(&announcing, now_ms);
+    for (unsigned i = 0; i < 6; i++) {
+        while (announcing_next(&announcing, now_ms) != ANNOUNCING_PROBE)
+            now_ms++;
+        assert_true(announcing_heard(&announcing, other, false, now_ms + 1));
+        assert_int_equal(announcing.state, ANNOUNCING_TAKEN);
+        assert_memory_equal(announcing.mac, other, 6);
+        assert_false(announcing_may_install(&announcing));
+    }
+    assert_int_equal(announcing.next_ms - now_ms - 1, 8000);
+    run(&announcing, now_ms, now_ms + 8200, sent);
+    assert_true(announcing_may_install(&announcing));
+}
+
+static void another_claim_of_what_is_held_has_the_right_asked_for(void **state)
+{
+    (void)state;
+    struct announcing announcing = held_at(10000);
+    unsigned sent[3] = { 0 };
+    assert_false(announcing_heard(&announcing, other, true, 20000));
+    assert_true(announcing_heard(&announcing, other, false, 20000));
+    assert_false(announcing_may_install(&announcing));
+    run(&announcing, 20000, 20100, sent);
+    assert_int_equal(sent[ANNOUNCING_SAY], 0);
+    announcing_confirmed(&announcing, 20100);
+    assert_true(announcing_may_install(&announcing));
+    announcing_installed(&announcing, 20100);
+    run(&announcing, 20100, 20100, sent);
+    assert_int_equal(sent[ANNOUNCING_SAY], 1);
+    /* A second time within ten seconds, it is his until he goes. */
+    assert_true(announcing_heard(&announcing, other, false, 25000));
+    assert_int_equal(announcing.state, ANNOUNCING_TAKEN);
+    announcing_stop(&announcing);
+    announcing_confirmed(&announcing, 26000);
+    assert_false(announcing_may_install(&announcing));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_probed_before_it_is_used),
+        cmocka_unit_test(it_is_announced_several_times_and_then_each_minute),
+        cmocka_unit_test(what_was_inherited_is_not_announced_at_once),
+        cmocka_unit_test(what_a_stranger_has_is_never_used_and_taken_when_he_goes),
+        cmocka_unit_test(another_claim_of_what_is_held_has_the_right_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
