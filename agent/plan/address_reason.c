@@ -29,6 +29,7 @@ static const struct {
     [REASON_CONNECTED_NETWORK] = { "connected-network", "this node is connected to its network" },
     [REASON_POD_NETWORK] = { "pod-network", "it is in a network of pods" },
     [REASON_SERVICE_NETWORK] = { "service-network", "it is in a network of ClusterIPs" },
+    [REASON_CLAIMED] = { "claimed", "one node of its segment has it: no route announces it" },
     [REASON_NODE_GONE] = { "node-gone", "this node's Node object was deleted" },
     [REASON_WITHDRAWN] = { "withdrawn", "withdrawn by the operator" },
     [REASON_NODE_EXCLUDED] = { "node-excluded", "this node is excluded from load balancers" },

@@ -29,6 +29,7 @@ enum address_reason {
     REASON_CONNECTED_NETWORK,   /* it is in a network that this node is connected to */
     REASON_POD_NETWORK,         /* it is in one of services.clusterCIDRs */
     REASON_SERVICE_NETWORK,     /* a load balancer's, in one of services.serviceCIDRs */
+    REASON_CLAIMED,             /* one node of its segment has it on an interface: no route */
     REASON_NODE_GONE,           /* this node's Node object was deleted */
     REASON_WITHDRAWN,           /* by the operator: withdraw, or the end of drain */
     REASON_NODE_EXCLUDED,       /* label exclude-from-external-load-balancers */

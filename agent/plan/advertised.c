@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "model/advertisement.h"
-#include "model/node.h"
 
 static bool has_address(const struct ip_pool *pool, const struct ip *ip)
 {
@@ -97,6 +96,28 @@ enum address_reason advertised_here(const struct node_facts *facts, const struct
         return REASON_OTHER_NODES;
     struct selected l2 = select_by(facts, KIND_L2_ADVERTISEMENT, pool, service);
     return l2.at_all ? REASON_L2_ONLY : REASON_NO_ADVERTISEMENT;
+}
+
+static bool selects_interface(const struct advertisement *advertisement, const char *interface)
+{
+    return advertisement->interfaces.count == 0 ||
+           name_list_has(&advertisement->interfaces, interface);
+}
+
+bool advertised_on_segment(const struct store *store, const struct service *service,
+                           const struct ip *ip, const struct node *node, const char *interface)
+{
+    const struct object *object;
+    const struct ip_pool *pool =
+        store_count(store, KIND_L2_ADVERTISEMENT) ? advertised_pool(store, ip) : NULL;
+    for (size_t cursor = 0; pool && (object = store_next(store, KIND_L2_ADVERTISEMENT, &cursor));) {
+        const struct advertisement *advertisement = to_advertisement(object);
+        if (selects_pool(advertisement, pool) && selects_service(advertisement, service) &&
+            (!node || selects_node(advertisement, node)) &&
+            (!interface || selects_interface(advertisement, interface)))
+            return true;
+    }
+    return false;
 }
 
 bool advertised_affected(const struct node_facts *facts, const struct change *change)

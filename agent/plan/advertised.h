@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "model/ip_pool.h"
+#include "model/node.h"
 #include "model/service.h"
 #include "plan/address_reason.h"
 #include "plan/facts.h"
@@ -22,6 +23,13 @@ const struct ip_pool *advertised_pool(const struct store *store, const struct ip
  */
 enum address_reason advertised_here(const struct node_facts *facts, const struct service *service,
                                     const struct ip *ip);
+
+/*
+ * Whether an L2Advertisement selects an address of a Service for a node (NULL: for any) and an
+ * interface of it (NULL: whichever).
+ */
+bool advertised_on_segment(const struct store *store, const struct service *service,
+                           const struct ip *ip, const struct node *node, const char *interface);
 
 /* Whether what changed decides about every load balancer address. */
 bool advertised_affected(const struct node_facts *facts, const struct change *change);

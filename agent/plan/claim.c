@@ -15,6 +15,7 @@
 #include "model/node.h"
 #include "plan/advertised.h"
 #include "plan/endpoints.h"
+#include "plan/placement.h"
 
 bool claim_in_ranges(const prefix_list *ranges, const struct ip *ip)
 {
@@ -229,6 +230,40 @@ static bool is_of_clusters(const struct node_facts *facts, const struct ip *ip)
            is_cluster_ip(facts->store, ip);
 }
 
+bool claim_on_segment(const struct node_facts *facts, const struct service *service,
+                      const struct service_address *address)
+{
+    const struct config *config = facts->config;
+    const bool balanced = address->origin == ADDRESS_LOAD_BALANCER;
+    if (!config->addresses.enabled || address->origin == ADDRESS_CLUSTER || !service->announce ||
+        (balanced && !claim_is_our_class(config, service)) ||
+        claim_served(facts, service, address) != REASON_ANNOUNCED ||
+        store_node_at(facts->store, &address->ip))
+        return false;
+    return claim_in_ranges(&config->addresses.claim, &address->ip) ||
+           (balanced && advertised_on_segment(facts->store, service, &address->ip, NULL, NULL));
+}
+
+bool claim_is_connected(const struct node_facts *facts, const struct ip *ip)
+{
+    const struct link *link;
+    return placement_on_link(facts, ip, NULL, &link) != PLACEMENT_NO_INTERFACE;
+}
+
+/* By a node that has no interface in its network, what only an L2Advertisement selects is announced
+ * like any other. */
+static enum address_reason advertised(const struct node_facts *facts, const struct service *service,
+                                      const struct ip *ip)
+{
+    enum address_reason reason = advertised_here(facts, service, ip);
+    if (reason != REASON_L2_ONLY || !facts->config->addresses.enabled || !facts->links)
+        return reason;
+    const struct object *own = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    return advertised_on_segment(facts->store, service, ip, own ? to_node(own) : NULL, NULL)
+               ? REASON_ANNOUNCED
+               : REASON_OTHER_NODES;
+}
+
 enum address_reason claim_announceable(const struct route_inputs *inputs,
                                        const struct candidate *candidate,
                                        const struct real_address *real)
@@ -238,6 +273,8 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
     const struct service_address *address = candidate->address;
     if (address->origin == ADDRESS_LOAD_BALANCER && !claim_is_our_class(facts->config, service))
         return REASON_OTHER_CLASS;
+    if (claim_on_segment(facts, service, address) && claim_is_connected(facts, &address->ip))
+        return REASON_CLAIMED;
     /* A ClusterIP on an interface of this node is somebody's on purpose, advertised or not. */
     if (real && address->origin == ADDRESS_CLUSTER && real->reason == REASON_LOCAL_ADDRESS)
         return REASON_LOCAL_ADDRESS;
@@ -246,7 +283,7 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
     if (!service->announce)
         return REASON_OPTED_OUT;
     if (address->origin == ADDRESS_LOAD_BALANCER) {
-        enum address_reason reason = advertised_here(facts, service, &address->ip);
+        enum address_reason reason = advertised(facts, service, &address->ip);
         if (reason != REASON_ANNOUNCED)
             return reason;
     }

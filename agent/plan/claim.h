@@ -70,6 +70,15 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
                                        const struct candidate *candidate,
                                        const struct real_address *real);
 
+/*
+ * Whether an address of a Service is one that a single node of a segment has at a time
+ * (holdings.h), by the configuration and L2Advertisements; not what its ports are.
+ */
+bool claim_on_segment(const struct node_facts *facts, const struct service *service,
+                      const struct service_address *address);
+/* Whether this node has an interface in the network of such an address. */
+bool claim_is_connected(const struct node_facts *facts, const struct ip *ip);
+
 /* The usable endpoints of one service port in one family. */
 struct port_endpoints {
     bool anywhere, local;

@@ -22,6 +22,10 @@ static const char *const words[PLACEMENT_REASONS] = {
     [PLACEMENT_LEAVING] = "the Node is about to be deleted",
     [PLACEMENT_NO_INTERFACE] = "no Ethernet interface has an address in its network",
     [PLACEMENT_LINK_DOWN] = "the interface in its network is down",
+    [PLACEMENT_OTHER_NODES] = "its L2Advertisement is for other nodes or interfaces",
+    [PLACEMENT_NO_ENDPOINT] = "no usable endpoint for it",
+    [PLACEMENT_NOT_PROVED] = "NAT has not proved that it serves it",
+    [PLACEMENT_STANDING] = "the node is drained or withdrawn",
 };
 
 const char *placement_words(enum placement_reason reason)
@@ -64,7 +68,7 @@ enum placement_reason placement_on_link(const struct node_facts *facts, const st
         if (!link || link->type != ARPHRD_ETHER || !is_on(address, ip) ||
             (interface && strcmp(link->name, interface) != 0))
             continue;
-        if (!link->up) {
+        if (!link->up || link->unplugged) {
             reason = *ret_link ? reason : PLACEMENT_LINK_DOWN;
         } else if (!*ret_link || address->length > longest) {
             *ret_link = link;

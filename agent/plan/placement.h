@@ -30,7 +30,11 @@ enum placement_reason {
     PLACEMENT_EXCLUDED,   /* label node.kubernetes.io/exclude-from-external-load-balancers */
     PLACEMENT_LEAVING,    /* about to be deleted by an autoscaler */
     PLACEMENT_NO_INTERFACE,
-    PLACEMENT_LINK_DOWN,
+    PLACEMENT_LINK_DOWN,   /* or without a carrier */
+    PLACEMENT_OTHER_NODES, /* the L2Advertisement leaves this node, or its interface, out */
+    PLACEMENT_NO_ENDPOINT, /* policy Local, and none here; or none anywhere */
+    PLACEMENT_NOT_PROVED,  /* by NAT */
+    PLACEMENT_STANDING,    /* this node is drained, withdrawn or gone */
     PLACEMENT_REASONS,
 };
 

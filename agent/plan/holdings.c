@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See holdings.h. Called by agentd/part_addresses.c after each pass, and by the route planner,
+ * which has to leave alone what is claimed.
+ *
+ * A node may have an address for one of the Services that name it: where that has a usable endpoint
+ * by its policy, the advertisement selects the node, and NAT serves it.
+ */
+#include "plan/holdings.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/sorted.h"
+#include "plan/advertised.h"
+#include "plan/claim.h"
+#include "plan/endpoints.h"
+
+/* An address that is claimed, and the Services for whom; none: it is the node's own. */
+struct wanted {
+    const struct route_inputs *inputs;
+    struct ip ip;
+    VEC(const struct service *) services;
+};
+
+static void wanted_done(struct wanted *wanted)
+{
+    vec_done(&wanted->services);
+}
+
+void holding_list_done(holding_list *list)
+{
+    vec_each(struct holding, holding, list) {
+        vec_done(&holding->addresses);
+        vec_done(&holding->nodes);
+    }
+    vec_done(list);
+}
+
+/* ---- What is claimed ---- */
+
+static int find_services(struct wanted *wanted)
+{
+    size_t count;
+    const struct node_facts *facts = wanted->inputs->node;
+    const struct service *const *services = store_services_at(facts->store, &wanted->ip, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool claimed = false;
+        for (uint32_t j = 0; j < services[i]->address_count; j++) {
+            const struct service_address *address = &services[i]->addresses[j];
+            claimed |= ip_equal(&address->ip, &wanted->ip) &&
+                       claim_on_segment(facts, services[i], address);
+        }
+        if (claimed && vec_push(&wanted->services, services[i]) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* ---- Which node may ---- */
+
+/* `node` NULL: is there one anywhere? */
+static int is_at(void *context, const struct backend *backend)
+{
+    const char *node = context;
+    return endpoint_is_usable(backend->endpoint) &&
+           (!node || strcmp(backend->endpoint->node_name, node) == 0);
+}
+
+/* Returns 1, 0, or -ENOMEM. */
+static int has_endpoint(const struct wanted *wanted, const struct service *service,
+                        const char *node)
+{
+    const char *where = service->external_local ? node : NULL;
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < service->port_count; i++)
+        r = endpoints_each(wanted->inputs->node, service, &service->ports[i], wanted->ip.family,
+                           is_at, (void *)where);
+    return r;
+}
+
+static bool selects(const struct wanted *wanted, const struct service *service,
+                    const struct node *node, const char *interface)
+{
+    const struct node_facts *facts = wanted->inputs->node;
+    return claim_in_ranges(&facts->config->addresses.claim, &wanted->ip) ||
+           advertised_on_segment(facts->store, service, &wanted->ip, node, interface);
+}
+
+/* By its object and the Services alone. Returns a reason, or -ENOMEM. */
+static int judge_node(const struct wanted *wanted, const struct node *node, const char *name)
+{
+    int reason = node || store_count(wanted->inputs->node->store, KIND_NODE)
+                     ? (int)placement_of_node(node)
+                     : PLACEMENT_MAY;
+    if (reason != PLACEMENT_MAY || wanted->services.count == 0)
+        return reason;
+    reason = PLACEMENT_OTHER_NODES;
+    vec_each(const struct service *const, service, &wanted->services) {
+        if (!selects(wanted, *service, node, NULL))
+            continue;
+        int r = has_endpoint(wanted, *service, name);
+        if (r != 0)
+            return r < 0 ? r : PLACEMENT_MAY;
+        reason = PLACEMENT_NO_ENDPOINT;
+    }
+    return reason;
+}
+
+/* ---- By which interface ---- */
+
+static bool is_configured(const struct config *config, const char *interface)
+{
+    if (config->addresses.interfaces_auto)
+        return true;
+    vec_each(char *const, pattern, &config->addresses.interfaces) {
+        if (fnmatch(*pattern, interface, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_allowed(const struct wanted *wanted, const struct node *node, const char *interface)
+{
+    if (!is_configured(wanted->inputs->node->config, interface))
+        return false;
+    vec_each(const struct service *const, service, &wanted->services) {
+        if (selects(wanted, *service, node, interface))
+            return true;
+    }
+    return wanted->services.count == 0;
+}
+
+/* The best of the interfaces that are allowed. */
+static enum placement_reason find_link(const struct wanted *wanted, const struct node *node,
+                                       const struct link **ret_link)
+{
+    const struct node_facts *facts = wanted->inputs->node;
+    enum placement_reason reason = placement_on_link(facts, &wanted->ip, NULL, ret_link);
+    if (reason != PLACEMENT_MAY || is_allowed(wanted, node, (*ret_link)->name))
+        return reason;
+    reason = PLACEMENT_OTHER_NODES;
+    sorted_each(const struct link, link, facts->links) {
+        if (is_allowed(wanted, node, link->name) &&
+            placement_on_link(facts, &wanted->ip, link->name, ret_link) == PLACEMENT_MAY)
+            return PLACEMENT_MAY;
+    }
+    *ret_link = NULL;
+    return reason;
+}
+
+/* What this node knows of itself, after what all know of it. */
+static void judge_self(const struct wanted *wanted, const struct node *node, int reason,
+                       struct holding_address *address)
+{
+    const struct link *link;
+    const struct route_inputs *inputs = wanted->inputs;
+    enum placement_reason by_link = find_link(wanted, node, &link);
+    if (link) {
+        address->ifindex = link->ifindex;
+        memcpy(address->mac, link->mac, sizeof(address->mac));
+        (void)snprintf(address->interface, sizeof(address->interface), "%s", link->name);
+    }
+    if (inputs->standing != STANDING_SERVING)
+        address->reason = PLACEMENT_STANDING;
+    else if (by_link == PLACEMENT_NO_INTERFACE || reason == PLACEMENT_MAY)
+        address->reason = by_link;
+    else
+        address->reason = (enum placement_reason)reason;
+    if (address->reason == PLACEMENT_MAY && wanted->services.count &&
+        !route_inputs_proved(inputs, &wanted->ip))
+        address->reason = PLACEMENT_NOT_PROVED;
+}
+
+/* ---- Claims ---- */
+
+/* Each group of an IPv6 address is written, so that no label begins or ends with a dash. */
+static void write_address_key(const struct ip *ip, char key[static HOLDING_KEY_MAX])
+{
+    const uint8_t *b = ip->bytes;
+    int length = snprintf(key, HOLDING_KEY_MAX, "address");
+    if (ip->family == IP_V4) {
+        (void)snprintf(key + length, HOLDING_KEY_MAX - (size_t)length, ".%u-%u-%u-%u", b[0], b[1],
+                       b[2], b[3]);
+        return;
+    }
+    for (size_t i = 0; i < 16; i += 2)
+        length += snprintf(key + length, HOLDING_KEY_MAX - (size_t)length, "%c%x", i ? '-' : '.',
+                           b[i] << 8 | b[i + 1]);
+}
+
+static void write_key(const struct wanted *wanted, char key[static HOLDING_KEY_MAX])
+{
+    const enum claim_group group = wanted->inputs->node->config->addresses.group;
+    if (group == CLAIM_OF_ALL) {
+        (void)snprintf(key, HOLDING_KEY_MAX, "group.all");
+    } else if (group == CLAIM_BY_SERVICE && wanted->services.count) {
+        const struct object *object = &wanted->services.items[0]->object;
+        (void)snprintf(key, HOLDING_KEY_MAX, "service.%s.%s", object->namespace, object->name);
+    } else {
+        write_address_key(&wanted->ip, key);
+    }
+}
+
+/* The claim of this key, begun if it is not there. NULL: no memory. */
+static struct holding *holding_of(holding_list *list, const char *key, bool *ret_fresh)
+{
+    struct holding fresh = { .reason = PLACEMENT_MAY };
+    *ret_fresh = false;
+    vec_each(struct holding, holding, list) {
+        if (strcmp(holding->key, key) == 0)
+            return holding;
+    }
+    (void)snprintf(fresh.key, sizeof(fresh.key), "%s", key);
+    *ret_fresh = true;
+    return vec_push(list, fresh) < 0 ? NULL : &list->items[list->count - 1];
+}
+
+/* A node may have a claim if it may have all of its addresses. */
+static int note_node(struct holding *holding, const char *name, bool may, bool fresh)
+{
+    if (fresh)
+        return vec_push(&holding->nodes, (struct placement_node){ .name = name, .may = may });
+    vec_each(struct placement_node, node, &holding->nodes) {
+        if (strcmp(node->name, name) == 0)
+            node->may &= may;
+    }
+    return 0;
+}
+
+static int note_others(const struct wanted *wanted, struct holding *holding, bool fresh)
+{
+    const struct node_facts *facts = wanted->inputs->node;
+    const struct object *object;
+    int r = 0;
+    for (size_t cursor = 0; r == 0 && (object = store_next(facts->store, KIND_NODE, &cursor));) {
+        if (strcmp(object->name, facts->config->node) == 0)
+            continue;
+        int reason = judge_node(wanted, to_node(object), object->name);
+        r = reason < 0 ? reason : note_node(holding, object->name, reason == PLACEMENT_MAY, fresh);
+    }
+    return r;
+}
+
+static int note_self(const struct wanted *wanted, struct holding *holding, bool fresh)
+{
+    const struct node_facts *facts = wanted->inputs->node;
+    const struct object *own = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    const struct node *node = own ? to_node(own) : NULL;
+    struct holding_address address = {
+        .ip = wanted->ip,
+        .service = wanted->services.count ? wanted->services.items[0] : NULL,
+    };
+    int reason = judge_node(wanted, node, facts->config->node);
+    if (reason < 0)
+        return reason;
+    judge_self(wanted, node, reason, &address);
+    if (holding->reason == PLACEMENT_MAY)
+        holding->reason = address.reason;
+    int r = vec_push(&holding->addresses, address);
+    return r < 0 ? r
+                 : note_node(holding, facts->config->node, address.reason == PLACEMENT_MAY, fresh);
+}
+
+static int add(holding_list *list, const struct wanted *wanted)
+{
+    char key[HOLDING_KEY_MAX];
+    bool fresh;
+    write_key(wanted, key);
+    struct holding *holding = holding_of(list, key, &fresh);
+    int r = holding ? note_self(wanted, holding, fresh) : -ENOMEM;
+    return r < 0 ? r : note_others(wanted, holding, fresh);
+}
+
+static int add_claimed(holding_list *list, const struct route_inputs *inputs, const struct ip *ip,
+                       bool own)
+{
+    CLEANUP(wanted_done) struct wanted wanted = { .inputs = inputs, .ip = *ip };
+    int r = find_services(&wanted);
+    return r < 0 || (wanted.services.count == 0 && !own) ? r : add(list, &wanted);
+}
+
+static int key_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct holding *)a)->key, ((const struct holding *)b)->key);
+}
+
+static bool is_own(const struct config *config, const struct ip *ip)
+{
+    vec_each(const struct ip, own, &config->addresses.own) {
+        if (ip_equal(own, ip))
+            return true;
+    }
+    return false;
+}
+
+static int list_all(const struct route_inputs *inputs, holding_list *list)
+{
+    const struct config *config = inputs->node->config;
+    AUTOVEC ip_list addresses = { 0 };
+    int r = store_addresses(inputs->node->store, &addresses);
+    if (r == 0)
+        r = vec_append(&addresses, &config->addresses.own);
+    if (r < 0)
+        return r;
+    ip_list_unite(&addresses);
+    vec_each(const struct ip, ip, &addresses) {
+        r = r == 0 ? add_claimed(list, inputs, ip, is_own(config, ip)) : r;
+    }
+    vec_sort(list, key_cmp);
+    return r;
+}
+
+int plan_holdings(const struct route_inputs *inputs, holding_list *ret_list)
+{
+    holding_list list = { 0 };
+    int r = inputs->node->config->addresses.enabled ? list_all(inputs, &list) : 0;
+    if (r < 0) {
+        holding_list_done(&list);
+        return r;
+    }
+    *ret_list = list;
+    return 0;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which addresses are claimed, by whom, and that no route is made for them. */
+#include "linking.h"
+#include "plan/holdings.h"
+
+#define POOL                                                                             \
+    "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, metadata: {name: lb}, spec: " \
+    "{addresses: [192.0.2.0/24, 198.51.100.0/24]}}"
+#define L2(spec) \
+    "{apiVersion: metallb.io/v1beta1, kind: L2Advertisement, metadata: {name: a}, spec: {" spec "}}"
+
+struct world {
+    struct planning planning;
+    struct sorted links, addresses;
+    holding_list list;
+};
+
+static void put_node(struct world *world, const char *name, const char *labels, const char *ready)
+{
+    AUTOFREE char *yaml =
+        text_format("{apiVersion: v1, kind: Node, metadata: {name: %s, labels: {%s}}, status: "
+                    "{conditions: [{type: Ready, status: '%s'}]}}",
+                    name, labels, ready);
+    put(&world->planning, yaml);
+}
+
+static void world_begin(struct world *world)
+{
+    *world = (struct world){ .links = SORTED(struct link, link_cmp),
+                             .addresses = SORTED(struct link_address, link_address_cmp) };
+    planning_begin(&world->planning);
+    world->planning.config->addresses.enabled = true;
+    put_link(&world->links, "eth0", "");
+    put_address(&world->addresses, 1, "192.0.2.250")->length = 24;
+    put_link(&world->links, "eth1", "");
+    put_address(&world->addresses, 2, "203.0.113.250")->length = 24;
+    world->planning.facts.links = &world->links;
+    world->planning.facts.link_addresses = &world->addresses;
+    put_node(world, "node-1", "rack: a", "True");
+    put_node(world, "node-2", "rack: b", "True");
+    put_node(world, "node-3", "rack: b", "False");
+    put(&world->planning, POOL);
+    put_service(&world->planning, "web", "", "clusterIP: 10.96.0.1", "{ip: 192.0.2.1}");
+    put_endpoint(&world->planning, "web-1", "web", "10.1.0.1", "node-2", "ready: true");
+}
+
+static void world_done(struct world *world)
+{
+    holding_list_done(&world->list);
+    sorted_done(&world->links);
+    sorted_done(&world->addresses);
+    planning_done(&world->planning);
+}
+
+static void plan(struct world *world)
+{
+    holding_list_done(&world->list);
+    assert_int_equal(plan_holdings(&world->planning.inputs, &world->list), 0);
+}
+
+static const struct holding *only(struct world *world)
+{
+    plan(world);
+    assert_int_equal(world->list.count, 1);
+    return world->list.items;
+}
+
+static bool may(const struct holding *holding, const char *name)
+{
+    vec_each(const struct placement_node, node, &holding->nodes) {
+        if (strcmp(node->name, name) == 0)
+            return node->may;
+    }
+    fail_msg("no node %s", name);
+    return false;
+}
+
+static void only_what_is_asked_for_is_claimed(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    plan(&world);
+    assert_int_equal(world.list.count, 0);
+    add_range(&world.planning.config->addresses.claim, "192.0.2.0/24");
+    assert_string_equal(only(&world)->key, "address.192-0-2-1");
+    world.planning.config->addresses.enabled = false;
+    plan(&world);
+    assert_int_equal(world.list.count, 0);
+}
+
+static void an_l2_advertisement_claims_for_its_nodes_and_interfaces(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    const struct holding *holding = only(&world);
+    assert_int_equal(holding->reason, PLACEMENT_MAY);
+    assert_string_equal(holding->addresses.items[0].interface, "eth0");
+    assert_true(may(holding, "node-1") && may(holding, "node-2"));
+    assert_false(may(holding, "node-3"));
+    put(&world.planning, L2("nodeSelectors: [{matchLabels: {rack: b}}]"));
+    holding = only(&world);
+    assert_int_equal(holding->reason, PLACEMENT_OTHER_NODES);
+    assert_true(may(holding, "node-2") && !may(holding, "node-1"));
+    put(&world.planning, L2("interfaces: [eth1]"));
+    assert_int_equal(only(&world)->reason, PLACEMENT_OTHER_NODES);
+    put(&world.planning, L2("interfaces: [eth1, eth0]"));
+    assert_int_equal(only(&world)->reason, PLACEMENT_MAY);
+}
+
+static void endpoints_decide_by_the_policy(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    put_service(&world.planning, "web", "", "clusterIP: 10.96.0.1, externalTrafficPolicy: Local",
+                "{ip: 192.0.2.1}");
+    const struct holding *holding = only(&world);
+    assert_int_equal(holding->reason, PLACEMENT_NO_ENDPOINT);
+    assert_true(may(holding, "node-2") && !may(holding, "node-1"));
+    put_endpoint(&world.planning, "web-2", "web", "10.1.0.2", "node-1", "ready: true");
+    assert_int_equal(only(&world)->reason, PLACEMENT_MAY);
+    put_endpoint(&world.planning, "web-1", "web", "10.1.0.1", "node-2", "ready: false");
+    put_endpoint(&world.planning, "web-2", "web", "10.1.0.2", "node-1", "ready: false");
+    put_service(&world.planning, "web", "", "clusterIP: 10.96.0.1", "{ip: 192.0.2.1}");
+    holding = only(&world);
+    assert_false(may(holding, "node-1") || may(holding, "node-2"));
+}
+
+static void the_link_the_proof_and_the_standing_decide_for_this_node(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    ((struct link *)sorted_at(&world.links, 0))->unplugged = true;
+    const struct holding *holding = only(&world);
+    assert_int_equal(holding->reason, PLACEMENT_LINK_DOWN);
+    assert_true(may(holding, "node-2") && !may(holding, "node-1"));
+    ((struct link *)sorted_at(&world.links, 0))->unplugged = false;
+    world.planning.inputs.standing = STANDING_DRAINING;
+    assert_int_equal(only(&world)->reason, PLACEMENT_STANDING);
+    world.planning.inputs.standing = STANDING_SERVING;
+    const struct sorted none = SORTED(struct proof, proof_cmp);
+    world.planning.inputs.proofs = &none;
+    assert_int_equal(only(&world)->reason, PLACEMENT_NOT_PROVED);
+    put_pattern(&world.planning.config->addresses.interfaces, "eth1*");
+    world.planning.config->addresses.interfaces_auto = false;
+    assert_int_equal(only(&world)->reason, PLACEMENT_OTHER_NODES);
+}
+
+static void what_stays_together_is_one_claim(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    struct ip own;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    put_service(&world.planning, "web", "", "clusterIP: 10.96.0.1",
+                "{ip: 192.0.2.1}, {ip: 192.0.2.2}");
+    assert_int_equal(ip_parse("203.0.113.1", &own), 0);
+    assert_int_equal(vec_push(&world.planning.config->addresses.own, own), 0);
+    plan(&world);
+    assert_int_equal(world.list.count, 3);
+    world.planning.config->addresses.group = CLAIM_BY_SERVICE;
+    plan(&world);
+    assert_int_equal(world.list.count, 2);
+    assert_string_equal(world.list.items[0].key, "address.203-0-113-1");
+    assert_string_equal(world.list.items[1].key, "service.d.web");
+    assert_int_equal(world.list.items[1].addresses.count, 2);
+    world.planning.config->addresses.group = CLAIM_OF_ALL;
+    const struct holding *holding = only(&world);
+    assert_int_equal(holding->addresses.count, 3);
+    assert_int_equal(holding->nodes.count, 3);
+    ((struct link *)sorted_at(&world.links, 1))->up = false;
+    assert_int_equal(only(&world)->reason, PLACEMENT_LINK_DOWN);
+}
+
+static void keys_are_names_of_the_api(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    struct ip own;
+    world_begin(&world);
+    assert_int_equal(ip_parse("2001:db8::", &own), 0);
+    assert_int_equal(vec_push(&world.planning.config->addresses.own, own), 0);
+    const struct holding *holding = only(&world);
+    assert_string_equal(holding->key, "address.2001-db8-0-0-0-0-0-0");
+    assert_int_equal(holding->reason, PLACEMENT_NO_INTERFACE);
+}
+
+static void no_route_is_made_of_what_is_claimed(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    assert_string_equal(reason_of(&world.planning, "192.0.2.1"), "claimed");
+    /* In no network of this node: announced like any other. */
+    put_service(&world.planning, "far", "", "clusterIP: 10.96.0.2", "{ip: 198.51.100.1}");
+    put_endpoint(&world.planning, "far-1", "far", "10.1.0.3", "node-2", "ready: true");
+    assert_string_equal(reason_of(&world.planning, "198.51.100.1"), "announced");
+    world.planning.config->addresses.enabled = false;
+    assert_string_equal(reason_of(&world.planning, "192.0.2.1"), "l2-only");
+    assert_string_equal(reason_of(&world.planning, "198.51.100.1"), "l2-only");
+    assert_true(faults_none(&world.planning.faults));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_asked_for_is_claimed),
+        cmocka_unit_test(an_l2_advertisement_claims_for_its_nodes_and_interfaces),
+        cmocka_unit_test(endpoints_decide_by_the_policy),
+        cmocka_unit_test(the_link_the_proof_and_the_standing_decide_for_this_node),
+        cmocka_unit_test(what_stays_together_is_one_claim),
+        cmocka_unit_test(keys_are_names_of_the_api),
+        cmocka_unit_test(no_route_is_made_of_what_is_claimed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
