@@ -50,6 +50,7 @@ enum stale {
     STALE_ADDRESSES = 1 << 2,
     STALE_LINKS = 1 << 3,
     STALE_WAYS = 1 << 4,
+    STALE_DEFAULTS = 1 << 5, /* of the ways */
 };
 
 static unsigned everything(const struct kernel_scope *scope)
@@ -130,6 +131,8 @@ static int hear_link(struct kernel *kernel, const struct nlmsghdr *message)
             way_changes_of_link(&kernel->events, &kernel->ways, &kernel->links, message, &link);
         if (noted < 0)
             return noted;
+        if (ways_may_move(&kernel->ways, &kernel->links, &link))
+            kernel->stale |= STALE_DEFAULTS;
         if (message->nlmsg_type == RTM_DELLINK)
             ways_forget(&kernel->ways, link.ifindex);
     }
@@ -152,6 +155,7 @@ static int hear_way(struct kernel *kernel, const struct nlmsghdr *message)
     int r = kernel->scope.ways && message->nlmsg_type == RTM_NEWROUTE
                 ? ways_hear(&kernel->ways, message)
                 : 0;
+    kernel->stale |= kernel->scope.ways && ways_may_end(message) ? STALE_DEFAULTS : 0;
     kernel->events.links |= r > 0;
     kernel->events.watched |= watch_hears(&kernel->watched, message);
     if (r < 0 || !kernel->scope.ways || is_own(kernel, message->nlmsg_pid))
@@ -236,16 +240,6 @@ static int take_in(struct kernel *kernel)
     return r;
 }
 
-static bool tables_equal(const struct sorted *a, const struct sorted *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->compare(sorted_at(a, i), sorted_at(b, i)) != 0)
-            return false;
-    return true;
-}
-
 static void swap(struct sorted *a, struct sorted *b)
 {
     struct sorted old = *a;
@@ -256,7 +250,7 @@ static void swap(struct sorted *a, struct sorted *b)
 /* Puts `fresh` in the place of `table` and frees the other. True if they differ. */
 static bool renew(struct sorted *table, struct sorted *fresh)
 {
-    bool differ = !tables_equal(table, fresh);
+    bool differ = !sorted_equal(table, fresh);
     swap(table, fresh);
     return differ;
 }
@@ -298,7 +292,7 @@ static int dump_stale(struct kernel *kernel, struct fresh *fresh)
         r = dump_links(kernel->requests, &fresh->links);
     if (r < 0)
         return r;
-    return stale & STALE_WAYS ? dump_ways(kernel->requests, &fresh->ways) : 0;
+    return stale & (STALE_WAYS | STALE_DEFAULTS) ? dump_ways(kernel->requests, &fresh->ways) : 0;
 }
 
 /* Dumps what is stale; on failure all of it stays stale and stays as it was. */
@@ -308,10 +302,13 @@ static int refresh(struct kernel *kernel)
     int r = dump_stale(kernel, &fresh);
     if (r == 0 && kernel->stale & STALE_WAYS)
         r = ways_keep_down(&kernel->ways, &kernel->links, &fresh.ways);
+    else if (r == 0 && kernel->stale & STALE_DEFAULTS)
+        r = ways_take_defaults(&kernel->ways, &fresh.ways);
     if (r < 0)
         return r;
 
     struct kernel_events *events = &kernel->events;
+    events->links |= r > 0;
     if (kernel->stale & STALE_ROUTES)
         events->resynced |= renew(&kernel->routes, &fresh.routes);
     if (kernel->stale & STALE_RULES)

@@ -70,20 +70,30 @@ static bool decode(const struct nlmsghdr *message, struct heard *ret_heard)
 }
 
 /* Returns 1 if it is new, 0, or -ENOMEM. */
-static int add(struct sorted *ways, uint32_t ifindex, const struct prefix *net)
+static int add(struct sorted *ways, const struct link_way *way)
 {
-    struct link_way way = { .ifindex = ifindex };
-    if (net)
-        way.net = *net;
-    if (ifindex == 0 || sorted_find(ways, &way))
+    if (way->ifindex == 0 || sorted_find(ways, way))
         return 0;
-    int r = sorted_put(ways, &way);
+    int r = sorted_put(ways, way);
     return r < 0 ? r : 1;
 }
 
-/* Several next hops are routers, or networks behind several interfaces, which is as good. */
-static int add_hops(struct sorted *ways, const struct nlattr *hops)
+/* A route by a router, or a default route. */
+static int add_router(struct sorted *ways, uint32_t ifindex, const struct heard *heard)
 {
+    const struct link_way plain = { .ifindex = ifindex }, kind = {
+        .ifindex = ifindex,
+        .kind = heard->net.length ? WAY_VIA : WAY_DEFAULT,
+        .net.ip.family = heard->net.ip.family,
+    };
+    int r = add(ways, &plain), second = r < 0 ? r : add(ways, &kind);
+    return second < 0 ? second : r | second;
+}
+
+/* Several next hops are routers, or networks behind several interfaces, which is as good. */
+static int add_hops(struct sorted *ways, const struct heard *heard)
+{
+    const struct nlattr *hops = heard->hops;
     const char *at = mnl_attr_get_payload(hops), *end = at + mnl_attr_get_payload_len(hops);
     int fresh = 0;
     while ((size_t)(end - at) >= sizeof(struct rtnexthop)) {
@@ -91,7 +101,7 @@ static int add_hops(struct sorted *ways, const struct nlattr *hops)
         memcpy(&hop, at, sizeof(hop));
         if (hop.rtnh_len < sizeof(hop) || hop.rtnh_len > end - at)
             break;
-        int r = add(ways, (uint32_t)hop.rtnh_ifindex, NULL);
+        int r = add_router(ways, (uint32_t)hop.rtnh_ifindex, heard);
         if (r < 0)
             return r;
         fresh |= r;
@@ -106,13 +116,13 @@ int ways_hear(struct sorted *ways, const struct nlmsghdr *message)
     if (!decode(message, &heard))
         return 0;
     if (heard.hops)
-        return add_hops(ways, heard.hops);
+        return add_hops(ways, &heard);
     if (heard.gateway)
-        return add(ways, heard.ifindex, NULL);
+        return add_router(ways, heard.ifindex, &heard);
     if (ip_is_special(&heard.net.ip) ||
         (heard.net.ip.family == IP_V6 && heard.net.ip.bytes[0] == 0xff))
         return 0;
-    return add(ways, heard.ifindex, &heard.net);
+    return add(ways, &(struct link_way){ .ifindex = heard.ifindex, .net = heard.net });
 }
 
 static int on_route(const struct nlmsghdr *row, void *context)
@@ -140,6 +150,47 @@ int dump_ways(struct nl_socket *socket, struct sorted *ret_ways)
     }
     *ret_ways = TAKE_STRUCT(ways);
     return 0;
+}
+
+bool ways_may_end(const struct nlmsghdr *message)
+{
+    const struct rtmsg *fixed = mnl_nlmsg_get_payload(message);
+    bool replaces = message->nlmsg_flags & NLM_F_REPLACE;
+    return (message->nlmsg_type == RTM_DELROUTE || replaces) && is_of_concern(message, fixed) &&
+           fixed->rtm_dst_len == 0;
+}
+
+bool ways_may_move(const struct sorted *ways, const struct sorted *links, const struct link *link)
+{
+    const struct link *old = link_find(links, link->ifindex);
+    return old && old->up != link->up &&
+           sorted_find(ways, &(struct link_way){ .ifindex = link->ifindex });
+}
+
+/* Puts those of one table into the other; returns how many are new there, or -ENOMEM. */
+static int copy_defaults(const struct sorted *from, struct sorted *to)
+{
+    int count = 0;
+    sorted_each(const struct link_way, way, from) {
+        int r = way->kind == WAY_DEFAULT ? add(to, way) : 0;
+        if (r < 0)
+            return r;
+        count += r;
+    }
+    return count;
+}
+
+int ways_take_defaults(struct sorted *ways, const struct sorted *fresh)
+{
+    int changed = copy_defaults(fresh, ways);
+    for (size_t i = ways->count; changed >= 0 && i-- > 0;) {
+        const struct link_way way = *(struct link_way *)sorted_at(ways, i);
+        if (way.kind != WAY_DEFAULT || sorted_find(fresh, &way))
+            continue;
+        sorted_remove(ways, &way);
+        changed = 1;
+    }
+    return MIN(changed, 1);
 }
 
 void ways_forget(struct sorted *ways, uint32_t ifindex)

@@ -4,7 +4,8 @@
  * notifications. A million routes by one gateway are one way.
  *
  * A way that was seen stays until its interface goes, or until everything is dumped again: what
- * interfaces are shall not follow each session of a routing daemon that flaps.
+ * interfaces are shall not follow each session of a routing daemon that flaps. Only where default
+ * routes lead is told as it is (WAY_DEFAULT).
  */
 #pragma once
 
@@ -17,6 +18,14 @@ int dump_ways(struct nl_socket *socket, struct sorted *ret_ways);
 
 /* Plays an RTM_NEWROUTE onto the table. Returns 1 if it told something new, 0, or -ENOMEM. */
 int ways_hear(struct sorted *ways, const struct nlmsghdr *message);
+
+/* Whether a default route may lead elsewhere now, or nowhere: the dump tells. */
+bool ways_may_end(const struct nlmsghdr *message);
+/* The same of an interface that routes to routers lead out of, and that goes down or comes up. */
+bool ways_may_move(const struct sorted *ways, const struct sorted *links, const struct link *link);
+/* Takes over which default routes there are from a fresh dump. Returns 1 if they are others, 0, or
+ * -ENOMEM. */
+int ways_take_defaults(struct sorted *ways, const struct sorted *fresh);
 
 /* Forgets those of an interface that is gone. */
 void ways_forget(struct sorted *ways, uint32_t ifindex);

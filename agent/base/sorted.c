@@ -158,6 +158,16 @@ void sorted_done(struct sorted *table)
     table->count = table->capacity = 0;
 }
 
+bool sorted_equal(const struct sorted *a, const struct sorted *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->compare(sorted_at(a, i), sorted_at(b, i)) != 0)
+            return false;
+    return true;
+}
+
 void sorted_move(struct sorted *to, struct sorted *from)
 {
     sorted_done(to);

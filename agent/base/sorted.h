@@ -59,6 +59,9 @@ int sorted_merge(struct sorted *table, struct sorted_change *changes, size_t cou
 int sorted_put(struct sorted *table, const void *item);
 void sorted_remove(struct sorted *table, const void *key);
 
+/* Whether both have the same items, by the order of the first. */
+bool sorted_equal(const struct sorted *a, const struct sorted *b);
+
 /* Takes all items out and keeps the memory. */
 void sorted_clear(struct sorted *table);
 /* Frees the memory; the table is empty and usable afterwards. */

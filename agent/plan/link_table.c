@@ -45,6 +45,8 @@ int link_way_cmp(const void *a, const void *b)
 {
     const struct link_way *left = a, *right = b;
     int r = CMP(left->ifindex, right->ifindex);
+    if (!r)
+        r = CMP(left->kind, right->kind);
     return r ? r : prefix_cmp(&left->net, &right->net);
 }
 

@@ -215,6 +215,16 @@ static bool is_meant(const struct link_facts *facts, const struct link *link)
     return false;
 }
 
+/* Whether one is there that works as far as can be seen from here: else that is the cause. */
+static bool has_meant_uplink(const struct link_facts *facts)
+{
+    sorted_each(const struct link, link, facts->links) {
+        if (link->up && !link->unplugged && nat_is_uplink(facts, link) && is_meant(facts, link))
+            return true;
+    }
+    return false;
+}
+
 /* The cause of much else: endpoints without a way, sessions of BGP that end. */
 static void tell_down(const struct link_facts *facts, struct faults *faults)
 {
@@ -247,6 +257,51 @@ static void miss_uplinks(const struct link_facts *facts, const nat_attachment_li
                        "name one that is there (ip link), or let them be found: auto",
                        "no interface matches \"%s\"", *pattern);
     }
+}
+
+/* Which ways of a family lead to other routers, over all interfaces. */
+struct outward {
+    const struct link *other; /* a default route leads by it, and it is no uplink; NULL: none */
+    bool by_uplink;           /* an uplink has one, or leads to routers at least */
+};
+
+static struct outward look_outward(const struct link_facts *facts, uint8_t family)
+{
+    struct outward outward = { 0 };
+    sorted_each(const struct link_way, way, facts->ways) {
+        const struct link *link = link_find(facts->links, way->ifindex);
+        if (way->kind == WAY_PLAIN || way->net.ip.family != family || !link)
+            continue;
+        if (nat_is_uplink(facts, link))
+            outward.by_uplink = true;
+        else if (way->kind == WAY_DEFAULT && !outward.other)
+            outward.other = link;
+    }
+    return outward;
+}
+
+/*
+ * Clients are beyond other routers: answers have to find the way there, by interfaces that carry
+ * programs. Of a family that nothing leads out of, nothing is said where another one's does: not
+ * every network has both.
+ */
+static void miss_routers(const struct link_facts *facts, struct faults *faults)
+{
+    const struct outward v4 = look_outward(facts, IP_V4), v6 = look_outward(facts, IP_V6);
+    const struct link *other = v4.other && !v4.by_uplink   ? v4.other
+                               : v6.other && !v6.by_uplink ? v6.other
+                                                           : NULL;
+    if (other)
+        faults_add(faults, "services.uplinks", "name it, or let them be found: auto",
+                   "the default route leads by %s, which no pattern matches: answers to clients "
+                   "leave untranslated",
+                   other->name);
+    else if (!v4.by_uplink && !v6.by_uplink)
+        faults_add(
+            faults, "routes",
+            "ip route add default via ROUTER, or let the routing daemon learn routes from it",
+            "no route leads to another router: answers to clients beyond this node's own "
+            "networks go nowhere");
 }
 
 /* Whether an interface that leads to pods carries nothing. */
@@ -296,6 +351,8 @@ int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_want
     }
     tell_down(facts, faults);
     miss_uplinks(facts, &wanted, faults);
+    if (facts->config->services.enabled && has_meant_uplink(facts))
+        miss_routers(facts, faults);
     if (!facts->without_pods)
         miss_pods(facts, &wanted, faults);
     *ret_wanted = TAKE_STRUCT(wanted);

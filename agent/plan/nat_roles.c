@@ -117,6 +117,8 @@ static struct routed routed_by(const struct link_facts *facts, const struct link
         const struct link_way *way = sorted_at(facts->ways, i);
         if (way->ifindex != link->ifindex)
             break;
+        if (way->kind != WAY_PLAIN)
+            continue; /* WAY_PLAIN says so, too */
         if (way->net.ip.family == IP_NONE)
             routed.to_routers = true;
         else if (!is_pods(facts, &way->net))

@@ -39,6 +39,15 @@ def defaults(world, *how):
         node.ip("route", "replace", "default", "via", gateway, *how)
 
 
+@rows(311, cause=("routes", "no route leads to another router"), remedy="ip route add default", beside=FOLLOWS)
+def the_default_routes_are_gone(world):
+    for family in ("-4", "-6"):
+        world.node.ip(family, "route", "del", "default")
+    yield
+    defaults(world)
+    served(world)
+
+
 @rows(312, cause=("firewall, IPv4", "netfilter on this node drops what Services forward to its pods"),
       remedy="accept in the host's forward chains", beside="netfilter on this node drops")
 def firewalld_rejects_what_is_forwarded(world):
@@ -126,6 +135,21 @@ def ipv6_is_off_on_all_interfaces(world):
     world.restore_uplink()
     for pod in (world.one, world.two):
         world.restore_pod(pod)
+    served(world)
+
+
+@rows(320, cause=("services.uplinks", "the default route leads by eth1, which no pattern matches"),
+      remedy="name it, or let them be found: auto", beside=FOLLOWS)
+def the_default_route_leads_by_an_interface_without_a_name(world):
+    node = world.node
+    node.ip("link", "add", "eth1", "type", "veth", "peer", "name", "wan")
+    for link in ("eth1", "wan"):
+        node.ip("link", "set", link, "up")
+    node.ip("addr", "add", "10.0.77.2/24", "dev", "eth1")
+    node.ip("route", "replace", "default", "via", "10.0.77.1")
+    yield
+    node.ip("link", "del", "eth1")
+    defaults(world)
     served(world)
 
 

@@ -88,7 +88,7 @@ static void ways_are_followed(void **state)
     assert_int_equal(kernel_read(kernel), 0);
     assert_true(leads(kernel, "d0", NULL) && leads(kernel, "d1", "10.8.0.6/32"));
     assert_false(leads(kernel, "d1", "10.9.3.0/24"));
-    assert_int_equal(kernel_ways(kernel)->count, 4);
+    assert_int_equal(kernel_ways(kernel)->count, 5); /* one of them WAY_VIA */
     assert_true(kernel_events(kernel)->links);
     kernel_events_done(kernel);
     run("ip route add 10.9.4.0/24 via 10.7.0.9"); /* nothing new */
@@ -106,6 +106,45 @@ static void ways_are_followed(void **state)
     run("ip link del d0");
     assert_int_equal(kernel_read(kernel), 0);
     assert_int_equal(kernel_ways(kernel)->count, 0);
+}
+
+static bool has_default(struct kernel *kernel, const char *name)
+{
+    const struct link *link = link_named(kernel_links(kernel), name);
+    const struct link_way way = { .ifindex = link ? link->ifindex : 0,
+                                  .kind = WAY_DEFAULT,
+                                  .net.ip.family = IP_V4 };
+    return sorted_find(kernel_ways(kernel), &way) != NULL;
+}
+
+/* Where default routes lead is told as it is; that an interface led outward once is kept. */
+static void default_routes_are_followed(void **state)
+{
+    const struct kernel_scope scope = { .links = true, .ways = true };
+    CLEANUP(kernel_closep) struct kernel *kernel = NULL;
+
+    (void)state;
+    assert_int_equal(kernel_open(&scope, NL_HERE, &kernel), 0);
+    run("ip link add d0 type veth peer name d1 && ip link set d0 up && ip link set d1 up && "
+        "ip addr add 10.7.0.1/24 dev d0 && ip addr add 10.8.0.1/24 dev d1 && "
+        "ip route add default via 10.7.0.9 && ip route add default via 10.7.0.8 metric 7");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_true(has_default(kernel, "d0") && leads(kernel, "d0", NULL));
+    run("ip route del default via 10.7.0.8 metric 7");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_true(has_default(kernel, "d0"));
+    kernel_events_done(kernel);
+    run("ip route replace default via 10.8.0.9");
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_true(kernel_events(kernel)->links);
+    assert_true(!has_default(kernel, "d0") && has_default(kernel, "d1"));
+    assert_true(leads(kernel, "d0", NULL));
+    run("ip link set d1 down && ip link set d1 up"); /* the kernel tells of no route that goes with
+                                                        it */
+    assert_int_equal(kernel_read(kernel), 0);
+    assert_false(has_default(kernel, "d1"));
+    run("ip link del d0");
+    assert_int_equal(kernel_read(kernel), 0);
 }
 
 /* The kernel does not tell of an alias while the link is down; it does with the next change. */
@@ -357,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(links_are_described, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(default_routes_are_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(ways_are_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(each_change_is_followed, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(filters_that_go_are_told, lab_open, lab_close),

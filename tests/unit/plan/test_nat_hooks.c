@@ -279,6 +279,38 @@ static void an_uplink_that_is_down_is_told(void **state)
                         "its other end; ethtool eth0");
 }
 
+static void put_default(struct fixture *fixture, const char *name, enum way_kind kind,
+                        uint8_t family)
+{
+    const struct link_way way = { .ifindex = link_named(&fixture->links, name)->ifindex,
+                                  .kind = kind,
+                                  .net.ip.family = family };
+    assert_int_equal(sorted_put(&fixture->ways, &way), 0);
+}
+
+/* Of a family that nothing leads out of, nothing is said where the other one's does. */
+static void answers_find_other_routers(void **state)
+{
+    (void)state;
+    AUTOFIXTURE struct fixture fixture = begin();
+    fixture.planning.config->services.enabled = true;
+    give_address(&fixture, "eth0");
+    assert_planned(&fixture,
+                   BASE "; routes: no route leads to another router: answers to clients "
+                        "beyond this node's own networks go nowhere -> ip route add default "
+                        "via ROUTER, or let the routing daemon learn routes from it");
+    put_link(&fixture.links, "wan0", "");
+    put_default(&fixture, "wan0", WAY_VIA, IP_V4);
+    put_default(&fixture, "eth0", WAY_DEFAULT, IP_V6);
+    assert_planned(&fixture, BASE);
+    put_default(&fixture, "wan0", WAY_DEFAULT, IP_V4);
+    assert_planned(&fixture, BASE "; services.uplinks: the default route leads by wan0, which no "
+                                  "pattern matches: answers to clients leave untranslated -> name "
+                                  "it, or let them be found: auto");
+    put_default(&fixture, "eth0", WAY_VIA, IP_V4);
+    assert_planned(&fixture, BASE);
+}
+
 static void find_all(struct fixture *fixture)
 {
     fixture->planning.config->services.uplinks_auto = true;
@@ -390,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_bridge_of_pods_is_named_by_its_ports),
         cmocka_unit_test(missing_uplinks_are_told),
         cmocka_unit_test(an_uplink_that_is_down_is_told),
+        cmocka_unit_test(answers_find_other_routers),
         cmocka_unit_test(all_is_found),
         cmocka_unit_test(pods_that_no_name_has_are_told),
         cmocka_unit_test(that_nothing_is_known_of_pods_is_told),
