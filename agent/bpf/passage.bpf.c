@@ -8,7 +8,8 @@
  *   passage_catch  stands at the egress of another one for that moment; counts the packet, and
  *                  drops it, so that nobody ever receives it
  *
- * The packet is a SYN with a sequence number that nobody can foresee. All others pass the catch.
+ * The packet is a SYN with a sequence number that nobody can foresee, or a datagram of UDP that has
+ * the number for its data. All others pass the catch.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -17,6 +18,7 @@
 #include <linux/ipv6.h>
 #include <linux/pkt_cls.h>
 #include <linux/tcp.h>
+#include <linux/udp.h>
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -30,30 +32,46 @@ int passage_send(struct __sk_buff *skb)
     return (int)bpf_clone_redirect(skb, skb->cb[0], BPF_F_INGRESS);
 }
 
-/* Where the TCP header begins, from the IP header on; 0: it is no TCP, or not with a plain header.
- */
-static __always_inline __u32 tcp_offset(struct __sk_buff *skb)
+/* Where the header behind a plain IP header begins, from that on, and whose it is; 0: it is not TCP
+ * or UDP. */
+static __always_inline __u32 upper_offset(struct __sk_buff *skb, __u8 *ret_protocol)
 {
     struct iphdr four;
     struct ipv6hdr six;
     if (skb->protocol == bpf_htons(ETH_P_IP) &&
         bpf_skb_load_bytes_relative(skb, 0, &four, sizeof(four), BPF_HDR_START_NET) == 0 &&
-        four.protocol == IPPROTO_TCP && four.ihl == sizeof(four) / 4)
+        four.ihl == sizeof(four) / 4) {
+        *ret_protocol = four.protocol;
         return sizeof(four);
+    }
     if (skb->protocol == bpf_htons(ETH_P_IPV6) &&
-        bpf_skb_load_bytes_relative(skb, 0, &six, sizeof(six), BPF_HDR_START_NET) == 0 &&
-        six.nexthdr == IPPROTO_TCP)
+        bpf_skb_load_bytes_relative(skb, 0, &six, sizeof(six), BPF_HDR_START_NET) == 0) {
+        *ret_protocol = six.nexthdr;
         return sizeof(six);
+    }
     return 0;
+}
+
+static __always_inline int is_ours(struct __sk_buff *skb, __u32 offset, __u8 protocol)
+{
+    struct tcphdr tcp;
+    __u32 data;
+    if (protocol == IPPROTO_TCP)
+        return bpf_skb_load_bytes_relative(skb, offset, &tcp, sizeof(tcp), BPF_HDR_START_NET) ==
+                   0 &&
+               tcp.syn && tcp.seq == sequence;
+    return protocol == IPPROTO_UDP &&
+           bpf_skb_load_bytes_relative(skb, offset + sizeof(struct udphdr), &data, sizeof(data),
+                                       BPF_HDR_START_NET) == 0 &&
+           data == sequence;
 }
 
 SEC("tc")
 int passage_catch(struct __sk_buff *skb)
 {
-    struct tcphdr tcp;
-    const __u32 offset = tcp_offset(skb);
-    if (!offset || bpf_skb_load_bytes_relative(skb, offset, &tcp, sizeof(tcp), BPF_HDR_START_NET) ||
-        !tcp.syn || tcp.seq != sequence)
+    __u8 protocol = 0;
+    const __u32 offset = upper_offset(skb, &protocol);
+    if (!offset || !is_ours(skb, offset, protocol))
         return TC_ACT_UNSPEC;
     __sync_fetch_and_add(&arrived, 1);
     return TC_ACT_SHOT;

@@ -196,6 +196,35 @@ def the_firewall_drops_what_is_forwarded_of_one_family(world):
     world.node.run("nft", "delete", "table", "inet", "firewall")
 
 
+@rows(43, cause=("firewall, IPv4", "packets of ours by eth0 none came through", "/UDP"),
+      remedy="accept in the host's forward chains", beside="netfilter on this node drops")
+def the_firewall_drops_udp_alone(world):
+    world.node.run("nft", "-f", "-", text=FIREWALL % "meta l4proto != udp accept;")
+    yield
+    world.node.run("nft", "delete", "table", "inet", "firewall")
+
+
+@rows(43, cause=("firewall, IPv4", "packets of ours by eth1 none came through"),
+      remedy="accept in the host's forward chains")
+def the_firewall_drops_what_comes_by_another_uplink(world):
+    """One that leads to other routers: a closed network of storage is no fault."""
+    node = world.node
+    node.ip("link", "add", "eth1", "type", "veth", "peer", "name", "wan")
+    for link in ("eth1", "wan"):
+        node.ip("link", "set", link, "up")
+    node.ip("addr", "add", "10.0.77.2/24", "dev", "eth1")
+    node.ip("route", "add", "198.18.0.0/15", "via", "10.0.77.1")
+    for name in ("all", "eth1"):
+        world.sysctl(f"net.ipv4.conf.{name}.rp_filter", 0)
+    world.reload(uplinks=["eth0", "eth1"])
+    node.run("nft", "-f", "-", text=FIREWALL % "iifname != eth1 accept;")
+    yield
+    node.run("nft", "delete", "table", "inet", "firewall")
+    world.reload()
+    world.sysctl("net.ipv4.conf.all.rp_filter", 1)
+    node.ip("link", "del", "eth1")
+
+
 @rows(43, health="healthy")
 def the_firewall_lets_pods_be_reached(world):
     """The packets that tell so pass the firewall, and no pod receives one."""

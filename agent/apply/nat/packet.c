@@ -3,11 +3,11 @@
  * Packets for BPF_PROG_TEST_RUN, built for probe.c.
  *
  * The kernel takes an Ethernet frame, strips the header and runs the program; the network stack
- * never sees the packet. So it is as short as the programs' parser allows: TCP has no options, UDP
- * and pings no data. The frame is a broadcast: the kernel takes a frame to another station as not
- * meant for the device, whose own address is not known here. Checksums are correct, since the twin
- * runs the same code as the programs, which updates them. SCTP's is left zero: none, which is as
- * good.
+ * never sees the packet. So it is as short as the programs' parser allows: TCP has no options,
+ * pings no data, UDP at most the number by which it is known again. The frame is a broadcast: the
+ * kernel takes a frame to another station as not meant for the device, whose own address is not
+ * known here. Checksums are correct, since the twin runs the same code as the programs, which
+ * updates them. SCTP's is left zero: none, which is as good.
  */
 #include "apply/nat/packet.h"
 
@@ -81,15 +81,18 @@ static size_t put_tcp(const struct nat_packet *packet, uint8_t *at)
 /* In UDP a checksum of zero means that there is none, so 0xffff is sent for it. */
 static size_t put_udp(const struct nat_packet *packet, uint8_t *at)
 {
-    struct udphdr header = {
-        .source = htons(packet->source_port),
-        .dest = htons(packet->destination_port),
-        .len = htons(sizeof(header)),
-    };
-    uint16_t checksum = transport_checksum(packet, &header, sizeof(header));
-    header.check = checksum ? checksum : 0xffff;
-    memcpy(at, &header, sizeof(header));
-    return sizeof(header);
+    struct {
+        struct udphdr header;
+        uint32_t data;
+    } datagram = { .data = htonl(packet->sequence) };
+    const size_t size = sizeof(datagram.header) + (packet->sequence ? sizeof(datagram.data) : 0);
+    datagram.header.source = htons(packet->source_port);
+    datagram.header.dest = htons(packet->destination_port);
+    datagram.header.len = htons((uint16_t)size);
+    uint16_t checksum = transport_checksum(packet, &datagram, size);
+    datagram.header.check = checksum ? checksum : 0xffff;
+    memcpy(at, &datagram, size);
+    return size;
 }
 
 static size_t put_sctp(const struct nat_packet *packet, uint8_t *at)

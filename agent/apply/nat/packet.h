@@ -8,17 +8,17 @@
 #include "base/ip.h"
 #include "base/protocol.h"
 
-enum { NAT_PACKET_MAX = 14 + 40 + 20 }; /* Ethernet, IPv6, TCP */
+enum { NAT_PACKET_MAX = 14 + 40 + 20 }; /* Ethernet, IPv6, TCP: the largest */
 
 struct nat_packet {
     struct ip source, destination;
     uint16_t source_port, destination_port; /* of a ping its identifier, and 0 */
     enum protocol protocol;
-    uint32_t sequence; /* of a SYN */
+    uint32_t sequence; /* of a SYN; of a datagram all its data, unless it is 0 */
 };
 
 /*
- * Writes an Ethernet header, an IPv4 or IPv6 header, and a TCP SYN, an empty UDP datagram, a ping
+ * Writes an Ethernet header, an IPv4 or IPv6 header, and a TCP SYN, a UDP datagram, a ping
  * or a bare SCTP header, with correct checksums (SCTP's is zero). Returns the length in bytes; 0 if
  * the addresses are of different families, or of none.
  */

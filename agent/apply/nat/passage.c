@@ -9,7 +9,7 @@
  * there: prerouting, forwarding and postrouting see what they see of a client's. The receiver never
  * gets it: before it is sent, a program that drops it is attached to the exit, and taken away
  * afterwards, all within one call. What stays behind is an entry of connection tracking, always the
- * same one, for the two minutes that the kernel keeps a SYN without an answer.
+ * same one, for the two minutes that the kernel keeps a SYN without an answer, or half a minute.
  *
  * The kernel runs the packet's way when BPF_PROG_TEST_RUN lets softirqs run again, that is, before
  * the system call ends; another CPU's backlog, or a neighbour that must be asked for, take longer.
@@ -84,7 +84,7 @@ static int send_packet(struct passage *passage, const struct passage_way *way, u
         .destination = way->destination,
         .source_port = SOURCE_PORT,
         .destination_port = way->destination_port,
-        .protocol = PROTOCOL_TCP,
+        .protocol = way->protocol,
         .sequence = sequence,
     };
     uint8_t data[NAT_PACKET_MAX];
@@ -116,7 +116,7 @@ int passage_try(struct passage *passage, struct nl_socket *socket, const struct 
     AUTOCLOSE int link = -1;
     uint32_t sequence = 0;
 
-    if (getrandom(&sequence, sizeof(sequence), GRND_NONBLOCK) != sizeof(sequence))
+    if (getrandom(&sequence, sizeof(sequence), GRND_NONBLOCK) != sizeof(sequence) || sequence == 0)
         return -EAGAIN;
     passage->programs->bss->sequence = htonl(sequence);
     passage->programs->bss->arrived = 0;

@@ -8,6 +8,7 @@
 #include "apply/netlink/nl.h"
 #include "base/cleanup.h"
 #include "base/ip.h"
+#include "base/protocol.h"
 
 struct passage;
 
@@ -16,7 +17,8 @@ struct passage_way {
     uint32_t in, out;  /* interfaces */
     uint8_t in_mac[6]; /* that of `in` */
     struct ip source, destination;
-    uint16_t destination_port; /* TCP */
+    uint16_t destination_port;
+    enum protocol protocol; /* TCP or UDP */
 };
 
 /* Loads the programs. Needs what service NAT needs. Returns 0 or -errno. */

@@ -8,11 +8,14 @@
  * where they leave to the pod (apply/nat/passage.c), which never gets one.
  *
  * One pod may be closed by a NetworkPolicy, one source by the filter of an edge. So the fault is
- * that nothing passes: not to the first pods of several Services, neither from a neighbour in the
- * cluster nor from a stranger, and that twice. Where one packet passes, the firewall knows of pods.
+ * that nothing passes by an uplink and of a protocol: not to the first pods of several Services,
+ * neither from a neighbour in the cluster nor from a stranger, and that twice. Where one packet
+ * passes, the firewall knows of pods. Of more uplinks those are tried that lead to other routers: a
+ * network of storage may well be closed.
  *
  * Asked is only where netfilter has somebody who judges (listeners.h), where the kernel's own
- * lookup has the way, so that routes, forwarding and rp_filter are others' faults, and for TCP.
+ * lookup has the way, so that routes, forwarding and rp_filter are others' faults, and for TCP and
+ * UDP.
  */
 #include "engine/nat/nat_firewall.h"
 
@@ -21,6 +24,8 @@
 
 #include "apply/lookup.h"
 #include "base/clock.h"
+#include "base/macro.h"
+#include "base/macro.h"
 #include "engine/nat/nat_state.h"
 
 enum {
@@ -29,7 +34,7 @@ enum {
     TELL_AFTER = 2, /* looks without a packet that passed */
 };
 
-/* What a look has found in one family. */
+/* What a look has found of an aim. */
 struct found {
     unsigned sent;
     bool passed;
@@ -47,21 +52,23 @@ static bool is_served(const struct nat_engine *engine, uint32_t ifindex)
 }
 
 /* The way of a packet from a source to an endpoint, by the kernel's own lookup. */
-static bool find_way(const struct nat_engine *engine, const struct ip *source,
-                     const struct nat_endpoint *endpoint, struct passage_way *ret_way)
+static bool find_way(const struct nat_engine *engine, const struct firewall_aim *aim,
+                     const struct ip *source, const struct nat_endpoint *endpoint,
+                     struct passage_way *ret_way)
 {
-    const uint32_t uplink = engine->node.origins.of[NAT_ORIGIN_OUTSIDE].ifindex;
-    const struct route_query query = { endpoint->ip, *source, uplink };
-    struct passage_way way = { .in = uplink,
+    const struct route_query query = { endpoint->ip, *source, aim->uplink };
+    struct passage_way way = { .in = aim->uplink,
                                .source = *source,
                                .destination = endpoint->ip,
-                               .destination_port = endpoint->port };
-    const struct link *link = link_find(kernel_links(engine->kernel), uplink);
+                               .destination_port = endpoint->port,
+                               .protocol = aim->protocol };
+    const struct link *link = link_find(kernel_links(engine->kernel), aim->uplink);
     struct route_found route;
 
     if (route_lookup(engine->socket, &query, &route) < 0 || route.type != RTN_UNICAST)
         return false;
-    if (!link || !is_served(engine, uplink) || !is_served(engine, route.ifindex))
+    if (!link || !link->up || link->unplugged || !is_served(engine, aim->uplink) ||
+        !is_served(engine, route.ifindex))
         return false;
     way.out = route.ifindex;
     memcpy(way.in_mac, link->mac, sizeof(way.in_mac));
@@ -69,12 +76,13 @@ static bool find_way(const struct nat_engine *engine, const struct ip *source,
     return true;
 }
 
-static void try_source(struct nat_engine *engine, const struct ip *source,
-                       const struct nat_endpoint *endpoint, struct found *found)
+static void try_source(struct nat_engine *engine, const struct firewall_aim *aim,
+                       const struct ip *source, const struct nat_endpoint *endpoint,
+                       struct found *found)
 {
     struct passage_way way;
     if (found->passed || source->family != endpoint->ip.family ||
-        !find_way(engine, source, endpoint, &way))
+        !find_way(engine, aim, source, endpoint, &way))
         return;
     int r = passage_try(engine->firewall.passage, engine->socket, &way);
     if (r < 0)
@@ -85,72 +93,114 @@ static void try_source(struct nat_engine *engine, const struct ip *source,
 }
 
 /* From a neighbour in the cluster, then from a stranger. */
-static void try_endpoint(struct nat_engine *engine, const struct nat_endpoint *endpoint,
-                         struct found *found)
+static void try_endpoint(struct nat_engine *engine, const struct firewall_aim *aim,
+                         const struct nat_endpoint *endpoint, struct found *found)
 {
     const struct nat_settings *settings = &engine->node.settings;
     const struct probe_origins *origins = &engine->node.origins;
     for (size_t i = 0; i < settings->peer_count; i++) {
         if (settings->peers[i].family != endpoint->ip.family)
             continue;
-        try_source(engine, &settings->peers[i], endpoint, found);
+        try_source(engine, aim, &settings->peers[i], endpoint, found);
         break;
     }
-    try_source(engine, &origins->of[NAT_ORIGIN_OUTSIDE].v4, endpoint, found);
-    try_source(engine, &origins->of[NAT_ORIGIN_OUTSIDE].v6, endpoint, found);
+    try_source(engine, aim, &origins->of[NAT_ORIGIN_OUTSIDE].v4, endpoint, found);
+    try_source(engine, aim, &origins->of[NAT_ORIGIN_OUTSIDE].v6, endpoint, found);
 }
 
-/* A pod of this node that a Service forwards TCP to from outside; NULL: it has none. */
-static const struct nat_endpoint *pod_of(const struct nat_family *family)
+/* A pod of this node that a Service forwards a protocol to from outside; NULL: it has none. */
+static const struct nat_endpoint *pod_of(const struct nat_family *family, enum protocol protocol)
 {
     vec_each(const struct nat_frontend, frontend, &family->frontends) {
         const struct nat_port *port = &family->ports.items[frontend->port_index];
-        if (frontend->protocol == PROTOCOL_TCP && port->sets[NAT_SET_LOCAL].count &&
+        if (frontend->protocol == protocol && port->sets[NAT_SET_LOCAL].count &&
             frontend->from[NAT_ORIGIN_OUTSIDE].act == NAT_ACT_FORWARD)
             return &port->sets[NAT_SET_LOCAL].items[0];
     }
     return NULL;
 }
 
-static struct found look(struct nat_engine *engine, uint8_t family)
+static struct found look(struct nat_engine *engine, const struct firewall_aim *aim)
 {
     struct found found = { 0 };
     size_t pods = 0;
     sorted_each(const struct nat_row *, row, &engine->rows) {
         for (uint32_t i = 0; i < (*row)->family_count && pods < PODS && !found.passed; i++) {
             const struct nat_family *planned = &(*row)->families[i];
-            const struct nat_endpoint *pod = planned->family == family ? pod_of(planned) : NULL;
+            const struct nat_endpoint *pod =
+                planned->family == aim->family ? pod_of(planned, aim->protocol) : NULL;
             if (pod)
-                try_endpoint(engine, pod, &found);
+                try_endpoint(engine, aim, pod, &found);
             pods += pod != NULL;
         }
     }
     return found;
 }
 
-static void tell(const struct found *found, struct faults *faults)
+static void tell(const struct nat_engine *engine, const struct found *found, struct faults *faults)
 {
     char source[IP_STRLEN], destination[IP_STRLEN];
     const bool six = found->last.destination.family == IP_V6;
+    const struct link *link = link_find(kernel_links(engine->kernel), found->last.in);
     faults_add(faults, six ? "firewall, IPv6" : "firewall, IPv4",
                "accept in the host's forward chains what is for pods and comes from them; see: nft "
                "list ruleset; iptables-save (a NetworkPolicy that lets nobody in does the same)",
                "netfilter on this node drops what Services forward to its pods: of %u packets of "
-               "ours none came through, the last from %s to %s port %u",
-               found->sent, ip_str(&found->last.source, source),
-               ip_str(&found->last.destination, destination), found->last.destination_port);
+               "ours by %s none came through, the last from %s to %s port %u/%s",
+               found->sent, link ? link->name : "an uplink", ip_str(&found->last.source, source),
+               ip_str(&found->last.destination, destination), found->last.destination_port,
+               protocol_name(found->last.protocol));
+}
+
+/* Whether clients come by an uplink: the one that the proofs come by, or one that leads to routers.
+ */
+static bool is_way_in(const struct nat_engine *engine, uint32_t uplink, uint8_t family)
+{
+    if (uplink == engine->node.origins.of[NAT_ORIGIN_OUTSIDE].ifindex)
+        return true;
+    struct link_way way = { .ifindex = uplink, .kind = WAY_DEFAULT, .net.ip.family = family };
+    const struct sorted *ways = kernel_ways(engine->kernel);
+    bool found = sorted_find(ways, &way);
+    way.kind = WAY_VIA;
+    return found || sorted_find(ways, &way);
+}
+
+/* The first aim of a family of which nothing passes, and what was found of it. */
+static bool find_closed(struct nat_engine *engine, uint8_t family, struct firewall_aim *ret_aim,
+                        struct found *ret_found)
+{
+    static const enum protocol protocols[] = { PROTOCOL_TCP, PROTOCOL_UDP };
+    vec_each(const struct nat_attachment, it, &engine->node.wanted) {
+        if (it->hook != NAT_HOOK_UPLINK_IN || !is_way_in(engine, it->ifindex, family))
+            continue;
+        for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
+            const struct firewall_aim aim = { it->ifindex, family, protocols[i] };
+            const struct found found = look(engine, &aim);
+            if (!found.sent || found.passed)
+                continue;
+            *ret_aim = aim;
+            *ret_found = found;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Looks in one family; tells what is so for the second time. Returns whether all is well. */
-static bool judge(struct nat_engine *engine, uint8_t family, unsigned *misses,
+static bool judge(struct nat_engine *engine, uint8_t family, struct firewall_miss *miss,
                   struct faults *faults)
 {
-    const struct found found = look(engine, family);
-    const bool missed = found.sent && !found.passed;
-    *misses = missed ? *misses + 1 : 0;
-    if (*misses >= TELL_AFTER)
-        tell(&found, faults);
-    return !missed;
+    struct firewall_aim aim;
+    struct found found;
+    if (!find_closed(engine, family, &aim, &found)) {
+        miss->looks = 0;
+        return true;
+    }
+    bool again = miss->aim.uplink == aim.uplink && miss->aim.protocol == aim.protocol;
+    *miss = (struct firewall_miss){ aim, again ? miss->looks + 1 : 1 };
+    if (miss->looks >= TELL_AFTER)
+        tell(engine, &found, faults);
+    return false;
 }
 
 static bool is_open(struct nat_firewall *firewall)

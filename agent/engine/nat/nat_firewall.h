@@ -12,11 +12,24 @@
 
 struct nat_engine;
 
+/* What packets are sent for: by an uplink, of a family and protocol. */
+struct firewall_aim {
+    uint32_t uplink;
+    uint8_t family;
+    enum protocol protocol;
+};
+
+/* Looks one after the other in which nothing of the aim passed. */
+struct firewall_miss {
+    struct firewall_aim aim;
+    unsigned looks;
+};
+
 struct nat_firewall {
-    struct passage *passage; /* NULL: not opened yet; nat_state_done() closes it */
-    bool refused;            /* the kernel does not have what it takes */
-    unsigned misses[2];      /* looks one after the other in which nothing passed; IPv4, IPv6 */
-    int64_t due_ms;          /* of the next look, monotonic */
+    struct passage *passage;        /* NULL: not opened yet; nat_state_done() closes it */
+    bool refused;                   /* the kernel does not have what it takes */
+    struct firewall_miss misses[2]; /* IPv4, IPv6 */
+    int64_t due_ms;                 /* of the next look, monotonic */
 };
 
 /* Sends packets if it is time, and there is somebody to drop them. */
