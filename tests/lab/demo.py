@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import demo_egress, demo_kubernetes, kube_programs, reaper
 from .lab import Lab, label_of
-from .showing import expect, expect_via, health, pages_of, say, show
+from .showing import expect, expect_via, health, lasting, pages_of, progress, say, show
 from .wait import Timeout
 
 MANIFESTS = Path(__file__).with_name("manifests")
@@ -149,8 +149,10 @@ def main():
     try:
         if options.kubernetes:
             print("Building the control plane, which takes minutes the first time", flush=True)
-            kube_programs.build()
+            with lasting("building etcd and Kubernetes' programs"):
+                kube_programs.build()
             steps = demo_kubernetes.STEPS
+        progress()
         with Lab(options.name, nat=True) as lab:
             for step in steps:
                 step(lab)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the demos show with, and check what they show."""
 
+import contextlib
 import subprocess
 import textwrap
+import threading
+import time
 
-from .wait import wait_equal
+from .wait import tell_waits, wait_equal
 
 
 def say(text):
@@ -21,6 +24,29 @@ def show(lab, command):
     lines = [line for line in (done.stdout + done.stderr).splitlines() if "ready." not in line]
     print(textwrap.indent("\n".join(lines), "    "), flush=True)
     return done.returncode
+
+
+def progress():
+    """From now on, what is waited for is told."""
+    tell_waits(lambda what, seconds: print(f"  ... {what}, for {seconds:.0f} s", flush=True))
+
+
+@contextlib.contextmanager
+def lasting(what, every=10):
+    """Says every so many seconds that something still goes on."""
+    over, begin = threading.Event(), time.monotonic()
+
+    def tell():
+        while not over.wait(every):
+            print(f"  ... {what}, for {time.monotonic() - begin:.0f} s", flush=True)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
 
 
 def expect(what, observe, expected):

@@ -13,8 +13,34 @@ PATIENCE = float(os.environ.get("FINGERPOST_PATIENCE", 1))
 NOT_YET = (AssertionError, LookupError, OSError, ValueError, subprocess.SubprocessError)
 
 
+TOLD_AFTER = 1  # second; then each five
+
+_listeners = []
+
+
 class Timeout(AssertionError):
     pass
+
+
+def tell_waits(listener):
+    """Calls listener(what, seconds) for each wait that takes longer than a moment, again and again."""
+    _listeners.append(listener)
+    return lambda: _listeners.remove(listener)
+
+
+class _Patience:
+    """When somebody who watches is to be told that a wait goes on."""
+
+    def __init__(self, what):
+        self.what, self.begin, self.due = what, time.monotonic(), TOLD_AFTER
+
+    def tell(self):
+        seconds = time.monotonic() - self.begin
+        if seconds < self.due:
+            return
+        self.due = seconds + 5
+        for listener in _listeners:
+            listener(self.what, seconds)
 
 
 def wait(condition, what, timeout=30):
@@ -24,6 +50,7 @@ def wait(condition, what, timeout=30):
     """
     timeout *= PATIENCE
     deadline = time.monotonic() + timeout
+    patience = _Patience(what)
     while True:
         try:
             last = condition()
@@ -33,6 +60,7 @@ def wait(condition, what, timeout=30):
             last = error
         if time.monotonic() > deadline:
             raise Timeout(f"waited {timeout} s for: {what}; last seen: {last!r}")
+        patience.tell()
         time.sleep(TICK)
 
 

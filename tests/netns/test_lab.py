@@ -8,6 +8,8 @@ import sys
 
 import pytest
 from lab import Lab, label_of, wait, wait_equal
+from lab.showing import lasting
+from lab.wait import tell_waits
 from lab.reaper import ROOT, marked_processes, namespaces
 
 
@@ -122,3 +124,17 @@ def test_only_processes_of_the_lab_are_ended(request):
     finally:
         bystander.kill()
         bystander.wait()
+
+
+def test_who_watches_is_told_of_waits(capsys):
+    """The demo says what it waits for; a moment is not worth a word."""
+    told = []
+    stop = tell_waits(lambda what, seconds: told.append((what, seconds >= 1)))
+    try:
+        wait(lambda: True, "nothing")
+        wait(lambda: told, "the word")
+    finally:
+        stop()
+    assert told == [("the word", True)]
+    with lasting("a long thing", every=0.01):
+        wait(lambda: "... a long thing, for 0 s" in capsys.readouterr().out, "the line")
