@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/explain_pools.h"
 #include "agentctl/field.h"
 #include "agentctl/output.h"
 
@@ -62,7 +63,14 @@ static int print_service(const char *word, const struct doc *service)
         between = ", ";
     }
     text_add_char(&out, '\n');
-    if (field_is(service, "type", "LoadBalancer") && !has_external(service))
+    bool told = false;
+    doc_each(lack, doc_get(service, "pending")) {
+        text_add(&out, "  -> it is ");
+        add_pending(&out, lack);
+        text_add_char(&out, '\n');
+        told = true;
+    }
+    if (!told && field_is(service, "type", "LoadBalancer") && !has_external(service))
         text_add(&out,
                  "  -> it waits for an address: status.loadBalancer.ingress has none that can "
                  "be used\n");

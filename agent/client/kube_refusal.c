@@ -23,6 +23,8 @@ static const char *remedy_of(int status, const char *leave)
         return leave;
     if (status == 404 || is_redirection(status))
         return "check the server's address in the kubeconfig";
+    if (status >= 500)
+        return "see whether kube-apiserver and etcd run, also behind a balancer that answers for it";
     return NULL;
 }
 

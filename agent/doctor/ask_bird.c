@@ -75,6 +75,13 @@ int bird_asker_open(const char *socket_path, int64_t timeout_ms, struct bird_ask
     return 0;
 }
 
+pid_t bird_asker_pid(const struct bird_asker *asker)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    return getsockopt(asker->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
+
 int bird_ask(struct bird_asker *asker, const char *question, const struct bird_reply **ret_reply)
 {
     int r = file_write(asker->fd, question, strlen(question));

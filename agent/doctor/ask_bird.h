@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "client/bird_reply.h"
@@ -13,6 +14,9 @@ struct bird_asker;
 int bird_asker_open(const char *socket, int64_t timeout_ms, struct bird_asker **ret_asker);
 void bird_asker_close(struct bird_asker *asker);
 DEFINE_CLEANUP(struct bird_asker *, bird_asker_close);
+
+/* BIRD's process, as this process's namespace numbers it; 0: not known. */
+pid_t bird_asker_pid(const struct bird_asker *asker);
 
 /* Asks one thing, without a newline. The reply is borrowed until the next question. */
 int bird_ask(struct bird_asker *asker, const char *question, const struct bird_reply **ret_reply);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * BIRD, as far as its control socket tells: that it runs, has the tables and the filter of
- * birdconf/fingerpost.conf, reads our kernel table, and has sessions that send what is there.
+ * birdconf/fingerpost.conf, reads our kernel table, and has sessions that send what is there. The
+ * kernel tells how much room its notifications have at BIRD's.
  *
  * What the fabric's router makes of it can't be seen from here.
  */
@@ -14,9 +15,10 @@
 #include "base/text.h"
 #include "client/bird_parse.h"
 #include "doctor/ask_bird.h"
+#include "doctor/bird_buffer.h"
 #include "doctor/visit.h"
 
-enum { YOUNG_MS = 30000, PAUSE_MS = 200 };
+enum { YOUNG_MS = 30000, PAUSE_MS = 200, BUFFER_WANTED = 8 << 20 };
 
 #define INCLUDE_REMEDY \
     "include \"fingerpost.conf\" behind the four defines (agentctl setup prints them); birdc configure"
@@ -212,6 +214,31 @@ static void check_kernel(struct visit *visit)
     check_learning(visit, &list, BIRD_IPV6);
 }
 
+static void check_buffer(struct visit *visit)
+{
+    CLEANUP(bird_asker_closep) struct bird_asker *asker = NULL;
+    uint32_t bytes;
+
+    if (!wants_bird(visit))
+        return;
+    if (open_bird(visit, &asker) < 0) {
+        visit_skip(visit, "BIRD does not answer");
+        return;
+    }
+    int r = bird_buffer_read(bird_asker_pid(asker), &bytes);
+    if (r < 0)
+        visit_skip(visit, r == -EACCES ? "only root sees BIRD's sockets"
+                                       : "BIRD's sockets can't be seen from here");
+    else if (bytes < BUFFER_WANTED)
+        visit_warn(
+            visit,
+            "give BIRD's kernel protocols `netlink rx buffer 67108864;` (fingerpost.conf has "
+            "it), then: systemctl restart bird",
+            "%u bytes: many routes at once are partly lost until the next scan", bytes);
+    else
+        visit_good(visit, "%u MiB", bytes >> 20);
+}
+
 static void check_session(struct visit *visit, const struct bird_protocol *session)
 {
     AUTOFREE char *enable = text_format("birdc enable %s", session->name);
@@ -320,6 +347,8 @@ const struct check bird_checks[] = {
     { "bird.include", "BIRD's include", "the tables and filters of fingerpost.conf",
       check_include },
     { "bird.kernel", "BIRD's kernel protocols", "both up, and learning our table", check_kernel },
+    { "bird.buffer", "BIRD's netlink buffer", "8 MiB or more, for many routes at once",
+      check_buffer },
     { "bird.session", "BGP sessions", "established, sending our tables", check_sessions },
     { NULL },
 };

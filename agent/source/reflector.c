@@ -81,6 +81,15 @@ static void fail_with_remedy(struct reflector *reflector, const char *why, const
     reflector->changed(reflector->context);
 }
 
+/* What to do where a request could not be made of what the kubeconfig names. */
+static const char *remedy_of_file(int error)
+{
+    return error == -ENOMEM
+               ? NULL
+               : "see that the file is there, that agentd's user may read it, and that "
+                 "the kubeconfig means this one";
+}
+
 static void fail(struct reflector *reflector, const char *why)
 {
     fail_with_remedy(reflector, why, NULL);
@@ -309,10 +318,12 @@ static void start_task(struct reflector *reflector, enum reflector_task task)
     if (task == TASK_LIST && !reflector->continuation)
         list_begin(reflector);
     AUTOFREE char *path = task_path(reflector);
-    if (!path || clear_answer(reflector) < 0 ||
-        kube_client_get(reflector->client, path, &handler, reflector, &reflector->request, error) <
-            0) {
-        fail(reflector, error);
+    int r = path ? clear_answer(reflector) : -ENOMEM;
+    if (r == 0)
+        r = kube_client_get(reflector->client, path, &handler, reflector, &reflector->request,
+                            error);
+    if (r < 0) {
+        fail_with_remedy(reflector, error, remedy_of_file(r));
         return;
     }
     timer_arm(reflector->patience, reflector->timing->answer_ms);

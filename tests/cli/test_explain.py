@@ -61,3 +61,16 @@ def test_explain_a_service_that_waits(ctl, agent):
         "  -> it waits for an address: status.loadBalancer.ingress has none that can be used\n",
         "",
     )
+
+
+def test_explain_a_service_that_gets_none(ctl, agent):
+    """Where this agent gives addresses, it knows why."""
+    lack = {"family": "IPv4", "address": None, "reason": "pool-full", "reasonText": "no pool has one left", "of": "default/lan"}
+    waiting = {**documents.SERVICE, "addresses": [], "pending": [lack]}
+    agent({"/v1/services": items("ServiceList", [waiting])})
+    assert ctl.run("explain", "default/web") == (
+        0,
+        "default/web is a Service of type LoadBalancer\n"
+        "  -> it is pending, has no IPv4: no pool has one left: default/lan\n",
+        "",
+    )

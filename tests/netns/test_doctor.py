@@ -120,6 +120,14 @@ def no_config(patient):
 
 
 @contextlib.contextmanager
+def small_buffer(patient):
+    """BIRD as it comes: a smaller buffer counts when it is started anew."""
+    with patient.bird_says("netlink rx buffer 67108864;", "", "fingerpost.conf"):
+        patient.settled()
+        yield
+
+
+@contextlib.contextmanager
 def ip(patient, do, undo):
     """Commands of ip(8), parts divided by ';'."""
     for words in do.split(";"):
@@ -343,6 +351,9 @@ MISTAKES = {
         lambda p: bird(p, "disable fingerpost_v4", "enable fingerpost_v4"), "bird.kernel", "fingerpost_v4", "birdc enable",
     ),
     "no-learn": (our_routes, "bird.kernel", "learned none", "learn"),
+    "small-buffer": (
+        small_buffer, "bird.buffer", "partly lost", "netlink rx buffer 67108864",
+    ),
     "session-disabled": (lambda p: bird(p, "disable tor_v4", "enable tor_v4"), "bird.session", "tor_v4 is disabled", "birdc enable tor_v4"),
     "export-none": (
         lambda p: p.bird_says("ipv4 { table fingerpost4; import none; export filter fingerpost_export;",
