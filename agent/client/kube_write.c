@@ -51,6 +51,7 @@ static const struct verb {
     [KUBE_CREATE] = { "create", "POST", "application/json" },
     [KUBE_UPDATE] = { "update", "PUT", "application/json" },
     [KUBE_MERGE] = { "merge", "PATCH", "application/merge-patch+json" },
+    [KUBE_STRATEGIC] = { "patch", "PATCH", "application/strategic-merge-patch+json" },
     [KUBE_APPLY] = { "apply", "PATCH", "application/apply-patch+yaml" },
     [KUBE_DELETE] = { "delete", "DELETE", "application/json" },
 };
@@ -108,10 +109,10 @@ static char *path_of(const struct kube_write *write)
         add_escaped(&path, "/", write->target.name);
     if (write->target.subresource)
         text_addf(&path, "/%s", write->target.subresource);
-    if (write->verb == KUBE_APPLY) {
+    if (write->verb == KUBE_APPLY || (write->verb == KUBE_STRATEGIC && write->manager))
         add_escaped(&path, "?fieldManager=", write->manager);
+    if (write->verb == KUBE_APPLY)
         text_addf(&path, "&force=%s", write->force ? "true" : "false");
-    }
     return text_take(&path);
 }
 

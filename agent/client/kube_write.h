@@ -22,11 +22,12 @@
 #include "format/doc.h"
 
 enum kube_verb {
-    KUBE_GET,    /* writes nothing: for who reads a single object before he writes it */
-    KUBE_CREATE, /* POST */
-    KUBE_UPDATE, /* PUT of the whole object, with the resourceVersion that it is based on */
-    KUBE_MERGE,  /* a merge patch (RFC 7386) */
-    KUBE_APPLY,  /* server-side apply: the body has all fields that are ours, and no others */
+    KUBE_GET,       /* writes nothing: for who reads a single object before he writes it */
+    KUBE_CREATE,    /* POST */
+    KUBE_UPDATE,    /* PUT of the whole object, with the resourceVersion that it is based on */
+    KUBE_MERGE,     /* a merge patch (RFC 7386) */
+    KUBE_STRATEGIC, /* a patch that knows the keys of lists; of Kubernetes' own kinds only */
+    KUBE_APPLY,     /* server-side apply: the body has all fields that are ours, and no others */
     KUBE_DELETE,
 };
 
@@ -48,7 +49,8 @@ struct kube_write {
 
     const char *uid;     /* KUBE_DELETE: whose; required */
     const char *version; /* KUBE_DELETE: as of which resourceVersion; NULL: whichever */
-    const char *manager; /* KUBE_APPLY: the name under which the fields are ours; required */
+    const char *manager; /* KUBE_APPLY: the name under which the fields are ours; required.
+                            KUBE_STRATEGIC: likewise, or NULL */
     bool force;          /* KUBE_APPLY: take fields that another manager has; else a conflict */
 
     /* A second time does no harm: an outcome that nobody knows is KUBE_LATER. For a create whose

@@ -3,11 +3,12 @@
  * The condition of refused Services; see export_conditions.h. Owned by controller/export_job.c.
  *
  * It is written by server-side apply to the subresource status, under a manager of its own: of the
- * list of conditions, which is one by type, only this entry is ours, and an apply without it takes
- * it away. What is written depends on the Service as it was read, so its resourceVersion is in the
- * body: of another one the API says 409, and the write is made anew. Nothing is remembered: whether
- * the condition is there, and says the right thing, is seen of the Service itself, so that another
- * leader goes on where this one ended.
+ * list of conditions, which is one by type, only this entry is ours. It is taken away by a patch
+ * that names it: an apply without it would leave what another manager has written into it, or an
+ * entry that he has written of the same type. What is written depends on the Service as it was
+ * read, so its resourceVersion is in the body: of another one the API says 409, and the write is
+ * made anew. Nothing is remembered: whether the condition is there, and says the right thing, is
+ * seen of the Service itself, so that another leader goes on where this one ended.
  */
 #include "controller/export_conditions.h"
 
@@ -108,6 +109,18 @@ static void write_condition(struct json *json, const struct service *service,
     json->out->failed |= text_error(&message) < 0;
 }
 
+static void write_removal(struct json *json)
+{
+    json_begin_object(json, "status");
+    json_begin_array(json, "conditions");
+    json_begin_object(json, NULL);
+    json_string(json, "type", SERVICE_EXPORTED);
+    json_string(json, "$patch", "delete");
+    json_end_object(json);
+    json_end_array(json);
+    json_end_object(json);
+}
+
 static void write_status(const struct service *service, const struct export_refusal *refusal,
                          struct text *body)
 {
@@ -122,6 +135,8 @@ static void write_status(const struct service *service, const struct export_refu
     json_end_object(&json);
     if (refusal)
         write_condition(&json, service, refusal);
+    else
+        write_removal(&json);
     json_end_object(&json);
 }
 
@@ -136,7 +151,7 @@ static int make(void *context, const char *key, struct kube_write *write, struct
         return 0;
     write_status(service, refusal, body);
     *write = (struct kube_write){
-        .verb = KUBE_APPLY,
+        .verb = refusal ? KUBE_APPLY : KUBE_STRATEGIC,
         .target = { .group = "",
                     .version = "v1",
                     .plural = "services",
@@ -145,7 +160,7 @@ static int make(void *context, const char *key, struct kube_write *write, struct
                     .namespace = service->object.namespace },
         .body = text_str(body),
         .manager = MANAGER,
-        .force = true,
+        .force = refusal != NULL,
     };
     return text_error(body) < 0 ? -ENOMEM : 1;
 }

@@ -85,7 +85,8 @@ class Handler(BaseHTTPRequestHandler):
             if "status" in kube.forbidden:
                 self.refuse(403, "Forbidden")
             else:
-                self.say(*kube.apply(*found.groups(), query["fieldManager"], body))
+                apply = "apply-patch" in self.headers["Content-Type"]
+                self.say(*kube.apply(*found.groups(), query["fieldManager"] if apply else None, body))
         else:
             self.refuse(404, "NotFound")
 
@@ -194,7 +195,8 @@ class Kube:
                 self.tell(event, item["kind"], item)
 
     def apply(self, namespace, name, manager, body):
-        """Server-side apply to the status of a Service, of conditions."""
+        """Server-side apply to the status of a Service, of conditions; without a manager, a patch that
+        removes some."""
         with self.changed:
             key = ("Service", namespace, name)
             item = self.objects.get(key)
@@ -205,9 +207,10 @@ class Kube:
             given = body.get("status", {}).get("conditions", [])
             types = {one["type"] for one in given} | self.applied.get((key, manager), set())
             kept = [one for one in item.get("status", {}).get("conditions", []) if one["type"] not in types]
+            given = [one for one in given if one.get("$patch") != "delete"]
             item = {**item, "metadata": dict(item["metadata"]),
                     "status": {**item.get("status", {}), "conditions": kept + given}}
-            self.applied[key, manager] = {one["type"] for one in given}
+            self.applied[key, manager] = {one["type"] for one in given} if manager else set()
             self.objects[key] = item
             self.tell("MODIFIED", "Service", item)
             return 200, item
