@@ -2,7 +2,8 @@
 /*
  * Events about refused Services; see export_events.h. Owned by controller/export_job.c.
  *
- * The name of an Event has a hash of its cause: a second create does no harm, and needs no read.
+ * The name of an Event has a hash of its cause and of the Service's uid: a second create does no
+ * harm, and needs no read, and a Service that was made anew under its name is told of anew.
  * What was told is remembered for as long as this process runs and the cause holds, so that a plan
  * which is made anew tells nothing twice. An Event that can't be written after some tries is
  * dropped: the fault is in the controller's own list in any case.
@@ -46,9 +47,10 @@ struct export_events {
 static char *key_of(const struct export_refusal *refusal)
 {
     static const uint8_t seed[16] = "exports";
-    uint64_t cause = siphash(refusal->message, strlen(refusal->message), seed);
-    return text_format("%s/%.*s.%016" PRIx64, refusal->namespace, NAME_PART_MAX, refusal->name,
-                       cause);
+    AUTOFREE char *cause = text_format("%s\n%s", refusal->uid, refusal->message);
+    return cause ? text_format("%s/%.*s.%016" PRIx64, refusal->namespace, NAME_PART_MAX,
+                               refusal->name, siphash(cause, strlen(cause), seed))
+                 : NULL;
 }
 
 static const struct export_refusal *refusal_of(const struct export_events *events, const char *key)
