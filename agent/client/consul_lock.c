@@ -46,7 +46,7 @@ struct consul_lock {
     struct backoff backoff;
     struct consul_request *request;
     enum step step;
-    bool striving;
+    bool striving, ending;
     char session[SESSION_LEN]; /* ours; "": none */
     char earlier[SESSION_LEN]; /* that holds the key under our name */
     bool held;
@@ -54,6 +54,7 @@ struct consul_lock {
     int64_t sent_ms;
     char error[CONSUL_ERROR_LEN];
     const char *remedy;
+    struct consul_lock_counts counts;
 };
 
 static void go(struct consul_lock *lock, enum step step, int64_t delay_ms)
@@ -172,12 +173,33 @@ static void on_failed(struct consul_lock *lock, const struct consul_answer *answ
     set_held(lock, lock->held, lock->held ? "" : answer->error, answer->remedy);
 }
 
+static void end(struct consul_lock *lock)
+{
+    lock->ending = false;
+    lock->options.changed(lock->options.context);
+}
+
+static void count_answer(struct consul_lock *lock, const struct consul_answer *answer)
+{
+    struct consul_lock_count *count = lock->step == STEP_LOCK   ? &lock->counts.puts
+                                      : lock->step == STEP_LOOK ? &lock->counts.gets
+                                                                : NULL;
+    if (!count)
+        return;
+    count->success += !answer->error;
+    count->fail += answer->error != NULL;
+    count->ms += (uint64_t)(clock_mono_ms() - lock->sent_ms);
+}
+
 static void on_done(void *context, const struct consul_answer *answer)
 {
     struct consul_lock *lock = context;
     lock->request = NULL;
-    if (!lock->striving)
-        return; /* it was given back, or will end by itself */
+    count_answer(lock, answer);
+    if (!lock->striving) {
+        end(lock); /* it was given back, or will end by itself */
+        return;
+    }
     if (answer->status == 404 && lock->step == STEP_RENEW) {
         begin_anew(lock, "the session has ended", NULL);
         return;
@@ -268,7 +290,9 @@ static void send_step(void *context)
     int r = text_error(&path) < 0 || text_error(&body) < 0 ? -ENOMEM : 0;
     if (r == 0)
         r = consul_send(lock->options.client, &call, &handler, lock, &lock->request);
-    if (r < 0) {
+    if (r < 0 && !lock->striving) {
+        end(lock);
+    } else if (r < 0) {
         const struct consul_answer answer = { .error = strerror(-r),
                                               .remedy =
                                                   "see whether consul.tokenFile can be read" };
@@ -301,12 +325,18 @@ void consul_lock_strive(struct consul_lock *lock, bool strive)
     memcpy(lock->earlier, lock->session, sizeof(lock->earlier));
     *lock->session = '\0';
     backoff_reset(&lock->backoff);
+    lock->ending = !strive && *lock->earlier;
     if (strive)
         go(lock, STEP_CREATE, 0);
-    else if (*lock->earlier)
+    else if (lock->ending)
         go(lock, STEP_END, 0);
     else
         timer_disarm(lock->timer);
+}
+
+bool consul_lock_is_ending(const struct consul_lock *lock)
+{
+    return lock->ending;
 }
 
 const char *consul_lock_session(const struct consul_lock *lock)
@@ -318,6 +348,11 @@ const char *consul_lock_error(const struct consul_lock *lock, const char **ret_r
 {
     *ret_remedy = lock->remedy;
     return lock->error;
+}
+
+const struct consul_lock_counts *consul_lock_counts(const struct consul_lock *lock)
+{
+    return &lock->counts;
 }
 
 void consul_lock_doubt(struct consul_lock *lock)

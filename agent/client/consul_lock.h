@@ -33,14 +33,26 @@ struct consul_lock_options {
 int consul_lock_new(const struct consul_lock_options *options, struct consul_lock **ret_lock);
 
 /* Begins to strive for it, from now on; or gives it up, and its session back: then the key is free
- * at once. */
+ * as soon as Consul has answered. */
 void consul_lock_strive(struct consul_lock *lock, bool strive);
+
+/* Whether the session is being given back; `changed` is called when it is not any more. */
+bool consul_lock_is_ending(const struct consul_lock *lock);
 
 /* The session that holds the lock; NULL: it is not held. Borrowed until the loop runs again. */
 const char *consul_lock_session(const struct consul_lock *lock);
 
 /* Why it is not held, and what to do; "" while it is, or nothing was answered yet. */
 const char *consul_lock_error(const struct consul_lock *lock, const char **ret_remedy);
+
+/* Requests for the key itself since the start: acquisitions, and looks at who holds it. */
+struct consul_lock_count {
+    uint64_t success, fail, ms; /* `ms` in all */
+};
+struct consul_lock_counts {
+    struct consul_lock_count puts, gets;
+};
+const struct consul_lock_counts *consul_lock_counts(const struct consul_lock *lock);
 
 /* A transaction says that the session holds the lock no more. */
 void consul_lock_doubt(struct consul_lock *lock);

@@ -36,7 +36,7 @@ enum {
     ROUND_PRIORITY = 100, /* after all that has arrived */
     FULL_ROUND_MS = 5 * MINUTE_MS,
     FAILED_ROUND_MS = 5 * SECOND_MS,
-    RELEASE_MS = 3 * SECOND_MS, /* for giving the Lease back, at the end */
+    RELEASE_MS = 3 * SECOND_MS, /* for giving back the Lease and what jobs have, at the end */
 };
 
 struct controller {
@@ -60,6 +60,7 @@ struct controller {
     int64_t full_ms; /* when the next round over everything is due, monotonic */
     bool led;        /* as the jobs were told last */
     bool again;      /* to start anew at the end */
+    bool released;   /* at the end: the Lease was given back */
 };
 
 /* ---- Rounds ---- */
@@ -89,6 +90,13 @@ static int note_changes(struct controller *controller)
     return r;
 }
 
+/* The end waits for the Lease, and for what jobs give back. */
+static void end_if_over(struct controller *controller)
+{
+    if (controller->released && !jobs_ending(controller->jobs))
+        sd_event_exit(controller->event, 0);
+}
+
 /* Without memory, the changes are forgotten all the same, and a round over everything follows. */
 static void run_round(void *context)
 {
@@ -108,6 +116,7 @@ static void run_round(void *context)
         controller->status.source.applied_generation = generation;
     store_changes_done(controller->store);
     arm(controller, now_ms);
+    end_if_over(controller);
 }
 
 static void wake(void *context)
@@ -277,12 +286,13 @@ static int open_socket(struct controller *controller)
 static void on_released(void *context)
 {
     struct controller *controller = context;
-    sd_event_exit(controller->event, 0);
+    controller->released = true;
+    end_if_over(controller);
 }
 
 static void give_up_release(void *context)
 {
-    on_released(context);
+    sd_event_exit(((struct controller *)context)->event, 0);
 }
 
 /* Leadership ends first: nothing more is written while the Lease is given back. */

@@ -419,6 +419,11 @@ static int open_lock(struct consul_export *target)
     if (!target->lock_key)
         return -ENOMEM;
     const struct consul_lock_options options = {
+static bool is_ending(const struct export_target *base)
+{
+    return consul_lock_is_ending(((const struct consul_export *)base)->lock);
+}
+
         .event = target->board->event,
         .client = target->client,
         .key = target->lock_key,
@@ -444,6 +449,7 @@ int export_consul_new(const struct board *board, struct export_target **ret_targ
         return -ENOMEM;
     target->base.ops = &ops;
     target->board = board;
+    .ending = is_ending,
     target->config = &board->config->exports;
     target->backoff = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = 30 * SECOND_MS };
     int r = export_store_init(&target->coming, target->config);

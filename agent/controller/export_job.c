@@ -291,6 +291,12 @@ static int work(struct job *base, const struct job_round *round)
 {
     struct export_job *job = (struct export_job *)base;
     int r = job->dirty || round->all || is_over(job) ? make_plan(job) : 0;
+static bool is_ending(const struct job *base)
+{
+    const struct export_target *target = ((const struct export_job *)base)->target;
+    return target->ops->ending && target->ops->ending(target);
+}
+
     tell_of_target(job);
     tell_of_conditions(job);
     const export_entries *there = job->target->ops->have(job->target);
@@ -358,6 +364,7 @@ static void lend(const struct job *base, struct controller_state *state)
         .config = job->config,
         .plan = &job->plan,
         .seen = job->target->ops->seen(job->target),
+    .ending = is_ending,
         .target = job->target->ops->status(job->target),
         .hold = hold_now(job, now_ms),
         .held_until_wall_ms = until_ms == INT64_MAX ? 0 : now_wall_ms + until_ms - now_ms,

@@ -24,6 +24,9 @@ struct export_target_ops {
     /* Begins to write the ops, of which it keeps copies. Returns 0 or -ENOMEM. */
     int (*write)(struct export_target *target, const struct export_diff *diff);
     const struct export_target_status *(*status)(const struct export_target *target);
+    /* Whether it is giving back what it had while it led; the board is woken when that is over.
+     * NULL: it has nothing. */
+    bool (*ending)(const struct export_target *target);
     void (*free)(struct export_target *target);
 };
 

@@ -63,6 +63,9 @@ struct job_ops {
     /* Returns 0 or -errno: a round over all follows in a while. */
     int (*work)(struct job *job, const struct job_round *round);
     void (*lead)(struct job *job, bool leading);
+    /* Whether it is giving back what it had while it led: the controller's end waits for that, for
+     * a while. The board is woken when it is over. */
+    bool (*ending)(const struct job *job);
     /* Fills in counts; `status` is zeroed but for its name. */
     void (*publish)(struct job *job, struct job_status *status);
     void (*lend)(const struct job *job, struct controller_state *state);

@@ -109,6 +109,15 @@ void jobs_lead(struct jobs *jobs, bool leading)
         job_lead(*job, leading);
 }
 
+bool jobs_ending(const struct jobs *jobs)
+{
+    vec_each(struct job *const, job, &jobs->list) {
+        if ((*job)->ops->ending && (*job)->ops->ending(*job))
+            return true;
+    }
+    return false;
+}
+
 void jobs_publish(struct jobs *jobs, struct controller_status *status)
 {
     status->job_count = jobs->list.count;

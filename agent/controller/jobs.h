@@ -31,6 +31,7 @@ int jobs_note(struct jobs *jobs, const struct change *change);
 int jobs_work(struct jobs *jobs, const struct job_round *round);
 
 void jobs_lead(struct jobs *jobs, bool leading);
+bool jobs_ending(const struct jobs *jobs); /* whether any is */
 void jobs_publish(struct jobs *jobs, struct controller_status *status);
 void jobs_lend(const struct jobs *jobs, struct controller_state *state);
 int64_t jobs_next_ms(const struct jobs *jobs, int64_t now_ms);

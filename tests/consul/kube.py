@@ -22,6 +22,19 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/"
 STATUS = re.compile("/api/v1/namespaces/([^/]+)/services/([^/]+)/status")
 
 
+def merged(there, patch):
+    """A merge patch (RFC 7386)."""
+    if not isinstance(patch, dict):
+        return patch
+    whole = dict(there) if isinstance(there, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            whole.pop(key, None)
+        else:
+            whole[key] = merged(whole.get(key), value)
+    return whole
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -74,7 +87,7 @@ class Handler(BaseHTTPRequestHandler):
         kube = self.server.kube
         if self.path.startswith(LEASES):
             path = urlsplit(self.path).path
-            name = path if self.command == "PUT" else f"{path}/{body['metadata']['name']}"
+            name = f"{path}/{body['metadata']['name']}" if self.command == "POST" else path
             self.lease(name, body)
         elif self.path.endswith("/events") or "/events?" in self.path:
             kube.events.append(body)
@@ -99,11 +112,14 @@ class Handler(BaseHTTPRequestHandler):
             version = body["metadata"].get("resourceVersion")
             if self.command == "POST" and there:
                 self.refuse(409, "AlreadyExists")
-            elif self.command == "PUT" and (not there or
-                                            there["metadata"]["resourceVersion"] != version):
+            elif self.command != "POST" and not there:
+                self.refuse(404, "NotFound")
+            elif self.command != "POST" and there["metadata"]["resourceVersion"] != version:
                 self.refuse(409, "Conflict")
             else:
                 kube.version += 1
+                if self.command == "PATCH":
+                    body = merged(there, body)
                 body["metadata"]["resourceVersion"] = str(kube.version)
                 kube.leases[path] = body
                 self.say(201, body)

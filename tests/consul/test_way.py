@@ -2,6 +2,7 @@
 """Answers that a real Consul does not give on demand, and how many requests there are."""
 
 import json
+import threading
 
 import pytest
 from controller import PREFIX, key_of, service
@@ -74,3 +75,40 @@ def test_a_document_goes_with_its_marker(consul, kube, start, way):
     for keys in written:
         assert ({key.removeprefix(MARKERS) for key in keys if key.startswith(MARKERS)} ==
                 {key.removeprefix(f"{PREFIX}/") for key in keys if not key.startswith(MARKERS)})
+
+
+def test_the_end_waits_until_the_lock_is_given_back(consul, kube, start, way):
+    """The Lease is back at once, and the process must not end before Consul has answered: the session
+    would live on for its time, and keep the next one waiting."""
+    asked, may_go = threading.Event(), threading.Event()
+
+    def when_it_may(handler):
+        asked.set()
+        may_go.wait(20)
+        consul.ask("PUT", handler.path)
+        handler.say(200, b"true")
+
+    kube.put(service("a"))
+    controller = start(address=way.address)
+    wait_for(consul, {NODES, key_of("a")})
+    way.lay("/v1/session/destroy/", when_it_may)
+    controller.process.terminate()
+    assert asked.wait(20)
+    wait(lambda: not next(iter(kube.leases.values()))["spec"].get("holderIdentity"), "the Lease is given back")
+    assert controller.running()
+    may_go.set()
+    assert controller.process.wait(20) == 0
+    assert "Session" not in consul.entries(PREFIX)[f"{PREFIX}/leadership/transformers-leader"]
+
+
+def test_the_end_does_not_wait_for_a_consul_that_does_not_answer(consul, kube, start, way):
+    may_go = threading.Event()
+    kube.put(service("a"))
+    controller = start(address=way.address)
+    wait_for(consul, {NODES, key_of("a")})
+    way.lay("/v1/session/destroy/", lambda handler: may_go.wait(60))
+    controller.process.terminate()
+    try:
+        assert controller.process.wait(20) == 0
+    finally:
+        may_go.set()
