@@ -65,6 +65,7 @@ struct consul_export {
     struct export_store coming, there; /* what is being read; what was */
     bool known, seen; /* `there` is so now; it was so while this controller has led */
     uint64_t index;   /* of what was read last; 0: read at once */
+    int64_t asked_ms; /* when it was asked for */
     int64_t came_ms;  /* when the answer began to come; 0: it did not */
 
     struct export_queue queue; /* what is being written; empty: nothing */
@@ -109,6 +110,7 @@ static void read_failed(struct consul_export *target, const char *error, const c
                         int64_t at_least_ms)
 {
     target->status.failures++;
+    target->status.kv[EXPORT_GET][EXPORT_METADATA].fail++;
     target->known = false;
     target->index = 0;
     set_error(target, error, remedy);
@@ -132,8 +134,6 @@ static void take_what_came(struct consul_export *target)
     target->there = target->coming;
     target->coming = old;
     target->known = target->seen = true;
-    target->status.reads++;
-    target->status.read_wall_ms = clock_wall_ms();
     target->status.keys = target->there.entries.count;
     set_error(target, "", NULL);
 }
@@ -160,6 +160,8 @@ static void on_read(void *context, const struct consul_answer *answer)
         read_failed(target, "the answer is no list of keys", NULL, 0);
     } else {
         take_what_came(target);
+        /* A blocking query's time counts from where its answer began to come. */
+        export_target_read(&target->status, target->index ? target->came_ms : target->asked_ms);
         target->index = next_index(target, answer->index);
         timer_arm(target->timer, space_ms(target));
         target->board->wake(target->board->context);
@@ -174,6 +176,7 @@ static int begin_read(struct consul_export *target)
     consul_reader_free(target->reader);
     target->reader = consul_reader_new(on_entry, target);
     target->came_ms = 0;
+    target->asked_ms = clock_mono_ms();
     int r = export_store_clear(&target->coming);
     text_addf(&path, "/v1/kv/%s/?recurse", target->config->prefix);
     if (target->index)
@@ -242,30 +245,49 @@ static void note_conflict(struct consul_export *target, const struct consul_answ
     set_error(target, text_str(&why), NULL);
 }
 
+/* What became of each op of a transaction, which succeeds or fails as a whole. */
+static void count_writes(struct consul_export *target, const struct writing *writing, bool done)
+{
+    struct export_target_status *status = &target->status;
+    const struct export_op *ops = target->queue.ops.items;
+    const struct export_taken *taken = &writing->taken;
+    uint64_t took_ms = (uint64_t)(clock_mono_ms() - writing->sent_ms);
+    status->requests++;
+    status->request_ms += took_ms;
+    export_target_time(status, ops + taken->begin, taken->end - taken->begin, took_ms);
+    for (size_t i = taken->begin; i < taken->end; i++)
+        export_target_tell(&target->base, status, &ops[i], done);
+    if (!done)
+        return;
+    status->written += taken->ops - taken->removals;
+    status->removed += taken->removals;
+    status->created += taken->creations;
+    status->changed_wall_ms = clock_wall_ms();
+}
+
+static void write_failed(struct consul_export *target, const struct consul_answer *answer)
+{
+    target->failed = true;
+    target->retry_after_ms = MAX(target->retry_after_ms, answer->retry_after_ms);
+    if (answer->status == 409) {
+        note_conflict(target, answer);
+        return;
+    }
+    target->status.failures++;
+    set_error(target, answer->error ? answer->error : "an answer that Consul does not give",
+              answer->remedy);
+}
+
 static void on_written(void *context, const struct consul_answer *answer)
 {
     struct writing *writing = context;
     struct consul_export *target = writing->target;
+    bool done = !answer->error && answer->status == 200;
     *writing = (struct writing){ .taken = writing->taken, .sent_ms = writing->sent_ms };
     target->under_way--;
-    target->status.requests++;
-    target->status.request_ms += (uint64_t)(clock_mono_ms() - writing->sent_ms);
-    if (!answer->error && answer->status == 200) {
-        target->status.written += writing->taken.ops - writing->taken.removals;
-        target->status.removed += writing->taken.removals;
-        target->status.created += writing->taken.creations;
-        target->status.changed_wall_ms = clock_wall_ms();
-    } else {
-        target->failed = true;
-        target->retry_after_ms = MAX(target->retry_after_ms, answer->retry_after_ms);
-        if (answer->status == 409) {
-            note_conflict(target, answer);
-        } else {
-            target->status.failures++;
-            set_error(target, answer->error ? answer->error : "an answer that Consul does not give",
-                      answer->remedy);
-        }
-    }
+    count_writes(target, writing, done);
+    if (!done)
+        write_failed(target, answer);
     pump(target);
 }
 
@@ -378,10 +400,16 @@ static const export_entries *seen(const struct export_target *base)
 static const struct export_target_status *tell(const struct export_target *base)
 {
     struct consul_export *target = (struct consul_export *)base;
+    export_target_lock(&target->status, consul_lock_counts(target->lock));
     target->status.known = target->known;
     target->status.locked = consul_lock_session(target->lock) != NULL;
     target->status.pending = target->queue.ops.count - target->queue.next;
     return &target->status;
+}
+
+static bool is_ending(const struct export_target *base)
+{
+    return consul_lock_is_ending(((const struct consul_export *)base)->lock);
 }
 
 static void consul_export_free(struct export_target *base)
@@ -409,6 +437,7 @@ static const struct export_target_ops ops = {
     .seen = seen,
     .write = write_ops,
     .status = tell,
+    .ending = is_ending,
     .free = consul_export_free,
 };
 
@@ -419,11 +448,6 @@ static int open_lock(struct consul_export *target)
     if (!target->lock_key)
         return -ENOMEM;
     const struct consul_lock_options options = {
-static bool is_ending(const struct export_target *base)
-{
-    return consul_lock_is_ending(((const struct consul_export *)base)->lock);
-}
-
         .event = target->board->event,
         .client = target->client,
         .key = target->lock_key,
@@ -449,7 +473,6 @@ int export_consul_new(const struct board *board, struct export_target **ret_targ
         return -ENOMEM;
     target->base.ops = &ops;
     target->board = board;
-    .ending = is_ending,
     target->config = &board->config->exports;
     target->backoff = (struct backoff){ .initial_ms = SECOND_MS, .max_ms = 30 * SECOND_MS };
     int r = export_store_init(&target->coming, target->config);

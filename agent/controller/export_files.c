@@ -127,6 +127,7 @@ static int read_folder(struct files_export *target, const char *key, unsigned de
 static void read_all(struct files_export *target)
 {
     struct export_target_status *status = &target->status;
+    const int64_t began_ms = clock_mono_ms();
     int r = export_store_clear(&target->there);
     if (r == 0)
         r = read_folder(target, target->config->prefix, 0);
@@ -140,8 +141,7 @@ static void read_all(struct files_export *target)
     target->known = target->seen = true;
     *status->error = '\0';
     status->remedy = NULL;
-    status->reads++;
-    status->read_wall_ms = clock_wall_ms();
+    export_target_read(status, began_ms);
     status->keys = target->there.entries.count;
     timer_arm(target->timer, READ_MS);
 }
@@ -177,6 +177,7 @@ static void write_slice(struct files_export *target)
     while (target->next < target->ops.count && clock_mono_ms() < end_ms) {
         const struct export_op *op = &target->ops.items[target->next++];
         int r = write_op(target, op);
+        export_target_tell(&target->base, &target->status, op, r == 0);
         if (r < 0) {
             failed(target, "write", op->key, -r);
             forget_ops(target);

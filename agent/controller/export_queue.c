@@ -59,7 +59,7 @@ struct export_taken export_queue_take(struct export_queue *queue, struct consul_
                                       int64_t now_wall_ms)
 {
     const uint64_t flags = (uint64_t)(now_wall_ms / SECOND_MS);
-    struct export_taken taken = { 0 };
+    struct export_taken taken = { .begin = queue->next };
     bool together = false; /* the op before was its document */
     for (; export_queue_waits(queue) && (together || fits(queue, txn)); queue->next++) {
         const struct export_op *op = &queue->ops.items[queue->next];
@@ -72,6 +72,7 @@ struct export_taken export_queue_take(struct export_queue *queue, struct consul_
         taken.creations += !op->remove && !op->marker && op->index == 0;
         together = !op->marker && queue->next + 1 < queue->ops.count && op[1].marker;
     }
+    taken.end = queue->next;
     return taken;
 }
 

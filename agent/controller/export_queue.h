@@ -22,6 +22,7 @@ struct export_queue {
 /* Of what went into a transaction, without markers. */
 struct export_taken {
     size_t ops, removals, creations;
+    size_t begin, end; /* of the queue's ops, markers included */
 };
 
 /* Copies the ops into an empty queue. Returns 0, or -ENOMEM with the queue empty. */

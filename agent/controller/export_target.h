@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "client/consul_lock.h"
 #include "controller/board.h"
 #include "plan/export_diff.h"
 #include "status/export_status.h"
@@ -33,7 +34,24 @@ struct export_target_ops {
 /* A target's own structure begins with this. */
 struct export_target {
     const struct export_target_ops *ops;
+    /* Whose owner is told of each document of a Service that was written or removed, or could not
+     * be; NULL: nobody. Borrowed until it returns. */
+    void (*told)(void *context, const struct export_op *op, bool done);
+    void *context;
 };
+
+/* For targets: an op is over. Counts it, but for markers, and tells of it. */
+void export_target_tell(const struct export_target *target, struct export_target_status *status,
+                        const struct export_op *op, bool done);
+/* Everything was read, which has taken since then (monotonic; 0: no time). */
+void export_target_read(struct export_target_status *status, int64_t since_ms);
+/* A request that wrote these is over: its time counts for each method and kind among them. */
+void export_target_time(struct export_target_status *status, const struct export_op *ops,
+                        size_t count, uint64_t took_ms);
+
+/* What the lock has asked for, by now. */
+void export_target_lock(struct export_target_status *status,
+                        const struct consul_lock_counts *counts);
 
 /* The board's `wake` is called when `have` can say more. Both return 0 or -errno. */
 int export_consul_new(const struct board *board, struct export_target **ret_target);

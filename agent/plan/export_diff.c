@@ -180,6 +180,7 @@ static int want(struct walk *walk, const struct spot *spot)
     int r = tell(walk, spot, same == 1 ? EXPORT_CURRENT : held ? EXPORT_HELD : EXPORT_PENDING);
     if (r == 0 && same != 1 && !held)
         r = push(walk, (struct export_op){
+                           .nodes = !*spot->wanted->id,
                            .key = spot->key,
                            .value = spot->wanted->value,
                            .index = entry ? entry->index : 0,
@@ -215,6 +216,7 @@ static int unwant(struct walk *walk, const struct spot *spot)
         return r;
     r = vec_push(&walk->removals, (struct export_op){
                                       .remove = true,
+                                      .nodes = is_list_of_nodes(walk, spot),
                                       .key = spot->key,
                                       .index = spot->entry->index,
                                   });

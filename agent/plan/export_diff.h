@@ -35,10 +35,10 @@ typedef VEC(struct export_entry) export_entries;
 
 /* One write. A marker follows its document's op, so that both fit into one transaction. */
 struct export_op {
-    bool remove, marker;
-    const char *key;   /* of the plan or the entries, or in the diff's memory */
-    const char *value; /* NULL: remove */
-    uint64_t index;    /* what must be there: 0 is nothing */
+    bool remove, marker, nodes; /* `nodes`: it is the list of nodes */
+    const char *key;            /* of the plan or the entries, or in the diff's memory */
+    const char *value;          /* NULL: remove */
+    uint64_t index;             /* what must be there: 0 is nothing */
 };
 
 /* What is held back. */

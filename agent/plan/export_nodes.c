@@ -83,7 +83,7 @@ static int select_nodes(const char *text, const node_list *usable, node_list *se
 }
 
 static int choose_nodes(const struct exporting *exporting, const node_list *usable,
-                        node_list *chosen)
+                        node_list *chosen, const char **ret_selector)
 {
     AUTOVEC node_list selected = { 0 };
     const struct export_config *config = exporting->config;
@@ -96,6 +96,7 @@ static int choose_nodes(const struct exporting *exporting, const node_list *usab
         if (selected.count == 0)
             continue;
         vec_move(chosen, &selected);
+        *ret_selector = *selector;
         if (chosen->count >= config->min_nodes)
             break;
     }
@@ -137,16 +138,30 @@ static int add_document(struct exporting *exporting, const struct text *value)
     return document.key && document.value ? vec_push(&plan->documents, document) : -ENOMEM;
 }
 
+static int keep_names(struct export_plan *plan, const node_list *chosen, const char *selector)
+{
+    plan->nodes = chosen->count;
+    plan->selector = arena_strdup(plan->arena, selector);
+    int r = plan->selector ? vec_reserve(&plan->node_names, chosen->count) : -ENOMEM;
+    vec_each(const struct node *, node, chosen) {
+        const char *name = r == 0 ? arena_strdup(plan->arena, (*node)->object.name) : NULL;
+        r = name ? vec_push(&plan->node_names, name) : -ENOMEM;
+    }
+    return r;
+}
+
 int export_nodes(struct exporting *exporting)
 {
+    const char *selector = "";
     AUTOVEC node_list usable = { 0 }, chosen = { 0 };
     AUTOTEXT struct text value = { 0 };
     int r = usable_nodes(exporting, &usable);
     if (r == 0)
-        r = choose_nodes(exporting, &usable, &chosen);
+        r = choose_nodes(exporting, &usable, &chosen, &selector);
+    if (r == 0)
+        r = keep_names(exporting->plan, &chosen, selector);
     if (r < 0)
         return r;
     add_nodes(&chosen, &value);
-    exporting->plan->nodes = chosen.count;
     return add_document(exporting, &value);
 }

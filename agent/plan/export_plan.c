@@ -6,6 +6,7 @@ void export_plan_done(struct export_plan *plan)
 {
     vec_done(&plan->documents);
     vec_done(&plan->refusals);
+    vec_done(&plan->node_names);
     arena_free(plan->arena);
     plan->arena = NULL;
 }

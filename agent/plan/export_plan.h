@@ -48,6 +48,8 @@ struct export_plan {
     VEC(struct export_refusal) refusals;   /* in order of owner */
     size_t services;                       /* that are exported */
     size_t nodes;                          /* in the list */
+    VEC(const char *) node_names;          /* of these */
+    const char *selector;                  /* that chose them; "" where all are taken */
     bool endpoints;                        /* some document speaks of endpoints */
     int64_t until_wall_ms; /* when a node stops to pretend that it is ready; 0: none does */
 };
