@@ -35,8 +35,8 @@ struct export_job {
     struct export_events *events;
     struct export_conditions *conditions;
     struct export_statsd *statsd;
-    struct export_metrics metrics, sent; /* so far; and what of it was sent */
-    struct export_target_status told;    /* what metrics were sent of */
+    struct export_metrics metrics;
+    bool locked; /* as the metrics have it */
     struct export_plan plan;
     bool planned, dirty;
     struct export_shrink documents, nodes;
@@ -50,24 +50,14 @@ static bool is_wanted(const struct controller_config *config)
     return config->exports.cluster != NULL;
 }
 
-static void tell_of_end(const struct export_job *job)
-{
-    export_statsd_gauge(job->statsd, "shutdown", 1);
-    if (job->end_ms)
-        export_statsd_time(job->statsd, "shutdown_time", (uint64_t)(clock_mono_ms() - job->end_ms),
-                           "");
-}
-
 static void close_job(struct job *base)
 {
     struct export_job *job = (struct export_job *)base;
+    export_statsd_close(job->statsd, job->end_ms);
     if (job->target)
         job->target->ops->free(job->target);
     export_events_free(job->events);
     export_conditions_free(job->conditions);
-    if (job->statsd)
-        tell_of_end(job);
-    export_statsd_free(job->statsd);
     export_plan_done(&job->plan);
     export_shrink_forget(&job->documents);
     export_shrink_forget(&job->nodes);
@@ -78,14 +68,21 @@ static void replace_faults(struct export_job *job, const char *group, const stru
     (void)fault_book_replace(job->job.board->faults, NAME, group, faults, clock_wall_ms());
 }
 
+static void on_told(void *context, const struct export_op *op, bool done)
+{
+    const struct export_job *job = context;
+    export_statsd_told(job->statsd, &job->plan, op, done);
+}
+
 static int open_statsd(struct export_job *job)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    int r = export_statsd_new(job->config, &job->statsd, &faults);
+    int r = export_statsd_new(job->config, &job->metrics, &job->statsd, &faults);
     if (r < 0)
         return r;
+    job->target->told = on_told;
+    job->target->context = job;
     replace_faults(job, "dogstatsd", &faults);
-    export_statsd_gauge(job->statsd, "start", 1);
     return 0;
 }
 
@@ -123,10 +120,14 @@ static void count_change(struct export_job *job, const struct change *change, en
     enum handled handled = !change->before  ? HANDLED_ADD
                            : !change->after ? HANDLED_DELETE
                                             : HANDLED_UPDATE;
-    if (kind == KIND_SERVICE)
-        job->metrics.services[handled]++;
-    else if (kind == KIND_NODE)
-        job->metrics.nodes[handled]++;
+    struct export_metrics *metrics = &job->metrics;
+    if (kind == KIND_SERVICE) {
+        metrics->services[handled]++;
+        export_waiting_add(&metrics->waiting_services, handled, clock_mono_ms());
+    } else if (kind == KIND_NODE) {
+        metrics->nodes[handled]++;
+        export_waiting_add(&metrics->waiting_nodes, handled, clock_mono_ms());
+    }
 }
 
 static int note(struct job *base, const struct change *change)
@@ -145,20 +146,40 @@ static bool is_over(const struct export_job *job)
     return job->plan.until_wall_ms && clock_wall_ms() >= job->plan.until_wall_ms;
 }
 
+static void count_failed_plan(struct export_job *job)
+{
+    job->metrics.waiting_services.retries += job->metrics.waiting_services.length;
+    job->metrics.waiting_nodes.retries += job->metrics.waiting_nodes.length;
+}
+
+/* What waited is in this plan. */
+static void count_plan(struct export_job *job, const struct export_plan *plan, int64_t began_ms)
+{
+    struct export_metrics *metrics = &job->metrics;
+    metrics->listed = plan->nodes;
+    if (plan->until_wall_ms && plan->until_wall_ms != job->plan.until_wall_ms)
+        metrics->waiting_nodes.later++;
+    export_statsd_planned(job->statsd, plan, clock_mono_ms() - began_ms);
+    export_waiting_end(&metrics->waiting_services, began_ms, clock_mono_ms());
+    export_waiting_end(&metrics->waiting_nodes, began_ms, clock_mono_ms());
+}
+
 static int make_plan(struct export_job *job)
 {
     AUTOFAULTS struct faults faults = { 0 };
     struct export_plan plan;
+    const int64_t began_ms = clock_mono_ms();
     int r = plan_export(job->config, job->job.board->store, clock_wall_ms(), &plan, &faults);
-    if (r < 0)
+    if (r < 0) {
+        count_failed_plan(job);
         return r;
+    }
+    count_plan(job, &plan, began_ms);
     export_plan_done(&job->plan);
     job->plan = plan;
     job->planned = true;
     job->dirty = false;
     replace_faults(job, "objects", &faults);
-    job->metrics.listed = plan.nodes;
-    export_statsd_gauge(job->statsd, "nodes", plan.nodes);
     r = export_events_want(job->events, &job->plan);
     return r < 0 ? r : export_conditions_want(job->conditions, &job->plan);
 }
@@ -211,62 +232,13 @@ static int compare(struct export_job *job, const export_entries *there, int64_t 
     return job->target->ops->write(job->target, &diff);
 }
 
-static void send_handled(struct export_job *job)
-{
-    const struct export_metrics *now = &job->metrics, *sent = &job->sent;
-    for (int i = 0; i < HANDLED_KINDS; i++) {
-        AUTOFREE char *tag = text_format("handler:%s", handled_names[i]);
-        if (!tag)
-            continue;
-        export_statsd_count(job->statsd, "kubernetes.service_handler.count",
-                            now->services[i] - sent->services[i], tag);
-        export_statsd_count(job->statsd, "kubernetes.node_handler", now->nodes[i] - sent->nodes[i],
-                            tag);
-    }
-    job->sent = job->metrics;
-}
-
-/* Documents that were made, changed and removed; those that failed are told of as writes. */
-static void send_documents(struct export_job *job, const struct export_target_status *status)
-{
-    const struct export_target_status *told = &job->told;
-    uint64_t created = status->created - told->created;
-    export_statsd_count(job->statsd, "target.service.success", created, "handler:create");
-    export_statsd_count(job->statsd, "target.service.success",
-                        status->written - told->written - created, "handler:update");
-    export_statsd_count(job->statsd, "target.service.success", status->removed - told->removed,
-                        "handler:delete");
-}
-
-/* What has happened since it was told last. */
+/* What the lock has come to since it was looked at last, for metrics. */
 static void send_metrics(struct export_job *job, const struct export_target_status *status)
 {
-    struct export_statsd *statsd = job->statsd;
-    const struct export_target_status *told = &job->told;
-    uint64_t failed = status->failures + status->conflicts - told->failures - told->conflicts;
-    uint64_t requests = status->requests - told->requests;
-    AUTOFREE char *client =
-        job->config->identity ? text_format("client_id:%s", job->config->identity) : NULL;
-    export_statsd_count(statsd, "consul.kv.success", status->written - told->written,
-                        "method:put,kv:metadata");
-    export_statsd_count(statsd, "consul.kv.success", status->removed - told->removed,
-                        "method:delete,kv:metadata");
-    export_statsd_count(statsd, "consul.kv.success", status->reads - told->reads,
-                        "method:get,kv:metadata");
-    export_statsd_count(statsd, "consul.kv.fail", failed, "kv:metadata");
-    if (requests)
-        export_statsd_time(statsd, "consul.kv.time",
-                           (status->request_ms - told->request_ms) / requests,
-                           "method:put,kv:metadata");
-    job->metrics.elected += status->locked && !told->locked;
-    job->metrics.relinquished += !status->locked && told->locked;
-    send_handled(job);
-    send_documents(job, status);
-    export_statsd_count(statsd, "consul.leadership.elected", status->locked && !told->locked,
-                        client ? client : "");
-    export_statsd_count(statsd, "consul.leadership.relinquished", !status->locked && told->locked,
-                        client ? client : "");
-    job->told = *status;
+    job->metrics.elected += status->locked && !job->locked;
+    job->metrics.relinquished += !status->locked && job->locked;
+    job->locked = status->locked;
+    export_statsd_counts(job->statsd);
 }
 
 static void tell_of_target(struct export_job *job)
@@ -291,12 +263,6 @@ static int work(struct job *base, const struct job_round *round)
 {
     struct export_job *job = (struct export_job *)base;
     int r = job->dirty || round->all || is_over(job) ? make_plan(job) : 0;
-static bool is_ending(const struct job *base)
-{
-    const struct export_target *target = ((const struct export_job *)base)->target;
-    return target->ops->ending && target->ops->ending(target);
-}
-
     tell_of_target(job);
     tell_of_conditions(job);
     const export_entries *there = job->target->ops->have(job->target);
@@ -313,13 +279,22 @@ static void lead(struct job *base, bool leading)
     job->target->ops->lead(job->target, leading);
     export_events_lead(job->events, leading);
     export_conditions_lead(job->conditions, leading);
-    if (leading)
+    if (leading) {
+        export_waiting_begin(&job->metrics.waiting_services, clock_mono_ms());
+        export_waiting_begin(&job->metrics.waiting_nodes, clock_mono_ms());
         return;
+    }
     job->end_ms = job->job.board->status->stopping ? clock_mono_ms() : 0;
     send_metrics(job, job->target->ops->status(job->target));
     replace_faults(job, "target", NULL);
     replace_faults(job, "conditions", NULL);
     replace_faults(job, "keys", NULL);
+}
+
+static bool is_ending(const struct job *base)
+{
+    const struct export_target *target = ((const struct export_job *)base)->target;
+    return target->ops->ending && target->ops->ending(target);
 }
 
 static void publish(struct job *base, struct job_status *status)
@@ -364,7 +339,6 @@ static void lend(const struct job *base, struct controller_state *state)
         .config = job->config,
         .plan = &job->plan,
         .seen = job->target->ops->seen(job->target),
-    .ending = is_ending,
         .target = job->target->ops->status(job->target),
         .hold = hold_now(job, now_ms),
         .held_until_wall_ms = until_ms == INT64_MAX ? 0 : now_wall_ms + until_ms - now_ms,
@@ -390,6 +364,7 @@ const struct job_ops export_job_ops = {
     .note = note,
     .work = work,
     .lead = lead,
+    .ending = is_ending,
     .publish = publish,
     .lend = lend,
     .next_ms = next_ms,

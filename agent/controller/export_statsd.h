@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics by DogStatsD, under the names that kube-service-exporter gives them: a datagram each, to
- * an address of the configuration. Nobody waits for it, and what gets lost is lost.
+ * What exports tell by DogStatsD: each metric of kube-service-exporter that a controller has, under
+ * its name and with its tags (consul.service.* is agentd's to tell, report/consul_keeper.h).
  */
 #pragma once
 
@@ -9,20 +9,26 @@
 
 #include "base/cleanup.h"
 #include "config/export_config.h"
+#include "plan/export_diff.h"
+#include "status/export_status.h"
 
 struct export_statsd;
 
-/* A statsd that sends nothing where no address is set, or a fault says why it can't. Returns 0 or
- * -ENOMEM. The configuration is borrowed. */
-int export_statsd_new(const struct export_config *config, struct export_statsd **ret_statsd,
-                      struct faults *faults);
-void export_statsd_free(struct export_statsd *statsd);
-DEFINE_CLEANUP(struct export_statsd *, export_statsd_free);
+/* Tells of the start. A fault says why nothing can be sent. Returns 0 or -ENOMEM. Both are
+ * borrowed. */
+int export_statsd_new(const struct export_config *config, const struct export_metrics *metrics,
+                      struct export_statsd **ret_statsd, struct faults *faults);
 
-/* "kube-service-exporter.NAME:VALUE|c|#TAGS"; nothing is sent for a count of 0. `tags`:
- * "method:put", or "". */
-void export_statsd_count(struct export_statsd *statsd, const char *name, uint64_t value,
-                         const char *tags);
-void export_statsd_gauge(struct export_statsd *statsd, const char *name, uint64_t value);
-void export_statsd_time(struct export_statsd *statsd, const char *name, uint64_t ms,
-                        const char *tags);
+/* Tells of the end, which began `end_ms` (monotonic) if it led until then; 0: it did not. */
+void export_statsd_close(struct export_statsd *statsd, int64_t end_ms);
+
+/* A plan was made, in which `waiting_...` of the metrics have gone. `plan_ms`: what it took. */
+void export_statsd_planned(struct export_statsd *statsd, const struct export_plan *plan,
+                           int64_t plan_ms);
+
+/* A document of a Service was written or removed, or could not be. */
+void export_statsd_told(struct export_statsd *statsd, const struct export_plan *plan,
+                        const struct export_op *op, bool done);
+
+/* Everything that is counted, as far as it has not been told, goes out. */
+void export_statsd_counts(struct export_statsd *statsd);
