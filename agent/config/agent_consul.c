@@ -9,6 +9,12 @@
 
 #define FIELD(member) .offset = offsetof(struct config, member)
 
+static const struct config_key dogstatsd_keys[] = {
+    { "address", parse_text, FIELD(exports.statsd.address) },
+    { "tags", parse_texts, FIELD(exports.statsd.tags) },
+    { NULL },
+};
+
 const struct config_key agent_consul_keys[] = {
     { "clusterID", parse_text, FIELD(exports.cluster) },
     { "namespaces", parse_texts, FIELD(exports.namespaces) },
@@ -24,6 +30,7 @@ const struct config_key agent_consul_keys[] = {
     { "datacenter", parse_text, FIELD(exports.consul.datacenter) },
     { "namespace", parse_text, FIELD(exports.consul.namespace) },
     { "partition", parse_text, FIELD(exports.consul.partition) },
+    { "dogstatsd", parse_section, .keys = dogstatsd_keys },
     { NULL },
 };
 

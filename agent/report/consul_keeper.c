@@ -14,6 +14,9 @@
  *
  * Nothing is planned before what is wanted is known, and nothing removed before the source has
  * synced.
+ *
+ * Each request is told by DogStatsD as kube-service-exporter tells its own, where that is asked
+ * for; one that reads has all services at once, and is tagged with none.
  */
 #include "report/consul_keeper.h"
 
@@ -25,6 +28,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "client/consul_agent.h"
+#include "client/statsd.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
 #include "report/consul_there.h"
@@ -44,12 +48,14 @@ enum phase { RESTING, READING, WRITING };
 struct writing {
     struct consul_keeper *keeper; /* NULL: idle */
     struct consul_request *request;
-    enum agent_service_act act;
+    const struct agent_service_op *op; /* of the difference, which lasts until all is answered */
+    int64_t sent_ms;
 };
 
 struct consul_keeper {
     struct consul_keeper_options options;
     struct consul_client *client;
+    struct statsd *statsd;
     struct timer *timer;
     struct backoff backoff;
     enum phase phase;
@@ -61,6 +67,7 @@ struct consul_keeper {
     struct consul_request *read;
     struct consul_there there;
     bool known;
+    int64_t asked_ms;            /* when the reading under way was */
     int64_t read_ms, renewed_ms; /* 0: never */
 
     struct agent_services_diff diff;
@@ -118,12 +125,24 @@ static void fail(struct consul_keeper *keeper, const char *error, const char *re
     publish(keeper);
 }
 
+static void tell_request(struct consul_keeper *keeper, const char *method, const char *service,
+                         int64_t sent_ms, bool done)
+{
+    const struct statsd_tag *tags = STATSD_TAGS({ "method", method }, { "service", service });
+    statsd_add(keeper->statsd, "consul.service.time", STATSD_TIME,
+               (uint64_t)(clock_mono_ms() - sent_ms), tags);
+    statsd_add(keeper->statsd, done ? "consul.service.success" : "consul.service.fail",
+               STATSD_COUNT, 1, tags);
+    statsd_flush(keeper->statsd);
+}
+
 /* ---- Reading ---- */
 
 /* Whether an answer can be used; if not, it has been told. */
 static bool is_good(struct consul_keeper *keeper, const struct consul_answer *answer)
 {
     keeper->read = NULL;
+    tell_request(keeper, "get", NULL, keeper->asked_ms, answer->error == NULL);
     if (answer->error)
         fail(keeper, answer->error, answer->remedy, answer->retry_after_ms);
     else if (answer->filtered)
@@ -160,6 +179,7 @@ static int ask(struct consul_keeper *keeper, const char *path, const struct cons
         .limit_ms = ANSWER_MS,
         .answer_bytes = READ_BYTES,
     };
+    keeper->asked_ms = clock_mono_ms();
     return consul_send(keeper->client, &call, handler, keeper, &keeper->read);
 }
 
@@ -210,10 +230,13 @@ static void on_written(void *context, const struct consul_answer *answer)
 {
     struct writing *writing = context;
     struct consul_keeper *keeper = writing->keeper;
+    const struct agent_service_op *op = writing->op;
     writing->keeper = NULL;
     keeper->under_way--;
+    tell_request(keeper, op->act == AGENT_SERVICE_REMOVE ? "delete" : "put", op->id,
+                 writing->sent_ms, answer->error == NULL);
     if (!answer->error) {
-        count(status_of(keeper), writing->act);
+        count(status_of(keeper), op->act);
     } else {
         keeper->failed = true;
         status_of(keeper)->failures++;
@@ -267,7 +290,7 @@ static int send_op(struct consul_keeper *keeper, const struct agent_service_op *
         .limit_ms = ANSWER_MS,
         .answer_bytes = ERROR_BYTES,
     };
-    *writing = (struct writing){ .keeper = keeper, .act = op->act };
+    *writing = (struct writing){ .keeper = keeper, .op = op, .sent_ms = clock_mono_ms() };
     int r = consul_send(keeper->client, &call, &written_handler, writing, &writing->request);
     if (r < 0)
         writing->keeper = NULL;
@@ -406,6 +429,22 @@ void consul_keeper_doubt(struct consul_keeper *keeper)
         timer_arm(keeper->timer, MAX(keeper->plan_due_ms - clock_mono_ms(), INT64_C(0)));
 }
 
+static int open_statsd(struct consul_keeper *keeper)
+{
+    const struct export_config *exports = &keeper->options.config->exports;
+    const struct statsd_options options = {
+        .address = exports->statsd.address,
+        .tags = exports->statsd.tags.items,
+        .tag_count = exports->statsd.tags.count,
+    };
+    AUTOFAULTS struct faults faults = { 0 };
+    int r = statsd_new(&options, &keeper->statsd, &faults);
+    if (r == 0)
+        (void)fault_book_replace(keeper->options.status->faults, "consul", "dogstatsd", &faults,
+                                 clock_wall_ms());
+    return r;
+}
+
 int consul_keeper_new(const struct consul_keeper_options *options,
                       struct consul_keeper **ret_keeper)
 {
@@ -420,6 +459,8 @@ int consul_keeper_new(const struct consul_keeper_options *options,
         .address = options->where.address,
     };
     int r = consul_client_new(options->event, &options->where, &keeper->client);
+    if (r == 0)
+        r = open_statsd(keeper);
     if (r == 0)
         r = timer_new(options->event, PRIORITY, on_time, keeper, &keeper->timer);
     if (r < 0)
@@ -436,6 +477,7 @@ void consul_keeper_free(struct consul_keeper *keeper)
     for (size_t i = 0; i < WRITES; i++)
         consul_cancel(keeper->writings[i].keeper ? keeper->writings[i].request : NULL);
     consul_client_free(keeper->client);
+    statsd_free(keeper->statsd);
     timer_free(keeper->timer);
     agent_services_diff_done(&keeper->diff);
     agent_services_done(&keeper->wanted);
@@ -443,5 +485,6 @@ void consul_keeper_free(struct consul_keeper *keeper)
     *status_of(keeper) = (struct consul_status){ 0 };
     (void)fault_book_replace(keeper->options.status->faults, "consul", "agent", NULL, 0);
     (void)fault_book_replace(keeper->options.status->faults, "consul", "ids", NULL, 0);
+    (void)fault_book_replace(keeper->options.status->faults, "consul", "dogstatsd", NULL, 0);
     free(keeper);
 }

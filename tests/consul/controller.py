@@ -51,7 +51,7 @@ def key_of(name, port="http", cluster="transformers", namespace="default", per_c
 class Controller:
     """`export`: the section consul of its configuration; `environment`: beside it, or instead."""
 
-    def __init__(self, folder, kube, export=None, environment=None, identity="controller-1"):
+    def __init__(self, folder, kube, export=None, environment=None, identity="controller-1", start=True):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.environment = environment or {}
@@ -68,7 +68,8 @@ class Controller:
             document["consul"] = export
         (self.folder / "run").mkdir(exist_ok=True)
         self.config.write_text(yaml.safe_dump(document), encoding="utf-8")
-        self.start()
+        if start:
+            self.start()
 
     def start(self):
         keep = {key: value for key, value in os.environ.items()

@@ -10,6 +10,7 @@ from lab import objects, wait, wait_equal
 from lab.agent import REPOSITORY
 from lab.traffic import serve
 from node_agent import RULES, NodeConsul
+from statsd import Statsd
 
 pytestmark = pytest.mark.lab(nodes=1, nat=True)
 
@@ -208,6 +209,32 @@ def test_a_state_that_nobody_tells_any_more_lapses(lab, pod, consul, start):
     assert "TTL expired" in state(consul, HTTP)[1] and set(consul.services()) == {HTTP, DNS}
     agent.start()
     wait_equal(lambda: state(consul, HTTP), SERVED, "it is told again")
+
+
+@pytest.fixture(name="statsd")
+def statsd_fixture(pod):
+    statsd = Statsd(pod.node)
+    yield statsd
+    statsd.close()
+
+
+def test_requests_are_told_by_dogstatsd(lab, pod, consul, start, token, statsd):
+    """As kube-service-exporter tells them of each service; those that fail, too."""
+    write(lab, pod)
+    start(dogstatsd={"address": f"127.0.0.1:{statsd.port}", "tags": ["dc:x"]})
+    wait_equal(lambda: state(consul, HTTP), SERVED, "what NAT has proved")
+    write(lab, pod, exported="false")
+    wait_equal(consul.services, {}, "nothing")
+    good = token.read_text(encoding="ascii")
+    token.write_text("none\n", encoding="ascii")
+    write(lab, pod)
+    for line in (r"time:\d+\|ms\|#dc:x,method:get", r"success:1\|c\|#dc:x,method:get",
+                 r"fail:1\|c\|#dc:x,method:get",
+                 *[rf"{of}\|#dc:x,method:{method},service:{HTTP}" for method in ("put", "delete")
+                   for of in (r"time:\d+\|ms", r"success:1\|c")]):
+        wait(lambda line=line: statsd.heard(r"consul\.service\." + line), line)
+    token.write_text(good, encoding="ascii")
+    wait_equal(lambda: state(consul, HTTP), SERVED, "it is registered again")
 
 
 def told(metrics):
