@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "client/consul_ca.h"
 #include "loop/curl.h"
 
 enum {
@@ -275,15 +276,34 @@ static bool set_url(struct consul_request *request, const char *path)
            (!local || SET(request, CURLOPT_UNIX_SOCKET_PATH, where->address + strlen(UNIX_SCHEME)));
 }
 
+/* Whose certificates are good; what is said goes before the system's. */
+static bool set_authorities(struct consul_request *request)
+{
+    const struct consul_where *where = &request->client->where;
+    AUTOTEXT struct text bundle = { 0 };
+    if (where->ca_file)
+        return SET(request, CURLOPT_CAINFO, where->ca_file) && SET(request, CURLOPT_CAPATH, NULL);
+    if (!where->ca_path)
+        return true;
+    /* Without any, no certificate is good, and the answer says so. */
+    (void)consul_ca_read(where->ca_path, &bundle);
+    struct curl_blob blob = {
+        .data = (void *)text_str(&bundle),
+        .len = bundle.length,
+        .flags = CURL_BLOB_COPY,
+    };
+    return SET(request, CURLOPT_CAINFO_BLOB, &blob) && SET(request, CURLOPT_CAPATH, NULL);
+}
+
 static bool set_tls(struct consul_request *request)
 {
     const struct consul_where *where = &request->client->where;
     bool good = SET(request, CURLOPT_SSL_VERIFYPEER, where->insecure ? 0L : 1L) &&
                 SET(request, CURLOPT_SSL_VERIFYHOST, where->insecure ? 0L : 2L) &&
                 SET(request, CURLOPT_CA_CACHE_TIMEOUT, 0L);
-    if (where->ca_file)
-        good = good && SET(request, CURLOPT_CAINFO, where->ca_file) &&
-               SET(request, CURLOPT_CAPATH, NULL);
+    good = good && set_authorities(request);
+    if (where->auth)
+        good = good && SET(request, CURLOPT_USERPWD, where->auth);
     if (where->cert_file)
         good = good && SET(request, CURLOPT_SSLCERT, where->cert_file);
     if (where->key_file)

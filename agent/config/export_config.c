@@ -56,6 +56,7 @@ void export_config_done(struct export_config *config)
         config->consul.token,      config->consul.server_name,
         config->consul.datacenter, config->consul.namespace,
         config->consul.partition,  config->statsd.address,
+        config->consul.ca_path,    config->consul.auth,
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         free(texts[i]);

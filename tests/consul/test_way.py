@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers that a real Consul does not give on demand, and how many requests there are."""
 
+import base64
 import json
 import threading
 
 import pytest
-from controller import PREFIX, key_of, service
+from controller import PREFIX, Controller, key_of, service
 from lab import wait
+from lab.authority import Authority
 from test_export import MARKERS, NODES, documents, wait_for
 from way import Way, cut, status
 
@@ -112,3 +114,55 @@ def test_the_end_does_not_wait_for_a_consul_that_does_not_answer(consul, kube, s
         assert controller.process.wait(20) == 0
     finally:
         may_go.set()
+
+
+def environment_of(consul, token, **more):
+    return {"KSE_CLUSTER_ID": "transformers", "KSE_CONSUL_HOST": "127.0.0.1", "KSE_CONSUL_PORT": str(consul.https),
+            "CONSUL_HTTP_SSL": "true", "CONSUL_HTTP_TOKEN": token, **more}
+
+
+@pytest.fixture(name="told_by_environment")
+def told_by_environment_fixture(kube, tmp_path):
+    started = []
+
+    def start(environment):
+        started.append(Controller(tmp_path / "environment", kube, None, environment))
+        return started[-1]
+
+    yield start
+    for one in started:
+        assert one.stop() == 0 and "Sanitizer" not in one.log()
+
+
+def test_every_file_of_a_folder_is_an_authority(consul, kube, told_by_environment, tmp_path):
+    """CONSUL_CAPATH, whatever its files are called; one that is no certificate says nothing."""
+    folder = tmp_path / "authorities"
+    folder.mkdir()
+    kube.put(service("a"))
+    controller = told_by_environment(environment_of(
+        consul, consul.token()[1], CONSUL_CAPATH=str(folder), CONSUL_CLIENT_CERT=str(consul.client_pair.certificate),
+        CONSUL_CLIENT_KEY=str(consul.client_pair.key)))
+    controller.said("exports: https://127.0.0.1")
+    assert documents(consul) == {}
+    (folder / "b").mkdir()
+    (folder / "other").write_text((Authority(tmp_path / "other", name="other").certificate).read_text("ascii"), "ascii")
+    (folder / "ours").write_text(consul.pki.certificate.read_text("ascii"), "ascii")
+    wait_for(consul, {NODES, key_of("a")})
+
+
+def test_a_proxy_before_consul_asks_for_a_password(consul, kube, told_by_environment, way):
+    """CONSUL_HTTP_AUTH; it goes beside the token, and into no log."""
+    seen = []
+
+    def look(handler):
+        seen.append(handler.headers.get("Authorization"))
+        handler.say(500, b"")
+
+    way.lay("recurse", look)
+    kube.put(service("a"))
+    controller = told_by_environment({
+        **environment_of(consul, consul.token()[1], CONSUL_HTTP_AUTH="who:knows:it"), "CONSUL_HTTP_SSL": "false",
+        "KSE_CONSUL_PORT": way.address.rsplit(":", 1)[1]})
+    wait_for(consul, {NODES, key_of("a")})
+    assert base64.b64decode(seen[0].removeprefix("Basic ")) == b"who:knows:it"
+    assert "knows" not in controller.log()
