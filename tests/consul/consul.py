@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Consul, one server, with ACLs and TLS; and what is asked of its HTTP API."""
+"""A real Consul with ACLs and TLS, one server or several; and what is asked of its HTTP API."""
 
 import base64
 import json
@@ -33,46 +33,53 @@ def free_ports(count):
 
 
 class Consul:
-    def __init__(self, folder):
+    """One server. `others`: those that there are already, of as many as `servers`; only the last of
+    them waits until there is a leader."""
+
+    def __init__(self, folder, servers=1, others=()):
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self.pki = Authority(folder / "pki")
-        self.server_pair = self.pki.issue("server", hosts=["127.0.0.1", "server.dc1.consul"])
-        self.client_pair = self.pki.issue("client")
-        self.https, server, serf = free_ports(3)
+        self.pki = others[0].pki if others else Authority(folder / "pki")
+        self.name = f"consul-{len(others) + 1}"
+        self.server_pair = self.pki.issue(self.name, hosts=["127.0.0.1", "server.dc1.consul"])
+        self.client_pair = self.pki.issue(f"client-{self.name}")
+        self.https, server, self.serf = free_ports(3)
         self.process = None
         self.context = ssl.create_default_context(cafile=self.pki.certificate)
         self.context.load_cert_chain(*self.client_pair)
         self.config = folder / "consul.json"
         self.config.write_text(json.dumps({
-            "server": True, "bootstrap_expect": 1, "node_name": "consul-1",
+            "server": True, "bootstrap_expect": servers, "node_name": self.name,
             "data_dir": str(folder / "data"), "bind_addr": "127.0.0.1",
             "client_addr": "127.0.0.1", "disable_update_check": True, "log_level": "warn",
             "ports": {"http": -1, "https": self.https, "dns": -1, "grpc": -1, "grpc_tls": -1,
-                      "serf_lan": serf, "serf_wan": -1, "server": server},
+                      "serf_lan": self.serf, "serf_wan": -1, "server": server},
+            "retry_join": [f"127.0.0.1:{other.serf}" for other in others],
+            "retry_interval": "1s",
             "performance": {"raft_multiplier": 1}, "connect": {"enabled": False},
             "limits": {"http_max_conns_per_client": 2000},
             "tls": {"defaults": {
                 "ca_file": str(self.pki.certificate),
                 "cert_file": str(self.server_pair.certificate),
                 "key_file": str(self.server_pair.key),
-                "verify_incoming": True,
+                "verify_incoming": True, "verify_outgoing": True,
             }},
             "acl": {"enabled": True, "default_policy": "deny",
                     "tokens": {"initial_management": MASTER, "agent": MASTER}},
         }), encoding="utf-8")
-        self.start()
+        self.start(len(others) + 1 == servers)
 
     @property
     def address(self):
         return f"https://127.0.0.1:{self.https}"
 
-    def start(self):
+    def start(self, alone=True):
         with open(self.folder / "consul.log", "ab") as log:
             self.process = subprocess.Popen(
                 [program("consul"), "agent", "-config-file", str(self.config)], stdout=log,
                 stderr=log, env={"PATH": os.environ["PATH"], "GOMAXPROCS": "2"})
-        wait(self.leads, "Consul has a leader")
+        if alone:
+            wait(self.leads, "Consul has a leader", timeout=60)
 
     def leads(self):
         if self.process.poll() is not None:
