@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the kernel keeps of the claims; called by claims.c.
+ *
+ * What is there is read anew before each change. So an address of ours that somebody took off is
+ * put back, and one that a suspended machine would have for too long is found.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "apply/kept.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "segment/claims_inside.h"
+
+int64_t claims_kept_until(const struct claims *claims, const struct claim_address *address)
+{
+    const struct kept_address key = { .ifindex = address->ifindex, .ip = address->ip };
+    const struct kept_address *kept = sorted_find(&claims->kept, &key);
+    return kept ? kept->until_ms : 0;
+}
+
+static int read_kept(struct claims *claims, int64_t now_ms)
+{
+    AUTOSORTED struct sorted kept = SORTED(struct kept_address, kept_address_cmp);
+    int r = kept_read(claims->netlink, now_ms, &kept);
+    if (r == 0)
+        sorted_move(&claims->kept, &kept);
+    return r;
+}
+
+int claims_inherit(struct claims *claims, int64_t now_ms)
+{
+    return read_kept(claims, now_ms);
+}
+
+static int find_wanted(const struct claims *claims, struct sorted *wanted)
+{
+    int r = 0;
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        if (!(*claim)->has_right)
+            continue;
+        vec_each(const struct claim_address, address, &(*claim)->addresses) {
+            const struct kept_address one = {
+                .ifindex = address->ifindex,
+                .ip = address->ip,
+                .until_ms = tenure_until_ms(&(*claim)->tenure),
+            };
+            if (r == 0 && address->ifindex && announcing_may_install(&address->announcing))
+                r = sorted_put(wanted, &one);
+        }
+    }
+    return r;
+}
+
+static bool is_same(const struct sorted *a, const struct sorted *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct kept_address *left = sorted_at(a, i), *right = sorted_at(b, i);
+        if (kept_address_cmp(left, right) != 0 || left->until_ms != right->until_ms)
+            return false;
+    }
+    return true;
+}
+
+static struct claim_address *find_address(const struct claims *claims,
+                                          const struct kept_address *kept)
+{
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        vec_each(struct claim_address, address, &(*claim)->addresses) {
+            if (address->ifindex == kept->ifindex && ip_equal(&address->ip, &kept->ip))
+                return address;
+        }
+    }
+    return NULL;
+}
+
+static void note_result(const struct claims *claims, const struct kept_op *op,
+                        const struct op_result *result)
+{
+    struct claim_address *address = find_address(claims, &op->address);
+    char text[IP_STRLEN];
+    if (result->error < 0)
+        log_error("%s: the kernel refuses the address: %s %s", ip_str(&op->address.ip, text),
+                  strerror(-result->error), result->text);
+    if (address && op->kind != KEPT_REMOVE)
+        address->error = result->error;
+}
+
+static int apply(struct claims *claims, const kept_op_list *ops)
+{
+    AUTOVEC VEC(struct op_result) results = { 0 };
+    int r = vec_reserve(&results, ops->count);
+    if (r == 0)
+        r = kept_apply(claims->netlink, ops->items, ops->count, results.items);
+    for (size_t i = 0; r == 0 && i < ops->count; i++)
+        note_result(claims, &ops->items[i], &results.items[i]);
+    return r;
+}
+
+static void follow_address(struct claims *claims, struct claim_address *address, int64_t now_ms)
+{
+    bool installed = claims_kept_until(claims, address) != 0;
+    claims->options.counts->gained += installed && !address->installed;
+    claims->options.counts->lost += !installed && address->installed;
+    if (installed && !address->installed) {
+        announcing_installed(&address->announcing, now_ms);
+        announcing_again(&address->announcing, now_ms);
+    }
+    address->installed = installed;
+}
+
+static void follow_kept(struct claims *claims, int64_t now_ms)
+{
+    claims->options.counts->held = 0;
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        bool any = false;
+        vec_each(struct claim_address, address, &(*claim)->addresses) {
+            follow_address(claims, address, now_ms);
+            claims->options.counts->held += address->installed;
+            any |= address->installed;
+        }
+        tenure_installed(&(*claim)->tenure, any);
+    }
+}
+
+static int change(struct claims *claims, const struct sorted *wanted, int64_t now_ms)
+{
+    AUTOVEC kept_op_list ops = { 0 };
+    int r = read_kept(claims, now_ms);
+    if (r == 0)
+        r = kept_diff(&claims->kept, wanted, now_ms, &ops);
+    if (r == 0 && ops.count) {
+        r = apply(claims, &ops);
+        if (r == 0)
+            r = read_kept(claims, now_ms);
+    }
+    return r;
+}
+
+void claims_keep(struct claims *claims, int64_t now_ms)
+{
+    AUTOSORTED struct sorted wanted = SORTED(struct kept_address, kept_address_cmp);
+    int r = find_wanted(claims, &wanted);
+    if (r == 0 && !claims->look && is_same(&wanted, &claims->applied))
+        return;
+    if (r == 0)
+        r = change(claims, &wanted, now_ms);
+    if (r < 0) {
+        /* What is there ends by itself. */
+        log_error("cannot keep claimed addresses: %s", strerror(-r));
+        claims->look = true;
+        return;
+    }
+    follow_kept(claims, now_ms);
+    sorted_move(&claims->applied, &wanted);
+    claims->look = false;
+    claims->looked_ms = now_ms;
+}

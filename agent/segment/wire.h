@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The packet sockets of the interfaces that claimed addresses are on. Internal to segment/. */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "apply/segment_socket.h"
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+struct wires;
+
+typedef void (*wires_heard)(void *context, uint32_t ifindex, const struct segment_claim *claim);
+
+/* Returns 0 or -ENOMEM. */
+int wires_new(sd_event *event, wires_heard heard, void *context, struct wires **ret_wires);
+
+typedef VEC(uint32_t) wire_list;
+
+/* Has sockets on these interfaces, and on no others. What can't be had is tried again next time. */
+void wires_set(struct wires *wires, const wire_list *ifindexes);
+
+/* 0: there is one; or -errno: why there is none. */
+int wires_error(const struct wires *wires, uint32_t ifindex);
+
+/* Returns 0 or -errno. */
+int wires_send(struct wires *wires, uint32_t ifindex, enum segment_word word, const struct ip *ip,
+               const uint8_t mac[static 6]);
+
+void wires_free(struct wires *wires);
+DEFINE_CLEANUP(struct wires *, wires_free);
