@@ -27,6 +27,11 @@ DECISIONS = {
         "election_release_again(&elector->election, &now, version, clock_wall_ms(), &record);",
         "if (!election_release(&elector->election, clock_wall_ms(), &record) ||",
     ],
+    # What people read in a claim's Lease, by which this agent also knows what it wrote itself. Back: a record of
+    # an earlier life with the very same millisecond would be taken for one of this.
+    "segment/claim_turn.c": [
+        "enum tenure_step step = tenure_next(&claim->tenure, now_ms, clock_wall_ms());",
+    ],
     # The time in a condition of a BlockRequest, for people.
     "controller/blocks_write.c": [
         "write_answer(request, entry ? entry->name : NULL, clock_wall_ms(), body);",

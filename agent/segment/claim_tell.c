@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is told of claims: rows for documents, faults for operators. Called by claims.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "segment/claims_inside.h"
+
+enum { MAC_STRLEN = 18, FAILURES_MEANT = 2 };
+
+static const char *mac_str(const uint8_t mac[static 6], char buffer[static MAC_STRLEN])
+{
+    (void)snprintf(buffer, MAC_STRLEN, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+                   mac[3], mac[4], mac[5]);
+    return buffer;
+}
+
+enum claim_state claim_state_of(const struct own_claim *claim, const struct claim_address *address)
+{
+    const struct tenure *tenure = &claim->tenure;
+    if (address->installed)
+        return CLAIM_HELD;
+    if (claim->has_right)
+        return address->announcing.state == ANNOUNCING_TAKEN || address->error ? CLAIM_TAKEN
+                                                                               : CLAIM_TAKING;
+    if (tenure->sight == TENURE_THERE && tenure->seen.holder[0] &&
+        strcmp(tenure->seen.holder, claim->claims->node) != 0)
+        return CLAIM_OTHER;
+    return tenure->rank < 0 ? CLAIM_BARRED : CLAIM_WAITING;
+}
+
+/* ---- Rows ---- */
+
+static void say_taken(const struct claim_address *address, struct claim_row *row)
+{
+    char mac[MAC_STRLEN];
+    if (address->error)
+        (void)snprintf(row->why, sizeof(row->why), "this node's kernel refuses it: %s",
+                       address->error == -EEXIST ? "somebody else has made it here"
+                                                 : strerror(-address->error));
+    else
+        (void)snprintf(row->why, sizeof(row->why), "%s has it",
+                       mac_str(address->announcing.mac, mac));
+}
+
+static const char *why_barred(const struct own_claim *claim, const struct claim_address *address)
+{
+    if (claim->reason != PLACEMENT_MAY)
+        return placement_words(claim->reason);
+    if (wires_error(claim->claims->wires, address->ifindex) < 0)
+        return "no packet socket can be had on its interface";
+    return "another node comes before this one";
+}
+
+static void say_why(const struct own_claim *claim, const struct claim_address *address,
+                    struct claim_row *row)
+{
+    const char *words = "";
+    if (row->state == CLAIM_TAKEN) {
+        say_taken(address, row);
+        return;
+    }
+    if (row->state == CLAIM_BARRED || (row->state == CLAIM_OTHER && claim->tenure.rank < 0))
+        words = why_barred(claim, address);
+    else if (row->state == CLAIM_OTHER)
+        words = "another node has it";
+    else if (row->state == CLAIM_WAITING)
+        words = claim->trouble[0] ? claim->trouble : "its last holder may have it still";
+    else if (row->state == CLAIM_TAKING)
+        words = "it is probed for";
+    (void)snprintf(row->why, sizeof(row->why), "%s", words);
+}
+
+int claims_rows(const struct claims *claims, claim_row_list *ret_rows)
+{
+    AUTOVEC claim_row_list rows = { 0 };
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        const struct tenure *tenure = &(*claim)->tenure;
+        vec_each(const struct claim_address, address, &(*claim)->addresses) {
+            struct claim_row row = {
+                .ip = address->ip,
+                .state = claim_state_of(*claim, address),
+                .since_wall_ms = (*claim)->since_wall_ms,
+                .renewed_ms = tenure->renewed ? tenure->renewed_ms : 0,
+            };
+            (void)snprintf(row.key, sizeof(row.key), "%s", (*claim)->key);
+            memcpy(row.service, address->service, sizeof(row.service));
+            memcpy(row.interface, address->interface, sizeof(row.interface));
+            if (tenure->sight == TENURE_THERE)
+                memcpy(row.holder, tenure->seen.holder, sizeof(row.holder));
+            say_why(*claim, address, &row);
+            if (vec_push(&rows, row) < 0)
+                return -ENOMEM;
+        }
+    }
+    vec_move(ret_rows, &rows);
+    return 0;
+}
+
+/* ---- Faults ---- */
+
+static void tell(const struct claims *claims, const char *group, const struct faults *faults)
+{
+    if (fault_book_replace(claims->options.faults, "addresses", group, faults, clock_wall_ms()) < 0)
+        log_error("addresses: no memory to keep the faults of \"%s\"", group);
+}
+
+static void tell_taken(const struct claims *claims)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    char text[IP_STRLEN], mac[MAC_STRLEN];
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        vec_each(const struct claim_address, address, &(*claim)->addresses) {
+            const char *place = ip_str(&address->ip, text);
+            if (!(*claim)->has_right)
+                continue;
+            if (address->announcing.state == ANNOUNCING_TAKEN)
+                faults_add(&faults, place,
+                           "take it off that machine, or give the Service another address",
+                           "another machine has the address: %s on %s; it is not used here",
+                           mac_str(address->announcing.mac, mac), address->interface);
+            else if (address->error)
+                faults_add(&faults, place, "ip addr del it, if it is not to be there",
+                           "the kernel refuses the address on %s: %s", address->interface,
+                           address->error == -EEXIST ? "somebody else has made it here"
+                                                     : strerror(-address->error));
+        }
+    }
+    tell(claims, "conflicts", &faults);
+}
+
+static const struct own_claim *failing(const struct claims *claims)
+{
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        if ((*claim)->failures >= FAILURES_MEANT)
+            return *claim;
+    }
+    return NULL;
+}
+
+static void tell_store(const struct claims *claims)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    char place[HOLDING_KEY_MAX + 16];
+    const char *name = claims->options.store.ops->name;
+    const struct own_claim *claim = failing(claims);
+    if (claim) {
+        (void)snprintf(place, sizeof(place), "%s %s", name, claim->key);
+        faults_add(&faults, place, claim->remedy, "a claim can't be asked for: %s", claim->trouble);
+    } else if (claims->watch_trouble[0]) {
+        (void)snprintf(place, sizeof(place), "%ss", name);
+        faults_add(&faults, place, claims->watch_remedy, "claims of others are heard of late: %s",
+                   claims->watch_trouble);
+    }
+    tell(claims, "store", &faults);
+}
+
+static void tell_wires(const struct claims *claims)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        vec_each(const struct claim_address, address, &(*claim)->addresses) {
+            int error = address->ifindex ? wires_error(claims->wires, address->ifindex) : 0;
+            if (error < 0)
+                faults_add(&faults, address->interface,
+                           error == -EPERM ? "give agentd CAP_NET_RAW: claim-addresses.conf" : NULL,
+                           "no packet socket: %s; no address is claimed on it", strerror(-error));
+        }
+    }
+    tell(claims, "interfaces", &faults);
+}
+
+static void note_states(const struct claims *claims)
+{
+    bool any = false;
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        enum claim_state state = (*claim)->addresses.count
+                                     ? claim_state_of(*claim, &(*claim)->addresses.items[0])
+                                     : CLAIM_BARRED;
+        if (state == (*claim)->told && (*claim)->since_wall_ms)
+            continue;
+        (*claim)->told = state;
+        (*claim)->since_wall_ms = clock_wall_ms();
+        log_info("claim %s: %s", (*claim)->key, claim_state_name(state));
+        any = true;
+    }
+    if (any && claims->options.changed)
+        claims->options.changed(claims->options.context);
+}
+
+void claims_tell(struct claims *claims)
+{
+    claims->options.counts->claims = (uint32_t)claims->list.count;
+    note_states(claims);
+    tell_taken(claims);
+    tell_store(claims);
+    tell_wires(claims);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One claim: whether this node is to have it, what the store is asked, and what its answers change.
+ * Called by claims.c.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "segment/claims_inside.h"
+
+/* ---- Rank and right ---- */
+
+struct placement claim_placement(const struct own_claim *claim)
+{
+    const struct tenure *tenure = &claim->tenure;
+    return (struct placement){
+        .nodes = claim->nodes.items,
+        .node_count = claim->nodes.count,
+        .key = claim->key,
+        .self = claim->claims->node,
+        .holder = tenure->sight == TENURE_THERE ? tenure->seen.holder : "",
+        .held_since_ms = claim->held_since_ms,
+        .failback_ms = claim->claims->options.failback_ms,
+    };
+}
+
+/* Without its sockets nobody would be asked whether an address is free. */
+static bool can_speak(const struct own_claim *claim)
+{
+    vec_each(const struct claim_address, address, &claim->addresses) {
+        if (wires_error(claim->claims->wires, address->ifindex) < 0)
+            return false;
+    }
+    return true;
+}
+
+static void follow_right(struct own_claim *claim, bool has_right, int64_t now_ms)
+{
+    claim->has_right = has_right;
+    vec_each(struct claim_address, address, &claim->addresses) {
+        if (!has_right)
+            announcing_stop(&address->announcing);
+        else
+            announcing_begin(&address->announcing, now_ms);
+    }
+}
+
+/* A foreign claim on the wire had the store asked, which says that the right is still there. */
+static void confirm(struct own_claim *claim, int64_t now_ms)
+{
+    if (claim->tenure.stale || claim->tenure.asked != TENURE_WAIT)
+        return;
+    vec_each(struct claim_address, address, &claim->addresses)
+        announcing_confirmed(&address->announcing, now_ms);
+}
+
+/* Before it is asked whether another node comes first: that counts from now on. */
+static void note_gained(struct own_claim *claim, int64_t now_ms)
+{
+    if (!claim->has_right && tenure_lifetime_s(&claim->tenure, now_ms) > 0)
+        claim->held_since_ms = now_ms;
+}
+
+void claim_rank(struct own_claim *claim, int64_t now_ms)
+{
+    note_gained(claim, now_ms);
+    const struct placement placement = claim_placement(claim);
+    bool may = claim->wanted && claim->reason == PLACEMENT_MAY && can_speak(claim);
+    tenure_rank(&claim->tenure, may ? placement_rank(&placement, now_ms) : TENURE_NO_RANK, now_ms);
+    follow_right(claim, tenure_lifetime_s(&claim->tenure, now_ms) > 0, now_ms);
+    if (claim->has_right)
+        confirm(claim, now_ms);
+}
+
+/* ---- Answers ---- */
+
+static void note_outcome(struct own_claim *claim, const struct claim_answer *answer)
+{
+    bool failed = answer->outcome == CLAIM_FAILED;
+    claim->failures = failed ? claim->failures + 1 : 0;
+    claim->remedy = failed ? answer->remedy : NULL;
+    claim->claims->options.counts->failures += failed;
+    (void)snprintf(claim->trouble, sizeof(claim->trouble), "%s", failed ? answer->why : "");
+}
+
+static void take_read(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
+{
+    if (answer->outcome == CLAIM_DONE)
+        tenure_saw(&claim->tenure, answer->record, answer->version, now_ms);
+    else if (answer->outcome == CLAIM_ABSENT)
+        tenure_absent(&claim->tenure, MIN(answer->since_ms, now_ms), now_ms);
+    else
+        tenure_failed(&claim->tenure, false, now_ms);
+}
+
+static void on_told(void *context, const struct claim_answer *answer)
+{
+    struct own_claim *claim = context;
+    int64_t now_ms = clock_boot_ms();
+    claim->request = NULL;
+    note_outcome(claim, answer);
+    if (claim->tenure.asked == TENURE_READ)
+        take_read(claim, answer, now_ms);
+    else if (answer->outcome == CLAIM_DONE)
+        tenure_wrote(&claim->tenure, answer->version, now_ms);
+    else
+        tenure_failed(&claim->tenure, answer->outcome == CLAIM_CONFLICT, now_ms);
+    deferred_schedule(claim->claims->turn);
+}
+
+void claim_heard(struct own_claim *claim, const struct lease_record *record, const char *version,
+                 int64_t now_ms)
+{
+    tenure_heard(&claim->tenure, record, version, now_ms);
+    deferred_schedule(claim->claims->turn);
+}
+
+/* ---- Questions ---- */
+
+static int send_step(struct own_claim *claim, enum tenure_step step)
+{
+    const struct tenure *tenure = &claim->tenure;
+    const struct claim_store *store = &claim->claims->options.store;
+    const struct claim_ask ask = {
+        .key = claim->key,
+        .wish = step == TENURE_READ ? NULL : &tenure->wish,
+        .version = step == TENURE_READ || step == TENURE_CREATE ? NULL : tenure->version,
+        .limit_ms = tenure->rules.duration_ms / 4,
+        .told = on_told,
+        .context = claim,
+    };
+    switch (step) {
+    case TENURE_READ:
+        return store->ops->read(store->data, &ask, &claim->request);
+    case TENURE_CREATE:
+        return store->ops->create(store->data, &ask, &claim->request);
+    case TENURE_UPDATE:
+        return store->ops->update(store->data, &ask, &claim->request);
+    case TENURE_RELEASE:
+        return store->ops->release(store->data, &ask, &claim->request);
+    case TENURE_WAIT:
+        break;
+    }
+    return 0;
+}
+
+void claim_ask(struct own_claim *claim, int64_t now_ms)
+{
+    enum tenure_step step = tenure_next(&claim->tenure, now_ms, clock_wall_ms());
+    if (step == TENURE_WAIT)
+        return;
+    claim->claims->options.counts->requests++;
+    int r = send_step(claim, step);
+    if (r == 0)
+        return;
+    const struct claim_answer failed = { .outcome = CLAIM_FAILED, .why = strerror(-r) };
+    note_outcome(claim, &failed);
+    tenure_failed(&claim->tenure, false, now_ms);
+}
+
+/* ---- Times ---- */
+
+int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
+{
+    const struct placement placement = claim_placement(claim);
+    int64_t next_ms = tenure_next_ms(&claim->tenure), move_ms = placement_next_ms(&placement);
+    if (move_ms > now_ms) /* else it is being given back */
+        next_ms = MIN(next_ms, move_ms);
+    vec_each(const struct claim_address, address, &claim->addresses) {
+        if (address->announcing.state != ANNOUNCING_IDLE)
+            next_ms = MIN(next_ms, address->announcing.next_ms);
+    }
+    /* Less than a second of it is nothing that the kernel could keep. */
+    return claim->has_right ? MIN(next_ms, tenure_until_ms(&claim->tenure) - SECOND_MS + 1)
+                            : next_ms;
+}
+
+bool claim_is_over(const struct own_claim *claim)
+{
+    return !claim->wanted && !claim->request && !claim->has_right && !claim->tenure.installed &&
+           tenure_next_ms(&claim->tenure) == INT64_MAX;
+}

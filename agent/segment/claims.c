@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The claims of this node; see claims.h. Made by agentd/part_addresses.c.
+ *
+ * A turn goes through all claims: who is to have each, what the kernel is to keep, what is said,
+ * what the store is asked. Whatever happens asks for a turn, and many events make one. A turn is
+ * made once a second where this node has an address, to find a clock that has jumped: what the
+ * kernel keeps did not count that time.
+ */
+#include "segment/claims.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/macro.h"
+#include "plan/kept_table.h"
+#include "segment/claims_inside.h"
+
+enum {
+    PRIORITY = -10, /* before passes: what is late loses an address */
+    TICK_MS = 1000,
+    LOOK_MS = 5000, /* at the kernel, where nothing has changed */
+    JUMP_MS = 200,
+};
+
+struct tenure_rules claims_rules(int64_t duration_ms)
+{
+    struct tenure_rules rules = tenure_rules_default;
+    rules.duration_ms = duration_ms;
+    return rules;
+}
+
+/* ---- Claims ---- */
+
+static void clear_nodes(struct own_claim *claim)
+{
+    vec_each(struct placement_node, node, &claim->nodes)
+        free((char *)node->name);
+    vec_clear(&claim->nodes);
+}
+
+static void claim_free(struct own_claim *claim)
+{
+    if (claim->request)
+        claim->claims->options.store.ops->cancel(claim->request);
+    clear_nodes(claim);
+    vec_done(&claim->nodes);
+    vec_done(&claim->addresses);
+    free(claim);
+}
+
+static struct own_claim *claim_of(const struct claims *claims, const char *key)
+{
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        if (strcmp((*claim)->key, key) == 0)
+            return *claim;
+    }
+    return NULL;
+}
+
+static struct own_claim *claim_made(struct claims *claims, const char *key)
+{
+    struct own_claim *claim = claim_of(claims, key);
+    if (claim)
+        return claim;
+    claim = calloc(1, sizeof(*claim));
+    if (!claim || vec_push(&claims->list, claim) < 0) {
+        free(claim);
+        return NULL;
+    }
+    claim->claims = claims;
+    (void)snprintf(claim->key, sizeof(claim->key), "%s", key);
+    tenure_begin(&claim->tenure, &claims->options.rules, claims->node, 0);
+    return claim;
+}
+
+/* ---- What is claimed ---- */
+
+static int64_t since_of(const struct own_claim *claim, const struct placement_node *node,
+                        int64_t now_ms)
+{
+    vec_each(const struct placement_node, known, &claim->nodes) {
+        if (strcmp(known->name, node->name) == 0)
+            return known->may ? known->since_ms : now_ms;
+    }
+    return now_ms;
+}
+
+static int take_nodes(struct own_claim *claim, const struct holding *holding, int64_t now_ms)
+{
+    VEC(struct placement_node) fresh = { 0 };
+    int r = vec_reserve(&fresh, holding->nodes.count);
+    for (size_t i = 0; r == 0 && i < holding->nodes.count; i++) {
+        const struct placement_node *node = &holding->nodes.items[i];
+        char *name = strdup(node->name);
+        if (name)
+            fresh.items[fresh.count++] =
+                (struct placement_node){ name, node->may, since_of(claim, node, now_ms) };
+        else
+            r = -ENOMEM;
+    }
+    clear_nodes(claim);
+    vec_move(&claim->nodes, &fresh);
+    return r;
+}
+
+static const struct claim_address *address_of(const struct own_claim *claim, const struct ip *ip,
+                                              uint32_t ifindex)
+{
+    vec_each(const struct claim_address, address, &claim->addresses) {
+        if (address->ifindex == ifindex && ip_equal(&address->ip, ip))
+            return address;
+    }
+    return NULL;
+}
+
+/* One that was there before goes on where it was; one that is new may be in the kernel already. */
+static struct claim_address address_made(const struct own_claim *claim,
+                                         const struct holding_address *planned, int64_t now_ms)
+{
+    struct claim_address address = { 0 };
+    const struct claim_address *known = address_of(claim, &planned->ip, planned->ifindex);
+    if (known)
+        address = *known;
+    else
+        announcing_stop(&address.announcing);
+    address.ip = planned->ip;
+    address.ifindex = planned->ifindex;
+    memcpy(address.mac, planned->mac, sizeof(address.mac));
+    memcpy(address.interface, planned->interface, sizeof(address.interface));
+    if (planned->service)
+        (void)snprintf(address.service, sizeof(address.service), "%s/%s",
+                       planned->service->object.namespace, planned->service->object.name);
+    if (!known && !claim->claims->begun && claims_kept_until(claim->claims, &address)) {
+        address.installed = true;
+        announcing_inherit(&address.announcing, now_ms);
+    }
+    return address;
+}
+
+static int take_addresses(struct own_claim *claim, const struct holding *holding, int64_t now_ms)
+{
+    VEC(struct claim_address) fresh = { 0 };
+    int r = vec_reserve(&fresh, holding->addresses.count);
+    if (r < 0)
+        return r;
+    vec_each(const struct holding_address, planned, &holding->addresses)
+        fresh.items[fresh.count++] = address_made(claim, planned, now_ms);
+    vec_move(&claim->addresses, &fresh);
+    return 0;
+}
+
+/* What an earlier life of the agent has put into the kernel, and may have there still. */
+static void inherit(struct own_claim *claim)
+{
+    int64_t until_ms = 0;
+    vec_each(const struct claim_address, address, &claim->addresses) {
+        int64_t kept_ms = claims_kept_until(claim->claims, address);
+        until_ms = until_ms && kept_ms ? MIN(until_ms, kept_ms) : MAX(until_ms, kept_ms);
+    }
+    if (until_ms)
+        tenure_begin(&claim->tenure, &claim->claims->options.rules, claim->claims->node, until_ms);
+}
+
+static int take(struct claims *claims, const struct holding *holding, int64_t now_ms)
+{
+    struct own_claim *claim = claim_made(claims, holding->key);
+    if (!claim)
+        return -ENOMEM;
+    claim->wanted = true;
+    claim->reason = holding->reason;
+    int r = take_nodes(claim, holding, now_ms);
+    if (r == 0)
+        r = take_addresses(claim, holding, now_ms);
+    if (!claims->begun)
+        inherit(claim);
+    return r;
+}
+
+int claims_take(struct claims *claims, const holding_list *holdings)
+{
+    int64_t now_ms = clock_boot_ms();
+    int r = claims->begun ? 0 : claims_inherit(claims, now_ms);
+    vec_each(struct own_claim *const, claim, &claims->list)
+        (*claim)->wanted = false;
+    vec_each(const struct holding, holding, holdings)
+        r = r == 0 ? take(claims, holding, now_ms) : r;
+    if (r < 0)
+        return r;
+    claims->look = claims->look || !claims->begun;
+    claims->begun = true;
+    claims_listen(claims);
+    deferred_schedule(claims->turn);
+    return 0;
+}
+
+/* ---- Turns ---- */
+
+static void drop_over(struct claims *claims)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < claims->list.count; i++) {
+        struct own_claim *claim = claims->list.items[i];
+        if (claim_is_over(claim))
+            claim_free(claim);
+        else
+            claims->list.items[kept++] = claim;
+    }
+    claims->list.count = kept;
+}
+
+/* A machine that slept has its addresses for as long again as it slept. */
+static void notice_jump(struct claims *claims, int64_t now_ms)
+{
+    int64_t skew_ms = now_ms - clock_mono_ms();
+    if (skew_ms > claims->skew_ms + JUMP_MS)
+        claims->look = true;
+    if (claims->options.counts->held && now_ms - claims->looked_ms >= LOOK_MS)
+        claims->look = true;
+    claims->skew_ms = skew_ms;
+}
+
+static void arm(struct claims *claims, int64_t now_ms)
+{
+    int64_t next_ms = claims->options.counts->held || claims->look ? now_ms + TICK_MS : INT64_MAX;
+    vec_each(struct own_claim *const, claim, &claims->list)
+        next_ms = MIN(next_ms, claim_next_ms(*claim, now_ms));
+    if (next_ms == INT64_MAX)
+        timer_disarm(claims->timer);
+    else
+        timer_arm(claims->timer, MAX(next_ms - now_ms, 1));
+}
+
+/* What has to go goes before anything is said or asked. */
+static void turn(void *context)
+{
+    struct claims *claims = context;
+    int64_t now_ms = clock_boot_ms();
+    if (!claims->begun)
+        return;
+    notice_jump(claims, now_ms);
+    vec_each(struct own_claim *const, claim, &claims->list)
+        claim_rank(*claim, now_ms);
+    claims_keep(claims, now_ms);
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        claim_speak(*claim, now_ms);
+        claim_ask(*claim, now_ms);
+    }
+    claims_tell(claims);
+    drop_over(claims);
+    arm(claims, now_ms);
+}
+
+/* ---- The store's word ---- */
+
+static void on_record(void *context, const char *key, const struct lease_record *record,
+                      const char *version)
+{
+    struct claims *claims = context;
+    struct own_claim *claim = claim_of(claims, key);
+    if (claim)
+        claim_heard(claim, record, version, clock_boot_ms());
+}
+
+static void on_watching(void *context, const char *why, const char *remedy)
+{
+    struct claims *claims = context;
+    (void)snprintf(claims->watch_trouble, sizeof(claims->watch_trouble), "%s", why ? why : "");
+    claims->watch_remedy = remedy;
+    deferred_schedule(claims->turn);
+}
+
+/* ---- Life ---- */
+
+static int open_all(struct claims *claims, const char *node)
+{
+    sd_event *event = claims->options.event;
+    const struct claim_store *store = &claims->options.store;
+    const struct claim_listener listener = { on_record, on_watching, claims };
+    claims->node = strdup(node);
+    int r = claims->node ? nl_open(&claims->netlink) : -ENOMEM;
+    if (r == 0)
+        r = wires_new(event, claims_on_heard, claims, &claims->wires);
+    if (r == 0)
+        r = deferred_new(event, PRIORITY, turn, claims, &claims->turn);
+    if (r == 0)
+        r = timer_new(event, PRIORITY, turn, claims, &claims->timer);
+    return r < 0 ? r : store->ops->watch(store->data, &listener);
+}
+
+int claims_new(const struct claims_options *options, struct claims **ret_claims)
+{
+    CLEANUP(claims_freep) struct claims *claims = calloc(1, sizeof(*claims));
+    if (!claims) {
+        options->store.ops->free(options->store.data);
+        return -ENOMEM;
+    }
+    claims->options = *options;
+    claims->kept = (struct sorted)SORTED(struct kept_address, kept_address_cmp);
+    claims->applied = (struct sorted)SORTED(struct kept_address, kept_address_cmp);
+    claims->skew_ms = clock_boot_ms() - clock_mono_ms();
+    int r = open_all(claims, options->node);
+    if (r < 0)
+        return r;
+    *ret_claims = TAKE_PTR(claims);
+    return 0;
+}
+
+void claims_free(struct claims *claims)
+{
+    if (!claims)
+        return;
+    vec_each(struct own_claim *const, claim, &claims->list)
+        claim_free(*claim);
+    vec_done(&claims->list);
+    claims->options.store.ops->free(claims->options.store.data);
+    timer_free(claims->timer);
+    deferred_free(claims->turn);
+    wires_free(claims->wires);
+    nl_close(claims->netlink);
+    sorted_done(&claims->kept);
+    sorted_done(&claims->applied);
+    free(claims->node);
+    free(claims);
+}
