@@ -63,6 +63,7 @@ int verb_controller_blocks(const struct ctl *ctl, char **args);
 int verb_controller_requests(const struct ctl *ctl, char **args);
 int verb_controller_egresses(const struct ctl *ctl, char **args);
 int verb_export(const struct ctl *ctl, char **args);
+int verb_addresses(const struct ctl *ctl, char **args);
 int verb_pods(const struct ctl *ctl, char **args);
 int verb_pools(const struct ctl *ctl, char **args);
 int verb_maps(const struct ctl *ctl, char **args);

@@ -9,6 +9,7 @@ extern const struct column route_columns[];
 extern const struct column service_columns[];
 extern const struct column peer_columns[];
 extern const struct column block_columns[];
+extern const struct column address_columns[];
 extern const struct column pod_columns[];
 extern const struct column pool_columns[];
 extern const struct column cluster_block_columns[];

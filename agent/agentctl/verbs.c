@@ -79,6 +79,8 @@ const struct verb verbs[] = {
       .columns = peer_columns },
     { "List", "blocks", "", "pod blocks of this node", 0, 0, OPTION_WATCH, verb_blocks,
       .columns = block_columns },
+    { "List", "addresses", "", "addresses that one node has at a time, and who", 0, 0, OPTION_WATCH,
+      verb_addresses, .columns = address_columns, .moves = true },
     { "List", "pods", "", "pods of this node, and how full its blocks are", 0, 0,
       OPTION_WATCH | OPTION_VERBOSE, verb_pods, .columns = pod_columns },
     { "List", "pools", "", "pools of LoadBalancer addresses, and who lacks one", 0, 0,

@@ -3,8 +3,8 @@
  * The agent: a table of parts, opened in an order in which each finds what it needs, and closed in
  * the opposite one.
  *
- *   lock -> kernel mirror -> engines -> health ports -> schedule -> standing -> pools -> BIRD ->
- * API -> source -> Events -> Consul
+ *   lock -> kernel mirror -> engines -> health ports -> schedule -> standing -> pools -> addresses
+ * -> BIRD -> API -> source -> Events -> Consul
  *
  * The source comes last, so that the first thing it reads is planned against a mirror that is
  * complete. READY is sent after the first pass over everything that is known to be wanted, or,
@@ -49,9 +49,9 @@ static void tell_faults(const struct agent *agent, struct text *text)
 static const struct part part_faults = { .name = "faults", .health = tell_faults };
 
 static const struct part *const parts[] = {
-    &part_lock,     &part_kernel,   &part_engines, &part_services, &part_egress,
-    &part_schedule, &part_standing, &part_pools,   &part_pods,     &part_bird,
-    &part_api,      &part_faults,   &part_source,  &part_events,   &part_consul,
+    &part_lock,     &part_kernel, &part_engines, &part_services,  &part_egress, &part_schedule,
+    &part_standing, &part_pools,  &part_pods,    &part_addresses, &part_bird,   &part_api,
+    &part_faults,   &part_source, &part_events,  &part_consul,
 };
 
 /* What each part says of itself, in the order of the table. */

@@ -27,6 +27,7 @@
 #include "report/block_keeper.h"
 #include "report/consul_keeper.h"
 #include "report/event_keeper.h"
+#include "segment/claims.h"
 #include "source/copy_keeper.h"
 #include "source/kube.h"
 #include "source/manifest.h"
@@ -77,6 +78,9 @@ struct agent {
 
     struct event_keeper *events; /* part_events; NULL: none are written */
 
+    struct claims *claims; /* part_addresses; NULL: nothing is claimed */
+    struct claims_live claims_live;
+
     struct consul_keeper *consul; /* part_consul; NULL: Consul is not asked */
 };
 
@@ -97,20 +101,21 @@ struct part {
     void (*close)(struct agent *agent);
 };
 
-extern const struct part part_lock;     /* one agent at a time on a state folder */
-extern const struct part part_kernel;   /* the mirror of the kernel's tables */
-extern const struct part part_engines;  /* routes, service NAT */
-extern const struct part part_services; /* health ports; what the API asks of the live maps */
-extern const struct part part_egress;   /* what the API asks of those of egress */
-extern const struct part part_schedule; /* the passes */
-extern const struct part part_standing; /* drain, withdraw, a node that was removed */
-extern const struct part part_pools;    /* LoadBalancer addresses for the folder's Services */
-extern const struct part part_pods;     /* addresses for the kubelet's pods */
-extern const struct part part_bird;     /* what BIRD makes of our routes */
-extern const struct part part_api;      /* the socket and the TCP port */
-extern const struct part part_source;   /* where objects come from */
-extern const struct part part_events;   /* Events for the owners of Services */
-extern const struct part part_consul;   /* services of Consul's agent on this node */
+extern const struct part part_lock;      /* one agent at a time on a state folder */
+extern const struct part part_kernel;    /* the mirror of the kernel's tables */
+extern const struct part part_engines;   /* routes, service NAT */
+extern const struct part part_services;  /* health ports; what the API asks of the live maps */
+extern const struct part part_egress;    /* what the API asks of those of egress */
+extern const struct part part_schedule;  /* the passes */
+extern const struct part part_standing;  /* drain, withdraw, a node that was removed */
+extern const struct part part_pools;     /* LoadBalancer addresses for the folder's Services */
+extern const struct part part_pods;      /* addresses for the kubelet's pods */
+extern const struct part part_addresses; /* those that one node of a segment has at a time */
+extern const struct part part_bird;      /* what BIRD makes of our routes */
+extern const struct part part_api;       /* the socket and the TCP port */
+extern const struct part part_source;    /* where objects come from */
+extern const struct part part_events;    /* Events for the owners of Services */
+extern const struct part part_consul;    /* services of Consul's agent on this node */
 
 /* ---- part_source.c ---- */
 

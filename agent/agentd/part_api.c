@@ -147,6 +147,7 @@ static void borrow_state(struct agent *agent)
         .live = serves ? &agent->live : NULL,
         .egress_live = egress ? &agent->egress_live : NULL,
         .pods = agent->pods_live.stays ? &agent->pods_live : NULL,
+        .claims = &agent->claims_live,
     };
     agent->api = (struct api){
         .state = &agent->api_state,

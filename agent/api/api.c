@@ -291,6 +291,17 @@ static void reply_pods(const struct api *api, const struct http_request *request
         reply_error(reply, 503, "this agent gives no addresses to pods (pods.enabled)");
 }
 
+static void reply_addresses(const struct api *api, const struct http_request *request,
+                            struct http_reply *reply)
+{
+    const struct claims_live *claims = api->state->claims;
+    (void)request;
+    if (claims && claims->rows)
+        reply_view(api->state, view_addresses, reply);
+    else
+        reply_error(reply, 503, "this agent claims no addresses (addresses in agentd.yaml)");
+}
+
 /* With an argument the answer may come later. */
 static void reply_status(const struct api *api, const struct http_request *request,
                          struct http_reply *reply)
@@ -379,6 +390,7 @@ static const struct api_route {
     { { "GET", "/v1/egress", RIGHT_READ }, false, NULL, reply_egress },
     { { "GET", "/v1/pools", RIGHT_READ }, false, NULL, reply_pools },
     { { "GET", "/v1/pods", RIGHT_READ }, false, NULL, reply_pods },
+    { { "GET", "/v1/addresses", RIGHT_READ }, false, NULL, reply_addresses },
     { { "GET", "/v1/backends", RIGHT_READ }, true, NULL, reply_backends },
     { { "GET", "/v1/flows", RIGHT_READ }, true, NULL, reply_flows },
     { { "GET", "/v1/maps", RIGHT_READ }, true, NULL, reply_maps },

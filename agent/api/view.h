@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "api/claims_live.h"
 #include "api/egress_live.h"
 #include "api/nat_live.h"
 #include "api/pods_live.h"
@@ -53,6 +54,7 @@ struct api_state {
     const struct nat_live *live;           /* NULL: NAT is off, or there is no kernel to ask */
     const struct egress_live *egress_live; /* NULL: the same of egress */
     const struct planned_exports *exports; /* offline: what the controller would export; or NULL */
+    const struct claims_live *claims;      /* NULL: offline; without rows: nothing is claimed */
     const struct pods_live *pods;          /* NULL: this agent gives pods no addresses */
 };
 
@@ -102,6 +104,9 @@ void view_pools(const struct api_state *state, struct text *out);
 
 /* Pods, blocks and pools of this node; for a state that has `pods`. */
 void view_pods(const struct api_state *state, struct text *out);
+
+/* Claimed addresses; for a state that has `claims` with rows. */
+void view_addresses(const struct api_state *state, struct text *out);
 
 /* Prometheus text format 0.0.4. */
 void view_metrics(const struct api_state *state, struct text *out);

@@ -175,6 +175,7 @@ void view_metrics(const struct api_state *state, struct text *out)
     write_nat_metrics(state, out);
     write_egress_metrics(state, out);
     write_pod_metrics(state->pods, out);
+    write_claim_metrics(state->claims, out);
     write_bird(&status->bird, out);
     write_consul(&status->consul, out);
     write_fault_metrics(status->faults, usual, ARRAY_SIZE(usual), out);

@@ -23,6 +23,9 @@ struct export_metrics; /* status/export_status.h */
 void write_export_metrics(const struct export_metrics *exports, struct text *out);
 /* Of pods and their addresses; none where there are none (NULL). */
 void write_pod_metrics(const struct pods_live *live, struct text *out);
+struct claims_live; /* api/claims_live.h */
+/* Of claimed addresses; none where nothing is claimed. */
+void write_claim_metrics(const struct claims_live *live, struct text *out);
 /* The metrics of NAT; none where it is off. */
 void write_nat_metrics(const struct api_state *state, struct text *out);
 /* The metrics of egress; none where it is off. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "status/bird_status.h"
+#include "status/claim_status.h"
 #include "status/consul_status.h"
 #include "status/fault_book.h"
 #include "status/kube_status.h"
@@ -80,6 +81,7 @@ struct status {
     struct bird_status bird;
     struct write_status writes;
     struct consul_status consul;
+    struct claim_counts claims;
     struct fault_book *faults;
 };
 

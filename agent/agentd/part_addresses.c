@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Addresses that one node of a segment has at a time (segment/claims.h), as a part of the agent:
+ * after each pass what is claimed may be another. With another configuration all begins anew, as
+ * after a restart: what the kernel keeps is taken over.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "agentd/part.h"
+#include "base/log.h"
+#include "engine/facts.h"
+#include "segment/claims.h"
+#include "segment/lease_store.h"
+
+static void on_changed(void *context)
+{
+    api_changes_note(((struct agent *)context)->changes);
+}
+
+static int rows_of(void *context, claim_row_list *ret_rows)
+{
+    const struct agent *agent = context;
+    return agent->claims ? claims_rows(agent->claims, ret_rows) : 0;
+}
+
+static int open_store(struct agent *agent, struct claim_store *ret_store)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct kube_config *kube;
+    int r = source_load_kubeconfig(agent, &kube, &faults);
+    return r < 0 ? r
+                 : lease_store_new(agent->event, kube, agent->config->addresses.lease_namespace,
+                                   ret_store);
+}
+
+/* What keeps this node from claims keeps it from nothing else. */
+static void begin(struct agent *agent)
+{
+    struct claims_options options = {
+        .event = agent->event,
+        .rules = claims_rules(agent->config->addresses.duration_ms),
+        .failback_ms = agent->config->addresses.failback_ms,
+        .node = agent->config->node,
+        .counts = &agent->status.claims,
+        .faults = agent->status.faults,
+        .changed = on_changed,
+        .context = agent,
+    };
+    agent->claims_live = (struct claims_live){ 0 };
+    if (!agent->config->addresses.enabled)
+        return;
+    int r = open_store(agent, &options.store);
+    if (r == 0)
+        r = claims_new(&options, &agent->claims);
+    if (r < 0) {
+        log_error("cannot claim addresses: %s", strerror(-r));
+        return;
+    }
+    agent->claims_live =
+        (struct claims_live){ .rows = rows_of, .counts = &agent->status.claims, .context = agent };
+}
+
+static void close_addresses(struct agent *agent)
+{
+    claims_free(TAKE_PTR(agent->claims));
+}
+
+static int open_addresses(struct agent *agent)
+{
+    begin(agent);
+    return 0;
+}
+
+static void configure_addresses(struct agent *agent)
+{
+    close_addresses(agent);
+    begin(agent);
+}
+
+/* Before everything has been planned once, and a source has said what there is, nothing is given
+ * up: what the kernel keeps ends by itself. */
+static void follow_pass(struct agent *agent)
+{
+    const struct board *board = &agent->board;
+    const struct node_facts facts =
+        node_facts_of(agent->config, agent->store, agent->kernel, &board->leads, &board->defaults);
+    const struct route_inputs inputs = {
+        .node = &facts,
+        .proofs = agent->config->services.enabled ? board->proofs : NULL,
+        .standing = board->standing,
+    };
+    holding_list list = { 0 };
+    if (!agent->claims || !agent->status.routes.complete || !status_is_known(&agent->status))
+        return;
+    int r = plan_holdings(&inputs, &list);
+    if (r == 0)
+        r = claims_take(agent->claims, &list);
+    if (r < 0)
+        log_error("cannot plan claimed addresses: %s", strerror(-r));
+    holding_list_done(&list);
+}
+
+const struct part part_addresses = {
+    .name = "addresses",
+    .open = open_addresses,
+    .configure = configure_addresses,
+    .reload = configure_addresses,
+    .passed = follow_pass,
+    .close = close_addresses,
+};
