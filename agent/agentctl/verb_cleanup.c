@@ -42,6 +42,11 @@ static void report_words(const struct cleanup_counts *counts)
     text_add(&out, " and ");
     text_add_count(&out, counts->rules, "rule");
     text_add(&out, " removed\n");
+    if (counts->addresses) {
+        text_add(&out, "addresses: ");
+        text_add_count(&out, counts->addresses, "claimed one");
+        text_add(&out, " removed\n");
+    }
     if (counts->programs || counts->pins || counts->svc0) {
         text_add(&out, "service NAT: ");
         text_add_count(&out, counts->programs, "program");
@@ -69,6 +74,7 @@ static void report(const struct ctl *ctl, const struct cleanup_counts *counts)
     json_int(&json, "programs", counts->programs);
     json_int(&json, "pins", counts->pins);
     json_bool(&json, "svc0", counts->svc0);
+    json_int(&json, "addresses", counts->addresses);
     json_end_object(&json);
     printf("%s\n", text_str(&out));
 }

@@ -13,10 +13,12 @@
 
 #include "apply/egress/gateway.h"
 #include "apply/egress/plane.h"
+#include "apply/kept.h"
 #include "apply/kernel.h"
 #include "apply/nat/hooks.h"
 #include "apply/nat/svc0.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 typedef VEC(struct route_op) route_op_list;
@@ -89,6 +91,27 @@ static int remove_rules(struct kernel *kernel, uint32_t *ret_removed, struct fau
     return 0;
 }
 
+/* Others may have what was claimed when its time is over; now is sooner. */
+static int remove_addresses(uint32_t *ret_removed, struct faults *faults)
+{
+    AUTOSORTED struct sorted kept = SORTED(struct kept_address, kept_address_cmp);
+    CLEANUP(nl_closep) struct nl_socket *socket = NULL;
+    char text[IP_STRLEN];
+    int r = nl_open(&socket);
+    if (r == 0)
+        r = kept_read(socket, clock_boot_ms(), &kept);
+    sorted_each(const struct kept_address, address, &kept) {
+        const struct kept_op op = { .kind = KEPT_REMOVE, .address = *address };
+        struct op_result result = { 0 };
+        r = r == 0 ? kept_apply(socket, &op, 1, &result) : r;
+        if (result.error)
+            refused(faults, ip_str(&address->ip, text), &result);
+        else
+            *ret_removed += r == 0;
+    }
+    return r;
+}
+
 int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
                    struct cleanup_counts *ret_counts, struct faults *faults)
 {
@@ -107,6 +130,8 @@ int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
         return r;
     if (scope == CLEANUP_ALL)
         r = remove_rules(kernel, &counts.rules, faults);
+    if (r == 0 && scope == CLEANUP_ALL)
+        r = remove_addresses(&counts.addresses, faults);
     if (r < 0)
         return r;
     *ret_counts = counts;

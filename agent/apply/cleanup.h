@@ -20,6 +20,7 @@ struct cleanup_counts {
     uint32_t routes, rules;  /* that were removed */
     uint32_t programs, pins; /* of service NAT: detached; maps and others */
     bool svc0;
+    uint32_t addresses; /* claimed ones that the kernel would have kept for a while */
 };
 
 /*
