@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses that one node of a segment has at a time, on a real API server, a bridge that learns and a client
+with a neighbour cache: whatever becomes of a node, of the API or of the cable, one holder at most."""
+
+import signal
+import time
+
+import pytest
+import schema
+from giving import pool
+from lab import objects, wait, wait_equal
+from lab.agent import program
+from lab.kube_api import MERGE, path_of
+from lab.segment import Judge, Segment
+
+LAB = {"nodes": 3}
+V4, V6 = "198.51.100.50", "2001:db8:5::50"
+DURATION = 5
+NAMES = ("node1", "node2", "node3")
+AWAY = "test_the_api_is_away_for_one_and_for_all"
+
+
+def advertisement(**spec):
+    return {"apiVersion": "metallb.io/v1beta1", "kind": "L2Advertisement",
+            "metadata": {"name": "lan", "namespace": "default"}, "spec": spec}
+
+
+def service(name, *addresses, policy="Cluster"):
+    item = objects.service(name, addresses, policy=policy)
+    del item["spec"]["selector"]
+    item["spec"]["ipFamilyPolicy"] = "PreferDualStack" if len(item["spec"]["ipFamilies"]) > 1 else "SingleStack"
+    for field in ("clusterIP", "clusterIPs"):
+        item["spec"].pop(field)
+    return item
+
+
+class Setting:
+    """Three nodes with agents on a segment."""
+
+    def __init__(self, lab):
+        self.lab, self.plane = lab, lab.plane
+        self.segment = Segment(lab)
+        self.agents = {}
+        self.judge = None
+        self.refused = self.refusals()
+
+    def refusals(self):
+        """How often nodes were refused by the API; one that has just started refuses everybody."""
+        return len([entry for node in NAMES for entry in self.plane.audited(f"fingerpost:agent:{node}")
+                    if entry["responseStatus"]["code"] == 403])
+
+    def begin(self, **addresses):
+        for node in self.lab.nodes:
+            folder = node.folder / "agentd"
+            if folder.exists():
+                folder.rename(folder.with_name(f"agentd-{len(node.agents)}"))
+            self.agents[node.role] = self.lab.agent(
+                node, kubeconfig=self.plane.agent_kubeconfig(node.role),
+                addresses={"duration": f"{DURATION}s", "failback": "never", "interfaces": ["lan"], **addresses})
+        self.judge = Judge(self.segment)
+
+    def put(self, *addresses, policy="Cluster", nodes=NAMES, name="web"):
+        self.plane.put(pool("198.51.100.0/26", "2001:db8:5::/120"), advertisement(),
+                       service(name, *addresses, policy=policy))
+        for family in {"IPv6" if ":" in address else "IPv4" for address in addresses}:
+            self.plane.put(objects.slice_of(name, [
+                objects.endpoint(f"10.224.0.{9 + index}" if family == "IPv4" else f"fd00:224::{9 + index}", node)
+                for index, node in enumerate(nodes)], family=family, suffix=family.lower()))
+
+    def row(self, name, address=V4):
+        rows = [row for row in self.agents[name].json("addresses")["items"] if row["address"] == address]
+        return rows[0] if rows else None
+
+    def holder(self, address=V4, timeout=30):
+        """The node that has it by its kernel, once one has and the client reaches it there."""
+        [name] = wait(lambda: self.segment.at(address), f"a holder of {address}", timeout)
+        wait(lambda: self.segment.client.ping(address), f"{name} to answer for {address}", 10)
+        wait_equal(lambda: self.segment.cached(address), name, "the client's cache")
+        return name
+
+    def node(self, name):
+        return next(node for node in self.lab.nodes if node.role == name)
+
+    def faults(self, name):
+        return {fault["place"]: fault["message"] for fault in self.agents[name].faults()
+                if fault["subsystem"] == "addresses"}
+
+    def lease(self, address=V4):
+        key = "address." + address.replace(".", "-")
+        return self.plane.api.get(f"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{key}")["spec"]
+
+    def moved(self, before, since, most, address=V4):
+        """Waits until another node than `before` answers; the seconds without service."""
+        after = wait(lambda: [name for name in self.segment.at(address) if name != before], "another holder", 60)
+        wait(lambda: self.segment.client.ping(address, timeout=0.2), "an answer", 20)
+        took = time.monotonic() - since
+        print(f"{address}: from {before} to {after[0]} in {took:.2f} s")
+        assert took <= most, f"{took:.2f} s"
+        return after[0]
+
+    def end(self):
+        for agent in self.agents.values():
+            if agent.running():
+                agent.process.send_signal(signal.SIGCONT)
+                agent.stop()
+        if self.judge:
+            self.judge.close()
+        for item in self.plane.items("Service"):
+            if item["metadata"]["name"] != "kubernetes":
+                self.plane.api.delete("Service", item["metadata"]["name"], "default")
+        for kind, name in (("L2Advertisement", "lan"), ("IPAddressPool", "lb")):
+            if [item for item in self.plane.items(kind) if item["metadata"]["name"] == name]:
+                self.plane.api.delete(kind, name, "default")
+        self.segment.remove()
+        for name in self.plane.kubectl("get", "leases", "-n", "kube-system", "-l", "fingerpost.io/claim",
+                                       "-o", "name").split():
+            self.plane.kubectl("delete", "-n", "kube-system", name)
+
+
+@pytest.fixture(name="setting")
+def setting_fixture(request, cluster, kubelets):
+    del kubelets
+    setting = Setting(cluster)
+    yield setting
+    refused = setting.refusals() - setting.refused
+    setting.end()
+    assert refused == 0 or request.node.name == AWAY
+
+
+def test_one_node_has_each_address_and_says_so(setting):
+    setting.put(V4, V6)
+    setting.begin()
+    for address in (V4, V6):
+        name = setting.holder(address)
+        [row] = [setting.row(name, address)]
+        assert (row["state"], row["holder"], row["interface"], row["service"]) == (
+            "held", name, "lan", "default/web"), row
+        assert row["renewalAgeMs"] < DURATION * 1000
+        for other in NAMES:
+            if other != name:
+                wait_equal(lambda other=other: setting.row(other, address)["holder"], name, "what others know")
+                assert setting.row(other, address)["state"] == "other"
+    schema.check(setting.agents["node1"].json("addresses"))
+    name = setting.holder()
+    assert setting.lease()["holderIdentity"] == name
+    # Announced, to all and several times; never by another; no route of it in table 119.
+    wait(lambda: len(setting.judge.announcements(V4)) >= 5, "announcements")
+    assert setting.judge.holders(V4) == [name]
+    assert not any(V4 in line for node in setting.lab.nodes for line in node.table(119))
+    reasons = {row["address"]: row["reason"] for row in setting.agents[name].json("routes")["addresses"]} \
+        if "addresses" in setting.agents[name].json("routes") else {}
+    assert reasons.get(V4, "claimed") == "claimed"
+    assert all(setting.faults(node) == {} for node in NAMES)
+    metrics = setting.agents[name].get("/metrics")
+    assert 'fingerpost_claimed_addresses{state="held"}' in metrics
+    # The Service goes: so does the address, and the Lease names nobody.
+    setting.plane.api.delete("Service", "web", "default")
+    wait_equal(lambda: setting.segment.at(V4), [], "no holder")
+    wait_equal(lambda: setting.lease()["holderIdentity"], "", "a Lease of nobody")
+
+
+def test_an_agent_that_is_killed_or_stopped_loses_it_to_one_other(setting):
+    setting.put(V4)
+    setting.begin()
+    first = setting.holder()
+    setting.agents[first].kill()
+    second = setting.moved(first, time.monotonic(), DURATION + 2)
+    setting.agents[second].process.send_signal(signal.SIGSTOP)
+    third = setting.moved(second, time.monotonic(), DURATION + 2)
+    assert setting.segment.at(V4) == [third]
+    setting.agents[second].process.send_signal(signal.SIGCONT)
+    wait_equal(lambda: setting.row(second)["state"], "other", "what it knows again")
+    assert setting.segment.at(V4) == [third]
+    assert setting.judge.holders(V4) == [first, second, third]
+
+
+def test_a_restart_moves_nothing_and_says_nothing(setting):
+    setting.put(V4)
+    setting.begin()
+    name = setting.holder()
+    wait(lambda: len(setting.judge.announcements(V4)) >= 10, "all announcements")
+    before, transitions = len(setting.judge.announcements(V4)), setting.lease()["leaseTransitions"]
+    for number in range(6):
+        (setting.agents[name].kill if number % 2 else setting.agents[name].stop)()
+        setting.agents[name].start()
+        wait_equal(lambda: setting.row(name)["state"], "held", "the address still here")
+        renewed = setting.lease()["renewTime"]
+        wait(lambda: setting.lease()["renewTime"] != renewed, "a renewal")
+        assert setting.segment.at(V4) == [name]
+    assert setting.judge.holders(V4) == [name]
+    assert len(setting.judge.announcements(V4)) - before <= 2, "none that was not due"
+    assert setting.lease()["leaseTransitions"] == transitions
+
+
+def test_the_api_is_away_for_one_and_for_all(setting):
+    setting.put(V4)
+    setting.begin()
+    first = setting.holder()
+    setting.node(first).configure("route add blackhole 192.0.3.2/32")
+    second = setting.moved(first, time.monotonic(), DURATION + 3)
+    assert setting.segment.at(V4) == [second]
+    setting.node(first).configure("route del blackhole 192.0.3.2/32")
+    setting.plane.api_server.kill()
+    wait_equal(lambda: setting.segment.at(V4), [], "no holder without the API", DURATION + 3)
+    for agent in setting.agents.values():
+        wait(lambda agent=agent: [f for f in agent.faults() if f["subsystem"] == "addresses"], "a fault", 30)
+    setting.plane.start_api_server()
+    third = setting.holder(timeout=60)
+    assert setting.segment.at(V4) == [third]
+    holders = setting.judge.holders(V4)
+    assert holders[:2] == [first, second] and holders[2:] in ([], [third]), holders
+
+
+def test_a_cable_that_is_pulled_moves_it_at_once(setting):
+    setting.put(V4)
+    setting.begin()
+    first = setting.holder()
+    begun = time.monotonic()
+    setting.segment.cable(setting.node(first), "down")
+    second = setting.moved(first, begun, 1)
+    wait_equal(lambda: setting.row(first)["why"], "the interface in its network is down", "why not here")
+    setting.segment.cable(setting.node(first), "up")
+    wait_equal(lambda: setting.row(first)["why"], "another node has it", "the end of that")
+    assert setting.segment.at(V4) == [second]
+    assert setting.judge.holders(V4) == [first, second]
+
+
+def test_a_strangers_address_is_never_used_and_taken_when_he_goes(setting):
+    stranger = setting.segment.guest("stranger", 9)
+    stranger.configure(f"addr add {V4}/24 dev lan")
+    setting.put(V4)
+    setting.begin()
+    mac = setting.segment.macs["stranger"]
+    [name] = wait(lambda: [name for name in NAMES if V4 in setting.faults(name)], "the fault", 60)
+    assert mac in setting.faults(name)[V4]
+    assert setting.row(name)["state"] == "taken" and mac in setting.row(name)["why"]
+    assert setting.segment.client.ping(V4)
+    assert setting.judge.holders(V4) == ["stranger"] and setting.segment.at(V4) == []
+    stranger.configure(f"addr del {V4}/24 dev lan")
+    assert setting.holder() == name
+    wait_equal(lambda: setting.faults(name), {}, "the end of the fault")
+    # He comes back while it is held, and says so: it is left to him, after the store was asked.
+    stranger.configure(f"addr add {V4}/24 dev lan")
+    setting.segment.announce(stranger, V4)
+    wait(lambda: "fingerpost_claim_conflicts_total 0" not in setting.agents[name].get("/metrics"), "a conflict")
+    wait_equal(lambda: setting.segment.at(V4), [name], "its defence")
+    setting.segment.announce(stranger, V4)
+    wait_equal(lambda: setting.row(name)["state"], "taken", "the end of it")
+    assert setting.segment.at(V4) == [] and mac in setting.faults(name)[V4]
+    stranger.configure(f"addr del {V4}/24 dev lan")
+    assert setting.holder() == name
+
+
+def test_an_orderly_move(setting):
+    setting.put(V4)
+    setting.begin()
+    first = setting.holder()
+    begun = time.monotonic()
+    setting.node(first).start(program("agentctl"), "--socket", str(setting.agents[first].socket), "drain",
+                              log="drain.log")  # which waits for its end
+    second = setting.moved(first, begun, 1)
+    assert setting.row(first)["why"] == "the node is drained or withdrawn"
+    assert setting.judge.holders(V4) == [first, second]
+    assert setting.agents[first].ctl("undrain").code == 0
+    # The label says so as well.
+    label = "node.kubernetes.io/exclude-from-external-load-balancers"
+    setting.plane.api.request("PATCH", path_of("Node", name=second), {"metadata": {"labels": {label: ""}}}, MERGE)
+    third = setting.moved(second, time.monotonic(), 2)
+    assert setting.segment.at(V4) == [third]
+    setting.plane.api.request("PATCH", path_of("Node", name=second), {"metadata": {"labels": {label: None}}}, MERGE)
+
+
+def test_the_policy_local_follows_endpoints(setting):
+    setting.put(V4, policy="Local", nodes=["node2"])
+    setting.begin()
+    assert setting.holder() == "node2"
+    begun = time.monotonic()
+    setting.put(V4, policy="Local", nodes=["node3"])
+    assert setting.moved("node2", begun, 2) == "node3"
+    assert setting.judge.holders(V4) == ["node2", "node3"]
+
+
+def test_many_addresses_are_spread_and_those_of_a_lost_node_too(setting):
+    addresses = [f"198.51.100.{index}" for index in range(10, 40)]
+    setting.put(*addresses)
+    setting.begin(failback="3s")  # the first agent had them all
+    wait_equal(lambda: [len(setting.segment.at(address)) for address in addresses], [1] * len(addresses),
+               "a holder of each", 60)
+    wait(lambda: min(len([a for a in addresses if setting.segment.at(a) == [name]]) for name in NAMES) >= 5,
+         "each node's share", 60)
+    moved = counts = {}
+    while counts != moved or not counts:  # until nothing moves any more
+        moved = counts
+        time.sleep(4)
+        counts = {a: setting.segment.at(a) for a in addresses}
+    held = {name: [a for a in addresses if counts[a] == [name]] for name in NAMES}
+    begun = time.monotonic()
+    setting.agents["node1"].kill()
+    left = set(held["node1"])
+    while left:  # each is seen once: what the lost node is the first for is offered to it again meanwhile
+        left -= {address for address in left if setting.segment.at(address) in (["node2"], ["node3"])}
+        assert time.monotonic() < begun + 30, [
+            (row["address"], row["state"], row["holder"], row["why"], row["renewalAgeMs"], name)
+            for name in ("node2", "node3") for row in setting.agents[name].json("addresses")["items"]
+            if row["address"] in left]
+    took = time.monotonic() - begun
+    print(f"{len(held['node1'])} addresses of a lost node in {took:.1f} s")
+    assert took < DURATION + 4
+    for name in ("node2", "node3"):
+        assert all(setting.segment.at(address) == [name] for address in held[name]), "nothing else moved"
