@@ -355,6 +355,22 @@ POOLS = {
                 {"namespace": "shop", "name": "wish", **TAKEN}],
 }
 
+ADDRESSES = {
+    "apiVersion": "v1",
+    "kind": "AddressList",
+    "items": [
+        {"address": "198.51.100.50", "state": "held", "holder": "node-7", "interface": "lan", "service": "shop/web",
+         "claim": "address.198-51-100-50", "since": ago(LONG_AGO), "renewalAgeMs": 1200, "why": None},
+        {"address": "198.51.100.51", "state": "other", "holder": "node-8", "interface": "lan", "service": "shop/api",
+         "claim": "address.198-51-100-51", "since": ago(LONG_AGO), "renewalAgeMs": None,
+         "why": "another node has it"},
+        {"address": "198.51.100.52", "state": "taken", "holder": "node-7", "interface": "lan", "service": None,
+         "claim": "address.198-51-100-52", "since": ago(LONG_AGO), "renewalAgeMs": 900,
+         "why": "02:00:00:00:00:07 has it"},
+    ],
+}
+
+
 PODS = {
     "apiVersion": "v1",
     "kind": "PodList",
