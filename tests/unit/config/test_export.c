@@ -115,6 +115,34 @@ static void takes_every_variable(void **state)
     assert_string_equal(read.listen, "0.0.0.0:8081");
 }
 
+static void takes_the_files_of_consuls_clients(void **state)
+{
+    (void)state;
+    static const char *const files[][2] = {
+        { "CONSUL_HTTP_TOKEN_FILE", "/etc/token" },
+        { "CONSUL_HTTP_AUTH", "user:password" },
+        { "CONSUL_CACERT", "/etc/ca.crt" },
+        { "CONSUL_CAPATH", "/etc/cas" },
+        { "CONSUL_CLIENT_CERT", "/etc/client.crt" },
+        { "CONSUL_CLIENT_KEY", "/etc/client.key" },
+        { "CONSUL_TLS_SERVER_NAME", "server.dc1.consul" },
+        { "KSE_HTTP_IP", "::1" },
+        { NULL },
+    };
+    AUTOREAD struct read read;
+    read_environment(files, &read);
+    assert_int_equal(read.result, 0);
+    const struct consul_where *where = &read.config.consul;
+    assert_string_equal(where->token_file, "/etc/token");
+    assert_string_equal(where->auth, "user:password");
+    assert_string_equal(where->ca_file, "/etc/ca.crt");
+    assert_string_equal(where->ca_path, "/etc/cas");
+    assert_string_equal(where->cert_file, "/etc/client.crt");
+    assert_string_equal(where->key_file, "/etc/client.key");
+    assert_string_equal(where->server_name, "server.dc1.consul");
+    assert_string_equal(read.listen, "[::1]:8080");
+}
+
 static void takes_both_forms_of_lists(void **state)
 {
     (void)state;
@@ -178,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_defaults),
         cmocka_unit_test(takes_every_variable),
+        cmocka_unit_test(takes_the_files_of_consuls_clients),
         cmocka_unit_test(takes_both_forms_of_lists),
         cmocka_unit_test(refuses_what_cannot_be_read),
         cmocka_unit_test(refuses_names_that_fit_no_key),
