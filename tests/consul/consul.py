@@ -2,8 +2,10 @@
 """A real Consul with ACLs and TLS, one server or several; and what is asked of its HTTP API."""
 
 import base64
+import contextlib
 import json
 import os
+import random
 import shutil
 import socket
 import ssl
@@ -24,12 +26,16 @@ session_prefix "" { policy = "write" }
 
 
 def free_ports(count):
-    """Ports that nobody has at this moment; all are held until all are known."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
+    """Ports that nobody has at this moment; all are held until all are known. None is of those that the
+    kernel gives to connections: a server that starts anew would find its own taken."""
+    held = {}
+    while len(held) < count:
+        port = random.SystemRandom().randrange(12000, 30000)
+        with contextlib.suppress(OSError):
+            held[port] = held.get(port) or socket.create_server(("127.0.0.1", port))
+    for one in held.values():
         one.close()
-    return ports
+    return list(held)
 
 
 class Consul:
@@ -78,8 +84,13 @@ class Consul:
             self.process = subprocess.Popen(
                 [program("consul"), "agent", "-config-file", str(self.config)], stdout=log,
                 stderr=log, env={"PATH": os.environ["PATH"], "GOMAXPROCS": "2"})
-        if alone:
+        if not alone:
+            return
+        try:
             wait(self.leads, "Consul has a leader", timeout=60)
+        except BaseException:
+            self.kill()
+            raise
 
     def leads(self):
         if self.process.poll() is not None:
