@@ -38,7 +38,8 @@ enum egress_cause {
     EGRESS_CAUSE_HELD,       /* client: what the pod's annotation asks for is not in the maps yet */
     EGRESS_CAUSE_NO_GATEWAY, /* client: no gateway of the set is usable */
     EGRESS_CAUSE_TOO_BIG,    /* answered: larger than the way to the gateway, or back, takes */
-    EGRESS_CAUSE_OFFLOAD,    /* the kernel can't put an outer header on this kind of large packet */
+    EGRESS_CAUSE_OFFLOAD,    /* the kernel can't put outer headers on this kind of large packet, or
+                                take them off */
     EGRESS_CAUSE_NO_ROUTE,   /* the kernel has no way to the gateway, the client or outside */
     EGRESS_CAUSE_STRANGER,   /* gateway: FoU from somebody who is no client */
     EGRESS_CAUSE_SPOOFED,    /* gateway: the inner source is not the outer one */

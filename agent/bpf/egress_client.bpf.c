@@ -349,7 +349,7 @@ ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room)
     if (!is_ours(skb, room, packet->l4 + sizeof(struct udphdr)))
         return NEXT;
     if (fou_take(skb, packet->family, packet->l4) < 0)
-        return SHOT;
+        return refuse(skb, room, EGRESS_CAUSE_OFFLOAD);
     return room->translated ? (int)bpf_redirect(skb->ifindex, 0) : NEXT;
 }
 

@@ -3,11 +3,13 @@
 host outside sees no address but theirs."""
 
 import re
+import socket
 
 import pytest
 import schema
 from lab import objects, wait, wait_equal
-from lab.traffic import Connection, Datagrams, ask, serve
+from lab.features import CUTTING, switch
+from lab.traffic import UDP_SEGMENT, Connection, Datagrams, ask, serve
 from test_documents import METRICS_PAGE, metric_names
 
 pytestmark = pytest.mark.lab(nat=True, nodes=3)
@@ -101,6 +103,50 @@ def test_transfers(world, family):
         assert connection.put(b"0123456789abcdef" * (BULK // 16)) and connection.get(BULK)
     with Datagrams(world.guest, address(world.client, family), PORT) as datagrams:
         assert datagrams.put(b"x" * 1400) and datagrams.get(1400)
+
+
+def cut(hosts, state):
+    """Whether the hosts' uplinks cut up large packets themselves, as a wire wants it."""
+    for host in hosts:
+        with host.entered():
+            switch("eth0", CUTTING, not state)
+
+
+def burst(datagrams, server, peer, count=24, size=1000):
+    """Datagrams that are one packet for the kernel; those that came, and those that were sent."""
+    server.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, size)
+    data = b"".join(bytes([at]) * size for at in range(count))
+    server.sendto(data, peer)
+    server.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 0)
+    server.sendto(b"the end", peer)
+    got = []
+    while (came := datagrams.socket.recv(65536)) != b"the end":
+        got.append(came)
+    return got, [data[at * size:(at + 1) * size] for at in range(count)]
+
+
+@BOTH
+@pytest.mark.parametrize("world", ["nat", "beside another proxy"], indirect=True)
+def test_answers_come_in_bursts(world, family):
+    """As GRO makes them of what an uplink receives (rx-udp-gro-forwarding), and as servers of QUIC send
+    them: each arrives, and as it was. Where nothing between gateway and client cuts them up again, as
+    between nodes on one machine, the kernel can't unwrap them: dropped by name."""
+    wait_seen(world, family, world.gateways, "UDP")
+    with world.client.entered():
+        server = socket.socket(socket.AF_INET6 if family == 6 else socket.AF_INET, socket.SOCK_DGRAM)
+    with server, Datagrams(world.guest, address(world.client, family), PORT + 1) as datagrams:
+        server.bind((address(world.client, family), PORT + 1))
+        server.settimeout(5)
+        datagrams.socket.send(b"go")
+        _, peer = server.recvfrom(16)
+        assert peer[0] in {address(host, family) for host in world.gateways}
+        cut(world.gateways, True)
+        got, sent = burst(datagrams, server, peer)
+        assert sorted(got) == sent
+        cut(world.gateways, False)
+        got, sent = burst(datagrams, server, peer)
+        assert got == []
+        assert {item["reason"] for item in told(world.first.agents[0])["refusals"]} == {"offload"}
 
 
 @BOTH
