@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See holdings.h. Called by agentd/part_addresses.c after each pass, and by the route planner,
+ * See holdings.h. Called by the agent after each pass, and by the route planner,
  * which has to leave alone what is claimed.
  *
  * A node may have an address for one of the Services that name it: where that has a usable endpoint

@@ -25,7 +25,6 @@
 #include "apply/lookup.h"
 #include "base/clock.h"
 #include "base/macro.h"
-#include "base/macro.h"
 #include "engine/nat/nat_state.h"
 
 enum {
