@@ -199,7 +199,7 @@ def test_a_refused_service_has_a_condition_until_it_is_mended(consul, kube, star
     assert [patch[:2] for patch in kube.patches] == [("default", "a")]
     assert kube.patches[0][2] == {"fieldManager": "fingerpost-exports", "force": "true"}
     first.kill()
-    start("second").said("leads")
+    start("second", identity="controller-first").said("leads")  # who need not wait for the first one's session
     kube.put(service("d"))
     wait(lambda: key_of("d") in documents(consul), "the second works")
     assert len(kube.patches) == 1
