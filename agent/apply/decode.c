@@ -61,6 +61,7 @@ bool decode_route(const struct nlmsghdr *message, struct route *ret_route)
         { RTA_TABLE, sizeof(uint32_t) },
         { RTA_PRIORITY, sizeof(uint32_t) },
         { RTA_OIF, sizeof(uint32_t) },
+        { RTA_GATEWAY, (uint16_t)ip_size(&prefix.ip) },
         { RTA_PREFSRC, (uint16_t)ip_size(&prefix.ip) },
     };
     const struct nlattr *attributes[RTA_TABLE + 1];
@@ -78,6 +79,8 @@ bool decode_route(const struct nlmsghdr *message, struct route *ret_route)
     };
     if (route_forwards(&route))
         route.ifindex = get_u32(attributes[RTA_OIF], 0);
+    if (attributes[RTA_GATEWAY])
+        route.gateway = get_ip(prefix.ip.family, attributes[RTA_GATEWAY]);
     if (attributes[RTA_PREFSRC])
         route.source = get_ip(prefix.ip.family, attributes[RTA_PREFSRC]);
     *ret_route = route;

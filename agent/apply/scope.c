@@ -12,8 +12,9 @@ struct kernel_scope scope_of_node(uint32_t export_table)
             { export_table, RTPROT_UNSPEC },
             { ROUTE_TABLE_GUARD, RTPROT_UNSPEC },
             { ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_GUARD },
+            { ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_BLOCK },
         },
-        .route_count = OURS_TABLES,
+        .route_count = 4,
         .export_table = export_table,
         .rules = true,
         .links = true,
@@ -23,6 +24,10 @@ struct kernel_scope scope_of_node(uint32_t export_table)
 
 int scope_add_routes(struct kernel_scope *scope, uint32_t table, uint8_t protocol)
 {
+    for (size_t i = 0; i < scope->route_count; i++) {
+        if (scope->routes[i].table == table && scope->routes[i].protocol == protocol)
+            return 0;
+    }
     if (scope->route_count == SCOPE_ROUTES_MAX)
         return -ENOSPC;
     scope->routes[scope->route_count++] = (struct scope_routes){ table, protocol };

@@ -33,12 +33,12 @@ struct kernel_scope {
 };
 
 /*
- * What agentd's engines look at: all of the export and the guard table, guards in main, rules,
- * links and addresses.
+ * What agentd's engines look at: all of the export and the guard table, guards and routes to blocks
+ * and pods in main, rules, links and addresses.
  */
 struct kernel_scope scope_of_node(uint32_t export_table);
 
-/* Adds routes of a table, of one protocol number or (0) of any. Returns 0, or -ENOSPC. */
+/* Adds routes of a table, of one protocol number or (0) of any, once. Returns 0, or -ENOSPC. */
 int scope_add_routes(struct kernel_scope *scope, uint32_t table, uint8_t protocol);
 
 /*

@@ -7,8 +7,10 @@
  * there; that it is ours is the planner's knowledge. Deleting names everything the kernel compares:
  *
  * - IPv4 compares table, prefix, TOS, type, protocol, device, preferred source, and the metric
- *   unless it is 0 (then the lowest metric goes first); RT_SCOPE_NOWHERE stands for any scope.
- * - IPv6 compares table, prefix, metric, protocol and device, but neither type nor source. The
+ *   unless it is 0 (then the lowest metric goes first), the gateway where one is named;
+ *   RT_SCOPE_NOWHERE stands for any scope.
+ * - IPv6 compares table, prefix, metric, protocol, device, gateway likewise, but neither type nor
+ *   source. The
  *   device of a route that forwards nothing is the loopback, so naming it keeps a forwarding route
  *   of the same protocol and slot out of reach.
  * - Rules compare everything we set except "not" (seen on 6.18).
@@ -58,8 +60,10 @@ static uint8_t scope_of(const struct route_op *op)
 {
     if (op->kind == OP_DELETE)
         return RT_SCOPE_NOWHERE;
-    return op->route.ifindex && op->route.prefix.ip.family == IP_V4 ? RT_SCOPE_LINK
-                                                                    : RT_SCOPE_UNIVERSE;
+    return op->route.ifindex && op->route.gateway.family == IP_NONE &&
+                   op->route.prefix.ip.family == IP_V4
+               ? RT_SCOPE_LINK
+               : RT_SCOPE_UNIVERSE;
 }
 
 static void build_route(const struct route_op *op, struct nl_request *request)
@@ -83,6 +87,8 @@ static void build_route(const struct route_op *op, struct nl_request *request)
         nl_put_u32(request, RTA_OIF, route->ifindex);
     else if (remove && !v4 && !route_forwards(route))
         nl_put_u32(request, RTA_OIF, LOOPBACK_IFINDEX);
+    if (route->gateway.family != IP_NONE)
+        nl_put_ip(request, RTA_GATEWAY, &route->gateway);
     if (route->source.family != IP_NONE)
         nl_put_ip(request, RTA_PREFSRC, &route->source);
 }

@@ -32,8 +32,8 @@ enum { ADDRESS_PROTOCOL_KEPT = 31 };
 enum {
     ROUTE_TABLE_EXPORT = 119, /* default of routes.table; nothing but ours belongs there */
     ROUTE_TABLE_GUARD = 120,  /* likewise */
-    ROUTE_TABLE_MAIN = 254,   /* shared by all; ours are those of ROUTE_PROTOCOL_GUARD, and pods'
-                                 routes, of ROUTE_PROTOCOL_BLOCK */
+    ROUTE_TABLE_MAIN = 254,   /* shared by all; ours are those of ROUTE_PROTOCOL_GUARD, and of
+                                 ROUTE_PROTOCOL_BLOCK routes to pods, and to other nodes' blocks */
     ROUTE_TABLE_COIL = 116,   /* pods' routes of Coil's agent, and ours where pods.table says so */
     RULE_PRIORITY_GUARD = 1990,
 };

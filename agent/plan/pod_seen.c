@@ -24,7 +24,8 @@ bool route_is_pods(const struct route *route)
 {
     return (route->table == ROUTE_TABLE_MAIN || route->table == ROUTE_TABLE_COIL) &&
            route->protocol == ROUTE_PROTOCOL_BLOCK && route->type == RTN_UNICAST &&
-           route->ifindex != 0 && route->prefix.length == ip_bits(&route->prefix.ip);
+           route->ifindex != 0 && route->gateway.family == IP_NONE &&
+           route->prefix.length == ip_bits(&route->prefix.ip);
 }
 
 static int list_links(const struct sorted *links, struct pods_seen *seen)

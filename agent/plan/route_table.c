@@ -42,6 +42,8 @@ int route_cmp(const void *a, const void *b)
         r = CMP(left->type, right->type);
     if (!r)
         r = CMP(left->ifindex, right->ifindex);
+    if (!r)
+        r = ip_cmp(&left->gateway, &right->gateway);
     return r ? r : ip_cmp(&left->source, &right->source);
 }
 
@@ -62,9 +64,17 @@ int rule_cmp(const void *a, const void *b)
     return r ? r : CMP(left->other, right->other);
 }
 
+/* To another node's block by its Node's address; a pod's route, of that number too, has no gateway.
+ */
+static bool is_direct(const struct route *route)
+{
+    return route->table == ROUTE_TABLE_MAIN && route->protocol == ROUTE_PROTOCOL_BLOCK &&
+           route->type == RTN_UNICAST && route->gateway.family != IP_NONE;
+}
+
 bool route_is_ours(const struct route *route, uint32_t export_table)
 {
-    return ours_is_route(route->table, route->protocol, export_table);
+    return ours_is_route(route->table, route->protocol, export_table) || is_direct(route);
 }
 
 bool rule_is_ours(const struct rule *rule)
@@ -137,13 +147,15 @@ static const char *type_name(uint8_t type)
 const char *route_str_via(const struct route *route, const char *device,
                           char buffer[static ROUTE_STRLEN])
 {
-    char prefix[PREFIX_STRLEN], protocol[4], source[IP_STRLEN], metric[24] = "";
+    char prefix[PREFIX_STRLEN], protocol[4], source[IP_STRLEN], via[IP_STRLEN], metric[24] = "";
     bool v4 = route->prefix.ip.family == IP_V4, has_source = route->source.family != IP_NONE;
+    bool has_gateway = route->gateway.family != IP_NONE;
 
     if (route->metric != (v4 ? ROUTE_METRIC_V4 : ROUTE_METRIC_V6))
         snprintf(metric, sizeof(metric), " metric %u", route->metric);
-    snprintf(buffer, ROUTE_STRLEN, "%s%s%s%.16s proto %s%s%s%s", type_name(route->type),
-             prefix_str(&route->prefix, prefix), *device ? " dev " : "", device,
+    snprintf(buffer, ROUTE_STRLEN, "%s%s%s%s%s%.16s proto %s%s%s%s", type_name(route->type),
+             prefix_str(&route->prefix, prefix), has_gateway ? " via " : "",
+             has_gateway ? ip_str(&route->gateway, via) : "", *device ? " dev " : "", device,
              protocol_name(route->protocol, protocol), has_source ? " src " : "",
              has_source ? ip_str(&route->source, source) : "", metric);
     return buffer;

@@ -30,10 +30,11 @@ struct route {
     uint32_t table;
     struct prefix prefix;
     uint32_t metric;
-    uint8_t protocol; /* rtm_protocol */
-    uint8_t type;     /* RTN_BLACKHOLE, RTN_UNREACHABLE, ... of linux/rtnetlink.h */
-    uint32_t ifindex; /* outgoing interface; 0: none (ours have svc0, or none) */
-    struct ip source; /* preferred source address (RTA_PREFSRC); IP_NONE: none */
+    uint8_t protocol;  /* rtm_protocol */
+    uint8_t type;      /* RTN_BLACKHOLE, RTN_UNREACHABLE, ... of linux/rtnetlink.h */
+    uint32_t ifindex;  /* outgoing interface; 0: none */
+    struct ip gateway; /* next router, of the same family; IP_NONE: none */
+    struct ip source;  /* preferred source address (RTA_PREFSRC); IP_NONE: none */
 };
 
 struct rule {
@@ -46,19 +47,22 @@ struct rule {
     bool other;       /* has further selectors or another action: never one of ours */
 };
 
-/* Total order: table, prefix, metric, then protocol, type, ifindex, source. For struct sorted. */
+/* Total order: table, prefix, metric, then protocol, type, ifindex, gateway, source. */
 int route_cmp(const void *a, const void *b);
 /* Order of slots alone: table, prefix, metric. */
 int route_slot_cmp(const void *a, const void *b);
 int rule_cmp(const void *a, const void *b);
 
-/* True if base/ours.h says that we wrote it; `export_table` is routes.table. */
+/*
+ * True if base/ours.h says that we wrote it, or if it is a direct route; `export_table` is
+ * routes.table.
+ */
 bool route_is_ours(const struct route *route, uint32_t export_table);
 bool rule_is_ours(const struct rule *rule);
 /* True of the three rules that every network namespace begins with: local, main, default. */
 bool rule_is_standard(const struct rule *rule);
 
-enum { ROUTE_STRLEN = 192 };
+enum { ROUTE_STRLEN = 256 };
 
 /* As `ip route` prints it: "blackhole 10.224.0.0/27 proto 30"; the table is not part of it. */
 const char *route_str(const struct route *route, char buffer[static ROUTE_STRLEN]);

@@ -178,14 +178,22 @@ static int ask_for_a_table(const struct config *config, struct kernel_scope *sco
     return scope_add_routes(scope, config->routes.table + 1, 77);
 }
 
+static int ask_for_too_many(const struct config *config, struct kernel_scope *scope)
+{
+    int r = 0;
+    for (uint8_t protocol = 70; r == 0 && protocol <= 70 + SCOPE_ROUTES_MAX; protocol++)
+        r = scope_add_routes(scope, config->routes.table, protocol);
+    return r;
+}
+
 /* The mirror holds what all planners read, and what single engines ask for. */
 static void engines_say_what_they_look_at(void **state)
 {
     static const struct engine_ops asks = { .name = "asks", .scope = ask_for_a_table };
     static const struct engine_ops *const table[] = { &fake_first, &asks, NULL };
-    static const struct engine_ops *const many[] = {
-        &asks, &asks, &asks, &asks, &asks, &asks, NULL
-    };
+    static const struct engine_ops greedy = { .name = "greedy", .scope = ask_for_too_many };
+    static const struct engine_ops *const twice[] = { &asks, &asks, NULL };
+    static const struct engine_ops *const many[] = { &greedy, NULL };
     const struct config config = { .routes.table = 115 };
     const struct route wanted = { .table = 116, .protocol = 77 };
     const struct route other = { .table = 116, .protocol = 78 };
@@ -196,6 +204,9 @@ static void engines_say_what_they_look_at(void **state)
     assert_true(scope.rules && scope.links && scope.addresses);
     assert_true(scope_has_route(&scope, &wanted));
     assert_false(scope_has_route(&scope, &other));
+    const size_t count = scope.route_count;
+    assert_int_equal(engines_scope(&config, twice, &scope), 0);
+    assert_int_equal(scope.route_count, count);
     assert_int_equal(engines_scope(&config, many, &scope), -ENOSPC);
 }
 
