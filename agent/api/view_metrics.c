@@ -49,6 +49,8 @@ static void count_tables(const struct api_state *state, struct table_counts *cou
     }
     sorted_each(const struct net_row, net, &plan->nets)
         counts->wanted[table_index(state, net_route(plan, net).table)]++;
+    sorted_each(const struct direct_row, row, &plan->direct)
+        counts->wanted[table_index(state, ROUTE_TABLE_MAIN)] += row->reason == DIRECT_ROUTED;
     for (size_t i = 0; i < state->installed->count; i++) {
         const struct route *route = sorted_at(state->installed, i);
         if (route_is_ours(route, state->config->routes.table))

@@ -107,6 +107,7 @@ static const struct config_key routes_keys[] = {
     { "drain", parse_section, .keys = drain_keys },
     { "deadman", parse_deadman, FIELD(routes.deadman_ms) },
     { "nodeGone", parse_duration, FIELD(routes.node_gone_ms) },
+    { "direct", parse_bool, FIELD(routes.direct) },
     { NULL },
 };
 

@@ -68,6 +68,7 @@ struct config {
         int64_t hold_initial_ms, hold_max_ms;
         int64_t drain_shutdown_ms, drain_withdraw_ms;
         int64_t deadman_ms;   /* 0: off */
+        bool direct;          /* other nodes' blocks on the same segment are routed; default off */
         int64_t node_gone_ms; /* routes.nodeGone: how long a deleted Node object is waited for */
     } routes;
     struct {

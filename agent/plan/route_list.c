@@ -68,6 +68,20 @@ struct route net_route(const struct route_plan *plan, const struct net_row *row)
     return led_route(plan, row->prefix, &row->lead);
 }
 
+bool direct_route(const struct direct_row *row, struct route *ret_route)
+{
+    *ret_route = (struct route){
+        .table = ROUTE_TABLE_MAIN,
+        .prefix = row->prefix,
+        .metric = plain_metric(&row->prefix.ip),
+        .protocol = ROUTE_PROTOCOL_BLOCK,
+        .type = RTN_UNICAST,
+        .ifindex = row->ifindex,
+        .gateway = row->via,
+    };
+    return row->reason == DIRECT_ROUTED;
+}
+
 /* Puts a pair into the order of route_cmp(): the tables' numbers are the operator's choice. */
 static void order_pair(struct route routes[static 2], int count)
 {
@@ -108,7 +122,8 @@ int block_routes(const struct config *config, const struct block_row *row,
 
 /*
  * Two rows may ask for one slot: a block of one address that is a service's too, or two blocks of
- * one prefix. The first by route_cmp() has it, which is the lower protocol number: the block's.
+ * one prefix, be it on two other nodes. The first by route_cmp() has it, which is the lower
+ * protocol number: the block's.
  */
 static void drop_slot_duplicates(route_list *routes)
 {
@@ -132,7 +147,8 @@ int plan_route_list(const struct config *config, const struct route_plan *plan,
 {
     AUTOVEC route_list routes = { 0 };
     struct route pair[2];
-    size_t most = 2 * (plan->addresses.count + plan->blocks.count) + plan->nets.count;
+    size_t most =
+        2 * (plan->addresses.count + plan->blocks.count) + plan->nets.count + plan->direct.count;
     int r = vec_reserve(&routes, most);
     if (r < 0)
         return r;
@@ -142,6 +158,8 @@ int plan_route_list(const struct config *config, const struct route_plan *plan,
         append(&routes, pair, block_routes(config, row, pair));
     sorted_each(const struct net_row, row, &plan->nets)
         routes.items[routes.count++] = net_route(plan, row);
+    sorted_each(const struct direct_row, row, &plan->direct)
+        routes.count += direct_route(row, &routes.items[routes.count]);
     vec_sort(&routes, route_cmp);
     drop_slot_duplicates(&routes);
     *ret_routes = TAKE_STRUCT(routes);
@@ -156,6 +174,21 @@ static void prefer(struct route *best, bool *found, const struct route *pair, in
             continue;
         *best = pair[i];
         *found = true;
+    }
+}
+
+/* Of other nodes' blocks. */
+static void prefer_direct(const struct route_plan *plan, const struct route *slot,
+                          struct route *best, bool *found)
+{
+    struct direct_row first = { .prefix = slot->prefix };
+    struct route route;
+    for (size_t i = sorted_lower_bound(&plan->direct, &first); i < plan->direct.count; i++) {
+        const struct direct_row *row = sorted_at(&plan->direct, i);
+        if (prefix_cmp(&row->prefix, &slot->prefix) != 0)
+            return;
+        if (direct_route(row, &route))
+            prefer(best, found, &route, 1, slot);
     }
 }
 
@@ -184,6 +217,7 @@ bool plan_wanted_route(const struct config *config, const struct route_plan *pla
         pair[0] = net_route(plan, net);
         prefer(&best, &found, pair, 1, slot);
     }
+    prefer_direct(plan, slot, &best, &found);
     if (found)
         *ret_route = best;
     return found;

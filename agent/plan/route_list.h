@@ -14,6 +14,9 @@ int block_routes(const struct config *config, const struct block_row *row,
 /* The route of a network. */
 struct route net_route(const struct route_plan *plan, const struct net_row *row);
 
+/* The route to another node's block; false: it is not routed. */
+bool direct_route(const struct direct_row *row, struct route *ret_route);
+
 /* The route that the plan wants in a slot (table, prefix, metric), if any. */
 bool plan_wanted_route(const struct config *config, const struct route_plan *plan,
                        const struct route *slot, struct route *ret_route);

@@ -9,6 +9,7 @@
  *   main                 unreachable ADDRESS proto 33 metric 4278198272   a gateway's
  *   export table         blackhole BLOCK proto 30
  *   main                 unreachable BLOCK proto 33 metric 4278198272 free pod addresses likewise
+ *   main                 BLOCK via NODE dev ... proto 30              another node's, routes.direct
  * `blackhole` depends on no link and is learned alike in both families by every BIRD from 2.0; the
  * export table is in no ip rule, so nobody is ever routed by it.
  *
@@ -37,6 +38,7 @@ void route_plan_init(struct route_plan *plan)
         .addresses = SORTED(struct address_row *, address_row_cmp),
         .blocks = SORTED(struct block_row, block_row_cmp),
         .nets = SORTED(struct net_row, net_row_cmp),
+        .direct = SORTED(struct direct_row, direct_row_cmp),
     };
 }
 
@@ -47,6 +49,7 @@ void route_plan_done(struct route_plan *plan)
     sorted_done(&plan->addresses);
     sorted_done(&plan->blocks);
     sorted_done(&plan->nets);
+    sorted_done(&plan->direct);
 }
 
 bool plan_lead(const struct node_facts *facts, const struct route_plan *plan)
@@ -63,6 +66,7 @@ void route_update_done(struct route_update *update)
     vec_done(&update->addresses);
     sorted_done(&update->blocks_before);
     sorted_done(&update->nets_before);
+    sorted_done(&update->direct_before);
     faults_done(&update->net_faults);
 }
 
@@ -72,7 +76,7 @@ void route_update_done(struct route_update *update)
  */
 struct draft {
     struct route_update update;
-    struct sorted blocks, nets;
+    struct sorted blocks, nets, direct;
     size_t foreign;
 };
 
@@ -85,6 +89,7 @@ static void draft_done(struct draft *draft)
     route_update_done(&draft->update);
     sorted_done(&draft->blocks);
     sorted_done(&draft->nets);
+    sorted_done(&draft->direct);
 }
 
 static int add_gateway(const struct config *config, ip_list *addresses)
@@ -171,6 +176,10 @@ static int commit(struct route_plan *plan, struct draft *draft, bool led_by_rule
         update->nets_before = plan->nets;
         plan->nets = TAKE_STRUCT(draft->nets);
     }
+    if (update->direct) {
+        update->direct_before = plan->direct;
+        plan->direct = TAKE_STRUCT(draft->direct);
+    }
     return 0;
 }
 
@@ -191,10 +200,14 @@ int route_plan_update(struct route_plan *plan, const struct route_inputs *inputs
     update->all = scope->all || led_by_rule != plan->led_by_rule;
     update->blocks = update->all || scope->blocks;
     update->nets = update->all;
+    update->direct = update->all || scope->direct;
     r = update->blocks ? plan_blocks(inputs, &draft.blocks) : 0;
     if (r < 0)
         return r;
     r = update->nets ? plan_nets(inputs->node, &draft.nets, &update->net_faults) : 0;
+    if (r < 0)
+        return r;
+    r = update->direct ? plan_direct(inputs->node, &draft.direct) : 0;
     if (r < 0)
         return r;
     r = commit(plan, &draft, led_by_rule);

@@ -10,6 +10,7 @@
 
 #include "plan/address_row.h"
 #include "plan/block_row.h"
+#include "plan/direct_row.h"
 #include "plan/lead.h"
 #include "plan/route_inputs.h"
 
@@ -18,6 +19,7 @@ struct route_plan {
     struct sorted addresses; /* struct address_row * */
     struct sorted blocks;    /* struct block_row */
     struct sorted nets;      /* struct net_row */
+    struct sorted direct;    /* struct direct_row */
     size_t foreign;          /* addresses of which the row says so */
     /*
      * What is led to svc0 stands in the guard table behind our rule, not in main: because there
@@ -41,6 +43,7 @@ struct route_scope {
     bool all; /* everything: each address that a row or a Service names, and so on */
     const ip_list *addresses; /* these; NULL: none. In any order, duplicates allowed */
     bool blocks;              /* the blocks */
+    bool direct;              /* other nodes' blocks */
 };
 
 /* One address that was planned again. */
@@ -59,8 +62,8 @@ struct route_update {
      */
     bool all;
     VEC(struct address_turn) addresses; /* sorted by address */
-    bool blocks, nets;                  /* these were planned again */
-    struct sorted blocks_before, nets_before;
+    bool blocks, nets, direct;          /* these were planned again */
+    struct sorted blocks_before, nets_before, direct_before;
     struct faults net_faults; /* all that is wrong with networks, if `nets` */
 };
 

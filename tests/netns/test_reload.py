@@ -31,6 +31,7 @@ CHANGED = {
     "routes": {
         "holdDown": {"initial": "10ms", "max": "20ms"},
         "drain": {"shutdown": "100ms", "withdraw": "200ms"}, "nodeGone": "30s",
+        "direct": True,
     },
     "services": {
         "uplinks": ["eth*"], "podInterfaces": ["veth*"], "clusterCIDRs": ["10.224.0.0/16", "fd00:224::/112"],

@@ -21,18 +21,21 @@ bool kept_routes_are_free(const struct kept_routes *kept, const struct status *s
     return kept->slots.count && status->source.unknown_files == 0;
 }
 
+/* Rows of blocks begin with their prefix. */
+static bool has_prefix(const struct sorted *rows, const void *first)
+{
+    size_t at = sorted_lower_bound(rows, first);
+    return at < rows->count && prefix_cmp(sorted_at(rows, at), first) == 0;
+}
+
 /* True if a row decides about the slot, even one that withholds the address. */
 static bool is_named(const struct route_plan *plan, const struct route *slot)
 {
     struct address_row key = { .address = slot->prefix.ip }, *key_ptr = &key;
     if (slot->prefix.length == ip_bits(&slot->prefix.ip) && sorted_find(&plan->addresses, &key_ptr))
         return true;
-    struct block_row first = { .prefix = slot->prefix };
-    size_t at = sorted_lower_bound(&plan->blocks, &first);
-    if (at == plan->blocks.count)
-        return false;
-    const struct block_row *block = sorted_at(&plan->blocks, at);
-    return prefix_cmp(&block->prefix, &slot->prefix) == 0;
+    return has_prefix(&plan->blocks, &(struct block_row){ .prefix = slot->prefix }) ||
+           has_prefix(&plan->direct, &(struct direct_row){ .prefix = slot->prefix });
 }
 
 /* A slot that an object names follows the objects from then on, also when they stop naming it. */

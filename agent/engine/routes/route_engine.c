@@ -20,6 +20,7 @@
 #include "engine/routes/route_pass.h"
 #include "engine/routes/route_state.h"
 #include "plan/affected.h"
+#include "plan/pod_seen.h"
 
 static struct route_engine *to_routes(struct engine *engine)
 {
@@ -78,8 +79,9 @@ static int note(struct engine *engine, const struct change *change, struct round
     struct route_work *work = &routes->work;
     const struct node_facts facts = route_facts_now(routes);
     work->blocks |= plan_affected_blocks(&facts, change);
+    work->direct |= plan_affected_direct(&facts, change);
     int r = plan_affected_addresses(&facts, change, &work->addresses, &work->all);
-    round->expected |= work->blocks || work->addresses.count > 0;
+    round->expected |= work->blocks || work->direct || work->addresses.count > 0;
     return r;
 }
 
@@ -113,6 +115,7 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     round->all |= kept_routes_are_free(&routes->kept, routes->status);
     work->all |= events->resynced || events->addresses;
     work->rules |= events->rules;
+    work->direct |= events->links && routes->config->routes.direct;
     vec_each(const struct route, route, &events->routes) {
         if (!has_table(routes, route->table))
             continue;
@@ -188,7 +191,7 @@ static void count(struct engine *engine)
     sorted_each(const struct route, route, kernel_routes(routes->kernel)) {
         bool ours = route_is_ours(route, routes->config->routes.table);
         status->installed += ours;
-        status->foreign += !ours && has_table(routes, route->table);
+        status->foreign += !ours && has_table(routes, route->table) && !route_is_pods(route);
     }
     status->refused = (uint32_t)troubles_count(&routes->troubles, true);
     status->blocked = (uint32_t)troubles_count(&routes->troubles, false);

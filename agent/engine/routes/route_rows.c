@@ -56,6 +56,16 @@ static int add_block_slots(const struct route_engine *engine, const struct sorte
     return 0;
 }
 
+static int add_direct_slots(const struct sorted *rows, route_list *slots)
+{
+    struct route route;
+    sorted_each(const struct direct_row, row, rows) {
+        if (direct_route(row, &route) && vec_push(slots, route) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static bool is_announced(const struct address_row *row)
 {
     return row && row->reason == REASON_ANNOUNCED;
@@ -81,6 +91,13 @@ static int add_work(const struct route_engine *engine, const struct route_update
         if (r < 0)
             return r;
     }
+    if (update->direct) {
+        int r = add_direct_slots(&update->direct_before, &work->slots);
+        if (r == 0)
+            r = add_direct_slots(&engine->plan.direct, &work->slots);
+        if (r < 0)
+            return r;
+    }
     return vec_append(&work->slots, &work->foreign_changes);
 }
 
@@ -93,6 +110,14 @@ static void count_row(struct route_status *status, const struct address_row *row
     status->wanted += (uint32_t)((is_announced(row) + guard_route) * by);
     *(is_announced(row) ? &status->announced : &status->withheld) += (uint32_t)by;
     status->held += (uint32_t)((row->reason == REASON_HELD_DOWN) * by);
+}
+
+static uint32_t count_direct(const struct sorted *rows)
+{
+    uint32_t count = 0;
+    sorted_each(const struct direct_row, row, rows)
+        count += row->reason == DIRECT_ROUTED;
+    return count;
 }
 
 /* The new rows are in place: hold-down and the counts follow. */
@@ -110,6 +135,8 @@ static void follow_update(struct route_engine *engine, const struct route_update
         status->blocks = (uint32_t)engine->plan.blocks.count;
         status->wanted += 2 * (uint32_t)(engine->plan.blocks.count - update->blocks_before.count);
     }
+    if (update->direct)
+        status->wanted += count_direct(&engine->plan.direct) - count_direct(&update->direct_before);
     if (update->nets)
         status->wanted += (uint32_t)(engine->plan.nets.count - update->nets_before.count);
 }
@@ -140,6 +167,7 @@ int route_rows_replan(struct route_engine *engine, struct route_work *work, int6
         .all = work->all,
         .addresses = &work->addresses,
         .blocks = work->blocks,
+        .direct = work->direct,
     };
     CLEANUP(route_update_done) struct route_update update = { 0 };
     int r = route_plan_update(&engine->plan, &inputs, &scope, &update);

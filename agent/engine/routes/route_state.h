@@ -17,6 +17,7 @@ struct route_work {
     bool all;          /* everything */
     ip_list addresses; /* rows to plan again */
     bool blocks;       /* the block rows too */
+    bool direct;       /* and those of other nodes' blocks */
     /* Slots that another program wrote to: they are compared though no row changed. */
     route_list foreign_changes;
     route_list slots;       /* filled by the pass: all slots it compares */

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Plans routes to other nodes' blocks; see direct_row.h. Called by the composition of a route plan
+ * (routes.c) when a block, a Node, or this node's addresses or links change.
+ *
+ * The networks of this node are those of its interfaces' addresses; of several that the Node's
+ * address is on, the narrowest counts, as in the kernel. An address that is not usable (tentative),
+ * or of an interface that is down, has no network: the kernel would refuse the route.
+ */
+#include "plan/direct_row.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "model/node.h"
+#include "plan/link_table.h"
+
+static const struct {
+    const char *name, *text;
+} reasons[DIRECT_REASONS] = {
+    [DIRECT_ROUTED] = { "routed", "routed straight to its Node" },
+    [DIRECT_NO_NODE] = { "no-node", "there is no Node of this name" },
+    [DIRECT_NO_ADDRESS] = { "no-address", "its Node has no InternalIP of this family" },
+    [DIRECT_ELSEWHERE] = { "elsewhere", "its Node is on no network of this node's" },
+    [DIRECT_AROUND] = { "around", "it covers the Node's address, or one of this node's" },
+};
+
+const char *direct_reason_name(enum direct_reason reason)
+{
+    return reasons[reason].name;
+}
+
+const char *direct_reason_text(enum direct_reason reason)
+{
+    return reasons[reason].text;
+}
+
+int direct_row_cmp(const void *a, const void *b)
+{
+    const struct direct_row *left = a, *right = b;
+    int r = prefix_cmp(&left->prefix, &right->prefix);
+    return r ? r : strcmp(left->block, right->block);
+}
+
+static bool is_up(const struct node_facts *facts, uint32_t ifindex)
+{
+    const struct link *link = link_find(facts->links, ifindex);
+    return link && link->up;
+}
+
+/* The interface of the narrowest network that has the address; 0: none has. */
+static uint32_t interface_to(const struct node_facts *facts, const struct ip *ip)
+{
+    const struct link_address *best = NULL;
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        const struct prefix net = ip_network(&address->ip, address->length);
+        if (address->tentative || address->ip.family != ip->family ||
+            address->length >= ip_bits(ip) || (best && best->length >= address->length) ||
+            !prefix_contains(&net, ip) || !is_up(facts, address->ifindex))
+            continue;
+        best = address;
+    }
+    return best ? best->ifindex : 0;
+}
+
+/* A route to it would take packets to the Node, or to this node, on a way in a circle. */
+static bool is_around(const struct node_facts *facts, const struct prefix *prefix,
+                      const struct ip *via)
+{
+    if (prefix_contains(prefix, via))
+        return true;
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        if (prefix_contains(prefix, &address->ip))
+            return true;
+    }
+    return false;
+}
+
+static enum direct_reason decide(const struct node_facts *facts, struct direct_row *row)
+{
+    const struct object *object = store_get(facts->store, KIND_NODE, "", row->node);
+    const struct node *node = object ? to_node(object) : NULL;
+    if (!node)
+        return DIRECT_NO_NODE;
+    row->via = row->prefix.ip.family == IP_V4 ? node->primary_v4 : node->primary_v6;
+    if (row->via.family == IP_NONE)
+        return DIRECT_NO_ADDRESS;
+    if (is_around(facts, &row->prefix, &row->via))
+        return DIRECT_AROUND;
+    row->ifindex = interface_to(facts, &row->via);
+    return row->ifindex ? DIRECT_ROUTED : DIRECT_ELSEWHERE;
+}
+
+static int add_rows(const struct node_facts *facts, const struct address_block *block,
+                    struct sorted *rows)
+{
+    const struct prefix *const prefixes[] = { &block->ipv4, &block->ipv6 };
+    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+        struct direct_row row = { .prefix = *prefixes[i] };
+        if (row.prefix.ip.family == IP_NONE)
+            continue;
+        snprintf(row.block, sizeof(row.block), "%s", block->object.name);
+        snprintf(row.node, sizeof(row.node), "%s", block->node);
+        row.reason = (uint8_t)decide(facts, &row);
+        int r = sorted_put(rows, &row);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static bool is_on(const struct node_facts *facts)
+{
+    return facts->config->routes.enabled && facts->config->routes.direct && facts->links &&
+           facts->link_addresses;
+}
+
+int plan_direct(const struct node_facts *facts, struct sorted *ret_rows)
+{
+    AUTOSORTED struct sorted rows = SORTED(struct direct_row, direct_row_cmp);
+    const struct object *object;
+    size_t cursor = 0;
+    while (is_on(facts) && (object = store_next(facts->store, KIND_ADDRESS_BLOCK, &cursor))) {
+        const struct address_block *block = to_address_block(object);
+        if (!*block->node || strcmp(block->node, facts->config->node) == 0)
+            continue;
+        int r = add_rows(facts, block, &rows);
+        if (r < 0)
+            return r;
+    }
+    *ret_rows = TAKE_STRUCT(rows);
+    return 0;
+}
+
+bool plan_affected_direct(const struct node_facts *facts, const struct change *change)
+{
+    const struct object *any = change->after ? change->after : change->before;
+    return is_on(facts) && (any->kind == KIND_ADDRESS_BLOCK || any->kind == KIND_NODE);
+}

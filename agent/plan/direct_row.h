@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Direct routes (routes.direct): blocks of other nodes that are on a network of this node's are
+ * routed to the address of their Node, without a router between. One row for each family of each
+ * block of another node, routed or not. Pure.
+ */
+#pragma once
+
+#include "base/sorted.h"
+#include "model/address_block.h"
+#include "plan/facts.h"
+#include "store/store.h"
+
+enum direct_reason {
+    DIRECT_ROUTED,
+    DIRECT_NO_NODE,    /* there is no Node of the name */
+    DIRECT_NO_ADDRESS, /* the Node has no InternalIP of the family */
+    DIRECT_ELSEWHERE,  /* that is on no network of this node's: others route to it */
+    DIRECT_AROUND,     /* the block has it inside, or an address of this node's: never routed */
+    DIRECT_REASONS,
+};
+
+struct direct_row {
+    struct prefix prefix;
+    char block[254], node[254];
+    struct ip via;    /* the Node's address; IP_NONE: none */
+    uint32_t ifindex; /* of the network that it is on; 0: not routed */
+    uint8_t reason;   /* enum direct_reason */
+};
+
+int direct_row_cmp(const void *a, const void *b); /* prefix, then block */
+
+/* A word for programs ("routed", "elsewhere"), and a sentence. */
+const char *direct_reason_name(enum direct_reason reason);
+const char *direct_reason_text(enum direct_reason reason);
+
+/*
+ * All rows, from nothing; none while routes.direct is off or this node's links are not known.
+ * Returns 0 or -ENOMEM.
+ */
+int plan_direct(const struct node_facts *facts, struct sorted *ret_rows);
+
+/* True if the change may have a say in direct routes. */
+bool plan_affected_direct(const struct node_facts *facts, const struct change *change);
