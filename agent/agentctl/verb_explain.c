@@ -164,6 +164,20 @@ static void add_block(struct text *out, const struct doc *block)
     text_addf(out, "%s\n", field_true(block, "reserved") ? ", reserved" : "");
 }
 
+static void add_direct(struct text *out, const struct doc *direct)
+{
+    if (!direct)
+        return;
+    text_addf(out, "  block     %s ", field(direct, "prefix"));
+    add_clean(out, field(direct, "block"));
+    text_add(out, " of node ");
+    add_clean(out, field(direct, "node"));
+    text_addf(out, ": %s", field(direct, "reasonText"));
+    if (doc_get(direct, "interface"))
+        text_addf(out, ", via %s dev %s", field(direct, "via"), field(direct, "interface"));
+    text_add_char(out, '\n');
+}
+
 static void add_route(struct text *out, const struct doc *route)
 {
     if (!route)
@@ -416,6 +430,7 @@ static void add_explanation(struct text *out, const struct ctl *ctl, const struc
     add_nat(out, ctl, answer, target);
     add_egress_explanation(out, doc_get(answer, "egress"));
     add_block(out, doc_get(answer, "block"));
+    add_direct(out, doc_get(answer, "direct"));
     add_pool_explanation(out, doc_get(answer, "pool"));
     add_route(out, doc_get(answer, "route"));
     add_kernel(out, doc_get(answer, "kernel"));

@@ -135,6 +135,30 @@ static void route_row(struct table *table, const struct doc *item)
     table_row(table, cells);
 }
 
+/* Another node's block: routed to its Node, or why it is not. */
+static void direct_row(struct table *table, const struct doc *item)
+{
+    AUTOTEXT struct text way = { 0 };
+    bool routed = field_is(item, "reason", "routed");
+
+    if (routed)
+        text_addf(&way, "via %s dev %s", field(item, "via"), field(item, "interface"));
+    const char *const cells[] = {
+        field(item, "prefix"),
+        routed ? "direct" : "none",
+        routed ? "30" : "-",
+        yes_no(field_true(item, "installed")),
+        "direct",
+        "main",
+        "no",
+        "-",
+        field(item, "block"),
+        routed ? text_str(&way) : field(item, "reasonText"),
+    };
+    _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(route_columns), "a cell per column");
+    table_row(table, cells);
+}
+
 int verb_routes(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
@@ -151,7 +175,10 @@ int verb_routes(const struct ctl *ctl, char **args)
         route_row(table, item);
         announced += is_sent(item);
     }
-    text_add_count(&total, items->count, "route");
+    const struct doc *directs = doc_get(answer.root, "direct");
+    doc_each(item, directs)
+        direct_row(table, item);
+    text_add_count(&total, items->count + (directs ? directs->count : 0), "route");
     return table_print(table, "%s, %" PRId64 " announced.\n", text_str(&total), announced);
 }
 

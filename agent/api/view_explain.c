@@ -4,7 +4,8 @@
  * kernel. An address is known if a Service carries it or a pod block of this node covers it; both
  * can be true of a mistake, and then the Service's row speaks for it. Where neither is, NAT may
  * still know what becomes of its packets (view_explain_nat.c), or egress whose it is
- * (view_explain_egress.c), or a Node or a pod has it for its own (view_explain_holder.c).
+ * (view_explain_egress.c), or a Node or a pod has it for its own (view_explain_holder.c), or it is
+ * in another node's block ("direct", with routes.direct).
  *
  * "peers" is of the route that BIRD is to announce for it: the address itself, or its block.
  * "kernel" is read from the mirror alone: the entries of the export table, the guard table and
@@ -34,6 +35,18 @@ static const struct block_row *find_block(const struct route_plan *plan, const s
             return row;
     }
     return NULL;
+}
+
+/* Of several, the narrowest. */
+static const struct direct_row *find_direct(const struct route_plan *plan, const struct ip *address)
+{
+    const struct direct_row *best = NULL;
+    sorted_each(const struct direct_row, row, &plan->direct) {
+        if (prefix_contains(&row->prefix, address) &&
+            (!best || row->prefix.length > best->prefix.length))
+            best = row;
+    }
+    return best;
 }
 
 static void write_endpoint(struct json *json, const struct endpoint_slice *slice,
@@ -106,6 +119,7 @@ static void write_kernel(struct json *json, const struct api_state *state, const
 {
     uint32_t tables[OURS_TABLES];
     const struct prefix host = ip_host_prefix(address);
+    const struct direct_row *direct = find_direct(state->plan, address);
 
     ours_tables(state->config->routes.table, tables);
     json_begin_array(json, "kernel");
@@ -114,6 +128,8 @@ static void write_kernel(struct json *json, const struct api_state *state, const
             write_kernel_routes(json, state, tables[i], &block->prefix);
         write_kernel_routes(json, state, tables[i], &host);
     }
+    if (state->installed && direct && prefix_cmp(&direct->prefix, &host) != 0)
+        write_kernel_routes(json, state, ROUTE_TABLE_MAIN, &direct->prefix);
     sorted_each(const struct net_row, net, &state->plan->nets) {
         if (state->installed && prefix_contains(&net->prefix, address) &&
             prefix_cmp(&net->prefix, &host) != 0)
@@ -176,20 +192,41 @@ static void write_peers(struct json *json, const struct api_state *state, const 
     write_peer_exports(json, &state->status->bird, &exported, is_installed(state, &exported));
 }
 
+/* What else knows of it, if neither route nor block is of it. */
+static const char *ask_others(const struct api_state *state, const struct ip *address,
+                              const char **ret_text)
+{
+    const char *known = nat_knows_address(state, address, ret_text);
+    if (!known)
+        known = egress_knows_address(state, address, ret_text);
+    if (!known)
+        known = pool_knows_address(state, address, ret_text);
+    if (!known)
+        known = holder_knows_address(state, address, ret_text);
+    if (known || !find_direct(state->plan, address))
+        return known;
+    *ret_text = "it is in a block of another node's";
+    return "other-block";
+}
+
+static void write_direct_of(struct json *json, const struct api_state *state,
+                            const struct ip *address)
+{
+    const struct direct_row *row = find_direct(state->plan, address);
+    if (row)
+        write_direct(json, "direct", state, row);
+    else
+        json_null(json, "direct");
+}
+
 bool view_explain(const struct api_state *state, const struct explain_query *query,
                   struct text *out)
 {
     const struct ip *address = &query->address;
     const struct address_row *row = find_address_row(state->plan, address);
     const struct block_row *block = find_block(state->plan, address);
-    const char *text = NULL, *known = nat_knows_address(state, address, &text);
+    const char *text = NULL, *known = ask_others(state, address, &text);
     char buffer[IP_STRLEN];
-    if (!known)
-        known = egress_knows_address(state, address, &text);
-    if (!known)
-        known = pool_knows_address(state, address, &text);
-    if (!known)
-        known = holder_knows_address(state, address, &text);
 
     if (!row && !block && !known)
         return false;
@@ -201,6 +238,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
     else
         json_null(&json, "block");
     write_route(&json, state, row, block);
+    write_direct_of(&json, state, address);
     write_pool_explanation(&json, state, address);
     json_begin_array(&json, "services");
     for (uint32_t i = 0; row && i < row->claim_count; i++)

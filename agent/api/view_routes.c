@@ -5,7 +5,8 @@
  * "installed" is what the kernel has in the export table, whatever the plan says: of an announced
  * row the very route it asks for, of a withheld one any route of ours to the prefix. So an address
  * that is withheld and installed at once is seen as what it is, a route still to be taken away.
- * Guards (table 120 and main) are not part of it; they show in the Diff.
+ * Guards (table 120 and main) are not part of it; they show in the Diff. "direct" has the blocks of
+ * other nodes, where routes.direct is on.
  *
  * Blocks come first, then addresses, each in the order of the plan.
  */
@@ -16,6 +17,7 @@
 #include "api/view_bgp.h"
 #include "base/clock.h"
 #include "plan/link_table.h"
+#include "plan/route_list.h"
 
 /* `protocol` 0: any of ours. A slot is a few entries wide at most: ours and foreign ones. */
 static bool has_export_route(const struct api_state *state, const struct prefix *prefix,
@@ -168,6 +170,39 @@ void count_reaches(const struct api_state *state, uint64_t counts[static REACHES
     }
 }
 
+static bool is_direct_installed(const struct api_state *state, const struct direct_row *row)
+{
+    struct route route;
+    return direct_route(row, &route) && state->installed && sorted_find(state->installed, &route);
+}
+
+void write_direct(struct json *json, const char *key, const struct api_state *state,
+                  const struct direct_row *row)
+{
+    const struct link *link =
+        state->links && row->ifindex ? link_find(state->links, row->ifindex) : NULL;
+    char buffer[PREFIX_STRLEN];
+
+    json_begin_object(json, key);
+    json_string(json, "prefix", prefix_str(&row->prefix, buffer));
+    json_string(json, "block", row->block);
+    json_string(json, "node", row->node);
+    json_string(json, "via", row->via.family == IP_NONE ? NULL : ip_str(&row->via, buffer));
+    json_string(json, "interface", link ? link->name : NULL);
+    json_bool(json, "installed", is_direct_installed(state, row));
+    json_string(json, "reason", direct_reason_name(row->reason));
+    json_string(json, "reasonText", direct_reason_text(row->reason));
+    json_end_object(json);
+}
+
+static void write_directs(struct json *json, const struct api_state *state)
+{
+    json_begin_array(json, "direct");
+    sorted_each(const struct direct_row, row, &state->plan->direct)
+        write_direct(json, NULL, state, row);
+    json_end_array(json);
+}
+
 void view_routes(const struct api_state *state, struct text *out)
 {
     struct json json = view_begin(out, "RouteList");
@@ -178,6 +213,7 @@ void view_routes(const struct api_state *state, struct text *out)
     for (size_t i = 0; i < state->plan->addresses.count; i++)
         write_address_route(&json, NULL, state, address_row_at(state->plan, i));
     json_end_array(&json);
+    write_directs(&json, state);
     view_end(&json);
 }
 

@@ -17,6 +17,9 @@ void write_block_route(struct json *json, const char *key, const struct api_stat
 /* An item of a BlockList. */
 void write_block(struct json *json, const char *key, const struct api_state *state,
                  const struct block_row *row);
+/* An item of "direct": another node's block. */
+void write_direct(struct json *json, const char *key, const struct api_state *state,
+                  const struct direct_row *row);
 /* The members of a claim, into an object that is open. */
 void write_claim(struct json *json, const struct claim *claim);
 /* "reason" and "reasonText"; `of`: what it is about, or "". */

@@ -392,6 +392,14 @@ PODS = {
     ],
 }
 
+DIRECT = [
+    {"prefix": "10.224.1.0/27", "block": "default-1", "node": "node-2", "via": "10.0.0.2",
+     "interface": "eth0", "installed": True, "reason": "routed", "reasonText": "routed straight to its Node"},
+    {"prefix": "10.224.2.0/27", "block": "default-2", "node": "node-3", "via": None,
+     "interface": None, "installed": False, "reason": "no-node",
+     "reasonText": "there is no Node of this name"},
+]
+
 EXPLANATION = {
     "apiVersion": "v1",
     "kind": "Explanation",
@@ -401,6 +409,7 @@ EXPLANATION = {
     "reasonText": "announced",
     "block": None,
     "route": ROUTES[1],
+    "direct": None,
     "pool": None,
     "services": [
         {

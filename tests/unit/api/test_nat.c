@@ -393,12 +393,13 @@ static void test_explain_what_only_nat_knows(void **state)
     AUTOTEXT struct text node = { 0 }, free_one = { 0 }, none = { 0 };
 
     assert_true(explain(nat, "10.1.0.7", 0, 0, &node));
-    assert_part(&node, "{", ",\"nat\"",
-                "{'apiVersion':'v1','kind':'Explanation','address':'10.1.0.7','state':'none',"
-                "'reason':'node-port','reasonText':'an address of this node, with node ports; its "
-                "network announces it','block':null,'route':null,'pool':null,'services':[],"
-                "'holder':{'node':{'name':'node-1','local':true,'addresses':['10.1.0.7'],"
-                "'podCIDRs':[],'ready':false,'excluded':false},'pods':[],'endpointOf':[]}");
+    assert_part(
+        &node, "{", ",\"nat\"",
+        "{'apiVersion':'v1','kind':'Explanation','address':'10.1.0.7','state':'none',"
+        "'reason':'node-port','reasonText':'an address of this node, with node ports; its "
+        "network announces it','block':null,'route':null,'direct':null,'pool':null,'services':[],"
+        "'holder':{'node':{'name':'node-1','local':true,'addresses':['10.1.0.7'],"
+        "'podCIDRs':[],'ready':false,'excluded':false},'pods':[],'endpointOf':[]}");
     assert_non_null(strstr(text_str(&node), "\"port\":30080"));
     assert_true(explain(nat, "10.96.0.99", 0, 0, &free_one));
     assert_part(&free_one, "\"state\"", ",\"block\"",

@@ -155,7 +155,8 @@ static void test_routes(void **state)
         "'reasonText':'withdrawn a moment ago, comes back after hold-down','ports':1,"
         "'forwarding':1},"
         "{'namespace':'default','name':'web','origin':'externalIP','reason':'ports-taken',"
-        "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0}]}]}");
+        "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0}]}],"
+        "'direct':[]}");
 }
 
 static bool block_installed(const struct made_state *made)
@@ -269,7 +270,7 @@ static void test_explain_service(void **state)
               "'installed':true,'guarded':true," UNWATCHED
               "'heldForMs':null,'objects':[{'namespace':'default',"
               "'name':'web','origin':'loadBalancer','reason':'announced','reasonText':'announced',"
-              "'ports':2,'forwarding':1}]},"
+              "'ports':2,'forwarding':1}]},'direct':null,"
               "'pool':null,'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
               "'reason':'announced','reasonText':'announced','ports':2,'forwarding':1,"
               "'source':'manifests','file':'web.yaml','line':1,'endpoints':["
@@ -323,7 +324,8 @@ static void test_explain_block(void **state)
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
         "'table':119,'installed':false,'guarded':true," ABSENT "'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
-        "'pool':null,'services':[],'holder':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
+        "'direct':null,'pool':null,'services':[],'holder':null,'nat':null,'egress':null,"
+        "'copyAsOf':null,'peers':[],"
         "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
 }
 
@@ -483,7 +485,7 @@ static void test_nothing_at_all(void **state)
     route_plan_done(&made->plan);
     route_plan_init(&made->plan);
     sorted_clear(&made->installed);
-    expect(made, view_routes, "{'apiVersion':'v1','kind':'RouteList','items':[]}");
+    expect(made, view_routes, "{'apiVersion':'v1','kind':'RouteList','items':[],'direct':[]}");
     expect(made, view_blocks, "{'apiVersion':'v1','kind':'BlockList','items':[]}");
     expect(made, view_diff,
            "{'apiVersion':'v1','kind':'Diff','items':[],'nat':[],'differences':0,'foreign':0}");
