@@ -34,6 +34,8 @@ static enum pod_refusal refusal_of(const struct agent *agent, enum pod_refusal r
 static enum pod_refusal on_want(void *context, const struct pod_wish *wish,
                                 struct pod_grant *ret_grant)
 {
+    if (wish->egress_only)
+        return pods_engine_chain(engine_of(context), wish);
     enum pod_refusal refusal = pods_engine_want(engine_of(context), wish, ret_grant);
     return refusal_of(context, refusal, ret_grant->stay.tenant.pool);
 }
@@ -43,9 +45,15 @@ static bool on_grant(void *context, const struct tenant *key, struct pod_grant *
     return pods_engine_grant(engine_of(context), key, ret_grant);
 }
 
-static int on_wired(void *context, const struct tenant *key)
+static bool on_chained(void *context, const struct tenant *key)
 {
-    return pods_engine_wired(engine_of(context), key);
+    return pods_engine_chained(engine_of(context), key) != NULL;
+}
+
+static int on_wired(void *context, const struct tenant *key, uint32_t ifindex)
+{
+    int r = pods_engine_chain_wired(engine_of(context), key, ifindex);
+    return r == -ENOENT ? pods_engine_wired(engine_of(context), key) : r;
 }
 
 /* Of egress the annotations of the Pod have to be known, and its addresses planned with. */
@@ -55,43 +63,64 @@ static bool is_read(const struct agent *agent, const struct pod_stay *stay)
            !agent->status.source.synced || pods_engine_told(agent->store, stay);
 }
 
+/* What the programs and the planners lack of a pod behind this link. */
+static enum pod_lack service_lack(const struct agent *agent, const struct pod_stay *stay)
+{
+    const struct engine *nat = engines_find(agent->engines, &nat_engine_ops);
+    const struct engine *egress = engines_find(agent->engines, &egress_engine_ops);
+    if (!nat_engine_carries(nat, stay->ifindex))
+        return POD_NO_NAT;
+    if (!egress_engine_carries(egress, stay->ifindex))
+        return POD_NO_EGRESS;
+    return is_read(agent, stay) ? POD_SERVED : POD_UNREAD;
+}
+
+static enum pod_lack chained_lack(const struct agent *agent, const struct pod_stay *stay)
+{
+    return link_find(kernel_links(agent->kernel), stay->ifindex) ? service_lack(agent, stay)
+                                                                 : POD_NO_LINK;
+}
+
 static enum pod_lack on_lack(void *context, const struct tenant *key)
 {
-    const struct engines *engines = ((struct agent *)context)->engines;
+    const struct pod_stay *chained = pods_engine_chained(engine_of(context), key);
     struct pod_grant grant;
+    if (chained)
+        return chained_lack(context, chained);
     if (!pods_engine_grant(engine_of(context), key, &grant))
         return POD_UNKNOWN;
     if (grant.stay.ifindex == 0)
         return POD_NO_LINK;
-    if (!grant.stay.routed)
-        return POD_NO_ROUTE;
-    if (!nat_engine_carries(engines_find(engines, &nat_engine_ops), grant.stay.ifindex))
-        return POD_NO_NAT;
-    if (!egress_engine_carries(engines_find(engines, &egress_engine_ops), grant.stay.ifindex))
-        return POD_NO_EGRESS;
-    return is_read(context, &grant.stay) ? POD_SERVED : POD_UNREAD;
+    return grant.stay.routed ? service_lack(context, &grant.stay) : POD_NO_ROUTE;
 }
 
 static int on_free(void *context, const struct tenant *key)
 {
-    return pods_engine_free(engine_of(context), key);
+    int r = pods_engine_chain_free(engine_of(context), key);
+    return r ? r : pods_engine_free(engine_of(context), key);
 }
 
-static enum pod_refusal on_ready(void *context)
+static enum pod_refusal on_ready(void *context, bool egress_only)
 {
+    if (egress_only)
+        return pods_engine_chain_ready(engine_of(context));
     return refusal_of(context, pods_engine_ready(engine_of(context)), "default");
 }
 
 static const struct pod_stay *on_at(void *context, size_t index)
 {
     const struct sorted *stays = pods_engine_stays(engine_of(context));
-    return stays && index < stays->count ? sorted_at(stays, index) : NULL;
+    const struct sorted *chained = pods_engine_chain_list(engine_of(context));
+    const size_t count = stays ? stays->count : 0;
+    if (index < count)
+        return sorted_at(stays, index);
+    return index - count < chained->count ? sorted_at(chained, index - count) : NULL;
 }
 
 int pods_prepare(void *context)
 {
     struct agent *agent = context;
-    return agent->config->pods.enabled ? pods_engine_tell(engine_of(agent), agent->store) : 0;
+    return pods_engine_tell(engine_of(agent), agent->store);
 }
 
 /* ---- Blocks ---- */
@@ -165,7 +194,7 @@ static int open_pods(struct agent *agent)
 {
     const struct pods_api_options options = {
         .event = agent->event,
-        .calls = { on_want, on_grant, on_wired, on_lack, on_free, on_ready, on_at },
+        .calls = { on_want, on_grant, on_chained, on_wired, on_lack, on_free, on_ready, on_at },
         .context = agent,
     };
     connect_blocks(agent);

@@ -41,6 +41,8 @@ struct waiter {
     struct tenant tenant; /* container and interface */
     bool wants;           /* addresses; else it was wired */
     struct wish_texts texts;
+    bool egress_only; /* with these addresses: */
+    struct ip v4, v6;
     int64_t until_ms;
 };
 
@@ -73,6 +75,7 @@ static const struct words refusals[] = {
                         "block left",
                         "add a subnet to the AddressPool, or delete pods that have its addresses" },
     [POD_OTHER] = { 409, "the container's interface is another pod's", "delete that one first" },
+    [POD_EGRESS_OFF] = { 403, "egress is off on this node", "set egress.enabled: true" },
     [POD_BAD_NAME] = { 400, "the names of container, interface and pool cannot be an alias",
                        "use shorter ones" },
     [POD_MEMORY] = { 503, "the agent has no memory left", "it is tried again" },
@@ -160,7 +163,9 @@ static bool try_want(struct pods_api *api, const struct pod_wish *wish, bool las
 {
     struct pod_grant grant;
     enum pod_refusal refusal = api->options.calls.want(api->options.context, wish, &grant);
-    if (refusal == POD_GRANTED)
+    if (refusal == POD_GRANTED && wish->egress_only)
+        reply_done(reply);
+    else if (refusal == POD_GRANTED)
         reply_grant(reply, &grant);
     else if (!last && may_wait(refusal))
         return false;
@@ -201,6 +206,9 @@ static bool try_waiter(struct waiter *waiter, int64_t now_ms, struct http_reply 
         .namespace = waiter->texts.namespace,
         .name = waiter->texts.name,
         .uid = waiter->texts.uid,
+        .egress_only = waiter->egress_only,
+        .v4 = waiter->v4,
+        .v6 = waiter->v6,
     };
     return waiter->wants ? try_want(waiter->api, &wish, last, reply)
                          : try_wired(waiter->api, &waiter->tenant, last, reply);
@@ -231,6 +239,9 @@ static bool keep_texts(struct waiter *waiter, const struct pod_wish *wish)
     if (!wish)
         return true;
     waiter->wants = true;
+    waiter->egress_only = wish->egress_only;
+    waiter->v4 = wish->v4;
+    waiter->v6 = wish->v6;
     waiter->texts =
         (struct wish_texts){ strdup(wish->namespace), strdup(wish->name), strdup(wish->uid) };
     return waiter->texts.namespace && waiter->texts.name && waiter->texts.uid;
@@ -289,8 +300,39 @@ static int read_text(const struct document *body, const char *member, const char
     return MIN(body_line(body, member, TENANT_NAME_MAX, ret, faults), 0);
 }
 
-static int read_wish(const struct document *body, struct pod_wish *wish, bool *ret_egress,
-                     struct faults *faults)
+/* The first of each family, as a Pod's status has them. */
+static int read_address(const struct document *body, const struct doc *node, struct pod_wish *wish,
+                        struct faults *faults)
+{
+    const char *text = "";
+    struct ip ip;
+    int r = MIN(doc_string(body, node, &text, faults), 0);
+    if (r == 0 && (ip_parse(text, &ip) < 0 || ip_is_special(&ip))) {
+        doc_fault(body, node, faults, "expected the address of a pod");
+        r = -EBADMSG;
+    }
+    if (r < 0)
+        return r;
+    struct ip *own = ip.family == IP_V4 ? &wish->v4 : &wish->v6;
+    if (own->family == IP_NONE)
+        *own = ip;
+    return 0;
+}
+
+static int read_addresses(const struct document *body, struct pod_wish *wish, struct faults *faults)
+{
+    const struct doc *list = doc_get(body->root, "addresses");
+    int r = MIN(doc_expect(body, list, DOC_LIST, faults), 0);
+    doc_each(node, list)
+        r = r == 0 ? read_address(body, node, wish, faults) : r;
+    if (r == 0 && wish->v4.family == IP_NONE && wish->v6.family == IP_NONE) {
+        faults_add(faults, "body", "", "with egressOnly the pod's addresses are needed");
+        r = -EBADMSG;
+    }
+    return r;
+}
+
+static int read_wish(const struct document *body, struct pod_wish *wish, struct faults *faults)
 {
     static const char *const members[] = { "namespace",  "name",      "uid", "sandbox",
                                            "egressOnly", "addresses", NULL };
@@ -302,7 +344,9 @@ static int read_wish(const struct document *body, struct pod_wish *wish, bool *r
     if (r == 0)
         r = read_text(body, "uid", &wish->uid, faults);
     if (r == 0)
-        r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), ret_egress, faults), 0);
+        r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), &wish->egress_only, faults), 0);
+    if (r == 0 && wish->egress_only)
+        r = read_addresses(body, wish, faults);
     if (r == 0 && (!*wish->namespace || !*wish->name)) {
         faults_add(faults, "body", "", "namespace and name of the pod are needed");
         r = -EBADMSG;
@@ -324,18 +368,15 @@ static void on_want(struct pods_api *api, const struct http_request *request,
     CLEANUP(document_freep) struct document *body = NULL;
     AUTOFAULTS struct faults faults = { 0 };
     struct pod_wish wish = { .container = tenant->container, .interface = tenant->interface };
-    bool egress_only = false;
     int r = body_parse(request, &body, &faults);
     if (r == 0 && !body) {
         reply_error(reply, 400, "a body is needed: namespace and name of the pod");
         return;
     }
     if (r == 0)
-        r = read_wish(body, &wish, &egress_only, &faults);
+        r = read_wish(body, &wish, &faults);
     if (r < 0)
         reply_bad(reply, r, &faults);
-    else if (egress_only)
-        reply_error(reply, 501, "egress alone, behind another plugin, is not offered");
     else if (!try_want(api, &wish, false, reply))
         wait_for(api, request, tenant, &wish, reply);
 }
@@ -343,13 +384,31 @@ static void on_want(struct pods_api *api, const struct http_request *request,
 /* Before the first pass every tenant is unknown: none may be denied, nor said to be gone. */
 static bool is_early(const struct pods_api *api)
 {
-    return api->options.calls.ready(api->options.context) == POD_EARLY;
+    return api->options.calls.ready(api->options.context, false) == POD_EARLY;
+}
+
+/* The node's end by its number; 0: not told. */
+static int read_index(const struct http_request *request, uint32_t *ret_ifindex,
+                      struct faults *faults)
+{
+    CLEANUP(document_freep) struct document *body = NULL;
+    int64_t index = 0;
+    int r = body_parse(request, &body, faults);
+    if (r == 0 && body)
+        r = MIN(doc_int(body, doc_get(body->root, "hostIndex"), 1, INT32_MAX, &index, faults), 0);
+    *ret_ifindex = (uint32_t)index;
+    return r;
 }
 
 static void on_wired(struct pods_api *api, const struct http_request *request,
                      const struct tenant *tenant, struct http_reply *reply)
 {
-    if (api->options.calls.wired(api->options.context, tenant) < 0)
+    AUTOFAULTS struct faults faults = { 0 };
+    uint32_t ifindex = 0;
+    int r = read_index(request, &ifindex, &faults);
+    if (r < 0)
+        reply_bad(reply, r, &faults);
+    else if (api->options.calls.wired(api->options.context, tenant, ifindex) < 0)
         reply_words(reply, is_early(api) ? &refusals[POD_EARLY] : &lacks[POD_UNKNOWN]);
     else
         wait_for(api, request, tenant, NULL, reply);
@@ -360,6 +419,8 @@ static void on_get(struct pods_api *api, const struct tenant *tenant, struct htt
     struct pod_grant grant;
     if (api->options.calls.grant(api->options.context, tenant, &grant))
         reply_grant(reply, &grant);
+    else if (api->options.calls.chained(api->options.context, tenant))
+        reply_done(reply);
     else
         reply_words(reply, &lacks[POD_UNKNOWN]);
 }
@@ -373,9 +434,9 @@ static void on_delete(struct pods_api *api, const struct tenant *tenant, struct 
         reply_done(reply);
 }
 
-static void on_ready(struct pods_api *api, struct http_reply *reply)
+static void on_ready(struct pods_api *api, bool egress_only, struct http_reply *reply)
 {
-    enum pod_refusal refusal = api->options.calls.ready(api->options.context);
+    enum pod_refusal refusal = api->options.calls.ready(api->options.context, egress_only);
     if (refusal == POD_GRANTED)
         reply_done(reply);
     else
@@ -391,7 +452,9 @@ void pods_api_handle(struct pods_api *api, const struct http_request *request,
     bool collects = strcmp(request->path, "/v1/pods/gc") == 0;
     bool wants = !collects && strcmp(request->method, "POST") == 0;
     if (strcmp(request->path, "/v1/pods/ready") == 0)
-        on_ready(api, reply);
+        on_ready(api, false, reply);
+    else if (strcmp(request->path, "/v1/pods/ready/egress") == 0)
+        on_ready(api, true, reply);
     else if (!wants && is_early(api))
         reply_words(reply, &refusals[POD_EARLY]);
     else if (collects)

@@ -23,12 +23,15 @@ struct pods_calls {
                              struct pod_grant *ret_grant);
     /* False: the tenant is not known. */
     bool (*grant)(void *context, const struct tenant *key, struct pod_grant *ret_grant);
-    /* Returns 0 or -ENOENT. */
-    int (*wired)(void *context, const struct tenant *key);
+    /* Whether another plugin gave its addresses. */
+    bool (*chained)(void *context, const struct tenant *key);
+    /* `ifindex`: of the node's end. Returns 0 or -ENOENT. */
+    int (*wired)(void *context, const struct tenant *key, uint32_t ifindex);
     enum pod_lack (*lack)(void *context, const struct tenant *key);
     /* Returns 1, 0 if the tenant is not known, or -errno. */
     int (*free)(void *context, const struct tenant *key);
-    enum pod_refusal (*ready)(void *context);
+    /* Whether addresses can be had; with `egress_only` whether other plugins' pods can be led. */
+    enum pod_refusal (*ready)(void *context, bool egress_only);
     /* The stay at a place of the list; NULL: behind the last. Borrowed until the next free. */
     const struct pod_stay *(*at)(void *context, size_t index);
 };

@@ -188,12 +188,6 @@ int pods_read(const struct cni_request *request, struct plan *ret_plan, struct c
     return r < 0 ? r : plan_decode(body, strlen(body), ret_plan, error);
 }
 
-int pods_known(const struct cni_request *request, struct cni_error *error)
-{
-    AUTOFREE char *path = path_of(request, "");
-    return call(request, &(struct question){ "GET", path, NULL, USUAL_MS }, NULL, error);
-}
-
 int pods_forget(const struct cni_request *request, struct cni_error *error)
 {
     AUTOFREE char *path = path_of(request, "");
@@ -241,6 +235,6 @@ int pods_collect(const struct cni_request *request, struct cni_error *error)
 
 int pods_ready(const struct cni_request *request, struct cni_error *error)
 {
-    return call(request, &(struct question){ "GET", "/v1/pods/ready", NULL, READY_MS }, NULL,
-                error);
+    const char *path = request->egress_only ? "/v1/pods/ready/egress" : "/v1/pods/ready";
+    return call(request, &(struct question){ "GET", path, NULL, READY_MS }, NULL, error);
 }

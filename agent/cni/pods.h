@@ -36,9 +36,6 @@ int pods_wired(const struct cni_request *request, const struct pod_ends *ends,
 /* What the pod has by agentd's memory. */
 int pods_read(const struct cni_request *request, struct plan *ret_plan, struct cni_error *error);
 
-/* The same of a pod whose interface another plugin made: whether agentd knows it. */
-int pods_known(const struct cni_request *request, struct cni_error *error);
-
 /* Frees what the pod has. Of a pod that is not known as well. */
 int pods_forget(const struct cni_request *request, struct cni_error *error);
 

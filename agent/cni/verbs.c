@@ -69,27 +69,38 @@ static int add_first(struct wire *wire, const struct cni_request *request, struc
 }
 
 /* Behind another plugin, whose pair is found from inside, and proved from outside. */
-static int add_chained(struct wire *wire, const struct cni_request *request, struct text *out,
-                       struct cni_error *error)
+static int prove_chained(struct wire *wire, const struct cni_request *request, ip_list *addresses,
+                         struct cni_error *error)
 {
     CLEANUP(nl_closep) struct nl_socket *pod = NULL;
-    AUTOVEC ip_list addresses = { 0 };
-    struct cni_error second;
     uint32_t host_index = 0;
-    int r = result_addresses(request, &addresses, error);
-    if (r == 0)
-        r = result_pass(out, request, error);
+    int r = result_addresses(request, addresses, error);
     if (r == 0)
         r = inside_enter(wire, &pod, error);
     if (r == 0)
         r = inside_find(pod, request, wire, &host_index, error);
+    return r < 0 ? r : wire_find_host(wire, wire->pod_index, host_index, error);
+}
+
+/* agentd answers when the programs are on the node's end, and have the pod's row. */
+static int lead_chained(struct wire *wire, const struct cni_request *request,
+                        const ip_list *addresses, struct cni_error *error)
+{
+    int r = pods_announce(request, addresses, error);
+    return r < 0 ? r : pods_wired(request, &wire->ends, error);
+}
+
+static int add_chained(struct wire *wire, const struct cni_request *request, struct text *out,
+                       struct cni_error *error)
+{
+    AUTOVEC ip_list addresses = { 0 };
+    struct cni_error second;
+    int r = result_pass(out, request, error);
     if (r == 0)
-        r = wire_find_host(wire, wire->pod_index, host_index, error);
-    if (r == 0)
-        r = pods_announce(request, &addresses, error);
+        r = prove_chained(wire, request, &addresses, error);
     if (r < 0)
         return r;
-    r = pods_wired(request, &wire->ends, error);
+    r = lead_chained(wire, request, &addresses, error);
     if (r < 0)
         (void)pods_forget(request, &second);
     return r;
@@ -151,6 +162,15 @@ static int check_wire(struct wire *wire, const struct cni_request *request, stru
     return r < 0 ? r : inside_check(pod, wire, request, &plan, error);
 }
 
+/* It is told again what ADD told: agentd need not remember, and proves all of it. */
+static int check_chained(struct wire *wire, const struct cni_request *request,
+                         struct cni_error *error)
+{
+    AUTOVEC ip_list addresses = { 0 };
+    int r = prove_chained(wire, request, &addresses, error);
+    return r < 0 ? r : lead_chained(wire, request, &addresses, error);
+}
+
 static int run_check(const struct cni_request *request, struct text *out, struct cni_error *error)
 {
     (void)out;
@@ -160,7 +180,8 @@ static int run_check(const struct cni_request *request, struct text *out, struct
         r = privilege_keep(PRIVILEGE_ENTER, error);
     if (r < 0)
         return r;
-    return request->egress_only ? pods_known(request, error) : check_wire(&wire, request, error);
+    return request->egress_only ? check_chained(&wire, request, error)
+                                : check_wire(&wire, request, error);
 }
 
 static int run_gc(const struct cni_request *request, struct text *out, struct cni_error *error)

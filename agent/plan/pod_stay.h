@@ -31,19 +31,22 @@ struct pod_stay {
 struct pod_wish {
     const char *container, *interface;
     const char *namespace, *name, *uid;
+    bool egress_only; /* another plugin made it, and gave these: */
+    struct ip v4, v6; /* IP_NONE: none */
 };
 
 /* Why there is no address now, or never. */
 enum pod_refusal {
     POD_GRANTED,
-    POD_OFF,       /* pods.enabled is false */
-    POD_EARLY,     /* nothing is known of the node's blocks and links yet */
-    POD_NAMESPACE, /* the source has not told of the pod's Namespace yet */
-    POD_FULL,      /* no address of its pool is free on this node */
-    POD_NO_POOL,   /* there is no such AddressPool */
-    POD_EXHAUSTED, /* nor can this node have another block of it */
-    POD_OTHER,     /* the container's interface is another pod's */
-    POD_BAD_NAME,  /* the kernel could not hold the names */
+    POD_OFF,        /* pods.enabled is false */
+    POD_EARLY,      /* nothing is known of the node's blocks and links yet */
+    POD_NAMESPACE,  /* the source has not told of the pod's Namespace yet */
+    POD_FULL,       /* no address of its pool is free on this node */
+    POD_NO_POOL,    /* there is no such AddressPool */
+    POD_EXHAUSTED,  /* nor can this node have another block of it */
+    POD_OTHER,      /* the container's interface is another pod's */
+    POD_EGRESS_OFF, /* egress is off on this node */
+    POD_BAD_NAME,   /* the kernel could not hold the names */
     POD_MEMORY,
 };
 

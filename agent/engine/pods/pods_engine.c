@@ -48,6 +48,7 @@ static void close_pods(struct engine *engine)
     nl_close(pods->socket);
     pod_addresses_done(&pods->addresses);
     sorted_done(&pods->stays);
+    sorted_done(&pods->chained);
     sorted_done(&pods->was_used);
     vec_done(&pods->losses);
     vec_done(&pods->waits);
@@ -72,6 +73,7 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
         .engine = { &pods_engine_ops },
         .setup = *setup,
         .stays = SORTED(struct pod_stay, tenant_cmp),
+        .chained = SORTED(struct pod_stay, tenant_cmp),
         .was_used = SORTED(struct ip, ip_item_cmp),
         .blocks_dirty = true,
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
@@ -137,6 +139,7 @@ static bool is_due(const struct pods_engine *pods, int64_t now_ms)
 static int write_pods(struct engine *engine, struct round *round)
 {
     struct pods_engine *pods = of(engine);
+    pods_follow_chained(pods, round->now_ms);
     if (!is_on(pods) || !status_is_known(pods->setup.status))
         return 0;
     if (!round->all && !pods->dirty && !pods->blocks_dirty && !is_due(pods, round->now_ms))

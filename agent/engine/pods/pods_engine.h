@@ -55,5 +55,19 @@ int pods_engine_tell(struct engine *engine, struct store *store);
 /* Whether the Pod of a stay is in the store, and has its addresses (or cannot have any). */
 bool pods_engine_told(const struct store *store, const struct pod_stay *stay);
 
+/* ---- Behind other plugins, for egress alone; also with pods.enabled false ---- */
+
+/* Takes in a pod with the addresses that it has. POD_EGRESS_OFF, POD_EARLY, POD_OTHER, ... */
+enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_wish *wish);
+/* Whether that can be done now. */
+enum pod_refusal pods_engine_chain_ready(const struct engine *engine);
+/* The node's end of its interface. Returns 0, or -ENOENT: the tenant is not one of these. */
+int pods_engine_chain_wired(struct engine *engine, const struct tenant *key, uint32_t ifindex);
+/* Forgets it. Returns 1, or 0 if it was none of these. */
+int pods_engine_chain_free(struct engine *engine, const struct tenant *key);
+/* One of them, NULL: none; all of them (struct pod_stay). Borrowed until the next round. */
+const struct pod_stay *pods_engine_chained(const struct engine *engine, const struct tenant *key);
+const struct sorted *pods_engine_chain_list(const struct engine *engine);
+
 /* Nothing is given out of a block (any more), or again. */
 void pods_engine_close_block(struct engine *engine, const char *block, bool closed);

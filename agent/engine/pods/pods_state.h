@@ -26,6 +26,7 @@ enum {
     POD_WAIT_MS = 2 * 60 * 1000,     /* the kubelet asks again by itself, sooner than that */
     POD_WAITS_MAX = 256,             /* pools that are waited for */
     PODS_PROMISE_MS = 5 * 60 * 1000, /* how long a link is waited for */
+    PODS_LINK_MS = 30 * 1000,        /* until the mirror must have one that was told of */
     POD_LOSSES_MAX = 64,
     POD_LOSS_GRACE_MS = 5 * 1000,      /* until it is a fault */
     POD_LOSS_TOLD_MS = 60 * 60 * 1000, /* until nobody is told any more */
@@ -37,6 +38,7 @@ struct pods_engine {
     struct nl_socket *socket; /* for aliases and links */
     struct pod_addresses addresses;
     struct sorted stays;         /* struct pod_stay */
+    struct sorted chained;       /* struct pod_stay: behind other plugins, for egress alone */
     VEC(struct pod_loss) losses; /* oldest first */
     pod_wait_list waits;         /* one of a pool */
     VEC(struct pod_closed) closed;
@@ -60,6 +62,16 @@ int pods_follow(struct pods_engine *pods, struct round *round);
 
 /* Sees that table 116 is looked up, where routes are to stand there. Returns 0 or -errno. */
 int pods_follow_rule(struct pods_engine *pods, struct round *round, struct faults *faults);
+
+/* ---- pods_chained.c ---- */
+
+/* Forgets those whose link is gone. */
+void pods_follow_chained(struct pods_engine *pods, int64_t now_ms);
+
+/* ---- pods_want.c ---- */
+
+/* Whether the stay is of the pod that asks. */
+bool pods_is_same(const struct pod_stay *stay, const struct pod_wish *wish);
 
 /* ---- pods_memory.c: when addresses were freed, on disk ---- */
 

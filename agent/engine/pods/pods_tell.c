@@ -42,9 +42,9 @@ static bool is_same_pod(const struct pod_stay *a, const struct pod_stay *b)
 }
 
 /* Of all interfaces of the pod: an earlier sandbox of it may not be gone yet. */
-static int gather(const struct pods_engine *pods, const struct pod_stay *of, ip_list *ips)
+static int gather(const struct sorted *stays, const struct pod_stay *of, ip_list *ips)
 {
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
+    sorted_each(const struct pod_stay, stay, stays) {
         const struct ip *const own[] = { &stay->tenant.v4, &stay->tenant.v6 };
         for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
             if (!is_same_pod(stay, of) || own[i]->family == IP_NONE)
@@ -57,21 +57,27 @@ static int gather(const struct pods_engine *pods, const struct pod_stay *of, ip_
     return 0;
 }
 
-int pods_engine_tell(struct engine *engine, struct store *store)
+static int tell_of(const struct sorted *stays, struct store *store)
 {
-    const struct pods_engine *pods = (const struct pods_engine *)engine;
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
+    sorted_each(const struct pod_stay, stay, stays) {
         AUTOVEC ip_list ips = { 0 };
         const struct pod *pod = pod_of(store, stay);
         if (!pod || !pod_owns_addresses(pod) || has_all(pod, stay))
             continue;
-        int r = gather(pods, stay, &ips);
+        int r = gather(stays, stay, &ips);
         if (r == 0)
             r = store_give_pod(store, pod, &ips);
         if (r < 0)
             return r;
     }
     return 0;
+}
+
+int pods_engine_tell(struct engine *engine, struct store *store)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    int r = tell_of(&pods->stays, store);
+    return r < 0 ? r : tell_of(&pods->chained, store);
 }
 
 bool pods_engine_told(const struct store *store, const struct pod_stay *stay)

@@ -66,7 +66,7 @@ static enum pod_refusal find_pool(const struct pods_engine *pods, const char *na
     return object || pods->setup.config->source.manifests ? POD_GRANTED : POD_NAMESPACE;
 }
 
-static bool is_same_pod(const struct pod_stay *stay, const struct pod_wish *wish)
+bool pods_is_same(const struct pod_stay *stay, const struct pod_wish *wish)
 {
     if (!*stay->name)
         return true; /* found at the start */
@@ -144,7 +144,7 @@ enum pod_refusal pods_engine_want(struct engine *engine, const struct pod_wish *
         return POD_BAD_NAME;
     struct pod_stay *known = pods_stay(pods, &stay.tenant);
     enum pod_refusal refusal = POD_GRANTED;
-    if (known && !is_same_pod(known, wish))
+    if (known && !pods_is_same(known, wish))
         return POD_OTHER;
     if (known && has_addresses(known)) {
         name_stay(known, wish);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pods whose interface and addresses are another plugin's, behind which agent-cni is chained for
+ * egress alone. The engine writes nothing for them: it tells the store which addresses such a pod
+ * has, before the kubelet does (pods_tell.c), so that its Egress holds for its first packet; and it
+ * knows by which of the node's links the pod is reached, so that ADD ends when the programs are
+ * there.
+ *
+ * That is all it is for, so it is not kept over a restart: the Pod's status has the addresses by
+ * then, and CHECK brings the rest again. What nobody deletes ends with its link.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/pods/pods_engine.h"
+#include "engine/pods/pods_state.h"
+
+static bool fits(const struct pod_wish *wish, const struct pod_stay *stay)
+{
+    return strlen(wish->namespace) < sizeof(stay->namespace) &&
+           strlen(wish->name) < sizeof(stay->name) && strlen(wish->uid) < sizeof(stay->uid);
+}
+
+static int make_stay(const struct pod_wish *wish, struct pod_stay *stay)
+{
+    *stay = (struct pod_stay){ .promised_ms = clock_mono_ms() };
+    int r = tenant_name(wish->container, wish->interface, "default", &stay->tenant);
+    if (r < 0 || !fits(wish, stay))
+        return -EINVAL;
+    stay->tenant.v4 = wish->v4;
+    stay->tenant.v6 = wish->v6;
+    snprintf(stay->namespace, sizeof(stay->namespace), "%s", wish->namespace);
+    snprintf(stay->name, sizeof(stay->name), "%s", wish->name);
+    snprintf(stay->uid, sizeof(stay->uid), "%s", wish->uid);
+    return 0;
+}
+
+enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_wish *wish)
+{
+    struct pods_engine *pods = (struct pods_engine *)engine;
+    struct pod_stay stay;
+    enum pod_refusal refusal = pods_engine_chain_ready(engine);
+    if (refusal != POD_GRANTED)
+        return refusal;
+    if (make_stay(wish, &stay) < 0)
+        return POD_BAD_NAME;
+    const struct pod_stay *known = pods_engine_chained(engine, &stay.tenant);
+    if (known && !pods_is_same(known, wish))
+        return POD_OTHER;
+    if (sorted_put(&pods->chained, &stay) < 0)
+        return POD_MEMORY;
+    pods->setup.wake(pods->setup.context);
+    return POD_GRANTED;
+}
+
+enum pod_refusal pods_engine_chain_ready(const struct engine *engine)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    if (!pods->setup.config->egress.enabled)
+        return POD_EGRESS_OFF;
+    return status_is_known(pods->setup.status) ? POD_GRANTED : POD_EARLY;
+}
+
+const struct pod_stay *pods_engine_chained(const struct engine *engine, const struct tenant *key)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    return sorted_find(&pods->chained, key);
+}
+
+const struct sorted *pods_engine_chain_list(const struct engine *engine)
+{
+    return &((const struct pods_engine *)engine)->chained;
+}
+
+int pods_engine_chain_wired(struct engine *engine, const struct tenant *key, uint32_t ifindex)
+{
+    struct pods_engine *pods = (struct pods_engine *)engine;
+    struct pod_stay *stay = sorted_find(&pods->chained, key);
+    if (!stay)
+        return -ENOENT;
+    stay->ifindex = ifindex;
+    stay->wired = true;
+    pods->setup.wake(pods->setup.context);
+    return 0;
+}
+
+int pods_engine_chain_free(struct engine *engine, const struct tenant *key)
+{
+    struct pods_engine *pods = (struct pods_engine *)engine;
+    if (!pods_engine_chained(engine, key))
+        return 0;
+    sorted_remove(&pods->chained, key);
+    return 1;
+}
+
+/* Its link is gone, or agent-cni was killed before it told of one. */
+static bool is_over(const struct pods_engine *pods, const struct pod_stay *stay, int64_t now_ms)
+{
+    if (stay->wired && link_find(kernel_links(pods->setup.kernel), stay->ifindex))
+        return false;
+    return now_ms - stay->promised_ms >= (stay->wired ? PODS_LINK_MS : PODS_PROMISE_MS);
+}
+
+void pods_follow_chained(struct pods_engine *pods, int64_t now_ms)
+{
+    for (size_t i = pods->chained.count; i-- > 0;) {
+        const struct pod_stay stay = *(struct pod_stay *)sorted_at(&pods->chained, i);
+        if (is_over(pods, &stay, now_ms))
+            sorted_remove(&pods->chained, &stay);
+    }
+}
