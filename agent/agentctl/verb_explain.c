@@ -164,6 +164,20 @@ static void add_block(struct text *out, const struct doc *block)
     text_addf(out, "%s\n", field_true(block, "reserved") ? ", reserved" : "");
 }
 
+/* A pod of this node, by its interface. */
+static void add_tenant(struct text *out, const struct doc *tenant)
+{
+    if (!tenant)
+        return;
+    text_add(out, "  interface ");
+    add_clean(out, field(tenant, "interface"));
+    text_add(out, " of container ");
+    add_clean(out, field(tenant, "container"));
+    if (doc_get(tenant, "hostInterface"))
+        text_addf(out, ", by %s", field(tenant, "hostInterface"));
+    text_addf(out, ": %s\n", field(tenant, "state"));
+}
+
 static void add_direct(struct text *out, const struct doc *direct)
 {
     if (!direct)
@@ -427,6 +441,7 @@ static void add_explanation(struct text *out, const struct ctl *ctl, const struc
     doc_each(service, doc_get(answer, "services"))
         add_service(out, ctl, service, field(answer, "reason"));
     add_holder(out, doc_get(answer, "holder"));
+    add_tenant(out, doc_get(answer, "tenant"));
     add_nat(out, ctl, answer, target);
     add_egress_explanation(out, doc_get(answer, "egress"));
     add_block(out, doc_get(answer, "block"));

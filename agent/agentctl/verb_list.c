@@ -4,6 +4,7 @@
  * API's list and in its order.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "agentctl/answer.h"
 #include "agentctl/field.h"
@@ -27,6 +28,7 @@ const struct column block_columns[] = {
     { "NAME", COLUMN_TRUNCATE | COLUMN_NAME },
     { "POOL", COLUMN_TRUNCATE },
     { "PREFIX" },
+    { "USED", COLUMN_RIGHT },
     { "RESERVED" },
     { "PROTOCOL", COLUMN_RIGHT },
     { "INSTALLED" },
@@ -182,6 +184,16 @@ int verb_routes(const struct ctl *ctl, char **args)
     return table_print(table, "%s, %" PRId64 " announced.\n", text_str(&total), announced);
 }
 
+/* "3/32" */
+static const char *block_fill(const struct doc *item, char buffer[static 32])
+{
+    if (!doc_get(item, "size"))
+        return "-";
+    (void)snprintf(buffer, 32, "%" PRId64 "/%" PRId64, field_int(item, "used"),
+                   field_int(item, "size"));
+    return buffer;
+}
+
 int verb_blocks(const struct ctl *ctl, char **args)
 {
     AUTOANSWER struct answer answer = { 0 };
@@ -194,10 +206,15 @@ int verb_blocks(const struct ctl *ctl, char **args)
         return status;
     struct table *table = table_new(ctl, block_columns);
     doc_each(item, items) {
+        char fill[32];
         const char *const cells[] = {
-            field(item, "name"),     field(item, "pool"),
-            field(item, "prefix"),   yes_no(field_true(item, "reserved")),
-            field(item, "protocol"), yes_no(field_true(item, "installed")),
+            field(item, "name"),
+            field(item, "pool"),
+            field(item, "prefix"),
+            block_fill(item, fill),
+            yes_no(field_true(item, "reserved")),
+            field(item, "protocol"),
+            yes_no(field_true(item, "installed")),
         };
         _Static_assert(ARRAY_SIZE(cells) + 1 == ARRAY_SIZE(block_columns), "a cell per column");
         table_row(table, cells);

@@ -21,6 +21,7 @@
 #include "api/view_explain_egress.h"
 #include "api/view_explain_holder.h"
 #include "api/view_explain_nat.h"
+#include "api/view_pods.h"
 #include "api/view_pools.h"
 #include "api/view_routes.h"
 #include "model/endpoint_slice.h"
@@ -245,6 +246,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
         write_service(&json, state, &row->claims[i], address->family);
     json_end_array(&json);
     write_holder(&json, state, address);
+    write_tenant(&json, state, address);
     write_nat_explanation(&json, state, query);
     write_egress_explanation(&json, state, address);
     const struct copy_status *copy = &state->status->copy;

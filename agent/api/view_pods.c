@@ -7,7 +7,7 @@
 
 #include "api/document.h"
 #include "api/pods_live.h"
-#include "api/view.h"
+#include "api/view_pods.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/text.h"
@@ -73,11 +73,12 @@ static const char *block_of(const struct api_state *state, const struct tenant *
     return block ? block->name : NULL;
 }
 
-static void add_pod(struct json *json, const struct api_state *state, const struct pod_stay *stay)
+static void add_pod(struct json *json, const char *key, const struct api_state *state,
+                    const struct pod_stay *stay)
 {
     const struct link *link =
         state->links && stay->ifindex ? link_find(state->links, stay->ifindex) : NULL;
-    json_begin_object(json, NULL);
+    json_begin_object(json, key);
     add_text_or_null(json, "namespace", stay->namespace);
     add_text_or_null(json, "name", stay->name);
     json_string(json, "container", stay->tenant.container);
@@ -92,7 +93,35 @@ static void add_pod(struct json *json, const struct api_state *state, const stru
     json_end_object(json);
 }
 
+void write_tenant(struct json *json, const struct api_state *state, const struct ip *address)
+{
+    static const struct sorted none;
+    const struct sorted *stays = state->pods ? state->pods->stays : &none;
+    sorted_each(const struct pod_stay, stay, stays) {
+        if (!ip_equal(&stay->tenant.v4, address) && !ip_equal(&stay->tenant.v6, address))
+            continue;
+        add_pod(json, "tenant", state, stay);
+        return;
+    }
+    json_null(json, "tenant");
+}
+
 /* ---- Blocks and pools ---- */
+
+void write_block_fill(struct json *json, const struct api_state *state, const char *name)
+{
+    static const struct sorted none;
+    const struct sorted *blocks = state->pods ? &state->pods->addresses->blocks : &none;
+    sorted_each(const struct pod_block, block, blocks) {
+        if (strcmp(block->name, name) != 0)
+            continue;
+        json_int(json, "size", pod_block_size(block));
+        json_int(json, "used", pod_block_used(state->pods->addresses, block));
+        return;
+    }
+    json_null(json, "size");
+    json_null(json, "used");
+}
 
 static void add_block(struct json *json, const struct pod_addresses *addresses,
                       const struct pod_block *block)
@@ -159,7 +188,7 @@ void view_pods(const struct api_state *state, struct text *out)
     struct json json = view_begin(out, "PodList");
     json_begin_array(&json, "items");
     sorted_each(const struct pod_stay, stay, live->stays)
-        add_pod(&json, state, stay);
+        add_pod(&json, NULL, state, stay);
     json_end_array(&json);
     json_begin_array(&json, "blocks");
     sorted_each(const struct pod_block, block, &live->addresses->blocks)

@@ -15,6 +15,7 @@
 #include "api/document.h"
 #include "api/view.h"
 #include "api/view_bgp.h"
+#include "api/view_pods.h"
 #include "base/clock.h"
 #include "plan/link_table.h"
 #include "plan/route_list.h"
@@ -148,6 +149,7 @@ void write_block(struct json *json, const char *key, const struct api_state *sta
     json_bool(json, "reserved", row->reserved);
     json_int(json, "protocol", ROUTE_PROTOCOL_BLOCK);
     write_installed(json, state, &row->prefix, ROUTE_PROTOCOL_BLOCK);
+    write_block_fill(json, state, row->block);
     json_end_object(json);
 }
 

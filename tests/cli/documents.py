@@ -178,6 +178,8 @@ BLOCK = {
     "reserved": False,
     "protocol": 30,
     "installed": True,
+    "size": 32,
+    "used": 3,
 }
 
 CLAIM = {
@@ -392,6 +394,11 @@ PODS = {
     ],
 }
 
+TENANT = {
+    "namespace": "default", "name": "web-1", "container": "c0ffee", "interface": "eth0", "hostInterface": "veth1",
+    "addresses": ["10.224.0.3"], "pool": "default", "block": "default-0", "state": "routed", "since": None, "egress": [],
+}
+
 DIRECT = [
     {"prefix": "10.224.1.0/27", "block": "default-1", "node": "node-2", "via": "10.0.0.2",
      "interface": "eth0", "installed": True, "reason": "routed", "reasonText": "routed straight to its Node"},
@@ -440,6 +447,7 @@ EXPLANATION = {
         }
     ],
     "holder": None,
+    "tenant": None,
     "nat": None,
     "egress": None,
     "copyAsOf": None,

@@ -29,7 +29,7 @@ SCRIPTED = [
     documents.CHANGE,
     items("FaultList", [fault(), fault(remedy=None, since=None)]),
     {**items("RouteList", documents.ROUTES), "direct": documents.DIRECT},
-    {**documents.EXPLANATION, "direct": documents.DIRECT[0]},
+    {**documents.EXPLANATION, "direct": documents.DIRECT[0], "tenant": documents.TENANT},
     items("BlockList", [documents.BLOCK]),
     items("ServiceList", [documents.SERVICE]),
     documents.peers(documents.PEERS),

@@ -185,13 +185,14 @@ def test_routes(ctl, agent):
 
 
 def test_blocks(ctl, agent):
-    block = {**documents.BLOCK, "prefix": "fd00:1::/123", "reserved": True, "installed": False}
+    block = {**documents.BLOCK, "prefix": "fd00:1::/123", "reserved": True, "installed": False,
+             "size": None, "used": None}
     agent({"/v1/blocks": items("BlockList", [documents.BLOCK, block])})
     assert ctl.run("blocks") == (
         0,
-        "NAME      POOL    PREFIX        RESERVED PROTOCOL INSTALLED\n"
-        "default-0 default 10.224.0.0/27 no             30 yes\n"
-        "default-0 default fd00:1::/123  yes            30 no\n"
+        "NAME      POOL    PREFIX        USED RESERVED PROTOCOL INSTALLED\n"
+        "default-0 default 10.224.0.0/27 3/32 no             30 yes\n"
+        "default-0 default fd00:1::/123     - yes            30 no\n"
         "\n"
         "2 blocks.\n",
         "",

@@ -212,6 +212,16 @@ def test_documents_and_metrics(lab):
     assert (item["name"], item["state"], item["block"], item["hostInterface"], item["addresses"]) == (
         "one", "routed", "pods-0", one.plan["hostInterface"], [one.address(4), one.address(6)])
     assert document["blocks"] == [{"name": "pods-0", "pool": "default", "size": 4, "used": 1, "state": "open"}]
+    document = agent.json("blocks")
+    schema.check(document)
+    assert {(item["prefix"], item["used"], item["size"]) for item in document["items"]} == {(BLOCK4, 1, 4), (BLOCK6, 1, 4)}
+    assert " 1/4 " in agent.ctl("blocks").out
+    document = agent.json("explain", one.address(6))
+    schema.check(document)
+    assert (document["tenant"]["name"], document["tenant"]["hostInterface"]) == ("one", one.plan["hostInterface"])
+    told = agent.ctl("explain", one.address(4)).out
+    assert f"interface eth0 of container {one.container}, by {one.plan['hostInterface']}: routed" in told
+    document = agent.json("pods")
     assert document["pools"] == [{"name": "default", "blocks": 1, "used": 1, "free": 3, "request": None,
                                   "waitedFor": False}]
     metrics = agent.get("/metrics")

@@ -399,7 +399,8 @@ static void test_explain_what_only_nat_knows(void **state)
         "'reason':'node-port','reasonText':'an address of this node, with node ports; its "
         "network announces it','block':null,'route':null,'direct':null,'pool':null,'services':[],"
         "'holder':{'node':{'name':'node-1','local':true,'addresses':['10.1.0.7'],"
-        "'podCIDRs':[],'ready':false,'excluded':false},'pods':[],'endpointOf':[]}");
+        "'podCIDRs':[],'ready':false,'excluded':false},'pods':[],'endpointOf':[]},"
+        "'tenant':null");
     assert_non_null(strstr(text_str(&node), "\"port\":30080"));
     assert_true(explain(nat, "10.96.0.99", 0, 0, &free_one));
     assert_part(&free_one, "\"state\"", ",\"block\"",

@@ -184,9 +184,10 @@ static void test_installed_is_the_very_route(void **state)
 
 static void test_blocks(void **state)
 {
-    expect(*state, view_blocks,
-           "{'apiVersion':'v1','kind':'BlockList','items':[{'name':'default-0','pool':'default',"
-           "'prefix':'10.224.0.0/27','reserved':true,'protocol':30,'installed':false}]}");
+    expect(
+        *state, view_blocks,
+        "{'apiVersion':'v1','kind':'BlockList','items':[{'name':'default-0','pool':'default',"
+        "'prefix':'10.224.0.0/27','reserved':true,'protocol':30,'installed':false,'size':null,'used':null}]}");
 }
 
 /* 192.0.2.7 has no row: the object is newer than the last pass. */
@@ -278,7 +279,7 @@ static void test_explain_service(void **state)
               "'terminating':false,'local':true},"
               "{'address':'10.224.1.3','port':8080,'node':null,'ready':false,'serving':true,"
               "'terminating':true,'local':false}]}],"
-              "'holder':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
+              "'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
               "'kernel':['table 119: blackhole 10.0.0.1/32 proto 31',"
               "'table 120: unreachable 10.0.0.1/32 proto 33']}");
 }
@@ -303,7 +304,7 @@ static void test_explain_shared(void **state)
         "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0,"
         "'source':'manifests','file':'web.yaml','line':1,'endpoints':[{'address':'fd00:1::3','port':null,"
         "'node':'node-2','ready':true,'serving':true,'terminating':false,'local':false}]}],"
-        "'holder':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],'kernel':[]}");
+        "'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],'kernel':[]}");
 }
 
 static void test_explain_block(void **state)
@@ -319,12 +320,12 @@ static void test_explain_block(void **state)
         "{'apiVersion':'v1','kind':'Explanation','address':'10.224.0.31','state':'announced',"
         "'reason':'announced','reasonText':'in a pod block of this node',"
         "'block':{'name':'default-0','pool':'default','prefix':'10.224.0.0/27','reserved':true,"
-        "'protocol':30,'installed':false},"
+        "'protocol':30,'installed':false,'size':null,'used':null},"
         "'route':{'prefix':'10.224.0.0/27','kind':'block','state':'announced',"
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
         "'table':119,'installed':false,'guarded':true," ABSENT "'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
-        "'direct':null,'pool':null,'services':[],'holder':null,'nat':null,'egress':null,"
+        "'direct':null,'pool':null,'services':[],'holder':null,'tenant':null,'nat':null,'egress':null,"
         "'copyAsOf':null,'peers':[],"
         "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
 }
