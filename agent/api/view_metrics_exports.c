@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Metrics of exports under kube-service-exporter's names, as a statsd exporter would give them,
- * with the suffixes that Prometheus asks for: dashboards and alerts go on. What it has of queues,
- * and by single Services, has nothing here that it would count. Leader and follower alike.
+ * with the suffixes that Prometheus asks for: dashboards and alerts go on. What it has by single
+ * Services and nodes goes by DogStatsD only, where somebody asks for so many. Leader and follower
+ * alike.
  */
 #include "api/view_metrics.h"
 
@@ -19,6 +20,22 @@ static void write_handled(struct text *out, const char *name, const char *help,
     metric(out, name, "counter", help);
     for (int i = 0; i < HANDLED_KINDS; i++)
         metric_sample(out, name, "handler", handled_names[i], counts[i]);
+}
+
+/* A follower makes no plan: what waits there is what it would begin with. */
+static void write_queues(struct text *out, const struct export_metrics *exports)
+{
+    metric_single(out, PREFIX "kubernetes_service_handler_queue_adds_total", "counter",
+                  "Changes of Services that were to go into a plan.",
+                  exports->waiting_services.adds);
+    metric_single(out, PREFIX "kubernetes_service_handler_queue_length", "gauge",
+                  "Those that no plan has seen.", exports->waiting_services.length);
+    metric_single(out, PREFIX "kubernetes_node_handler_queue_add_total", "counter",
+                  "Changes of Nodes that were to go into a plan.", exports->waiting_nodes.adds);
+    metric_single(out, PREFIX "kubernetes_node_handler_queue_done_total", "counter",
+                  "Those that a plan has seen.", exports->waiting_nodes.done);
+    metric_single(out, PREFIX "kubernetes_node_handler_queue_length", "gauge",
+                  "Those that no plan has seen.", exports->waiting_nodes.length);
 }
 
 static void write_documents(struct text *out, const struct export_target_status *target)
@@ -54,6 +71,7 @@ void write_export_metrics(const struct export_metrics *exports, struct text *out
                   "Changes of Services that were looked at.", exports->services);
     write_handled(out, PREFIX "kubernetes_node_handler_total",
                   "Changes of Nodes that were looked at.", exports->nodes);
+    write_queues(out, exports);
     metric_single(out, PREFIX "nodes", "gauge", "Nodes in the list that is exported.",
                   exports->listed);
     write_documents(out, exports->target);
