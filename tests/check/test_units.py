@@ -85,6 +85,16 @@ def test_services_are_confined(units, name):
     assert done.returncode == 0, done.stdout
 
 
+def test_claimed_addresses_cost_little(units):
+    """The drop-in adds to what the unit has, as systemd reads it behind the unit."""
+    unit = units / "agentd.service"
+    more = (DEPLOY / "systemd" / "claim-addresses.conf").read_text(encoding="utf-8")
+    assert "CAP_NET_RAW" not in unit.read_text()
+    unit.write_text(unit.read_text() + more)
+    done = exposure(unit, 23)
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_loose_service_is_found(units):
     unit = units / "agentd.service"
     unit.write_text(re.sub("CapabilityBoundingSet=.*\n", "", unit.read_text()))

@@ -49,14 +49,15 @@ class Setting:
         return len([entry for node in NAMES for entry in self.plane.audited(f"fingerpost:agent:{node}")
                     if entry["responseStatus"]["code"] == 403])
 
-    def begin(self, **addresses):
+    def begin(self, services=None, **addresses):
         for node in self.lab.nodes:
             folder = node.folder / "agentd"
             if folder.exists():
                 folder.rename(folder.with_name(f"agentd-{len(node.agents)}"))
             self.agents[node.role] = self.lab.agent(
                 node, kubeconfig=self.plane.agent_kubeconfig(node.role),
-                addresses={"duration": f"{DURATION}s", "failback": "never", "interfaces": ["lan"], **addresses})
+                addresses={"duration": f"{DURATION}s", "failback": "never", "interfaces": ["lan"], **addresses},
+                services=services or {})
         self.judge = Judge(self.segment)
 
     def put(self, *addresses, policy="Cluster", nodes=NAMES, name="web"):

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claimed addresses with service NAT in kube-proxy's place: the holder serves their ports, for the segment and for
+its own packets, and nothing is claimed that NAT has not proved."""
+
+import pytest
+from lab import objects, wait, wait_equal
+from test_claimed import V4, V6, Setting
+
+LAB = {"nodes": 3, "nat": True}
+
+
+@pytest.fixture(name="setting")
+def setting_fixture(cluster, kubelets):
+    del kubelets
+    setting = Setting(cluster)
+    yield setting
+    setting.end()
+
+
+def test_the_holder_serves_the_ports_of_what_it_holds(setting):
+    pods = [setting.lab.pod(node, f"web-{node}") for node in setting.lab.nodes]
+    for pod in pods:
+        pod.serve(80)
+    setting.put(V4, V6)
+    for family in ("IPv4", "IPv6"):
+        setting.plane.put(objects.slice_of("web", [
+            objects.endpoint(pod.address4 if family == "IPv4" else pod.address6, pod.node.role) for pod in pods],
+            family=family, suffix=family.lower()))
+    setting.begin(services={"uplinks": ["eth0", "lan"]})
+    for address in (V4, V6):
+        name = setting.holder(address, 60)
+        client, holder = setting.segment.client, setting.node(name)
+        wait(lambda client=client, address=address: client.fetch(address), f"a page of {address}", 20)
+        # The holder's own packets, and those of a node that has to go by the wire.
+        other = next(node for node in setting.lab.nodes if node is not holder)
+        for node in (holder, other):
+            wait(lambda node=node, address=address: node.fetch(address), f"a page of {address} for {node}", 20)
+        assert setting.row(name, address)["state"] == "held"
+    name = setting.holder(V4)
+    assert setting.agents[name].faults() == [], "it is no fault that an interface has the address"
+    # Without endpoints nobody has it.
+    setting.plane.put(objects.slice_of("web", [], family="IPv4", suffix="ipv4"))
+    wait_equal(lambda: setting.segment.at(V4), [], "no holder without endpoints")
+    assert setting.row(name)["why"] == "no usable endpoint for it"
