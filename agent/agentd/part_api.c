@@ -172,7 +172,7 @@ static int open_api(struct agent *agent)
     r = open_socket(agent);
     if (r < 0)
         return r;
-    const struct endpoint_options public = {
+    const struct endpoint_options listener = {
         .event = agent->event,
         .faults = agent->status.faults,
         .subsystem = "api",
@@ -183,7 +183,7 @@ static int open_api(struct agent *agent)
         .handle = on_public_api,
         .context = agent,
     };
-    return endpoint_serve(&agent->tcp, &public, agent->config->api.listen);
+    return endpoint_serve(&agent->tcp, &listener, agent->config->api.listen);
 }
 
 static void configure_api(struct agent *agent)

@@ -54,6 +54,12 @@ static void refuse_bgp(struct decoder *decoder, const struct doc *spec)
 }
 
 /* An advertisement without a spec is of everything, as with MetalLB. */
+static void decode_l2(struct decoder *decoder, const struct doc *spec,
+                      struct advertisement *advertisement)
+{
+    advertisement->interfaces = decode_names(decoder, doc_get(spec, "interfaces"));
+}
+
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct advertisement *advertisement = (struct advertisement *)object;
@@ -68,7 +74,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     if (object->kind == KIND_BGP_ADVERTISEMENT)
         refuse_bgp(decoder, spec);
     else
-        advertisement->interfaces = decode_names(decoder, doc_get(spec, "interfaces"));
+        decode_l2(decoder, spec, advertisement);
 }
 
 static bool equal(const struct object *a, const struct object *b)

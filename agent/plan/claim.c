@@ -244,7 +244,8 @@ bool claim_on_segment(const struct node_facts *facts, const struct service *serv
            (balanced && advertised_on_segment(facts->store, service, &address->ip, NULL, NULL));
 }
 
-bool claim_is_connected(const struct node_facts *facts, const struct ip *ip)
+/* Whether this node has an interface in the network of such an address. */
+static bool is_connected(const struct node_facts *facts, const struct ip *ip)
 {
     const struct link *link;
     return placement_on_link(facts, ip, NULL, &link) != PLACEMENT_NO_INTERFACE;
@@ -273,7 +274,7 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
     const struct service_address *address = candidate->address;
     if (address->origin == ADDRESS_LOAD_BALANCER && !claim_is_our_class(facts->config, service))
         return REASON_OTHER_CLASS;
-    if (claim_on_segment(facts, service, address) && claim_is_connected(facts, &address->ip))
+    if (claim_on_segment(facts, service, address) && is_connected(facts, &address->ip))
         return REASON_CLAIMED;
     /* A ClusterIP on an interface of this node is somebody's on purpose, advertised or not. */
     if (real && address->origin == ADDRESS_CLUSTER && real->reason == REASON_LOCAL_ADDRESS)

@@ -76,8 +76,6 @@ enum address_reason claim_announceable(const struct route_inputs *inputs,
  */
 bool claim_on_segment(const struct node_facts *facts, const struct service *service,
                       const struct service_address *address);
-/* Whether this node has an interface in the network of such an address. */
-bool claim_is_connected(const struct node_facts *facts, const struct ip *ip);
 
 /* The usable endpoints of one service port in one family. */
 struct port_endpoints {

@@ -17,7 +17,7 @@ static const char *mac_str(const uint8_t mac[static 6], char buffer[static MAC_S
     return buffer;
 }
 
-enum claim_state claim_state_of(const struct own_claim *claim, const struct claim_address *address)
+static enum claim_state state_of(const struct own_claim *claim, const struct claim_address *address)
 {
     const struct tenure *tenure = &claim->tenure;
     if (address->installed)
@@ -81,7 +81,7 @@ int claims_rows(const struct claims *claims, claim_row_list *ret_rows)
         vec_each(const struct claim_address, address, &(*claim)->addresses) {
             struct claim_row row = {
                 .ip = address->ip,
-                .state = claim_state_of(*claim, address),
+                .state = state_of(*claim, address),
                 .since_wall_ms = (*claim)->since_wall_ms,
                 .renewed_ms = tenure->renewed ? tenure->renewed_ms : 0,
             };
@@ -177,7 +177,7 @@ static void note_states(const struct claims *claims)
     bool any = false;
     vec_each(struct own_claim *const, claim, &claims->list) {
         enum claim_state state = (*claim)->addresses.count
-                                     ? claim_state_of(*claim, &(*claim)->addresses.items[0])
+                                     ? state_of(*claim, &(*claim)->addresses.items[0])
                                      : CLAIM_BARRED;
         if (state == (*claim)->told && (*claim)->since_wall_ms)
             continue;

@@ -14,7 +14,7 @@
 
 /* ---- Rank and right ---- */
 
-struct placement claim_placement(const struct own_claim *claim)
+static struct placement placement_of(const struct own_claim *claim)
 {
     const struct tenure *tenure = &claim->tenure;
     return (struct placement){
@@ -68,7 +68,7 @@ static void note_gained(struct own_claim *claim, int64_t now_ms)
 void claim_rank(struct own_claim *claim, int64_t now_ms)
 {
     note_gained(claim, now_ms);
-    const struct placement placement = claim_placement(claim);
+    const struct placement placement = placement_of(claim);
     bool may = claim->wanted && claim->reason == PLACEMENT_MAY && can_speak(claim);
     tenure_rank(&claim->tenure, may ? placement_rank(&placement, now_ms) : TENURE_NO_RANK, now_ms);
     follow_right(claim, tenure_lifetime_s(&claim->tenure, now_ms) > 0, now_ms);
@@ -166,7 +166,7 @@ void claim_ask(struct own_claim *claim, int64_t now_ms)
 
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
 {
-    const struct placement placement = claim_placement(claim);
+    const struct placement placement = placement_of(claim);
     int64_t next_ms = tenure_next_ms(&claim->tenure), move_ms = placement_next_ms(&placement);
     if (move_ms > now_ms) /* else it is being given back */
         next_ms = MIN(next_ms, move_ms);

@@ -70,7 +70,6 @@ void claim_heard(struct own_claim *claim, const struct lease_record *record, con
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms);
 /* Nothing of it is left to be done. */
 bool claim_is_over(const struct own_claim *claim);
-struct placement claim_placement(const struct own_claim *claim);
 
 /* ---- claim_kernel.c: what the kernel keeps ---- */
 
@@ -89,5 +88,4 @@ void claims_on_heard(void *context, uint32_t ifindex, const struct segment_claim
 
 /* ---- claim_tell.c ---- */
 
-enum claim_state claim_state_of(const struct own_claim *claim, const struct claim_address *address);
 void claims_tell(struct claims *claims);

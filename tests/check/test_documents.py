@@ -38,7 +38,6 @@ GIVEN_UP = {
     r"\bnat_wish\w*": "nat_desired",
     r"\bheld_fault\b": "known_fault",
     r"\bstruct held\b": "offer",
-    r"\bstruct holding\b": "file_keys",
     r"\bnat_way\b": "nat_leads",
     r"\bnat_engine_stand\b": "an operation of engine.h",
 }

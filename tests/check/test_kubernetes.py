@@ -43,7 +43,7 @@ DECODERS = {
     "Egress": [("egress.c", ("decode", "decode_destinations"))],
     "IPAddressPool": [("ip_pool.c", ("decode", "decode_addresses", "decode_allocation")), SELECTORS],
     "BGPAdvertisement": [ADVERTISEMENT, SELECTORS],
-    "L2Advertisement": [("advertisement.c", ("decode",)), SELECTORS],
+    "L2Advertisement": [("advertisement.c", ("decode", "decode_l2")), SELECTORS],
 }
 
 
