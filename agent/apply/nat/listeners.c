@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply/netlink/nft_read.h"
 #include "apply/netlink/nl.h"
 #include "base/file.h"
 #include "base/macro.h"
@@ -81,41 +82,6 @@ static void begin(struct nl_request *request, unsigned subsystem, unsigned comma
     nl_begin(request, (uint16_t)(subsystem << 8 | command), flags, &fixed, sizeof(fixed));
 }
 
-static uint32_t number_of(const struct nlattr *attribute)
-{
-    uint32_t number = 0;
-    if (attribute && mnl_attr_get_payload_len(attribute) == sizeof(number))
-        memcpy(&number, mnl_attr_get_payload(attribute), sizeof(number));
-    return ntohl(number);
-}
-
-/* A string, or "" if it is not one. */
-static const char *text_of(const struct nlattr *attribute)
-{
-    return attribute && mnl_attr_validate(attribute, MNL_TYPE_NUL_STRING) == 0
-               ? mnl_attr_get_str(attribute)
-               : "";
-}
-
-/* The attributes of a message of netfilter, by type. */
-static void read_attributes(const struct nlmsghdr *row, const struct nlattr **attributes,
-                            unsigned max)
-{
-    for (unsigned i = 0; i <= max; i++)
-        attributes[i] = NULL;
-    for (const struct nlattr *at = NULL;
-         (at = nl_next_attribute(row, sizeof(struct nfgenmsg), at));)
-        if (mnl_attr_get_type(at) <= max)
-            attributes[mnl_attr_get_type(at)] = at;
-}
-
-static uint8_t family_of(const struct nlmsghdr *row)
-{
-    return mnl_nlmsg_get_payload_len(row) < sizeof(struct nfgenmsg)
-               ? 0
-               : ((const struct nfgenmsg *)mnl_nlmsg_get_payload(row))->nfgen_family;
-}
-
 /* ---- nftables ---- */
 
 static bool is_on_the_way(uint8_t family, uint32_t hook)
@@ -137,20 +103,19 @@ static const char *family_name(uint8_t family)
 
 static int on_chain(const struct nlmsghdr *row, void *context)
 {
-    const struct nlattr *attributes[NFTA_CHAIN_MAX + 1];
-    read_attributes(row, attributes, NFTA_CHAIN_MAX);
-    const struct nlattr *hook = attributes[NFTA_CHAIN_HOOK];
-    const struct nlattr *policy = attributes[NFTA_CHAIN_POLICY];
-    uint8_t family = family_of(row);
-    if (!hook || !is_on_the_way(family, number_of(nl_find(hook, NFTA_HOOK_HOOKNUM))) ||
-        strcmp(text_of(attributes[NFTA_CHAIN_TYPE]), "nat") == 0)
+    const struct nlattr *hook = nft_attribute(row, NFTA_CHAIN_HOOK);
+    const struct nlattr *policy = nft_attribute(row, NFTA_CHAIN_POLICY);
+    uint8_t family = nft_family(row);
+    if (!hook || !is_on_the_way(family, nft_number(nl_find(hook, NFTA_HOOK_HOOKNUM))) ||
+        strcmp(nft_text(nft_attribute(row, NFTA_CHAIN_TYPE)), "nat") == 0)
         return 0;
     /* A base chain is used by its rules alone: nobody may jump to it. */
-    bool drops = policy && number_of(policy) == NF_DROP;
-    if (drops || number_of(attributes[NFTA_CHAIN_USE]) > 0) {
+    bool drops = policy && nft_number(policy) == NF_DROP;
+    if (drops || nft_number(nft_attribute(row, NFTA_CHAIN_USE)) > 0) {
         char name[80];
-        (void)snprintf(name, sizeof(name), "%.39s %.39s", text_of(attributes[NFTA_CHAIN_TABLE]),
-                       text_of(attributes[NFTA_CHAIN_NAME]));
+        (void)snprintf(name, sizeof(name), "%.39s %.39s",
+                       nft_text(nft_attribute(row, NFTA_CHAIN_TABLE)),
+                       nft_text(nft_attribute(row, NFTA_CHAIN_NAME)));
         listens(context, "nftables chain %s %s", family_name(family), name);
     }
     return 0;
@@ -158,9 +123,7 @@ static int on_chain(const struct nlmsghdr *row, void *context)
 
 static int on_generation(const struct nlmsghdr *row, void *context)
 {
-    const struct nlattr *attributes[NFTA_GEN_MAX + 1];
-    read_attributes(row, attributes, NFTA_GEN_MAX);
-    *(uint32_t *)context = number_of(attributes[NFTA_GEN_ID]);
+    *(uint32_t *)context = nft_number(nft_attribute(row, NFTA_GEN_ID));
     return 0;
 }
 
@@ -207,14 +170,12 @@ static bool judges_nobody(const char *function, uint32_t hook, int32_t priority)
 
 static int on_hook(const struct nlmsghdr *row, void *context)
 {
-    const struct nlattr *attributes[NFNLA_HOOK_MAX + 1];
-    read_attributes(row, attributes, NFNLA_HOOK_MAX);
-    const struct nlattr *chain = attributes[NFNLA_HOOK_CHAIN_INFO];
-    const char *function = text_of(attributes[NFNLA_HOOK_FUNCTION_NAME]);
-    if (chain && number_of(nl_find(chain, NFNLA_HOOK_INFO_TYPE)) == NFNL_HOOK_TYPE_NFTABLES)
+    const struct nlattr *chain = nft_attribute(row, NFNLA_HOOK_CHAIN_INFO);
+    const char *function = nft_text(nft_attribute(row, NFNLA_HOOK_FUNCTION_NAME));
+    if (chain && nft_number(nl_find(chain, NFNLA_HOOK_INFO_TYPE)) == NFNL_HOOK_TYPE_NFTABLES)
         return 0; /* look_at_rules() knows more of it */
-    if (!judges_nobody(function, number_of(attributes[NFNLA_HOOK_HOOKNUM]),
-                       (int32_t)number_of(attributes[NFNLA_HOOK_PRIORITY])))
+    if (!judges_nobody(function, nft_number(nft_attribute(row, NFNLA_HOOK_HOOKNUM)),
+                       (int32_t)nft_number(nft_attribute(row, NFNLA_HOOK_PRIORITY))))
         listens(context, "a netfilter hook: %s%s", *function ? function : "without a name", "");
     return 0;
 }

@@ -98,13 +98,17 @@ void nl_parse(const struct nlmsghdr *message, size_t fixed_size, const struct nl
     }
 }
 
-const struct nlattr *nl_find(const struct nlattr *nest, uint16_t type)
+const struct nlattr *nl_next_inside(const struct nlattr *nest, const struct nlattr *previous)
 {
     const char *end = (const char *)mnl_attr_get_payload(nest) + mnl_attr_get_payload_len(nest);
-    const struct nlattr *it = mnl_attr_get_payload(nest);
-    for (; mnl_attr_ok(it, (int)(end - (const char *)it)); it = mnl_attr_next(it)) {
-        if (mnl_attr_get_type(it) == type)
-            return it;
-    }
-    return NULL;
+    const struct nlattr *next = previous ? mnl_attr_next(previous) : mnl_attr_get_payload(nest);
+    return mnl_attr_ok(next, (int)(end - (const char *)next)) ? next : NULL;
+}
+
+const struct nlattr *nl_find(const struct nlattr *nest, uint16_t type)
+{
+    const struct nlattr *it = NULL;
+    while ((it = nl_next_inside(nest, it)) && mnl_attr_get_type(it) != type)
+        continue;
+    return it;
 }

@@ -60,5 +60,8 @@ struct nl_wanted {
 void nl_parse(const struct nlmsghdr *message, size_t fixed_size, const struct nl_wanted *wanted,
               size_t wanted_count, const struct nlattr **attributes, uint16_t max);
 
+/* The attribute behind `previous` (NULL: the first one) inside of another, or NULL. */
+const struct nlattr *nl_next_inside(const struct nlattr *nest, const struct nlattr *previous);
+
 /* The first attribute of this type inside of another, or NULL. */
 const struct nlattr *nl_find(const struct nlattr *nest, uint16_t type);

@@ -359,6 +359,60 @@ int nl_run(struct nl_socket *socket, struct nl_request *request, struct nl_resul
     return r < 0 ? r : result->error;
 }
 
+/* Numbers the messages; returns the number of the one that is acknowledged. */
+static uint32_t number(struct nl_socket *socket, void *bytes, size_t size)
+{
+    uint32_t acknowledged = socket->sequence + 1;
+    int left = (int)size;
+    for (struct nlmsghdr *it = bytes; nl_message_ok(it, left); it = mnl_nlmsg_next(it, &left)) {
+        it->nlmsg_seq = ++socket->sequence;
+        if (it->nlmsg_flags & NLM_F_ACK)
+            acknowledged = it->nlmsg_seq;
+    }
+    return acknowledged;
+}
+
+/* What fails as a whole is answered for the first message, and then there may be no more. */
+static int receive_verdict(struct nl_socket *socket, uint32_t first, uint32_t acknowledged,
+                           struct nl_result *result)
+{
+    for (bool more = true; more;) {
+        ssize_t size = receive_datagram(socket);
+        if (size < 0)
+            return size == -EAGAIN && result->error < 0 ? 0 : size == -EAGAIN ? -EPROTO : (int)size;
+
+        int left = (int)size;
+        for (const struct nlmsghdr *it = (void *)socket->datagram; nl_message_ok(it, left);
+             it = mnl_nlmsg_next(it, &left)) {
+            struct nl_result one;
+            if (it->nlmsg_type != NLMSG_ERROR || it->nlmsg_seq - first > acknowledged - first ||
+                mnl_nlmsg_get_payload_len(it) < sizeof(struct nlmsgerr))
+                continue;
+            read_ack(it, &one);
+            if (result->error == 0)
+                *result = one;
+            more &= it->nlmsg_seq != acknowledged;
+        }
+    }
+    return 0;
+}
+
+int nl_transact(struct nl_socket *socket, void *bytes, size_t size, struct nl_result *result)
+{
+    struct iovec part = { bytes, size };
+    int room = (int)size + 4096;
+    const uint32_t first = socket->sequence + 1;
+    const uint32_t acknowledged = number(socket, bytes, size);
+    *result = (struct nl_result){ 0 };
+    /* The kernel counts twice what it is told, and takes no datagram longer than the buffer. */
+    if (setsockopt(nl_fd(socket), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) < 0)
+        (void)setsockopt(nl_fd(socket), SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+    int r = send_requests(socket, &part, 1);
+    if (r == 0)
+        r = receive_verdict(socket, first, acknowledged, result);
+    return r < 0 ? r : result->error;
+}
+
 int nl_receive(struct nl_socket *socket, nl_row_fn on_row, void *context)
 {
     bool lost = false;

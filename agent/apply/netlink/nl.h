@@ -87,6 +87,13 @@ int nl_batch(struct nl_socket *socket, struct nl_request *requests, size_t count
 int nl_run(struct nl_socket *socket, struct nl_request *request, struct nl_result *result);
 
 /*
+ * Sends messages that the kernel carries out together or not at all, as one datagram (nft.h builds
+ * it). They are numbered here; one of them asks for an acknowledgement. `result`: what became of
+ * the first that was refused. Returns 0, or -errno, be it of a message or of the socket.
+ */
+int nl_transact(struct nl_socket *socket, void *bytes, size_t size, struct nl_result *result);
+
+/*
  * Hands all queued notifications to `on_row`, without waiting for more. The first negative return
  * ends it. Returns 0, what a row returned, -ENOBUFS if notifications were lost (those still queued
  * are thrown away: the caller has to dump), or -errno.
