@@ -39,12 +39,16 @@ enum {
 };
 
 /* The mark of what we made: the alias of links, the name of filters. */
-#define OURS_NAME      "fingerpost"
+#define OURS_NAME           "fingerpost"
 /* The veth pair that takes the node's own packets to service addresses. */
-#define SVC0_NAME      "svc0"
-#define SVC0_PEER_NAME "svc0p"
+#define SVC0_NAME           "svc0"
+#define SVC0_PEER_NAME      "svc0p"
+/* Our table of nftables, of family inet; all that is in it is ours. */
+#define OURS_NFTABLES_TABLE OURS_NAME
+/* Default of services.firewall.mark. */
+enum { FIREWALL_MARK_DEFAULT = 0x1000 };
 /* Default of paths.bpf. */
-#define OURS_PINS      "/sys/fs/bpf/fingerpost"
+#define OURS_PINS "/sys/fs/bpf/fingerpost"
 
 /* Of our filters in clsact qdiscs. */
 enum { OURS_TC_PRIORITY = 33, OURS_TC_HANDLE = 1 };

@@ -149,6 +149,7 @@ static const struct config_key services_keys[] = {
     { "snatPorts", parse_port_range, FIELD(services.snat_ports) },
     { "timeouts", parse_section, .keys = timeouts_keys },
     { "maps", parse_section, .keys = maps_keys },
+    { "firewall", parse_section, .keys = firewall_keys },
     { "healthz", parse_endpoint, FIELD(services.healthz) },
     { "proxyModeListen", parse_endpoint, FIELD(services.proxy_mode) },
     { NULL },
@@ -279,6 +280,7 @@ static int config_new(struct config **ret_config)
     config->services.max_flows = 262144;
     config->services.max_services = 65536;
     config->services.max_endpoints = 262144;
+    config->services.firewall.mark = FIREWALL_MARK_DEFAULT;
     config->pools.rest_ms = MINUTE_MS;
     config->pods.table = ROUTE_TABLE_MAIN;
     config->pods.rest_ms = MINUTE_MS;
@@ -305,6 +307,10 @@ static void check_all(struct parse *parse, const struct doc *root)
     if (config->services.enabled && !config->routes.enabled)
         doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
                   "services.enabled needs routes, which lead to what this node serves");
+    if (config->services.firewall.mode != FIREWALL_OFF && config->services.path == PATH_DIRECT)
+        doc_fault(
+            parse->document, doc_get(doc_get(root, "services"), "path"), parse->errors,
+            "direct leads packets past every firewall: services.firewall wants auto or stack");
     if (config->pods.enabled && !config->routes.enabled)
         doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
                   "pods.enabled needs routes, which announce where pods are");

@@ -38,6 +38,12 @@ extern const char *const claim_group_names[CLAIM_GROUPS];
 
 /* addresses.failback: who has an address keeps it. */
 enum { CLAIM_FAILBACK_NEVER = -1 };
+/* services.firewall.mode: what our table of nftables does with packets to opened ports. */
+enum firewall_mode { FIREWALL_OFF, FIREWALL_MARK, FIREWALL_ACCEPT, FIREWALL_MODES };
+extern const char *const firewall_mode_names[FIREWALL_MODES];
+/* services.firewall.scope: of every Service, or of addresses that this node has or announces. */
+enum firewall_scope { FIREWALL_ALL, FIREWALL_HOLDER, FIREWALL_SCOPES };
+extern const char *const firewall_scope_names[FIREWALL_SCOPES];
 
 struct port_range {
     uint16_t first, last;
@@ -87,6 +93,12 @@ struct config {
         struct port_range snat_ports;
         struct flow_timeouts timeouts;
         uint32_t max_flows, max_services, max_endpoints;
+        struct {
+            enum firewall_mode mode; /* default off */
+            uint32_t mark;           /* bits that are added to a packet's mark */
+            enum firewall_scope scope;
+            bool node_ports; /* node ports count as opened; default false */
+        } firewall;
         char *healthz;    /* "address:port" */
         char *proxy_mode; /* services.proxyModeListen, likewise; NULL: not served */
     } services;

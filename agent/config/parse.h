@@ -90,6 +90,11 @@ void parse_claim_group(struct parse *, const struct config_key *, const struct d
 void parse_failback(struct parse *, const struct config_key *, const struct doc *, void *ms_field);
 void parse_lease_namespace(struct parse *, const struct config_key *, const struct doc *,
                            void *char_field);
+/* The section services.firewall; firewall.c */
+extern const struct config_key firewall_keys[];
+void parse_firewall_mode(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_firewall_scope(struct parse *, const struct config_key *, const struct doc *, void *);
+void parse_mark(struct parse *, const struct config_key *, const struct doc *, void *uint32_field);
 
 /* The sections consul of controller.yaml and agentd.yaml; export_keys.c, agent_consul.c */
 extern const struct config_key export_keys[];

@@ -216,6 +216,24 @@ static void write_packet_path(struct json *json, const struct config *config, co
     json_string(json, NULL, packet_path_names[*(const enum packet_path *)field]);
 }
 
+static void write_firewall_mode(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
+    json_string(json, NULL, firewall_mode_names[*(const enum firewall_mode *)field]);
+}
+
+static void write_firewall_scope(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
+    json_string(json, NULL, firewall_scope_names[*(const enum firewall_scope *)field]);
+}
+
+static void write_mark(struct json *json, const struct config *config, const void *field)
+{
+    (void)config;
+    json_stringf(json, NULL, "0x%" PRIx32, *(const uint32_t *)field);
+}
+
 static void write_advertise(struct json *json, const struct config *config, const void *field)
 {
     unsigned kinds = *(const unsigned *)field;
@@ -268,6 +286,9 @@ static value_writer writer_of(config_parser parser)
         { parse_failback, write_failback },
         { parse_kubernetes, write_kubernetes },
         { parse_lease_namespace, write_string },
+        { parse_firewall_mode, write_firewall_mode },
+        { parse_firewall_scope, write_firewall_scope },
+        { parse_mark, write_mark },
         { parse_node, write_string },
         { parse_node_ports, write_node_ports },
         { parse_path, write_string },

@@ -69,35 +69,37 @@ static void silence_means_the_defaults(void **state)
     assert_defaults(nulls);
 }
 
-static const char every_key[] = "node: node-1\n"
-                                "source:\n"
-                                "  manifests: /etc/fingerpost/manifests\n"
-                                "  maxFileSize: 64MiB\n"
-                                "  startWait: 3s\n"
-                                "routes:\n"
-                                "  table: 300\n"
-                                "  holdDown: { initial: 2s, max: 2m }\n"
-                                "  drain: { shutdown: 500ms, withdraw: 0 }\n"
-                                "  deadman: 1h30m\n"
-                                "services:\n"
-                                "  enabled: true\n"
-                                "  uplinks: [eth0, \"en*\"]\n"
-                                "  podInterfaces: [\"cali*\"]\n"
-                                "  clusterCIDRs: [10.244.1.1/16, \"fd00::/48\"]\n"
-                                "  serviceCIDRs: [10.96.0.0/12]\n"
-                                "  nodePortAddresses: [primary, 192.0.2.0/24]\n"
-                                "  externalIPs: [198.51.100.0/24]\n"
-                                "  loadBalancerIPs: [203.0.113.0/24]\n"
-                                "  loadBalancerClass: example.com/fingerpost\n"
-                                "  proxyName: fingerpost\n"
-                                "  advertise: [cluster, external]\n"
-                                "  masqueradeAll: true\n"
-                                "  snatPorts: 40000-40000\n"
-                                "  maps: { flows: 1024, services: 16, endpoints: 17 }\n"
-                                "  healthz: \"[::]:10256\"\n"
-                                "bird: { socket: /run/bird/bird.ctl }\n"
-                                "api: { listen: \"127.0.0.2:9395\" }\n"
-                                "paths: { run: /r, state: /s, bpf: /b }\n";
+static const char every_key[] =
+    "node: node-1\n"
+    "source:\n"
+    "  manifests: /etc/fingerpost/manifests\n"
+    "  maxFileSize: 64MiB\n"
+    "  startWait: 3s\n"
+    "routes:\n"
+    "  table: 300\n"
+    "  holdDown: { initial: 2s, max: 2m }\n"
+    "  drain: { shutdown: 500ms, withdraw: 0 }\n"
+    "  deadman: 1h30m\n"
+    "services:\n"
+    "  enabled: true\n"
+    "  uplinks: [eth0, \"en*\"]\n"
+    "  podInterfaces: [\"cali*\"]\n"
+    "  clusterCIDRs: [10.244.1.1/16, \"fd00::/48\"]\n"
+    "  serviceCIDRs: [10.96.0.0/12]\n"
+    "  nodePortAddresses: [primary, 192.0.2.0/24]\n"
+    "  externalIPs: [198.51.100.0/24]\n"
+    "  loadBalancerIPs: [203.0.113.0/24]\n"
+    "  loadBalancerClass: example.com/fingerpost\n"
+    "  proxyName: fingerpost\n"
+    "  advertise: [cluster, external]\n"
+    "  masqueradeAll: true\n"
+    "  snatPorts: 40000-40000\n"
+    "  maps: { flows: 1024, services: 16, endpoints: 17 }\n"
+    "  firewall: { mode: accept, mark: 0x40, scope: holder, nodePorts: true }\n"
+    "  healthz: \"[::]:10256\"\n"
+    "bird: { socket: /run/bird/bird.ctl }\n"
+    "api: { listen: \"127.0.0.2:9395\" }\n"
+    "paths: { run: /r, state: /s, bpf: /b }\n";
 
 static void every_key_is_read(void **state)
 {
@@ -136,6 +138,10 @@ static void every_key_is_read(void **state)
     assert_int_equal(config->services.max_flows, 1024);
     assert_int_equal(config->services.max_services, 16);
     assert_int_equal(config->services.max_endpoints, 17);
+    assert_int_equal(config->services.firewall.mode, FIREWALL_ACCEPT);
+    assert_int_equal(config->services.firewall.mark, 0x40);
+    assert_int_equal(config->services.firewall.scope, FIREWALL_HOLDER);
+    assert_true(config->services.firewall.node_ports);
     assert_string_equal(config->services.healthz, "[::]:10256");
     assert_string_equal(config->bird.socket, "/run/bird/bird.ctl");
     assert_string_equal(config->api.listen, "127.0.0.2:9395");
@@ -249,6 +255,16 @@ static void types_are_checked(void **state)
     assert_errors(SOURCE "routes: 5\n", "2:9: routes: expected a map, found a plain value\n");
     assert_errors(SOURCE "services: {enabled: on}\n",
                   "2:21: services.enabled: expected true or false, found \"on\"\n");
+    assert_errors(
+        SOURCE "services: {firewall: {mode: drop, mark: 0, scope: \"\"}}\n",
+        "2:29: services.firewall.mode: expected off, mark or accept, found \"drop\"\n"
+        "2:41: services.firewall.mark: expected a mark from 0x1 to 0xffffffff, found \"0\"\n"
+        "2:51: services.firewall.scope: expected all or holder, found \"\"\n");
+    assert_errors(SOURCE "services: {path: direct, firewall: {mode: mark, mark: 0x100000000}}\n",
+                  "2:55: services.firewall.mark: expected a mark from 0x1 to 0xffffffff, found "
+                  "\"0x100000000\"\n"
+                  "2:18: services.path: direct leads packets past every firewall: "
+                  "services.firewall wants auto or stack\n");
     assert_errors(SOURCE "services: {masqueradeAll: \"true\"}\n",
                   "2:27: services.masqueradeAll: expected true or false, found the string "
                   "\"true\"\n");
