@@ -37,26 +37,6 @@ static struct nat_row *row_new(const struct service *service)
     return row->namespace && row->name ? TAKE_PTR(row) : NULL;
 }
 
-static int add_ports(const struct service *service, struct nat_family *family)
-{
-    for (uint32_t i = 0; i < service->port_count; i++) {
-        const struct service_port *from = &service->ports[i];
-        struct nat_port port = {
-            .name = strdup(from->name),
-            .protocol = from->protocol,
-            .port = from->port,
-            .node_port = from->node_port,
-        };
-        if (!port.name)
-            return -ENOMEM;
-        if (vec_push(&family->ports, port) < 0) {
-            free(port.name);
-            return -ENOMEM;
-        }
-    }
-    return 0;
-}
-
 static int add_sets(const struct node_facts *facts, const struct service *service,
                     struct nat_family *family)
 {
@@ -154,7 +134,7 @@ static bool has_content(const struct nat_family *family)
 static int fill_family(const struct node_facts *facts, const struct service *service,
                        bool count_local, struct nat_family *family, struct faults *faults)
 {
-    int r = add_ports(service, family);
+    int r = nat_ports(service, family);
     if (r < 0)
         return r;
     r = nat_frontends(facts, service, family, faults);

@@ -11,6 +11,7 @@
 #include "plan/nat_frontends.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/macro.h"
@@ -189,6 +190,26 @@ static void unite(struct nat_family *family)
 {
     vec_sort(&family->frontends, place_cmp);
     vec_drop_equal(&family->frontends, nat_frontend_cmp);
+}
+
+int nat_ports(const struct service *service, struct nat_family *family)
+{
+    for (uint32_t i = 0; i < service->port_count; i++) {
+        const struct service_port *from = &service->ports[i];
+        struct nat_port port = {
+            .name = strdup(from->name),
+            .protocol = from->protocol,
+            .port = from->port,
+            .node_port = from->node_port,
+        };
+        if (!port.name)
+            return -ENOMEM;
+        if (vec_push(&family->ports, port) < 0) {
+            free(port.name);
+            return -ENOMEM;
+        }
+    }
+    return 0;
 }
 
 int nat_frontends(const struct node_facts *facts, const struct service *service,

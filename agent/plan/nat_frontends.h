@@ -18,6 +18,9 @@ int nat_left_cluster_ips(const struct node_facts *facts, const struct service *s
 int nat_cluster_ips(const struct node_facts *facts, const struct service *service, uint8_t family,
                     ip_list *list);
 
+/* Fills in the ports of `family`, which are the Service's, without endpoints. 0 or -ENOMEM. */
+int nat_ports(const struct service *service, struct nat_family *family);
+
 /*
  * Fills in the frontends of `family`, whose number and ports are filled in already; outcomes stay
  * empty. A node port that an older Service has is a fault. Returns 0 or -ENOMEM.

@@ -33,7 +33,8 @@ ALLOWED = {
     "apply": (
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
-            "plan/link_table.h", "plan/egress_table.h", "plan/kept_table.h", "bpf/abi.h", "bpf/flow_abi.h",
+            "plan/link_table.h", "plan/egress_table.h", "plan/kept_table.h", "plan/opening_table.h",
+            "bpf/abi.h", "bpf/flow_abi.h",
             "bpf/egress_abi.h",
             "bpf/nat.skel.h", "bpf/egress_client.skel.h", "bpf/egress_gateway.skel.h",
             "bpf/passage.skel.h",
