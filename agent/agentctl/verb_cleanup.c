@@ -14,6 +14,7 @@
 #include "agentctl/ctl.h"
 #include "apply/cleanup.h"
 #include "base/lock.h"
+#include "base/ours.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "format/json.h"
@@ -54,6 +55,8 @@ static void report_words(const struct cleanup_counts *counts)
         text_add_count(&out, counts->pins, "pin");
         text_addf(&out, " removed%s\n", counts->svc0 ? ", and svc0" : "");
     }
+    if (counts->nftables)
+        text_add(&out, "table inet " OURS_NFTABLES_TABLE " of nftables removed\n");
     printf("%s", text_str(&out));
 }
 
@@ -75,6 +78,7 @@ static void report(const struct ctl *ctl, const struct cleanup_counts *counts)
     json_int(&json, "pins", counts->pins);
     json_bool(&json, "svc0", counts->svc0);
     json_int(&json, "addresses", counts->addresses);
+    json_bool(&json, "nftables", counts->nftables);
     json_end_object(&json);
     printf("%s\n", text_str(&out));
 }
@@ -98,10 +102,11 @@ static int clean(const struct ctl *ctl, const struct config *config)
     struct cleanup_counts counts = { 0 };
     int r = cleanup_kernel(config->routes.table, CLEANUP_ALL, &counts, &faults);
     int nat = cleanup_nat(config->paths.bpf, &counts, &faults);
+    int firewall = cleanup_firewall(&counts, &faults);
     print_faults(&faults);
     if (r < 0 && r != -EIO)
         fprintf(stderr, "agentctl: cannot read the kernel's tables: %s\n", strerror(-r));
-    if (r < 0 || nat < 0)
+    if (r < 0 || nat < 0 || firewall < 0)
         return EXIT_FAILED;
     forget_standing(config);
     report(ctl, &counts);

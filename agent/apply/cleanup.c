@@ -14,6 +14,7 @@
 #include "apply/egress/gateway.h"
 #include "apply/egress/plane.h"
 #include "apply/kept.h"
+#include "apply/firewall/firewall.h"
 #include "apply/kernel.h"
 #include "apply/nat/hooks.h"
 #include "apply/nat/svc0.h"
@@ -151,6 +152,19 @@ static uint32_t removed(int r, const char *place, struct faults *faults)
     if (r < 0)
         faults_add(faults, place, NULL, "it can't be removed: %s", strerror(-r));
     return r < 0 ? 0 : (uint32_t)r;
+}
+
+/* A kernel without nftables has no table of ours. */
+int cleanup_firewall(struct cleanup_counts *counts, struct faults *faults)
+{
+    CLEANUP(firewall_closep) struct firewall *firewall = NULL;
+    int r = firewall_open(&firewall);
+    if (r == 0)
+        r = firewall_remove(firewall);
+    if (r == -EOPNOTSUPP)
+        return 0;
+    counts->nftables |= removed(r, "nftables, table inet " OURS_NFTABLES_TABLE, faults) > 0;
+    return r < 0 ? -EIO : 0;
 }
 
 /* What is pinned of egress. */

@@ -21,6 +21,7 @@ struct cleanup_counts {
     uint32_t programs, pins; /* of service NAT: detached; maps and others */
     bool svc0;
     uint32_t addresses; /* claimed ones that the kernel would have kept for a while */
+    bool nftables;      /* our table of it */
 };
 
 /*
@@ -29,6 +30,9 @@ struct cleanup_counts {
  */
 int cleanup_kernel(uint32_t export_table, enum cleanup_scope scope,
                    struct cleanup_counts *ret_counts, struct faults *faults);
+
+/* Our table of nftables. Adds to `counts`. Returns 0, or -EIO with a fault. */
+int cleanup_firewall(struct cleanup_counts *counts, struct faults *faults);
 
 /*
  * What service NAT has left: programs on interfaces, svc0, and all that is pinned below `pins`
