@@ -161,10 +161,12 @@ struct nat_net {
  * "control".path, bits. A masqueraded packet goes through the stack where somebody may listen
  * there, or else past it: "flows" in flow_abi.h says how.
  */
-#define NAT_PATH_STACK   1u /* new flows go through the stack */
-#define NAT_PATH_STACKED 2u /* there may be flows that do */
-#define NAT_PATH_XFRM    4u /* XFRM has policies: also this node's own to Services, and refusals */
-#define NAT_PATH_WHOLE   8u /* sources are translated before the stack: nobody but XFRM listens */
+#define NAT_PATH_STACK           1u /* new flows go through the stack */
+#define NAT_PATH_STACKED         2u /* there may be flows that do */
+#define NAT_PATH_XFRM            4u /* XFRM has policies: also this node's own to Services, and refusals */
+#define NAT_PATH_WHOLE           8u /* sources are translated before the stack: nobody but XFRM listens */
+/* Not of the path: "control".mark is also for packets to node ports. */
+#define NAT_PATH_MARK_NODE_PORTS 16u
 
 struct nat_control {
     __u64 filter_half;  /* which half of "filter" is in force: 0 or 1 */
@@ -182,7 +184,8 @@ struct nat_control {
     __u32 timeouts_s[NAT_STATES]; /* after so long a silence a flow is over: nat_timeout_s() */
     __u32 egress_timeouts_s[NAT_STATES]; /* the same of an egress gateway's flows, */
     __u32 egress_icmp_s;                 /* and of its pings, in whatever state */
-    __u32 zero;
+    /* Added to the mark of packets that come in for a port that a Service has opened; 0: none. */
+    __u32 mark;
     /* None of a family: who comes in by a pod's interface is a pod. */
     struct nat_net pod_nets[NAT_MAX_POD_NETS];
     struct nat_net service_nets[NAT_MAX_SERVICE_NETS];

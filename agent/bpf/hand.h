@@ -10,6 +10,7 @@
 #include "bpf/claim.h"
 #include "bpf/count.h"
 #include "bpf/limit.h"
+#include "bpf/opened.h"
 #include "bpf/reject.h"
 #include "bpf/send.h"
 #include "bpf/translate.h"
@@ -220,6 +221,7 @@ ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *contr
     }
     if (is_cut_sctp(packet, to))
         return drop(skb, packet, service, NAT_CAUSE_FRAGMENT);
+    mark_opened(skb, control, packet);
     if (translate(skb, packet, to) < 0)
         return SHOT;
     if (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_POD_IN)

@@ -29,6 +29,7 @@ __u32 arrived;  /* how often it was caught */
 SEC("tc")
 int passage_send(struct __sk_buff *skb)
 {
+    skb->mark = skb->cb[1];
     return (int)bpf_clone_redirect(skb, skb->cb[0], BPF_F_INGRESS);
 }
 

@@ -104,12 +104,21 @@ int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
 
 void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm, bool judged)
 {
-    uint32_t path = plane->control->path & NAT_PATH_STACKED;
+    uint32_t path = plane->control->path & (NAT_PATH_STACKED | NAT_PATH_MARK_NODE_PORTS);
     if (stack)
-        path = NAT_PATH_STACK | NAT_PATH_STACKED;
+        path |= NAT_PATH_STACK | NAT_PATH_STACKED;
     if (xfrm)
         path |= NAT_PATH_XFRM | (judged ? 0 : NAT_PATH_WHOLE);
     __atomic_store_n(&plane->control->path, path, __ATOMIC_RELEASE);
+}
+
+void nat_plane_set_mark(struct nat_plane *plane, uint32_t mark, bool node_ports)
+{
+    uint32_t path = plane->control->path & ~NAT_PATH_MARK_NODE_PORTS;
+    if (node_ports)
+        path |= NAT_PATH_MARK_NODE_PORTS;
+    __atomic_store_n(&plane->control->path, path, __ATOMIC_RELEASE);
+    __atomic_store_n(&plane->control->mark, mark, __ATOMIC_RELEASE);
 }
 
 int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6])

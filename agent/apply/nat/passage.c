@@ -88,7 +88,7 @@ static int send_packet(struct passage *passage, const struct passage_way *way, u
         .sequence = sequence,
     };
     uint8_t data[NAT_PACKET_MAX];
-    struct __sk_buff in = { .cb = { way->in } };
+    struct __sk_buff in = { .cb = { way->in, way->mark } };
     const size_t size = nat_packet_build(&packet, data);
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = data, .data_size_in = (uint32_t)size,
                 .ctx_in = &in, .ctx_size_in = sizeof(in));

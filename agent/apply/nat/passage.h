@@ -19,6 +19,7 @@ struct passage_way {
     struct ip source, destination;
     uint16_t destination_port;
     enum protocol protocol; /* TCP or UDP */
+    uint32_t mark;          /* that our program gives such a packet */
 };
 
 /* Loads the programs. Needs what service NAT needs. Returns 0 or -errno. */

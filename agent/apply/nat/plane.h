@@ -54,6 +54,11 @@ int nat_plane_set(struct nat_plane *plane, const struct nat_settings *settings,
  * need not, `xfrm` sees masqueraded packets with both addresses translated.
  */
 void nat_plane_set_path(struct nat_plane *plane, bool stack, bool xfrm, bool judged);
+/*
+ * What comes in for load balancer and external addresses, or for node ports too, has these bits
+ * added to its mark before the stack sees it; 0: none.
+ */
+void nat_plane_set_mark(struct nat_plane *plane, uint32_t mark, bool node_ports);
 /* Tells the programs the index and MAC of svc0; index 0: there is none. Returns 0. */
 int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6]);
 /* Reads the kernel's ICMP rate limits (icmp_ratelimit, icmp_ratemask) again. Returns 0 or -errno.

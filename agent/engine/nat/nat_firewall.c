@@ -25,6 +25,7 @@
 #include "apply/lookup.h"
 #include "base/clock.h"
 #include "base/macro.h"
+#include "engine/nat/nat_path.h"
 #include "engine/nat/nat_state.h"
 
 enum {
@@ -60,7 +61,8 @@ static bool find_way(const struct nat_engine *engine, const struct firewall_aim 
                                .source = *source,
                                .destination = endpoint->ip,
                                .destination_port = endpoint->port,
-                               .protocol = aim->protocol };
+                               .protocol = aim->protocol,
+                               .mark = nat_path_mark(engine->config) };
     const struct link *link = link_find(kernel_links(engine->kernel), aim->uplink);
     struct route_found route;
 

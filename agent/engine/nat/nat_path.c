@@ -33,6 +33,11 @@ static struct nat_listeners look(struct nat_engine *engine)
     return listeners;
 }
 
+uint32_t nat_path_mark(const struct config *config)
+{
+    return config->services.firewall.mode == FIREWALL_MARK ? config->services.firewall.mark : 0;
+}
+
 void nat_path_follow(struct nat_engine *engine)
 {
     struct nat_status *status = &engine->status->nat;
@@ -48,6 +53,8 @@ void nat_path_follow(struct nat_engine *engine)
         log_info("masqueraded packets go %s the stack%s%s", stack ? "through" : "past",
                  *listeners.who ? ", where somebody listens: " : "", listeners.who);
     engine->judged = listeners.judged;
+    nat_plane_set_mark(engine->plane, nat_path_mark(engine->config),
+                       engine->config->services.firewall.node_ports);
     nat_plane_set_path(engine->plane, stack, listeners.xfrm, listeners.judged);
     status->path = path;
     memcpy(status->listener, listeners.who, sizeof(status->listener));
