@@ -174,6 +174,7 @@ void view_metrics(const struct api_state *state, struct text *out)
     write_event_metrics(&status->writes, out);
     write_routes(state, out);
     write_tables(state, out);
+    write_firewall_metrics(&state->status->firewall, out);
     write_nat_metrics(state, out);
     write_egress_metrics(state, out);
     write_pod_metrics(state->pods, out);

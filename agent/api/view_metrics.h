@@ -26,6 +26,8 @@ void write_pod_metrics(const struct pods_live *live, struct text *out);
 struct claims_live; /* api/claims_live.h */
 /* Of claimed addresses; none where nothing is claimed. */
 void write_claim_metrics(const struct claims_live *live, struct text *out);
+/* Of our table of nftables; none where services.firewall is off. */
+void write_firewall_metrics(const struct firewall_status *firewall, struct text *out);
 /* The metrics of NAT; none where it is off. */
 void write_nat_metrics(const struct api_state *state, struct text *out);
 /* The metrics of egress; none where it is off. */

@@ -20,6 +20,7 @@
 
 #include "api/document.h"
 #include "api/view_bgp.h"
+#include "api/view_firewall.h"
 #include "api/view_nat_status.h"
 #include "api/view_routes.h"
 #include "api/view_source.h"
@@ -180,6 +181,7 @@ void view_status(const struct api_state *state, struct text *out)
     json_int(&json, "count", (int64_t)store_count(state->store, KIND_SERVICE));
     json_end_object(&json);
     write_nat_status(&json, state);
+    write_firewall(&json, &status->firewall);
     write_known_faults(&json, "faults", status->faults);
     view_end(&json);
 }

@@ -9,6 +9,7 @@
 #include "status/claim_status.h"
 #include "status/consul_status.h"
 #include "status/fault_book.h"
+#include "status/firewall_status.h"
 #include "status/kube_status.h"
 #include "status/nat_status.h"
 #include "status/standing_status.h"
@@ -78,6 +79,7 @@ struct status {
     struct health_status health;
     struct standing_status standing;
     struct nat_status nat;
+    struct firewall_status firewall;
     struct bird_status bird;
     struct write_status writes;
     struct consul_status consul;

@@ -100,6 +100,8 @@ def status(**changes):
         "standing": {"phase": "serving", "since": None, "endsInMs": None, "reason": None, "nodeGone": False},
         "bgp": bgp(enabled=False, socket=None, reachable=False, since=None, version=None),
         "consul": None,
+        "firewall": {"mode": "off", "there": False, "openings": 0, "closedAddresses": 0, "added": 0, "removed": 0,
+                     "replaced": 0, "repairs": 0, "openedPackets": 0, "closedPackets": 0},
         "services": {"enabled": False, "count": 2},
         "nat": NO_NAT,
         "faults": [],
