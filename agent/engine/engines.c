@@ -18,6 +18,7 @@
 #include "engine/conflicts/conflict_engine.h"
 #include "engine/egress/egress_engine.h"
 #include "engine/events/event_engine.h"
+#include "engine/firewall/firewall_engine.h"
 #include "engine/nat/nat_engine.h"
 #include "engine/pods/pods_engine.h"
 #include "engine/routes/route_engine.h"
@@ -28,6 +29,7 @@ static const struct engine_ops *const own_table[] = {
     &nat_engine_ops,    /* what it proves is announced */
     &egress_engine_ops, /* likewise, and behind NAT's programs */
     &route_engine_ops,
+    &firewall_engine_ops, /* behind routes: who announces an address is its holder */
     &event_engine_ops,    /* writes to the API alone */
     &waiting_engine_ops,  /* writes nothing */
     &conflict_engine_ops, /* likewise */

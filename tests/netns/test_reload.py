@@ -40,6 +40,7 @@ CHANGED = {
         "loadBalancerIPs": ["203.0.113.0/24", "fd00:203::/64"],
         "advertise": ["loadBalancer", "external"], "masqueradeAll": True, "path": "stack",
         "snatPorts": "20000-30000", "healthz": "127.0.0.1:10257", "proxyModeListen": "127.0.0.1:10249",
+        "firewall": {"mode": "mark", "mark": "0x2000", "scope": "holder", "nodePorts": True},
     },
 }
 

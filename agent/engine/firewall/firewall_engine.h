@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The firewall engine: our table of nftables holds what Services have opened (services.firewall).
+ */
+#pragma once
+
+#include "engine/engine.h"
+
+extern const struct engine_ops firewall_engine_ops;
