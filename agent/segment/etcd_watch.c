@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Lists the keys of claims and watches them; see etcd_watch.h. Owned by etcd_store.c.
+ *
+ * A watch goes on behind the last revision that was heard of, so nothing is missed; it is asked for
+ * anew each minute, since a peer that vanished says nothing. Where etcd no longer has that revision
+ * (compacted), is another cluster, or counts lower than before (restored from a snapshot), a list
+ * comes first, and what it does not name is gone. Then something may have come and gone unseen.
+ */
+#include "segment/etcd_watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "format/json_splitter.h"
+#include "format/reader.h"
+#include "loop/backoff.h"
+#include "loop/timer.h"
+
+enum {
+    NAME_MAX_LEN = 254,
+    ROUND_MS = 60 * 1000,
+    LIST_MS = 10 * 1000,
+    LIST_BYTES = 16 << 20,
+};
+
+/* A key that is there, and in which of the lists it was named last. */
+struct known_key {
+    char name[NAME_MAX_LEN];
+    uint64_t list;
+};
+
+struct etcd_watch {
+    struct claim_listener listener;
+    struct etcd_client *client;
+    const char *prefix;
+    struct etcd_request *request; /* NULL: it waits */
+    struct json_splitter *splitter;
+    struct timer *timer;
+    struct backoff backoff;
+    struct etcd_header header; /* of what was heard last; revision 0: a list is next */
+    struct sorted known;       /* struct known_key */
+    uint64_t lists;
+    bool told, standing; /* what the listener was told; the watch has begun */
+    bool lost;           /* what is known does not hold any more */
+    int64_t since_ms;
+};
+
+static int known_cmp(const void *a, const void *b)
+{
+    return strcmp(((const struct known_key *)a)->name, ((const struct known_key *)b)->name);
+}
+
+int64_t etcd_watch_since_ms(const struct etcd_watch *watch)
+{
+    return watch->standing && watch->header.revision ? watch->since_ms : INT64_MAX;
+}
+
+const char *etcd_entry_record(const struct etcd_entry *entry, struct lease_record *ret_record,
+                              char ret_version[static LEASE_VERSION_MAX])
+{
+    _Static_assert((int)ETCD_VERSION_LEN <= (int)LEASE_VERSION_MAX, "a version has room");
+    CLEANUP(document_freep) struct document *document = NULL;
+    AUTOFAULTS struct faults faults = { 0 };
+    if (document_parse(entry->value, entry->length, "value", READER_JSON, &document, &faults) != 1)
+        return "the value is no JSON";
+    const char *wrong = lease_read(document->root, ret_record, ret_version);
+    if (!wrong)
+        etcd_version_str(&entry->version, ret_version);
+    return wrong;
+}
+
+/* ---- what is heard ---- */
+
+static void tell_gone(struct etcd_watch *watch, const char *name)
+{
+    struct known_key key;
+    (void)snprintf(key.name, sizeof(key.name), "%s", name);
+    sorted_remove(&watch->known, &key);
+    watch->listener.heard(watch->listener.context, key.name, NULL, "");
+}
+
+/* A value that can't be read is told by whoever reads it for himself. */
+static int on_entry(void *context, const struct etcd_entry *entry)
+{
+    struct etcd_watch *watch = context;
+    struct known_key key = { .list = watch->lists };
+    struct lease_record record;
+    char version[LEASE_VERSION_MAX] = "";
+    const size_t length = strlen(watch->prefix);
+    if (strncmp(entry->key, watch->prefix, length) != 0 ||
+        strlen(entry->key + length) >= sizeof(key.name))
+        return 0;
+    (void)snprintf(key.name, sizeof(key.name), "%s", entry->key + length);
+    if (entry->deleted) {
+        tell_gone(watch, key.name);
+        return 0;
+    }
+    if (etcd_entry_record(entry, &record, version))
+        return 0;
+    int r = sorted_put(&watch->known, &key);
+    if (r == 0)
+        watch->listener.heard(watch->listener.context, key.name, &record, version);
+    return r;
+}
+
+static void forget_unnamed(struct etcd_watch *watch)
+{
+    for (size_t i = watch->known.count; i-- > 0;) {
+        const struct known_key key = *(struct known_key *)sorted_at(&watch->known, i);
+        if (key.list != watch->lists)
+            tell_gone(watch, key.name);
+    }
+}
+
+static void tell_standing(struct etcd_watch *watch, const char *why, const char *remedy)
+{
+    const bool standing = !why;
+    if (watch->told && watch->standing == standing)
+        return;
+    watch->told = true;
+    watch->standing = standing;
+    watch->listener.watching(watch->listener.context, why, remedy);
+}
+
+static bool is_another_store(const struct etcd_watch *watch, const struct etcd_header *header)
+{
+    return header->revision < watch->header.revision ||
+           strcmp(header->cluster, watch->header.cluster) != 0;
+}
+
+static int take_message(struct etcd_watch *watch, const struct json_part *part)
+{
+    struct etcd_news news = { 0 };
+    int r = etcd_read_news(part->text, part->length, &news, on_entry, watch);
+    if (r < 0)
+        return r;
+    watch->lost |= news.canceled || news.compacted || is_another_store(watch, &news.header);
+    if (watch->lost)
+        return -ECANCELED;
+    watch->header = news.header;
+    if (news.created) {
+        backoff_reset(&watch->backoff);
+        tell_standing(watch, NULL, NULL);
+    }
+    return 0;
+}
+
+static int on_data(void *context, const char *bytes, size_t size)
+{
+    struct etcd_watch *watch = context;
+    AUTOFAULTS struct faults faults = { 0 };
+    struct json_part part;
+    int r;
+    json_splitter_push(watch->splitter, bytes, size);
+    while ((r = json_splitter_next(watch->splitter, &part, &faults)) > 0) {
+        r = take_message(watch, &part);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+/* ---- requests ---- */
+
+static void go(struct etcd_watch *watch, int64_t delay_ms)
+{
+    timer_arm(watch->timer, delay_ms);
+}
+
+static void on_watched(void *context, const struct etcd_answer *answer)
+{
+    struct etcd_watch *watch = context;
+    watch->request = NULL;
+    json_splitter_free(TAKE_PTR(watch->splitter));
+    /* The round is over, or there is nothing to go on from: neither is a trouble of etcd. */
+    if (watch->standing && (watch->lost || answer->status == 200)) {
+        go(watch, watch->lost ? backoff_next(&watch->backoff) : 0);
+    } else {
+        tell_standing(watch, answer->error ? answer->error : "the watch ended", answer->remedy);
+        go(watch, backoff_next(&watch->backoff));
+    }
+    if (watch->lost)
+        watch->header = (struct etcd_header){ 0 };
+    watch->lost = false;
+}
+
+static void on_listed(void *context, const struct etcd_answer *answer)
+{
+    struct etcd_watch *watch = context;
+    struct etcd_header header = { 0 };
+    const char *why = answer->error;
+    watch->request = NULL;
+    watch->lists++;
+    if (!why && etcd_read_range(answer->body, answer->size, &header, on_entry, watch) < 0)
+        why = "the answer to a list can't be read";
+    if (why) {
+        tell_standing(watch, why, answer->remedy);
+        go(watch, backoff_next(&watch->backoff));
+        return;
+    }
+    watch->header = header;
+    watch->since_ms = clock_boot_ms();
+    forget_unnamed(watch);
+    go(watch, 0);
+}
+
+static int begin(struct etcd_watch *watch)
+{
+    AUTOTEXT struct text body = { 0 };
+    struct reader_limits limits = reader_limits_default;
+    const bool lists = watch->header.revision == 0;
+    struct etcd_call call = { .path = lists ? "/v3/kv/range" : "/v3/watch", .context = watch };
+    if (lists) {
+        etcd_list(&body, watch->prefix);
+        call.limit_ms = LIST_MS;
+        call.answer_bytes = LIST_BYTES;
+        call.done = on_listed;
+    } else {
+        etcd_watch_from(&body, watch->prefix, watch->header.revision + 1);
+        call.limit_ms = ROUND_MS;
+        call.data = on_data;
+        call.done = on_watched;
+        watch->splitter = json_splitter_new("etcd's watch", &limits, false);
+        if (!watch->splitter)
+            return -ENOMEM;
+    }
+    call.body = text_str(&body);
+    int r = text_error(&body);
+    return r < 0 ? r : etcd_send(watch->client, &call, &watch->request);
+}
+
+static void on_time(void *context)
+{
+    struct etcd_watch *watch = context;
+    int r = begin(watch);
+    if (r == 0)
+        return;
+    json_splitter_free(TAKE_PTR(watch->splitter));
+    tell_standing(watch, strerror(-r), NULL);
+    go(watch, backoff_next(&watch->backoff));
+}
+
+int etcd_watch_new(sd_event *event, struct etcd_client *client, const char *prefix,
+                   const struct claim_listener *listener, struct etcd_watch **ret_watch)
+{
+    CLEANUP(etcd_watch_freep) struct etcd_watch *watch = calloc(1, sizeof(*watch));
+    if (!watch)
+        return -ENOMEM;
+    watch->listener = *listener;
+    watch->client = client;
+    watch->prefix = prefix;
+    watch->known = (struct sorted)SORTED(struct known_key, known_cmp);
+    watch->backoff = (struct backoff){ .initial_ms = 200, .max_ms = 5 * SECOND_MS };
+    int r = timer_new(event, SD_EVENT_PRIORITY_NORMAL, on_time, watch, &watch->timer);
+    if (r < 0)
+        return r;
+    go(watch, 0);
+    *ret_watch = TAKE_PTR(watch);
+    return 0;
+}
+
+void etcd_watch_free(struct etcd_watch *watch)
+{
+    if (!watch)
+        return;
+    etcd_cancel(watch->request);
+    json_splitter_free(watch->splitter);
+    timer_free(watch->timer);
+    sorted_done(&watch->known);
+    free(watch);
+}
