@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A program around agent/segment/etcd_store.h, for tests: does what the lines of its standard input
+ * say.
+ *
+ *     claimant ENDPOINT[,ENDPOINT...] PREFIX [CA CERTIFICATE KEY]
+ *
+ * A line is one of
+ *
+ *     watch
+ *     read KEY
+ *     create KEY HOLDER
+ *     update KEY HOLDER VERSION
+ *
+ * Each answer is a line of standard output, fields with tabs in between; so is what a watch tells:
+ *
+ *     told KEY OUTCOME HOLDER VERSION WATCHED WHY
+ *     heard KEY HOLDER VERSION
+ *     watching WHY
+ *
+ * WATCHED: whether all was seen to come and go. The program ends when its input has.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/vec.h"
+#include "segment/etcd_store.h"
+
+enum { ANSWER_MS = 3000, LINE_MAX_LEN = 1024 };
+
+struct claimant {
+    sd_event *event;
+    struct claim_store store;
+};
+
+struct asked {
+    char key[256];
+};
+
+static void on_told(void *context, const struct claim_answer *answer)
+{
+    static const char *const outcomes[] = { "done", "absent", "conflict", "failed" };
+    CLEANUP(freep) struct asked *asked = context;
+    printf("told\t%s\t%s\t%s\t%s\t%d\t%s\n", asked->key, outcomes[answer->outcome],
+           answer->record ? answer->record->holder : "", answer->version,
+           answer->since_ms != INT64_MAX, answer->why ? answer->why : "");
+    (void)fflush(stdout);
+}
+
+static void on_heard(void *context, const char *key, const struct lease_record *record,
+                     const char *version)
+{
+    (void)context;
+    printf("heard\t%s\t%s\t%s\n", key, record ? record->holder : "", version);
+    (void)fflush(stdout);
+}
+
+static void on_watching(void *context, const char *why, const char *remedy)
+{
+    (void)context, (void)remedy;
+    printf("watching\t%s\n", why ? why : "");
+    (void)fflush(stdout);
+}
+
+static int ask(struct claimant *claimant, const char *verb, const char *key, const char *holder,
+               const char *version)
+{
+    const struct claim_store_ops *ops = claimant->store.ops;
+    struct lease_record wish = { .duration_s = 10,
+                                 .acquired_wall_ms = 1000000000000,
+                                 .renewed_wall_ms = 1000000000000 };
+    struct claim_request *request;
+    struct asked *asked = calloc(1, sizeof(*asked));
+    if (!asked)
+        return -ENOMEM;
+    (void)snprintf(asked->key, sizeof(asked->key), "%s", key);
+    (void)snprintf(wish.holder, sizeof(wish.holder), "%s", holder);
+    const bool reads = strcmp(verb, "read") == 0;
+    const struct claim_ask question = {
+        .key = key,
+        .wish = reads ? NULL : &wish,
+        .version = version,
+        .limit_ms = ANSWER_MS,
+        .told = on_told,
+        .context = asked,
+    };
+    int r = reads                         ? ops->read(claimant->store.data, &question, &request)
+            : strcmp(verb, "create") == 0 ? ops->create(claimant->store.data, &question, &request)
+                                          : ops->update(claimant->store.data, &question, &request);
+    if (r < 0)
+        free(asked);
+    return r;
+}
+
+static int obey(struct claimant *claimant, char *line)
+{
+    static const struct claim_listener listener = { on_heard, on_watching, NULL };
+    char *words[4] = { "", "", "", "" };
+    for (size_t i = 0; i < ARRAY_SIZE(words) && line; i++)
+        words[i] = strsep(&line, " \n");
+    if (strcmp(words[0], "watch") == 0)
+        return claimant->store.ops->watch(claimant->store.data, &listener);
+    return ask(claimant, words[0], words[1], words[2], words[3]);
+}
+
+static int on_input(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct claimant *claimant = userdata;
+    char line[LINE_MAX_LEN];
+    (void)source, (void)fd, (void)events;
+    if (!fgets(line, sizeof(line), stdin))
+        return sd_event_exit(claimant->event, 0);
+    int r = obey(claimant, line);
+    return r < 0 ? sd_event_exit(claimant->event, 1) : 0;
+}
+
+static int run(struct claimant *claimant, char **arguments)
+{
+    AUTOVEC VEC(const char *) endpoints = { 0 };
+    struct etcd_store_options options = { .prefix = arguments[1] };
+    for (char *rest = arguments[0], *one; (one = strsep(&rest, ","));)
+        if (vec_push(&endpoints, one) < 0)
+            return -ENOMEM;
+    options.where.endpoints = endpoints.items;
+    options.where.endpoint_count = endpoints.count;
+    if (arguments[2]) {
+        options.where.ca_file = arguments[2];
+        options.where.cert_file = arguments[3];
+        options.where.key_file = arguments[4];
+    }
+    int r = etcd_store_new(claimant->event, &options, &claimant->store);
+    if (r == 0)
+        r = sd_event_add_io(claimant->event, NULL, STDIN_FILENO, EPOLLIN, on_input, claimant);
+    return r < 0 ? r : sd_event_loop(claimant->event);
+}
+
+/* Without a buffer: what is polled for must not wait in one. */
+int main(int count, char **arguments)
+{
+    struct claimant claimant = { 0 };
+    if (count != 3 && count != 6)
+        return 2;
+    (void)setvbuf(stdin, NULL, _IONBF, 0);
+    int r = sd_event_new(&claimant.event);
+    if (r >= 0)
+        r = run(&claimant, arguments + 1);
+    if (claimant.store.ops)
+        claimant.store.ops->free(claimant.store.data);
+    sd_event_unref(claimant.event);
+    return r < 0 ? 1 : r;
+}
