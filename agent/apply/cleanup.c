@@ -13,8 +13,8 @@
 
 #include "apply/egress/gateway.h"
 #include "apply/egress/plane.h"
-#include "apply/kept.h"
 #include "apply/firewall/firewall.h"
+#include "apply/kept.h"
 #include "apply/kernel.h"
 #include "apply/nat/hooks.h"
 #include "apply/nat/svc0.h"
