@@ -99,6 +99,7 @@ GLOBAL __u32 block_take(__u32 client, __u32 six)
         settings->client_blocks < EGRESS_BLOCKS_MAX ? settings->client_blocks : EGRESS_BLOCKS_MAX;
     __u32 at = __sync_fetch_and_add(&ports->count, 1);
     __u32 found = at < most ? block_find(client, six) : 0;
+    barrier_var(at); /* Linux 6.1 learns no bound from `most`: it has to be asked again */
     if (!found || at >= EGRESS_BLOCKS_MAX) {
         __sync_fetch_and_add(&ports->count, -1);
         return 0;
