@@ -177,7 +177,7 @@ def test_an_agent_that_is_killed_or_stopped_loses_it_to_one_other(setting):
 
 def test_a_restart_moves_nothing_and_says_nothing(setting):
     setting.put(V4)
-    setting.begin()
+    setting.begin(duration="12s")  # longer than a start takes, on a slow machine too
     name = setting.holder()
     wait(lambda: len(setting.judge.announcements(V4)) >= 10, "all announcements")
     before, transitions = len(setting.judge.announcements(V4)), setting.lease()["leaseTransitions"]
