@@ -14,7 +14,6 @@
 #include <systemd/sd-event.h>
 
 #include "agentd/agent.h"
-#include "agentd/pool_keeper.h"
 #include "agentd/standing.h"
 #include "api/api.h"
 #include "apply/kernel.h"
@@ -24,6 +23,7 @@
 #include "health/health.h"
 #include "loop/http.h"
 #include "loop/notify.h"
+#include "pools/pool_keeper.h"
 #include "report/block_keeper.h"
 #include "report/consul_keeper.h"
 #include "report/event_keeper.h"

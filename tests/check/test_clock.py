@@ -46,7 +46,7 @@ DECISIONS = {
     "agentctl/plan_export.c": ["r = plan_export(config, store, clock_wall_ms(), &ret->plan, faults);"],
     # How long has a LoadBalancer address rested? The time outlives the program. Forward: it is given
     # to others early. Back: it rests anew, but no longer than ever (plan/rests.h).
-    "agentd/pool_keeper.c": [".now_ms = clock_wall_ms(),"],
+    "pools/pool_keeper.c": [".now_ms = clock_wall_ms(),"],
     "controller/address_job.c": [".now_ms = clock_wall_ms(),"],
     # How long has a pod's address rested, and a block been empty? The time outlives the program.
     # Forward: an address is given early. Back: it rests anew, and gives way where no other is free.

@@ -29,7 +29,7 @@ ALLOWED = {
     "plan": (
         ("base", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
     ),
-    "pools": (("base", "format", "config", "model", "store", "plan"), ()),
+    "pools": (("base", "format", "config", "model", "store", "plan", "status"), ()),
     "apply": (
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
@@ -173,6 +173,7 @@ SHORT = {
     "plan/route_table.h": "plan's table headers", "plan/nat_table.h": "plan's table headers",
     "plan/link_table.h": "plan's table headers", "plan/egress_table.h": "plan's table headers",
     "plan/nat_health.h": "plan's table headers", "plan/kept_table.h": "plan's table headers",
+    "plan/opening_table.h": "plan's table headers",
     "libsystemd": "sd-event", "kernel": "kernel headers",
 }
 

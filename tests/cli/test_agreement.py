@@ -138,8 +138,8 @@ def test_every_key_of_the_configuration_is_described(ctl, tmp_path):
     # And what is shown leaves out no key of the tables that are parsed by; source.kubernetes is
     # shown whole.
     source = "".join(
-        (ROOT / "agent/config" / name).read_text(encoding="utf-8") for name in ("config.c", "egress.c",
-                                                                                "agent_consul.c", "agent_addresses.c")
+        (ROOT / "agent/config" / name).read_text(encoding="utf-8") for name in (
+            "config.c", "egress.c", "firewall.c", "agent_consul.c", "agent_addresses.c")
     )
     known = re.findall(r'^ *\{ "(\w+)", (?!parse_section)', source, re.MULTILINE)
     known.remove("kubeconfig")

@@ -11,7 +11,7 @@
  * before the pass that follows, which therefore finds nothing changed. While a manifest has been
  * broken since the start, the Services that may be in it keep what they have.
  */
-#include "agentd/pool_keeper.h"
+#include "pools/pool_keeper.h"
 
 #include <errno.h>
 #include <stdlib.h>
