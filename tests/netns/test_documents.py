@@ -52,9 +52,9 @@ def test_documents_and_metrics(lab):
         for line in page.splitlines()
         if line.startswith(("*fingerpost_", "*process_", "*coil_"))
         for name in re.findall(r"\*([a-z_]+)\*", line)
-        # NAT, egress, pods and Consul are off here, and the source a folder: others have those.
+        # NAT, its firewall, egress, pods, claims and Consul are off here, and the source a folder: others have those.
         if not name.startswith(("fingerpost_nat_", "fingerpost_kubernetes_", "fingerpost_copy_",
-                                "fingerpost_egress_", "fingerpost_consul_", "fingerpost_pod",
-                                "fingerpost_block_requests_", "coil_"))
+                                "fingerpost_egress_", "fingerpost_consul_", "fingerpost_pod", "fingerpost_claim",
+                                "fingerpost_firewall_", "fingerpost_block_requests_", "coil_"))
     ]
     assert sorted(described) == names
