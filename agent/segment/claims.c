@@ -53,13 +53,25 @@ static void claim_free(struct own_claim *claim)
     free(claim);
 }
 
+/* The first claim of the list that is not before the key. */
+static size_t place_of(const struct claims *claims, const char *key)
+{
+    size_t low = 0, high = claims->list.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(claims->list.items[middle]->key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static struct own_claim *claim_of(const struct claims *claims, const char *key)
 {
-    vec_each(struct own_claim *const, claim, &claims->list) {
-        if (strcmp((*claim)->key, key) == 0)
-            return *claim;
-    }
-    return NULL;
+    size_t place = place_of(claims, key);
+    bool there = place < claims->list.count && strcmp(claims->list.items[place]->key, key) == 0;
+    return there ? claims->list.items[place] : NULL;
 }
 
 static struct own_claim *claim_made(struct claims *claims, const char *key)
@@ -68,10 +80,15 @@ static struct own_claim *claim_made(struct claims *claims, const char *key)
     if (claim)
         return claim;
     claim = calloc(1, sizeof(*claim));
-    if (!claim || vec_push(&claims->list, claim) < 0) {
+    if (!claim || vec_reserve(&claims->list, 1) < 0) {
         free(claim);
         return NULL;
     }
+    size_t place = place_of(claims, key);
+    struct own_claim **at = &claims->list.items[place];
+    memmove(at + 1, at, (claims->list.count - place) * sizeof(*at));
+    *at = claim;
+    claims->list.count++;
     claim->claims = claims;
     (void)snprintf(claim->key, sizeof(claim->key), "%s", key);
     tenure_begin(&claim->tenure, &claims->options.rules, claims->node, 0);
