@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "engine/facts.h"
 #include "segment/claims.h"
+#include "segment/etcd_store.h"
 #include "segment/lease_store.h"
 
 static void on_changed(void *context)
@@ -24,7 +25,19 @@ static int rows_of(void *context, claim_row_list *ret_rows)
     return agent->claims ? claims_rows(agent->claims, ret_rows) : 0;
 }
 
-static int open_store(struct agent *agent, struct claim_store *ret_store)
+static int open_etcd(const struct agent *agent, struct claim_store *ret_store)
+{
+    const struct config *config = agent->config;
+    const struct etcd_store_options options = {
+        .where = { (const char *const *)config->addresses.etcd.endpoints.items,
+                   config->addresses.etcd.endpoints.count, config->addresses.etcd.ca_file,
+                   config->addresses.etcd.cert_file, config->addresses.etcd.key_file },
+        .prefix = config->addresses.etcd.prefix,
+    };
+    return etcd_store_new(agent->event, &options, ret_store);
+}
+
+static int open_leases(struct agent *agent, struct claim_store *ret_store)
 {
     AUTOFAULTS struct faults faults = { 0 };
     struct kube_config *kube;
@@ -50,7 +63,8 @@ static void begin(struct agent *agent)
     agent->claims_live = (struct claims_live){ 0 };
     if (!agent->config->addresses.enabled)
         return;
-    int r = open_store(agent, &options.store);
+    bool in_etcd = agent->config->addresses.etcd.endpoints.count > 0;
+    int r = in_etcd ? open_etcd(agent, &options.store) : open_leases(agent, &options.store);
     if (r == 0)
         r = claims_new(&options, &agent->claims);
     if (r < 0) {

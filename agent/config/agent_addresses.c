@@ -47,6 +47,52 @@ void parse_lease_namespace(struct parse *parse, const struct config_key *key,
     parse_checked(parse, node, field, is_namespace, "a namespace (a-z, 0-9 and dashes)");
 }
 
+static const struct config_key etcd_keys[] = {
+    { "endpoints", parse_texts, FIELD(etcd.endpoints) },
+    { "prefix", parse_text, FIELD(etcd.prefix) },
+    { "caFile", parse_path, FIELD(etcd.ca_file) },
+    { "certFile", parse_path, FIELD(etcd.cert_file) },
+    { "keyFile", parse_path, FIELD(etcd.key_file) },
+    { NULL },
+};
+
+/* "https://192.0.2.1:2379", without a path. */
+static bool is_endpoint(const char *text)
+{
+    size_t scheme = 0;
+    if (strncmp(text, "http://", 7) == 0)
+        scheme = 7;
+    else if (strncmp(text, "https://", 8) == 0)
+        scheme = 8;
+    return scheme && text[scheme] && !strpbrk(text + scheme, "/?#@ ");
+}
+
+static void etcd_fault(struct parse *parse, const struct doc *section, const char *key,
+                       const char *expected)
+{
+    const struct doc *node = doc_get(section, key);
+    if (node)
+        doc_fault(parse->document, node, parse->errors, "expected %s", expected);
+    else
+        doc_fault(parse->document, section, parse->errors, "%s is missing: %s", key, expected);
+}
+
+static void check_etcd(struct parse *parse, const struct doc *section)
+{
+    const struct config *config = parse_config(parse);
+    const char *prefix = config->addresses.etcd.prefix;
+    bool good = config->addresses.etcd.endpoints.count > 0;
+    vec_each(char *, endpoint, &config->addresses.etcd.endpoints)
+        good &= is_endpoint(*endpoint);
+    if (!good)
+        etcd_fault(parse, section, "endpoints", "a list of http://HOST:PORT and https://HOST:PORT");
+    if (!*prefix || prefix[strlen(prefix) - 1] != '/')
+        etcd_fault(parse, section, "prefix", "what ends with a slash");
+    if (!config->addresses.etcd.cert_file != !config->addresses.etcd.key_file)
+        etcd_fault(parse, section, config->addresses.etcd.cert_file ? "keyFile" : "certFile",
+                   "certFile and keyFile need each other");
+}
+
 const struct config_key agent_addresses_keys[] = {
     { "claim", parse_cidrs, FIELD(claim) },
     { "own", parse_addresses, FIELD(own), .max = OWN_MAX },
@@ -55,6 +101,7 @@ const struct config_key agent_addresses_keys[] = {
     { "duration", parse_duration, FIELD(duration_ms), .min = SHORTEST_MS },
     { "failback", parse_failback, FIELD(failback_ms) },
     { "leaseNamespace", parse_lease_namespace, FIELD(lease_namespace) },
+    { "etcd", parse_section, .keys = etcd_keys, .check = check_etcd },
     { NULL },
 };
 

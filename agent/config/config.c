@@ -236,13 +236,14 @@ static int set_default_strings(struct config *config)
     config->services.healthz = strdup("0.0.0.0:10256");
     config->api.listen = strdup("127.0.0.1:9394");
     config->addresses.lease_namespace = strdup("kube-system");
+    config->addresses.etcd.prefix = strdup("/fingerpost/addresses/");
     config->paths.run = strdup("/run/fingerpost");
     config->paths.state = strdup("/var/lib/fingerpost");
     config->paths.bpf = strdup(OURS_PINS);
     return config->node && config->services.load_balancer_class && config->services.proxy_name &&
                    config->services.healthz && config->api.listen &&
-                   config->addresses.lease_namespace && config->paths.run && config->paths.state &&
-                   config->paths.bpf
+                   config->addresses.lease_namespace && config->addresses.etcd.prefix &&
+                   config->paths.run && config->paths.state && config->paths.bpf
                ? 0
                : -ENOMEM;
 }
@@ -317,9 +318,10 @@ static void check_all(struct parse *parse, const struct doc *root)
     if (config->pools.allocate && config->source.kubernetes)
         doc_fault(parse->document, doc_get(doc_get(root, "pools"), "allocate"), parse->errors,
                   "is for source.manifests; in a cluster, agent-controller gives addresses");
-    if (config->addresses.enabled && !config->source.kubernetes)
+    if (config->addresses.enabled && !config->source.kubernetes &&
+        config->addresses.etcd.endpoints.count == 0)
         doc_fault(parse->document, doc_get(root, "addresses"), parse->errors,
-                  "addresses needs source.kubernetes: claims are kept as Leases");
+                  "claims are kept as Leases of source.kubernetes, or else in addresses.etcd");
 }
 
 int config_parse(const char *path, struct config **ret_config, struct document **ret_document,
@@ -383,6 +385,12 @@ void config_free(struct config *config)
     vec_done(&config->addresses.claim);
     vec_done(&config->addresses.own);
     free(config->addresses.lease_namespace);
+    parse_clear_names(&config->addresses.etcd.endpoints);
+    vec_done(&config->addresses.etcd.endpoints);
+    free(config->addresses.etcd.prefix);
+    free(config->addresses.etcd.ca_file);
+    free(config->addresses.etcd.cert_file);
+    free(config->addresses.etcd.key_file);
     free(config->bird.socket);
     parse_clear_names(&config->bird.expect_names);
     vec_done(&config->bird.expect_names);

@@ -140,6 +140,11 @@ struct config {
         int64_t duration_ms; /* of a claim */
         int64_t failback_ms; /* CLAIM_FAILBACK_NEVER */
         char *lease_namespace;
+        struct {
+            string_list endpoints;                /* URLs; none: claims are Leases */
+            char *prefix;                         /* of keys; ends with a slash */
+            char *ca_file, *cert_file, *key_file; /* NULL: not set */
+        } etcd;
     } addresses;
     struct {
         char *socket; /* NULL: BIRD is not asked */

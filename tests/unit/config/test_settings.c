@@ -216,10 +216,40 @@ static void claims_have_all_their_settings(void **state)
                      -EBADMSG);
 }
 
+static void claims_may_be_kept_in_etcd(void **state)
+{
+    CLEANUP(settings_done) struct settings settings = { 0 };
+
+    (void)state;
+    assert_int_equal(load(SOURCE "addresses:\n"
+                                 "  etcd:\n"
+                                 "    endpoints: [\"https://192.0.2.1:2379\"]\n"
+                                 "    caFile: /etc/ca.crt\n",
+                          &settings),
+                     0);
+    assert_setting(&settings, "addresses.etcd.endpoints", "[\"https://192.0.2.1:2379\"]", 4);
+    assert_setting(&settings, "addresses.etcd.prefix", "\"/fingerpost/addresses/\"", 0);
+    assert_setting(&settings, "addresses.etcd.caFile", "\"/etc/ca.crt\"", 5);
+    static const char *const bad[] = {
+        "{}",
+        "{endpoints: []}",
+        "{endpoints: [192.0.2.1]}",
+        "{endpoints: [\"https://192.0.2.1:2379/v3\"]}",
+        "{endpoints: [\"http://a:1\"], prefix: /a}",
+        "{endpoints: [\"http://a:1\"], certFile: /a}",
+        "{endpoints: [\"http://a:1\"], keyFile: /a}",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        AUTOFREE char *text = text_format(SOURCE "addresses: {etcd: %s}\n", bad[i]);
+        assert_int_equal(load(text, &settings), -EBADMSG);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claims_have_all_their_settings),
+        cmocka_unit_test(claims_may_be_kept_in_etcd),
         cmocka_unit_test(defaults_have_no_line),
         cmocka_unit_test(what_the_file_says_has_its_line),
         cmocka_unit_test(what_is_shown_can_be_loaded),

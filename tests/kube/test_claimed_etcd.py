@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses that one node of a segment has at a time without any Kubernetes: a folder of manifests, and
+claims that a real etcd keeps, with TLS and client certificates."""
+
+import time
+
+import pytest
+from lab import Lab, wait, wait_equal
+from lab.authority import Authority
+from lab.segment import Judge, Segment
+from test_etcd import Member
+
+STORE = "192.0.3.9"
+V4, V6 = "198.51.100.50", "2001:db8:5::50"
+DURATION = 5
+
+
+class World:
+    """Three nodes with agents on a segment, and an etcd behind their router."""
+
+    def __init__(self, lab):
+        self.lab = lab
+        nodes = [item for node in lab.nodes for item in node.objects()]
+        for item in nodes:
+            if item["kind"] == "Node":
+                item["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+        lab.write("nodes.yaml", *nodes)
+        lab.tor.ip("address", "add", f"{STORE}/32", "dev", "lo")
+        pki = Authority(lab.folder / "pki")
+        user = pki.issue("agent")
+        self.etcd = Member(lab.tor, STORE, (STORE,), pki)
+        self.segment = Segment(lab)
+        self.judge = Judge(self.segment)
+        store = {"endpoints": [f"https://{STORE}:2300", self.etcd.url], "caFile": str(pki.certificate),
+                 "certFile": str(user.certificate), "keyFile": str(user.key)}
+        claims = {"own": [V4, V6], "interfaces": ["lan"], "duration": f"{DURATION}s", "failback": "never",
+                  "etcd": store}
+        self.agents = {node.role: lab.agent(node, addresses=claims) for node in lab.nodes}
+
+    def holder(self, address):
+        [name] = wait(lambda: self.segment.at(address), f"a holder of {address}", 60)
+        wait(lambda: self.segment.client.ping(address), f"{name} to answer for {address}", 10)
+        wait_equal(lambda: self.segment.cached(address), name, "the client's cache")
+        return name
+
+    def row(self, name, address):
+        [row] = [row for row in self.agents[name].json("addresses")["items"] if row["address"] == address]
+        return row
+
+    def faults(self, name):
+        return [fault for fault in self.agents[name].faults() if fault["subsystem"] == "addresses"]
+
+    def close(self):
+        self.judge.close()
+        self.segment.remove()
+
+
+@pytest.fixture(name="world")
+def world_fixture(request):
+    with Lab(request.node.nodeid, nodes=3) as lab:
+        world = World(lab)
+        yield world
+        world.close()
+
+
+def test_claims_are_kept_in_etcd(world):
+    for address in (V4, V6):
+        name = world.holder(address)
+        assert world.row(name, address)["state"] == "held"
+        for other in set(world.agents) - {name}:
+            wait_equal(lambda other=other, address=address: world.row(other, address)["holder"], name,
+                       "what others know")
+    # The agent of the holder goes: its kernel lets go of the address before another has it.
+    first = world.holder(V4)
+    begun = time.monotonic()
+    world.agents.pop(first).kill()
+    wait(lambda: set(world.segment.at(V4)) - {first}, "another holder", 30)
+    second = world.holder(V4)
+    assert time.monotonic() - begun <= DURATION + 2
+    # etcd is away for everybody, so that all claims end; it comes back.
+    world.etcd.kill()
+    wait_equal(lambda: world.segment.at(V4) + world.segment.at(V6), [], "no holder without etcd", DURATION + 3)
+    for name in world.agents:
+        fault = wait(lambda name=name: world.faults(name), "a fault", 30)[0]
+        assert "addresses.etcd.endpoints" in fault["remedy"], fault
+    world.etcd.start()
+    third = world.holder(V4)
+    world.holder(V6)
+    for name in world.agents:
+        wait_equal(lambda name=name: world.faults(name), [], "no fault any more", 30)
+    before = [first, second] if third == second else [first, second, third]
+    assert world.judge.holders(V4) == before
