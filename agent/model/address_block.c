@@ -57,6 +57,8 @@ static void decode_pool(struct decoder *decoder, const struct doc *root, struct 
         return;
     pool->block_size_bits = (uint8_t)decode_int(decoder, doc_get(spec, "blockSizeBits"), 0,
                                                 BLOCK_SIZE_BITS_MAX, BLOCK_SIZE_BITS_DEFAULT);
+    int mtu = decode_annotated_number(decoder, POOL_MTU, POOL_MTU_MIN, POOL_MTU_MAX, "none");
+    pool->mtu = mtu > 0 ? (uint32_t)mtu : 0;
 
     const struct doc *list = decode_list(decoder, decode_need(decoder, spec, "subnets"));
     if (list && list->count == 0)
@@ -73,7 +75,7 @@ static void decode_pool(struct decoder *decoder, const struct doc *root, struct 
 static bool pool_equal(const struct object *a, const struct object *b)
 {
     const struct address_pool *left = to_address_pool(a), *right = to_address_pool(b);
-    if (left->block_size_bits != right->block_size_bits ||
+    if (left->block_size_bits != right->block_size_bits || left->mtu != right->mtu ||
         left->subnet_count != right->subnet_count)
         return false;
     for (uint32_t i = 0; i < left->subnet_count; i++) {
@@ -82,6 +84,16 @@ static bool pool_equal(const struct object *a, const struct object *b)
             return false;
     }
     return true;
+}
+
+static void encode_pool_annotations(const struct object *object, struct json *json)
+{
+    uint32_t mtu = to_address_pool(object)->mtu;
+    if (!mtu)
+        return;
+    json_begin_object(json, "annotations");
+    json_stringf(json, POOL_MTU, "%u", mtu);
+    json_end_object(json);
 }
 
 static void encode_pool(const struct object *object, struct json *json)
@@ -107,6 +119,7 @@ const struct kind_row address_pool_kind = {
     .size = sizeof(struct address_pool),
     .decode = decode_pool,
     .equal = pool_equal,
+    .encode_metadata = encode_pool_annotations,
     .encode_rest = encode_pool,
 };
 

@@ -18,6 +18,10 @@
 /* What holds a pool until its last block is gone, and a block until its node has let go of it. */
 #define COIL_FINALIZER "coil.cybozu.com"
 
+/* Annotation of a pool: the MTU of its pods' interfaces, in place of what the uplinks leave. */
+#define POOL_MTU "fingerpost.io/mtu"
+enum { POOL_MTU_MIN = 1280, POOL_MTU_MAX = 65535 };
+
 struct pool_subnet {
     struct prefix ipv4, ipv6; /* family IP_NONE: not given */
 };
@@ -27,6 +31,7 @@ struct address_pool {
     uint8_t block_size_bits;
     const struct pool_subnet *subnets;
     uint32_t subnet_count;
+    uint32_t mtu; /* 0: not given */
 };
 
 struct address_block {

@@ -262,6 +262,22 @@ const struct doc *decode_annotation(const struct decoder *decoder, const char *k
     return doc_get(doc_get(metadata, "annotations"), key);
 }
 
+int decode_annotated_number(struct decoder *decoder, const char *key, int min, int max,
+                            const char *taken_as)
+{
+    const struct doc *node = decode_annotation(decoder, key);
+    const char *text = decode_text(decoder, node);
+    if (!text)
+        return -1;
+    char *end;
+    long number = strtol(text, &end, 10);
+    bool digits = *text >= '0' && *text <= '9' && *end == '\0';
+    if (digits && number >= min && number <= max)
+        return (int)number;
+    decode_warning(decoder, node, "not a number from %d to %d; read as %s", min, max, taken_as);
+    return -1;
+}
+
 bool decode_ip(struct decoder *decoder, const struct doc *node, struct ip *ret_ip)
 {
     char quoted[QUOTE_LEN];

@@ -92,6 +92,10 @@ const struct doc *decode_member(const struct doc *map, const char *key);
 /* A label's value, borrowed ("" for null), or NULL; an annotation's node, or NULL. */
 const char *decode_label(const struct decoder *decoder, const char *key);
 const struct doc *decode_annotation(const struct decoder *decoder, const char *key);
+/* A number that an annotation is, or -1: there is none, or it is no such number, which is a warning
+ * that says how it is taken ("no class"). */
+int decode_annotated_number(struct decoder *decoder, const char *key, int min, int max,
+                            const char *taken_as);
 
 /* An address; true if it is a good one. One that can't be used is a warning. */
 bool decode_ip(struct decoder *decoder, const struct doc *node, struct ip *ret_ip);

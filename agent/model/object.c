@@ -89,7 +89,7 @@ static const char *const annotations[] = {
     "announce",         "route-class",  "gateway-nodes",   /* of routes and egress */
     "export-addresses",                                    /* of exports */
     "loadBalancerIPs",  "address-pool", "allow-shared-ip", /* what a Service asks for of pools */
-    "reserved",                                            /* of a pool */
+    "reserved",         "mtu",                             /* of pools */
     "agentd.yaml",                                         /* of a gateway's pod */
 };
 

@@ -263,21 +263,6 @@ static bool decode_announce(struct decoder *decoder)
     return true;
 }
 
-static int decode_route_class(struct decoder *decoder)
-{
-    const struct doc *node = decode_annotation(decoder, "fingerpost.io/route-class");
-    const char *text = decode_text(decoder, node);
-    if (!text)
-        return -1;
-    char *end;
-    long number = strtol(text, &end, 10);
-    bool digits = *text >= '0' && *text <= '9' && *end == '\0';
-    if (digits && number <= ROUTE_CLASS_MAX)
-        return (int)number;
-    decode_warning(decoder, node, "not a number from 0 to %d; read as no class", ROUTE_CLASS_MAX);
-    return -1;
-}
-
 static void decode(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct service *service = (struct service *)object;
@@ -297,7 +282,8 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service->proxy_name = decode_keep(decoder, decode_label(decoder, PROXY_NAME));
     service->headless_label = decode_label(decoder, HEADLESS) != NULL;
     service->announce = decode_announce(decoder);
-    service->route_class = decode_route_class(decoder);
+    service->route_class = decode_annotated_number(decoder, "fingerpost.io/route-class", 0,
+                                                   ROUTE_CLASS_MAX, "no class");
     service->labels = decode_labels(decoder, &service->label_count);
     const char *egress;
     service->digest = decode_is_of_egress(decoder, object, &egress) ? decode_digest(decoder) : 0;

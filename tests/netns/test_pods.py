@@ -64,6 +64,17 @@ def test_egress_that_has_nothing_to_do_keeps_nobody_waiting(lab):
     assert WiredPod(lab, node, agent, "one").add().address(4) == "10.224.1.0"
 
 
+def test_a_pool_says_how_large_packets_are(lab):
+    """A pod has its pool's MTU where that says one, and the uplinks' where it says none."""
+    node, agent = start(lab)
+    assert WiredPod(lab, node, agent, "one").want()[1]["mtu"] == 1500
+    lab.write("pool.yaml", {"apiVersion": "coil.cybozu.com/v2", "kind": "AddressPool",
+                            "metadata": {"name": "default", "annotations": {"fingerpost.io/mtu": "1380"}},
+                            "spec": {"subnets": [{"ipv4": "10.224.1.0/24"}]}})
+    two = WiredPod(lab, node, agent, "two")
+    wait_equal(lambda: two.want()[1]["mtu"], 1380, "the pool's")
+
+
 def test_another_pod_of_the_same_sandbox_is_refused(lab):
     node, agent = start(lab)
     one = WiredPod(lab, node, agent, "one").add()

@@ -15,6 +15,7 @@
 #include "base/macro.h"
 #include "engine/pods/pods_engine.h"
 #include "engine/pods/pods_state.h"
+#include "model/address_block.h"
 #include "model/pod.h"
 
 enum {
@@ -43,8 +44,12 @@ static uint32_t uplink_mtu(const struct pods_engine *pods)
     return mtu ? mtu : MTU_DEFAULT;
 }
 
-static uint32_t pod_mtu(const struct pods_engine *pods)
+/* What the pool says, or else what a packet may have on the way. */
+static uint32_t pod_mtu(const struct pods_engine *pods, const char *pool)
 {
+    const struct object *object = store_get(pods->setup.store, KIND_ADDRESS_POOL, "", pool);
+    if (object && to_address_pool(object)->mtu)
+        return to_address_pool(object)->mtu;
     uint32_t mtu = uplink_mtu(pods), less = pods->setup.config->egress.enabled ? EGRESS_HEADERS : 0;
     return mtu >= MTU_MIN + less ? mtu - less : MAX(mtu, (uint32_t)MTU_MIN);
 }
@@ -52,7 +57,7 @@ static uint32_t pod_mtu(const struct pods_engine *pods)
 static void fill_grant(const struct pods_engine *pods, const struct pod_stay *stay,
                        struct pod_grant *ret_grant)
 {
-    *ret_grant = (struct pod_grant){ .stay = *stay, .mtu = pod_mtu(pods) };
+    *ret_grant = (struct pod_grant){ .stay = *stay, .mtu = pod_mtu(pods, stay->tenant.pool) };
     tenant_host_name(&stay->tenant, ret_grant->host);
     (void)tenant_alias(&stay->tenant, ret_grant->alias);
 }

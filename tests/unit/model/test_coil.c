@@ -2,6 +2,7 @@
 /* Coil's kinds: AddressPool, AddressBlock, BlockRequest, Egress, by the rules of Coil's webhooks
  * and schemas. */
 #include "base/macro.h"
+#include "base/text.h"
 #include "decoded.h"
 #include "model/address_block.h"
 #include "model/block_request.h"
@@ -134,6 +135,27 @@ static void reads_a_pool(void **state)
         decode_yaml(COIL_HEAD("AddressPool") "spec: {subnets: [{ipv4: 10.0.0.0/27}]}\n");
     assert_decoded(&plain, 0);
     assert_int_equal(to_address_pool(plain.object)->block_size_bits, 5);
+    assert_int_equal(to_address_pool(plain.object)->mtu, 0);
+}
+
+static void reads_a_pools_mtu(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        unsigned mtu, warnings;
+    } cases[] = { { "1280", 1280, 0 }, { "9000", 9000, 0 }, { "65535", 65535, 0 }, { "1279", 0, 1 },
+                  { "65536", 0, 1 },   { "-1500", 0, 1 },   { "1500x", 0, 1 },     { "", 0, 1 } };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        AUTOFREE char *yaml =
+            text_format("apiVersion: coil.cybozu.com/v2\nkind: AddressPool\n"
+                        "metadata: {name: x, annotations: {fingerpost.io/mtu: '%s'}}\n"
+                        "spec: {subnets: [{ipv4: 10.0.0.0/27}]}\n",
+                        cases[i].text);
+        AUTODECODED struct decoded decoded = decode_yaml(yaml);
+        assert_decoded(&decoded, cases[i].warnings);
+        assert_int_equal(to_address_pool(decoded.object)->mtu, cases[i].mtu);
+    }
 }
 
 static void refuses_bad_pools(void **state)
@@ -288,11 +310,17 @@ static void refuses_bad_egresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_block),        cmocka_unit_test(a_block_of_one_family),
-        cmocka_unit_test(refuses_bad_blocks),   cmocka_unit_test(labels_must_be_strings),
-        cmocka_unit_test(reads_a_pool),         cmocka_unit_test(refuses_bad_pools),
-        cmocka_unit_test(reads_a_request),      cmocka_unit_test(reads_a_request_that_failed),
-        cmocka_unit_test(refuses_bad_requests), cmocka_unit_test(reads_an_egress),
+        cmocka_unit_test(reads_a_block),
+        cmocka_unit_test(a_block_of_one_family),
+        cmocka_unit_test(refuses_bad_blocks),
+        cmocka_unit_test(labels_must_be_strings),
+        cmocka_unit_test(reads_a_pool),
+        cmocka_unit_test(reads_a_pools_mtu),
+        cmocka_unit_test(refuses_bad_pools),
+        cmocka_unit_test(reads_a_request),
+        cmocka_unit_test(reads_a_request_that_failed),
+        cmocka_unit_test(refuses_bad_requests),
+        cmocka_unit_test(reads_an_egress),
         cmocka_unit_test(refuses_bad_egresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
