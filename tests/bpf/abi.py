@@ -115,7 +115,7 @@ class Control(Value):
         ("pod_net_count", u32), ("service_net_count", u32), ("peer_counts", u32 * 2),
         ("icmp_interval_ms", u32 * 2), ("path", u32), ("ring_slots", u32),
         ("timeouts_s", u32 * len(STATES)),
-        ("egress_timeouts_s", u32 * len(STATES)), ("egress_icmp_s", u32), ("zero", u32),
+        ("egress_timeouts_s", u32 * len(STATES)), ("egress_icmp_s", u32), ("mark", u32),
         ("pod_nets", Net * 16), ("service_nets", Net * 16),
         ("by_route", u32 * 4),
     ]

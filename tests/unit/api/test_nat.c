@@ -453,7 +453,7 @@ static void test_status(void **state)
     assert_string_equal(view_health(&nat->state->api), "healthy");
     view_status(&nat->state->api, &out);
     assert_part(
-        &out, "\"nat\"", ",\"faults\"",
+        &out, "\"nat\"", ",\"firewall\"",
         "'nat':{'enabled':true,'complete':true,'method':'tcx','interfaces':["
         "{'name':'eth0','hooks':['uplink-in'],'missing':['uplink-out']},"
         "{'name':'svc0','hooks':['svc-out'],'missing':[]}],"
