@@ -158,7 +158,10 @@ def compile_cnitool(go):
 
 
 def make(name, sources, compile_it, source=SOURCE):
-    """Builds it if it is missing. Several may ask at once. NoGo or BuildFailed."""
+    """Builds it if it is missing. Several may ask at once; who asks for what is there already does not
+    wait until others' is. NoGo or BuildFailed."""
+    if up_to_date(BUILD / name, [*sources, *modules(source)]):
+        return
     BUILD.mkdir(exist_ok=True)
     with open(BUILD / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
