@@ -32,19 +32,39 @@ static struct ip ip_of(const char *text)
     return ip;
 }
 
-/* Waits for a claim of this address; others, of the kernel's own making, are passed over. */
+/* A claim of this address, if one comes; others, of the kernel's own making, are passed over. */
+static bool heard(struct segment_socket *from, const char *text, int limit_ms,
+                  struct segment_claim *ret_claim)
+{
+    const struct ip ip = ip_of(text);
+    struct pollfd ready = { .fd = segment_socket_fd(from), .events = POLLIN };
+    while (poll(&ready, 1, limit_ms) == 1) {
+        while (segment_socket_receive(from, ret_claim) == 1) {
+            if (ip_equal(&ret_claim->ip, &ip))
+                return true;
+        }
+    }
+    return false;
+}
+
 static struct segment_claim hear(struct segment_socket *from, const char *text)
+{
+    struct segment_claim claim;
+    assert_true(heard(from, text, 10000, &claim));
+    return claim;
+}
+
+/* Until linkwatch has told of the carrier, within a second, the kernel drops what is sent. */
+static void await_carrier(struct segment_socket *from, struct segment_socket *to, const char *text)
 {
     const struct ip ip = ip_of(text);
     struct segment_claim claim;
-    for (;;) {
-        struct pollfd ready = { .fd = segment_socket_fd(from), .events = POLLIN };
-        assert_int_equal(poll(&ready, 1, 10000), 1);
-        while (segment_socket_receive(from, &claim) == 1) {
-            if (ip_equal(&claim.ip, &ip))
-                return claim;
-        }
+    for (int attempt = 0; attempt < 100; attempt++) {
+        assert_int_equal(segment_socket_send(from, SEGMENT_PROBE, &ip, mac_a), 0);
+        if (heard(to, text, 100, &claim))
+            return;
     }
+    fail_msg("no carrier within ten seconds");
 }
 
 static void what_one_says_the_other_hears(void **state)
@@ -52,6 +72,7 @@ static void what_one_says_the_other_hears(void **state)
     (void)state;
     static const char *const texts[] = { "192.0.2.9", "2001:db8::9" };
     CLEANUP(segment_socket_closep) struct segment_socket *a = open_at("n0"), *b = open_at("n1");
+    await_carrier(a, b, "192.0.2.200");
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         const struct ip ip = ip_of(texts[i]);
         assert_int_equal(segment_socket_send(a, SEGMENT_PROBE, &ip, mac_a), 0);
@@ -75,6 +96,7 @@ static void who_has_the_address_answers_a_probe(void **state)
         "ip -n far$PPID link set n1 up && ip -n far$PPID addr add 192.0.2.1/24 dev n1 && "
         "ip -n far$PPID addr add 2001:db8::1/64 dev n1 nodad");
     CLEANUP(segment_socket_closep) struct segment_socket *a = open_at("n0");
+    await_carrier(a, a, texts[0]);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         const struct ip ip = ip_of(texts[i]);
         assert_int_equal(segment_socket_send(a, SEGMENT_PROBE, &ip, mac_a), 0);
@@ -91,6 +113,7 @@ static void what_it_sends_itself_is_not_heard(void **state)
     const struct ip ip = ip_of("192.0.2.9");
     (void)state;
     CLEANUP(segment_socket_closep) struct segment_socket *a = open_at("n0"), *b = open_at("n1");
+    await_carrier(a, b, "192.0.2.200");
     assert_int_equal(segment_socket_send(a, SEGMENT_ANNOUNCE, &ip, mac_a), 0);
     (void)hear(b, "192.0.2.9");
     while (segment_socket_receive(a, &claim) == 1)
