@@ -9,11 +9,9 @@ from pathlib import Path
 import yaml
 from consul import free_ports
 
+from lab.agent import build_folder
 from lab.wait import wait
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("FINGERPOST_BUILD", ROOT / "build"))
-PROGRAM = BUILD / "agent" / "controller" / "agent-controller"
 KSE = "kube-service-exporter.github.com/"
 PREFIX = "kube-service-exporter"
 
@@ -72,11 +70,12 @@ class Controller:
             self.start()
 
     def start(self):
+        program = build_folder() / "agent" / "controller" / "agent-controller"
         keep = {key: value for key, value in os.environ.items()
                 if key.endswith("SAN_OPTIONS") or key == "PATH"}
         with open(self.folder / "controller.log", "ab") as log:
-            self.process = subprocess.Popen([str(PROGRAM), "--config", str(self.config)], stdout=log,
-                                            stderr=log, env={**keep, **self.environment})
+            self.process = subprocess.Popen([program, "--config", self.config], stdout=log, stderr=log,
+                                            env={**keep, **self.environment})
 
     def running(self):
         return self.process.poll() is None

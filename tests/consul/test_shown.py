@@ -7,11 +7,12 @@ import subprocess
 import time
 
 import schema
-from controller import BUILD, PREFIX, Controller, key_of, node, service
+from controller import PREFIX, Controller, key_of, node, service
 from lab import wait, wait_equal
+from lab.agent import build_folder
 
 NODES = f"{PREFIX}/nodes/transformers"
-AGENTCTL = os.environ.get("AGENTCTL", str(BUILD / "agent" / "agentctl" / "agentctl"))
+AGENTCTL = os.environ.get("AGENTCTL", str(build_folder() / "agent" / "agentctl" / "agentctl"))
 
 
 def agentctl(controller, *words):
