@@ -38,13 +38,23 @@ static void write_queues(struct text *out, const struct export_metrics *exports)
                   "Those that no plan has seen.", exports->waiting_nodes.length);
 }
 
-static void write_documents(struct text *out, const struct export_target_status *target)
+static void write_failed(struct text *out, const uint64_t failed[static EXPORT_DEEDS])
 {
+    static const char name[] = PREFIX "target_service_fail_total";
+    metric(out, name, "counter", "Times that a document could not be made, changed or removed.");
+    for (int i = 0; i < EXPORT_DEEDS; i++)
+        metric_sample(out, name, "handler", export_deed_names[i], failed[i]);
+}
+
+static void write_documents(struct text *out, const struct export_metrics *exports)
+{
+    const struct export_target_status *target = exports->target;
     static const char name[] = PREFIX "target_service_success_total";
     metric(out, name, "counter", "Documents that were made, changed and removed.");
     metric_sample(out, name, "handler", "create", target->created);
     metric_sample(out, name, "handler", "update", target->written - target->created);
     metric_sample(out, name, "handler", "delete", target->removed);
+    write_failed(out, exports->failed);
 }
 
 static void write_kv(struct text *out, const struct export_target_status *target)
@@ -74,7 +84,7 @@ void write_export_metrics(const struct export_metrics *exports, struct text *out
     write_queues(out, exports);
     metric_single(out, PREFIX "nodes", "gauge", "Nodes in the list that is exported.",
                   exports->listed);
-    write_documents(out, exports->target);
+    write_documents(out, exports);
     write_kv(out, exports->target);
     metric_single(out, PREFIX "consul_leadership_elected_total", "counter",
                   "How often this controller got the lock.", exports->elected);

@@ -70,7 +70,8 @@ static void replace_faults(struct export_job *job, const char *group, const stru
 
 static void on_told(void *context, const struct export_op *op, bool done)
 {
-    const struct export_job *job = context;
+    struct export_job *job = context;
+    job->metrics.failed[export_deed_of(op)] += !done;
     export_statsd_told(job->statsd, &job->plan, op, done);
 }
 

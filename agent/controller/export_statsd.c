@@ -176,7 +176,7 @@ void export_statsd_told(struct export_statsd *statsd, const struct export_plan *
                         const struct export_op *op, bool done)
 {
     AUTOFREE char *id = id_of(plan, op->key);
-    const char *handler = op->remove ? "delete" : op->index == 0 ? "create" : "update";
+    const char *handler = export_deed_names[export_deed_of(op)];
     statsd_add(statsd->statsd, done ? "target.service.success" : "target.service.fail",
                STATSD_COUNT, 1, STATSD_TAGS({ "handler", handler }, { "service", id }));
 }

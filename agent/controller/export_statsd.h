@@ -12,6 +12,14 @@
 #include "plan/export_diff.h"
 #include "status/export_status.h"
 
+/* What an operation does to its document. */
+static inline enum export_deed export_deed_of(const struct export_op *op)
+{
+    if (op->remove)
+        return DEED_DELETE;
+    return op->index == 0 ? DEED_CREATE : DEED_UPDATE;
+}
+
 struct export_statsd;
 
 /* Tells of the start. A fault says why nothing can be sent. Returns 0 or -ENOMEM. Both are

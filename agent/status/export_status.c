@@ -6,6 +6,7 @@
 
 const char *const handled_names[HANDLED_KINDS] = { "add", "update", "delete" };
 
+const char *const export_deed_names[EXPORT_DEEDS] = { "create", "update", "delete" };
 const char *const export_method_names[EXPORT_METHODS] = { "get", "put", "delete" };
 const char *const export_kv_names[EXPORT_KVS] = { "metadata", "nodes", "leader" };
 

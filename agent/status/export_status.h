@@ -62,11 +62,16 @@ void export_waiting_begin(struct export_waiting *waiting, int64_t now_ms);
 /* All that waits is in a plan, which was begun and ended then. */
 void export_waiting_end(struct export_waiting *waiting, int64_t began_ms, int64_t now_ms);
 
+/* What is done to a document. */
+enum export_deed { DEED_CREATE, DEED_UPDATE, DEED_DELETE, EXPORT_DEEDS };
+extern const char *const export_deed_names[EXPORT_DEEDS]; /* "create", ... */
+
 /* What kube-service-exporter counts, since the start. */
 struct export_metrics {
     const struct export_target_status *target;
     struct export_waiting waiting_services, waiting_nodes;
     uint64_t services[HANDLED_KINDS], nodes[HANDLED_KINDS]; /* changes that were looked at */
+    uint64_t failed[EXPORT_DEEDS];                          /* documents, as of now or for good */
     uint64_t elected, relinquished;                         /* of the lock */
     size_t listed;                                          /* nodes in the list */
 };

@@ -5,13 +5,14 @@ each name. What agentd tells (consul.service.*) is in test_services.py, and
 tests/unit/controller/test_export_statsd.c has what does not happen on demand."""
 
 import datetime
+import re
 
 import pytest
 from controller import KSE, PREFIX, Controller, node, service
 from kube import Kube
 from lab import wait
 from statsd import Statsd
-from test_export import documents
+from test_export import documents, metrics_of
 from way import Way, status
 
 LOCK = f"{PREFIX}/leadership/autobots-leader"
@@ -95,6 +96,9 @@ def live(cluster, kube, way, controller):
     kube.remove("Service", "goes")
     kube.remove("Node", "late")
     wait(lambda: ids() == {A}, "one is gone", timeout=60)
+    page = metrics_of(controller)
+    for handler in ("create", "delete"):
+        assert re.search(rf'_target_service_fail_total{{handler="{handler}"}} [1-9]', page), handler
 
 
 @pytest.fixture(name="heard", scope="module")
