@@ -4,8 +4,8 @@
  * not tell the whole story.
  *
  * A dump is filtered by the kernel (strict checking): by table, and in main, which may hold a
- * million routes of BGP, by protocol number; addresses by interface. Rows are filtered once more
- * here, as notifications are. A table that has never had a route is ENOENT, which is an empty
+ * million routes of BGP, by protocol number or type; addresses by interface. Rows are filtered once
+ * more here, as notifications are. A table that has never had a route is ENOENT, which is an empty
  * table.
  */
 #include "apply/dump.h"
@@ -86,7 +86,9 @@ static int on_route(const struct nlmsghdr *row, void *context)
 static int dump_table(struct nl_socket *socket, uint8_t family, const struct scope_routes *routes,
                       struct dump *dump)
 {
-    struct rtmsg fixed = { .rtm_family = family, .rtm_protocol = routes->protocol };
+    struct rtmsg fixed = { .rtm_family = family,
+                           .rtm_protocol = routes->protocol,
+                           .rtm_type = routes->type };
     struct nl_request request;
     nl_begin(&request, RTM_GETROUTE, 0, &fixed, sizeof(fixed));
     nl_put_u32(&request, RTA_TABLE, routes->table);

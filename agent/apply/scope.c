@@ -9,12 +9,13 @@ struct kernel_scope scope_of_node(uint32_t export_table)
 {
     return (struct kernel_scope){
         .routes = {
-            { export_table, RTPROT_UNSPEC },
-            { ROUTE_TABLE_GUARD, RTPROT_UNSPEC },
-            { ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_GUARD },
-            { ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_BLOCK },
+            { export_table, RTPROT_UNSPEC, RTN_UNSPEC },
+            { ROUTE_TABLE_GUARD, RTPROT_UNSPEC, RTN_UNSPEC },
+            { ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_GUARD, RTN_UNSPEC },
+            { ROUTE_TABLE_MAIN, ROUTE_PROTOCOL_BLOCK, RTN_UNSPEC },
+            { ROUTE_TABLE_MAIN, RTPROT_UNSPEC, RTN_BLACKHOLE },
         },
-        .route_count = 4,
+        .route_count = 5,
         .export_table = export_table,
         .rules = true,
         .links = true,
@@ -25,12 +26,13 @@ struct kernel_scope scope_of_node(uint32_t export_table)
 int scope_add_routes(struct kernel_scope *scope, uint32_t table, uint8_t protocol)
 {
     for (size_t i = 0; i < scope->route_count; i++) {
-        if (scope->routes[i].table == table && scope->routes[i].protocol == protocol)
+        const struct scope_routes *row = &scope->routes[i];
+        if (row->table == table && row->protocol == protocol && row->type == RTN_UNSPEC)
             return 0;
     }
     if (scope->route_count == SCOPE_ROUTES_MAX)
         return -ENOSPC;
-    scope->routes[scope->route_count++] = (struct scope_routes){ table, protocol };
+    scope->routes[scope->route_count++] = (struct scope_routes){ table, protocol, RTN_UNSPEC };
     return 0;
 }
 
@@ -45,15 +47,17 @@ bool scope_is_own(const struct kernel_scope *scope, const struct route *route)
     return route_is_ours(route, scope->export_table);
 }
 
-static bool row_has(const struct scope_routes *row, uint32_t table, uint8_t protocol)
+static bool row_asks_for(const struct scope_routes *row, uint8_t protocol, uint8_t type)
 {
-    return row->table == table && (row->protocol == RTPROT_UNSPEC || row->protocol == protocol);
+    return (row->protocol == RTPROT_UNSPEC || row->protocol == protocol) &&
+           (row->type == RTN_UNSPEC || row->type == type);
 }
 
 bool scope_has_route(const struct kernel_scope *scope, const struct route *route)
 {
     for (size_t i = 0; i < scope->route_count; i++) {
-        if (row_has(&scope->routes[i], route->table, route->protocol))
+        const struct scope_routes *row = &scope->routes[i];
+        if (row->table == route->table && row_asks_for(row, route->protocol, route->type))
             return true;
     }
     return false;
@@ -71,7 +75,8 @@ bool scope_has_table(const struct kernel_scope *scope, uint32_t table)
 bool scope_has_whole_table(const struct kernel_scope *scope, uint32_t table)
 {
     for (size_t i = 0; i < scope->route_count; i++) {
-        if (scope->routes[i].table == table && scope->routes[i].protocol == RTPROT_UNSPEC)
+        const struct scope_routes *row = &scope->routes[i];
+        if (row->table == table && row->protocol == RTPROT_UNSPEC && row->type == RTN_UNSPEC)
             return true;
     }
     return false;
@@ -82,8 +87,7 @@ static bool row_may_have(const struct scope_routes *row, const struct rtmsg *fix
 {
     const bool same = row->table > UINT8_MAX ? fixed->rtm_table == RT_TABLE_COMPAT
                                              : fixed->rtm_table == row->table;
-    return same &&
-           (replaces || row->protocol == RTPROT_UNSPEC || row->protocol == fixed->rtm_protocol);
+    return same && (replaces || row_asks_for(row, fixed->rtm_protocol, fixed->rtm_type));
 }
 
 bool scope_may_have(const struct kernel_scope *scope, const struct nlmsghdr *message)

@@ -15,10 +15,11 @@
 
 enum { SCOPE_ROUTES_MAX = 8 };
 
-/* Routes of one table: all of them, or those of one protocol number. */
+/* Routes of one table: all of them, or those of one protocol number or type. */
 struct scope_routes {
     uint32_t table;
     uint8_t protocol; /* 0: of any */
+    uint8_t type;     /* RTN_BLACKHOLE; 0: of any */
 };
 
 struct kernel_scope {
@@ -34,11 +35,12 @@ struct kernel_scope {
 
 /*
  * What agentd's engines look at: all of the export and the guard table, guards and routes to blocks
- * and pods in main, rules, links and addresses.
+ * and pods in main, blackholes of anybody there, rules, links and addresses.
  */
 struct kernel_scope scope_of_node(uint32_t export_table);
 
-/* Adds routes of a table, of one protocol number or (0) of any, once. Returns 0, or -ENOSPC. */
+/* Adds routes of a table, of one protocol number or (0) of any, and of any type, once. Returns 0,
+ * or -ENOSPC. */
 int scope_add_routes(struct kernel_scope *scope, uint32_t table, uint8_t protocol);
 
 /*

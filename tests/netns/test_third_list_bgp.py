@@ -102,6 +102,14 @@ def a_session_of_no_concern_is_down(world):
     expect_peers(world, None)
 
 
+@rows(308, cause=("main", f"this node's own packets to {VIP} are dropped", f"blackhole {VIP}/32"), remedy="protocol pipe")
+def a_pipe_takes_blackholes_to_main(world):
+    world.edit("node.conf", "protocol device", "protocol kernel main_v4 { ipv4 { import none; export all; }; }\n"
+               "protocol pipe leak { table fingerpost4; peer table master4; import none; export all; }\nprotocol device")
+    yield
+    world.restore()
+
+
 @rows(309, cause="BIRD does not run", remedy="systemctl status bird")
 def bird_does_not_come_up_with_a_broken_configuration(world):
     world.write("node.conf", world.texts["node.conf"] + "nonsense\n")

@@ -191,7 +191,7 @@ static void count(struct engine *engine)
     sorted_each(const struct route, route, kernel_routes(routes->kernel)) {
         bool ours = route_is_ours(route, routes->config->routes.table);
         status->installed += ours;
-        status->foreign += !ours && has_table(routes, route->table) && !route_is_pods(route);
+        status->foreign += !ours && ours_is_table(route->table, routes->config->routes.table);
     }
     status->refused = (uint32_t)troubles_count(&routes->troubles, true);
     status->blocked = (uint32_t)troubles_count(&routes->troubles, false);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/routes/announcement.h"
+#include "engine/routes/blackholes.h"
 #include "engine/routes/route_rows.h"
 
 enum { BATCH = 1024 }; /* operations between two looks at the notification socket */
@@ -239,6 +240,9 @@ int route_pass(struct route_engine *engine, struct route_work *work, int64_t now
     if (r < 0)
         return r;
     troubles_settle(&engine->troubles);
+    r = blackholes_judge(engine, work);
+    if (r < 0)
+        return r;
     bool may_remove = work->may_remove && engine->kept.slots.count == 0;
     int gone = apply_rules(engine, work, may_remove);
     return gone < 0 ? gone : (int)diff.ops.count + come + gone;

@@ -36,6 +36,7 @@ struct route_engine {
     struct route_plan plan;
     struct sorted holds; /* struct hold */
     struct troubles troubles;
+    bool swallowed; /* a blackhole in main swallows what we announce: blackholes.h */
     struct kept_routes kept;
     struct route_work work; /* of the round that is being collected */
     struct backoff retry;   /* of slots that the kernel refused */

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Blackholes in main; see blackholes.h. The mirror has all of them, of any program (apply/scope.h).
+ *
+ * A blackhole that holds no announced address is none of our business: operators have them for what
+ * they aggregate, and against attacks. Where one holds many addresses, a sample is asked for.
+ */
+#include "engine/routes/blackholes.h"
+
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "status/fault_book.h"
+
+enum { ASKED_MAX = 64 }; /* lookups of one judgement: some microseconds each */
+
+struct find {
+    const struct route *route; /* the first that swallows an address; NULL: none does */
+    struct ip address;         /* that address */
+    uint32_t copies;           /* blackholes with an announced address in them */
+    uint32_t asked;
+};
+
+static bool is_foreign_blackhole(const struct route_engine *engine, const struct route *route)
+{
+    return route->table == ROUTE_TABLE_MAIN && route->type == RTN_BLACKHOLE &&
+           !route_is_ours(route, engine->config->routes.table);
+}
+
+static bool concerns(const struct route_engine *engine, const struct route_work *work)
+{
+    if (work->all || engine->swallowed)
+        return true;
+    vec_each(const struct route, route, &work->foreign_changes) {
+        if (is_foreign_blackhole(engine, route))
+            return true;
+    }
+    return false;
+}
+
+/* Asks for the announced addresses in it, until one is swallowed. */
+static int judge(const struct route_engine *engine, const struct route *route, struct find *find)
+{
+    const struct sorted *rows = &engine->plan.addresses;
+    const struct address_row key = { .address = route->prefix.ip }, *key_ptr = &key;
+    bool copied = false;
+    for (size_t i = sorted_lower_bound(rows, &key_ptr); i < rows->count; i++) {
+        const struct address_row *row = *(struct address_row *const *)sorted_at(rows, i);
+        bool reaches;
+        if (!prefix_contains(&route->prefix, &row->address))
+            break;
+        if (row->reason != REASON_ANNOUNCED)
+            continue;
+        copied = true;
+        if (find->route || find->asked++ >= ASKED_MAX)
+            break;
+        int r = kernel_reaches(engine->kernel, &row->address, &reaches);
+        if (r < 0)
+            return r;
+        if (!reaches)
+            *find = (struct find){ route, row->address, find->copies, find->asked };
+    }
+    find->copies += copied;
+    return 0;
+}
+
+static void add_fault(const struct find *find, struct faults *faults)
+{
+    char address[IP_STRLEN], route[ROUTE_STRLEN], more[64] = "";
+    if (find->copies > 1)
+        (void)snprintf(more, sizeof(more), " (and %u more of the kind)", find->copies - 1);
+    faults_add(
+        faults, "table main",
+        find->route->protocol == RTPROT_BIRD
+            ? "look in BIRD's configuration for a `protocol pipe`, or a second kernel "
+              "protocol, that takes the routes of fingerpost4 and fingerpost6, and take it out"
+            : "find out who wrote it, and delete it",
+        "this node's own packets to %s are dropped: %s%s", ip_str(&find->address, address),
+        route_str(find->route, route), more);
+}
+
+int blackholes_judge(struct route_engine *engine, const struct route_work *work)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct find find = { 0 };
+    if (!concerns(engine, work))
+        return 0;
+    sorted_each(const struct route, route, kernel_routes(engine->kernel)) {
+        int r = is_foreign_blackhole(engine, route) ? judge(engine, route, &find) : 0;
+        if (r < 0)
+            return r;
+    }
+    engine->swallowed = find.route != NULL;
+    if (find.route)
+        add_fault(&find, &faults);
+    return fault_book_replace(engine->status->faults, "routes", "blackholes", &faults,
+                              clock_wall_ms());
+}
