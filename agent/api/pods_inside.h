@@ -3,6 +3,21 @@
 #pragma once
 
 #include "api/pods.h"
+#include "base/fault.h"
+#include "format/doc.h"
 
 void pods_api_gc(const struct pods_api_options *options, const struct http_request *request,
                  struct http_reply *reply);
+
+/* ---- pods_body.c ---- */
+
+/* "/v1/pods/CONTAINER/INTERFACE", and perhaps "/wired" behind. False: neither. */
+bool pods_read_path(const char *path, struct tenant *ret_tenant, bool *ret_wired);
+
+/* Into a wish that has its container and interface. Texts are the body's. 0, -EBADMSG with faults,
+ * or -ENOMEM. */
+int pods_read_wish(const struct document *body, struct pod_wish *wish, struct faults *faults);
+
+/* The node's end by its number; 0: not told. Returns as above. */
+int pods_read_index(const struct http_request *request, uint32_t *ret_ifindex,
+                    struct faults *faults);

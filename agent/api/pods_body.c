@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What requests of agent-cni say: by their path whose interface is meant, by their body whose pod
+ * that is, which addresses another plugin gave it, and which is the node's end. Whatever is odd is
+ * a fault at its place; nothing is done here.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/body.h"
+#include "api/pods_inside.h"
+#include "base/macro.h"
+
+static const char pods_path[] = "/v1/pods/";
+
+bool pods_read_path(const char *path, struct tenant *ret_tenant, bool *ret_wired)
+{
+    static const char wired[] = "/wired";
+    AUTOFREE char *copy = strdup(path + strlen(pods_path));
+    char *interface = copy ? strchr(copy, '/') : NULL;
+    if (!interface)
+        return false;
+    *interface++ = '\0';
+    char *rest = strchr(interface, '/');
+    *ret_wired = rest && strcmp(rest, wired) == 0;
+    if (rest && !*ret_wired)
+        return false;
+    if (rest)
+        *rest = '\0';
+    return tenant_name(copy, interface, "default", ret_tenant) == 0;
+}
+
+/* A text of the body; "" where it is absent. */
+static int read_text(const struct document *body, const char *member, const char **ret,
+                     struct faults *faults)
+{
+    *ret = "";
+    return MIN(body_line(body, member, TENANT_NAME_MAX, ret, faults), 0);
+}
+
+/* The first of each family, as a Pod's status has them. */
+static int read_address(const struct document *body, const struct doc *node, struct pod_wish *wish,
+                        struct faults *faults)
+{
+    const char *text = "";
+    struct ip ip;
+    int r = MIN(doc_string(body, node, &text, faults), 0);
+    if (r == 0 && (ip_parse(text, &ip) < 0 || ip_is_special(&ip))) {
+        doc_fault(body, node, faults, "expected the address of a pod");
+        r = -EBADMSG;
+    }
+    if (r < 0)
+        return r;
+    struct ip *own = ip.family == IP_V4 ? &wish->v4 : &wish->v6;
+    if (own->family == IP_NONE)
+        *own = ip;
+    return 0;
+}
+
+static int read_addresses(const struct document *body, struct pod_wish *wish, struct faults *faults)
+{
+    const struct doc *list = doc_get(body->root, "addresses");
+    int r = MIN(doc_expect(body, list, DOC_LIST, faults), 0);
+    doc_each(node, list)
+        r = r == 0 ? read_address(body, node, wish, faults) : r;
+    if (r == 0 && wish->v4.family == IP_NONE && wish->v6.family == IP_NONE) {
+        faults_add(faults, "body", "", "with egressOnly the pod's addresses are needed");
+        r = -EBADMSG;
+    }
+    return r;
+}
+
+int pods_read_wish(const struct document *body, struct pod_wish *wish, struct faults *faults)
+{
+    static const char *const members[] = { "namespace",  "name",      "uid", "sandbox",
+                                           "egressOnly", "addresses", NULL };
+    int r = body ? body_check_members(body, members, faults) : 0;
+    if (r == 0)
+        r = read_text(body, "namespace", &wish->namespace, faults);
+    if (r == 0)
+        r = read_text(body, "name", &wish->name, faults);
+    if (r == 0)
+        r = read_text(body, "uid", &wish->uid, faults);
+    if (r == 0)
+        r = MIN(doc_bool(body, doc_get(body->root, "egressOnly"), &wish->egress_only, faults), 0);
+    if (r == 0 && wish->egress_only)
+        r = read_addresses(body, wish, faults);
+    if (r == 0 && (!*wish->namespace || !*wish->name)) {
+        faults_add(faults, "body", "", "namespace and name of the pod are needed");
+        r = -EBADMSG;
+    }
+    return r;
+}
+
+int pods_read_index(const struct http_request *request, uint32_t *ret_ifindex,
+                    struct faults *faults)
+{
+    CLEANUP(document_freep) struct document *body = NULL;
+    int64_t index = 0;
+    int r = body_parse(request, &body, faults);
+    if (r == 0 && body)
+        r = MIN(doc_int(body, doc_get(body->root, "hostIndex"), 1, INT32_MAX, &index, faults), 0);
+    *ret_ifindex = (uint32_t)index;
+    return r;
+}
