@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "engine/egress/egress_engine.h"
 #include "engine/nat/nat_engine.h"
+#include "engine/pods/pods_engine.h"
 #include "engine/routes/route_engine.h"
 #include "health/endpoint.h"
 #include "loop/activation.h"
@@ -126,6 +127,7 @@ static int open_socket(struct agent *agent)
 /* What the documents are made of. All of it lives as long as the parts that it belongs to. */
 static void borrow_state(struct agent *agent)
 {
+    const struct engine *pods = engines_find(agent->engines, &pods_engine_ops);
     struct engine *nat = engines_find(agent->engines, &nat_engine_ops);
     const struct egress_plan *egress =
         egress_engine_plan(engines_find(agent->engines, &egress_engine_ops));
@@ -147,6 +149,7 @@ static void borrow_state(struct agent *agent)
         .live = serves ? &agent->live : NULL,
         .egress_live = egress ? &agent->egress_live : NULL,
         .pods = agent->pods_live.stays ? &agent->pods_live : NULL,
+        .chained = egress ? pods_engine_chain_list(pods) : NULL,
         .claims = &agent->claims_live,
     };
     agent->api = (struct api){

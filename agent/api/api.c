@@ -285,10 +285,12 @@ static void reply_pods(const struct api *api, const struct http_request *request
                        struct http_reply *reply)
 {
     (void)request;
-    if (api->state->pods)
+    if (api->state->pods || api->state->chained)
         reply_view(api->state, view_pods, reply);
     else
-        reply_error(reply, 503, "this agent gives no addresses to pods (pods.enabled)");
+        reply_error(reply, 503,
+                    "this agent gives no addresses to pods (pods.enabled), and leads none by "
+                    "gateways (egress.enabled)");
 }
 
 static void reply_addresses(const struct api *api, const struct http_request *request,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The document PodList: which pod of this node has which addresses by which interface, out of which
- * block; how full blocks and pools are, and which pools this node asks for one more.
+ * block; how full blocks and pools are, and which pools this node asks for one more. Pods behind
+ * another plugin are there too, with its addresses: those have neither pool nor block.
  */
 #include <string.h>
 
@@ -32,12 +33,20 @@ static bool has_addresses(const struct pod_stay *stay)
     return stay->tenant.v4.family != IP_NONE || stay->tenant.v6.family != IP_NONE;
 }
 
-static const char *state_of(const struct pod_stay *stay)
+/* Its addresses are another plugin's, and so are the routes to them. */
+static bool is_chained(const struct api_state *state, const struct pod_stay *stay)
+{
+    return state->chained && sorted_find(state->chained, &stay->tenant) == stay;
+}
+
+static const char *state_of(const struct api_state *state, const struct pod_stay *stay)
 {
     if (!has_addresses(stay))
         return "no-address";
     if (stay->ifindex == 0 || !stay->wired)
         return "wiring";
+    if (is_chained(state, stay))
+        return "chained";
     return stay->routed ? "routed" : "no-route";
 }
 
@@ -69,7 +78,7 @@ static void add_egresses(struct json *json, const struct api_state *state,
 static const char *block_of(const struct api_state *state, const struct tenant *tenant)
 {
     const struct ip *ip = tenant->v4.family != IP_NONE ? &tenant->v4 : &tenant->v6;
-    const struct pod_block *block = pod_block_at(state->pods->addresses, ip);
+    const struct pod_block *block = state->pods ? pod_block_at(state->pods->addresses, ip) : NULL;
     return block ? block->name : NULL;
 }
 
@@ -85,25 +94,34 @@ static void add_pod(struct json *json, const char *key, const struct api_state *
     json_string(json, "interface", stay->tenant.interface);
     add_text_or_null(json, "hostInterface", link ? link->name : NULL);
     add_addresses(json, &stay->tenant);
-    json_string(json, "pool", stay->tenant.pool);
-    add_text_or_null(json, "block", block_of(state, &stay->tenant));
-    json_string(json, "state", state_of(stay));
+    bool chained = is_chained(state, stay);
+    add_text_or_null(json, "pool", chained ? NULL : stay->tenant.pool);
+    add_text_or_null(json, "block", chained ? NULL : block_of(state, &stay->tenant));
+    json_string(json, "state", state_of(state, stay));
     json_time(json, "since", stay->since_wall_ms);
     add_egresses(json, state, stay);
     json_end_object(json);
 }
 
-void write_tenant(struct json *json, const struct api_state *state, const struct ip *address)
+static const struct pod_stay *stay_with(const struct sorted *stays, const struct ip *address)
 {
     static const struct sorted none;
-    const struct sorted *stays = state->pods ? state->pods->stays : &none;
-    sorted_each(const struct pod_stay, stay, stays) {
-        if (!ip_equal(&stay->tenant.v4, address) && !ip_equal(&stay->tenant.v6, address))
-            continue;
-        add_pod(json, "tenant", state, stay);
-        return;
+    sorted_each(const struct pod_stay, stay, stays ? stays : &none) {
+        if (ip_equal(&stay->tenant.v4, address) || ip_equal(&stay->tenant.v6, address))
+            return stay;
     }
-    json_null(json, "tenant");
+    return NULL;
+}
+
+void write_tenant(struct json *json, const struct api_state *state, const struct ip *address)
+{
+    const struct pod_stay *stay = stay_with(state->pods ? state->pods->stays : NULL, address);
+    if (!stay)
+        stay = stay_with(state->chained, address);
+    if (stay)
+        add_pod(json, "tenant", state, stay);
+    else
+        json_null(json, "tenant");
 }
 
 /* ---- Blocks and pools ---- */
@@ -182,18 +200,41 @@ static void add_pools(struct json *json, const struct pods_live *live)
     json_end_array(json);
 }
 
+static void add_blocks(struct json *json, const struct pods_live *live)
+{
+    json_begin_array(json, "blocks");
+    sorted_each(const struct pod_block, block, &live->addresses->blocks)
+        add_block(json, live->addresses, block);
+    json_end_array(json);
+}
+
+static void add_none(struct json *json, const char *key)
+{
+    json_begin_array(json, key);
+    json_end_array(json);
+}
+
+static void add_pods(struct json *json, const struct api_state *state, const struct sorted *stays)
+{
+    sorted_each(const struct pod_stay, stay, stays)
+        add_pod(json, NULL, state, stay);
+}
+
 void view_pods(const struct api_state *state, struct text *out)
 {
-    const struct pods_live *live = state->pods;
     struct json json = view_begin(out, "PodList");
     json_begin_array(&json, "items");
-    sorted_each(const struct pod_stay, stay, live->stays)
-        add_pod(&json, NULL, state, stay);
+    if (state->pods)
+        add_pods(&json, state, state->pods->stays);
+    if (state->chained)
+        add_pods(&json, state, state->chained);
     json_end_array(&json);
-    json_begin_array(&json, "blocks");
-    sorted_each(const struct pod_block, block, &live->addresses->blocks)
-        add_block(&json, live->addresses, block);
-    json_end_array(&json);
-    add_pools(&json, live);
+    if (state->pods) {
+        add_blocks(&json, state->pods);
+        add_pools(&json, state->pods);
+    } else {
+        add_none(&json, "blocks");
+        add_none(&json, "pools");
+    }
     view_end(&json);
 }

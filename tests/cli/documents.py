@@ -385,6 +385,9 @@ PODS = {
         {"namespace": None, "name": None, "container": "decade", "interface": "eth0",
          "hostInterface": None, "addresses": ["10.224.0.9"], "pool": "default", "block": None,
          "state": "wiring", "since": ago(LONG_AGO), "egress": []},
+        {"namespace": "shop", "name": "cart-0", "container": "f00d", "interface": "eth0",
+         "hostInterface": "veth9", "addresses": ["10.88.0.5"], "pool": None, "block": None,
+         "state": "chained", "since": ago(LONG_AGO), "egress": ["internet/nat"]},
     ],
     "blocks": [
         {"name": "default-0", "pool": "default", "size": 32, "used": 1, "state": "open"},

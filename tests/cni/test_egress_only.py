@@ -96,6 +96,17 @@ def strangers(gateway):
                if item["reason"] == "stranger")
 
 
+def assert_listed(node, pod):
+    """By `agentctl pods` and `agentctl explain`, with the addresses that the other plugin gave."""
+    document = agent_of(node).json("pods")
+    row = {"namespace": "default", "name": "one", "container": pod.container, "interface": "eth0",
+           "hostInterface": pod.link, "addresses": [pod.address4, pod.address6], "pool": None, "block": None,
+           "state": "chained", "egress": ["internet/nat"]}
+    assert [{**item, "since": None} for item in document["items"]] == [{**row, "since": None}]
+    assert document["items"][0]["since"] and document["blocks"] == document["pools"] == []
+    assert agent_of(node).json("explain", pod.address6)["tenant"] == document["items"][0]
+
+
 def test_the_first_packet_goes_to_the_gateway(world):
     """The Pod has no addresses in its status when ADD is over; and CHECK asks for the same once more."""
     first, gateway = world.nodes
@@ -103,6 +114,7 @@ def test_the_first_packet_goes_to_the_gateway(world):
     assert one.call("STATUS", "1.1.0") == (0, None)
     code, result = one.call("ADD")
     assert (code, result) == (0, one.previous), (result, agent_of(first).json("verify"), agent_of(first).faults())
+    assert_listed(first, one)
     for family in (4, 6):
         before = strangers(gateway)
         assert seen(world, one, family) is None, "never as itself"
@@ -113,7 +125,9 @@ def test_the_first_packet_goes_to_the_gateway(world):
     first.agents[0].kill()
     first.agents[0].start()
     assert one.call("CHECK") == (0, None)
+    assert_listed(first, one)
     assert one.call("DEL") == one.call("DEL") == (0, None)
+    assert agent_of(first).json("pods")["items"] == []
     assert one.link in {link["ifname"] for link in first.ip_json("link")}, "it is the other plugin's"
     assert [seen(world, one, family) for family in (4, 6)] == [gateway.address4, gateway.address6]
 

@@ -27,6 +27,7 @@ static bool fits(const struct pod_wish *wish, const struct pod_stay *stay)
 static int make_stay(const struct pod_wish *wish, struct pod_stay *stay)
 {
     *stay = (struct pod_stay){ .promised_ms = clock_mono_ms() };
+    stay->since_wall_ms = clock_wall_ms();
     int r = tenant_name(wish->container, wish->interface, "default", &stay->tenant);
     if (r < 0 || !fits(wish, stay))
         return -EINVAL;
@@ -50,6 +51,8 @@ enum pod_refusal pods_engine_chain(struct engine *engine, const struct pod_wish 
     const struct pod_stay *known = pods_engine_chained(engine, &stay.tenant);
     if (known && !pods_is_same(known, wish))
         return POD_OTHER;
+    if (known)
+        stay.since_wall_ms = known->since_wall_ms;
     if (sorted_put(&pods->chained, &stay) < 0)
         return POD_MEMORY;
     pods->setup.wake(pods->setup.context);
