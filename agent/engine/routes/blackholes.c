@@ -7,7 +7,6 @@
  */
 #include "engine/routes/blackholes.h"
 
-#include <linux/rtnetlink.h>
 #include <stdio.h>
 
 #include "base/clock.h"

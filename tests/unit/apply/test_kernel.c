@@ -131,33 +131,6 @@ static void other_tables_are_no_concern(void **state)
     assert_int_equal(kernel_rules(lab->kernel)->count, 0);
 }
 
-/* Of others' routes in main blackholes alone: they may swallow what is for a service address. */
-static void blackholes_in_main_are_seen(void **state)
-{
-    struct lab *lab = *state;
-    struct route theirs = blackhole(254, "203.0.113.10/32", RTPROT_BIRD);
-    other_does(lab, OP_ADD, theirs);
-    read_all(lab);
-    assert_true(mirrored(lab, theirs));
-    assert_true(listed(lab, theirs));
-    assert_int_equal(events(lab)->writer, 0);
-    expect_mirror_is_true(lab);
-
-    struct route plain = theirs;
-    plain.type = RTN_UNREACHABLE;
-    other_does(lab, OP_REPLACE, plain);
-    read_all(lab);
-    assert_int_equal(kernel_routes(lab->kernel)->count, 0);
-    other_does(lab, OP_REPLACE, theirs);
-    read_all(lab);
-    assert_true(mirrored(lab, theirs));
-    kernel_events_done(lab->kernel);
-    other_does(lab, OP_DELETE, theirs);
-    read_all(lab);
-    assert_true(listed(lab, theirs));
-    expect_mirror_is_true(lab);
-}
-
 static void guard_replaced_in_main_is_seen(void **state)
 {
     struct lab *lab = *state;
@@ -515,7 +488,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(own_changes_are_no_events, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(drift_is_told_with_its_writer, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(other_tables_are_no_concern, lab_open, lab_close),
-        cmocka_unit_test_setup_teardown(blackholes_in_main_are_seen, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(guard_replaced_in_main_is_seen, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(replace_among_several, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(next_hops_come_and_go, lab_open, lab_close),

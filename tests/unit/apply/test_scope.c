@@ -137,6 +137,33 @@ static void who_changes_a_named_protocol_is_told(void **state)
     expect_true(kernel, &scope);
 }
 
+/* Of others' routes in main a node's mirror has blackholes alone: they may swallow what is for a
+ * service address. */
+static void blackholes_in_main(void **state)
+{
+    struct lab *lab = *state;
+    const struct kernel_scope scope = scope_of_node(119);
+    CLEANUP(kernel_closep) struct kernel *kernel = open_scope(&scope, NL_HERE);
+    struct route theirs = blackhole(254, "203.0.113.10/32", RTPROT_BIRD), plain = theirs;
+    plain.type = RTN_UNREACHABLE;
+    other_does(lab, OP_ADD, theirs);
+    assert_true(has(kernel, theirs));
+    assert_int_equal(kernel_events(kernel)->routes.count, 1);
+    assert_int_equal(kernel_events(kernel)->writer, 0);
+    expect_true(kernel, &scope);
+
+    other_does(lab, OP_REPLACE, plain);
+    assert_false(has(kernel, theirs));
+    expect_true(kernel, &scope);
+    other_does(lab, OP_REPLACE, theirs);
+    assert_true(has(kernel, theirs));
+    kernel_events_done(kernel);
+    other_does(lab, OP_DELETE, theirs);
+    assert_false(has(kernel, theirs));
+    assert_int_equal(kernel_events(kernel)->routes.count, 1);
+    expect_true(kernel, &scope);
+}
+
 static void a_scope_has_room_for_so_many_tables(void **state)
 {
     (void)state;
@@ -247,6 +274,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(silent_losses_are_found_without_links, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(a_protocol_of_main, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(who_changes_a_named_protocol_is_told, lab_open, lab_close),
+        cmocka_unit_test_setup_teardown(blackholes_in_main, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(a_scope_has_room_for_so_many_tables, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(addresses_of_one_interface, lab_open, lab_close),
         cmocka_unit_test_setup_teardown(links_alone, lab_open, lab_close),
