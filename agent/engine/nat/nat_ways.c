@@ -136,7 +136,7 @@ bool nat_ways_new(struct nat_ways *ways, int64_t now_ms)
 {
     if (!ways->began_ms)
         ways->began_ms = now_ms;
-    return now_ms < ways->began_ms + NAT_WAY_GRACE_MS;
+    return now_ms < ways->began_ms + NAT_WAY_BEGIN_MS;
 }
 
 int64_t nat_ways_next_ms(const struct nat_ways *ways)

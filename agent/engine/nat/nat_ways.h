@@ -5,9 +5,11 @@
  * are proved again.
  *
  * An interface that goes is mostly a pod that ends: the kubelet takes it before the EndpointSlice
- * changes. Its endpoints are given NAT_WAY_GRACE_MS; rows that have one keep the proof they had. An
- * agent that begins has not heard what went just before: for as long, it tells of no way that
- * lacks.
+ * changes. Its endpoints are given NAT_WAY_GRACE_MS; rows that have one keep the proof they had. So
+ * much an EndpointSlice needs where controllers are busy: 5 s were too few in a cluster of two nodes
+ * whose machine built programs meanwhile. Only what goes with its interface waits: a route that
+ * somebody deletes, or an interface that is down, is told after NAT_WAY_SETTLE_MS. An agent that
+ * begins has not heard what went just before: for NAT_WAY_BEGIN_MS it tells of no way that lacks.
  */
 #pragma once
 
@@ -17,7 +19,8 @@
 
 enum {
     NAT_WAY_SETTLE_MS = 300, /* routes that go are often replaced, or go with their interface */
-    NAT_WAY_GRACE_MS = 5000,
+    NAT_WAY_GRACE_MS = 10000,
+    NAT_WAY_BEGIN_MS = 5000,
     NAT_WAYS_ALL_MS = 10000, /* between two proofs of all rows for the sake of ways */
     NAT_WAYS_MAX = 256,      /* more of them are all */
 };
@@ -47,7 +50,7 @@ int nat_ways_take_due(struct nat_ways *ways, const struct sorted *rows, int64_t 
 /* Whether one of the row's endpoints went with its interface a moment ago. */
 bool nat_ways_spare(const struct nat_ways *ways, const struct nat_row *row, int64_t now_ms);
 
-/* Whether a way that lacks may have gone before the agent began: in its first NAT_WAY_GRACE_MS. */
+/* Whether a way that lacks may have gone before the agent began: in its first NAT_WAY_BEGIN_MS. */
 bool nat_ways_new(struct nat_ways *ways, int64_t now_ms);
 
 /* When rows are due, monotonic; INT64_MAX: none are. */
