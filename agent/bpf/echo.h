@@ -20,25 +20,21 @@ ALWAYS_INLINE __be16 echo_id(const struct nat_tuple *tuple)
     return tuple->sport | tuple->dport;
 }
 
-/* The packet's tuple becomes `to`. Returns 0, or -1: the packet may be half done, drop it. */
-static __noinline int echo_translate(struct __sk_buff *skb, struct packet *packet,
+/* See translate(). */
+static __noinline int echo_translate(struct __sk_buff *skb, const struct packet *packet,
                                      const struct nat_tuple *to)
 {
     const struct nat_tuple *from = &packet->tuple;
     __u64 addresses = addr_diff(&from->src, &to->src) + addr_diff(&from->dst, &to->dst);
     __be16 old = echo_id(from), fresh = echo_id(to);
     __u32 check = packet->l4 + __builtin_offsetof(struct icmp_head, check);
-    if (packet->family == 6) {
-        if (bpf_l4_csum_replace(skb, check, 0, sum_fold(addresses), BPF_F_PSEUDO_HDR) < 0)
-            return -1;
-        bpf_csum_update(skb, sum_fold(addresses)); /* see translate() */
-    }
+    if (packet->family == 6 && sum_addresses(skb, 6, check, addresses, 0) < 0)
+        return -1;
     if (old != fresh &&
         (bpf_l4_csum_replace(skb, check, old, fresh, sizeof(fresh)) < 0 ||
          bpf_skb_store_bytes(skb, packet->l4 + ECHO_ID, &fresh, sizeof(fresh), 0) < 0))
         return -1;
     if (store_addresses(skb, packet, to, addresses) < 0)
         return -1;
-    packet->tuple = *to;
     return 0;
 }

@@ -55,12 +55,15 @@ ALWAYS_INLINE struct gateway_room *gateway_room_get(void)
     return bpf_map_lookup_elem(&gateway_room, &zero);
 }
 
+/* The packet's tuple becomes `to`. Returns 0, or -1: the packet may be half done, drop it. */
 ALWAYS_INLINE int translate_any(struct __sk_buff *skb, struct packet *packet,
                                 const struct nat_tuple *to)
 {
-    return is_icmp(packet->tuple.protocol) && packet->shape != SHAPE_LATER
-               ? echo_translate(skb, packet, to)
-               : translate(skb, packet, to);
+    int r = is_icmp(packet->tuple.protocol) && packet->shape != SHAPE_LATER
+                ? echo_translate(skb, packet, to)
+                : translate(skb, packet, to);
+    packet->tuple = *to;
+    return r;
 }
 
 ALWAYS_INLINE void count_client(struct __sk_buff *skb, __u32 client)

@@ -125,10 +125,9 @@ ALWAYS_INLINE void *packet_l4(struct __sk_buff *skb, __u32 l4)
  */
 ALWAYS_INLINE void packet_pull(struct __sk_buff *skb, __u32 bytes)
 {
-    if (bytes > skb->len)
-        bytes = skb->len;
-    if ((void *)(long)skb->data + bytes > (void *)(long)skb->data_end)
-        bpf_skb_pull_data(skb, bytes);
+    if (packet_has(skb, packet_at(skb, bytes)))
+        return;
+    bpf_skb_pull_data(skb, bytes < skb->len ? bytes : skb->len);
 }
 
 /* Where a packet of a length ends, without the padding of short frames. 0: too long for its header.

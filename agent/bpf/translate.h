@@ -24,10 +24,12 @@ ALWAYS_INLINE __u32 sum_fold(__u64 sum)
 
 ALWAYS_INLINE __u64 addr_diff(const struct nat_addr *from, const struct nat_addr *to)
 {
-    __u64 sum = 0;
+    __u64 sum = 4 * 0xffffffffULL; /* ~x is 0xffffffff - x */
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        sum += (__u64)(__u32)~from->words[i] + to->words[i];
+    for (int i = 0; i < 4; i++) {
+        sum += to->words[i];
+        sum -= from->words[i];
+    }
     return sum;
 }
 
@@ -43,6 +45,32 @@ ALWAYS_INLINE void mend_check16(__sum16 *check, __u64 diff)
     sum = (sum & 0xffff) + (sum >> 16);
     sum = (sum & 0xffff) + (sum >> 16);
     *check = (__u16)~sum;
+}
+
+/* The version of the running kernel as libbpf found it: a constant when the program is loaded. */
+extern int LINUX_KERNEL_VERSION __kconfig;
+
+enum {
+    SUM_IPV6 = 1 << 7,                  /* BPF_F_IPV6 */
+    SUM_IPV6_SINCE = 6 << 16 | 16 << 8, /* Linux 6.16 (ead7f9b8de65) */
+};
+
+/*
+ * Corrects the transport checksum at `check` by what addresses change. With CHECKSUM_COMPLETE the
+ * helper takes the change out of the skb's sum, expecting the IPv4 header checksum to balance it.
+ * IPv6 has none: the kernel is told so, or, where it does not know the flag, the change is added
+ * back.
+ */
+ALWAYS_INLINE int sum_addresses(struct __sk_buff *skb, __u8 family, __u32 check, __u64 diff,
+                                __u64 flags)
+{
+    int told = LINUX_KERNEL_VERSION >= SUM_IPV6_SINCE;
+    flags |= BPF_F_PSEUDO_HDR | (told && family == 6 ? SUM_IPV6 : 0);
+    if (bpf_l4_csum_replace(skb, check, 0, sum_fold(diff), flags) < 0)
+        return -1;
+    if (!told && family == 6)
+        bpf_csum_update(skb, sum_fold(diff));
+    return 0;
 }
 
 ALWAYS_INLINE int store_addresses(struct __sk_buff *skb, const struct packet *packet,
@@ -125,10 +153,12 @@ SUBPROGRAM int store_sctp_ports(struct __sk_buff *skb, const struct packet *pack
 }
 
 /*
- * The packet's tuple becomes `to`. Returns 0, or -1: the packet may be half done, drop it. The
- * function is global, so that the verifier checks it once, not once for each state it is called in.
+ * Writes the tuple `to` into the packet; what was read of it stays in `packet`. Returns 0, or -1:
+ * the packet may be half done, drop it. The function is global, so that the verifier checks it
+ * once, not once for each state it is called in.
  */
-__noinline int translate(struct __sk_buff *skb, struct packet *packet, const struct nat_tuple *to)
+__noinline int translate(struct __sk_buff *skb, const struct packet *packet,
+                         const struct nat_tuple *to)
 {
     if (!packet || !to)
         return -1;
@@ -138,23 +168,15 @@ __noinline int translate(struct __sk_buff *skb, struct packet *packet, const str
     if (sctp && ports_differ(from, to) && store_sctp_ports(skb, packet, to) < 0)
         return -1;
     if (packet->shape != SHAPE_LATER && !sctp) {
-        __u64 flags = BPF_F_PSEUDO_HDR;
+        __u64 flags = 0;
         __u32 check = packet->l4 + __builtin_offsetof(struct tcphdr, check);
         if (from->protocol == IPPROTO_UDP) {
             check = packet->l4 + __builtin_offsetof(struct udphdr, check);
-            flags |= BPF_F_MARK_MANGLED_0;
+            flags = BPF_F_MARK_MANGLED_0;
         }
-        if (bpf_l4_csum_replace(skb, check, 0, sum_fold(addresses), flags) < 0)
+        if (sum_addresses(skb, packet->family, check, addresses, flags) < 0)
             return -1;
-        /*
-         * With CHECKSUM_COMPLETE the helper takes the change out of the skb's sum, expecting the
-         * IPv4 header checksum to balance it. IPv6 has none, so the change is added back. (Linux
-         * 6.16 has a flag for this.)
-         */
-        if (packet->family == 6)
-            bpf_csum_update(skb, sum_fold(addresses));
         if (ports_differ(from, to)) {
-            flags &= ~(__u64)BPF_F_PSEUDO_HDR;
             if (bpf_l4_csum_replace(skb, check, 0, sum_fold(ports_diff(from, to)), flags) < 0 ||
                 store_ports(skb, packet->l4, to) < 0)
                 return -1;
@@ -164,6 +186,5 @@ __noinline int translate(struct __sk_buff *skb, struct packet *packet, const str
         bpf_csum_update(skb, sum_fold(addresses));
     if (store_addresses(skb, packet, to, addresses) < 0)
         return -1;
-    packet->tuple = *to;
     return 0;
 }
