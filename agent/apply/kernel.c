@@ -34,6 +34,7 @@
 #include "apply/loss.h"
 #include "apply/netlink/nl.h"
 #include "apply/replay.h"
+#include "apply/settings.h"
 #include "apply/source.h"
 #include "apply/watch.h"
 #include "apply/way_changes.h"
@@ -193,9 +194,8 @@ static int hear(const struct nlmsghdr *message, void *context)
     case RTM_DELQDISC:
         kernel->events.links |= links_filter_matters(message);
         return 0;
-    case RTM_NEWNETCONF: /* forwarding, rp_filter */
-        kernel->events.links |= kernel->scope.links;
-        return 0;
+    case RTM_NEWNETCONF:
+        return kernel->scope.links ? settings_hear(&kernel->events, message) : 0;
     default:
         return 0;
     }
@@ -383,6 +383,7 @@ void kernel_close(struct kernel *kernel)
     sorted_done(&kernel->watched);
     vec_done(&kernel->events.routes);
     vec_done(&kernel->events.ways);
+    vec_done(&kernel->events.settings);
     vec_done(&kernel->heard);
     vec_done(&kernel->losses);
     free(kernel);
@@ -402,6 +403,7 @@ void kernel_events_done(struct kernel *kernel)
 {
     vec_clear(&kernel->events.routes);
     vec_clear(&kernel->events.ways);
+    vec_clear(&kernel->events.settings);
     kernel->events.many_ways = false;
     kernel->events.rules = kernel->events.other_rules = false;
     kernel->events.addresses = kernel->events.resynced = false;

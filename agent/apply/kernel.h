@@ -47,7 +47,10 @@ struct way_change {
         WAY_LINK_GONE, /* with the interface that it led by */
     } fate;
 };
-enum { WAY_CHANGES_MAX = 256 };
+enum {
+    WAY_CHANGES_MAX = 256,
+    SETTINGS_OF_ALL = 0, /* in the place of an interface: any of them, or the namespace's own */
+};
 
 /* What others did to what we mirror since the last kernel_events_done(). */
 struct kernel_events {
@@ -60,7 +63,8 @@ struct kernel_events {
                    way; or a filter of a clsact qdisc went, or came before ours; or forwarding
                    changed */
     VEC(struct way_change) ways; /* with scope.ways: of any table, by others; no order */
-    bool many_ways;              /* there were more, or a way to other routers is another one */
+    VEC(uint32_t) settings; /* interfaces of which forwarding, rp_filter or proxy_neigh changed */
+    bool many_ways;         /* there were more, or a way to other routers is another one */
     bool watched;  /* a route came, went or changed that may lead to an address of kernel_watch() */
     bool resynced; /* a dump found routes other than notified, or notifications were
                       lost: everything may have changed */

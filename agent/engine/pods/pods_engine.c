@@ -50,6 +50,7 @@ static void close_pods(struct engine *engine)
     sorted_done(&pods->stays);
     sorted_done(&pods->chained);
     sorted_done(&pods->was_used);
+    pods_settings_done(pods);
     vec_done(&pods->losses);
     vec_done(&pods->waits);
     vec_done(&pods->closed);
@@ -75,9 +76,11 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
         .stays = SORTED(struct pod_stay, tenant_cmp),
         .chained = SORTED(struct pod_stay, tenant_cmp),
         .was_used = SORTED(struct ip, ip_item_cmp),
+        .drifts = SORTED(struct pod_drift, pod_drift_cmp),
         .blocks_dirty = true,
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
         .retry_ms = INT64_MAX,
+        .settings_due_ms = INT64_MAX,
     };
     pod_addresses_init(&pods->addresses);
     int r = is_on(pods) ? prepare(pods) : 0;
@@ -111,13 +114,12 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
         events->links || events->other_rules || events->resynced || round->now_ms >= pods->retry_ms;
     vec_each(const struct route, route, &events->routes)
         pods->dirty |= route_is_pods(route);
-    return 0;
+    return pods_settings_hear(pods, events);
 }
 
 /* The first promise that ends, the first loss that becomes a fault, and what was refused. */
-static int64_t next_ms(const struct engine *engine, int64_t now_ms)
+static int64_t next_follow_ms(const struct pods_engine *pods, int64_t now_ms)
 {
-    const struct pods_engine *pods = (const struct pods_engine *)engine;
     int64_t next_ms = pods->retry_ms;
     sorted_each(const struct pod_stay, stay, &pods->stays) {
         if (stay->ifindex == 0)
@@ -130,10 +132,30 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
     return next_ms;
 }
 
+static int64_t next_ms(const struct engine *engine, int64_t now_ms)
+{
+    const struct pods_engine *pods = (const struct pods_engine *)engine;
+    return MIN(next_follow_ms(pods, now_ms), pods->settings_due_ms);
+}
+
 /* Whether something waits that a round has to see to by itself. */
 static bool is_due(const struct pods_engine *pods, int64_t now_ms)
 {
     return now_ms >= pods->due_ms;
+}
+
+static int follow(struct pods_engine *pods, struct round *round)
+{
+    if (!round->all && !pods->dirty && !pods->blocks_dirty && !is_due(pods, round->now_ms))
+        return 0;
+    int r = pods_follow(pods, round);
+    if (r < 0)
+        return r;
+    pods->dirty = pods->blocks_dirty = false;
+    pods->due_ms = next_follow_ms(pods, round->now_ms);
+    if (pods->unsaved)
+        pods_memory_save(pods);
+    return 0;
 }
 
 static int write_pods(struct engine *engine, struct round *round)
@@ -142,16 +164,8 @@ static int write_pods(struct engine *engine, struct round *round)
     pods_follow_chained(pods, round->now_ms);
     if (!is_on(pods) || !status_is_known(pods->setup.status))
         return 0;
-    if (!round->all && !pods->dirty && !pods->blocks_dirty && !is_due(pods, round->now_ms))
-        return 0;
-    int r = pods_follow(pods, round);
-    if (r < 0)
-        return r;
-    pods->dirty = pods->blocks_dirty = false;
-    pods->due_ms = next_ms(engine, round->now_ms);
-    if (pods->unsaved)
-        pods_memory_save(pods);
-    return 0;
+    int r = follow(pods, round);
+    return r < 0 ? r : pods_follow_settings(pods, round->now_ms);
 }
 
 const struct sorted *pods_engine_stays(const struct engine *engine)

@@ -282,10 +282,12 @@ static int list_routes(struct pods_engine *pods, route_op_list *ops, struct roun
     return 0;
 }
 
+/* A setting of the interface may be why: pods_settings.c reads them now, or in its next turn. */
 static void tell_refused(struct pods_engine *pods, const struct route_op *op,
                          const struct op_result *result, struct faults *faults)
 {
     char text[ROUTE_STRLEN];
+    (void)vec_push(&pods->moved, op->route.ifindex);
     sorted_each(struct pod_stay, stay, &pods->stays) {
         if (ip_equal(&stay->tenant.v4, &op->route.prefix.ip) ||
             ip_equal(&stay->tenant.v6, &op->route.prefix.ip))

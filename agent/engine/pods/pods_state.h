@@ -17,6 +17,13 @@ struct pod_loss {
     int64_t lost_ms; /* monotonic */
 };
 
+/* A setting of a pod's host end that is another than wanted. */
+struct pod_drift {
+    uint32_t ifindex; /* 0: of the node as a whole */
+    uint32_t wish;    /* a row of the table in pods_settings.c */
+    long value;       /* as found */
+};
+
 /* A block that is about to be given back. */
 struct pod_closed {
     char name[TENANT_NAME_MAX + 1];
@@ -47,8 +54,13 @@ struct pods_engine {
     bool unsaved;
     bool dirty; /* something that a round has to look at */
     bool blocks_dirty;
-    bool known;     /* a round has seen the kernel's links and the source's blocks */
-    int64_t due_ms; /* monotonic: when a round has to look without a change */
+    struct sorted drifts;    /* struct pod_drift */
+    VEC(uint32_t) moved;     /* interfaces whose settings are to be read at once */
+    size_t settings_at;      /* the stay whose settings are read next */
+    size_t settings_left;    /* how many are to be read without a rest */
+    int64_t settings_due_ms; /* monotonic: when the next are read */
+    bool known;              /* a round has seen the kernel's links and the source's blocks */
+    int64_t due_ms;          /* monotonic: when a round has to look without a change */
     struct backoff retry;
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing was refused */
 };
@@ -67,6 +79,15 @@ int pods_follow_rule(struct pods_engine *pods, struct round *round, struct fault
 
 /* Forgets those whose link is gone. */
 void pods_follow_chained(struct pods_engine *pods, int64_t now_ms);
+
+/* ---- pods_settings.c: sysctls that agent-cni wrote ---- */
+
+int pod_drift_cmp(const void *a, const void *b);
+void pods_settings_done(struct pods_engine *pods);
+/* Interfaces of which the kernel told that a setting changed. Returns 0 or -ENOMEM. */
+int pods_settings_hear(struct pods_engine *pods, const struct kernel_events *events);
+/* Reads those that are due, and tells of those that are not as wanted. Returns 0 or -ENOMEM. */
+int pods_follow_settings(struct pods_engine *pods, int64_t now_ms);
 
 /* ---- pods_want.c ---- */
 

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The sysctls that agent-cni wrote for a pod, and what else its packets need of the node's end.
+ * The agent has no right to write them: one that somebody changed is a fault, until it is mended.
+ *
+ * Where the kernel tells of a change, the value is read at once. Of accept_ra and disable_ipv6 it
+ * tells nothing, so all are read from time to time: a few pods in a turn, so that a turn costs the
+ * same on a node of many. A change that concerns all interfaces is followed turn by turn without a
+ * rest. An interface by which a route is refused is read with the refusal. Before agent-cni has
+ * said that it is done, nothing is wrong yet.
+ *
+ * A cause is told once. With service NAT it is NAT that tells of forwarding (nat_machine.h); where
+ * the node as a whole does not forward, no interface is named for it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "apply/settings.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "engine/pods/pods_state.h"
+
+enum {
+    TURN = 64,          /* pods of a turn */
+    REST_MS = 5 * 1000, /* between two turns */
+    AT_ONCE_MS = 50,    /* likewise, if all are to be read */
+    DRIFTS_TOLD = 16,   /* by name */
+    FIRST_OF_ENDS = 2,  /* rows before it are of the node as a whole */
+};
+
+static const struct {
+    const char *family, *setting; /* "": the key is below net by itself */
+    enum ip_family needed_by;
+    long wanted;
+    bool nat_tells; /* where services.enabled */
+    const char *effect;
+} wishes[] = {
+    { "", "net.ipv4.ip_forward", IP_V4, 1, true, "no packet reaches a pod" },
+    { "", "net.ipv6.conf.all.forwarding", IP_V6, 1, true, "no packet reaches a pod" },
+    { "ipv4", "forwarding", IP_V4, 1, true, "what the pod sends is not forwarded" },
+    { "ipv6", "disable_ipv6", IP_V6, 0, false, "no IPv6 packet passes between node and pod" },
+    { "ipv6", "accept_ra", IP_V6, 0, false,
+      "the pod may change the node's routes by router advertisements" },
+};
+
+int pod_drift_cmp(const void *a, const void *b)
+{
+    const struct pod_drift *left = a, *right = b;
+    int r = CMP(left->ifindex, right->ifindex);
+    return r ? r : CMP(left->wish, right->wish);
+}
+
+void pods_settings_done(struct pods_engine *pods)
+{
+    sorted_done(&pods->drifts);
+    vec_done(&pods->moved);
+}
+
+int pods_settings_hear(struct pods_engine *pods, const struct kernel_events *events)
+{
+    if (events->resynced)
+        pods->settings_left = pods->stays.count;
+    vec_each(const uint32_t, ifindex, &events->settings) {
+        if (*ifindex == SETTINGS_OF_ALL)
+            pods->settings_left = pods->stays.count;
+        int r = vec_push(&pods->moved, *ifindex);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* ---- Reading ---- */
+
+static char *key_of(uint32_t wish, const char *interface)
+{
+    return *wishes[wish].family ? setting_key(wishes[wish].family, interface, wishes[wish].setting)
+                                : strdup(wishes[wish].setting);
+}
+
+/* What can't be read is not there: an interface that went, a kernel without the protocol. */
+static int look_at(struct pods_engine *pods, uint32_t ifindex, const char *interface, uint32_t wish)
+{
+    struct pod_drift drift = { .ifindex = ifindex, .wish = wish };
+    AUTOFREE char *key = key_of(wish, interface);
+    if (!key)
+        return -ENOMEM;
+    if (setting_read(key, &drift.value) == 0 && drift.value != wishes[wish].wanted)
+        return sorted_put(&pods->drifts, &drift);
+    sorted_remove(&pods->drifts, &drift);
+    return 0;
+}
+
+static bool is_wanted(const struct pods_engine *pods, uint32_t wish, bool v4, bool v6)
+{
+    return (wishes[wish].needed_by == IP_V4 ? v4 : v6) &&
+           !(wishes[wish].nat_tells && pods->setup.config->services.enabled);
+}
+
+static int look_at_end(struct pods_engine *pods, const struct pod_stay *stay)
+{
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
+    const bool v4 = stay->tenant.v4.family != IP_NONE, v6 = stay->tenant.v6.family != IP_NONE;
+    int r = 0;
+    for (uint32_t i = FIRST_OF_ENDS; r == 0 && stay->wired && link && i < ARRAY_SIZE(wishes); i++) {
+        if (is_wanted(pods, i, v4, v6))
+            r = look_at(pods, stay->ifindex, link->name, i);
+    }
+    return r;
+}
+
+static int look_at_node(struct pods_engine *pods)
+{
+    bool v4 = false, v6 = false;
+    int r = 0;
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        v4 |= stay->tenant.v4.family != IP_NONE;
+        v6 |= stay->tenant.v6.family != IP_NONE;
+    }
+    for (uint32_t i = 0; r == 0 && i < FIRST_OF_ENDS; i++) {
+        if (is_wanted(pods, i, v4, v6))
+            r = look_at(pods, 0, "", i);
+        else
+            sorted_remove(&pods->drifts, &(struct pod_drift){ .wish = i });
+    }
+    return r;
+}
+
+static const struct pod_stay *stay_by(const struct pods_engine *pods, uint32_t ifindex)
+{
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        if (stay->ifindex == ifindex)
+            return stay;
+    }
+    return NULL;
+}
+
+/* What is told of is read again with whatever happens: it may be mended. */
+static int note_told(struct pods_engine *pods)
+{
+    const size_t count = MIN((size_t)DRIFTS_TOLD, pods->drifts.count);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = vec_push(&pods->moved,
+                     ((const struct pod_drift *)sorted_at(&pods->drifts, i))->ifindex);
+    return r;
+}
+
+static int look_at_moved(struct pods_engine *pods)
+{
+    int r = note_told(pods);
+    vec_each(const uint32_t, ifindex, &pods->moved) {
+        const struct pod_stay *stay = *ifindex ? stay_by(pods, *ifindex) : NULL;
+        r = r == 0 && stay ? look_at_end(pods, stay) : r;
+    }
+    vec_clear(&pods->moved);
+    return r;
+}
+
+static int take_turn(struct pods_engine *pods)
+{
+    const size_t count = MIN((size_t)TURN, pods->stays.count);
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        pods->settings_at = pods->settings_at + 1 < pods->stays.count ? pods->settings_at + 1 : 0;
+        r = look_at_end(pods, sorted_at(&pods->stays, pods->settings_at));
+    }
+    pods->settings_left -= MIN(count, pods->settings_left);
+    return r;
+}
+
+/* Of interfaces that went, and of what nobody tells of any more. */
+static void drop_drifts(struct pods_engine *pods)
+{
+    for (size_t i = pods->drifts.count; i-- > 0;) {
+        const struct pod_drift drift = *(struct pod_drift *)sorted_at(&pods->drifts, i);
+        const struct pod_stay *stay = drift.ifindex ? stay_by(pods, drift.ifindex) : NULL;
+        if (drift.ifindex && (!stay || !is_wanted(pods, drift.wish, true, true)))
+            sorted_remove(&pods->drifts, &drift);
+    }
+}
+
+/* ---- Telling ---- */
+
+/* What the node as a whole does not do, none of its interfaces does. */
+static bool is_excused(const struct pods_engine *pods, const struct pod_drift *drift)
+{
+    const struct pod_drift whole = { .wish = 0 };
+    return drift->ifindex && wishes[drift->wish].nat_tells && sorted_find(&pods->drifts, &whole);
+}
+
+static void tell(const struct pods_engine *pods, const struct pod_drift *drift,
+                 struct faults *faults)
+{
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), drift->ifindex);
+    const struct pod_stay *stay = drift->ifindex ? stay_by(pods, drift->ifindex) : NULL;
+    AUTOFREE char *key = key_of(drift->wish, link ? link->name : "");
+    AUTOFREE char *remedy =
+        key ? text_format("sysctl -w %s=%ld", key, wishes[drift->wish].wanted) : NULL;
+    AUTOFREE char *whose = stay && *stay->name ? text_format(" on the node's end of Pod %s/%s",
+                                                             stay->namespace, stay->name)
+                                               : NULL;
+    faults_add(faults, key ? key : "sysctl", remedy, "is %ld%s, and not %ld: %s", drift->value,
+               whose ? whose : "", wishes[drift->wish].wanted, wishes[drift->wish].effect);
+}
+
+static void tell_all(struct pods_engine *pods)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    size_t others = 0;
+    sorted_each(const struct pod_drift, drift, &pods->drifts) {
+        if (is_excused(pods, drift))
+            continue;
+        if (faults.list.count < DRIFTS_TOLD)
+            tell(pods, drift, &faults);
+        else
+            others++;
+    }
+    if (others)
+        faults_add(&faults, "sysctls of pods' interfaces", "see what writes them, and mend them",
+                   "%zu more differ from what agent-cni wrote", others);
+    pods_report(pods, "settings", &faults);
+}
+
+/* A node without pods has nothing to read. */
+static int64_t next_turn_ms(const struct pods_engine *pods, int64_t now_ms)
+{
+    if (pods->stays.count == 0)
+        return INT64_MAX;
+    return now_ms + (pods->settings_left ? AT_ONCE_MS : REST_MS);
+}
+
+int pods_follow_settings(struct pods_engine *pods, int64_t now_ms)
+{
+    const bool first = pods->settings_due_ms == INT64_MAX && pods->stays.count > 0;
+    const bool due = first || pods->settings_left || now_ms >= pods->settings_due_ms;
+    if (!due && pods->moved.count == 0 && pods->drifts.count == 0)
+        return 0;
+    int r = look_at_node(pods);
+    if (r == 0)
+        r = look_at_moved(pods);
+    if (r == 0 && due)
+        r = take_turn(pods);
+    if (r < 0)
+        return r;
+    drop_drifts(pods);
+    tell_all(pods);
+    if (due)
+        pods->settings_due_ms = next_turn_ms(pods, now_ms);
+    return 0;
+}
