@@ -170,6 +170,61 @@ def test_a_route_that_nobody_knows_keeps_its_address(lab):
          "the fault")
 
 
+def vanish(lab, pod):
+    """The namespace goes with all that is in it, and nobody says so."""
+    host = pod.plan["hostInterface"]
+    pod.remove()
+    wait(lambda: host not in {link["ifname"] for link in lab.nodes[0].ip_json("link")}, "the end of its link", 30)
+
+
+@pytest.mark.parametrize("away", [False, True], ids=["agentd-there", "agentd-away"])
+def test_a_namespace_that_went_without_a_delete_frees_its_address(lab, away):
+    """As after containerd lost its memory: what the kernel has no more is free, what it has is kept."""
+    node, agent = start(lab)
+    pods = [WiredPod(lab, node, agent, f"p{number}").add() for number in range(4)]
+    if away:
+        agent.kill()
+    for pod in pods[:2]:
+        vanish(lab, pod)
+    if away:
+        agent.start()
+    late = [WiredPod(lab, node, agent, name).add() for name in ("late", "later")]
+    assert {pod.address(4) for pod in late} == {pod.address(4) for pod in pods[:2]}
+    for family in (4, 6):
+        assert {address for address, _ in pod_routes(node, family)} == {
+            pod.address(family) for pod in (*pods[2:], *late)}
+        assert all(pods[2].ping(pod.address(family)) for pod in (pods[3], *late))
+    assert [call(agent, "GET", pod.path)[0] for pod in pods] == [404, 404, 200, 200]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["known", "forgotten"])
+def test_a_delete_takes_away_what_a_killed_add_left(lab, restarted):
+    """Killed between making the pair and writing its alias, by which agentd would know it."""
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one")
+    status, one.plan = one.want()
+    assert status == 200
+    host = one.plan["hostInterface"]
+    node.ip("link", "add", host, "type", "veth", "peer", "name", "eth0", "netns", one.name)
+    if restarted:
+        agent.kill()
+        agent.start()
+    assert call(agent, "DELETE", one.path)[0] == 200
+    assert host not in {link["ifname"] for link in node.ip_json("link", "show")}
+    assert one.add().address(4)
+
+
+def test_a_delete_leaves_a_strangers_link_alone(lab):
+    """Of the name that the node's end would have had."""
+    node, agent = start(lab)
+    one = WiredPod(lab, node, agent, "one")
+    one.plan = one.want()[1]
+    host = one.plan["hostInterface"]
+    node.configure(f"link add {host} type veth peer name eth0 netns {one.name}", f"link set {host} alias theirs")
+    assert call(agent, "DELETE", one.path)[0] == 200
+    assert node.ip_json("link", "show", host)[0]["ifalias"] == "theirs"
+
+
 def test_gc_frees_what_is_not_alive(lab):
     node, agent = start(lab)
     one = WiredPod(lab, node, agent, "one").add()

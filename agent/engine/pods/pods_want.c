@@ -205,20 +205,46 @@ static void forget_loss(struct pods_engine *pods, const struct tenant *key)
     pods->setup.wake(pods->setup.context);
 }
 
+static int delete_link(struct pods_engine *pods, uint32_t ifindex)
+{
+    int r = nl_link_delete(pods->socket, ifindex, NULL);
+    return r == -ENODEV ? 0 : r;
+}
+
+static bool is_of(const struct nl_link *link, const struct tenant *key)
+{
+    struct tenant tenant;
+    if (strcmp(link->kind, "veth") != 0)
+        return false;
+    return !*link->alias || (tenant_of_alias(link->alias, &tenant) && !tenant_cmp(&tenant, key));
+}
+
+/* What an ADD made and was killed before it wrote the alias; or of which we have not heard yet. */
+static int delete_unknown(struct pods_engine *pods, const struct tenant *key)
+{
+    char host[TENANT_INTERFACE_MAX + 1];
+    struct nl_link link;
+    tenant_host_name(key, host);
+    int r = nl_link_find(pods->socket, host, &link);
+    if (r == 0 && is_of(&link, key))
+        r = delete_link(pods, link.ifindex);
+    return r == -ENODEV ? 0 : r;
+}
+
 /* The link as well: what is left of it would be found again as a tenant's. */
 int pods_engine_free(struct engine *engine, const struct tenant *key)
 {
     struct pods_engine *pods = (struct pods_engine *)engine;
     const struct pod_stay *stay = pods_stay(pods, key);
+    int r = 0;
     forget_loss(pods, key);
-    if (!stay)
-        return 0;
-    if (stay->ifindex && link_find(kernel_links(pods->setup.kernel), stay->ifindex)) {
-        int r = nl_link_delete(pods->socket, stay->ifindex, NULL);
-        if (r < 0 && r != -ENODEV)
-            return r;
-    }
-    int r = pods_forget(pods, key);
+    if (stay && stay->ifindex && link_find(kernel_links(pods->setup.kernel), stay->ifindex))
+        r = delete_link(pods, stay->ifindex);
+    if (r == 0 && pods->socket)
+        r = delete_unknown(pods, key);
+    if (r < 0 || !stay)
+        return r;
+    r = pods_forget(pods, key);
     pods->dirty = true;
     pods->setup.wake(pods->setup.context);
     return r;
