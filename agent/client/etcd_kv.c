@@ -96,6 +96,16 @@ static void add_compare(struct json *json, const char *key, const char *target, 
     json_end_object(json);
 }
 
+/* That the key is at this version. */
+static void add_condition(struct json *json, const char *key, const struct etcd_version *version)
+{
+    json_begin_array(json, "compare");
+    add_compare(json, key, "MOD", "mod_revision", version->mod_revision);
+    if (version->mod_revision)
+        add_compare(json, key, "LEASE", "lease", version->lease);
+    json_end_array(json);
+}
+
 static void add_put(struct json *json, const char *key, const char *value, int64_t lease)
 {
     json_begin_object(json, NULL);
@@ -113,13 +123,24 @@ void etcd_put_if(struct text *body, const char *key, const char *value, int64_t 
 {
     struct json json = { .out = body };
     json_begin_object(&json, NULL);
-    json_begin_array(&json, "compare");
-    add_compare(&json, key, "MOD", "mod_revision", version->mod_revision);
-    if (version->mod_revision)
-        add_compare(&json, key, "LEASE", "lease", version->lease);
-    json_end_array(&json);
+    add_condition(&json, key, version);
     json_begin_array(&json, "success");
     add_put(&json, key, value, lease);
+    json_end_array(&json);
+    json_end_object(&json);
+}
+
+void etcd_delete_if(struct text *body, const char *key, const struct etcd_version *version)
+{
+    struct json json = { .out = body };
+    json_begin_object(&json, NULL);
+    add_condition(&json, key, version);
+    json_begin_array(&json, "success");
+    json_begin_object(&json, NULL);
+    json_begin_object(&json, "request_delete_range");
+    add_key(&json, key);
+    json_end_object(&json);
+    json_end_object(&json);
     json_end_array(&json);
     json_end_object(&json);
 }

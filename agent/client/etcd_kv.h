@@ -34,6 +34,8 @@ void etcd_list(struct text *body, const char *prefix);
  */
 void etcd_put_if(struct text *body, const char *key, const char *value, int64_t lease,
                  const struct etcd_version *version);
+/* /v3/kv/txn: deletes the key if it is at this version. */
+void etcd_delete_if(struct text *body, const char *key, const struct etcd_version *version);
 /* /v3/watch of all keys that begin with the prefix, from a revision on. */
 void etcd_watch_from(struct text *body, const char *prefix, int64_t revision);
 /* /v3/lease/grant, /v3/lease/keepalive. */

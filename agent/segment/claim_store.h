@@ -17,7 +17,7 @@
 
 enum claim_outcome {
     CLAIM_DONE,
-    CLAIM_ABSENT,   /* of a reading: there is no such record */
+    CLAIM_ABSENT,   /* of a reading or a removal: there is no such record */
     CLAIM_CONFLICT, /* the record is another than was assumed: nothing was written */
     CLAIM_FAILED,   /* refused, not reached, or nobody knows whether it was done */
 };
@@ -39,8 +39,8 @@ typedef void (*claim_told)(void *context, const struct claim_answer *answer);
 struct claim_ask {
     const char *key;                 /* the name of the record: a DNS name in lower case */
     const struct lease_record *wish; /* of a write */
-    const char *version;             /* of an update or a release: what is written over */
-    int64_t limit_ms;                /* for the answer */
+    const char *version; /* of an update, a release or a removal: what is written over */
+    int64_t limit_ms;    /* for the answer */
     claim_told told;
     void *context;
 };
@@ -63,12 +63,14 @@ struct claim_store_ops {
 
     /*
      * These return 0 and a request, which is gone when its answer is told; or -errno, then nothing
-     * is told. A release writes a wish that names nobody.
+     * is told. A release writes a wish that names nobody; a removal deletes the record, if it is
+     * at that version.
      */
     int (*read)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);
     int (*create)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);
     int (*update)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);
     int (*release)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);
+    int (*remove)(void *store, const struct claim_ask *ask, struct claim_request **ret_request);
     void (*cancel)(struct claim_request *request);
 
     /* Tells of all records, then of each change, for ever; once. Returns 0 or -errno. */

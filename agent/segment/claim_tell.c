@@ -154,6 +154,12 @@ static void tell_store(const struct claims *claims)
         faults_add(&faults, place, claims->watch_remedy, "claims of others are heard of late: %s",
                    claims->watch_trouble);
     }
+    if (claims->removal.trouble[0] && !claim) {
+        (void)snprintf(place, sizeof(place), "%s %s", name, claims->removal.key);
+        faults_add(&faults, place, claims->removal.remedy,
+                   "nobody wants this claim any more, and it can't be deleted: %s",
+                   claims->removal.trouble);
+    }
     tell(claims, "store", &faults);
 }
 

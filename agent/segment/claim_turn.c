@@ -97,6 +97,13 @@ static void take_read(struct own_claim *claim, const struct claim_answer *answer
         tenure_failed(&claim->tenure, false, now_ms);
 }
 
+static void take_written(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
+{
+    bool released = claim->tenure.asked == TENURE_RELEASE;
+    claim_records_note(claim->claims, claim->key, &claim->tenure.wish, answer->version, released);
+    tenure_wrote(&claim->tenure, answer->version, now_ms);
+}
+
 static void on_told(void *context, const struct claim_answer *answer)
 {
     struct own_claim *claim = context;
@@ -106,7 +113,7 @@ static void on_told(void *context, const struct claim_answer *answer)
     if (claim->tenure.asked == TENURE_READ)
         take_read(claim, answer, now_ms);
     else if (answer->outcome == CLAIM_DONE)
-        tenure_wrote(&claim->tenure, answer->version, now_ms);
+        take_written(claim, answer, now_ms);
     else
         tenure_failed(&claim->tenure, answer->outcome == CLAIM_CONFLICT, now_ms);
     deferred_schedule(claim->claims->turn);

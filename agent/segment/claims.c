@@ -53,30 +53,9 @@ static void claim_free(struct own_claim *claim)
     free(claim);
 }
 
-/* The first claim of the list that is not before the key. */
-static size_t place_of(const struct claims *claims, const char *key)
-{
-    size_t low = 0, high = claims->list.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(claims->list.items[middle]->key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static struct own_claim *claim_of(const struct claims *claims, const char *key)
-{
-    size_t place = place_of(claims, key);
-    bool there = place < claims->list.count && strcmp(claims->list.items[place]->key, key) == 0;
-    return there ? claims->list.items[place] : NULL;
-}
-
 static struct own_claim *claim_made(struct claims *claims, const char *key)
 {
-    struct own_claim *claim = claim_of(claims, key);
+    struct own_claim *claim = claims_find(claims, key);
     if (claim)
         return claim;
     claim = calloc(1, sizeof(*claim));
@@ -84,7 +63,7 @@ static struct own_claim *claim_made(struct claims *claims, const char *key)
         free(claim);
         return NULL;
     }
-    size_t place = place_of(claims, key);
+    size_t place = claims_place(claims, key);
     struct own_claim **at = &claims->list.items[place];
     memmove(at + 1, at, (claims->list.count - place) * sizeof(*at));
     *at = claim;
@@ -246,6 +225,7 @@ static void arm(struct claims *claims, int64_t now_ms)
     int64_t next_ms = claims->options.counts->held || claims->look ? now_ms + TICK_MS : INT64_MAX;
     vec_each(struct own_claim *const, claim, &claims->list)
         next_ms = MIN(next_ms, claim_next_ms(*claim, now_ms));
+    next_ms = MIN(next_ms, claim_records_next_ms(claims));
     if (next_ms == INT64_MAX)
         timer_disarm(claims->timer);
     else
@@ -267,8 +247,9 @@ static void turn(void *context)
         claim_speak(*claim, now_ms);
         claim_ask(*claim, now_ms);
     }
-    claims_tell(claims);
     drop_over(claims);
+    claim_records_tidy(claims, now_ms);
+    claims_tell(claims);
     arm(claims, now_ms);
 }
 
@@ -278,7 +259,9 @@ static void on_record(void *context, const char *key, const struct lease_record 
                       const char *version)
 {
     struct claims *claims = context;
-    struct own_claim *claim = claim_of(claims, key);
+    struct own_claim *claim = claims_find(claims, key);
+    claim_records_note(claims, key, record, version, false);
+    deferred_schedule(claims->turn); /* its deletion may be due some day */
     if (claim)
         claim_heard(claim, record, version, clock_boot_ms());
 }
@@ -319,6 +302,7 @@ int claims_new(const struct claims_options *options, struct claims **ret_claims)
     claims->options = *options;
     claims->kept = (struct sorted)SORTED(struct kept_address, kept_address_cmp);
     claims->applied = (struct sorted)SORTED(struct kept_address, kept_address_cmp);
+    claim_records_begin(claims);
     claims->skew_ms = clock_boot_ms() - clock_mono_ms();
     int r = open_all(claims, options->node);
     if (r < 0)
@@ -334,6 +318,7 @@ void claims_free(struct claims *claims)
     vec_each(struct own_claim *const, claim, &claims->list)
         claim_free(*claim);
     vec_done(&claims->list);
+    claim_records_end(claims);
     claims->options.store.ops->free(claims->options.store.data);
     timer_free(claims->timer);
     deferred_free(claims->turn);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the claims are made of, for claims.c, claim_turn.c, claim_kernel.c and claim_tell.c.
- * Internal to segment/. */
+/* What the claims are made of, for claims.c and the files named below. Internal to segment/. */
 #pragma once
 
 #include "apply/netlink/nl.h"
@@ -40,6 +39,16 @@ struct own_claim {
     const char *remedy;
 };
 
+/* The deletion of a record that nobody wants; one is under way at a time. */
+struct claim_removal {
+    struct claim_request *request; /* NULL: none is */
+    char key[HOLDING_KEY_MAX];     /* of the last */
+    unsigned failures;             /* in a row */
+    int64_t not_before_ms;
+    char trouble[256]; /* of the last */
+    const char *remedy;
+};
+
 struct claims {
     struct claims_options options;
     char *node;
@@ -53,10 +62,19 @@ struct claims {
     struct sorted applied; /* likewise, as it was wanted then */
     bool look;             /* at the kernel, be anything wanted anew or not */
     int64_t looked_ms;
-    int64_t skew_ms; /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at the last turn */
+    int64_t skew_ms;       /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at the last turn */
+    struct sorted records; /* claim_records.c: of the store, as they were heard of last */
+    struct claim_removal removal;
     char watch_trouble[256];
     const char *watch_remedy;
 };
+
+/* ---- claim_list.c ---- */
+
+/* The first claim that is not before the key. */
+size_t claims_place(const struct claims *claims, const char *key);
+/* NULL: there is none. */
+struct own_claim *claims_find(const struct claims *claims, const char *key);
 
 /* ---- claim_turn.c: one claim and the store ---- */
 
@@ -70,6 +88,17 @@ void claim_heard(struct own_claim *claim, const struct lease_record *record, con
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms);
 /* Nothing of it is left to be done. */
 bool claim_is_over(const struct own_claim *claim);
+
+/* ---- claim_records.c: records that no claim wants ---- */
+
+void claim_records_begin(struct claims *claims);
+/* A record is so now (NULL: there is none); `released_here`: by a write of this node. */
+void claim_records_note(struct claims *claims, const char *key, const struct lease_record *record,
+                        const char *version, bool released_here);
+/* Deletes what is due. */
+void claim_records_tidy(struct claims *claims, int64_t now_ms);
+int64_t claim_records_next_ms(const struct claims *claims);
+void claim_records_end(struct claims *claims);
 
 /* ---- claim_kernel.c: what the kernel keeps ---- */
 

@@ -3,9 +3,10 @@
  * Claims as keys of etcd; see etcd_store.h.
  *
  * A write is one transaction: if the key is at this revision and of this etcd lease, it becomes
- * this value. The first write asks for a lease of etcd before, and so does the next one after etcd
- * has said that it knows that lease no more; in between it is kept alive every few minutes. A key
- * outlives its lease's owner by minutes, and each write puts it under the writer's lease.
+ * this value, or goes. The first write asks for a lease of etcd before, and so does the next one
+ * after etcd has said that it knows that lease no more; in between it is kept alive every few
+ * minutes. A key outlives its lease's owner by minutes, and each write puts it under the writer's
+ * lease.
  */
 #include "segment/etcd_store.h"
 
@@ -282,6 +283,21 @@ static int write_key(void *data, const struct claim_ask *ask, struct claim_reque
     return r;
 }
 
+static int remove_key(void *store, const struct claim_ask *ask, struct claim_request **ret_request)
+{
+    CLEANUP(request_freep) struct claim_request *request = NULL;
+    AUTOTEXT struct text body = { 0 };
+    int r = request_new(store, ask, &request);
+    r = r < 0 ? r : etcd_version_parse(ask->version, &request->version);
+    if (r < 0)
+        return r;
+    etcd_delete_if(&body, request->key, &request->version);
+    r = send(request, "/v3/kv/txn", &body, on_written);
+    if (r == 0)
+        *ret_request = TAKE_PTR(request);
+    return r;
+}
+
 static int watch_keys(void *data, const struct claim_listener *listener)
 {
     struct etcd_store *store = data;
@@ -320,6 +336,7 @@ static const struct claim_store_ops etcd_ops = {
     .create = write_key,
     .update = write_key,
     .release = write_key,
+    .remove = remove_key,
     .cancel = request_free,
     .watch = watch_keys,
     .free = store_end,

@@ -4,11 +4,12 @@
  *
  * A write is a create, or a merge patch that names the version it is based on, so that of two who
  * write one is refused. It is sent once; what a lost answer has done is found out by the next
- * reading.
+ * reading. A deletion names the uid as well as the version, so it reads the Lease before.
  */
 #include "segment/lease_store.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,10 @@ struct lease_store {
 struct claim_request {
     struct lease_store *store;
     struct kube_attempt *attempt;
-    bool is_read;
+    enum kube_verb verb; /* KUBE_DELETE: a reading comes first */
+    char *key;           /* of a removal */
+    char version[LEASE_VERSION_MAX];
+    int64_t limit_ms;
     claim_told told;
     void *context;
 };
@@ -37,9 +41,12 @@ static void request_free(struct claim_request *request)
     if (!request)
         return;
     kube_attempt_free(request->attempt);
+    free(request->key);
     free(request);
 }
 DEFINE_CLEANUP(struct claim_request *, request_free);
+
+static const char rights[] = "apply deploy/kubernetes/addresses.yaml: the agents' rights to Leases";
 
 /* ---- Answers ---- */
 
@@ -52,7 +59,8 @@ static enum claim_outcome outcome_of(const struct claim_request *request, enum k
     case KUBE_EXISTS:
         return CLAIM_CONFLICT;
     case KUBE_MISSING:
-        return request->is_read ? CLAIM_ABSENT : CLAIM_FAILED;
+        return request->verb == KUBE_GET || request->verb == KUBE_DELETE ? CLAIM_ABSENT
+                                                                         : CLAIM_FAILED;
     case KUBE_REFUSED:
     case KUBE_LATER:
     case KUBE_UNCERTAIN:
@@ -72,15 +80,15 @@ static void on_told(void *context, const struct kube_result *result)
         .version = version,
         .since_ms = watch ? lease_watch_since_ms(watch) : INT64_MAX,
         .why = result->why,
-        .remedy = result->remedy,
+        .remedy = result->status == 403 ? rights : result->remedy,
     };
-    if (answer.outcome == CLAIM_DONE) {
+    if (answer.outcome == CLAIM_DONE && request->verb != KUBE_DELETE) {
         const char *wrong = lease_read(result->object, &record, version);
         if (wrong) {
             answer.outcome = CLAIM_FAILED;
             answer.why = wrong;
             answer.remedy = "delete the Lease: the nodes make another";
-        } else if (request->is_read) {
+        } else if (request->verb == KUBE_GET) {
             answer.record = &record;
         }
     }
@@ -89,27 +97,43 @@ static void on_told(void *context, const struct kube_result *result)
 
 /* ---- Requests ---- */
 
+static struct kube_target target_of(const struct lease_store *store, const char *key)
+{
+    return (struct kube_target){
+        .group = "coordination.k8s.io",
+        .version = "v1",
+        .plural = "leases",
+        .namespace = store->namespace,
+        .name = key,
+    };
+}
+
+static struct claim_request *request_new(struct lease_store *store, enum kube_verb verb,
+                                         const struct claim_ask *ask)
+{
+    struct claim_request *request = calloc(1, sizeof(*request));
+    if (!request)
+        return NULL;
+    request->store = store;
+    request->verb = verb;
+    request->told = ask->told;
+    request->context = ask->context;
+    return request;
+}
+
 static int send(struct lease_store *store, enum kube_verb verb, const struct claim_ask *ask,
                 struct claim_request **ret_request)
 {
     AUTOTEXT struct text body = { 0 };
     char error[KUBE_ERROR_LEN] = "";
-    CLEANUP(request_freep) struct claim_request *request = calloc(1, sizeof(*request));
+    CLEANUP(request_freep) struct claim_request *request = request_new(store, verb, ask);
     if (!request)
         return -ENOMEM;
-    request->store = store;
-    request->is_read = verb == KUBE_GET;
-    request->told = ask->told;
-    request->context = ask->context;
     if (ask->wish)
         lease_write(ask->wish, store->namespace, ask->key, ask->version, LEASE_LABEL, &body);
     const struct kube_write write = {
         .verb = verb,
-        .target = { .group = "coordination.k8s.io",
-                    .version = "v1",
-                    .plural = "leases",
-                    .namespace = store->namespace,
-                    .name = ask->key },
+        .target = target_of(store, ask->key),
         .body = ask->wish ? text_str(&body) : NULL,
     };
     int r = text_error(&body);
@@ -137,6 +161,66 @@ static int create_lease(void *store, const struct claim_ask *ask,
 static int write_lease(void *store, const struct claim_ask *ask, struct claim_request **ret_request)
 {
     return send(store, KUBE_MERGE, ask, ret_request);
+}
+
+/* ---- Removals ---- */
+
+static int send_delete(struct claim_request *request, const char *uid)
+{
+    char error[KUBE_ERROR_LEN] = "";
+    const struct kube_write write = {
+        .verb = KUBE_DELETE,
+        .target = target_of(request->store, request->key),
+        .uid = uid,
+        .version = request->version,
+    };
+    kube_attempt_free(TAKE_PTR(request->attempt));
+    int r = kube_attempt_new(request->store->client, &write, request->limit_ms, on_told, request,
+                             &request->attempt);
+    return r < 0 ? r : kube_attempt_send(request->attempt, error);
+}
+
+/* The Lease as it is: what is deleted has to be the one that was seen. */
+static void on_found(void *context, const struct kube_result *result)
+{
+    struct claim_request *request = context;
+    const struct doc *metadata = doc_get(result->object, "metadata");
+    const struct doc *uid = doc_get(metadata, "uid"),
+                     *version = doc_get(metadata, "resourceVersion");
+    struct kube_result told = *result;
+    bool is_same = uid && uid->type == DOC_SCALAR && version && version->type == DOC_SCALAR &&
+                   strcmp(version->text, request->version) == 0;
+    if (result->outcome == KUBE_DONE && is_same) {
+        int r = send_delete(request, uid->text);
+        if (r == 0)
+            return;
+        told = (struct kube_result){ .outcome = KUBE_LATER, .why = strerror(-r) };
+    } else if (result->outcome == KUBE_DONE) {
+        told = (struct kube_result){ .outcome = KUBE_CONFLICT, .why = "" };
+    }
+    on_told(request, &told);
+}
+
+static int remove_lease(void *data, const struct claim_ask *ask, struct claim_request **ret_request)
+{
+    struct lease_store *store = data;
+    char error[KUBE_ERROR_LEN] = "";
+    CLEANUP(request_freep) struct claim_request *request = request_new(store, KUBE_DELETE, ask);
+    if (!request)
+        return -ENOMEM;
+    request->key = strdup(ask->key);
+    request->limit_ms = ask->limit_ms;
+    (void)snprintf(request->version, sizeof(request->version), "%s", ask->version);
+    if (!request->key)
+        return -ENOMEM;
+    const struct kube_write read = { .verb = KUBE_GET, .target = target_of(store, request->key) };
+    int r =
+        kube_attempt_new(store->client, &read, ask->limit_ms, on_found, request, &request->attempt);
+    if (r == 0)
+        r = kube_attempt_send(request->attempt, error);
+    if (r == 0)
+        *ret_request = TAKE_PTR(request);
+    return r;
 }
 
 static int watch_leases(void *data, const struct claim_listener *listener)
@@ -169,6 +253,7 @@ static const struct claim_store_ops lease_ops = {
     .create = create_lease,
     .update = write_lease,
     .release = write_lease,
+    .remove = remove_lease,
     .cancel = request_free,
     .watch = watch_leases,
     .free = store_end,

@@ -11,6 +11,7 @@
  *     read KEY
  *     create KEY HOLDER
  *     update KEY HOLDER VERSION
+ *     remove KEY VERSION
  *
  * Each answer is a line of standard output, fields with tabs in between; so is what a watch tells:
  *
@@ -87,9 +88,12 @@ static int ask(struct claimant *claimant, const char *verb, const char *key, con
         .told = on_told,
         .context = asked,
     };
-    int r = reads                         ? ops->read(claimant->store.data, &question, &request)
-            : strcmp(verb, "create") == 0 ? ops->create(claimant->store.data, &question, &request)
-                                          : ops->update(claimant->store.data, &question, &request);
+    int (*asks)(void *, const struct claim_ask *, struct claim_request **) =
+        reads                         ? ops->read
+        : strcmp(verb, "create") == 0 ? ops->create
+        : strcmp(verb, "remove") == 0 ? ops->remove
+                                      : ops->update;
+    int r = asks(claimant->store.data, &question, &request);
     if (r < 0)
         free(asked);
     return r;
@@ -103,6 +107,8 @@ static int obey(struct claimant *claimant, char *line)
         words[i] = strsep(&line, " \n");
     if (strcmp(words[0], "watch") == 0)
         return claimant->store.ops->watch(claimant->store.data, &listener);
+    if (strcmp(words[0], "remove") == 0)
+        return ask(claimant, words[0], words[1], "", words[2]);
     return ask(claimant, words[0], words[1], words[2], words[3]);
 }
 

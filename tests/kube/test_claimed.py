@@ -86,9 +86,16 @@ class Setting:
         return {fault["place"]: fault["message"] for fault in self.agents[name].faults()
                 if fault["subsystem"] == "addresses"}
 
-    def lease(self, address=V4):
+    def lease(self, address=V4, part="spec"):
         key = "address." + address.replace(".", "-")
-        return self.plane.api.get(f"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{key}")["spec"]
+        return self.plane.api.get(f"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{key}")[part]
+
+    def metadata(self):
+        return self.lease(part="metadata")
+
+    def leases(self):
+        """Their names."""
+        return self.plane.kubectl("get", "leases", "-n", "kube-system", "-l", "fingerpost.io/claim", "-o", "name").split()
 
     def moved(self, before, since, most, address=V4):
         """Waits until another node than `before` answers; the seconds without service."""
@@ -113,8 +120,7 @@ class Setting:
             if [item for item in self.plane.items(kind) if item["metadata"]["name"] == name]:
                 self.plane.api.delete(kind, name, "default")
         self.segment.remove()
-        for name in self.plane.kubectl("get", "leases", "-n", "kube-system", "-l", "fingerpost.io/claim",
-                                       "-o", "name").split():
+        for name in self.leases():
             self.plane.kubectl("delete", "-n", "kube-system", name)
 
 
@@ -154,10 +160,32 @@ def test_one_node_has_each_address_and_says_so(setting):
     assert all(setting.faults(node) == {} for node in NAMES)
     metrics = setting.agents[name].get("/metrics")
     assert 'fingerpost_claimed_addresses{state="held"}' in metrics
-    # The Service goes: so does the address, and the Lease names nobody.
+    # The Service goes: so does the address, and the Lease names nobody, and then goes as well.
     setting.plane.api.delete("Service", "web", "default")
     wait_equal(lambda: setting.segment.at(V4), [], "no holder")
     wait_equal(lambda: setting.lease()["holderIdentity"], "", "a Lease of nobody")
+    wait_equal(setting.leases, [], "no Lease", DURATION + 5)
+    assert all(setting.faults(node) == {} for node in NAMES)
+
+
+def test_a_lease_outlives_neither_its_service_nor_a_dead_holder(setting):
+    setting.put(V4)
+    setting.begin()
+    setting.holder()
+    made = setting.metadata()
+    setting.plane.api.delete("Service", "web", "default")
+    wait_equal(lambda: setting.lease()["holderIdentity"], "", "a Lease of nobody")
+    # Somebody wants it again before it is deleted: it stays.
+    setting.put(V4)
+    name = setting.holder()
+    assert setting.lease()["holderIdentity"] == name and setting.metadata()["uid"] == made["uid"]
+    # Who would give it back is dead: another sees to it, when nobody can have the address any more.
+    setting.agents[name].kill()
+    begun = time.monotonic()
+    setting.plane.api.delete("Service", "web", "default")
+    wait_equal(setting.leases, [], "no Lease", 4 * DURATION)
+    print(f"deleted {time.monotonic() - begun:.1f} s after its holder's death")
+    assert time.monotonic() - begun > DURATION and setting.segment.at(V4) == []
 
 
 def test_an_agent_that_is_killed_or_stopped_loses_it_to_one_other(setting):

@@ -134,6 +134,14 @@ def test_what_is_written_is_read_and_heard(host):
     assert taken.outcome == "done" and one.ask("update", "a", "node-1",
                                                renewed.version).outcome == "conflict"
     wait(lambda: two.heard.get("a") == ("node-2", taken.version), "word of that")
+    # What has changed since is not deleted; what is as it was seen goes.
+    assert one.ask("remove", "a", renewed.version).outcome == "conflict"
+    spare = one.ask("create", "b", "node-1")
+    wait(lambda: two.heard.get("b") == ("node-1", spare.version), "word of another")
+    assert two.ask("remove", "b", spare.version).outcome == "done"
+    assert one.ask("read", "b").outcome == "absent"
+    wait(lambda: two.heard.get("b") == ("", ""), "word of its end")
+    assert two.ask("remove", "b", spare.version).outcome == "conflict"
     # Who begins to watch hears of all that is there.
     one.watch()
     wait(lambda: one.heard.get("a") == ("node-2", taken.version), "the list")

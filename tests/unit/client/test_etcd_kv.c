@@ -30,6 +30,8 @@ static void writes_bodies(void **state)
     text_add_char(&out, '\n');
     etcd_put_if(&out, "/a", "v", 0, &there);
     text_add_char(&out, '\n');
+    etcd_delete_if(&out, "/a", &there);
+    text_add_char(&out, '\n');
     etcd_watch_from(&out, "/a/", 8);
     text_add_char(&out, '\n');
     etcd_grant(&out, 600);
@@ -44,6 +46,9 @@ static void writes_bodies(void **state)
         "{\"compare\":[{\"key\":\"L2E=\",\"target\":\"MOD\",\"result\":\"EQUAL\",\"mod_revision\":"
         "\"7\"},{\"key\":\"L2E=\",\"target\":\"LEASE\",\"result\":\"EQUAL\",\"lease\":\"255\"}],"
         "\"success\":[{\"request_put\":{\"key\":\"L2E=\",\"value\":\"dg==\"}}]}\n"
+        "{\"compare\":[{\"key\":\"L2E=\",\"target\":\"MOD\",\"result\":\"EQUAL\",\"mod_revision\":"
+        "\"7\"},{\"key\":\"L2E=\",\"target\":\"LEASE\",\"result\":\"EQUAL\",\"lease\":\"255\"}],"
+        "\"success\":[{\"request_delete_range\":{\"key\":\"L2E=\"}}]}\n"
         "{\"create_request\":{\"key\":\"L2Ev\",\"range_end\":\"L2Ew\",\"start_revision\":\"8\","
         "\"progress_notify\":true}}\n"
         "{\"TTL\":\"600\"}{\"ID\":\"9\"}");

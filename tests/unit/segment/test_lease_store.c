@@ -168,6 +168,58 @@ static void a_write_names_its_version_and_is_refused_over_another(void **state)
     assert_string_equal(fx->version, "8");
 }
 
+#define FOUND(version)                                                                             \
+    "{\"metadata\":{\"name\":\"address.192-0-2-1\",\"uid\":\"u-1\",\"resourceVersion\":\"" version \
+    "\"}}"
+
+static void begin_removal(struct fixture *fx, struct claim_request **ret_request)
+{
+    const struct claim_ask ask = ask_for(fx, NULL, "7");
+    assert_int_equal(fx->store.ops->remove(fx->store.data, &ask, ret_request), 0);
+    run_until(fx, fx->peer);
+    assert_string_equal(fx->peer->method, "GET");
+}
+
+/* Answers the reading, and waits for the deletion. */
+static void find(struct fixture *fx)
+{
+    struct fake_peer *reading = fx->peer;
+    fx->peer = NULL;
+    fake_peer_answer(reading, 200, NULL, FOUND("7"));
+    run_until(fx, fx->peer);
+    assert_string_equal(fx->peer->method, "DELETE");
+}
+
+static void a_removal_names_what_was_seen(void **state)
+{
+    struct fixture *fx = *state;
+    struct claim_request *request;
+    begin_removal(fx, &request);
+    find(fx);
+    assert_non_null(strstr(fake_peer_body(fx->peer), "\"uid\":\"u-1\""));
+    assert_non_null(strstr(fake_peer_body(fx->peer), "\"resourceVersion\":\"7\""));
+    answer(fx, 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
+    assert_int_equal(fx->outcome, CLAIM_DONE);
+    begin_removal(fx, &request);
+    find(fx);
+    answer(fx, 409, SAID("Conflict"));
+    assert_int_equal(fx->outcome, CLAIM_CONFLICT);
+    /* Another by now: nothing is asked to be deleted. */
+    begin_removal(fx, &request);
+    answer(fx, 200, FOUND("8"));
+    assert_int_equal(fx->outcome, CLAIM_CONFLICT);
+    begin_removal(fx, &request);
+    answer(fx, 404, SAID("NotFound"));
+    assert_int_equal(fx->outcome, CLAIM_ABSENT);
+    begin_removal(fx, &request);
+    find(fx);
+    answer(fx, 403, SAID("Forbidden"));
+    assert_int_equal(fx->outcome, CLAIM_FAILED);
+    begin_removal(fx, &request);
+    find(fx);
+    fx->store.ops->cancel(request);
+}
+
 static void what_is_cancelled_is_told_nothing(void **state)
 {
     struct fixture *fx = *state;
@@ -256,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_reading_tells_what_there_is),
         CASE(a_write_names_its_version_and_is_refused_over_another),
+        CASE(a_removal_names_what_was_seen),
         CASE(what_is_cancelled_is_told_nothing),
         CASE(a_watch_tells_of_all_then_of_each_change),
         CASE(what_went_while_nobody_watched_is_told),
