@@ -9,6 +9,7 @@
  */
 #include "plan/advertised.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "model/advertisement.h"
@@ -118,6 +119,21 @@ bool advertised_on_segment(const struct store *store, const struct service *serv
             return true;
     }
     return false;
+}
+
+int advertised_by(const struct store *store, const struct service *service, const struct ip *ip,
+                  mark_list *ret_marks)
+{
+    const struct object *object;
+    const struct ip_pool *pool =
+        store_count(store, KIND_L2_ADVERTISEMENT) ? advertised_pool(store, ip) : NULL;
+    for (size_t cursor = 0; pool && (object = store_next(store, KIND_L2_ADVERTISEMENT, &cursor));) {
+        const struct advertisement *advertisement = to_advertisement(object);
+        if (selects_pool(advertisement, pool) && selects_service(advertisement, service) &&
+            vec_push(ret_marks, advertisement) < 0)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 bool advertised_affected(const struct node_facts *facts, const struct change *change)

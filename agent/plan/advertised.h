@@ -31,5 +31,11 @@ enum address_reason advertised_here(const struct node_facts *facts, const struct
 bool advertised_on_segment(const struct store *store, const struct service *service,
                            const struct ip *ip, const struct node *node, const char *interface);
 
+/* Appends the L2Advertisements that select an address of a Service for some node. Returns 0 or
+ * -ENOMEM. */
+typedef VEC(const void *) mark_list;
+int advertised_by(const struct store *store, const struct service *service, const struct ip *ip,
+                  mark_list *ret_marks);
+
 /* Whether what changed decides about every load balancer address. */
 bool advertised_affected(const struct node_facts *facts, const struct change *change);

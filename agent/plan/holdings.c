@@ -15,27 +15,25 @@
 
 #include "base/macro.h"
 #include "base/sorted.h"
-#include "plan/advertised.h"
 #include "plan/claim.h"
-#include "plan/endpoints.h"
-
-/* An address that is claimed, and the Services for whom; none: it is the node's own. */
-struct wanted {
-    const struct route_inputs *inputs;
-    struct ip ip;
-    VEC(const struct service *) services;
-};
+#include "plan/holding_nodes.h"
 
 static void wanted_done(struct wanted *wanted)
 {
     vec_done(&wanted->services);
 }
 
+/* What is being made. */
+struct listing {
+    holding_list list;
+    claim_kinds kinds;
+};
+
 void holding_list_done(holding_list *list)
 {
     vec_each(struct holding, holding, list) {
         vec_done(&holding->addresses);
-        vec_done(&holding->nodes);
+        contenders_drop(holding->others);
     }
     vec_done(list);
 }
@@ -60,56 +58,6 @@ static int find_services(struct wanted *wanted)
     return 0;
 }
 
-/* ---- Which node may ---- */
-
-/* `node` NULL: is there one anywhere? */
-static int is_at(void *context, const struct backend *backend)
-{
-    const char *node = context;
-    return endpoint_is_usable(backend->endpoint) &&
-           (!node || strcmp(backend->endpoint->node_name, node) == 0);
-}
-
-/* Returns 1, 0, or -ENOMEM. */
-static int has_endpoint(const struct wanted *wanted, const struct service *service,
-                        const char *node)
-{
-    const char *where = service->external_local ? node : NULL;
-    int r = 0;
-    for (uint32_t i = 0; r == 0 && i < service->port_count; i++)
-        r = endpoints_each(wanted->inputs->node, service, &service->ports[i], wanted->ip.family,
-                           is_at, (void *)where);
-    return r;
-}
-
-static bool selects(const struct wanted *wanted, const struct service *service,
-                    const struct node *node, const char *interface)
-{
-    const struct node_facts *facts = wanted->inputs->node;
-    return claim_in_ranges(&facts->config->addresses.claim, &wanted->ip) ||
-           advertised_on_segment(facts->store, service, &wanted->ip, node, interface);
-}
-
-/* By its object and the Services alone. Returns a reason, or -ENOMEM. */
-static int judge_node(const struct wanted *wanted, const struct node *node, const char *name)
-{
-    int reason = node || store_count(wanted->inputs->node->store, KIND_NODE)
-                     ? (int)placement_of_node(node)
-                     : PLACEMENT_MAY;
-    if (reason != PLACEMENT_MAY || wanted->services.count == 0)
-        return reason;
-    reason = PLACEMENT_OTHER_NODES;
-    vec_each(const struct service *const, service, &wanted->services) {
-        if (!selects(wanted, *service, node, NULL))
-            continue;
-        int r = has_endpoint(wanted, *service, name);
-        if (r != 0)
-            return r < 0 ? r : PLACEMENT_MAY;
-        reason = PLACEMENT_NO_ENDPOINT;
-    }
-    return reason;
-}
-
 /* ---- By which interface ---- */
 
 static bool is_configured(const struct config *config, const char *interface)
@@ -128,7 +76,7 @@ static bool is_allowed(const struct wanted *wanted, const struct node *node, con
     if (!is_configured(wanted->inputs->node->config, interface))
         return false;
     vec_each(const struct service *const, service, &wanted->services) {
-        if (selects(wanted, *service, node, interface))
+        if (wanted_selects(wanted, *service, node, interface))
             return true;
     }
     return wanted->services.count == 0;
@@ -206,46 +154,38 @@ static void write_key(const struct wanted *wanted, char key[static HOLDING_KEY_M
 }
 
 /* The claim of this key, begun if it is not there. NULL: no memory. */
-static struct holding *holding_of(holding_list *list, const char *key, bool *ret_fresh)
+static struct holding *holding_of(holding_list *list, const char *key)
 {
     struct holding fresh = { .reason = PLACEMENT_MAY };
-    *ret_fresh = false;
     vec_each(struct holding, holding, list) {
         if (strcmp(holding->key, key) == 0)
             return holding;
     }
     (void)snprintf(fresh.key, sizeof(fresh.key), "%s", key);
-    *ret_fresh = true;
     return vec_push(list, fresh) < 0 ? NULL : &list->items[list->count - 1];
 }
 
 /* A node may have a claim if it may have all of its addresses. */
-static int note_node(struct holding *holding, const char *name, bool may, bool fresh)
+static int note_others(const struct wanted *wanted, claim_kinds *kinds, struct holding *holding)
 {
-    if (fresh)
-        return vec_push(&holding->nodes, (struct placement_node){ .name = name, .may = may });
-    vec_each(struct placement_node, node, &holding->nodes) {
-        if (strcmp(node->name, name) == 0)
-            node->may &= may;
+    CLEANUP(contenders_dropp) struct contenders *others = NULL;
+    struct contenders *both;
+    int r = wanted_others(wanted, kinds, &others);
+    if (r < 0)
+        return r;
+    if (!holding->others) {
+        holding->others = TAKE_PTR(others);
+        return 0;
     }
+    r = contenders_both(holding->others, others, &both);
+    if (r < 0)
+        return r;
+    contenders_drop(holding->others);
+    holding->others = both;
     return 0;
 }
 
-static int note_others(const struct wanted *wanted, struct holding *holding, bool fresh)
-{
-    const struct node_facts *facts = wanted->inputs->node;
-    const struct object *object;
-    int r = 0;
-    for (size_t cursor = 0; r == 0 && (object = store_next(facts->store, KIND_NODE, &cursor));) {
-        if (strcmp(object->name, facts->config->node) == 0)
-            continue;
-        int reason = judge_node(wanted, to_node(object), object->name);
-        r = reason < 0 ? reason : note_node(holding, object->name, reason == PLACEMENT_MAY, fresh);
-    }
-    return r;
-}
-
-static int note_self(const struct wanted *wanted, struct holding *holding, bool fresh)
+static int note_self(const struct wanted *wanted, struct holding *holding)
 {
     const struct node_facts *facts = wanted->inputs->node;
     const struct object *own = store_get(facts->store, KIND_NODE, "", facts->config->node);
@@ -254,33 +194,30 @@ static int note_self(const struct wanted *wanted, struct holding *holding, bool 
         .ip = wanted->ip,
         .service = wanted->services.count ? wanted->services.items[0] : NULL,
     };
-    int reason = judge_node(wanted, node, facts->config->node);
+    int reason = wanted_judge(wanted, node, facts->config->node);
     if (reason < 0)
         return reason;
     judge_self(wanted, node, reason, &address);
     if (holding->reason == PLACEMENT_MAY)
         holding->reason = address.reason;
-    int r = vec_push(&holding->addresses, address);
-    return r < 0 ? r
-                 : note_node(holding, facts->config->node, address.reason == PLACEMENT_MAY, fresh);
+    return vec_push(&holding->addresses, address);
 }
 
-static int add(holding_list *list, const struct wanted *wanted)
+static int add(struct listing *listing, const struct wanted *wanted)
 {
     char key[HOLDING_KEY_MAX];
-    bool fresh;
     write_key(wanted, key);
-    struct holding *holding = holding_of(list, key, &fresh);
-    int r = holding ? note_self(wanted, holding, fresh) : -ENOMEM;
-    return r < 0 ? r : note_others(wanted, holding, fresh);
+    struct holding *holding = holding_of(&listing->list, key);
+    int r = holding ? note_self(wanted, holding) : -ENOMEM;
+    return r < 0 ? r : note_others(wanted, &listing->kinds, holding);
 }
 
-static int add_claimed(holding_list *list, const struct route_inputs *inputs, const struct ip *ip,
-                       bool own)
+static int add_claimed(struct listing *listing, const struct route_inputs *inputs,
+                       const struct ip *ip, bool own)
 {
     CLEANUP(wanted_done) struct wanted wanted = { .inputs = inputs, .ip = *ip };
     int r = find_services(&wanted);
-    return r < 0 || (wanted.services.count == 0 && !own) ? r : add(list, &wanted);
+    return r < 0 || (wanted.services.count == 0 && !own) ? r : add(listing, &wanted);
 }
 
 static int key_cmp(const void *a, const void *b)
@@ -297,7 +234,7 @@ static bool is_own(const struct config *config, const struct ip *ip)
     return false;
 }
 
-static int list_all(const struct route_inputs *inputs, holding_list *list)
+static int list_all(const struct route_inputs *inputs, struct listing *listing)
 {
     const struct config *config = inputs->node->config;
     AUTOVEC ip_list addresses = { 0 };
@@ -308,20 +245,21 @@ static int list_all(const struct route_inputs *inputs, holding_list *list)
         return r;
     ip_list_unite(&addresses);
     vec_each(const struct ip, ip, &addresses) {
-        r = r == 0 ? add_claimed(list, inputs, ip, is_own(config, ip)) : r;
+        r = r == 0 ? add_claimed(listing, inputs, ip, is_own(config, ip)) : r;
     }
-    vec_sort(list, key_cmp);
+    vec_sort(&listing->list, key_cmp);
     return r;
 }
 
 int plan_holdings(const struct route_inputs *inputs, holding_list *ret_list)
 {
-    holding_list list = { 0 };
-    int r = inputs->node->config->addresses.enabled ? list_all(inputs, &list) : 0;
+    struct listing listing = { 0 };
+    int r = inputs->node->config->addresses.enabled ? list_all(inputs, &listing) : 0;
+    claim_kinds_done(&listing.kinds);
     if (r < 0) {
-        holding_list_done(&list);
+        holding_list_done(&listing.list);
         return r;
     }
-    *ret_list = list;
+    *ret_list = listing.list;
     return 0;
 }

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "plan/contenders.h"
 #include "plan/facts.h"
 #include "plan/placement.h"
 #include "plan/route_inputs.h"
@@ -33,11 +34,11 @@ struct holding_address {
 struct holding {
     char key[HOLDING_KEY_MAX]; /* "address.192-0-2-1": the name of its record, a DNS name */
     VEC(struct holding_address) addresses; /* by ip_cmp() */
-    VEC(struct placement_node) nodes;      /* whose since_ms is 0 */
+    struct contenders *others;             /* the other nodes that may, shared; no times */
     enum placement_reason reason;          /* of this node, for all of them */
 };
 
-/* By key. Services and names are borrowed from the store. */
+/* By key. Services are borrowed from the store. */
 typedef VEC(struct holding) holding_list;
 
 void holding_list_done(holding_list *list);

@@ -98,29 +98,18 @@ static bool is_before(const struct placement *placement, const char *node)
     return theirs != own ? theirs > own : strcmp(node, placement->self) < 0;
 }
 
-static const struct placement_node *find(const struct placement *placement, const char *name)
-{
-    for (size_t i = 0; i < placement->node_count; i++) {
-        if (strcmp(placement->nodes[i].name, name) == 0)
-            return &placement->nodes[i];
-    }
-    return NULL;
-}
-
 static bool is_holder(const struct placement *placement)
 {
-    const struct placement_node *self = find(placement, placement->self);
-    return self && self->may && strcmp(placement->holder, placement->self) == 0;
+    return placement->may && strcmp(placement->holder, placement->self) == 0;
 }
 
 int64_t placement_next_ms(const struct placement *placement)
 {
     int64_t next_ms = INT64_MAX;
-    if (placement->failback_ms < 0 || !is_holder(placement))
+    if (placement->failback_ms < 0 || !placement->others || !is_holder(placement))
         return next_ms;
-    for (size_t i = 0; i < placement->node_count; i++) {
-        const struct placement_node *node = &placement->nodes[i];
-        if (node->may && is_before(placement, node->name))
+    vec_each(const struct placement_node, node, &placement->others->nodes) {
+        if (is_before(placement, node->name))
             next_ms = MIN(next_ms,
                           MAX(node->since_ms, placement->held_since_ms) + placement->failback_ms);
     }
@@ -129,15 +118,15 @@ int64_t placement_next_ms(const struct placement *placement)
 
 int32_t placement_rank(const struct placement *placement, int64_t now_ms)
 {
-    const struct placement_node *self = find(placement, placement->self);
     int32_t rank = 0;
-    if (!self || !self->may)
+    if (!placement->may)
         return TENURE_NO_RANK;
     if (is_holder(placement))
         return now_ms >= placement_next_ms(placement) ? TENURE_NO_RANK : 0;
-    for (size_t i = 0; i < placement->node_count; i++) {
-        const struct placement_node *node = &placement->nodes[i];
-        if (node->may && strcmp(node->name, placement->holder) != 0)
+    if (!placement->others)
+        return rank;
+    vec_each(const struct placement_node, node, &placement->others->nodes) {
+        if (strcmp(node->name, placement->holder) != 0)
             rank += is_before(placement, node->name);
     }
     return rank;

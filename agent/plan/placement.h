@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "model/node.h"
+#include "plan/contenders.h"
 #include "plan/facts.h"
 #include "plan/link_table.h"
 
@@ -52,20 +53,13 @@ enum placement_reason placement_of_node(const struct node *node);
 enum placement_reason placement_on_link(const struct node_facts *facts, const struct ip *ip,
                                         const char *interface, const struct link **ret_link);
 
-/* A node as a candidate; `since_ms`: since when it may, without a break. */
-struct placement_node {
-    const char *name;
-    bool may;
-    int64_t since_ms;
-};
-
 /* FAILBACK_NEVER: who has an address keeps it for as long as it may. */
 enum { FAILBACK_NEVER = -1 };
 
 /* One address, or several that have to stay together. All borrowed. */
 struct placement {
-    const struct placement_node *nodes; /* in any order, each name once */
-    size_t node_count;
+    const struct contenders *others; /* the other nodes that may; NULL: none */
+    bool may;                        /* this node may */
     const char *key;       /* what the order is made of: the address, or the group's name */
     const char *self;      /* this node */
     const char *holder;    /* who has it by the record; "": nobody */

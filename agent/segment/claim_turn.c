@@ -18,8 +18,8 @@ static struct placement placement_of(const struct own_claim *claim)
 {
     const struct tenure *tenure = &claim->tenure;
     return (struct placement){
-        .nodes = claim->nodes.items,
-        .node_count = claim->nodes.count,
+        .others = claim->others,
+        .may = claim->reason == PLACEMENT_MAY,
         .key = claim->key,
         .self = claim->claims->node,
         .holder = tenure->sight == TENURE_THERE ? tenure->seen.holder : "",

@@ -36,19 +36,11 @@ struct tenure_rules claims_rules(int64_t duration_ms)
 
 /* ---- Claims ---- */
 
-static void clear_nodes(struct own_claim *claim)
-{
-    vec_each(struct placement_node, node, &claim->nodes)
-        free((char *)node->name);
-    vec_clear(&claim->nodes);
-}
-
 static void claim_free(struct own_claim *claim)
 {
     if (claim->request)
         claim->claims->options.store.ops->cancel(claim->request);
-    clear_nodes(claim);
-    vec_done(&claim->nodes);
+    contenders_drop(claim->others);
     vec_done(&claim->addresses);
     free(claim);
 }
@@ -75,34 +67,6 @@ static struct own_claim *claim_made(struct claims *claims, const char *key)
 }
 
 /* ---- What is claimed ---- */
-
-static int64_t since_of(const struct own_claim *claim, const struct placement_node *node,
-                        int64_t now_ms)
-{
-    vec_each(const struct placement_node, known, &claim->nodes) {
-        if (strcmp(known->name, node->name) == 0)
-            return known->may ? known->since_ms : now_ms;
-    }
-    return now_ms;
-}
-
-static int take_nodes(struct own_claim *claim, const struct holding *holding, int64_t now_ms)
-{
-    VEC(struct placement_node) fresh = { 0 };
-    int r = vec_reserve(&fresh, holding->nodes.count);
-    for (size_t i = 0; r == 0 && i < holding->nodes.count; i++) {
-        const struct placement_node *node = &holding->nodes.items[i];
-        char *name = strdup(node->name);
-        if (name)
-            fresh.items[fresh.count++] =
-                (struct placement_node){ name, node->may, since_of(claim, node, now_ms) };
-        else
-            r = -ENOMEM;
-    }
-    clear_nodes(claim);
-    vec_move(&claim->nodes, &fresh);
-    return r;
-}
 
 static const struct claim_address *address_of(const struct own_claim *claim, const struct ip *ip,
                                               uint32_t ifindex)
@@ -169,7 +133,7 @@ static int take(struct claims *claims, const struct holding *holding, int64_t no
         return -ENOMEM;
     claim->wanted = true;
     claim->reason = holding->reason;
-    int r = take_nodes(claim, holding, now_ms);
+    int r = claim_nodes_take(claim, holding->others, now_ms);
     if (r == 0)
         r = take_addresses(claim, holding, now_ms);
     if (!claims->begun)
@@ -185,6 +149,7 @@ int claims_take(struct claims *claims, const holding_list *holdings)
         (*claim)->wanted = false;
     vec_each(const struct holding, holding, holdings)
         r = r == 0 ? take(claims, holding, now_ms) : r;
+    claim_nodes_settle(claims);
     if (r < 0)
         return r;
     claims->look = claims->look || !claims->begun;
@@ -318,6 +283,7 @@ void claims_free(struct claims *claims)
     vec_each(struct own_claim *const, claim, &claims->list)
         claim_free(*claim);
     vec_done(&claims->list);
+    claim_nodes_end(claims);
     claim_records_end(claims);
     claims->options.store.ops->free(claims->options.store.data);
     timer_free(claims->timer);

@@ -27,7 +27,7 @@ struct own_claim {
     struct tenure tenure;
     struct claim_request *request; /* NULL: none is under way */
     VEC(struct claim_address) addresses;
-    VEC(struct placement_node) nodes; /* with names of their own; since_ms: CLOCK_BOOTTIME */
+    struct contenders *others; /* the other nodes that may, shared; since_ms: CLOCK_BOOTTIME */
     enum placement_reason reason;
     bool wanted;           /* it is claimed still */
     bool has_right;        /* as it was looked at last */
@@ -49,6 +49,11 @@ struct claim_removal {
     const char *remedy;
 };
 
+/* A list of nodes as it was made in this pass; each is shared. */
+struct node_merge {
+    struct contenders *had, *planned, *merged;
+};
+
 struct claims {
     struct claims_options options;
     char *node;
@@ -56,8 +61,10 @@ struct claims {
     struct wires *wires;
     struct timer *timer;
     struct deferred *turn;
-    VEC(struct own_claim *) list; /* by key */
-    bool begun;                   /* claims_take() was called */
+    VEC(struct own_claim *) list;        /* by key */
+    VEC(struct contenders *) node_lists; /* all that claims have; shared */
+    VEC(struct node_merge) node_merges;
+    bool begun;            /* claims_take() was called */
     struct sorted kept;    /* struct kept_address: as the kernel has it, as of the last look */
     struct sorted applied; /* likewise, as it was wanted then */
     bool look;             /* at the kernel, be anything wanted anew or not */
@@ -88,6 +95,14 @@ void claim_heard(struct own_claim *claim, const struct lease_record *record, con
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms);
 /* Nothing of it is left to be done. */
 bool claim_is_over(const struct own_claim *claim);
+
+/* ---- claim_nodes.c: the other nodes that may ---- */
+
+/* What the plan has now, with the times of before. Returns 0 or -ENOMEM. */
+int claim_nodes_take(struct own_claim *claim, struct contenders *planned, int64_t now_ms);
+/* After all claims were taken, or some were freed. */
+void claim_nodes_settle(struct claims *claims);
+void claim_nodes_end(struct claims *claims);
 
 /* ---- claim_records.c: records that no claim wants ---- */
 

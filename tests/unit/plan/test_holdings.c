@@ -67,12 +67,9 @@ static const struct holding *only(struct world *world)
 
 static bool may(const struct holding *holding, const char *name)
 {
-    vec_each(const struct placement_node, node, &holding->nodes) {
-        if (strcmp(node->name, name) == 0)
-            return node->may;
-    }
-    fail_msg("no node %s", name);
-    return false;
+    if (strcmp(name, "node-1") == 0)
+        return holding->reason == PLACEMENT_MAY;
+    return contenders_find(holding->others, name) != NULL;
 }
 
 static void only_what_is_asked_for_is_claimed(void **state)
@@ -174,9 +171,37 @@ static void what_stays_together_is_one_claim(void **state)
     world.planning.config->addresses.group = CLAIM_OF_ALL;
     const struct holding *holding = only(&world);
     assert_int_equal(holding->addresses.count, 3);
-    assert_int_equal(holding->nodes.count, 3);
+    assert_int_equal(holding->others->nodes.count, 1);
     ((struct link *)sorted_at(&world.links, 1))->up = false;
     assert_int_equal(only(&world)->reason, PLACEMENT_LINK_DOWN);
+}
+
+/* However many addresses there are; of policy Local each Service has its own. */
+static void claims_of_a_kind_share_their_nodes(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    put_service(&world.planning, "web", "", "clusterIP: 10.96.0.1",
+                "{ip: 192.0.2.1}, {ip: 192.0.2.2}, {ip: 192.0.2.3}");
+    put_service(&world.planning, "two", "", "clusterIP: 10.96.0.2", "{ip: 192.0.2.4}");
+    put_endpoint(&world.planning, "two-1", "two", "10.1.0.9", "node-1", "ready: true");
+    put_service(&world.planning, "near", "", "clusterIP: 10.96.0.3, externalTrafficPolicy: Local",
+                "{ip: 192.0.2.5}");
+    put_endpoint(&world.planning, "near-1", "near", "10.1.0.8", "node-1", "ready: true");
+    put_service(&world.planning, "none", "", "clusterIP: 10.96.0.4", "{ip: 192.0.2.6}");
+    plan(&world);
+    assert_int_equal(world.list.count, 6);
+    const struct holding *all = world.list.items;
+    for (size_t i = 1; i < 4; i++)
+        assert_ptr_equal(all[i].others, all[0].others);
+    assert_true(may(&all[0], "node-2"));
+    assert_int_equal(all[4].others->nodes.count, 0);
+    assert_int_equal(all[5].others->nodes.count, 0);
+    put_endpoint(&world.planning, "near-2", "near", "10.1.0.7", "node-2", "ready: true");
+    plan(&world);
+    assert_true(may(&world.list.items[4], "node-2"));
 }
 
 static void keys_are_names_of_the_api(void **state)
@@ -217,6 +242,7 @@ int main(void)
         cmocka_unit_test(endpoints_decide_by_the_policy),
         cmocka_unit_test(the_link_the_proof_and_the_standing_decide_for_this_node),
         cmocka_unit_test(what_stays_together_is_one_claim),
+        cmocka_unit_test(claims_of_a_kind_share_their_nodes),
         cmocka_unit_test(keys_are_names_of_the_api),
         cmocka_unit_test(no_route_is_made_of_what_is_claimed),
     };

@@ -6,22 +6,39 @@
 
 enum { NODES = 12, KEYS = 600, FAILBACK = 30000 };
 
-static struct placement_node nodes[NODES];
+static struct test_node {
+    const char *name;
+    bool may;
+    int64_t since_ms;
+} nodes[NODES];
 static const char *const names[NODES] = { "n0", "n1", "n2", "n3", "n4",  "n5",
                                           "n6", "n7", "n8", "n9", "n10", "n11" };
 
 static void begin(size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        nodes[i] = (struct placement_node){ .name = names[i], .may = true };
+        nodes[i] = (struct test_node){ .name = names[i], .may = true };
 }
 
+static struct placement_node others[NODES];
+static struct contenders contenders = { .nodes = { others, 0, NODES } };
+
+/* As `self` knows it; later changes of `nodes` need another. */
 static struct placement question(size_t count, const char *key, const char *self,
                                  const char *holder)
 {
+    bool may = false;
+    contenders.nodes.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_self = strcmp(nodes[i].name, self) == 0;
+        may |= is_self && nodes[i].may;
+        if (!is_self && nodes[i].may)
+            others[contenders.nodes.count++] =
+                (struct placement_node){ (char *)nodes[i].name, nodes[i].since_ms };
+    }
     return (struct placement){
-        .nodes = nodes,
-        .node_count = count,
+        .others = &contenders,
+        .may = may,
         .key = key,
         .self = self,
         .holder = holder,
@@ -118,13 +135,16 @@ static void fail_back_waits_for_a_node_that_lasts(void **state)
     (void)state;
     begin(2);
     size_t first = first_of(2, "k");
-    struct placement placement = question(2, "k", names[1 - first], names[1 - first]);
+    const char *last = names[1 - first];
     nodes[first].since_ms = 70000;
+    struct placement placement = question(2, "k", last, last);
     assert_int_equal(placement_next_ms(&placement), 70000 + FAILBACK);
     nodes[first].may = false;
+    placement = question(2, "k", last, last);
     assert_true(placement_next_ms(&placement) == INT64_MAX);
     assert_int_equal(placement_rank(&placement, 10000000), 0);
     nodes[1 - first].may = false;
+    placement = question(2, "k", last, last);
     assert_int_equal(placement_rank(&placement, 0), TENURE_NO_RANK);
 }
 

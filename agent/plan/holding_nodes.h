@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which nodes may have one claimed address, by their objects and the Services that name it.
+ * Internal to plan/. */
+#pragma once
+
+#include "plan/advertised.h"
+#include "plan/contenders.h"
+#include "plan/placement.h"
+#include "plan/route_inputs.h"
+
+/* An address that is claimed, and the Services for whom; none: it is the node's own. */
+struct wanted {
+    const struct route_inputs *inputs;
+    struct ip ip;
+    VEC(const struct service *) services;
+};
+
+/* What tells kinds of claims apart, and the nodes of each kind that was met in this plan. */
+struct kind_of_claim {
+    mark_list marks;
+    struct contenders *others;
+};
+typedef VEC(struct kind_of_claim) claim_kinds;
+
+void claim_kinds_done(claim_kinds *kinds);
+
+/* Whether an advertisement or the configuration selects the address for a node and an interface of
+ * it (NULL: any). */
+bool wanted_selects(const struct wanted *wanted, const struct service *service,
+                    const struct node *node, const char *interface);
+
+/* A node by its object (NULL: it has none) and the Services alone. Returns an enum
+ * placement_reason, or -ENOMEM. */
+int wanted_judge(const struct wanted *wanted, const struct node *node, const char *name);
+
+/* The nodes but this one that may. Returns 0 or -ENOMEM. */
+int wanted_others(const struct wanted *wanted, claim_kinds *kinds, struct contenders **ret_others);
