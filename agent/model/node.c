@@ -81,6 +81,7 @@ static void decode_conditions(struct decoder *decoder, const struct doc *status,
         bool is_true = is_word(decoder, doc_get(entry, "status"), "True");
         node->network_unavailable |= unavailable && is_true;
         node->ready |= !unavailable && is_true;
+        node->ready_is_said |= !unavailable;
     }
 }
 
@@ -125,6 +126,7 @@ static bool equal(const struct object *a, const struct object *b)
     return left->excluded == right->excluded &&
            left->network_unavailable == right->network_unavailable &&
            left->to_be_deleted == right->to_be_deleted && left->ready == right->ready &&
+           left->ready_is_said == right->ready_is_said &&
            left->unschedulable == right->unschedulable &&
            text_equal(left->pretend_ready_until, right->pretend_ready_until) &&
            text_equal(left->zone, right->zone) &&
@@ -161,11 +163,11 @@ static void encode_address(const struct node *node, uint32_t i, struct json *jso
     json_end_object(json);
 }
 
-static void encode_condition(struct json *json, const char *condition)
+static void encode_condition(struct json *json, const char *condition, bool is_true)
 {
     json_begin_object(json, NULL);
     json_string(json, "type", condition);
-    json_string(json, "status", "True");
+    json_string(json, "status", is_true ? "True" : "False");
     json_end_object(json);
 }
 
@@ -190,9 +192,9 @@ static void encode_rest(const struct object *object, struct json *json)
     json_end_array(json);
     json_begin_array(json, "conditions");
     if (node->network_unavailable)
-        encode_condition(json, "NetworkUnavailable");
-    if (node->ready)
-        encode_condition(json, "Ready");
+        encode_condition(json, "NetworkUnavailable", true);
+    if (node->ready_is_said)
+        encode_condition(json, "Ready", node->ready);
     json_end_array(json);
     json_end_object(json);
 }

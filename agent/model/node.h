@@ -20,6 +20,7 @@ struct node {
     bool excluded; /* label node.kubernetes.io/exclude-from-external-load-balancers, any value */
     bool network_unavailable;        /* condition NetworkUnavailable is True */
     bool ready;                      /* condition Ready is True */
+    bool ready_is_said;              /* there is such a condition, whatever it says */
     bool unschedulable;              /* cordoned */
     const char *pretend_ready_until; /* annotation of kube-service-exporter; NULL: none */
     bool to_be_deleted;              /* taint ToBeDeletedByClusterAutoscaler, any effect */

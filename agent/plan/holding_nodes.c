@@ -57,8 +57,9 @@ bool wanted_selects(const struct wanted *wanted, const struct service *service,
 
 int wanted_judge(const struct wanted *wanted, const struct node *node, const char *name)
 {
-    int reason = node || store_count(wanted->inputs->node->store, KIND_NODE)
-                     ? (int)placement_of_node(node)
+    const struct node_facts *facts = wanted->inputs->node;
+    int reason = node || store_count(facts->store, KIND_NODE)
+                     ? (int)placement_of_node(node, facts->config->source.manifests != NULL)
                      : PLACEMENT_MAY;
     if (reason != PLACEMENT_MAY || wanted->services.count == 0)
         return reason;

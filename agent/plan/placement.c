@@ -33,11 +33,11 @@ const char *placement_words(enum placement_reason reason)
     return words[reason];
 }
 
-enum placement_reason placement_of_node(const struct node *node)
+enum placement_reason placement_of_node(const struct node *node, bool written)
 {
     if (!node)
         return PLACEMENT_NO_NODE;
-    if (!node->ready)
+    if (!node->ready && (node->ready_is_said || !written))
         return PLACEMENT_NOT_READY;
     if (node->network_unavailable)
         return PLACEMENT_NO_NETWORK;

@@ -42,8 +42,11 @@ enum placement_reason {
 /* What it means, for an operator: "the Node is not Ready"; static. */
 const char *placement_words(enum placement_reason reason);
 
-/* By what all nodes know of one: its object; NULL: there is none. Cordoned nodes may. */
-enum placement_reason placement_of_node(const struct node *node);
+/*
+ * By what all nodes know of one: its object; NULL: there is none. Cordoned nodes may. `written`: it
+ * is of a folder, where nobody watches over it, so that one that says nothing of being ready is.
+ */
+enum placement_reason placement_of_node(const struct node *node, bool written);
 
 /*
  * By what a node knows of itself: the Ethernet interface that is up and has an address in whose

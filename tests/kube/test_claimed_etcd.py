@@ -20,11 +20,7 @@ class World:
 
     def __init__(self, lab):
         self.lab = lab
-        nodes = [item for node in lab.nodes for item in node.objects()]
-        for item in nodes:
-            if item["kind"] == "Node":
-                item["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
-        lab.write("nodes.yaml", *nodes)
+        self.write_nodes(lab)
         lab.tor.ip("address", "add", f"{STORE}/32", "dev", "lo")
         pki = Authority(lab.folder / "pki")
         user = pki.issue("agent")
@@ -36,6 +32,15 @@ class World:
         claims = {"own": [V4, V6], "interfaces": ["lan"], "duration": f"{DURATION}s", "failback": "never",
                   "etcd": store}
         self.agents = {node.role: lab.agent(node, addresses=claims) for node in lab.nodes}
+
+    @staticmethod
+    def write_nodes(lab, unready=None):
+        """Nodes of a folder are ready unless they say that they are not."""
+        nodes = [item for node in lab.nodes for item in node.objects()]
+        for item in nodes:
+            if item["kind"] == "Node" and item["metadata"]["name"] == unready:
+                item["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+        lab.write("nodes.yaml", *nodes)
 
     def holder(self, address):
         [name] = wait(lambda: self.segment.at(address), f"a holder of {address}", 60)
@@ -70,6 +75,13 @@ def test_claims_are_kept_in_etcd(world):
         for other in set(world.agents) - {name}:
             wait_equal(lambda other=other, address=address: world.row(other, address)["holder"], name,
                        "what others know")
+    # It is written that its node is not ready, and then no more.
+    unready = world.holder(V4)
+    world.write_nodes(world.lab, unready)
+    wait(lambda: set(world.segment.at(V4)) - {unready}, "another holder", 30)
+    wait_equal(lambda: world.row(unready, V4)["why"], "the Node is not Ready", "why not here")
+    world.write_nodes(world.lab)
+    wait_equal(lambda: world.row(unready, V4)["state"], "other", "the end of that")
     # The agent of the holder goes: its kernel lets go of the address before another has it.
     first = world.holder(V4)
     begun = time.monotonic()
@@ -88,5 +100,5 @@ def test_claims_are_kept_in_etcd(world):
     world.holder(V6)
     for name in world.agents:
         wait_equal(lambda name=name: world.faults(name), [], "no fault any more", 30)
-    before = [first, second] if third == second else [first, second, third]
+    before = [unready, first, second] if third == second else [unready, first, second, third]
     assert world.judge.holders(V4) == before

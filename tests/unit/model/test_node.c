@@ -54,6 +54,7 @@ static void reads_what_kubectl_prints(void **state)
     assert_string_equal(node->labels[2].name, "topology.kubernetes.io/zone");
     assert_true(node->excluded);
     assert_true(node->network_unavailable);
+    assert_true(node->ready && node->ready_is_said);
 }
 
 /* As with addresses: one that can't be used takes nothing else with it. */

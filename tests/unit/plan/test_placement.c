@@ -164,8 +164,12 @@ static void holder_is_nobody_to_wait_for(void **state)
 static void objects_say_who_may(void **state)
 {
     (void)state;
-    assert_int_equal(placement_of_node(NULL), PLACEMENT_NO_NODE);
-    assert_int_equal(placement_of_node(&(struct node){ 0 }), PLACEMENT_NOT_READY);
+    assert_int_equal(placement_of_node(NULL, false), PLACEMENT_NO_NODE);
+    assert_int_equal(placement_of_node(&(struct node){ 0 }, false), PLACEMENT_NOT_READY);
+    const struct node silent = { 0 }, unready = { .ready_is_said = true };
+    assert_int_equal(placement_of_node(&silent, true), PLACEMENT_MAY);
+    assert_int_equal(placement_of_node(&unready, true), PLACEMENT_NOT_READY);
+    assert_int_equal(placement_of_node(NULL, true), PLACEMENT_NO_NODE);
     const struct node nodes_of[] = {
         { .ready = true },
         { .ready = true, .network_unavailable = true },
@@ -177,7 +181,7 @@ static void objects_say_who_may(void **state)
         PLACEMENT_MAY, PLACEMENT_NO_NETWORK, PLACEMENT_EXCLUDED, PLACEMENT_LEAVING, PLACEMENT_MAY,
     };
     for (size_t i = 0; i < ARRAY_SIZE(nodes_of); i++)
-        assert_int_equal(placement_of_node(&nodes_of[i]), reasons[i]);
+        assert_int_equal(placement_of_node(&nodes_of[i], i % 2), reasons[i]);
     for (enum placement_reason i = 0; i < PLACEMENT_REASONS; i++)
         assert_non_null(placement_words(i));
 }
