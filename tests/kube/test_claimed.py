@@ -236,6 +236,8 @@ def test_the_api_is_away_for_one_and_for_all(setting):
     setting.plane.start_api_server()
     third = setting.holder(timeout=60)
     assert setting.segment.at(V4) == [third]
+    for kind in ("L2Advertisement", "IPAddressPool", "Service"):
+        wait(lambda kind=kind: setting.plane.items(kind), f"an API that has read {kind} objects")
     holders = setting.judge.holders(V4)
     assert holders[:2] == [first, second] and holders[2:] in ([], [third]), holders
 
