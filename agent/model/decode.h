@@ -40,6 +40,7 @@ struct decoder {
     char *strings;                    /* where the next string goes; NULL: they stay borrowed */
     bool silent;                      /* warnings are known already */
     bool no_memory;
+    uint32_t part; /* of a document that becomes several objects (endpoints.c) */
 };
 
 /* Refuses the object; leaves it usable without what stands at `node`. */

@@ -15,8 +15,23 @@
 #include "model/encode_member.h"
 #include "model/equal.h"
 #include "model/kind.h"
+#include "model/slice_parts.h"
 
 enum { PORT_MAX = 65535 };
+
+static const char managed_by[] = "endpointslice.kubernetes.io/managed-by";
+static const char *const managers[] = {
+    [SLICE_MIRROR] = "endpointslicemirroring-controller.k8s.io",
+    [SLICE_ENDPOINTS] = "fingerpost.io/endpoints",
+};
+
+static enum slice_source decode_source(const char *manager)
+{
+    enum slice_source source = manager ? SLICE_ENDPOINTS : SLICE_OWN;
+    while (source != SLICE_OWN && strcmp(manager, managers[source]) != 0)
+        source--;
+    return source;
+}
 
 static uint8_t decode_family(struct decoder *decoder, const struct doc *root)
 {
@@ -37,10 +52,9 @@ static const struct doc *need_list(struct decoder *decoder, const struct doc *ro
     return member && member->type != DOC_NULL ? decode_list(decoder, member) : NULL;
 }
 
-static void decode_ports(struct decoder *decoder, const struct doc *root,
-                         struct endpoint_slice *slice)
+void slice_decode_ports(struct decoder *decoder, const struct doc *list,
+                        struct endpoint_slice *slice)
 {
-    const struct doc *list = need_list(decoder, root, "ports");
     struct slice_port *ports = decode_alloc(decoder, list ? list->count : 0, sizeof(*ports));
     if (!ports)
         return;
@@ -141,10 +155,11 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     struct endpoint_slice *slice = (struct endpoint_slice *)object;
     const char *service = decode_label(decoder, "kubernetes.io/service-name");
     slice->service = decode_keep(decoder, service ? service : "");
+    slice->source = decode_source(decode_label(decoder, managed_by));
     slice->headless_label = decode_label(decoder, "service.kubernetes.io/headless") != NULL;
     slice->family = decode_family(decoder, root);
     slice->triggered_ms = decode_trigger(decoder);
-    decode_ports(decoder, root, slice);
+    slice_decode_ports(decoder, need_list(decoder, root, "ports"), slice);
     decode_endpoints(decoder, root, slice);
 }
 
@@ -201,8 +216,9 @@ static bool equal(const struct object *a, const struct object *b)
 {
     const struct endpoint_slice *left = to_endpoint_slice(a), *right = to_endpoint_slice(b);
     return text_equal(left->service, right->service) &&
-           left->headless_label == right->headless_label && left->family == right->family &&
-           ports_equal(left, right) && endpoints_equal(left, right);
+           left->headless_label == right->headless_label && left->source == right->source &&
+           left->family == right->family && ports_equal(left, right) &&
+           endpoints_equal(left, right);
 }
 
 static void encode_metadata(const struct object *object, struct json *json)
@@ -210,6 +226,8 @@ static void encode_metadata(const struct object *object, struct json *json)
     const struct endpoint_slice *slice = to_endpoint_slice(object);
     json_begin_object(json, "labels");
     encode_text(json, "kubernetes.io/service-name", slice->service);
+    if (slice->source != SLICE_OWN)
+        json_string(json, managed_by, managers[slice->source]);
     if (slice->headless_label)
         json_string(json, "service.kubernetes.io/headless", "");
     json_end_object(json);

@@ -29,9 +29,17 @@ struct endpoint {
     const struct endpoint_hints *hints; /* NULL: none */
 };
 
+/* Who says where the endpoints are. */
+enum slice_source {
+    SLICE_OWN,       /* somebody who writes slices: a controller, or a manifest */
+    SLICE_MIRROR,    /* the API, which mirrors Endpoints of a Service without a selector */
+    SLICE_ENDPOINTS, /* a manifest of Endpoints, whose slices we make: endpoints.h */
+};
+
 struct endpoint_slice {
     struct object object;
     const char *service; /* label kubernetes.io/service-name; "": none, the slice is ignored */
+    enum slice_source source;
     bool headless_label; /* label service.kubernetes.io/headless, any value */
     uint8_t family;      /* IP_V4, IP_V6; IP_NONE for FQDN, the slice is ignored */
     const struct slice_port *ports;

@@ -58,6 +58,12 @@ static bool is_like_api(const char *api_version, const char *ours)
     return (group && strncmp(api_version, ours, group) == 0) || is_like(api_version, ours);
 }
 
+bool kind_meant_endpoints(const char *api_version, const char *kind)
+{
+    return strcmp(api_version, "v1") == 0 ? is_like(kind, "Endpoints")
+                                          : strcmp(kind, "Endpoints") == 0;
+}
+
 enum kind kind_meant(const char *api_version, const char *kind)
 {
     for (enum kind i = 0; i < KIND_COUNT; i++) {

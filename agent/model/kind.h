@@ -34,3 +34,11 @@ KINDS(KIND_ROW)
 #undef KIND_ROW
 
 const struct kind_row *kind_row(enum kind kind);
+
+/*
+ * As object_decode_as(), by a row that is none of the table's: a document that becomes an object of
+ * another kind. `part` is for the row's decode(), in the decoder.
+ */
+int object_decode_by(const struct document *document, enum kind kind, const struct kind_row *row,
+                     uint32_t part, struct object **ret_object, struct faults *errors,
+                     struct faults *warnings);

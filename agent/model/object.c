@@ -162,10 +162,11 @@ static void decode_metadata(struct decoder *decoder, const struct doc *root, str
 }
 
 /* One pass. NULL: no memory for the object itself. */
-static struct object *decode_pass(struct decoder *decoder, enum kind kind)
+static struct object *decode_pass(struct decoder *decoder, enum kind kind,
+                                  const struct kind_row *row)
 {
     const struct document *document = decoder->document;
-    struct object *object = decode_alloc(decoder, 1, kind_row(kind)->size);
+    struct object *object = decode_alloc(decoder, 1, row->size);
     if (!object)
         return NULL;
     uint32_t column;
@@ -174,20 +175,27 @@ static struct object *decode_pass(struct decoder *decoder, enum kind kind)
     object->arena = decoder->arena;
     object->file = decode_keep(decoder, document->file ? document->file : "");
     decode_metadata(decoder, document->root, object);
-    kind_row(kind)->decode(decoder, document->root, object);
+    row->decode(decoder, document->root, object);
     return object;
 }
 
 int object_decode_as(const struct document *document, enum kind kind, struct object **ret_object,
                      struct faults *errors, struct faults *warnings)
 {
+    return object_decode_by(document, kind, kind_row(kind), 0, ret_object, errors, warnings);
+}
+
+int object_decode_by(const struct document *document, enum kind kind, const struct kind_row *row,
+                     uint32_t part, struct object **ret_object, struct faults *errors,
+                     struct faults *warnings)
+{
     AUTOARENA struct arena *scratch = arena_new(SCRATCH_SIZE);
     if (!scratch)
         return -ENOMEM;
     struct decoder first = {
-        .document = document, .errors = errors, .warnings = warnings, .arena = scratch
+        .document = document, .errors = errors, .warnings = warnings, .arena = scratch, .part = part
     };
-    struct object *object = decode_pass(&first, kind);
+    struct object *object = decode_pass(&first, kind, row);
     if (!object || first.no_memory)
         return -ENOMEM;
     if (first.error_count > 0)
@@ -201,7 +209,7 @@ int object_decode_as(const struct document *document, enum kind kind, struct obj
     second.arena = arena;
     second.silent = true;
     second.strings = arena_alloc(arena, first.string_bytes);
-    object = second.strings ? decode_pass(&second, kind) : NULL;
+    object = second.strings ? decode_pass(&second, kind, row) : NULL;
     if (!object || second.no_memory)
         return -ENOMEM;
     (void)TAKE_PTR(arena);
@@ -220,39 +228,19 @@ static const char *name_foreign(const struct document *document, const char *api
     return name;
 }
 
-/*
- * Endpoints that somebody wrote by hand, for a Service without a selector. In a cluster the API
- * mirrors them as slices; those of Services with a selector have a controller, which leaves the
- * time of its trigger or its name, and writes slices itself.
- */
-static void warn_of_endpoints(struct decoder *decoder, const struct doc *root)
-{
-    const struct doc *metadata = doc_get(root, "metadata");
-    const struct doc *notes = doc_get(metadata, "annotations");
-    const struct doc *tags = doc_get(metadata, "labels");
-    if (doc_get(notes, "endpoints.kubernetes.io/last-change-trigger-time") ||
-        doc_get(tags, "endpoints.kubernetes.io/managed-by"))
-        return;
-    decode_warning(decoder, doc_get(root, "kind"),
-                   "Endpoints are not read; write an EndpointSlice of discovery.k8s.io/v1 with the "
-                   "label kubernetes.io/service-name instead");
-}
-
 static void warn_of_kind(struct decoder *decoder, const struct doc *root, const char *api_version,
                          const char *name)
 {
-    if (strcmp(api_version, "v1") == 0 && strcmp(name, "Endpoints") == 0) {
-        warn_of_endpoints(decoder, root);
-        return;
-    }
     char kind[QUOTE_LEN], version[QUOTE_LEN];
     const enum kind meant = kind_meant(api_version, name);
-    if (meant == KIND_COUNT)
+    const bool endpoints = meant == KIND_COUNT && kind_meant_endpoints(api_version, name);
+    if (meant == KIND_COUNT && !endpoints)
         return;
     decode_warning(decoder, doc_get(root, "kind"),
                    "kind %s of apiVersion %s is not read; did you mean %s of %s?",
-                   quote(name, kind), quote(api_version, version), kind_name(meant),
-                   kind_api_version(meant));
+                   quote(name, kind), quote(api_version, version),
+                   endpoints ? "Endpoints" : kind_name(meant),
+                   endpoints ? "v1" : kind_api_version(meant));
 }
 
 int object_decode(const struct document *document, struct object **ret_object,
@@ -273,7 +261,8 @@ int object_decode(const struct document *document, struct object **ret_object,
     enum kind kind = kind_of(api_version, name);
     if (kind < KIND_COUNT)
         return object_decode_as(document, kind, ret_object, errors, warnings);
-    warn_of_kind(&decoder, root, api_version, name);
+    if (strcmp(api_version, "v1") != 0 || strcmp(name, "Endpoints") != 0) /* endpoints.h */
+        warn_of_kind(&decoder, root, api_version, name);
     if (ret_kind) {
         const char *foreign = name_foreign(document, api_version, name);
         if (!foreign)

@@ -55,6 +55,10 @@ bool kind_is_manifest(enum kind kind);
  */
 enum kind kind_meant(const char *api_version, const char *kind);
 
+/* Whether it may have been meant to be Endpoints of v1, which become EndpointSlices: endpoints.h.
+ */
+bool kind_meant_endpoints(const char *api_version, const char *kind);
+
 /* Whose an object is: with the last of them it goes. */
 struct object_owner {
     const char *kind, *name, *uid;

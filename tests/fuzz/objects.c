@@ -9,6 +9,7 @@
 
 #include "fuzz_reader.h"
 #include "model/encode.h"
+#include "model/endpoints.h"
 #include "model/object.h"
 
 struct outcome {
@@ -54,6 +55,26 @@ static void check_written(const struct object *object)
     MUST(back.object && object_equal(object, back.object));
 }
 
+static int check_slice(void *context, struct object *slice)
+{
+    (void)context;
+    MUST(slice->kind == KIND_ENDPOINT_SLICE && slice->name[0] && slice->line > 0);
+    check_written(slice);
+    object_free(slice);
+    return 0;
+}
+
+/* Endpoints, which become slices and no object of their own. */
+static void check_endpoints(const struct document *document)
+{
+    AUTOFAULTS struct faults errors = { 0 }, warnings = { 0 };
+    int r = endpoints_decode(document, check_slice, NULL, &errors, &warnings);
+    MUST(r == 0 || r == 1 || r == -EBADMSG);
+    MUST((r < 0) == !faults_none(&errors));
+    check_faults(&errors);
+    check_faults(&warnings);
+}
+
 static void check(const struct document *document)
 {
     CLEANUP(outcome_done) struct outcome first = decode(document), second = decode(document);
@@ -62,6 +83,8 @@ static void check(const struct document *document)
     MUST(first.r == second.r);
     MUST(first.errors.list.count == second.errors.list.count);
     MUST(first.warnings.list.count == second.warnings.list.count);
+    if (first.r == 0)
+        check_endpoints(document);
     if (!first.object)
         return;
     MUST(first.object->kind < KIND_COUNT && first.object->name[0] && first.object->line > 0);

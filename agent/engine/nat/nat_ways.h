@@ -6,10 +6,11 @@
  *
  * An interface that goes is mostly a pod that ends: the kubelet takes it before the EndpointSlice
  * changes. Its endpoints are given NAT_WAY_GRACE_MS; rows that have one keep the proof they had. So
- * much an EndpointSlice needs where controllers are busy: 5 s were too few in a cluster of two nodes
- * whose machine built programs meanwhile. Only what goes with its interface waits: a route that
- * somebody deletes, or an interface that is down, is told after NAT_WAY_SETTLE_MS. An agent that
- * begins has not heard what went just before: for NAT_WAY_BEGIN_MS it tells of no way that lacks.
+ * much an EndpointSlice needs where controllers are busy: 5 s were too few in a cluster of two
+ * nodes whose machine built programs meanwhile. Only what goes with its interface waits: a route
+ * that somebody deletes, or an interface that is down, is told after NAT_WAY_SETTLE_MS. An agent
+ * that begins has not heard what went just before: for NAT_WAY_BEGIN_MS it tells of no way that
+ * lacks.
  */
 #pragma once
 

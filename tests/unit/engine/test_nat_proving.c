@@ -293,7 +293,7 @@ static void an_endpoint_that_goes_with_its_interface_has_a_grace(void **state)
     (void)slice(engine);
     assert_int_equal(proofs, 0);
     assert_int_equal(fault_book_count(status.faults), 0);
-    assert_int_equal(engine->unproved.count, 1); /* it is tried again */
+    assert_int_equal(engine->unproved.count, 1);          /* it is tried again */
     assert_int_equal(take_due(engine, now_ms + 9900), 0); /* slices follow as late as that */
     assert_int_equal(take_due(engine, now_ms + 10100), 1);
     hear_way(engine, 1, WAY_LINK_GONE, now_ms);

@@ -129,24 +129,11 @@ static void a_kind_that_looks_like_ours_is_told(void **state)
     assert_meant("v1", "Secret", NULL);
     assert_meant("v1", "Event", NULL);
     assert_meant("v1", "ServiceAccount", NULL);
+    /* Endpoints of v1 become EndpointSlices: test_endpoints.c. */
+    assert_meant("v1", "Endpoints", NULL);
+    assert_meant("v1", "Endpoint", "did you mean Endpoints of v1?");
+    assert_meant("discovery.k8s.io/v1", "Endpoints", "did you mean Endpoints of v1?");
     assert_meant("metrics.k8s.io/v1beta1", "PodMetrics", NULL);
-}
-
-static void endpoints_that_nobody_mirrors_are_told(void **state)
-{
-    static const char *const controlled[] = {
-        "annotations: {endpoints.kubernetes.io/last-change-trigger-time: x}",
-        "labels: {endpoints.kubernetes.io/managed-by: endpoint-controller}",
-    };
-    (void)state;
-    assert_meant("v1", "Endpoints", "Endpoints are not read; write an EndpointSlice of");
-    for (size_t i = 0; i < ARRAY_SIZE(controlled); i++) {
-        AUTOFREE char *text = text_format(
-            "apiVersion: v1\nkind: Endpoints\nmetadata: {name: a, %s}\n", controlled[i]);
-        AUTODECODED struct decoded decoded = decode_yaml(text);
-        assert_int_equal(decoded.r, 0);
-        assert_true(faults_none(&decoded.errors) && faults_none(&decoded.warnings));
-    }
 }
 
 static void an_annotation_that_looks_like_ours_is_told(void **state)
@@ -478,7 +465,6 @@ int main(void)
         cmocka_unit_test(every_kind_has_its_name),
         cmocka_unit_test(other_kinds_are_counted_not_read),
         cmocka_unit_test(a_kind_that_looks_like_ours_is_told),
-        cmocka_unit_test(endpoints_that_nobody_mirrors_are_told),
         cmocka_unit_test(an_annotation_that_looks_like_ours_is_told),
         cmocka_unit_test(refuses_what_is_no_object),
         cmocka_unit_test(checks_metadata),
