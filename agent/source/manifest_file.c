@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "model/endpoints.h"
 
 enum {
     MOST_FAULTS = 20, /* errors told of one file; warnings likewise */
@@ -159,6 +160,33 @@ static int open_checked(struct manifest_file *file, uint64_t max_bytes)
                        &file->reader);
 }
 
+/* What the file has of objects; while it is good. */
+static int keep(void *context, struct object *object)
+{
+    struct manifest_file *file = context;
+    CLEANUP(object_freep) struct object *kept = object;
+    if (file->broken)
+        return 0;
+    int r = vec_push(&file->objects, object);
+    if (r == 0)
+        (void)TAKE_PTR(kept);
+    return r;
+}
+
+/* Returns 1 if the document says something, 0 if it is none of ours, -EBADMSG, -ENOMEM. */
+static int decode(struct manifest_file *file, const struct document *document,
+                  struct faults *errors, struct faults *warnings)
+{
+    struct object *object = NULL;
+    int r = object_decode(document, &object, NULL, errors, warnings);
+    if (r == 0)
+        return endpoints_decode(document, keep, file, errors, warnings);
+    if (r < 0)
+        return r;
+    r = keep(file, object);
+    return r < 0 ? r : 1;
+}
+
 /* Takes one document in. Returns 1, 0 if there is nothing more to read, -ENOMEM. */
 static int read_document(struct manifest_file *file)
 {
@@ -175,8 +203,7 @@ static int read_document(struct manifest_file *file)
         return 0;
     }
 
-    CLEANUP(object_freep) struct object *object = NULL;
-    r = object_decode(document, &object, NULL, &errors, &warnings);
+    r = decode(file, document, &errors, &warnings);
     if (r == -ENOMEM)
         return r;
     file->more_warnings +=
@@ -185,10 +212,6 @@ static int read_document(struct manifest_file *file)
         refuse(file, &errors);
     else if (r == 0)
         file->ignored_objects++;
-    else if (!file->broken && vec_push(&file->objects, object) < 0)
-        return -ENOMEM;
-    else if (!file->broken)
-        (void)TAKE_PTR(object);
     return file->errors.list.count < MOST_FAULTS;
 }
 

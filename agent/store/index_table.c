@@ -99,6 +99,14 @@ static bool pod_egress(const struct object *object, size_t i, struct index_key *
     return true;
 }
 
+/* Those that we make of Endpoints come last: store_slices_of() leaves them out behind others. */
+static int slice_order(const struct object *a, const struct object *b)
+{
+    const bool left = to_endpoint_slice(a)->source == SLICE_ENDPOINTS;
+    const bool right = to_endpoint_slice(b)->source == SLICE_ENDPOINTS;
+    return left != right ? left - right : object_key_cmp(a, b);
+}
+
 static const struct {
     enum kind kind;
     index_key_fn key;
@@ -106,7 +114,7 @@ static const struct {
 } rows[INDEX_COUNT] = {
     [SERVICES_AT] = { KIND_SERVICE, service_address, object_precedence_cmp },
     [SERVICES_ON] = { KIND_SERVICE, service_node_port, object_precedence_cmp },
-    [SLICES_OF] = { KIND_ENDPOINT_SLICE, slice_service, object_key_cmp },
+    [SLICES_OF] = { KIND_ENDPOINT_SLICE, slice_service, slice_order },
     [NODES_AT] = { KIND_NODE, node_address, object_key_cmp },
     [PODS_AT] = { KIND_POD, pod_address, object_precedence_cmp },
     [PODS_OF] = { KIND_POD, pod_egress, object_key_cmp },

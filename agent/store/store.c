@@ -18,8 +18,10 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "model/endpoint_slice.h"
 #include "store/entry.h"
 #include "store/index_table.h"
+#include "store/left_out.h"
 #include "store/map.h"
 
 LIST_HEAD(entry_list, entry);
@@ -28,6 +30,7 @@ struct store {
     uint8_t seed[16];
     struct map entries[KIND_COUNT];
     size_t counts[KIND_COUNT]; /* keys that have an object */
+    size_t endpoints;          /* slices that count and are made of Endpoints */
     struct index_table indexes;
     struct entry_list dirty;
     size_t dirty_count;
@@ -49,6 +52,12 @@ static bool same(const struct object *a, const struct object *b)
     return a && b ? object_equal(a, b) : a == b;
 }
 
+static bool is_endpoints(const struct object *object)
+{
+    return object && object->kind == KIND_ENDPOINT_SLICE &&
+           to_endpoint_slice(object)->source == SLICE_ENDPOINTS;
+}
+
 /* What counts has become another object; returns 1 if it also says something else. */
 static int note_change(struct store *store, struct entry *entry, struct object *before)
 {
@@ -58,6 +67,7 @@ static int note_change(struct store *store, struct entry *entry, struct object *
     store->version++;
     enum kind kind = before ? before->kind : after->kind;
     store->counts[kind] += (size_t)(after != NULL) - (size_t)(before != NULL);
+    store->endpoints += (size_t)is_endpoints(after) - (size_t)is_endpoints(before);
 
     if (!entry->dirty) {
         entry->dirty = true;
@@ -279,12 +289,26 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
                                                     const char *namespace, const char *service,
                                                     size_t *ret_count)
 {
+    size_t unused;
+    return store_slices_among(store, namespace, service, ret_count, &unused);
+}
+
+const struct endpoint_slice *const *store_slices_among(const struct store *store,
+                                                       const char *namespace, const char *service,
+                                                       size_t *ret_count, size_t *ret_left_out)
+{
     struct index_key key;
-    *ret_count = 0;
+    size_t all = 0, count;
+    *ret_count = *ret_left_out = 0;
     if (!index_key_of_names(namespace, service, &key))
         return NULL;
-    return (const struct endpoint_slice *const *)index_find(&store->indexes.list[SLICES_OF], &key,
-                                                            ret_count);
+    const struct endpoint_slice *const *slices = (const struct endpoint_slice *const *)index_find(
+        &store->indexes.list[SLICES_OF], &key, &all);
+    for (count = all; count > 0 && slices[count - 1]->source == SLICE_ENDPOINTS;)
+        count--;
+    *ret_count = count ? count : all;
+    *ret_left_out = all - *ret_count;
+    return slices;
 }
 
 const struct pod *const *store_pods_at(const struct store *store, const struct ip *ip,
@@ -401,6 +425,8 @@ static int conflict_cmp(const void *a, const void *b)
 void store_conflicts(const struct store *store, struct faults *faults)
 {
     AUTOVEC VEC(const struct entry *) list = { 0 };
+    if (store->endpoints)
+        store_left_out_faults(store, faults);
     if (store->conflicts == 0)
         return;
     if (vec_reserve(&list, store->conflicts) < 0) {

@@ -213,10 +213,10 @@ def slices_have_the_old_version(world):
     world.write(world.web)
 
 
-@rows(122, cause=("other.yaml:", "Endpoints are not read; write an EndpointSlice"), remedy=ITSELF)
-def endpoints_are_of_the_old_kind(world):
-    """Expected before it was tried: told by name, since a Service would have no endpoints and no fault."""
-    world.write("apiVersion: v1\nkind: Endpoints\nmetadata: {name: other}\n"
+@rows(122, cause=("other.yaml:", "Endpoints default/web are ignored: the Service has EndpointSlice"), remedy="take one of the two out")
+def endpoints_stand_beside_slices(world):
+    """Expected: told by name, since who edits them sees nothing change."""
+    world.write("apiVersion: v1\nkind: Endpoints\nmetadata: {name: web}\n"
                 "subsets: [{addresses: [{ip: 10.224.0.1}], ports: [{port: 80}]}]\n", "other.yaml")
     yield
     world.remove("other.yaml")

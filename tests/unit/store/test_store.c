@@ -377,6 +377,44 @@ static void lists_leave_out_what_only_a_change_remembers(void **state)
     assert_int_equal(store_count(store, KIND_NODE), 0);
 }
 
+static struct object *slice_of(const char *name, enum slice_source source)
+{
+    struct object *slice = make_slice(name, "db", 1);
+    ((struct endpoint_slice *)slice)->source = source;
+    return slice;
+}
+
+/* Slices made of Endpoints count where the Service has no others; those that mirror them say so
+ * much themselves. */
+static void endpoints_beside_slices_are_left_out(void **state)
+{
+    (void)state;
+    CLEANUP(store_freep) struct store *store = store_new();
+    AUTOFAULTS struct faults faults = { 0 };
+    store_put(store, "f", slice_of("db.endpoints-1-v4", SLICE_ENDPOINTS));
+    store_put(store, "f", slice_of("db.endpoints-1-v6", SLICE_ENDPOINTS));
+    assert_slices_of(store, "db", "db.endpoints-1-v4 db.endpoints-1-v6");
+    store_put(store, "f", slice_of("db-mirror", SLICE_MIRROR));
+    assert_slices_of(store, "db", "db-mirror");
+    store_conflicts(store, &faults);
+    assert_true(faults_none(&faults));
+
+    store_put(store, "f", slice_of("db-own", SLICE_OWN));
+    assert_slices_of(store, "db", "db-mirror db-own");
+    store_conflicts(store, &faults);
+    assert_int_equal(faults.list.count, 1);
+    assert_string_equal(faults.list.items[0].place, "Endpoints n/db");
+    assert_string_equal(faults.list.items[0].message,
+                        "Endpoints n/db are ignored: the Service has EndpointSlice db-own");
+    faults_done(&faults);
+
+    store_remove(store, "f", KIND_ENDPOINT_SLICE, "n", "db-own");
+    store_remove(store, "f", KIND_ENDPOINT_SLICE, "n", "db-mirror");
+    assert_slices_of(store, "db", "db.endpoints-1-v4 db.endpoints-1-v6");
+    store_conflicts(store, &faults);
+    assert_true(faults_none(&faults));
+}
+
 static void conflicts_name_who_counts(void **state)
 {
     (void)state;
@@ -426,6 +464,7 @@ int main(void)
         cmocka_unit_test(what_counted_before_survives_its_origin),
         cmocka_unit_test(changes_and_lists_are_in_order),
         cmocka_unit_test(lists_leave_out_what_only_a_change_remembers),
+        cmocka_unit_test(endpoints_beside_slices_are_left_out),
         cmocka_unit_test(conflicts_name_who_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
