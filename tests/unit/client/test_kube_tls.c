@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -12,16 +10,9 @@
 #include "base/text.h"
 #include "client/kube.h"
 #include "cmocka_all.h"
+#include "tls_fixture.h"
 
 enum { DEADLINE_MS = 60000, FILE_MAX = 1 << 20 };
-
-/* What tls_servers.py has, for all tests. */
-static struct {
-    char folder[40];
-    pid_t child;
-    int input; /* it ends when this is closed */
-    unsigned here, named, other, clients, proxy, replaced, v6;
-} servers;
 
 struct answer {
     int status;
@@ -51,55 +42,9 @@ static void on_ended(void *context, const char *error, const char *remedy)
     (void)snprintf(answer->error, sizeof(answer->error), "%s", error ? error : "");
 }
 
-static int start_servers(void **state)
-{
-    (void)state;
-    int in[2], out[2];
-    char line[64] = "";
-    strcpy(servers.folder, "/tmp/test_kube_tls.XXXXXX");
-    assert_non_null(mkdtemp(servers.folder));
-    assert_int_equal(pipe(in), 0);
-    assert_int_equal(pipe(out), 0);
-    servers.child = fork();
-    assert_true(servers.child >= 0);
-    if (servers.child == 0) {
-        (void)dup2(in[0], 0);
-        (void)dup2(out[1], 1);
-        (void)close(in[1]);
-        execl("/usr/bin/python3", "python3", TLS_SERVERS, servers.folder, NULL);
-        _exit(127);
-    }
-    (void)close(in[0]);
-    (void)close(out[1]);
-    servers.input = in[1];
-    FILE *output = fdopen(out[0], "r");
-    assert_non_null(output);
-    assert_non_null(fgets(line, sizeof(line), output));
-    (void)fclose(output);
-    assert_int_equal(sscanf(line, "%u %u %u %u %u %u %u", &servers.here, &servers.named,
-                            &servers.other, &servers.clients, &servers.proxy, &servers.replaced,
-                            &servers.v6),
-                     7);
-    return 0;
-}
-
-static int stop_servers(void **state)
-{
-    (void)state;
-    AUTOFREE char *command = text_format("rm -r '%s'", servers.folder);
-    (void)close(servers.input);
-    assert_int_equal(waitpid(servers.child, NULL, 0), servers.child);
-    return system(command);
-}
-
-static char *path_of(const char *name)
-{
-    return text_format("%s/%s", servers.folder, name);
-}
-
 static char *content_of(const char *name)
 {
-    AUTOFREE char *path = path_of(name);
+    AUTOFREE char *path = tls_servers_path(name);
     char *content = NULL;
     size_t size;
     assert_int_equal(file_read(path, FILE_MAX, &content, &size), 0);
@@ -152,18 +97,18 @@ static void assert_answer(struct kube_config *config, int status, const char *wo
 static void a_server_of_the_ca_is_believed(void **state)
 {
     (void)state;
-    assert_answer(config_for(servers.here, "ca-1.crt"), 200, "127.0.0.1:");
-    struct kube_config *config = config_for(servers.here, NULL);
-    config->ca_file = path_of("ca-1.crt");
+    assert_answer(config_for(tls_servers.here, "ca-1.crt"), 200, "127.0.0.1:");
+    struct kube_config *config = config_for(tls_servers.here, NULL);
+    config->ca_file = tls_servers_path("ca-1.crt");
     assert_answer(config, 200, "127.0.0.1:");
 }
 
 static void others_are_not(void **state)
 {
     (void)state;
-    assert_answer(config_for(servers.other, "ca-1.crt"), 0, "certificate");
-    assert_answer(config_for(servers.here, NULL), 0, "certificate"); /* no CA of the system's */
-    struct kube_config *config = config_for(servers.other, NULL);
+    assert_answer(config_for(tls_servers.other, "ca-1.crt"), 0, "certificate");
+    assert_answer(config_for(tls_servers.here, NULL), 0, "certificate"); /* no CA of the system's */
+    struct kube_config *config = config_for(tls_servers.other, NULL);
     config->insecure = true;
     assert_answer(config, 200, "127.0.0.1:");
 }
@@ -171,12 +116,12 @@ static void others_are_not(void **state)
 static void the_name_must_be_right(void **state)
 {
     (void)state;
-    assert_answer(config_for(servers.named, "ca-1.crt"), 0, "127.0.0.1");
-    struct kube_config *config = config_for(servers.named, "ca-1.crt");
+    assert_answer(config_for(tls_servers.named, "ca-1.crt"), 0, "127.0.0.1");
+    struct kube_config *config = config_for(tls_servers.named, "ca-1.crt");
     config->tls_server_name = strdup("kube.example");
-    AUTOFREE char *host = text_format("127.0.0.1:%u ", servers.named);
+    AUTOFREE char *host = text_format("127.0.0.1:%u ", tls_servers.named);
     assert_answer(config, 200, host); /* the header still says who is asked */
-    config = config_for(servers.here, "ca-1.crt");
+    config = config_for(tls_servers.here, "ca-1.crt");
     config->tls_server_name = strdup("kube.example");
     assert_answer(config, 0, "kube.example");
 }
@@ -184,11 +129,11 @@ static void the_name_must_be_right(void **state)
 static void an_address_may_be_of_either_family(void **state)
 {
     (void)state;
-    struct kube_config *config = config_for(servers.v6, "ca-1.crt");
+    struct kube_config *config = config_for(tls_servers.v6, "ca-1.crt");
     free(config->server);
-    config->server = text_format("https://[::1]:%u", servers.v6);
+    config->server = text_format("https://[::1]:%u", tls_servers.v6);
     config->tls_server_name = strdup("kube.example");
-    AUTOFREE char *host = text_format("[::1]:%u ", servers.v6);
+    AUTOFREE char *host = text_format("[::1]:%u ", tls_servers.v6);
     assert_answer(config, 200, host);
 }
 
@@ -204,17 +149,17 @@ static char *both(const char *first, const char *second)
 static void files_may_hold_more_than_one_thing(void **state)
 {
     (void)state;
-    struct kube_config *config = config_for(servers.here, NULL);
+    struct kube_config *config = config_for(tls_servers.here, NULL);
     config->ca_data = both("ca-2.crt", "ca-1.crt");
     assert_answer(config, 200, "127.0.0.1:");
-    config = config_for(servers.other, NULL);
+    config = config_for(tls_servers.other, NULL);
     config->ca_data = both("ca-2.crt", "ca-1.crt");
     assert_answer(config, 200, "127.0.0.1:");
-    config = config_for(servers.clients, "ca-1.crt");
+    config = config_for(tls_servers.clients, "ca-1.crt");
     config->cert_data = both("client.crt", "client.key");
     config->key_data = both("client.crt", "client.key");
     assert_answer(config, 200, " node-1");
-    config = config_for(servers.clients, "ca-1.crt");
+    config = config_for(tls_servers.clients, "ca-1.crt");
     config->cert_data = both("client.crt", "ca-1.crt");
     config->key_data = content_of("client.key");
     assert_answer(config, 200, " node-1");
@@ -223,18 +168,18 @@ static void files_may_hold_more_than_one_thing(void **state)
 static void a_client_proves_who_it_is(void **state)
 {
     (void)state;
-    assert_answer(config_for(servers.clients, "ca-1.crt"), 0, "");
-    struct kube_config *config = config_for(servers.clients, "ca-1.crt");
+    assert_answer(config_for(tls_servers.clients, "ca-1.crt"), 0, "");
+    struct kube_config *config = config_for(tls_servers.clients, "ca-1.crt");
     config->cert_data = content_of("client.crt");
     config->key_data = content_of("client.key");
     assert_answer(config, 200, " node-1");
-    config = config_for(servers.clients, "ca-1.crt");
-    config->cert_file = path_of("client.crt");
-    config->key_file = path_of("client.key");
+    config = config_for(tls_servers.clients, "ca-1.crt");
+    config->cert_file = tls_servers_path("client.crt");
+    config->key_file = tls_servers_path("client.key");
     assert_answer(config, 200, " node-1");
-    config = config_for(servers.clients, "ca-1.crt");
-    config->cert_file = path_of("client.crt");
-    config->key_file = path_of("ca-1.key");
+    config = config_for(tls_servers.clients, "ca-1.crt");
+    config->cert_file = tls_servers_path("client.crt");
+    config->key_file = tls_servers_path("ca-1.key");
     AUTOFREE char *words = text_format("the client certificate in %s and the key in %s can't be "
                                        "used",
                                        config->cert_file, config->key_file);
@@ -247,9 +192,9 @@ static void an_encrypted_key_is_refused(void **state)
     (void)state;
     static const char *const keys[] = { "encrypted.key", "encrypted-ec.key" };
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-        struct kube_config *config = config_for(servers.clients, "ca-1.crt");
-        config->cert_file = path_of("client.crt");
-        config->key_file = path_of(keys[i]);
+        struct kube_config *config = config_for(tls_servers.clients, "ca-1.crt");
+        config->cert_file = tls_servers_path("client.crt");
+        config->key_file = tls_servers_path(keys[i]);
         assert_answer(config, 0, "not encrypted");
     }
 }
@@ -258,15 +203,15 @@ static void an_encrypted_key_is_refused(void **state)
 static void a_proxy_leads_to_the_server(void **state)
 {
     (void)state;
-    AUTOFREE char *proxy = text_format("http://127.0.0.1:%u", servers.proxy);
-    struct kube_config *config = config_for(servers.here, "ca-1.crt");
+    AUTOFREE char *proxy = text_format("http://127.0.0.1:%u", tls_servers.proxy);
+    struct kube_config *config = config_for(tls_servers.here, "ca-1.crt");
     config->proxy_url = strdup(proxy);
     config->token = strdup("secret");
     assert_answer(config, 200, "127.0.0.1:");
-    config = config_for(servers.other, "ca-1.crt");
+    config = config_for(tls_servers.other, "ca-1.crt");
     config->proxy_url = strdup(proxy);
     assert_answer(config, 0, "certificate");
-    config = config_for(servers.named, "ca-1.crt");
+    config = config_for(tls_servers.named, "ca-1.crt");
     config->proxy_url = strdup(proxy);
     config->tls_server_name = strdup("kube.example");
     assert_answer(config, 200, "127.0.0.1:");
@@ -275,7 +220,7 @@ static void a_proxy_leads_to_the_server(void **state)
 static void what_is_no_pem_is_refused(void **state)
 {
     (void)state;
-    struct kube_config *config = config_for(servers.here, NULL);
+    struct kube_config *config = config_for(tls_servers.here, NULL);
     config->ca_data = strdup("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n");
     assert_answer(config, 0, "certificate");
 }
@@ -284,18 +229,18 @@ static void what_is_no_pem_is_refused(void **state)
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
-    struct kube_config *config = config_for(servers.other, NULL);
-    config->ca_file = path_of("ca-1.crt");
+    struct kube_config *config = config_for(tls_servers.other, NULL);
+    config->ca_file = tls_servers_path("ca-1.crt");
     AUTOFREE char *words = text_format("not signed by the CA in %s (", config->ca_file);
     assert_answer(config, 0, words);
-    assert_answer(config_for(servers.other, "ca-1.crt"), 0, "by the CA in the kubeconfig (");
-    assert_answer(config_for(servers.other, "ca-1.crt"), 0, "put it there and reload");
-    assert_answer(config_for(servers.replaced, "new.crt"), 0, "by the CA in the kubeconfig (");
-    assert_answer(config_for(servers.replaced, "old.crt"), 200, "127.0.0.1:");
-    assert_answer(config_for(servers.here, NULL), 0, "by a CA of this system (");
-    assert_answer(config_for(servers.named, "ca-1.crt"), 0, "tls-server-name");
-    assert_answer(config_for(servers.proxy, "ca-1.crt"), 0, "no TLS is spoken there");
-    assert_answer(config_for(servers.here, "client.key"), 0,
+    assert_answer(config_for(tls_servers.other, "ca-1.crt"), 0, "by the CA in the kubeconfig (");
+    assert_answer(config_for(tls_servers.other, "ca-1.crt"), 0, "put it there and reload");
+    assert_answer(config_for(tls_servers.replaced, "new.crt"), 0, "by the CA in the kubeconfig (");
+    assert_answer(config_for(tls_servers.replaced, "old.crt"), 200, "127.0.0.1:");
+    assert_answer(config_for(tls_servers.here, NULL), 0, "by a CA of this system (");
+    assert_answer(config_for(tls_servers.named, "ca-1.crt"), 0, "tls-server-name");
+    assert_answer(config_for(tls_servers.proxy, "ca-1.crt"), 0, "no TLS is spoken there");
+    assert_answer(config_for(tls_servers.here, "client.key"), 0,
                   "there is no certificate in the kubeconfig, named as the CA");
 }
 
@@ -307,7 +252,7 @@ static void who_hangs_up_is_told_of(void **state)
     struct kube_client *client = NULL;
     struct answer answer;
     assert_true(sd_event_new(&event) >= 0);
-    assert_int_equal(kube_client_new(event, config_for(servers.clients, "ca-1.crt"), &client), 0);
+    assert_int_equal(kube_client_new(event, config_for(tls_servers.clients, "ca-1.crt"), &client), 0);
     for (int i = 0; i < 20; i++) {
         ask(event, client, &answer);
         assert_int_equal(answer.status, 0);
@@ -323,7 +268,7 @@ static void who_hangs_up_is_told_of(void **state)
 static void copy(const char *from, const char *to)
 {
     AUTOFREE char *content = content_of(from);
-    AUTOFREE char *path = path_of(to);
+    AUTOFREE char *path = tls_servers_path(to);
     assert_int_equal(file_write_atomic(path, content, strlen(content)), 0);
 }
 
@@ -333,8 +278,8 @@ static void a_rotated_ca_counts_at_once(void **state)
     sd_event *event = NULL;
     struct kube_client *client = NULL;
     struct answer answer;
-    struct kube_config *config = config_for(servers.here, NULL);
-    config->ca_file = path_of("rotated.crt");
+    struct kube_config *config = config_for(tls_servers.here, NULL);
+    config->ca_file = tls_servers_path("rotated.crt");
     assert_true(sd_event_new(&event) >= 0);
     assert_int_equal(kube_client_new(event, config, &client), 0);
     /* Good, then not: neither the connection nor its TLS session is taken up again. */
@@ -365,5 +310,5 @@ int main(void)
         cmocka_unit_test(who_hangs_up_is_told_of),
         cmocka_unit_test(a_rotated_ca_counts_at_once),
     };
-    return cmocka_run_group_tests(tests, start_servers, stop_servers);
+    return cmocka_run_group_tests(tests, tls_servers_start, tls_servers_stop);
 }
