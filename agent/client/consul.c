@@ -19,13 +19,12 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/consul_ca.h"
-#include "loop/curl.h"
+#include "client/http.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 5000,
     KEEPALIVE_S = 15,
-    TOKEN_MAX = 4096,      /* bytes of its file */
-    ERROR_BODY_MAX = 4096, /* bytes of a bad answer that are looked at */
+    TOKEN_MAX = 4096, /* bytes of its file */
     HEADER_VALUE_MAX = 128,
 };
 
@@ -37,16 +36,12 @@ struct consul_client {
 };
 
 struct consul_request {
-    struct curl_transfer transfer;
+    struct http_exchange exchange;
     struct consul_client *client;
     const struct consul_handler *handler;
     void *context;
-    struct curl_slist *headers, *connect_to;
-    struct text body;
-    size_t answer_bytes;
+    struct curl_slist *connect_to;
     struct consul_answer answer;
-    bool too_long;
-    char error[CURL_ERROR_SIZE];
 };
 
 int consul_client_new(sd_event *event, const struct consul_where *where,
@@ -105,34 +100,6 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-static long status_of(const struct consul_request *request)
-{
-    long status = 0;
-    (void)curl_easy_getinfo(request->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
-    return status;
-}
-
-static size_t on_body(char *bytes, size_t size, size_t count, void *context)
-{
-    struct consul_request *request = context;
-    size_t length = size * count;
-    bool good = status_of(request) == 200;
-    if (good && request->handler->data) {
-        request->answer.size += length;
-        request->too_long = request->answer.size > request->answer_bytes;
-        if (request->too_long || request->handler->data(request->context, bytes, length) != 0)
-            return 0;
-        return length;
-    }
-    size_t limit = good ? request->answer_bytes : ERROR_BODY_MAX;
-    if (request->body.length + length > limit) {
-        request->too_long = good;
-        return good ? 0 : length; /* the end of a long error is not looked at */
-    }
-    text_add_bytes(&request->body, bytes, length);
-    return text_error(&request->body) == 0 ? length : 0;
-}
-
 static const char *remedy_for(int status)
 {
     switch (status) {
@@ -151,15 +118,13 @@ static const char *remedy_for(int status)
 static void describe(struct consul_request *request, CURLcode code, struct text *why)
 {
     struct consul_answer *answer = &request->answer;
-    if (request->too_long) {
-        text_addf(why, "the answer is longer than %zu bytes", request->answer_bytes);
-    } else if (code != CURLE_OK) {
-        text_add(why, *request->error ? request->error : curl_easy_strerror(code));
+    http_tell(&request->exchange, code, why);
+    if (code != CURLE_OK && !request->exchange.too_long)
         answer->status = 0;
-    } else if (answer->status == 200 || answer->status == 404 || answer->status == 409) {
-        return;
-    } else {
-        const char *body = text_str(&request->body);
+    if (!why->length) {
+        if (answer->status == 200 || answer->status == 404 || answer->status == 409)
+            return;
+        const char *body = text_str(&request->exchange.body);
         text_addf(why, "HTTP status %d: %.*s", answer->status, (int)strcspn(body, "\r\n"), body);
     }
     answer->error = text_str(why);
@@ -168,10 +133,8 @@ static void describe(struct consul_request *request, CURLcode code, struct text 
 
 static void request_free(struct consul_request *request)
 {
-    curl_easy_cleanup(request->transfer.easy);
-    curl_slist_free_all(request->headers);
+    http_done(&request->exchange);
     curl_slist_free_all(request->connect_to);
-    text_done(&request->body);
     free(request);
 }
 DEFINE_CLEANUP(struct consul_request *, request_free);
@@ -179,33 +142,24 @@ DEFINE_CLEANUP(struct consul_request *, request_free);
 static void on_done(struct curl_transfer *transfer, CURLcode code)
 {
     CLEANUP(request_freep)
-    struct consul_request *request = CONTAINER_OF(transfer, struct consul_request, transfer);
+    struct consul_request *request =
+        CONTAINER_OF(transfer, struct consul_request, exchange.transfer);
     struct consul_answer *answer = &request->answer;
     curl_off_t retry_after_s = 0;
     AUTOTEXT struct text why = { 0 };
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
-    answer->status = (int)status_of(request);
+    answer->status = http_status(&request->exchange);
     answer->retry_after_ms = (int64_t)retry_after_s * 1000;
     describe(request, code, &why);
-    answer->body = text_str(&request->body);
-    if (!request->handler->data)
-        answer->size = request->body.length;
+    answer->body = text_str(&request->exchange.body);
+    answer->size =
+        request->handler->data ? request->exchange.size : request->exchange.body.length;
     request->handler->done(request->context, answer);
 }
 
 /* ---- The request ---- */
 
-#define SET(request, option, value) \
-    (curl_easy_setopt((request)->transfer.easy, option, value) == CURLE_OK)
-
-static bool add_header(struct consul_request *request, const char *name, const char *value)
-{
-    AUTOFREE char *line = text_format("%s: %s", name, value);
-    struct curl_slist *longer = line ? curl_slist_append(request->headers, line) : NULL;
-    if (longer)
-        request->headers = longer;
-    return longer != NULL;
-}
+#define SET(request, option, value) HTTP_SET(&(request)->exchange, option, value)
 
 /* A token is one word; a file ends it with white space. */
 static int add_token(struct consul_request *request)
@@ -222,7 +176,7 @@ static int add_token(struct consul_request *request)
     const char *token = content ? content : where->token;
     if (!token || !*token)
         return 0;
-    return add_header(request, "X-Consul-Token", token) ? 0 : -ENOMEM;
+    return http_add_header(&request->exchange, "X-Consul-Token", token) ? 0 : -ENOMEM;
 }
 
 static void add_parameter(struct text *url, const char *name, const char *value)
@@ -276,17 +230,11 @@ static bool set_url(struct consul_request *request, const char *path)
            (!local || SET(request, CURLOPT_UNIX_SOCKET_PATH, where->address + strlen(UNIX_SCHEME)));
 }
 
-/* Whose certificates are good; what is said goes before the system's. */
-static bool set_authorities(struct consul_request *request)
+/* The authorities of a folder. Without any, no certificate is good, and the answer says so. */
+static bool set_ca_path(struct consul_request *request, const char *path)
 {
-    const struct consul_where *where = &request->client->where;
     AUTOTEXT struct text bundle = { 0 };
-    if (where->ca_file)
-        return SET(request, CURLOPT_CAINFO, where->ca_file) && SET(request, CURLOPT_CAPATH, NULL);
-    if (!where->ca_path)
-        return true;
-    /* Without any, no certificate is good, and the answer says so. */
-    (void)consul_ca_read(where->ca_path, &bundle);
+    (void)consul_ca_read(path, &bundle);
     struct curl_blob blob = {
         .data = (void *)text_str(&bundle),
         .len = bundle.length,
@@ -298,35 +246,34 @@ static bool set_authorities(struct consul_request *request)
 static bool set_tls(struct consul_request *request)
 {
     const struct consul_where *where = &request->client->where;
-    bool good = SET(request, CURLOPT_SSL_VERIFYPEER, where->insecure ? 0L : 1L) &&
-                SET(request, CURLOPT_SSL_VERIFYHOST, where->insecure ? 0L : 2L) &&
-                SET(request, CURLOPT_CA_CACHE_TIMEOUT, 0L);
-    good = good && set_authorities(request);
-    if (where->auth)
-        good = good && SET(request, CURLOPT_USERPWD, where->auth);
-    if (where->cert_file)
-        good = good && SET(request, CURLOPT_SSLCERT, where->cert_file);
-    if (where->key_file)
-        good = good && SET(request, CURLOPT_SSLKEY, where->key_file) &&
-               SET(request, CURLOPT_KEYPASSWD, "");
-    return good;
+    const struct http_files files = {
+        .ca_file = where->ca_file,
+        .cert_file = where->cert_file,
+        .key_file = where->key_file,
+        .insecure = where->insecure,
+    };
+    return http_set_files(&request->exchange, &files) &&
+           (where->ca_file || !where->ca_path || set_ca_path(request, where->ca_path)) &&
+           (!where->auth || SET(request, CURLOPT_USERPWD, where->auth));
 }
 
-static bool set_transport(struct consul_request *request, const struct consul_call *call)
+static int prepare(struct consul_request *request, const struct consul_call *call)
 {
-    return SET(request, CURLOPT_PROTOCOLS_STR, "http,https") &&
-           SET(request, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) &&
-           SET(request, CURLOPT_PROXY, "") && SET(request, CURLOPT_NOSIGNAL, 1L) &&
-           SET(request, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS) &&
-           SET(request, CURLOPT_TIMEOUT_MS, (long)call->limit_ms) &&
-           SET(request, CURLOPT_TCP_KEEPALIVE, 1L) &&
-           SET(request, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S) &&
-           SET(request, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S) &&
-           SET(request, CURLOPT_QUICK_EXIT, 1L) &&
-           SET(request, CURLOPT_ERRORBUFFER, request->error) &&
-           SET(request, CURLOPT_HEADERFUNCTION, on_header) &&
-           SET(request, CURLOPT_HEADERDATA, request) &&
-           SET(request, CURLOPT_WRITEFUNCTION, on_body) && SET(request, CURLOPT_WRITEDATA, request);
+    const struct http_limits limits = {
+        .connect_ms = CONNECT_TIMEOUT_MS,
+        .keepalive_s = KEEPALIVE_S,
+        .total_ms = call->limit_ms,
+        .answer_bytes = call->answer_bytes,
+    };
+    request->exchange.data = request->handler->data;
+    request->exchange.context = request->context;
+    int r = http_prepare(&request->exchange, &limits, on_done);
+    if (r < 0)
+        return r;
+    return SET(request, CURLOPT_HEADERFUNCTION, on_header) &&
+                   SET(request, CURLOPT_HEADERDATA, request)
+               ? 0
+               : -ENOMEM;
 }
 
 static bool set_call(struct consul_request *request, const struct consul_call *call)
@@ -336,7 +283,8 @@ static bool set_call(struct consul_request *request, const struct consul_call *c
     const char *body = call->body ? call->body : "";
     return SET(request, CURLOPT_CUSTOMREQUEST, call->method) &&
            SET(request, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body)) &&
-           SET(request, CURLOPT_COPYPOSTFIELDS, body) && add_header(request, "Expect", "");
+           SET(request, CURLOPT_COPYPOSTFIELDS, body) &&
+           http_add_header(&request->exchange, "Expect", "");
 }
 
 int consul_send(struct consul_client *client, const struct consul_call *call,
@@ -349,17 +297,17 @@ int consul_send(struct consul_client *client, const struct consul_call *call,
     request->client = client;
     request->handler = handler;
     request->context = context;
-    request->answer_bytes = call->answer_bytes;
-    request->transfer = (struct curl_transfer){ .easy = curl_easy_init(), .done = on_done };
-    if (!request->transfer.easy || !set_transport(request, call) || !set_tls(request) ||
-        !set_url(request, call->path) || !set_call(request, call))
-        return -ENOMEM;
-    int r = add_token(request);
+    int r = prepare(request, call);
     if (r < 0)
         return r;
-    if (!SET(request, CURLOPT_HTTPHEADER, request->headers))
+    if (!set_tls(request) || !set_url(request, call->path) || !set_call(request, call))
         return -ENOMEM;
-    r = curl_loop_start(client->loop, &request->transfer);
+    r = add_token(request);
+    if (r < 0)
+        return r;
+    if (!SET(request, CURLOPT_HTTPHEADER, request->exchange.headers))
+        return -ENOMEM;
+    r = curl_loop_start(client->loop, &request->exchange.transfer);
     if (r < 0)
         return r;
     *ret_request = TAKE_PTR(request);
@@ -370,6 +318,6 @@ void consul_cancel(struct consul_request *request)
 {
     if (!request)
         return;
-    curl_loop_cancel(request->client->loop, &request->transfer);
+    curl_loop_cancel(request->client->loop, &request->exchange.transfer);
     request_free(request);
 }

@@ -17,13 +17,12 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "client/http.h"
 #include "format/reader.h"
-#include "loop/curl.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 1000,
     KEEPALIVE_S = 5,
-    ERROR_BODY_MAX = 4096,
 };
 
 struct etcd_client {
@@ -33,17 +32,12 @@ struct etcd_client {
 };
 
 struct etcd_request {
-    struct curl_transfer transfer;
+    struct http_exchange exchange;
     struct etcd_client *client;
     struct etcd_call call;
     size_t endpoint, tries; /* the one that is asked; how many were */
     bool sent;              /* somebody may have heard it */
-    struct curl_slist *headers;
     struct text path, body; /* what is asked */
-    struct text answer;
-    size_t answer_size;
-    bool too_long;
-    char error[CURL_ERROR_SIZE];
 };
 
 int etcd_client_new(sd_event *event, const struct etcd_where *where,
@@ -70,39 +64,14 @@ void etcd_client_free(struct etcd_client *client)
 
 /* ---- The answer ---- */
 
-static long status_of(const struct etcd_request *request)
-{
-    long status = 0;
-    (void)curl_easy_getinfo(request->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
-    return status;
-}
-
-static size_t on_body(char *bytes, size_t size, size_t count, void *context)
-{
-    struct etcd_request *request = context;
-    const size_t length = size * count;
-    const bool good = status_of(request) == 200;
-    if (good && request->call.data) {
-        request->answer_size += length;
-        return request->call.data(request->call.context, bytes, length) == 0 ? length : 0;
-    }
-    const size_t limit = good ? request->call.answer_bytes : ERROR_BODY_MAX;
-    if (request->answer.length + length > limit) {
-        request->too_long = good;
-        return good ? 0 : length; /* the end of a long error is not looked at */
-    }
-    text_add_bytes(&request->answer, bytes, length);
-    return text_error(&request->answer) == 0 ? length : 0;
-}
-
 static void add_etcd_message(const struct etcd_request *request, struct text *why)
 {
     CLEANUP(document_freep) struct document *document = NULL;
     AUTOFAULTS struct faults faults = { 0 };
     const struct doc *message = NULL;
-    const char *body = text_str(&request->answer);
-    if (document_parse(body, request->answer.length, "answer", READER_JSON, &document, &faults) ==
-        1)
+    const struct text *answer = &request->exchange.body;
+    const char *body = text_str(answer);
+    if (document_parse(body, answer->length, "answer", READER_JSON, &document, &faults) == 1)
         message = doc_get(document->root, "message");
     if (message && message->type == DOC_SCALAR)
         text_add(why, message->text);
@@ -127,21 +96,18 @@ static void describe(const struct etcd_request *request, CURLcode code, struct e
                      struct text *why)
 {
     const char *endpoint = request->client->where.endpoints[request->endpoint];
-    answer->status = code == CURLE_OK ? (int)status_of(request) : 0;
-    if (request->too_long)
-        text_addf(why, "%s: the answer is longer than %zu bytes", endpoint,
-                  request->call.answer_bytes);
-    else if (code == CURLE_ABORTED_BY_CALLBACK)
-        text_addf(why, "%s: the connection ended before an answer came", endpoint);
-    else if (code != CURLE_OK)
-        text_addf(why, "%s: %s", endpoint,
-                  *request->error ? request->error : curl_easy_strerror(code));
-    if (code == CURLE_OK && answer->status != 200) {
-        text_addf(why, "%s: HTTP status %d: ", endpoint, answer->status);
+    answer->status = code == CURLE_OK ? http_status(&request->exchange) : 0;
+    if (code == CURLE_OK && answer->status == 200)
+        return;
+    text_addf(why, "%s: ", endpoint);
+    if (code == CURLE_ABORTED_BY_CALLBACK) {
+        text_add(why, "the connection ended before an answer came");
+    } else if (code != CURLE_OK) {
+        http_tell(&request->exchange, code, why);
+    } else {
+        text_addf(why, "HTTP status %d: ", answer->status);
         add_etcd_message(request, why);
     }
-    if (!why->length)
-        return;
     answer->error = text_str(why);
     answer->remedy = remedy_of(code, answer->status);
 }
@@ -150,11 +116,9 @@ static void request_free(struct etcd_request *request)
 {
     if (!request)
         return;
-    curl_easy_cleanup(request->transfer.easy);
-    curl_slist_free_all(request->headers);
+    http_done(&request->exchange);
     text_done(&request->path);
     text_done(&request->body);
-    text_done(&request->answer);
     free(request);
 }
 DEFINE_CLEANUP(struct etcd_request *, request_free);
@@ -182,7 +146,7 @@ static bool try_next(struct etcd_request *request)
 
 static void on_done(struct curl_transfer *transfer, CURLcode code)
 {
-    struct etcd_request *request = CONTAINER_OF(transfer, struct etcd_request, transfer);
+    struct etcd_request *request = CONTAINER_OF(transfer, struct etcd_request, exchange.transfer);
     AUTOTEXT struct text why = { 0 };
     struct etcd_answer answer = { 0 };
     if (code != CURLE_OK && try_next(request))
@@ -195,62 +159,52 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
         request->client->current = (request->endpoint + 1) % request->client->where.endpoint_count;
     else
         request->client->current = request->endpoint;
-    answer.body = text_str(&request->answer);
-    answer.size = request->answer.length;
+    answer.body = text_str(&request->exchange.body);
+    answer.size = request->exchange.body.length;
     owned->call.done(owned->call.context, &answer);
 }
 
 /* ---- The request ---- */
 
-#define SET(request, option, value) \
-    (curl_easy_setopt((request)->transfer.easy, option, value) == CURLE_OK)
+#define SET(request, option, value) HTTP_SET(&(request)->exchange, option, value)
 
-static bool set_tls(struct etcd_request *request)
+static int prepare(struct etcd_request *request)
 {
     const struct etcd_where *where = &request->client->where;
-    bool good = SET(request, CURLOPT_SSL_VERIFYPEER, 1L) &&
-                SET(request, CURLOPT_SSL_VERIFYHOST, 2L) &&
-                SET(request, CURLOPT_CA_CACHE_TIMEOUT, 0L);
-    if (where->ca_file)
-        good = good && SET(request, CURLOPT_CAINFO, where->ca_file) &&
-               SET(request, CURLOPT_CAPATH, NULL);
-    if (where->cert_file)
-        good = good && SET(request, CURLOPT_SSLCERT, where->cert_file);
-    if (where->key_file)
-        good = good && SET(request, CURLOPT_SSLKEY, where->key_file) &&
-               SET(request, CURLOPT_KEYPASSWD, "");
-    return good;
-}
-
-static bool set_transport(struct etcd_request *request)
-{
     const struct etcd_call *call = &request->call;
     const long silence_s = (long)((call->silence_ms + 999) / 1000);
-    return SET(request, CURLOPT_PROTOCOLS_STR, "http,https") &&
-           SET(request, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) &&
-           SET(request, CURLOPT_PROXY, "") && SET(request, CURLOPT_NOSIGNAL, 1L) &&
-           SET(request, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS) &&
-           SET(request, CURLOPT_TIMEOUT_MS, (long)call->limit_ms) &&
-           SET(request, CURLOPT_LOW_SPEED_LIMIT, silence_s ? 1L : 0L) &&
-           SET(request, CURLOPT_LOW_SPEED_TIME, silence_s) &&
-           SET(request, CURLOPT_TCP_KEEPALIVE, 1L) &&
-           SET(request, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S) &&
-           SET(request, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_S) &&
-           SET(request, CURLOPT_QUICK_EXIT, 1L) &&
-           SET(request, CURLOPT_ERRORBUFFER, request->error) &&
-           SET(request, CURLOPT_PREREQFUNCTION, on_sending) &&
-           SET(request, CURLOPT_PREREQDATA, request) &&
-           SET(request, CURLOPT_WRITEFUNCTION, on_body) && SET(request, CURLOPT_WRITEDATA, request);
+    const struct http_limits limits = {
+        .connect_ms = CONNECT_TIMEOUT_MS,
+        .keepalive_s = KEEPALIVE_S,
+        .total_ms = call->limit_ms,
+        .answer_bytes = call->data ? 0 : call->answer_bytes,
+    };
+    const struct http_files files = {
+        .ca_file = where->ca_file,
+        .cert_file = where->cert_file,
+        .key_file = where->key_file,
+    };
+    request->exchange.data = call->data;
+    request->exchange.context = call->context;
+    int r = http_prepare(&request->exchange, &limits, on_done);
+    if (r < 0)
+        return r;
+    bool good = http_set_files(&request->exchange, &files) &&
+                SET(request, CURLOPT_LOW_SPEED_LIMIT, silence_s ? 1L : 0L) &&
+                SET(request, CURLOPT_LOW_SPEED_TIME, silence_s) &&
+                SET(request, CURLOPT_PREREQFUNCTION, on_sending) &&
+                SET(request, CURLOPT_PREREQDATA, request);
+    return good ? 0 : -ENOMEM;
 }
 
 static bool set_body(struct etcd_request *request)
 {
-    request->headers = curl_slist_append(NULL, "Content-Type: application/json");
-    struct curl_slist *longer = curl_slist_append(request->headers, "Expect:");
-    return request->headers && longer && SET(request, CURLOPT_POST, 1L) &&
+    return http_add_header(&request->exchange, "Content-Type", "application/json") &&
+           http_add_header(&request->exchange, "Expect", "") &&
+           SET(request, CURLOPT_POST, 1L) &&
            SET(request, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.length) &&
            SET(request, CURLOPT_POSTFIELDS, text_str(&request->body)) &&
-           SET(request, CURLOPT_HTTPHEADER, request->headers);
+           SET(request, CURLOPT_HTTPHEADER, request->exchange.headers);
 }
 
 static int send_to(struct etcd_request *request, size_t endpoint)
@@ -259,10 +213,10 @@ static int send_to(struct etcd_request *request, size_t endpoint)
     text_addf(&url, "%s%s", request->client->where.endpoints[endpoint], text_str(&request->path));
     request->endpoint = endpoint;
     request->tries++;
-    *request->error = '\0';
+    *request->exchange.error = '\0';
     if (text_error(&url) < 0 || !SET(request, CURLOPT_URL, text_str(&url)))
         return -ENOMEM;
-    return curl_loop_start(request->client->loop, &request->transfer);
+    return curl_loop_start(request->client->loop, &request->exchange.transfer);
 }
 
 int etcd_send(struct etcd_client *client, const struct etcd_call *call,
@@ -275,12 +229,14 @@ int etcd_send(struct etcd_client *client, const struct etcd_call *call,
     request->call = *call;
     text_add(&request->path, call->path);
     text_add(&request->body, call->body);
-    request->transfer = (struct curl_transfer){ .easy = curl_easy_init(), .done = on_done };
-    if (text_error(&request->path) < 0 || text_error(&request->body) < 0 ||
-        !request->transfer.easy || !set_transport(request) || !set_tls(request) ||
-        !set_body(request))
+    if (text_error(&request->path) < 0 || text_error(&request->body) < 0)
         return -ENOMEM;
-    int r = send_to(request, client->current);
+    int r = prepare(request);
+    if (r < 0)
+        return r;
+    if (!set_body(request))
+        return -ENOMEM;
+    r = send_to(request, client->current);
     if (r < 0)
         return r;
     *ret_request = TAKE_PTR(request);
@@ -291,6 +247,6 @@ void etcd_cancel(struct etcd_request *request)
 {
     if (!request)
         return;
-    curl_loop_cancel(request->client->loop, &request->transfer);
+    curl_loop_cancel(request->client->loop, &request->exchange.transfer);
     request_free(request);
 }

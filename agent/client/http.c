@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One exchange over HTTP; see http.h. Called by client/consul.c and client/etcd.c. */
+#include "client/http.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+
+enum { BAD_ANSWER_MAX = 4096 /* bytes of a bad answer that are looked at */ };
+
+int http_status(const struct http_exchange *exchange)
+{
+    long status = 0;
+    (void)curl_easy_getinfo(exchange->transfer.easy, CURLINFO_RESPONSE_CODE, &status);
+    return (int)status;
+}
+
+static size_t collect(struct http_exchange *exchange, const char *bytes, size_t size)
+{
+    text_add_bytes(&exchange->body, bytes, size);
+    return text_error(&exchange->body) == 0 ? size : 0;
+}
+
+static size_t on_body(char *bytes, size_t one, size_t count, void *context)
+{
+    struct http_exchange *exchange = context;
+    const size_t size = one * count, limit = exchange->limits.answer_bytes;
+    if (http_status(exchange) != 200) /* the end of a long one is not looked at */
+        return exchange->body.length + size > BAD_ANSWER_MAX ? size
+                                                             : collect(exchange, bytes, size);
+    exchange->size += size;
+    exchange->too_long = limit && exchange->size > limit;
+    if (exchange->too_long)
+        return 0;
+    if (!exchange->data)
+        return collect(exchange, bytes, size);
+    return exchange->data(exchange->context, bytes, size) == 0 ? size : 0;
+}
+
+int http_prepare(struct http_exchange *exchange, const struct http_limits *limits,
+                 void (*done)(struct curl_transfer *transfer, CURLcode code))
+{
+    exchange->limits = *limits;
+    exchange->transfer = (struct curl_transfer){ .easy = curl_easy_init(), .done = done };
+    if (!exchange->transfer.easy)
+        return -ENOMEM;
+    bool good = HTTP_SET(exchange, CURLOPT_PROTOCOLS_STR, "http,https") &&
+                HTTP_SET(exchange, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) &&
+                HTTP_SET(exchange, CURLOPT_PROXY, "") &&
+                HTTP_SET(exchange, CURLOPT_NOSIGNAL, 1L) &&
+                HTTP_SET(exchange, CURLOPT_QUICK_EXIT, 1L) &&
+                HTTP_SET(exchange, CURLOPT_CONNECTTIMEOUT_MS, (long)limits->connect_ms) &&
+                HTTP_SET(exchange, CURLOPT_TIMEOUT_MS, (long)limits->total_ms) &&
+                HTTP_SET(exchange, CURLOPT_TCP_KEEPALIVE, 1L) &&
+                HTTP_SET(exchange, CURLOPT_TCP_KEEPIDLE, (long)limits->keepalive_s) &&
+                HTTP_SET(exchange, CURLOPT_TCP_KEEPINTVL, (long)limits->keepalive_s) &&
+                HTTP_SET(exchange, CURLOPT_ERRORBUFFER, exchange->error) &&
+                HTTP_SET(exchange, CURLOPT_WRITEFUNCTION, on_body) &&
+                HTTP_SET(exchange, CURLOPT_WRITEDATA, exchange);
+    return good ? 0 : -ENOMEM;
+}
+
+void http_done(struct http_exchange *exchange)
+{
+    curl_easy_cleanup(exchange->transfer.easy);
+    curl_slist_free_all(exchange->headers);
+    text_done(&exchange->body);
+}
+
+bool http_set_files(struct http_exchange *exchange, const struct http_files *files)
+{
+    /* Without a password OpenSSL asks the terminal for that of an encrypted key, or libcurl crashes. */
+    bool good = HTTP_SET(exchange, CURLOPT_SSL_VERIFYPEER, files->insecure ? 0L : 1L) &&
+                HTTP_SET(exchange, CURLOPT_SSL_VERIFYHOST, files->insecure ? 0L : 2L) &&
+                HTTP_SET(exchange, CURLOPT_CA_CACHE_TIMEOUT, 0L) &&
+                HTTP_SET(exchange, CURLOPT_KEYPASSWD, "");
+    if (files->ca_file)
+        good = good && HTTP_SET(exchange, CURLOPT_CAINFO, files->ca_file) &&
+               HTTP_SET(exchange, CURLOPT_CAPATH, NULL);
+    if (files->cert_file)
+        good = good && HTTP_SET(exchange, CURLOPT_SSLCERT, files->cert_file);
+    if (files->key_file)
+        good = good && HTTP_SET(exchange, CURLOPT_SSLKEY, files->key_file);
+    return good;
+}
+
+bool http_add_header(struct http_exchange *exchange, const char *name, const char *value)
+{
+    AUTOFREE char *line = text_format("%s:%s%s", name, *value ? " " : "", value);
+    struct curl_slist *longer = line ? curl_slist_append(exchange->headers, line) : NULL;
+    if (longer)
+        exchange->headers = longer;
+    return longer != NULL;
+}
+
+void http_tell(const struct http_exchange *exchange, CURLcode code, struct text *why)
+{
+    if (exchange->too_long)
+        text_addf(why, "the answer is longer than %zu bytes", exchange->limits.answer_bytes);
+    else if (code != CURLE_OK)
+        text_add(why, *exchange->error ? exchange->error : curl_easy_strerror(code));
+}
