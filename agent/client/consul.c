@@ -152,8 +152,7 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
     answer->retry_after_ms = (int64_t)retry_after_s * 1000;
     describe(request, code, &why);
     answer->body = text_str(&request->exchange.body);
-    answer->size =
-        request->handler->data ? request->exchange.size : request->exchange.body.length;
+    answer->size = request->handler->data ? request->exchange.size : request->exchange.body.length;
     request->handler->done(request->context, answer);
 }
 

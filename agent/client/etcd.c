@@ -200,8 +200,7 @@ static int prepare(struct etcd_request *request)
 static bool set_body(struct etcd_request *request)
 {
     return http_add_header(&request->exchange, "Content-Type", "application/json") &&
-           http_add_header(&request->exchange, "Expect", "") &&
-           SET(request, CURLOPT_POST, 1L) &&
+           http_add_header(&request->exchange, "Expect", "") && SET(request, CURLOPT_POST, 1L) &&
            SET(request, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.length) &&
            SET(request, CURLOPT_POSTFIELDS, text_str(&request->body)) &&
            SET(request, CURLOPT_HTTPHEADER, request->exchange.headers);

@@ -46,8 +46,7 @@ int http_prepare(struct http_exchange *exchange, const struct http_limits *limit
         return -ENOMEM;
     bool good = HTTP_SET(exchange, CURLOPT_PROTOCOLS_STR, "http,https") &&
                 HTTP_SET(exchange, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) &&
-                HTTP_SET(exchange, CURLOPT_PROXY, "") &&
-                HTTP_SET(exchange, CURLOPT_NOSIGNAL, 1L) &&
+                HTTP_SET(exchange, CURLOPT_PROXY, "") && HTTP_SET(exchange, CURLOPT_NOSIGNAL, 1L) &&
                 HTTP_SET(exchange, CURLOPT_QUICK_EXIT, 1L) &&
                 HTTP_SET(exchange, CURLOPT_CONNECTTIMEOUT_MS, (long)limits->connect_ms) &&
                 HTTP_SET(exchange, CURLOPT_TIMEOUT_MS, (long)limits->total_ms) &&
@@ -69,7 +68,8 @@ void http_done(struct http_exchange *exchange)
 
 bool http_set_files(struct http_exchange *exchange, const struct http_files *files)
 {
-    /* Without a password OpenSSL asks the terminal for that of an encrypted key, or libcurl crashes. */
+    /* Without a password OpenSSL asks the terminal for that of an encrypted key, or libcurl
+     * crashes. */
     bool good = HTTP_SET(exchange, CURLOPT_SSL_VERIFYPEER, files->insecure ? 0L : 1L) &&
                 HTTP_SET(exchange, CURLOPT_SSL_VERIFYHOST, files->insecure ? 0L : 2L) &&
                 HTTP_SET(exchange, CURLOPT_CA_CACHE_TIMEOUT, 0L) &&

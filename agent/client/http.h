@@ -45,8 +45,8 @@ struct http_exchange {
     (curl_easy_setopt((exchange)->transfer.easy, option, value) == CURLE_OK)
 
 /*
- * Prepares a zeroed exchange. `done`: of the transfer. http_done() frees what it holds, also after a
- * failure. Returns 0 or -ENOMEM.
+ * Prepares a zeroed exchange. `done`: of the transfer. http_done() frees what it holds, also after
+ * a failure. Returns 0 or -ENOMEM.
  */
 int http_prepare(struct http_exchange *exchange, const struct http_limits *limits,
                  void (*done)(struct curl_transfer *transfer, CURLcode code));

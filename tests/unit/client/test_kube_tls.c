@@ -252,7 +252,8 @@ static void who_hangs_up_is_told_of(void **state)
     struct kube_client *client = NULL;
     struct answer answer;
     assert_true(sd_event_new(&event) >= 0);
-    assert_int_equal(kube_client_new(event, config_for(tls_servers.clients, "ca-1.crt"), &client), 0);
+    assert_int_equal(kube_client_new(event, config_for(tls_servers.clients, "ca-1.crt"), &client),
+                     0);
     for (int i = 0; i < 20; i++) {
         ask(event, client, &answer);
         assert_int_equal(answer.status, 0);

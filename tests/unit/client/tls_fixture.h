@@ -7,7 +7,7 @@
 extern struct tls_servers {
     char folder[40];
     pid_t child;
-    int input; /* they end when this is closed */
+    int input;                                                 /* they end when this is closed */
     unsigned here, named, other, clients, proxy, replaced, v6; /* ports */
 } tls_servers;
 
