@@ -20,6 +20,7 @@ enum {
     ICMPV6 = 58,
     SOLICITATION = 135,
     ADVERTISEMENT = 136,
+    RESERVED = 7,    /* the last byte of a field of a solicitation that means nothing */
     OVERRIDE = 0x20, /* caches take this MAC in the place of another */
     TARGET_MAC = 2,  /* the option, of one unit of eight bytes */
 };
@@ -36,6 +37,11 @@ static void put_ethernet(uint8_t *frame, const uint8_t *to, const uint8_t *from,
     frame[13] = (uint8_t)type;
 }
 
+static bool is_question(enum segment_word word)
+{
+    return word == SEGMENT_PROBE || word == SEGMENT_SEARCH;
+}
+
 static size_t build_arp(enum segment_word word, const struct ip *ip, const uint8_t *mac,
                         uint8_t *frame)
 {
@@ -45,8 +51,8 @@ static size_t build_arp(enum segment_word word, const struct ip *ip, const uint8
     arp[6] = 0;
     arp[7] = word == SEGMENT_REPLY ? ARP_REPLY : ARP_REQUEST;
     memcpy(arp + 8, mac, 6);
-    memcpy(arp + 14, word == SEGMENT_PROBE ? nobody : ip->bytes, 4);
-    memcpy(arp + 18, word == SEGMENT_REPLY ? everybody : nobody, 6);
+    memcpy(arp + 14, is_question(word) ? nobody : ip->bytes, 4);
+    memcpy(arp + 18, word == SEGMENT_REPLY ? everybody : word == SEGMENT_SEARCH ? mac : nobody, 6);
     memcpy(arp + 24, ip->bytes, 4);
     return ARP;
 }
@@ -74,7 +80,8 @@ static void put_ipv6(uint8_t *frame, size_t length, const uint8_t *from, const u
 }
 
 /* To the multicast group of all addresses that end so, without a source of its own. */
-static size_t build_solicitation(const struct ip *ip, const uint8_t *mac, uint8_t *frame)
+static size_t build_solicitation(enum segment_word word, const struct ip *ip, const uint8_t *mac,
+                                 uint8_t *frame)
 {
     uint8_t group[16] = { 0xff, 0x02, [11] = 1, [12] = 0xff };
     const uint8_t to[6] = { 0x33, 0x33, 0xff, ip->bytes[13], ip->bytes[14], ip->bytes[15] };
@@ -83,6 +90,7 @@ static size_t build_solicitation(const struct ip *ip, const uint8_t *mac, uint8_
     put_ipv6(frame, BARE, nobody, group);
     memset(frame + ICMP, 0, BARE - ICMP);
     frame[ICMP] = SOLICITATION;
+    frame[ICMP + RESERVED] = word == SEGMENT_SEARCH;
     memcpy(frame + ICMP + 8, ip->bytes, 16);
     return BARE;
 }
@@ -110,8 +118,8 @@ size_t segment_frame_build(enum segment_word word, const struct ip *ip, const ui
         return build_arp(word, ip, mac, buffer);
     if (ip->family != IP_V6 || word == SEGMENT_REPLY)
         return 0;
-    size_t length = word == SEGMENT_PROBE ? build_solicitation(ip, mac, buffer)
-                                          : build_advertisement(ip, mac, buffer);
+    size_t length = is_question(word) ? build_solicitation(word, ip, mac, buffer)
+                                      : build_advertisement(ip, mac, buffer);
     uint16_t checksum = (uint16_t)~sum_of(buffer, length);
     buffer[ICMP + 2] = (uint8_t)(checksum >> 8);
     buffer[ICMP + 3] = (uint8_t)checksum;
@@ -129,6 +137,7 @@ static bool parse_arp(const uint8_t *frame, size_t length, struct segment_claim 
     claim->is_probe = memcmp(arp + 14, nobody, 4) == 0;
     if (claim->is_probe && arp[7] != ARP_REQUEST)
         return false;
+    claim->is_search = claim->is_probe && memcmp(arp + 18, arp + 8, 6) == 0;
     claim->ip.family = IP_V4;
     memcpy(claim->ip.bytes, arp + (claim->is_probe ? 24 : 14), 4);
     memcpy(claim->mac, arp + 8, 6);
@@ -160,6 +169,7 @@ static bool parse_neighbour(const uint8_t *frame, size_t length, struct segment_
     if (frame[ICMP] != ADVERTISEMENT &&
         (!claim->is_probe || memcmp(frame + ETHERNET + 8, nobody, 16) != 0))
         return false;
+    claim->is_search = claim->is_probe && frame[ICMP + RESERVED] == 1;
     claim->ip.family = IP_V6;
     memcpy(claim->ip.bytes, frame + ICMP + 8, 16);
     find_mac(frame, claim->is_probe ? BARE : whole, claim->mac);

@@ -17,7 +17,8 @@ enum { SEGMENT_FRAME_MAX = 86 }; /* Ethernet, IPv6, an advertisement with one op
 enum segment_word {
     SEGMENT_PROBE,    /* is it in use? Changes nobody's cache: the sender has no address in it */
     SEGMENT_ANNOUNCE, /* an ARP request for itself, or an unsolicited advertisement */
-    SEGMENT_REPLY, /* an ARP reply to all, for hosts that take no news from requests; IPv4 only */
+    SEGMENT_REPLY,  /* an ARP reply to all, for hosts that take no news from requests; IPv4 only */
+    SEGMENT_SEARCH, /* a probe of who does not want it: marked where others have to ignore it */
 };
 
 /*
@@ -27,11 +28,13 @@ enum segment_word {
 size_t segment_frame_build(enum segment_word word, const struct ip *ip, const uint8_t mac[static 6],
                            uint8_t buffer[static SEGMENT_FRAME_MAX]);
 
-/* What a frame says of an address: `mac` has it, or (`is_probe`) would like to. */
+/* What a frame says of an address: `mac` has it, or (`is_probe`) would like to or, being marked
+ * (`is_search`), to know who has it. */
 struct segment_claim {
     struct ip ip;
     uint8_t mac[6];
     bool is_probe;
+    bool is_search; /* `is_probe` too */
 };
 
 /*

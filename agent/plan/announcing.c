@@ -14,6 +14,9 @@ enum {
     REFRESH_MS = 60 * 1000,
     PAUSE_FIRST_MS = 1000,
     PAUSE_MOST_MS = 8000,
+    SEEKS = 40,
+    SEEK_MS = 500,
+    AGAIN_MS = 1000, /* between what is said because somebody probes */
 };
 
 /* Since the round began; a switch or a host may lose one. */
@@ -26,9 +29,15 @@ static void enter(struct announcing *announcing, enum announcing_state state, in
     announcing->next_ms = next_ms;
 }
 
-void announcing_begin(struct announcing *announcing, int64_t now_ms)
+void announcing_seek(struct announcing *announcing, int64_t now_ms)
 {
     if (announcing->state == ANNOUNCING_IDLE)
+        enter(announcing, ANNOUNCING_SEEKING, now_ms);
+}
+
+void announcing_begin(struct announcing *announcing, int64_t now_ms)
+{
+    if (announcing->state == ANNOUNCING_IDLE || announcing->state == ANNOUNCING_SEEKING)
         enter(announcing, ANNOUNCING_PROBING, now_ms);
 }
 
@@ -41,6 +50,8 @@ void announcing_inherit(struct announcing *announcing, int64_t now_ms)
 
 void announcing_stop(struct announcing *announcing)
 {
+    if (announcing->state == ANNOUNCING_SEEKING)
+        return;
     *announcing = (struct announcing){ .next_ms = INT64_MAX };
 }
 
@@ -80,9 +91,21 @@ static enum announcing_step probe(struct announcing *announcing, int64_t now_ms)
     return ANNOUNCING_PROBE;
 }
 
+static enum announcing_step seek(struct announcing *announcing, int64_t now_ms)
+{
+    if (announcing->sent == SEEKS) {
+        enter(announcing, ANNOUNCING_IDLE, INT64_MAX);
+        return ANNOUNCING_NOTHING;
+    }
+    announcing->sent++;
+    announcing->next_ms = now_ms + SEEK_MS;
+    return ANNOUNCING_SEARCH;
+}
+
 static enum announcing_step say(struct announcing *announcing, int64_t now_ms)
 {
     unsigned done = announcing->sent;
+    announcing->said_ms = now_ms;
     if (done + 1 < ARRAY_SIZE(rounds_ms)) {
         announcing->next_ms = now_ms + rounds_ms[done + 1] - rounds_ms[done];
         announcing->sent++;
@@ -103,6 +126,8 @@ enum announcing_step announcing_next(struct announcing *announcing, int64_t now_
         return probe(announcing, now_ms);
     case ANNOUNCING_PROBING:
         return probe(announcing, now_ms);
+    case ANNOUNCING_SEEKING:
+        return seek(announcing, now_ms);
     case ANNOUNCING_HELD:
         return say(announcing, now_ms);
     case ANNOUNCING_IDLE:
@@ -132,6 +157,13 @@ static void be_contested(struct announcing *announcing, int64_t now_ms)
         enter(announcing, ANNOUNCING_DOUBTED, INT64_MAX);
 }
 
+/* The kernel answers him; others of where he is may have missed what was said. */
+static void say_again(struct announcing *announcing, int64_t now_ms)
+{
+    if (announcing->state == ANNOUNCING_HELD)
+        announcing->next_ms = MIN(announcing->next_ms, MAX(now_ms, announcing->said_ms + AGAIN_MS));
+}
+
 bool announcing_heard(struct announcing *announcing, const uint8_t mac[static 6], bool is_probe,
                       int64_t now_ms)
 {
@@ -141,10 +173,16 @@ bool announcing_heard(struct announcing *announcing, const uint8_t mac[static 6]
         break;
     case ANNOUNCING_CLEAR:
     case ANNOUNCING_HELD:
-        if (is_probe) /* the kernel answers it */
+        if (is_probe) {
+            say_again(announcing, now_ms);
             return false;
+        }
         be_contested(announcing, now_ms);
         break;
+    case ANNOUNCING_SEEKING:
+        if (!is_probe)
+            enter(announcing, ANNOUNCING_IDLE, INT64_MAX);
+        return false;
     case ANNOUNCING_IDLE:
     case ANNOUNCING_TAKEN:
     case ANNOUNCING_DOUBTED:

@@ -14,6 +14,10 @@
  * In CLEAR and HELD it may be on the interface; in DOUBTED it has to go until the store has said
  * that the right is still there, for a machine that was frozen may have lost it.
  *
+ * A segment may have been in two while the right moved, so that hosts of one half name the former
+ * holder still. Who was cut off asks for the address then (IDLE --seek--> SEEKING, until somebody
+ * answers), and who has it says so to all once more when he hears a probe.
+ *
  * Pure. Times are of CLOCK_BOOTTIME.
  */
 #pragma once
@@ -23,6 +27,7 @@
 
 enum announcing_state {
     ANNOUNCING_IDLE,
+    ANNOUNCING_SEEKING,
     ANNOUNCING_PROBING,
     ANNOUNCING_TAKEN,
     ANNOUNCING_CLEAR,
@@ -30,11 +35,17 @@ enum announcing_state {
     ANNOUNCING_DOUBTED,
 };
 
-enum announcing_step { ANNOUNCING_NOTHING, ANNOUNCING_PROBE, ANNOUNCING_SAY };
+enum announcing_step {
+    ANNOUNCING_NOTHING,
+    ANNOUNCING_PROBE,
+    ANNOUNCING_SAY,
+    ANNOUNCING_SEARCH, /* no probe: who probes for it would take that for another's wish */
+};
 
 struct announcing {
     enum announcing_state state;
     unsigned sent;        /* in this state, or this round */
+    int64_t said_ms;      /* when it was announced last */
     int64_t next_ms;      /* of what is due; INT64_MAX: nothing */
     int64_t pause_ms;     /* of the last conflict; 0: there was none */
     bool contested;       /* `contested_ms` is a time */
@@ -42,11 +53,14 @@ struct announcing {
     uint8_t mac[6];       /* of the other */
 };
 
-/* The right is there. Does nothing in another state than IDLE. */
+/* Another node has it, and may not have been heard here. Does nothing in another state than IDLE.
+ */
+void announcing_seek(struct announcing *announcing, int64_t now_ms);
+/* The right is there. Does nothing in another state than IDLE and SEEKING. */
 void announcing_begin(struct announcing *announcing, int64_t now_ms);
 /* An earlier life of this agent has put it on the interface, where it stays: nothing is due. */
 void announcing_inherit(struct announcing *announcing, int64_t now_ms);
-/* There is no right any more. */
+/* There is no right any more. Who seeks goes on. */
 void announcing_stop(struct announcing *announcing);
 
 /* Whether it may be on the interface. */
@@ -61,6 +75,9 @@ void announcing_confirmed(struct announcing *announcing, int64_t now_ms);
 /* What is to be sent now; to be called until it says NOTHING. */
 enum announcing_step announcing_next(struct announcing *announcing, int64_t now_ms);
 
-/* Another machine has it, or (`is_probe`) would like to. True: the state is another. */
+/*
+ * Another machine has it, or (`is_probe`) would like to. True: it is in conflict with what this
+ * node has or would like to have.
+ */
 bool announcing_heard(struct announcing *announcing, const uint8_t mac[static 6], bool is_probe,
                       int64_t now_ms);

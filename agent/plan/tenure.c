@@ -16,8 +16,8 @@ enum {
     SHORTEST_MS =
         4000, /* below, a third of it and a kernel's whole second leave no time to renew */
     LONGEST_MS = 300000,
-    CONFLICT_MS = 1, /* the pause after a first conflict: a reading says what there is */
-    RETRY_MOST_MS = 1000,
+    CONFLICT_MS = 1,     /* the pause after a first conflict: a reading says what there is */
+    RETRY_MOST_MS = 700, /* with a probe after it, an address is back a second after the store */
 };
 
 const struct tenure_rules tenure_rules_default = {
@@ -101,6 +101,9 @@ static bool is_mine(const struct tenure *tenure)
 
 static void lose(struct tenure *tenure)
 {
+    if (tenure->unanswered)
+        tenure->late = tenure->wish;
+    tenure->unanswered = false;
     tenure->acquired_wall_ms = 0;
     tenure->renewed = false;
     tenure->inherited_ms = 0;
@@ -114,7 +117,23 @@ static void forget_overdue(struct tenure *tenure, int64_t now_ms)
         lose(tenure);
 }
 
+void tenure_slept(struct tenure *tenure, int64_t slept_ms, int64_t now_ms)
+{
+    if (!is_mine(tenure)) /* else there is nobody to wait for */
+        tenure->changed_ms = MIN(tenure->changed_ms + slept_ms, now_ms);
+    tenure->there_ms = MIN(tenure->there_ms + slept_ms, now_ms);
+}
+
 /* ---- What the store has ---- */
+
+/* A write whose answer never came is there: nobody else has written since. */
+static void take_up(struct tenure *tenure, int64_t now_ms)
+{
+    if (!tenure->late.holder[0] || !lease_record_eq(&tenure->seen, &tenure->late))
+        return;
+    tenure->acquired_wall_ms = tenure->seen.acquired_wall_ms;
+    tenure->sure_ms = now_ms + tenure->rules.duration_ms;
+}
 
 /* What this kernel has was given to it by the record that is there still. */
 static void inherit(struct tenure *tenure, int64_t now_ms)
@@ -134,6 +153,8 @@ static void note_there(struct tenure *tenure, const struct lease_record *record,
     tenure->seen = *record;
     (void)snprintf(tenure->version, sizeof(tenure->version), "%s", version);
     if (changed) {
+        take_up(tenure, now_ms);
+        tenure->late.holder[0] = '\0';
         tenure->changed_ms = now_ms;
         tenure->bound_ms =
             record->duration_s > 0 ? record->duration_s * SECOND_MS : tenure->rules.duration_ms;
@@ -219,12 +240,15 @@ static void make_wish(struct tenure *tenure, int64_t now_ms, int64_t wall_ms)
         .transitions = there ? tenure->seen.transitions + (is_known ? 0 : 1) : 0,
     };
     (void)snprintf(tenure->wish.holder, sizeof(tenure->wish.holder), "%s", tenure->node);
+    tenure->unanswered = true;
 }
 
 /* From here on another may have it, whatever this node wants next. */
 static void make_release(struct tenure *tenure, int64_t wall_ms)
 {
     tenure->renewed = false;
+    tenure->unanswered = false;
+    tenure->late.holder[0] = '\0';
     tenure->inherited_ms = 0;
     tenure->wish = (struct lease_record){
         .duration_s = 1,
@@ -295,6 +319,8 @@ void tenure_wrote(struct tenure *tenure, const char *version, int64_t now_ms)
         return;
     }
     tenure->asked = TENURE_WAIT;
+    tenure->unanswered = false;
+    tenure->late.holder[0] = '\0';
     tenure->stale = false;
     tenure->pause_ms = 0;
     tenure->not_before_ms = now_ms;
@@ -317,6 +343,8 @@ void tenure_failed(struct tenure *tenure, bool is_conflict, int64_t now_ms)
         return;
     if (tenure->asked != TENURE_READ)
         tenure->there_ms = now_ms;
+    if (tenure->asked != TENURE_READ && is_conflict)
+        tenure->unanswered = false;
     tenure->asked = TENURE_WAIT;
     tenure->stale = true;
     tenure->pause_ms = longer_pause(tenure, is_conflict);

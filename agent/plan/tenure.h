@@ -18,14 +18,17 @@
  * - A record that is gone binds like one that has just changed: its holder may not know it yet.
  * - A record with this node's name is this node's only if it was written in this life of the agent
  *   (the time of acquisition tells), or if this kernel had the address when the agent began. Else
- *   it may be another machine's of the same name, and is waited out.
+ *   it may be another machine's of the same name, and is waited out. After its time is over it is
+ *   so still if it is what this node asked for last, without an answer: a store that hung does that
+ *   late, and others wait for it.
  *
  * Several nodes that may take an address do so in order of rank, `step_ms` apart; a node without a
  * rank gives it back. The holder renews after a third of the duration. What fails is tried again
  * after `retry_ms`, doubled up to RETRY_MOST_MS of tenure.c, after a reading.
  *
  * Times are of CLOCK_BOOTTIME: a machine that was suspended wakes up knowing how long. One whose
- * clock stood still with it has the address until its next renewal is refused.
+ * clock stood still with it has the address until its next renewal is refused. What was slept ends
+ * rights, and is no waiting: tenure_slept().
  *
  * Pure: time comes in, and what to ask of the store goes out.
  *
@@ -84,6 +87,8 @@ struct tenure {
     enum tenure_step asked; /* an answer is due to this; TENURE_WAIT: to nothing */
     int64_t asked_ms;
     struct lease_record wish; /* what was asked to be written */
+    bool unanswered;          /* and may have been, or be yet */
+    struct lease_record late; /* the same, of a tenure whose time is over; no holder: none */
     int64_t pause_ms;         /* of the last failure; 0: the last attempt did not fail */
     int64_t not_before_ms;    /* of the next attempt */
 
@@ -134,6 +139,9 @@ enum tenure_step tenure_next(struct tenure *tenure, int64_t now_ms, int64_t wall
 
 /* When tenure_next() has something to ask without an event; INT64_MAX: never. */
 int64_t tenure_next_ms(const struct tenure *tenure);
+
+/* The clock has run ahead by so much, in which nothing could be heard. */
+void tenure_slept(struct tenure *tenure, int64_t slept_ms, int64_t now_ms);
 
 /* The answers. One to nothing that was asked is ignored. */
 

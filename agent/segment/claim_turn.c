@@ -14,15 +14,23 @@
 
 /* ---- Rank and right ---- */
 
-static struct placement placement_of(const struct own_claim *claim)
+/* Who has it or, if that was another, who gave it back: it is not to be waited for. */
+static const char *holder_of(const struct own_claim *claim)
 {
     const struct tenure *tenure = &claim->tenure;
+    if (tenure->sight != TENURE_THERE)
+        return "";
+    return tenure->seen.holder[0] ? tenure->seen.holder : claim->gave_back;
+}
+
+static struct placement placement_of(const struct own_claim *claim)
+{
     return (struct placement){
         .others = claim->others,
         .may = claim->reason == PLACEMENT_MAY,
         .key = claim->key,
         .self = claim->claims->node,
-        .holder = tenure->sight == TENURE_THERE ? tenure->seen.holder : "",
+        .holder = holder_of(claim),
         .held_since_ms = claim->held_since_ms,
         .failback_ms = claim->claims->options.failback_ms,
     };
@@ -49,6 +57,21 @@ static void follow_right(struct own_claim *claim, bool has_right, int64_t now_ms
     }
 }
 
+/* Hosts that were cut off with this node may know a former holder, and so may it. */
+static void seek_holder(struct own_claim *claim, int64_t now_ms)
+{
+    const struct lease_record *seen = &claim->tenure.seen;
+    bool other = claim->tenure.sight == TENURE_THERE && seen->holder[0] &&
+                 strcmp(seen->holder, claim->claims->node) != 0;
+    if (!claim->cut_off || claim->failures || (!claim->has_right && !other))
+        return;
+    claim->cut_off = false;
+    if (claim->has_right)
+        return;
+    vec_each(struct claim_address, address, &claim->addresses)
+        announcing_seek(&address->announcing, now_ms);
+}
+
 /* A foreign claim on the wire had the store asked, which says that the right is still there. */
 static void confirm(struct own_claim *claim, int64_t now_ms)
 {
@@ -65,15 +88,25 @@ static void note_gained(struct own_claim *claim, int64_t now_ms)
         claim->held_since_ms = now_ms;
 }
 
+static void note_holder(struct own_claim *claim)
+{
+    const struct lease_record *seen = &claim->tenure.seen;
+    if (claim->tenure.sight == TENURE_THERE && seen->holder[0])
+        (void)snprintf(claim->gave_back, sizeof(claim->gave_back), "%s",
+                       strcmp(seen->holder, claim->claims->node) == 0 ? "" : seen->holder);
+}
+
 void claim_rank(struct own_claim *claim, int64_t now_ms)
 {
     note_gained(claim, now_ms);
+    note_holder(claim);
     const struct placement placement = placement_of(claim);
     bool may = claim->wanted && claim->reason == PLACEMENT_MAY && can_speak(claim);
     tenure_rank(&claim->tenure, may ? placement_rank(&placement, now_ms) : TENURE_NO_RANK, now_ms);
     follow_right(claim, tenure_lifetime_s(&claim->tenure, now_ms) > 0, now_ms);
     if (claim->has_right)
         confirm(claim, now_ms);
+    seek_holder(claim, now_ms);
 }
 
 /* ---- Answers ---- */
@@ -82,6 +115,7 @@ static void note_outcome(struct own_claim *claim, const struct claim_answer *ans
 {
     bool failed = answer->outcome == CLAIM_FAILED;
     claim->failures = failed ? claim->failures + 1 : 0;
+    claim->cut_off |= failed;
     claim->remedy = failed ? answer->remedy : NULL;
     claim->claims->options.counts->failures += failed;
     (void)snprintf(claim->trouble, sizeof(claim->trouble), "%s", failed ? answer->why : "");
@@ -92,7 +126,8 @@ static void take_read(struct own_claim *claim, const struct claim_answer *answer
     if (answer->outcome == CLAIM_DONE)
         tenure_saw(&claim->tenure, answer->record, answer->version, now_ms);
     else if (answer->outcome == CLAIM_ABSENT)
-        tenure_absent(&claim->tenure, MIN(answer->since_ms, now_ms), now_ms);
+        tenure_absent(&claim->tenure, MIN(MAX(answer->since_ms, claim->claims->woke_ms), now_ms),
+                      now_ms);
     else
         tenure_failed(&claim->tenure, false, now_ms);
 }

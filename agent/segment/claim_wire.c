@@ -23,9 +23,10 @@ static void speak(struct own_claim *claim, struct claim_address *address, enum a
 {
     struct claims *claims = claim->claims;
     struct claim_counts *counts = claims->options.counts;
-    if (step == ANNOUNCING_PROBE) {
+    if (step != ANNOUNCING_SAY) {
         counts->probes++;
-        (void)wires_send(claims->wires, address->ifindex, SEGMENT_PROBE, &address->ip,
+        (void)wires_send(claims->wires, address->ifindex,
+                         step == ANNOUNCING_SEARCH ? SEGMENT_SEARCH : SEGMENT_PROBE, &address->ip,
                          address->mac);
         return;
     }
@@ -51,8 +52,13 @@ void claim_speak(struct own_claim *claim, int64_t now_ms)
 static void hear(struct own_claim *claim, struct claim_address *address,
                  const struct segment_claim *heard)
 {
-    int64_t now_ms = clock_boot_ms();
-    if (!announcing_heard(&address->announcing, heard->mac, heard->is_probe, now_ms))
+    int64_t now_ms = clock_boot_ms(), due_ms = address->announcing.next_ms;
+    if (heard->is_search && address->announcing.state != ANNOUNCING_HELD)
+        return;
+    bool is_conflict = announcing_heard(&address->announcing, heard->mac, heard->is_probe, now_ms);
+    if (address->announcing.next_ms != due_ms)
+        deferred_schedule(claim->claims->turn);
+    if (!is_conflict)
         return;
     claim->claims->options.counts->conflicts++;
     /* It is not told what there is: it looks itself. */

@@ -174,12 +174,20 @@ static void drop_over(struct claims *claims)
     claims->list.count = kept;
 }
 
-/* A machine that slept has its addresses for as long again as it slept. */
+static void note_slept(struct claims *claims, int64_t slept_ms, int64_t now_ms)
+{
+    claims->look = true;
+    claims->woke_ms = now_ms;
+    vec_each(struct own_claim *const, claim, &claims->list)
+        tenure_slept(&(*claim)->tenure, slept_ms, now_ms);
+}
+
+/* A machine that slept has its addresses for as long again as it slept, and has heard nothing. */
 static void notice_jump(struct claims *claims, int64_t now_ms)
 {
     int64_t skew_ms = now_ms - clock_mono_ms();
     if (skew_ms > claims->skew_ms + JUMP_MS)
-        claims->look = true;
+        note_slept(claims, skew_ms - claims->skew_ms, now_ms);
     if (claims->options.counts->held && now_ms - claims->looked_ms >= LOOK_MS)
         claims->look = true;
     claims->skew_ms = skew_ms;

@@ -29,8 +29,10 @@ struct own_claim {
     VEC(struct claim_address) addresses;
     struct contenders *others; /* the other nodes that may, shared; since_ms: CLOCK_BOOTTIME */
     enum placement_reason reason;
-    bool wanted;           /* it is claimed still */
-    bool has_right;        /* as it was looked at last */
+    char gave_back[LEASE_HOLDER_MAX]; /* the last other node that had it */
+    bool wanted;                      /* it is claimed still */
+    bool has_right;                   /* as it was looked at last */
+    bool cut_off;          /* the store was away: another may have it, and not be heard yet */
     int64_t held_since_ms; /* since when it has the right */
     enum claim_state told; /* and since when that is so */
     int64_t since_wall_ms;
@@ -70,6 +72,7 @@ struct claims {
     bool look;             /* at the kernel, be anything wanted anew or not */
     int64_t looked_ms;
     int64_t skew_ms;       /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at the last turn */
+    int64_t woke_ms;       /* after the last sleep; 0: there was none */
     struct sorted records; /* claim_records.c: of the store, as they were heard of last */
     struct claim_removal removal;
     char watch_trouble[256];

@@ -34,7 +34,14 @@ static void bytes_are_the_standards(void **state)
         { SEGMENT_REPLY, "192.0.2.9",
           "ffffffffffff02000000000708060001080006040002020000000007"
           "c0000209ffffffffffffc0000209" },
+        { SEGMENT_SEARCH, "192.0.2.9",
+          "ffffffffffff02000000000708060001080006040001020000000007"
+          "00000000020000000007c0000209" },
         { SEGMENT_REPLY, "2001:db8::9", "" },
+        { SEGMENT_SEARCH, "2001:db8::9",
+          "3333ff00000902000000000786dd6000000000183aff000000000000"
+          "00000000000000000000ff0200000000000000000001ff0000098700"
+          "4cdc0000000120010db8000000000000000000000009" },
         { SEGMENT_PROBE, "2001:db8::9",
           "3333ff00000902000000000786dd6000000000183aff000000000000"
           "00000000000000000000ff0200000000000000000001ff0000098700"
@@ -61,7 +68,7 @@ static void frames_are_read_back(void **state)
     (void)state;
     static const char *const texts[] = { "192.0.2.9", "2001:db8::9", "fe80::1:2" };
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        for (enum segment_word word = SEGMENT_PROBE; word <= SEGMENT_REPLY; word++) {
+        for (enum segment_word word = SEGMENT_PROBE; word <= SEGMENT_SEARCH; word++) {
             uint8_t frame[SEGMENT_FRAME_MAX];
             struct segment_claim claim;
             struct ip ip = ip_of(texts[i]);
@@ -71,7 +78,8 @@ static void frames_are_read_back(void **state)
             assert_true(segment_frame_parse(frame, length, &claim));
             assert_true(ip_equal(&claim.ip, &ip));
             assert_memory_equal(claim.mac, mac, sizeof(mac));
-            assert_int_equal(claim.is_probe, word == SEGMENT_PROBE);
+            assert_int_equal(claim.is_probe, word == SEGMENT_PROBE || word == SEGMENT_SEARCH);
+            assert_int_equal(claim.is_search, word == SEGMENT_SEARCH);
             for (size_t cut = 0; cut < length; cut++) {
                 AUTOFREE uint8_t *part = malloc(cut + 1);
                 assert_non_null(part);

@@ -8,7 +8,7 @@ static const uint8_t other[6] = { 2, 0, 0, 0, 0, 9 };
 
 /* Runs until `until_ms`; counts what is sent. */
 static int64_t run(struct announcing *announcing, int64_t now_ms, int64_t until_ms,
-                   unsigned sent[static 3])
+                   unsigned sent[static 4])
 {
     while (now_ms <= until_ms) {
         enum announcing_step step = announcing_next(announcing, now_ms);
@@ -21,7 +21,7 @@ static int64_t run(struct announcing *announcing, int64_t now_ms, int64_t until_
 static struct announcing held_at(int64_t now_ms)
 {
     struct announcing announcing = { 0 };
-    unsigned sent[3] = { 0 };
+    unsigned sent[4] = { 0 };
     announcing_begin(&announcing, now_ms - 200);
     run(&announcing, now_ms - 200, now_ms, sent);
     assert_int_equal(sent[ANNOUNCING_PROBE], 3);
@@ -34,7 +34,7 @@ static void it_is_probed_before_it_is_used(void **state)
 {
     (void)state;
     struct announcing announcing = { 0 };
-    unsigned sent[3] = { 0 };
+    unsigned sent[4] = { 0 };
     announcing_begin(&announcing, 1000);
     run(&announcing, 1000, 1119, sent);
     assert_false(announcing_may_install(&announcing));
@@ -48,7 +48,7 @@ static void it_is_announced_several_times_and_then_each_minute(void **state)
 {
     (void)state;
     struct announcing announcing = held_at(10000);
-    unsigned sent[3] = { 0 };
+    unsigned sent[4] = { 0 };
     run(&announcing, 10000, 13500, sent);
     assert_int_equal(sent[ANNOUNCING_SAY], 5);
     run(&announcing, 13501, 13501 + 3 * 60000, sent);
@@ -62,7 +62,7 @@ static void what_was_inherited_is_not_announced_at_once(void **state)
 {
     (void)state;
     struct announcing announcing;
-    unsigned sent[3] = { 0 };
+    unsigned sent[4] = { 0 };
     announcing_inherit(&announcing, 1000);
     assert_true(announcing_may_install(&announcing));
     run(&announcing, 1000, 60999, sent);
@@ -75,7 +75,7 @@ static void what_a_stranger_has_is_never_used_and_taken_when_he_goes(void **stat
 {
     (void)state;
     struct announcing announcing = { 0 };
-    unsigned sent[3] = { 0 };
+    unsigned sent[4] = { 0 };
     int64_t now_ms = 1000;
     announcing_begin(&announcing, now_ms);
     for (unsigned i = 0; i < 6; i++) {
@@ -95,7 +95,7 @@ static void another_claim_of_what_is_held_has_the_right_asked_for(void **state)
 {
     (void)state;
     struct announcing announcing = held_at(10000);
-    unsigned sent[3] = { 0 };
+    unsigned sent[4] = { 0 };
     assert_false(announcing_heard(&announcing, other, true, 20000));
     assert_true(announcing_heard(&announcing, other, false, 20000));
     assert_false(announcing_may_install(&announcing));
@@ -114,6 +114,51 @@ static void another_claim_of_what_is_held_has_the_right_asked_for(void **state)
     assert_false(announcing_may_install(&announcing));
 }
 
+/* Whoever probes may not have heard it, nor others where he is: a segment was in two. */
+static void who_asks_for_what_is_held_has_it_said_again(void **state)
+{
+    (void)state;
+    struct announcing announcing = held_at(10000);
+    unsigned sent[4] = { 0 };
+    run(&announcing, 10000, 13500, sent);
+    sent[ANNOUNCING_SAY] = 0;
+    for (int64_t now_ms = 20000; now_ms < 24000; now_ms += 100) {
+        assert_false(announcing_heard(&announcing, other, true, now_ms));
+        run(&announcing, now_ms, now_ms, sent);
+    }
+    assert_int_equal(sent[ANNOUNCING_SAY], 4); /* once a second */
+    assert_true(announcing_may_install(&announcing));
+}
+
+static void a_holder_is_sought_until_he_is_heard(void **state)
+{
+    (void)state;
+    struct announcing announcing;
+    unsigned sent[4] = { 0 };
+    announcing_stop(&announcing);
+    announcing_seek(&announcing, 1000);
+    run(&announcing, 1000, 3000, sent);
+    assert_int_equal(sent[ANNOUNCING_SEARCH], 5);
+    announcing_stop(&announcing); /* as whoever has no right does all the time */
+    assert_false(announcing_may_install(&announcing));
+    assert_false(announcing_heard(&announcing, other, true, 3000));
+    run(&announcing, 3001, 3500, sent);
+    assert_int_equal(sent[ANNOUNCING_SEARCH], 6);
+    assert_false(announcing_heard(&announcing, other, false, 3600));
+    run(&announcing, 3601, 60000, sent);
+    assert_int_equal(sent[ANNOUNCING_SEARCH], 6);
+    /* Nobody for twenty seconds: it is not on this segment. */
+    announcing_seek(&announcing, 60000);
+    run(&announcing, 60000, 200000, sent);
+    assert_int_equal(sent[ANNOUNCING_SEARCH], 46);
+    assert_int_equal(announcing.state, ANNOUNCING_IDLE);
+    announcing_seek(&announcing, 200000);
+    announcing_begin(&announcing, 200100);
+    assert_int_equal(announcing.state, ANNOUNCING_PROBING);
+    announcing_seek(&announcing, 200200);
+    assert_int_equal(announcing.state, ANNOUNCING_PROBING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +167,8 @@ int main(void)
         cmocka_unit_test(what_was_inherited_is_not_announced_at_once),
         cmocka_unit_test(what_a_stranger_has_is_never_used_and_taken_when_he_goes),
         cmocka_unit_test(another_claim_of_what_is_held_has_the_right_asked_for),
+        cmocka_unit_test(who_asks_for_what_is_held_has_it_said_again),
+        cmocka_unit_test(a_holder_is_sought_until_he_is_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

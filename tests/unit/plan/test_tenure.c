@@ -235,7 +235,7 @@ static void failures_are_tried_again_ever_later(void **state)
 {
     (void)state;
     struct tenure tenure = ranked(0, 0);
-    int64_t now = 0, pauses[] = { 250, 500, 1000, 1000 };
+    int64_t now = 0, pauses[] = { 250, 500, 700, 700 };
     for (size_t i = 0; i < ARRAY_SIZE(pauses); i++) {
         assert_step(&tenure, now, TENURE_READ);
         tenure_failed(&tenure, false, now);
@@ -313,6 +313,56 @@ static void outage_ends_it_and_the_store_brings_it_back(void **state)
     assert_int_equal(tenure.wish.acquired_wall_ms, WALL + now); /* a tenure of its own */
 }
 
+/* The store hung: it did what it was asked long after the asker had given up, and all others wait
+ * for that to end. So nobody has taken it since. */
+static void late_write_of_its_own_is_taken_up(void **state)
+{
+    (void)state;
+    struct tenure tenure = holder(20000);
+    struct lease_record own = tenure.seen, other = record_of("b", 9);
+    assert_step(&tenure, 24000, TENURE_UPDATE);
+    struct lease_record wish = tenure.wish;
+    tenure_failed(&tenure, false, 26500);
+    assert_step(&tenure, 36000, TENURE_READ);
+    tenure_saw(&tenure, &own, "1", 36010); /* it is not done yet */
+    assert_step(&tenure, 36010, TENURE_UPDATE);
+    tenure_failed(&tenure, true, 36020);
+    assert_step(&tenure, tenure_next_ms(&tenure), TENURE_READ);
+    tenure_saw(&tenure, &wish, "2", 38010);
+    assert_int_equal(tenure_until_ms(&tenure), 0); /* a renewal of it has to succeed first */
+    assert_step(&tenure, 38010, TENURE_UPDATE);
+    assert_string_equal(tenure.version, "2");
+    tenure_wrote(&tenure, "3", 38020);
+    assert_int_equal(tenure_until_ms(&tenure), 38010 + D - EARLY);
+    /* Not after another had it. */
+    tenure_heard(&tenure, &other, "5", 40000);
+    assert_step(&tenure, 40000, TENURE_READ);
+    tenure_saw(&tenure, &other, "5", 40000);
+    tenure_heard(&tenure, &wish, "2", 41000);
+    assert_int_equal(tenure_next_ms(&tenure), 41000 + D + LATE);
+}
+
+/* Its clock ran ahead: no time in which the holder could have been heard. */
+static void time_that_was_slept_is_not_waited(void **state)
+{
+    (void)state;
+    struct tenure tenure = ranked(0, 0);
+    struct lease_record record = record_of("b", 5);
+    assert_step(&tenure, 1000, TENURE_READ);
+    tenure_saw(&tenure, &record, "7", 1500);
+    tenure_slept(&tenure, 30000, 33000);
+    assert_int_equal(tenure_next_ms(&tenure), 31500 + D + LATE);
+    tenure_heard(&tenure, &record, "8", 34000);
+    tenure_slept(&tenure, 30000, 34100); /* noticed after what was heard */
+    assert_int_equal(tenure_next_ms(&tenure), 34100 + D + LATE);
+    /* Its own record is another's if that has changed, which a write will tell. */
+    tenure = holder(20000);
+    tenure_slept(&tenure, 60000, 81000);
+    assert_int_equal(tenure_lifetime_s(&tenure, 81000), 0);
+    assert_step(&tenure, 81000, TENURE_UPDATE);
+    assert_string_equal(tenure.version, "1");
+}
+
 /* etcd was restored: its old record of this node, after another had it, is not a right. */
 static void restored_record_is_waited_out(void **state)
 {
@@ -379,6 +429,8 @@ int main(void)
         cmocka_unit_test(given_back_once_the_kernel_has_it_no_more),
         cmocka_unit_test(lost_release_is_found_by_reading),
         cmocka_unit_test(outage_ends_it_and_the_store_brings_it_back),
+        cmocka_unit_test(late_write_of_its_own_is_taken_up),
+        cmocka_unit_test(time_that_was_slept_is_not_waited),
         cmocka_unit_test(restored_record_is_waited_out),
         cmocka_unit_test(record_that_is_gone_binds_like_a_new_one),
         cmocka_unit_test(holder_makes_a_deleted_record_anew),
