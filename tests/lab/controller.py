@@ -11,9 +11,9 @@ from .wait import wait
 
 class Controller:
     """One agent-controller. It can be stopped, killed and started again. `host`: a namespace that
-    reaches the API, in which there is no other."""
+    reaches the API, in which there is no other. `program`: another than the one under test."""
 
-    def __init__(self, host, name, kubeconfig, overrides=None):
+    def __init__(self, host, name, kubeconfig, overrides=None, program=None):
         self.host = host
         self.name = name
         self.user = f"fingerpost:controller:{name}"  # of ControlPlane.controller_kubeconfig(name)
@@ -30,14 +30,14 @@ class Controller:
             overrides or {},
         )
         self.write_config()
+        self.program = program or build_folder() / "agent" / "controller" / "agent-controller"
         self.process = None
 
     def write_config(self, text=None):
         self.config_file.write_text(text or yaml.safe_dump(self.settings), encoding="utf-8")
 
     def start(self, **environment):
-        program = build_folder() / "agent" / "controller" / "agent-controller"
-        self.process = self.host.start(str(program), "--config", str(self.config_file),
+        self.process = self.host.start(str(self.program), "--config", str(self.config_file),
                                        log=f"{self.folder.name}/controller.log",
                                        **{**SANITIZERS, **environment})
         wait(self.status, f"{self.name} to answer")
