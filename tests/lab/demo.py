@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo: what an operator would try first, each expectation checked. tools/demo calls it.
-With --kubernetes the objects are a real cluster's: demo_kubernetes.py.
+With --kubernetes all is a real cluster's, pods too: demo_kubernetes.py.
 
 Ends 0 only if everything that it announces was seen. The network goes away with it, however it
 ends, unless --keep is given.
@@ -138,7 +138,7 @@ def main():
                         help="leave the network standing, with a shell in it")
     parser.add_argument("--clean", action="store_true", help="remove a network that was kept")
     parser.add_argument("--kubernetes", action="store_true",
-                        help="take the objects from a real control plane (needs Go to build it)")
+                        help="on a real cluster, whose pods are containers (needs Go to build it)")
     parser.add_argument("--name", default="demo", help="of the network (default: demo)")
     options = parser.parse_args()
     if options.clean:
@@ -151,6 +151,7 @@ def main():
             print("Building the control plane, which takes minutes the first time", flush=True)
             with lasting("building etcd and Kubernetes' programs"):
                 kube_programs.build()
+                kube_programs.build_kubelet()
             steps = demo_kubernetes.STEPS
         progress()
         with Lab(options.name, nat=True) as lab:
