@@ -49,6 +49,16 @@ static void decode_subnet(struct decoder *decoder, const struct doc *node, int b
         decode_error(decoder, node, "ipv4 and ipv6 differ in size");
 }
 
+/* A pool that is older than the rule is used as it is: its blocks differ in their families. */
+static void check_families(struct decoder *decoder, const struct doc *node,
+                           const struct pool_subnet *first, const struct pool_subnet *subnet)
+{
+    if (first->ipv4.ip.family != subnet->ipv4.ip.family ||
+        first->ipv6.ip.family != subnet->ipv6.ip.family)
+        decode_warning(decoder, node,
+                       "is of other families than the first subnet: pods of its blocks lack one");
+}
+
 static void decode_pool(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     struct address_pool *pool = (struct address_pool *)object;
@@ -68,7 +78,8 @@ static void decode_pool(struct decoder *decoder, const struct doc *root, struct 
         return;
     pool->subnets = subnets;
     doc_each(node, list) {
-        decode_subnet(decoder, node, pool->block_size_bits, &subnets[pool->subnet_count++]);
+        decode_subnet(decoder, node, pool->block_size_bits, &subnets[pool->subnet_count]);
+        check_families(decoder, node, &subnets[0], &subnets[pool->subnet_count++]);
     }
 }
 

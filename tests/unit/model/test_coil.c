@@ -122,7 +122,7 @@ static void reads_a_pool(void **state)
         decode_yaml(COIL_HEAD("AddressPool") "spec:\n  blockSizeBits: 0\n  subnets:\n"
                                              "  - {ipv4: 10.0.0.1/24, ipv6: \"fd00::/120\"}\n"
                                              "  - ipv6: fd00::100/128\n");
-    assert_decoded(&decoded, 1);
+    assert_decoded(&decoded, 2);
     const struct address_pool *pool = to_address_pool(decoded.object);
     assert_int_equal(pool->block_size_bits, 0);
     assert_int_equal(pool->subnet_count, 2);
@@ -182,6 +182,18 @@ static void refuses_bad_pools(void **state)
         assert_refused(&decoded, 1);
         assert_fault(&decoded.errors, cases[i].place, cases[i].message);
     }
+}
+
+/* It may be older than the rule of the definition, and have blocks. */
+static void takes_subnets_of_other_families_and_says_so(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded mixed =
+        decode_yaml(COIL_HEAD("AddressPool") "spec: {subnets: [{ipv4: 10.0.0.0/24}, "
+                                             "{ipv6: \"fd00::/64\"}]}\n");
+    assert_decoded(&mixed, 1);
+    assert_fault(&mixed.warnings, "test:4:39", "other families");
+    assert_int_equal(to_address_pool(mixed.object)->subnet_count, 2);
 }
 
 #define REQUEST COIL_HEAD("BlockRequest") "spec: {nodeName: n1, poolName: p1}\n"
@@ -317,6 +329,7 @@ int main(void)
         cmocka_unit_test(reads_a_pool),
         cmocka_unit_test(reads_a_pools_mtu),
         cmocka_unit_test(refuses_bad_pools),
+        cmocka_unit_test(takes_subnets_of_other_families_and_says_so),
         cmocka_unit_test(reads_a_request),
         cmocka_unit_test(reads_a_request_that_failed),
         cmocka_unit_test(refuses_bad_requests),
