@@ -117,15 +117,19 @@ static int apply_status(const struct kube_target *resource, const struct object 
 /* What becomes of a write about an object is a fault of that object while the API refuses it.
  * Returns whether it is tried again. */
 static bool note_answer(struct address_job *job, enum kind kind, const char *key,
-                        const struct kube_result *result)
+                        const struct kube_told *told)
 {
-    bool over = result->outcome == KUBE_DONE || result->outcome == KUBE_MISSING;
+    const struct kube_result *result = &told->result;
+    const struct object *object = address_object(job, kind, key);
+    bool lacks = job_lacks_status(told, object);
+    bool over = result->outcome == KUBE_DONE || (result->outcome == KUBE_MISSING && !object);
     AUTOFREE char *place = text_format("%s %s", kind_name(kind), key);
-    if (place && result->outcome == KUBE_REFUSED) {
+    if (place && (result->outcome == KUBE_REFUSED || lacks)) {
         AUTOFREE char *message = text_format("its status can't be written: %s", result->why);
+        const char *remedy = lacks ? job_lacks_status_remedy : result->remedy;
         if (message)
             refusals_note(&job->refusals, place, message,
-                          result->status == 403 ? allow_it : result->remedy);
+                          result->status == 403 ? allow_it : remedy);
     } else if (place && over) {
         refusals_end(&job->refusals, place);
     }
@@ -166,7 +170,7 @@ static int make_status(void *context, const char *key, struct kube_write *write,
 
 static bool told_status(void *context, const char *key, const struct kube_told *told)
 {
-    return note_answer(context, KIND_SERVICE, key, &told->result);
+    return note_answer(context, KIND_SERVICE, key, told);
 }
 
 /* ---- What is written to pools ---- */
@@ -188,7 +192,7 @@ static int make_pool(void *context, const char *key, struct kube_write *write, s
 
 static bool told_pool(void *context, const char *key, const struct kube_told *told)
 {
-    return note_answer(context, KIND_IP_POOL, key, &told->result);
+    return note_answer(context, KIND_IP_POOL, key, told);
 }
 
 int address_count_pools(struct address_job *job)

@@ -91,7 +91,10 @@ static int make_for_request(struct blocks_job *job, const struct block_request *
     int r = plan_request(job->job.board->store, &job->table, request, clock_mono_ms(), &step);
     if (r < 0)
         return r;
-    request_waits_set(&job->waits, request->object.name, step.wait);
+    /* What the API denies is denied until it is written. */
+    if (step.what != REQUEST_ANSWER ||
+        request_waits_of(&job->waits, request->object.name) != WAIT_STATUS)
+        request_waits_set(&job->waits, request->object.name, step.wait);
     if (job->waits.changed)
         job->job.board->wake(job->job.board->context);
     switch (step.what) {
@@ -192,6 +195,16 @@ static bool is_block(const struct doc *object)
     return kind && kind->type == DOC_SCALAR && strcmp(kind->text, "AddressBlock") == 0;
 }
 
+/* Of a request that has its block, or can have none, but can't be told so. */
+static void note_status(struct blocks_job *job, const char *key, const struct kube_told *told)
+{
+    const struct object *object = object_of(job, key);
+    if (!job_lacks_status(told, object))
+        return;
+    request_waits_set(&job->waits, object->name, WAIT_STATUS);
+    job->job.board->wake(job->job.board->context);
+}
+
 /*
  * After the block comes the answer, after the answer nothing. The source may have told of the block
  * before this; then nothing is left to settle.
@@ -219,7 +232,8 @@ static bool told_of_request(struct blocks_job *job, const char *key, const struc
         return false;
     default:
         block_settle(&job->table, uid, BLOCK_KNOWN, now_ms);
-        return creating || told->result.outcome != KUBE_MISSING;
+        note_status(job, key, told);
+        return creating || told->result.outcome != KUBE_MISSING || object_of(job, key);
     }
 }
 

@@ -214,9 +214,10 @@ static void tell_refusal(struct egress_job *job, const struct workload_key *key,
     if (!place || (result->outcome == KUBE_LATER && refusals_find(&job->refusals, place)))
         return;
     AUTOFREE char *message = text_format("it can't be written: %s", result->why);
-    const char *remedy = result->status == 403 ? "allow it by deploy/kubernetes/controller.yaml"
-                         : result->remedy      ? result->remedy
-                                               : "mend the Egress";
+    const char *remedy = result->status == 403   ? "allow it by deploy/kubernetes/controller.yaml"
+                         : result->status == 404 ? job_lacks_status_remedy
+                         : result->remedy        ? result->remedy
+                                                 : "mend the Egress";
     if (message)
         note(job, key, message, remedy);
 }
@@ -240,10 +241,16 @@ bool egress_told(void *context, const char *key, const struct kube_told *told)
     }
     if (parts.kind != KIND_EGRESS && told->result.outcome != KUBE_UNCERTAIN)
         egress_mark_drop(&job->marks, key);
-    if (told->result.outcome == KUBE_MISSING)
+    const struct object *egress =
+        parts.kind == KIND_EGRESS
+            ? store_get(job->job.board->store, KIND_EGRESS, parts.namespace, parts.name)
+            : NULL;
+    if (job_lacks_status(told, egress))
+        tell_refusal(job, &parts, &told->result);
+    else if (told->result.outcome == KUBE_MISSING)
         note(job, &parts, NULL, NULL);
     /* What is no Deployment at all the API answers with a failure of its own. */
     else if (told->result.outcome == KUBE_REFUSED || told->tries >= TRIES_UNTOLD)
         tell_refusal(job, &parts, &told->result);
-    return told->result.outcome != KUBE_MISSING;
+    return told->result.outcome != KUBE_MISSING || egress;
 }

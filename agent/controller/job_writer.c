@@ -12,6 +12,16 @@
 
 #include "base/clock.h"
 
+enum { DENIALS_MEANT = 6 }; /* some 300 ms, in which the source tells of an object's end */
+
+const char job_lacks_status_remedy[] =
+    "apply deploy/kubernetes/crds.yaml and crds-metallb.yaml: the definition in force is older";
+
+bool job_lacks_status(const struct kube_told *told, const struct object *object)
+{
+    return told->result.outcome == KUBE_MISSING && object && told->tries >= DENIALS_MEANT;
+}
+
 struct job_writer {
     struct job_writer_options options;
     struct kube_writer *writer;     /* NULL: nothing was added since it leads, or it does not */

@@ -10,6 +10,7 @@
 
 #include "client/kube_writer.h"
 #include "controller/board.h"
+#include "model/object.h"
 
 struct job_writer;
 
@@ -33,6 +34,15 @@ struct job_writer_row {
     int (*make)(void *context, const char *key, struct kube_write *write, struct text *body);
     bool (*told)(void *context, const char *key, const struct kube_told *told);
 };
+
+/*
+ * Whether the API goes on denying an object that the source has, when its status is written: then
+ * its definition has no status. An object that is about to go is denied as well, but the source
+ * tells of that soon. `object` NULL: the source does not have it.
+ */
+bool job_lacks_status(const struct kube_told *told, const struct object *object);
+/* What is to be done about that. */
+extern const char job_lacks_status_remedy[];
 
 /* Leadership was gained or lost. */
 void job_writer_lead(struct job_writer *writer, bool leading);

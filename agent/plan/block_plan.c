@@ -37,6 +37,8 @@ static const struct {
                     "coil.cybozu.com/pool" },
     [WAIT_FINALIZER] = { "no-finalizer", "its pool has no finalizer yet", NULL },
     [WAIT_TAKEN] = { "name-taken", "the name of its block is taken", NULL },
+    [WAIT_STATUS] = { "no-status", "its status can't be written: the API has none of it",
+                      "apply deploy/kubernetes/crds.yaml: the definition is older" },
     [WAIT_OVERLAPS] = { "overlaps", "what is free of its pool overlaps blocks that are in use",
                         "pools must not overlap: delete one of them, and give pods another" },
 };

@@ -29,6 +29,7 @@ enum request_wait {
     WAIT_POOL,       /* its pool does not exist */
     WAIT_FINALIZER,  /* its pool has no finalizer yet */
     WAIT_TAKEN,      /* the name of its block is taken, it is not known yet by whom */
+    WAIT_STATUS,     /* the API has no status of it to write the answer to */
     WAIT_OVERLAPS,   /* what is free of its pool overlaps other blocks */
     WAIT_REASONS,
 };

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller finds where things are not as its manifests make them: definitions that are absent and
-come later, pools that slipped past validation, a record of another version, thousands of objects that are
+"""What a controller finds where things are not as its manifests make them: definitions that are absent, older,
+come later or go, objects that slipped past validation, a record of another version, thousands of objects that are
 others', and pools that reach into other networks."""
 
 import json
 from pathlib import Path
 
 import pytest
-from giving import Controllers, addresses, begin, condition, gets, pool, serves_pools, service, sweep
-from lab import objects, wait, wait_equal
+import yaml
+from giving import (Controllers, addresses, begin, condition, end, gets, pool, serves_pools, service,
+                    sweep)
+from lab import asking, objects, wait, wait_equal
 from lab.kube_api import path_of
 
 LAB = {"nodes": 1}
 DEPLOY = Path(__file__).parents[2] / "deploy/kubernetes"
 FOREIGN = 3000
-DEFINITIONS = ("ipaddresspools.metallb.io", "addresspools.coil.cybozu.com")
+DEFINITIONS = ("ipaddresspools.metallb.io", "addresspools.coil.cybozu.com", "blockrequests.coil.cybozu.com",
+               "egresses.coil.cybozu.com")
 RECORD = "/api/v1/namespaces/kube-system/configmaps/fingerpost-addresses"
 
 
@@ -115,19 +118,174 @@ def test_a_record_of_another_version_is_read_or_told_of(clean, make):
     assert addresses(clean, "late") == [] and condition(clean, "late") is None
 
 
-def test_definitions_that_are_absent_and_come_later(clean, make):
-    """What has no definition is nobody's work; what has one is served meanwhile."""
+def definitions(change=lambda item: item):
+    """Those of deploy/kubernetes by name, each changed."""
+    documents = [item for file in sorted(DEPLOY.glob("crds*.yaml"))
+                 for item in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
+    return {item["metadata"]["name"]: change(item) for item in documents}
+
+
+def define(plane, change=lambda item: item, names=DEFINITIONS):
+    items = [item for name, item in definitions(change).items() if name in names]
+    plane.kubectl("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+
+def states(controller):
+    kinds = {kind["kind"]: kind["state"] for kind in controller.status()["sources"][0]["kinds"]}
+    return {kinds[name] for name in ("IPAddressPool", "AddressPool", "BlockRequest", "Egress")}
+
+
+def pools_are_served(plane):
+    wait(lambda: serves_pools(plane), "the API to serve pools", 60)
+
+
+EVERY = {"blocks": {"enabled": True}, "egress": {"enabled": True, "image": "example.com/fingerpost:1"}}
+
+
+def test_definitions_that_go_and_come_back(clean, make):
+    """One controller had them, another starts without. What has no definition is nobody's work, what has one
+    is served meanwhile, and what was given stays; then both go on by themselves."""
+    first = begin(make(**EVERY))
+    clean.put(pool("203.0.113.0/29"), service("web"))
+    gets(clean, web=["203.0.113.0"])
     clean.kubectl("delete", "crd", *DEFINITIONS, "--timeout=60s")
     try:
-        controller = begin(make(blocks={"enabled": True}))
-        kinds = {kind["kind"]: kind["state"] for kind in controller.status()["sources"][0]["kinds"]}
-        assert kinds["IPAddressPool"] == kinds["AddressPool"] == "absent"
-        clean.put(service("web"))
-        wait_equal(lambda: condition(clean, "web"), None, "nothing is said")
-        assert controller.leads() and controller.status()["sources"][0]["synced"]
+        wait_equal(lambda: states(first), {"absent"}, "the definitions to be missed", 60)
+        second = make("b", **EVERY).start()
+        wait_equal(lambda: states(second), {"absent"}, "the definitions to be missed", 60)
+        clean.put(service("api"))
+        wait(lambda: "IPAddressPool default/lb" in json.dumps(faults(first)), "the pool that is missed")
+        assert addresses(clean, "web") == ["203.0.113.0"]
+        assert first.leads() and all(each.status()["sources"][0]["synced"] for each in (first, second))
     finally:
-        clean.kubectl("apply", *[word for file in sorted(DEPLOY.glob("crds*.yaml")) for word in ("-f", str(file))])
-    wait(lambda: serves_pools(clean), "the API to serve pools", 60)
+        define(clean)
+    pools_are_served(clean)
     clean.put(pool("203.0.113.0/29"))
-    wait_equal(lambda: addresses(clean, "web"), ["203.0.113.0"], "the address", 120)
+    gets_late(clean, "api", "203.0.113.1")
+    wait_equal(lambda: states(second), {"watching"}, "the follower to have them", 120)
+    end(first)
+    wait(second.leads, "the follower to lead", 60)
+    clean.put(service("late"))
+    gets(clean, web=["203.0.113.0"], api=["203.0.113.1"], late=["203.0.113.2"])
+    assert faults(second) == []
 
+
+def gets_late(plane, name, address):
+    """What is not served is looked for each minute."""
+    wait_equal(lambda: addresses(plane, name), [address], f"the address of {name}", 120)
+
+
+def older(item):
+    """As one that knows less: no rules, no status of its own, fewer fields."""
+    def without_rules(schema):
+        if isinstance(schema, dict):
+            return {key: without_rules(value) for key, value in schema.items() if key != "x-kubernetes-validations"}
+        return [without_rules(value) for value in schema] if isinstance(schema, list) else schema
+    item = without_rules(item)
+    (version,) = item["spec"]["versions"]
+    version.pop("subresources", None)
+    properties = version["schema"]["openAPIV3Schema"]["properties"]
+    properties.pop("status", None)
+    for name in ("serviceAllocation", "avoidBuggyIPs", "podDisruptionBudget", "strategy"):
+        properties.get("spec", {}).get("properties", {}).pop(name, None)
+    return item
+
+
+def written(plane, controller, since, name):
+    """How often the API was asked to change an object, since so many entries of its log."""
+    return sum((entry.get("objectRef") or {}).get("name") == name and entry["verb"] not in ("get", "list", "watch")
+               for entry in plane.audited(controller.user)[since:])
+
+
+def unnamed(controller, names):
+    """Those of which no fault tells."""
+    told = json.dumps(faults(controller))
+    return sorted(name for name in names if name not in told)
+
+
+def work_through(plane, count=8):
+    """Services made one after the other, each of which gets its address: passes, and time."""
+    for number in range(count):
+        plane.put(service(f"more-{number}"))
+        wait(lambda number=number: addresses(plane, f"more-{number}"), "an address")
+
+
+def test_definitions_that_are_older(clean, make):
+    """What they have no room for is a fault that names the object; all else is done. Newer ones end it."""
+    define(clean, older)
+    try:
+        controller = begin(make(**EVERY))
+        clean.put(pool("203.0.113.0/27"), service("web"), asking.pool("default", "10.2.0.0/24"))
+        nodes = asking.Nodes(clean, "rack")
+        nodes.ask("rack")
+        gets(clean, web=["203.0.113.0"])
+        named = ("IPAddressPool default/lb", "BlockRequest req-default-rack")
+        wait_equal(lambda: unnamed(controller, named), [], "faults that name what can't be written", 60)
+        since = len(clean.audited(controller.user))
+        work_through(clean)
+        for name in ("lb", "req-default-rack"):
+            assert written(clean, controller, since, name) <= 10, "no loop"
+    finally:
+        define(clean)
+    # What has failed for a minute is tried again a minute later; what changes, at once.
+    assert nodes.get("rack", timeout=120)[0]
+    clean.put(service("last"))
+    wait(lambda: clean.api.get(path_of("IPAddressPool", "default", "lb")).get("status"), "the counts", 120)
+    wait_equal(lambda: faults(controller), [], "the end of faults", 60)
+
+
+def lenient(item):
+    """As one that lets everything pass."""
+    (version,) = item["spec"]["versions"]
+    version.pop("subresources", None)
+    version["schema"]["openAPIV3Schema"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return item
+
+
+V4 = {"ipv4": "10.2.0.0/24"}
+ODD = {
+    "AddressPool": [
+        {"blockSizeBits": -1, "subnets": [V4]}, {"blockSizeBits": 200, "subnets": [V4]},
+        {"blockSizeBits": "five", "subnets": [V4]}, {"blockSizeBits": 5, "subnets": [{"ipv4": "nonsense"}]},
+        {"blockSizeBits": 5, "subnets": [{"ipv4": "10.3.0.0/24"}, {"ipv6": "fd03::/120"}]},
+        {"blockSizeBits": 5, "subnets": 7}, {"blockSizeBits": 5}],
+    "BlockRequest": [{}, {"nodeName": 7, "poolName": "good"}, {"nodeName": "rack", "poolName": ["good"]}],
+    "Egress": [{"destinations": "all"}, {"destinations": ["nonsense"]}, {"destinations": ["0.0.0.0/0"], "replicas": -3},
+               {"destinations": ["0.0.0.0/0"], "template": 7}, {}],
+}
+
+
+def odd_objects(plane):
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "rack",
+             "uid": plane.api.get(path_of("Node", name="rack"))["metadata"]["uid"]}
+    for kind, specs in ODD.items():
+        for number, spec in enumerate(specs):
+            meta = {"name": f"odd-{kind.lower()}-{number}"}
+            if kind == "Egress":
+                meta["namespace"] = "default"
+            if kind == "BlockRequest":
+                meta["ownerReferences"] = [owner]
+            yield {"apiVersion": "coil.cybozu.com/v2", "kind": kind, "metadata": meta, "spec": spec}
+
+
+def test_objects_that_are_older_than_the_rules_of_their_definitions(clean, make):
+    """Made while anything passed: each is named, none stops the others or makes a loop."""
+    define(clean, lenient)
+    try:
+        nodes = asking.Nodes(clean, "rack")
+        odd = list(odd_objects(clean))
+        clean.put(*odd)
+    finally:
+        define(clean)
+    controller = begin(make(**EVERY))
+    clean.put(pool("203.0.113.0/27"), asking.pool("good", "10.9.0.0/24"))
+    nodes.ask("rack", "good")
+    wait(lambda: (nodes.answer("req-good-rack") or [None])[0], "the block", 60)
+    names = {item["metadata"]["name"] for item in odd}
+    wait_equal(lambda: unnamed(controller, names), [], "a fault for each", 60)
+    since = len(clean.audited(controller.user))
+    work_through(clean)
+    for name in names:
+        assert written(clean, controller, since, name) <= 10, f"no loop: {name}"
+    clean.delete(*odd)
+    wait_equal(lambda: faults(controller), [], "the end of faults", 60)
