@@ -182,6 +182,14 @@ struct egress_piece_value {
     __u32 zero;
 };
 
+/* "egress_paths", LRU_HASH by nat_addr, the other end of tunnels: what a router on the way said. */
+struct egress_path_value {
+    __u32 mtu;    /* of the outer packet */
+    __u32 check;  /* nat_check(address, 0) */
+    __u32 seen_s; /* CLOCK_MONOTONIC */
+    __u32 zero;
+};
+
 /* "egress_clients", HASH by nat_addr: whose packets the gateway takes. */
 struct egress_client_value {
     __u32 id;    /* of "egress_ports"; never 0 */
@@ -282,6 +290,7 @@ enum egress_twin_port {
     MAP(PINS, egress_pins)         \
     MAP(INBOUND, egress_inbound)   \
     MAP(PIECES, egress_pieces)     \
+    MAP(PATHS, egress_paths)       \
     MAP(CLIENTS, egress_clients)   \
     MAP(PORTS, egress_ports)       \
     MAP(BLOCKS, egress_blocks)     \

@@ -25,6 +25,7 @@
  * map, and tells in the end what it has found.
  */
 #include "bpf/egress_cut.h"
+#include "bpf/egress_path.h"
 #include "bpf/egress_pin.h"
 #include "bpf/fou.h"
 #include "bpf/fou_error.h"
@@ -127,13 +128,15 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
         return SHOT;
     if (is_syn(packet)) {
         __u32 mtu = way_mtu(skb, packet->family, &packet->tuple.src, &room->gateway, &room->way);
+        mtu = path_narrow(&room->gateway, mtu);
         if (mtu > over && mss_clamp(skb, packet, mtu - over) < 0)
             return SHOT;
     }
-    way_ask(skb, packet->family, way_size(skb, packet) + over, &packet->tuple.src, &room->gateway,
-            &room->way);
-    if (room->way.answer == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
-        packet->mtu = fib->mtu_result - over;
+    __u32 size = way_size(skb, packet) + over;
+    way_ask(skb, packet->family, size, &packet->tuple.src, &room->gateway, &room->way);
+    __u32 limit = path_limit(&room->way, packet->family, &room->gateway, size);
+    if (size > limit) {
+        packet->mtu = limit - over;
         return TOO_BIG;
     }
     int here = room->way.answer == BPF_FIB_LKUP_RET_NOT_FWDED; /* an address of this node */
@@ -353,17 +356,33 @@ ALWAYS_INLINE int take_answer(struct __sk_buff *skb, struct room *room)
     return room->translated ? (int)bpf_redirect(skb->ifindex, 0) : NEXT;
 }
 
+/* Keeps what an error has said of the path to the flow's gateway, if it is the one it speaks of. */
+ALWAYS_INLINE int path_learn(const struct egress_pin_value *pin, const struct nat_addr *peer,
+                             __u32 mtu)
+{
+    const struct egress_gateway_value *gateway = gateway_at(pin->gateway & ~EGRESS_PIN_TRANSLATED);
+    if (!mtu || !gateway || !addr_equal(&gateway->addr, peer))
+        return 0;
+    path_put(peer, mtu);
+    return 1;
+}
+
 /* A tunnel's ICMP error for a pod: becomes one about the packet within; likewise. */
 ALWAYS_INLINE int take_error(struct __sk_buff *skb, struct room *room)
 {
+    struct nat_addr peer;
+    __u32 mtu = path_read(skb, &room->packet, &peer);
     if (fou_error_take(skb, &room->packet) < 0)
         return SHOT;
     room->translated = 0;
     if (quote_read(skb, L3, &room->upper, &room->inner, &room->quoted) == INNER_ERROR) {
         room->key = room->quoted;
         const struct egress_pin_value *pin = bpf_map_lookup_elem(&egress_pins, &room->key);
-        if (pin && pin->check == nat_tuple_check(&room->key))
+        if (pin && pin->check == nat_tuple_check(&room->key)) {
             room->translated = pin->gateway & EGRESS_PIN_TRANSLATED;
+            if (path_learn(pin, &peer, mtu) && path_quotes_cuttable(skb, &room->packet))
+                return SHOT;
+        }
     }
     return room->translated ? (int)bpf_redirect(skb->ifindex, 0) : NEXT;
 }

@@ -178,6 +178,31 @@ GLOBAL int take_out(struct __sk_buff *skb)
     return STEP_READ;
 }
 
+/*
+ * An ICMP error of a router between the gateway and a client: becomes one about the packet within,
+ * for who has sent that. What it says of the path is kept; who lets routers cut need not know.
+ */
+GLOBAL int from_between(struct __sk_buff *skb)
+{
+    struct scratch *room = scratch_get();
+    struct gateway_room *own = gateway_room_get();
+    if (!room || !own)
+        return SHOT;
+    struct packet *packet = &room->packet;
+    __u32 mtu = path_read(skb, packet, &own->sender);
+    if (fou_error_take(skb, packet) < 0 ||
+        quote_read(skb, L3, &own->upper, &own->inner, &own->quoted) != INNER_ERROR)
+        return SHOT;
+    if (!mtu || !addr_equal(&own->sender, &own->quoted.dst))
+        return STEP_ERROR;
+    tuple_reverse(&own->quoted, &own->inner);
+    const struct nat_flow *flow = flow_find(&own->inner);
+    if (!flow || flow->hand != NAT_HAND_EGRESS || flow->half != NAT_HALF_FORWARD)
+        return STEP_ERROR;
+    path_put(&own->sender, mtu);
+    return path_quotes_cuttable(skb, packet) ? SHOT : STEP_ERROR;
+}
+
 /* An answer, or another packet to the address that clients' packets get. */
 GLOBAL int from_outside(struct __sk_buff *skb)
 {
@@ -190,13 +215,8 @@ GLOBAL int from_outside(struct __sk_buff *skb)
     struct packet *packet = &room->packet;
     __u32 over = fou_room(packet->family);
     if (has_icmp_head(packet)) {
-        if (fou_error_is(skb, packet, settings->port)) {
-            if (fou_error_take(skb, packet) < 0)
-                return SHOT;
-            return quote_read(skb, L3, &own->upper, &own->inner, &own->quoted) == INNER_ERROR
-                       ? STEP_ERROR
-                       : SHOT;
-        }
+        if (fou_error_is(skb, packet, settings->port))
+            return STEP_BETWEEN;
         int shape = quote_read(skb, L3, &own->upper, &own->inner, &own->quoted);
         if (shape == INNER_ERROR)
             return STEP_ERROR_BACK;
@@ -215,10 +235,12 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         return NEXT;
     __u32 client = flow->port;
     room->to = flow->to;
-    if (gateway_ask(skb, packet->family, way_size(skb, packet) + over,
-                    &settings->own[packet->family == 6], &room->to.dst,
-                    &room->way) == BPF_FIB_LKUP_RET_FRAG_NEEDED) {
-        packet->mtu = room->way.fib.mtu_result - over;
+    __u32 size = way_size(skb, packet) + over;
+    gateway_ask(skb, packet->family, size, &settings->own[packet->family == 6], &room->to.dst,
+                &room->way);
+    __u32 limit = path_limit(&room->way, packet->family, &room->to.dst, size);
+    if (size > limit) {
+        packet->mtu = limit - over;
         if (may_cut(packet))
             return STEP_CUT;
         egress_count(skb, &packet->tuple, EGRESS_CAUSE_TOO_BIG);
@@ -327,6 +349,8 @@ int gateway_in(struct __sk_buff *skb)
         !is_source(settings, packet->family == 6, &packet->tuple.dst))
         return NEXT;
     int r = from_outside(skb);
+    if (r == STEP_BETWEEN)
+        r = from_between(skb);
     if (r == STEP_CUT)
         r = cut_outside(skb);
     if (r == STEP_GIVE_BACK)

@@ -9,6 +9,7 @@
 #include <linux/pkt_cls.h>
 
 #include "bpf/egress_drop.h"
+#include "bpf/egress_path.h"
 #include "bpf/egress_route.h"
 #include "bpf/quote.h"
 #include "bpf/way.h"
@@ -83,7 +84,8 @@ ALWAYS_INLINE void tell(struct __sk_buff *skb, struct room *room, int verdict)
                            : verdict == NEXT          ? EGRESS_TOLD_PASSED
                                                       : EGRESS_TOLD_DROPPED;
     if (found == EGRESS_TOLD_SENT)
-        mtu = way_mtu(skb, family, &tuple->src, &room->gateway, &room->way);
+        mtu = path_narrow(&room->gateway,
+                          way_mtu(skb, family, &tuple->src, &room->gateway, &room->way));
     note(room, pod ? EGRESS_TOLD_POD : 0);
     skb->cb[0] = found | room->told.cause << 8 | room->told.flags << 16;
     skb->cb[1] = room->told.set;

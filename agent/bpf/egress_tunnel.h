@@ -9,6 +9,7 @@
 #include "bpf/echo.h"
 #include "bpf/egress_claim.h"
 #include "bpf/egress_drop.h"
+#include "bpf/egress_path.h"
 #include "bpf/egress_way.h"
 #include "bpf/fou.h"
 #include "bpf/hand.h"
@@ -23,6 +24,7 @@ enum step {
     STEP_READ = 200,    /* a client's packet is out of the tunnel: it is to be read */
     STEP_ERROR,         /* an ICMP error about the packet `quoted`: it goes out, */
     STEP_ERROR_BACK,    /* or to the client */
+    STEP_BETWEEN,       /* an ICMP error about a packet of a tunnel to a client */
     STEP_FOLLOW,        /* a client's packet, out of the tunnel: its flow is to be found */
     STEP_BEGIN,         /* it has none */
     STEP_SEND,          /* it goes out as `room->to` */
@@ -118,6 +120,7 @@ SUBPROGRAM int limit_segments(struct __sk_buff *skb, const struct packet *packet
         return 0;
     __u32 mtu =
         gateway_mtu(skb, packet->family, &settings->own[packet->family == 6], client, &room->way);
+    mtu = path_narrow(client, mtu);
     return mtu > over ? mss_clamp(skb, packet, mtu - over) : 0;
 }
 

@@ -3,11 +3,12 @@
  * Foo-over-UDP: an IP packet in UDP in an IP packet of the same family, as Linux's fou module and
  * ipip or ip6tnl devices make it. fou_put() wraps a packet, fou_take() unwraps it.
  *
- * What the outer header says follows those devices. DF is the inner packet's. Of the TOS only ECN
- * is taken over, by RFC 6040 (what has met congestion starts anew as ECT(0), and congestion on the
- * way is told to the inner packet). There is no UDP checksum: the inner packet has its own, and a
- * device that cuts up a GSO packet could not make one, since bpf_skb_adjust_room() does not ask it
- * to.
+ * What the outer header says follows those devices. But DF is always set, also where the inner
+ * packet has none: the outer one must not be cut, since fou_take() takes no fragments
+ * (egress_path.h). Of the TOS only ECN is taken over, by RFC 6040 (what has met congestion starts
+ * anew as ECT(0), and congestion on the way is told to the inner packet). There is no UDP checksum:
+ * the inner packet has its own, and a device that cuts up a GSO packet could not make one, since
+ * bpf_skb_adjust_room() does not ask it to.
  *
  * GSO: with ENCAP flags the kernel cuts TCP's and UDP's packets of many segments up behind the
  * outer headers. FIXED_GSO keeps the segments' size: a datagram must not be cut elsewhere, and of
@@ -123,15 +124,13 @@ ALWAYS_INLINE int fou_put4(struct __sk_buff *skb, const struct nat_addr *src,
                 .ihl = 5,
                 .tos = fou_ecn(inner->tos),
                 .tot_len = fou_length(length),
-                .frag_off = inner->frag_off & bpf_htons(DONT_FRAGMENT),
+                .frag_off = bpf_htons(DONT_FRAGMENT),
                 .ttl = FOU_HOPS,
                 .protocol = IPPROTO_UDP,
                 .saddr = src->words[3],
                 .daddr = dst->words[3] },
         .udp = { .source = sport, .dest = dport, .len = fou_length(length - sizeof(outer.ip)) },
     };
-    if (!outer.ip.frag_off)
-        outer.ip.id = (__be16)bpf_get_prandom_u32();
     outer.ip.check = fou_header_sum(&outer.ip);
     int r = fou_grow(skb, 4, unmarked);
     return r ? r : (int)bpf_skb_store_bytes(skb, L3, &outer, sizeof(outer), BPF_F_RECOMPUTE_CSUM);

@@ -70,6 +70,10 @@ class PieceValue(Value):
     _fields_ = [("gateway", u32), ("check", u32), ("seen_s", u32), ("zero", u32)]
 
 
+class PathValue(Value):
+    _fields_ = [("mtu", u32), ("check", u32), ("seen_s", u32), ("zero", u32)]
+
+
 class ClientValue(Value):
     _fields_ = [("id", u32), ("check", u32)]
 
@@ -90,7 +94,7 @@ class DropValue(Value):
 
 SHARED = {
     "egress_control": (u32, Control), "egress_drops": (u32, DropValue),
-    "egress_pieces": (abi.FragmentKey, PieceValue),
+    "egress_pieces": (abi.FragmentKey, PieceValue), "egress_paths": (Address, PathValue),
 }
 CLIENT = {
     "egress_pods": (Address, PodValue), "egress_routes": (RouteKey, RouteValue),
@@ -106,6 +110,7 @@ STRUCTS = {
     "egress_control": Control, "egress_pod_value": PodValue, "egress_route_key": RouteKey,
     "egress_route_value": RouteValue, "egress_gateway_value": GatewayValue,
     "egress_pin_value": PinValue, "egress_piece_value": PieceValue,
+    "egress_path_value": PathValue,
     "egress_client_value": ClientValue, "egress_ports_value": PortsValue,
     "egress_drop_value": DropValue,
 }

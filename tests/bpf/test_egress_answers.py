@@ -160,12 +160,16 @@ def test_fragments(client, family):
     assert client.drops() == {"fragment": 1}
 
 
+def uncuttable(family):
+    return {"ip": {"flags": "DF"}} if family == 4 else {}
+
+
 @pytest.mark.parametrize("quoted", (80, 500))
 def test_path_mtu(client, family, quoted):
     """A router on the way to the gateway says that the tunnel's packet is too big: the pod is told
     about its own packet, and of what fits without the outer headers."""
     go_out(client, family)
-    sent = packet(family, TCP, payload=b"x" * 1000)
+    sent = packet(family, TCP, payload=b"x" * 1000, **uncuttable(family))
     inside = unwrap(client.send("client_in", sent).packet)
     tunnel = bytes(inside[0])[:quoted]
     error = ICMP(type=3, code=4, nexthopmtu=1400) if family == 4 else ICMPv6PacketTooBig(mtu=1400)

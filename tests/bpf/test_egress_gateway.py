@@ -17,7 +17,7 @@ from scapy.layers.inet6 import (
     ICMPv6TimeExceeded, IPv6,
 )
 from scapy.packet import Raw
-from test_egress_answers import pieces
+from test_egress_answers import pieces, uncuttable
 from world import NODE
 
 POD = {4: "10.244.2.5", 6: "fd00:244:2::5"}  # of another node
@@ -369,7 +369,7 @@ def test_too_big_for_the_tunnel(gateway, family):
     gateway.client(POD[family])
     left = leaves(gateway, family, inside(family))
     fits = 1500 - OUTER[family] - (28 if family == 4 else 48)
-    fields = {"ip": {"flags": "DF"}} if family == 4 else {}
+    fields = uncuttable(family)
     answered(gateway, family, reply(family, left, UDP, payload=b"x" * fits, **fields))
     back = gateway.send(ether() / reply(family, left, UDP, payload=b"x" * (fits + 1), **fields))
     assert back.verdict == REDIRECT and not judge(back.packet)
@@ -384,7 +384,7 @@ def test_path_mtu_of_the_tunnel(gateway, family):
     """A router between gateway and client: the server is told about its own packet."""
     gateway.client(POD[family])
     left = leaves(gateway, family, inside(family, TCP))
-    back = reply(family, left, TCP, payload=b"x" * 1000)
+    back = reply(family, left, TCP, payload=b"x" * 1000, **uncuttable(family))
     sent = gateway.send(ether() / back)
     outer, _, _ = unwrap(sent.packet)
     error = ICMP(type=3, code=4, nexthopmtu=1400) if family == 4 else ICMPv6PacketTooBig(mtu=1400)
