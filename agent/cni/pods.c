@@ -76,11 +76,14 @@ static int no_answer(const struct cni_request *request, int reason, struct cni_e
                     "%s: agentd gives no answer: %s", request->socket, strerror(-reason));
 }
 
+/* An agentd that began anew between plan and `wired` may have seen nothing of it yet. */
 static enum cni_code code_of(long status, bool read)
 {
     if (status == 503 || status == 504)
         return CNI_TRY_AGAIN;
-    return status == 404 && read ? CNI_UNKNOWN_CONTAINER : CNI_REFUSED;
+    if (status == 404)
+        return read ? CNI_UNKNOWN_CONTAINER : CNI_TRY_AGAIN;
+    return CNI_REFUSED;
 }
 
 /* {"error": "...", "remedy": "..."}. With 503 agentd is as good as away: it begins, or ends. */

@@ -129,12 +129,13 @@ def test_others_do_not_wait(node, agent, pod):
     node.end(add)
 
 
-def test_a_pod_that_was_deleted_meanwhile(node, agent, pod):
+def test_a_pod_that_is_not_known_any_more(node, agent, pod):
+    """It was deleted meanwhile, or agentd has begun anew: the runtime may try again."""
     before = node.links()
     agent.answers["wired"] = 404, {"error": "the pod was deleted meanwhile", "remedy": "nothing to do"}
     with pytest.raises(Refusal) as refusal:
         node.call("ADD", pod, "c1")
-    assert refusal.value.code == 100 and "deleted meanwhile" in refusal.value.message
+    assert refusal.value.code == 11 and "deleted meanwhile" in refusal.value.message
     assert node.links() == before and agent.pods == {}
 
 
