@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/siphash.h"
 #include "model/node.h"
 #include "plan/link_table.h"
 
@@ -41,6 +42,12 @@ int direct_row_cmp(const void *a, const void *b)
     const struct direct_row *left = a, *right = b;
     int r = prefix_cmp(&left->prefix, &right->prefix);
     return r ? r : strcmp(left->block, right->block);
+}
+
+bool direct_row_equal(const struct direct_row *a, const struct direct_row *b)
+{
+    return direct_row_cmp(a, b) == 0 && strcmp(a->node, b->node) == 0 &&
+           ip_equal(&a->via, &b->via) && a->ifindex == b->ifindex && a->reason == b->reason;
 }
 
 static bool is_up(const struct node_facts *facts, uint32_t ifindex)
@@ -133,8 +140,38 @@ int plan_direct(const struct node_facts *facts, struct sorted *ret_rows)
     return 0;
 }
 
+uint64_t direct_networks(const struct node_facts *facts)
+{
+    static const uint8_t no_key[16];
+    uint64_t all = 0;
+    if (!is_on(facts))
+        return 0;
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        uint8_t text[sizeof(address->ip.bytes) + sizeof(address->ifindex) + 3] = { 0 };
+        if (address->length >= ip_bits(&address->ip) || ip_is_special(&address->ip))
+            continue;
+        memcpy(text, address->ip.bytes, ip_size(&address->ip));
+        memcpy(text + sizeof(address->ip.bytes), &address->ifindex, sizeof(address->ifindex));
+        text[sizeof(text) - 3] = address->length;
+        text[sizeof(text) - 2] = address->tentative;
+        text[sizeof(text) - 1] = is_up(facts, address->ifindex);
+        all += siphash(text, sizeof(text), no_key);
+    }
+    return all;
+}
+
+static bool has_moved(const struct change *change)
+{
+    if (!change->before || !change->after)
+        return true;
+    const struct node *before = to_node(change->before), *after = to_node(change->after);
+    return !ip_equal(&before->primary_v4, &after->primary_v4) ||
+           !ip_equal(&before->primary_v6, &after->primary_v6);
+}
+
 bool plan_affected_direct(const struct node_facts *facts, const struct change *change)
 {
     const struct object *any = change->after ? change->after : change->before;
-    return is_on(facts) && (any->kind == KIND_ADDRESS_BLOCK || any->kind == KIND_NODE);
+    return is_on(facts) &&
+           (any->kind == KIND_ADDRESS_BLOCK || (any->kind == KIND_NODE && has_moved(change)));
 }

@@ -29,6 +29,7 @@ struct direct_row {
 };
 
 int direct_row_cmp(const void *a, const void *b); /* prefix, then block */
+bool direct_row_equal(const struct direct_row *a, const struct direct_row *b); /* in all */
 
 /* A word for programs ("routed", "elsewhere"), and a sentence. */
 const char *direct_reason_name(enum direct_reason reason);
@@ -39,6 +40,12 @@ const char *direct_reason_text(enum direct_reason reason);
  * Returns 0 or -ENOMEM.
  */
 int plan_direct(const struct node_facts *facts, struct sorted *ret_rows);
+
+/*
+ * A number that is another one when interfaces went up or down, or were given addresses, by which
+ * direct routes may be others. The end of a pod that came or went is none of these.
+ */
+uint64_t direct_networks(const struct node_facts *facts);
 
 /* True if the change may have a say in direct routes. */
 bool plan_affected_direct(const struct node_facts *facts, const struct change *change);

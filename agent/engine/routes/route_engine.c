@@ -107,6 +107,15 @@ static bool has_table(const struct route_engine *routes, uint32_t table)
     return table == ROUTE_TABLE_MAIN || ours_is_table(table, routes->config->routes.table);
 }
 
+/* Links come and go with pods, by which no other node is reached. */
+static bool networks_moved(struct route_engine *routes)
+{
+    const struct node_facts facts = route_facts_now(routes);
+    const uint64_t before = routes->networks;
+    routes->networks = direct_networks(&facts);
+    return routes->networks != before;
+}
+
 static int hear(struct engine *engine, const struct kernel_events *events, struct round *round)
 {
     struct route_engine *routes = to_routes(engine);
@@ -115,7 +124,8 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
     round->all |= kept_routes_are_free(&routes->kept, routes->status);
     work->all |= events->resynced || events->addresses;
     work->rules |= events->rules;
-    work->direct |= events->links && routes->config->routes.direct;
+    if (events->links)
+        work->direct |= networks_moved(routes);
     vec_each(const struct route, route, &events->routes) {
         if (!has_table(routes, route->table))
             continue;

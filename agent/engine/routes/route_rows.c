@@ -56,11 +56,27 @@ static int add_block_slots(const struct route_engine *engine, const struct sorte
     return 0;
 }
 
-static int add_direct_slots(const struct sorted *rows, route_list *slots)
+static int add_direct_slot(const struct direct_row *row, route_list *slots)
 {
     struct route route;
-    sorted_each(const struct direct_row, row, rows) {
-        if (direct_route(row, &route) && vec_push(slots, route) < 0)
+    return row && direct_route(row, &route) ? vec_push(slots, route) : 0;
+}
+
+/* Of rows that are others than they were; both tables are in the same order. */
+static int add_direct_slots(const struct sorted *before, const struct sorted *after,
+                            route_list *slots)
+{
+    size_t was = 0, is = 0;
+    while (was < before->count || is < after->count) {
+        const struct direct_row *from = was < before->count ? sorted_at(before, was) : NULL;
+        const struct direct_row *to = is < after->count ? sorted_at(after, is) : NULL;
+        int order = !from ? 1 : !to ? -1 : direct_row_cmp(from, to);
+        was += order <= 0;
+        is += order >= 0;
+        if (order == 0 && direct_row_equal(from, to))
+            continue;
+        if (add_direct_slot(order <= 0 ? from : NULL, slots) < 0 ||
+            add_direct_slot(order >= 0 ? to : NULL, slots) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -92,9 +108,7 @@ static int add_work(const struct route_engine *engine, const struct route_update
             return r;
     }
     if (update->direct) {
-        int r = add_direct_slots(&update->direct_before, &work->slots);
-        if (r == 0)
-            r = add_direct_slots(&engine->plan.direct, &work->slots);
+        int r = add_direct_slots(&update->direct_before, &engine->plan.direct, &work->slots);
         if (r < 0)
             return r;
     }

@@ -38,6 +38,7 @@ struct route_engine {
     struct troubles troubles;
     bool swallowed; /* a blackhole in main swallows what we announce: blackholes.h */
     struct kept_routes kept;
+    uint64_t networks;      /* direct_networks(), when direct routes were planned */
     struct route_work work; /* of the round that is being collected */
     struct backoff retry;   /* of slots that the kernel refused */
     int64_t retry_ms;       /* when these are tried again, monotonic; INT64_MAX: none is */

@@ -98,6 +98,54 @@ static void off_unless_asked_for(void **state)
     expect(&segment, "");
 }
 
+/* Else all rows would be planned with each pod that comes. */
+static void only_networks_count_among_links(void **state)
+{
+    (void)state;
+    CLEANUP(end) struct segment segment;
+    begin(&segment);
+    const struct node_facts *facts = &segment.planning.facts;
+    uint64_t before = direct_networks(facts);
+    put_link(&segment.links, "veth1", "COIL:default:c1:eth0");
+    put_net(&segment, 2, "fe80::2", 64);
+    put_net(&segment, 2, "10.0.0.1", 32);
+    assert_true(direct_networks(facts) == before);
+    ((struct link *)sorted_at(&segment.links, 0))->up = false;
+    uint64_t down = direct_networks(facts);
+    assert_true(down != before);
+    ((struct link *)sorted_at(&segment.links, 0))->up = true;
+    assert_true(direct_networks(facts) == before);
+    put_net(&segment, 2, "10.0.0.3", 24);
+    assert_true(direct_networks(facts) != before);
+    segment.planning.config->routes.direct = false;
+    assert_true(direct_networks(facts) == 0);
+}
+
+static struct object *node_of(const char *labels, const char *address)
+{
+    AUTOFREE char *yaml = text_format(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: node-2, labels: {%s}}\n"
+        "status: {addresses: [{type: InternalIP, address: %s}]}\n",
+        labels, address);
+    assert_non_null(yaml);
+    return object_of(yaml);
+}
+
+static void a_node_counts_by_its_addresses(void **state)
+{
+    (void)state;
+    CLEANUP(end) struct segment segment;
+    begin(&segment);
+    CLEANUP(object_freep) struct object *one = node_of("a: b", "10.0.0.2");
+    CLEANUP(object_freep) struct object *same = node_of("a: c", "10.0.0.2");
+    CLEANUP(object_freep) struct object *moved = node_of("a: c", "10.0.0.3");
+    const struct node_facts *facts = &segment.planning.facts;
+    assert_false(plan_affected_direct(facts, &(struct change){ .before = one, .after = same }));
+    assert_true(plan_affected_direct(facts, &(struct change){ .before = same, .after = moved }));
+    assert_true(plan_affected_direct(facts, &(struct change){ .after = one }));
+    assert_true(plan_affected_direct(facts, &(struct change){ .before = one }));
+}
+
 static void own_blocks_and_nobodys_are_left_out(void **state)
 {
     (void)state;
@@ -167,6 +215,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_families_by_the_interface_of_the_network),
         cmocka_unit_test(off_unless_asked_for),
+        cmocka_unit_test(only_networks_count_among_links),
+        cmocka_unit_test(a_node_counts_by_its_addresses),
         cmocka_unit_test(own_blocks_and_nobodys_are_left_out),
         cmocka_unit_test(why_it_is_not_routed),
         cmocka_unit_test(a_block_that_covers_who_routes_is_never_routed),
