@@ -197,9 +197,10 @@ class Siege(Setting):
 
     def run(self, fault=None):
         fault = fault or self.chance.choice(list(FAULTS))
-        name = self.judge.now(self.chance.choice(ADDRESSES))[0]
+        # Whom one saw last: all is well, though this machine may have paused since.
+        name = self.judge.holders(self.chance.choice(ADDRESSES))[-1]
         concerned = [address for address in ADDRESSES
-                     if FAULTS[fault].all or self.judge.now(address) == [name]]
+                     if FAULTS[fault].all or self.judge.holders(address)[-1] == name]
         begin = time.monotonic()
         steps = FAULTS[fault].make(self, name)
         length = next(steps)
