@@ -21,7 +21,7 @@ static int note_way(struct kernel_events *events, const struct prefix *net, enum
     return vec_push(&events->ways, (struct way_change){ *net, fate });
 }
 
-/* The ways by an interface, which went, or is up or down now. */
+/* The ways by an interface, which went, or is up or down now, or has lost or got its carrier. */
 static int note_ways_by(struct kernel_events *events, const struct sorted *ways, uint32_t ifindex,
                         enum way_fate fate)
 {
@@ -43,9 +43,10 @@ int way_changes_of_link(struct kernel_events *events, const struct sorted *ways,
     const struct link *old = link_find(links, link->ifindex);
     if (message->nlmsg_type == RTM_DELLINK)
         return note_ways_by(events, ways, link->ifindex, WAY_LINK_GONE);
-    if (!old || old->up == link->up)
+    if (!old || (old->up == link->up && old->unplugged == link->unplugged))
         return 0;
-    return note_ways_by(events, ways, link->ifindex, link->up ? WAY_CAME : WAY_WENT);
+    return note_ways_by(events, ways, link->ifindex,
+                        link->up && !link->unplugged ? WAY_CAME : WAY_WENT);
 }
 
 int way_changes_of_route(struct kernel_events *events, const struct nlmsghdr *message)

@@ -68,7 +68,9 @@ static const struct {
       "ruleset), and that its BGP runs; ping %a" },
     { "Received: Administrative", "enable the session at the peer; somebody disabled it there" },
     { "Maximum number of prefixes", "raise the peer's limit of prefixes for this node" },
-    { "Neighbor lost", "see that the link to the peer is up: ip route get %a; ip -br link" },
+    { "Neighbor lost",
+      "see that the link to the peer is up, and that this node has an address in the peer's network: "
+      "ip route get %a; ip -br link; ip -br addr" },
     { "Connection refused", "start BGP at the peer, or give it this node as a neighbor; ping %a" },
     { "No route to host", "correct the neighbor's address in %n, or see that it is up: ping %a" },
     { "Network is unreachable", "give this node a route to the peer: ip route get %a" },

@@ -90,9 +90,18 @@ static const char *remedy_of_file(int error)
                  "the kubeconfig means this one";
 }
 
+/* What no API says: a proxy's page, or a program that has the API's port. */
+static const char *remedy_of_answer(const char *why)
+{
+    return strstr(why, "is no JSON")
+               ? "ask who it is that answers, as a proxy or a page to log in "
+                 "may do: curl -k SERVER/version, with server: of the kubeconfig"
+               : NULL;
+}
+
 static void fail(struct reflector *reflector, const char *why)
 {
-    fail_with_remedy(reflector, why, NULL);
+    fail_with_remedy(reflector, why, remedy_of_answer(why));
 }
 
 static void start_next(struct reflector *reflector)

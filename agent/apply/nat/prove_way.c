@@ -67,13 +67,19 @@ static bool returns_here(const struct nat_probe *probe, const struct nat_answer 
     return answer->masquerade != NAT_MASQUERADE_NO || probe->ingress_ifindex == 0;
 }
 
-/* Whether an endpoint is a pod of this node, and reached by what may have children. */
+/* Whether an endpoint is a pod of this node. */
+static bool is_here(const struct nat_port *port, const struct nat_answer *answer)
+{
+    return vec_find(&port->sets[NAT_SET_LOCAL], &answer->endpoint_value, nat_endpoint_cmp);
+}
+
+/* ... and reached by what may have children. */
 static bool may_be_child(const struct prover *prover, const struct nat_port *port,
                          const struct nat_answer *answer)
 {
     const struct probe_origins *origins = prover->origins;
     return nat_may_be_parent(origins->attachments, origins->attachment_count, answer->out) &&
-           vec_find(&port->sets[NAT_SET_LOCAL], &answer->endpoint_value, nat_endpoint_cmp);
+           is_here(port, answer);
 }
 
 static int check_parent(struct prover *prover, const struct nat_answer *answer)
@@ -113,6 +119,22 @@ int prover_no_way(struct prover *prover, const struct nat_probe *probe,
     return 0;
 }
 
+/* A pod of this node whose own end is down: the kernel routes to its interface all the same. */
+static int no_carrier(struct prover *prover, const struct nat_probe *probe,
+                      const struct nat_answer *answer)
+{
+    char where[64], name[IF_NAMESIZE];
+    (void)prover_differs(prover,
+                         "see that the pod runs, and that its own end of that interface is up: "
+                         "ip -br link",
+                         "slot %u: no way to %s: %s has no carrier", probe->pick,
+                         prover_endpoint(&answer->endpoint_value, where),
+                         if_indextoname(answer->out, name) ? name : "an interface that is gone");
+    prover->lost = prover->any_lost = true;
+    prover->sourceless = false;
+    return 0;
+}
+
 /* The way there and back. */
 int prover_check_way(struct prover *prover, const struct nat_port *port,
                      const struct nat_probe *probe, const struct nat_answer *answer)
@@ -126,6 +148,8 @@ int prover_check_way(struct prover *prover, const struct nat_port *port,
         return 1;
     if (may_be_child(prover, port, answer) && check_parent(prover, answer) == 0)
         return 0;
+    if (is_here(port, answer) && !nat_has_carrier(answer->out))
+        return no_carrier(prover, probe, answer);
     if (nat_sees_replies(origins->attachments, origins->attachment_count, answer->out))
         return 1;
     prover->unseen = true;

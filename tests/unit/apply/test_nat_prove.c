@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "apply/nat/carrier.h"
 #include "fake_twin.h"
 
 /* ---- a Service ---- */
@@ -78,6 +79,15 @@ enum nat_children nat_children_of(uint32_t ifindex)
     assert_int_equal(ifindex, UPLINK);
     children.asked++;
     return children.of_uplink;
+}
+
+/* In place of apply/nat/carrier.c. */
+static bool unplugged;
+
+bool nat_has_carrier(uint32_t ifindex)
+{
+    (void)ifindex;
+    return !unplugged;
 }
 
 struct lab {
@@ -416,6 +426,30 @@ static void test_no_way_leads_to_a_child(void **state)
     assert_int_equal(children.asked, 0);
 }
 
+/* The kernel routes to the interface of a pod whose own end is down. */
+static void test_no_way_leads_to_a_pod_whose_end_is_down(void **state)
+{
+    static const char told[] = "no way to 10.244.0.5:8080: ";
+    struct lab *lab = *state;
+    unplugged = true;
+    assert_int_equal(prove(lab), 0);
+    unplugged = false;
+    assert_false(lab->proofs.items[0].served);
+    const struct fault *fault = &lab->faults.list.items[0];
+    assert_non_null(strstr(fault->message, told));
+    assert_non_null(strstr(fault->message, " has no carrier"));
+    assert_non_null(strstr(fault->remedy, "its own end of that interface is up"));
+
+    /* Of another node's pods the uplink's carrier is told, and once. */
+    lab->row->families[0].ports.items[0].sets[NAT_SET_LOCAL].items[0].ip = ip("10.244.0.6");
+    lab->row->families[0].frontends.items[0].from[NAT_ORIGIN_OUTSIDE].set = NAT_SET_CLUSTER;
+    lab->row->families[0].frontends.items[2].from[NAT_ORIGIN_OUTSIDE].set = NAT_SET_CLUSTER;
+    unplugged = true;
+    assert_int_equal(prove(lab), 0);
+    unplugged = false;
+    expect_proof(lab, 0, "10.0.0.1", "");
+}
+
 /* What keeps its source is answered to the client, and translated there. */
 static void test_the_way_there_needs_no_program(void **state)
 {
@@ -582,6 +616,7 @@ int main(void)
         TEST(test_a_sender_may_be_the_endpoint),
         TEST(test_the_way_back_has_our_program),
         TEST(test_the_way_there_needs_no_program),
+        TEST(test_no_way_leads_to_a_pod_whose_end_is_down),
         TEST(test_no_way_leads_to_a_child),
         TEST(test_each_vrf_is_asked),
         TEST(test_only_what_is_there_is_asked),
