@@ -118,13 +118,9 @@ static void other_tables_are_no_concern(void **state)
 {
     struct lab *lab = *state;
     other_does(lab, OP_ADD, blackhole(121, "10.0.0.1/32", 31));
-    struct route theirs = blackhole(254, "10.0.0.1/32", RTPROT_BIRD);
-    theirs.type = RTN_UNREACHABLE;
-    other_does(lab, OP_ADD, theirs);
-    theirs.protocol = RTPROT_STATIC;
-    other_does(lab, OP_REPLACE, theirs);
     other_does(lab, OP_ADD, blackhole(70000, "2001:db8::1/128", 31));
-    run("ip route add blackhole 10.5.0.0/24 tos 4 table 119 proto 31");
+    run("ip route add unreachable 10.0.0.1 proto bird && ip route replace prohibit 10.0.0.1 && "
+        "ip route add blackhole 10.5.0.0/24 tos 4 table 119 proto 31");
     read_all(lab);
     expect_no_events(lab);
     assert_int_equal(kernel_routes(lab->kernel)->count, 0);
