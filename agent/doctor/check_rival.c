@@ -132,10 +132,46 @@ static void check_table(struct visit *visit)
     }
 }
 
+/* A route of ours in the export table with this prefix. */
+static bool is_exported(const struct sorted *routes, uint32_t table, const struct prefix *prefix)
+{
+    const struct route key = { .table = table, .prefix = *prefix };
+    for (size_t i = sorted_lower_bound(routes, &key); i < routes->count; i++) {
+        const struct route *route = sorted_at(routes, i);
+        if (route->table != table || prefix_cmp(&route->prefix, prefix) != 0)
+            return false;
+        if (route_is_ours(route, table))
+            return true;
+    }
+    return false;
+}
+
+/* With NAT on, the node's own packets go to svc0 before they come to a copy in main. */
+static void check_copies(struct visit *visit)
+{
+    char text[ROUTE_STRLEN];
+    const struct sorted *routes = kernel_routes(visit->kernel);
+    const uint32_t table = visit->config ? visit->config->routes.table : 0;
+
+    sorted_each(const struct route, route, routes) {
+        if (route->table != ROUTE_TABLE_MAIN || route->type != RTN_BLACKHOLE ||
+            !is_exported(routes, table, &route->prefix))
+            continue;
+        visit_fail(
+            visit,
+            "look for a `protocol pipe`, or a second kernel protocol, of BIRD's that takes the "
+            "routes of fingerpost4 and fingerpost6 to main, and take it out",
+            "main has a copy of a route of table %u, which drops this node's own packets: %s",
+            table, route_str(route, text));
+        return;
+    }
+}
+
 const struct check rival_checks[] = {
     { "rival.proxy", "other proxies", "none where services is enabled", check_proxy },
     { "rival.firewall", "firewall", "what is forwarded may pass", check_firewall },
     { "rival.rules", "routing rules", "none that looks up our table", check_rules },
     { "rival.table", "routing table", "no routes but ours", check_table },
+    { "rival.copies", "table main", "no copies of our blackholes", check_copies },
     { NULL },
 };

@@ -339,6 +339,11 @@ MISTAKES = {
         lambda p: ip(p, "route add blackhole 203.0.113.9 table 119 proto 99", "route del 203.0.113.9 table 119"),
         "rival.table", "203.0.113.9", "who writes it",
     ),
+    "copied": (
+        lambda p: ip(p, "route add blackhole 203.0.113.9 table 119 proto 31;route add blackhole 203.0.113.9 proto bird",
+                     "route del 203.0.113.9 table 119;route del blackhole 203.0.113.9"),
+        "rival.copies", "203.0.113.9", "protocol pipe",
+    ),
     "bird-socket": (lambda p: settings(p, bird__socket="/nonexistent.ctl"), "bird.socket", "No such file", "-s says where"),
     "bird-dead": (dead_bird, "bird.socket", "refused", "restart bird"),
     "bird-deaf": (deaf_bird, "bird.socket", "deaf.ctl", "hangs"),
