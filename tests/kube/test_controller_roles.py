@@ -3,20 +3,17 @@
 told what lacks. The Lease's verbs are in test_controller_leads.py."""
 
 import json
-from pathlib import Path
 
 import pytest
-import yaml
 from giving import Controllers, condition, end, named, pool, service, sweep
 from lab import asking, wait, wait_equal
 from lab.asking import ELECTION, Nodes
 from lab.controller import Controller
 from lab.kube_api import path_of
+from roles import manifest, role_without, verbs
 
 LAB = {"nodes": 1}
-ROLES = Path(__file__).parents[2] / "deploy/kubernetes/controller.yaml"
 COIL, METALLB, DISCOVERY, EVENTS = "coil.cybozu.com", "metallb.io", "discovery.k8s.io", "events.k8s.io"
-RBAC = "rbac.authorization.k8s.io"
 READ = {"": ["namespaces", "nodes", "services"], DISCOVERY: ["endpointslices"],
         COIL: ["addressblocks", "addresspools", "blockrequests"], METALLB: ["ipaddresspools"]}
 # Asked only when the answer to a write was lost: tests/unit/client/test_kube_writer.c.
@@ -24,15 +21,8 @@ AFTER_A_LOST_ANSWER = {("", "services", "get"), (METALLB, "ipaddresspools", "get
     (COIL, resource, "get") for resource in READ[COIL])}
 
 
-def manifest():
-    """The rules of deploy/kubernetes/controller.yaml by kind of role: {"Role": [...], "ClusterRole": [...]}."""
-    documents = list(yaml.safe_load_all(ROLES.read_text(encoding="utf-8")))
-    return {kind: [rule for item in documents if item["kind"] == kind for rule in item["rules"]]
-            for kind in ("Role", "ClusterRole")}
-
-
 def is_of_egress(group, resource, verb):
-    """What is made for Egresses is a matter of their own tests."""
+    """What is made for Egresses is a matter of test_egress_roles.py."""
     made = group == "" and resource == "services" and verb not in ("get", "list", "watch")
     return made or (group, resource.split("/")[0]) not in {
         ("", "namespaces"), ("", "nodes"), ("", "services"), ("", "configmaps"), (DISCOVERY, "endpointslices"),
@@ -40,17 +30,8 @@ def is_of_egress(group, resource, verb):
         *((COIL, resource) for resource in READ[COIL])}
 
 
-def verbs(rules):
-    found = {(group, resource, verb) for rule in rules for group in rule["apiGroups"]
-             for resource in rule["resources"] for verb in rule["verbs"]}
-    return {entry for entry in found if not is_of_egress(*entry)}
-
-
-def without(rules, lacking):
-    """The rules, each of one verb, without one of them."""
-    return [{**rule, "apiGroups": [group], "resources": [resource], "verbs": [verb]}
-            for rule in rules for group in rule["apiGroups"] for resource in rule["resources"]
-            for verb in rule["verbs"] if (group, resource, verb) != lacking]
+def given():
+    return {entry for rules in manifest().values() for entry in verbs(rules) if not is_of_egress(*entry)}
 
 
 @pytest.fixture(name="clean")
@@ -107,8 +88,7 @@ def test_nothing_is_forbidden_and_every_verb_is_used(cluster, clean):
     assert [entry for entry in entries if entry["responseStatus"]["code"] in (401, 403)] == []
     used = {(where.get("apiGroup", ""), "/".join(filter(None, (where["resource"], where.get("subresource")))),
              entry["verb"]) for entry in entries for where in [entry["objectRef"]]}
-    given = manifest()
-    assert used == verbs(given["Role"]) | verbs(given["ClusterRole"]) - AFTER_A_LOST_ANSWER
+    assert used == given() - AFTER_A_LOST_ANSWER
 
 
 def says(plane, each, *words):
@@ -175,33 +155,8 @@ SIGNS = {
 
 def test_every_verb_has_its_sign():
     """What is not below: the Lease's."""
-    given = manifest()
-    leases = {entry for entry in verbs(given["Role"]) if entry[1] == "leases"}
-    assert verbs(given["Role"]) | verbs(given["ClusterRole"]) == set(SIGNS) | AFTER_A_LOST_ANSWER | leases
-
-
-def role_without(plane, name, lacking):
-    """A user with the controller's roles but for one verb, known to the API."""
-    items = []
-    for kind, rules in manifest().items():
-        where = {"namespace": "kube-system"} if kind == "Role" else {}
-        items += [
-            {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": name, **where},
-             "rules": without(rules, lacking)},
-            {"apiVersion": f"{RBAC}/v1", "kind": f"{kind}Binding", "metadata": {"name": name, **where},
-             "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
-             "subjects": [{"kind": "User", "name": name, "apiGroup": RBAC}]}]
-    plane.kubectl("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    asked = [("", "namespaces", "list", ""), ("coordination.k8s.io", "leases", "create", "kube-system")]
-    for group, resource, verb, namespace in asked:
-        if (group, resource, verb) == lacking:
-            resource = "nodes"
-        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
-            "user": name, "resourceAttributes": {"group": group, "resource": resource, "verb": verb,
-                                                 "namespace": namespace}}}
-        wait(lambda review=review: plane.api.request(
-            "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"],
-            f"the roles of {name}", 60)
+    leases = {entry for entry in given() if entry[1] == "leases"}
+    assert given() == set(SIGNS) | AFTER_A_LOST_ANSWER | leases
 
 
 @pytest.mark.parametrize("lacking", SIGNS, ids=lambda entry: "-".join(entry).replace("/", "."))
