@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soak of writes to Kubernetes: tests/kube/test_writer*.py with many more lives of objects, while
 the server, scripted or real, is killed; test_blocks.py with many more nodes that ask; test_addresses_many.py with many more
-Services; and test_claimed_faults.py with hundreds of random faults."""
+Services; test_claimed_faults.py with hundreds of random faults; and test_still.py for long."""
 
 import json
 import os
@@ -23,13 +23,15 @@ def add_options(group):
                        help="of an agent that has an address of a segment, under load")
     group.add_argument("--wishes", type=int, default=10_000, metavar="N",
                        help="Services that get an address at once, and then wish for others")
+    group.add_argument("--still-minutes", type=int, default=60, metavar="N",
+                       help="for which nothing happens in a cluster, and nothing may be written")
 
 
-def tests(words, environment):
+def tests(words, environment, *options):
     """Runs some tests of tests/kube with more of everything; (passed, output)."""
     done = subprocess.run(
         ["/usr/bin/python3", "-m", "pytest", REPOSITORY / "tests/kube", "-k", words,
-         "-q", "-p", "no:cacheprovider"],
+         "-q", "-p", "no:cacheprovider", *options],
         env={**os.environ, **environment, "FINGERPOST_BUILD": str(build_folder())},
         capture_output=True, text=True, check=False,
     )
@@ -78,4 +80,11 @@ def claim_restarts(options, _, say):
     return {**tests("a_restart_moves_nothing", {"CLAIM_RESTARTS": str(options.restarts)}), "restarts": options.restarts}
 
 
-PARTS = (writes, blocks, addresses, claims, claim_restarts)
+def still(options, _, say):
+    say(f"still: nothing happens for {options.still_minutes} minutes")
+    seconds = options.still_minutes * 60
+    found = tests("while_nothing_happens", {"STILL_SECONDS": str(seconds)}, "--timeout", str(seconds + 600))
+    return {**found, "minutes": options.still_minutes}
+
+
+PARTS = (writes, blocks, addresses, claims, claim_restarts, still)

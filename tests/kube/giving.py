@@ -126,6 +126,25 @@ def holders(plane):
             for item in plane.items("Service")}
 
 
+WRITTEN = ("Service", "IPAddressPool", "AddressPool", "AddressBlock", "BlockRequest", "Egress",
+           "ServiceAccount", "ClusterRoleBinding", "PodDisruptionBudget", "Deployment")
+
+
+def versions(plane):
+    """resourceVersions of everything that a controller writes, but for what only tells the time or whose
+    turn it is."""
+    return {(kind, item["metadata"].get("namespace"), item["metadata"]["name"]):
+            item["metadata"]["resourceVersion"] for kind in WRITTEN for item in plane.items(kind)}
+
+
+def idle(controller):
+    """Whether all that is to be written has been, and a pass has been made over all there is."""
+    status = controller.status()
+    return status["sources"][0]["synced"] and all(
+        job["writes"]["waiting"] == job["writes"]["running"] == job["counts"].get("behind", 0) == 0
+        for job in status["jobs"])
+
+
 def assert_one_holder_each(plane, since=0, has=None):
     """By the audit log, in the order of the answers: no address was ever two Services' at once."""
     has = dict(has or {})

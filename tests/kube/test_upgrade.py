@@ -4,7 +4,8 @@ this repository's history, and the one under test take turns on one Lease. Each 
 written, gives nothing twice, and leaves every object alone that it has nothing new to say of."""
 
 import pytest
-from giving import all_have_one_each, assert_one_holder_each, end, pool, service, sweep
+from giving import (all_have_one_each, assert_one_holder_each, end, idle, pool, service, sweep,
+                    versions as versions_of)
 from lab import asking, wait, wait_equal
 from lab.asking import ELECTION, Nodes, assert_disjoint, blocks
 from lab.controller import Controller
@@ -41,25 +42,6 @@ class Versions:
         other.start()
         wait(lambda: other.ask("/readyz")[0] == 200, f"{other.name} to follow", 60)
         return one, other, before
-
-    def settled(self, leader):
-        """All that is to be written has been, and a pass has been made over all there is."""
-        def idle():
-            status = leader.status()
-            return status["sources"][0]["synced"] and all(
-                job["writes"]["waiting"] == job["writes"]["running"] == job["counts"].get("behind", 0) == 0
-                for job in status["jobs"])
-        wait(idle, f"{leader.name} to have written all", 60)
-
-    def versions(self):
-        """Of everything that a controller writes, but for what only tells the time or whose turn it is."""
-        found = {}
-        for kind in ("Service", "IPAddressPool", "AddressPool", "AddressBlock", "BlockRequest", "Egress",
-                     "ServiceAccount", "ClusterRoleBinding", "PodDisruptionBudget", "Deployment"):
-            for item in self.plane.items(kind):
-                meta = item["metadata"]
-                found[kind, meta.get("namespace"), meta["name"]] = meta["resourceVersion"]
-        return found
 
     def written(self, user, since):
         """Which objects a controller has changed: what the API answered with another resourceVersion."""
@@ -106,15 +88,15 @@ def test_older_and_present_take_turns(versions):
     plane.put(pool("203.0.113.0/27"), asking.pool("default", "10.2.0.0/24"), EGRESS)
     began = len(plane.audited())
     for number, name in enumerate(("older", "present", "older", "present")):
-        still = versions.versions()
+        still = versions_of(plane)
         leader, other, before = versions.turn(name)
-        versions.settled(leader)
+        wait(lambda: idle(leader), f"{name} to have written all", 60)
         if number > 0:
-            assert versions.versions() == still, f"{name} has rewritten what the other had: " + str(
+            assert versions_of(plane) == still, f"{name} has rewritten what the other had: " + str(
                 versions.written(leader.user, before))
         since = len(plane.audited())
         done(plane, number, *work(plane, number))
-        versions.settled(leader)
+        wait(lambda: idle(leader), f"{name} to have written all", 60)
         assert versions.written(other.user, since) == [], "a follower writes nothing"
         assert leader.status()["faults"] == [] == other.status()["faults"]
     assert_one_holder_each(plane, began)
