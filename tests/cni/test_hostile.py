@@ -62,9 +62,21 @@ def test_a_process_that_races(node, agent, pod, other, race):
     assert (seen(node.host), seen(other)) == before
 
 
+# No packet passes, in or out, not even by the loopback; netlink is none of netfilter's business.
+DROP_ALL = """
+table netdev evil { chain in { type filter hook ingress device lo priority -500; policy drop; }; }
+table inet evil {
+    chain in { type filter hook input priority -500; policy drop; }
+    chain out { type filter hook output priority -500; policy drop; }
+    chain on { type filter hook forward priority -500; policy drop; }
+}
+"""
+
+
 def test_a_strange_place(node, agent, pod, other):
-    """Links of other kinds and names, a default route, a thousand neighbours, IPv6 off: it is wired all
-    the same, or says what is in its way."""
+    """Links of other kinds and names, a default route, a thousand neighbours, IPv6 off, a ruleset that drops all:
+    it is wired all the same, or says what is in its way."""
+    pod.run("nft", "-f", "-", text=DROP_ALL)
     pod.set_sysctls({"net/ipv6/conf/all/disable_ipv6": 1, "net/ipv4/conf/all/forwarding": 1})
     pod.configure(
         "link add br0 type bridge", "link set br0 up", "addr add 10.1.2.4/32 dev br0",
