@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "plan/pod_pools.h"
+#include "plan/pod_stay.h"
 
 static void write_use(struct text *out, const char *name, const char *label, const char *value,
                       uint64_t used, uint64_t free)
@@ -41,6 +42,28 @@ static void write_pools(const struct pods_live *live, struct text *out)
     }
 }
 
+/* Those of pods that no block of this node has, or that nothing tells. */
+static uint64_t count_outside(const struct pods_live *live)
+{
+    uint64_t count = 0;
+    sorted_each(const struct pod_stay, stay, live->stays) {
+        const struct ip *ip =
+            stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
+        count += ip->family == IP_NONE || !pod_block_at(live->addresses, ip);
+    }
+    return count;
+}
+
+static void write_astray(const struct pods_live *live, struct text *out)
+{
+    static const char name[] = "fingerpost_pod_addresses_astray";
+    metric(out, name, "gauge",
+           "Addresses of blocks that a route leads to and no pod is known of; pods whose address "
+           "is in no block. Each is a fault.");
+    text_addf(out, "%s{kind=\"unknown\"} %zu\n", name, live->addresses->strays.count);
+    text_addf(out, "%s{kind=\"outside\"} %" PRIu64 "\n", name, count_outside(live));
+}
+
 static void write_asks(const struct pods_live *live, struct text *out)
 {
     const struct block_ask *ask;
@@ -63,6 +86,7 @@ void write_pod_metrics(const struct pods_live *live, struct text *out)
     metric_single(out, "fingerpost_pods", "gauge", "Interfaces of pods that have addresses.",
                   live->stays->count);
     write_pools(live, out);
+    write_astray(live, out);
     write_asks(live, out);
     metric_histogram(out, "fingerpost_pod_add_duration_seconds",
                      "From a pod's addresses until it is served.", live->adds, &histogram_sync);

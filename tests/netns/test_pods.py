@@ -35,6 +35,13 @@ def pod_faults(agent):
     return [place(fault) for fault in agent.faults() if fault["subsystem"] == "pods"]
 
 
+def astray(agent):
+    """The metric of addresses that leak, by kind."""
+    name = "fingerpost_pod_addresses_astray"
+    return {kind: int(agent.get("/metrics").split(f'{name}{{kind="{kind}"}} ')[1].split()[0])
+            for kind in ("unknown", "outside")}
+
+
 def test_a_pod_comes_and_goes(lab):
     node, agent = start(lab)
     one = WiredPod(lab, node, agent, "one").add()
@@ -156,6 +163,7 @@ def test_an_address_in_no_block_is_a_fault_and_stays(lab):
     lab.write("block.yaml", objects.address_block("pods-1", node.role, "10.224.1.4/30", pool="default"))
     wait(lambda: any("is in no block of this node" in fault for fault in pod_faults(agent)), "the fault")
     assert node.ping(one.address(4))
+    assert astray(agent) == {"unknown": 0, "outside": 1}
     assert WiredPod(lab, node, agent, "two").add().address(4) == "10.224.1.4"
 
 
@@ -168,6 +176,9 @@ def test_a_route_that_nobody_knows_keeps_its_address(lab):
     assert WiredPod(lab, node, agent, "one").add().address(4) == "10.224.1.1"
     wait(lambda: any("by stray, which no pod is known of" in fault for fault in pod_faults(agent)),
          "the fault")
+    assert astray(agent) == {"unknown": 1, "outside": 0}
+    node.ip("link", "del", "stray")
+    wait_equal(lambda: (astray(agent), pod_faults(agent)), ({"unknown": 0, "outside": 0}, []), "all to be known")
 
 
 def vanish(lab, pod):
@@ -297,4 +308,4 @@ def test_documents_and_metrics(lab):
         assert f"{line}\n" in metrics
     page = METRICS_PAGE.read_text(encoding="utf-8")
     names = [name for name in metric_names(metrics) if name.startswith(("fingerpost_pod", "fingerpost_block_req"))]
-    assert len(names) == 6 and all(f"*{name}*" in page for name in names)
+    assert len(names) == 7 and all(f"*{name}*" in page for name in names)
