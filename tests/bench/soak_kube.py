@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soak of writes to Kubernetes: tests/kube/test_writer*.py with many more lives of objects, while
-the server, scripted or real, is killed; test_blocks.py with many more nodes that ask; test_addresses_many.py with many more
-Services; test_claimed_faults.py with hundreds of random faults; and test_still.py for long."""
+the server, scripted or real, is killed; test_blocks.py and test_pod_blocks.py with many more nodes that
+ask; test_addresses_many.py with many more Services; test_claimed_faults.py with hundreds of random faults; and test_still.py for long."""
 
 import json
 import os
@@ -21,6 +21,8 @@ def add_options(group):
                        help="of nodes with claimed addresses, of the API and of its store")
     group.add_argument("--restarts", type=int, default=100, metavar="N",
                        help="of an agent that has an address of a segment, under load")
+    group.add_argument("--nodes", type=int, default=1000, metavar="N",
+                       help="nodes that ask for a block, give it back or are deleted beside an agent at rest")
     group.add_argument("--wishes", type=int, default=10_000, metavar="N",
                        help="Services that get an address at once, and then wish for others")
     group.add_argument("--still-minutes", type=int, default=60, metavar="N",
@@ -48,6 +50,11 @@ def writes(options, seed, say):
 def blocks(options, _, say):
     say(f"blocks: {options.askers} nodes ask a pool of ten")
     return {**tests("ten_blocks", {"BLOCK_ASKERS": str(options.askers)}), "askers": options.askers}
+
+
+def nodes(options, _, say):
+    say(f"nodes: {options.nodes} ask for a block, and go again")
+    return {**tests("thousand_nodes", {"BLOCK_NODES": str(options.nodes)}), "nodes": options.nodes}
 
 
 def addresses(options, _, say):
@@ -87,4 +94,4 @@ def still(options, _, say):
     return {**found, "minutes": options.still_minutes}
 
 
-PARTS = (writes, blocks, addresses, claims, claim_restarts, still)
+PARTS = (writes, blocks, nodes, addresses, claims, claim_restarts, still)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import schema
 from lab import wait, wait_equal
-from lab.asking import Nodes, assert_disjoint, blocks, controller, node, pool
+from lab.asking import Nodes, ask_all, assert_disjoint, blocks, controller, node, pool
 from lab.kube_api import path_of
 
 LAB = {"nodes": 1}
@@ -262,15 +262,6 @@ def test_a_deleted_pool_gives_nothing_and_stays_until_it_is_empty(clean, make):
                       {"metadata": {"finalizers": None}}, "application/merge-patch+json")
     clean.kubectl("delete", "addressblock", "default-0", "--ignore-not-found")
     wait_equal(lambda: clean.items("AddressPool"), [], "the end of the pool")
-
-
-def ask_all(nodes, names):
-    """Each node asks at once; {node: (block, reason)}."""
-    with ThreadPoolExecutor(16) as threads:
-        keys = dict(zip(names, threads.map(nodes.ask, names)))
-        return dict(zip(names, threads.map(
-            lambda key: wait(lambda: nodes.answer(key), f"an answer to {key}", 120),
-            keys.values())))
 
 
 def test_ten_blocks_and_many_askers(clean, make):

@@ -2,15 +2,19 @@
 """Blocks for pods from end to end: a node's agent asks, agent-controller gives, pods get addresses, and
 what is not used is given back."""
 
+import os
+import time
+
 import pytest
 from lab import wait, wait_equal
-from lab.asking import COIL, controller, node, pool
+from lab.asking import COIL, Nodes, ask_all, assert_disjoint, blocks, controller, node, pool
 from lab.kube_api import MERGE, path_of
 from lab.pod_wiring import WiredPod, call
 
 LAB = {"nodes": 1}
 EMPTY = "3s"
 BLOCK_SIZE = 8  # of three bits
+NODES = int(os.environ.get("BLOCK_NODES", 10))  # that come and go beside the agent's own
 
 
 class Setting:
@@ -19,14 +23,15 @@ class Setting:
     def __init__(self, cluster):
         self.lab, self.plane, self.node = cluster, cluster.plane, cluster.nodes[0]
         self.controllers, self.agent, self.pods, self.made = [], None, {}, []
+        self.judged_from = len(self.audited())  # of what the API has answered the agent
 
-    def begin(self, **pods):
+    def begin(self, settings=None, **pods):
         self.plane.put(node(self.node.role))
         folder = self.node.folder / "agentd"
         if folder.exists():
             folder.rename(folder.with_name(f"agentd-{len(self.node.agents)}"))
         self.agent = self.lab.agent(self.node, kubeconfig=self.plane.agent_kubeconfig(self.node.role), pods={
-            "enabled": True, "rest": "0s", "emptyBlocks": EMPTY, **pods})
+            "enabled": True, "rest": "0s", "emptyBlocks": EMPTY, **pods}, **(settings or {}))
 
     def controller(self):
         name = "abcdefghij"[len(list(self.node.folder.glob("controller-*")))]
@@ -60,11 +65,14 @@ class Setting:
         return {fault["place"]: fault["message"] for fault in self.agent.faults()
                 if fault["subsystem"] == "pods"}
 
+    def audited(self):
+        return self.plane.audited(f"fingerpost:agent:{self.node.role}")
+
     def writes(self):
         """What the agent wrote about blocks: (verb, resource, name, code)."""
         return [(entry["verb"], entry["objectRef"]["resource"], entry["objectRef"].get("name"),
                  entry["responseStatus"]["code"])
-                for entry in self.plane.audited(f"fingerpost:agent:{self.node.role}")
+                for entry in self.audited()
                 if entry["verb"] in ("create", "delete", "patch", "update")
                 and entry["objectRef"]["resource"] in ("addressblocks", "blockrequests")]
 
@@ -95,7 +103,7 @@ def accepted(answer):
 def setting_fixture(cluster):
     setting = Setting(cluster)
     yield setting
-    refused = [entry["requestURI"] for entry in setting.plane.audited(f"fingerpost:agent:{setting.node.role}")
+    refused = [entry["requestURI"] for entry in setting.audited()[setting.judged_from:]
                if entry["responseStatus"]["code"] == 403]
     setting.end()
     assert refused == []
@@ -181,6 +189,65 @@ def test_while_the_controller_is_away_pods_live_on_what_there_is(setting):
     blocks = setting.items("AddressBlock").values()
     assert len(blocks) == 2, "one request is one block"
     assert request["metadata"]["uid"] in [block["metadata"]["labels"][f"{COIL}/request"] for block in blocks]
+
+
+def test_while_the_api_is_away_pods_come_and_go(setting):
+    """On the blocks that the node has, over a kill of its agent; then the API is back, and gives the next one."""
+    setting.controller()
+    setting.plane.put(pool("default", "10.224.8.0/24", bits=3))
+    setting.begin({"source": {"startWait": "1s"}})
+    [kept, _] = setting.add("kept", "gone")
+    [block] = setting.items("AddressBlock")
+    copy = setting.agent.folder / "state" / "objects.json"
+    wait(lambda: f'"{block}"' in copy.read_text(encoding="utf-8"), "the copy to have the block", 60)
+    setting.plane.api_server.kill()
+    try:
+        setting.delete("gone")
+        setting.agent.kill()
+        setting.agent.start()
+        given = setting.add(*[f"p{number}" for number in range(BLOCK_SIZE - 1)])
+        assert len({kept, *given}) == BLOCK_SIZE, "each address has one pod"
+        for answer in (setting.pod("late"), call(setting.agent, "GET", "/v1/pods/ready")):
+            assert answer[0] == 503 and "no address" in answer[1]["error"] and answer[1]["remedy"]
+        assert setting.node.ping(kept)
+    finally:
+        setting.plane.start_api_server()
+    [late] = setting.add("late")
+    assert late not in (kept, *given)
+    wait_equal(lambda: (len(setting.items("AddressBlock")), setting.items("BlockRequest")), (2, {}),
+               "two blocks, and nothing asked", 60)
+    wait_equal(setting.faults, {}, "no fault", 60)
+    setting.judged_from = len(setting.audited())  # an API that begins knows no roles yet
+
+
+def test_a_thousand_nodes_come_and_go(setting):
+    """BLOCK_NODES of them (the soak has a thousand) ask at once; half give their blocks back, the others' Nodes
+    are deleted. An agent beside them has nothing to do with it: it asks the API for nothing at all."""
+    plane = setting.plane
+    setting.controller()
+    plane.put(pool("default", "10.224.0.0/16", bits=3))
+    setting.begin()
+    setting.add("one")
+    wait_equal(lambda: setting.items("BlockRequest"), {}, "an end of the request", 30)
+    [own] = setting.items("AddressBlock")
+    names = [f"other{number}" for number in range(NODES)]
+    nodes, since = Nodes(plane, *names), len(setting.audited())
+    begin = time.monotonic()
+    answers = ask_all(nodes, names)
+    asked = time.monotonic()
+    assert_disjoint(plane)
+    assert blocks(plane) == {own: setting.node.role, **{block: name for name, (block, _) in answers.items()}}
+    for name in names[::2]:
+        nodes.give_back(answers[name][0])
+    for name in names[1::2]:
+        nodes.leave(name)
+    wait_equal(lambda: list(blocks(plane)), [own], "an end of all other blocks", 120)
+    gone = time.monotonic()
+    requests = [entry["requestURI"] for entry in setting.audited()[since:] if entry["verb"] != "watch"]
+    print(f"{NODES} nodes: blocks for all after {asked - begin:.1f} s, gone after {gone - asked:.1f} s more; "
+          f"the agent beside them asked for {len(requests)} things in {gone - begin:.1f} s")
+    assert requests == []
+    setting.add("two")
 
 
 def test_a_pool_without_room_says_so_and_pods_come_up_when_there_is(setting):

@@ -2,10 +2,11 @@
 """Pools, and nodes without agents that ask for blocks as Coil's do."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 from .control_plane import CONTROLLERS_GROUP
 from .controller import Controller
-from .kube_api import path_of
+from .kube_api import MERGE, path_of
 from .wait import wait
 
 COIL = "coil.cybozu.com"
@@ -85,9 +86,28 @@ class Nodes:
         failed = conditions.get("Failed")
         return status.get("addressBlockName"), failed["reason"] if failed else None
 
+    def give_back(self, block):
+        """As a node does: the finalizer goes, then the block."""
+        self.plane.api.request("PATCH", path_of("AddressBlock", name=block), {"metadata": {"finalizers": None}}, MERGE)
+        self.plane.api.delete("AddressBlock", block)
+
+    def leave(self, name):
+        """The Node is deleted."""
+        del self.items[name]
+        self.plane.api.delete("Node", name)
+
     def get(self, name, pool_name="default", timeout=30):
         key = self.ask(name, pool_name)
         return wait(lambda: self.answer(key), f"an answer to {key}", timeout)
+
+
+def ask_all(nodes, names):
+    """Each node asks at once; {node: (block, reason)}."""
+    with ThreadPoolExecutor(16) as threads:
+        keys = dict(zip(names, threads.map(nodes.ask, names)))
+        return dict(zip(names, threads.map(
+            lambda key: wait(lambda: nodes.answer(key), f"an answer to {key}", 120),
+            keys.values())))
 
 
 def blocks(plane):
