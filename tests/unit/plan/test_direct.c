@@ -123,10 +123,10 @@ static void only_networks_count_among_links(void **state)
 
 static struct object *node_of(const char *labels, const char *address)
 {
-    AUTOFREE char *yaml = text_format(
-        "apiVersion: v1\nkind: Node\nmetadata: {name: node-2, labels: {%s}}\n"
-        "status: {addresses: [{type: InternalIP, address: %s}]}\n",
-        labels, address);
+    AUTOFREE char *yaml =
+        text_format("apiVersion: v1\nkind: Node\nmetadata: {name: node-2, labels: {%s}}\n"
+                    "status: {addresses: [{type: InternalIP, address: %s}]}\n",
+                    labels, address);
     assert_non_null(yaml);
     return object_of(yaml);
 }
