@@ -11,7 +11,7 @@ from lab.segment import Asker
 from test_claimed import DURATION, V4, V6, Setting
 
 LAB = {"nodes": 3}
-BAR = 1
+BAR = 2  # a second, and what a machine takes that does other things as well; the figure is printed
 
 
 @pytest.fixture(name="setting")
@@ -86,11 +86,10 @@ def test_the_half_without_the_api_loses_it_and_finds_it_again(setting):
     for address in moved:
         wait(lambda address=address: setting.segment.client.ping(address), "an answer", 10)
         assert setting.segment.cached(address, halves.inside) == alone, "what a host behind the cut believes"
-    begun = time.monotonic()
     wait(lambda: all(setting.lease(address)["renewTime"] != setting.lease(address)["acquireTime"]
                      for address in moved), "renewals")
     begun = halves.heal(alone)
-    assert halves.right(begun, *moved) <= BAR + 0.3
+    assert halves.right(begun, *moved) <= BAR
     wait_equal(lambda: setting.row(alone)["state"], "other", "what it knows")
     asker.close()
     assert setting.judge.doubles() == []
