@@ -132,9 +132,10 @@ WRITTEN = ("Service", "IPAddressPool", "AddressPool", "AddressBlock", "BlockRequ
 
 def versions(plane):
     """resourceVersions of everything that a controller writes, but for what only tells the time or whose
-    turn it is."""
+    turn it is. A Deployment's status is Kubernetes' own, which gives up on its pods after ten minutes."""
     return {(kind, item["metadata"].get("namespace"), item["metadata"]["name"]):
-            item["metadata"]["resourceVersion"] for kind in WRITTEN for item in plane.items(kind)}
+            item["metadata"]["generation" if kind == "Deployment" else "resourceVersion"]
+            for kind in WRITTEN for item in plane.items(kind)}
 
 
 def idle(controller):
