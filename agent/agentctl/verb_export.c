@@ -5,6 +5,7 @@
  * Services are refused and why.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "agentctl/answer.h"
 #include "agentctl/explain_pools.h"
@@ -20,8 +21,18 @@ const struct column export_columns[] = {
     { NULL },
 };
 
+/* A key without what the line below the table says of all: "services/c1-shop-web-http/clusters/c1".
+ */
+static const char *key_below(const struct doc *item, const char *prefix)
+{
+    const char *key = field(item, "key");
+    const size_t length = strlen(prefix);
+    return length && strncmp(key, prefix, length) == 0 && key[length] == '/' ? key + length + 1
+                                                                             : key;
+}
+
 /* The list of nodes is nobody's. */
-static void export_row(struct table *table, const struct doc *item)
+static void export_row(struct table *table, const struct doc *item, const char *prefix)
 {
     AUTOTEXT struct text service = { 0 };
     char written[CLOCK_STRLEN];
@@ -32,7 +43,7 @@ static void export_row(struct table *table, const struct doc *item)
     else
         text_add(&service, "(nodes)");
     const char *const cells[] = {
-        text_str(&service),   field(item, doc_get(item, "id") ? "id" : "key"),
+        text_str(&service),   doc_get(item, "id") ? field(item, "id") : key_below(item, prefix),
         field(item, "state"), ago ? ago : "-",
         field(item, "place"),
     };
@@ -114,7 +125,7 @@ int verb_export(const struct ctl *ctl, char **args)
     text_add_count(&total, items->count, "document");
     add_states(&total, items);
     doc_each(item, items)
-        export_row(table, item);
+        export_row(table, item, field(doc_get(answer.root, "target"), "prefix"));
     add_target(&below, doc_get(answer.root, "target"));
     if (doc_get(answer.root, "heldUntil")) {
         text_add(&below, "-> what is held would shrink the list too much at once; it goes at ");
