@@ -6,7 +6,7 @@ manifests, after which the kernel must hold what the plan says and memory must n
 drains that are interrupted by kill -9; pods that come and go while clients ask, none of whom may be
 refused by an address that is announced; sieges of service NAT (soak_nat.py); pods that start while
 egress changes (soak_egress.py); egress gateways whose agents are killed (soak_gateways.py); writes to an
-API that is killed (soak_kube.py); ordinary life of a cluster (soak_life.py); `agentctl --watch` beside an agent that restarts (soak_watch.py); pods
+API that is killed (soak_kube.py); 500 addresses of which a node is lost (soak_claims.py); ordinary life of a cluster (soak_life.py); `agentctl --watch` beside an agent that restarts (soak_watch.py); pods
 that come and go while agentd is killed (soak_pods.py); and
 all packets of tests/bpf with Debian's kernels (soak_guests.py). A run is named by its seed; the same
 seed makes the same changes, though not at the same moments.
@@ -23,7 +23,8 @@ from cluster import VIP, VIP6, announced_by, exported, start, tables
 from lab import Lab, wait_equal
 from races import Race
 
-from . import process, soak_egress, soak_gateways, soak_guests, soak_kube, soak_life, soak_nat, soak_pods, soak_watch
+from . import (process, soak_claims, soak_egress, soak_gateways, soak_guests, soak_kube, soak_life, soak_nat, soak_pods,
+               soak_watch)
 from .edits import Edits
 
 SAID_EVERY = 20
@@ -44,6 +45,7 @@ def add_options(parser):
     soak_nat.add_options(group)
     soak_egress.add_options(group)
     soak_kube.add_options(group)
+    soak_claims.add_options(group)
     soak_life.add_options(group)
     soak_watch.add_options(group)
     soak_pods.add_options(group)
@@ -150,8 +152,8 @@ def races(options, seed, say):
 
 def parts():
     return (restarts, edits, drains, races, *soak_nat.PARTS, *soak_egress.PARTS,
-            *soak_gateways.PARTS, *soak_kube.PARTS, *soak_life.PARTS, *soak_watch.PARTS, *soak_pods.PARTS,
-            *soak_guests.PARTS)
+            *soak_gateways.PARTS, *soak_kube.PARTS, *soak_claims.PARTS, *soak_life.PARTS, *soak_watch.PARTS,
+            *soak_pods.PARTS, *soak_guests.PARTS)
 
 
 def attempt(part, options, seed, say):
