@@ -211,6 +211,49 @@ def deaf_bird(patient):
     path.unlink()
 
 
+CLAIMS = {"own": ["192.0.2.77"], "etcd": {"endpoints": ["http://192.0.2.9:2379"]}}
+
+LISTENER = """
+import socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen()
+while True:
+    with server.accept()[0] as asker:
+        if asker.recv(4096):
+            asker.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\nConnection: close\\r\\n\\r\\n{}")
+"""
+
+
+@contextlib.contextmanager
+def claims_without_right(patient):
+    """Something that answers like an agent, and is not allowed to open packet sockets."""
+    process = patient.node.start("setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", "/usr/bin/python3", "-c",
+                                 LISTENER, str(patient.agent.socket), log="listener.log")
+    try:
+        wait(patient.agent.socket.exists, "its socket")
+        with settings(patient, addresses=CLAIMS):
+            yield
+    finally:
+        process.kill()
+        process.wait()
+        patient.agent.socket.unlink()
+
+
+@contextlib.contextmanager
+def opened_and_dropped(patient):
+    rules = "table inet fw {\nchain in {\ntype filter hook input priority 0; policy drop; accept\n}\n}"
+    with settings(patient, services__firewall={"mode": "accept"}), nft(patient, rules, "inet fw"):
+        yield
+
+
+@contextlib.contextmanager
+def opened_by_another(patient):
+    with settings(patient, services__firewall={"mode": "mark"}), \
+            nft(patient, "table inet fingerpost {\nset mine { type ipv4_addr; }\n}", "inet fingerpost"):
+        yield
+
+
 @contextlib.contextmanager
 def dead_bird(patient):
     path = patient.agent.folder / "dead.ctl"
@@ -334,6 +377,13 @@ MISTAKES = {
         lambda p: nft(p, "table inet fw {\nchain f {\ntype filter hook forward priority 0; policy drop;\n}\n}", "inet fw"),
         "rival.firewall", "fw f", "accept",
     ),
+    "claim-interface": (
+        lambda p: settings(p, addresses={**CLAIMS, "interfaces": ["eth0", "eno9"]}),
+        "segment.interfaces", "eno9", "addresses.interfaces",
+    ),
+    "claim-right": (claims_without_right, "segment.right", "CAP_NET_RAW", "claim-addresses.conf"),
+    "opened-dropped": (opened_and_dropped, "segment.firewall", "fw in", "mode: mark"),
+    "opened-foreign": (opened_by_another, "segment.firewall", "table inet fingerpost", "another name"),
     "rule": (lambda p: ip(p, "rule add pref 77 lookup 119", "rule del pref 77"), "rival.rules", "119", "ip rule del"),
     "foreign-route": (
         lambda p: ip(p, "route add blackhole 203.0.113.9 table 119 proto 99", "route del 203.0.113.9 table 119"),
