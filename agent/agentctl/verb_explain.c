@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "agentctl/answer.h"
+#include "agentctl/explain_claim.h"
 #include "agentctl/explain_egress.h"
 #include "agentctl/explain_holder.h"
 #include "agentctl/explain_pools.h"
@@ -440,6 +441,7 @@ static void add_explanation(struct text *out, const struct ctl *ctl, const struc
     add_copy_warning(out, answer);
     doc_each(service, doc_get(answer, "services"))
         add_service(out, ctl, service, field(answer, "reason"));
+    add_claim(out, doc_get(answer, "claim"));
     add_holder(out, doc_get(answer, "holder"));
     add_tenant(out, doc_get(answer, "tenant"));
     add_nat(out, ctl, answer, target);

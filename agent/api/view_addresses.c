@@ -3,11 +3,10 @@
  * The document AddressList: the addresses that one node of a segment has at a time, who has each,
  * and why this node has it or has not.
  */
-#include <string.h>
+#include "api/view_addresses.h"
 
 #include "api/claims_live.h"
 #include "api/document.h"
-#include "api/view.h"
 #include "base/clock.h"
 
 static void text_or_null(struct json *json, const char *key, const char *text)
@@ -18,10 +17,10 @@ static void text_or_null(struct json *json, const char *key, const char *text)
         json_null(json, key);
 }
 
-static void add_row(struct json *json, const struct claim_row *row)
+static void add_row(struct json *json, const char *key, const struct claim_row *row)
 {
     char text[IP_STRLEN];
-    json_begin_object(json, NULL);
+    json_begin_object(json, key);
     json_string(json, "address", ip_str(&row->ip, text));
     json_string(json, "state", claim_state_name(row->state));
     text_or_null(json, "holder", row->holder);
@@ -45,7 +44,43 @@ void view_addresses(const struct api_state *state, struct text *out)
     out->failed |= live->rows(live->context, &rows) < 0;
     json_begin_array(&json, "items");
     vec_each(const struct claim_row, row, &rows)
-        add_row(&json, row);
+        add_row(&json, NULL, row);
     json_end_array(&json);
     view_end(&json);
+}
+
+/* ---- One address ---- */
+
+/* Its row in `rows`; NULL: it is not claimed. */
+static const struct claim_row *find_row(const struct api_state *state, const struct ip *ip,
+                                        claim_row_list *rows)
+{
+    const struct claims_live *live = state->claims;
+    if (!live || !live->rows || live->rows(live->context, rows) < 0)
+        return NULL;
+    vec_each(const struct claim_row, row, rows) {
+        if (ip_equal(&row->ip, ip))
+            return row;
+    }
+    return NULL;
+}
+
+const char *claim_knows_address(const struct api_state *state, const struct ip *ip,
+                                const char **ret_text)
+{
+    AUTOVEC claim_row_list rows = { 0 };
+    if (!find_row(state, ip, &rows))
+        return NULL;
+    *ret_text = "one node of its segment has it at a time";
+    return "claimed";
+}
+
+void write_claim_explanation(struct json *json, const struct api_state *state, const struct ip *ip)
+{
+    AUTOVEC claim_row_list rows = { 0 };
+    const struct claim_row *row = find_row(state, ip, &rows);
+    if (row)
+        add_row(json, "claim", row);
+    else
+        json_null(json, "claim");
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "api/document.h"
+#include "api/view_addresses.h"
 #include "api/view_bgp.h"
 #include "api/view_explain_egress.h"
 #include "api/view_explain_holder.h"
@@ -203,6 +204,8 @@ static const char *ask_others(const struct api_state *state, const struct ip *ad
     if (!known)
         known = pool_knows_address(state, address, ret_text);
     if (!known)
+        known = claim_knows_address(state, address, ret_text);
+    if (!known)
         known = holder_knows_address(state, address, ret_text);
     if (known || !find_direct(state->plan, address))
         return known;
@@ -245,6 +248,7 @@ bool view_explain(const struct api_state *state, const struct explain_query *que
     for (uint32_t i = 0; row && i < row->claim_count; i++)
         write_service(&json, state, &row->claims[i], address->family);
     json_end_array(&json);
+    write_claim_explanation(&json, state, address);
     write_holder(&json, state, address);
     write_tenant(&json, state, address);
     write_nat_explanation(&json, state, query);
