@@ -4,7 +4,8 @@ its own packets, and nothing is claimed that NAT has not proved."""
 
 import pytest
 from lab import objects, wait, wait_equal
-from test_claimed import V4, V6, Setting
+from lab.traffic import ask, serve
+from test_claimed import NAMES, V4, V6, Setting, service
 
 LAB = {"nodes": 3, "nat": True}
 
@@ -15,6 +16,31 @@ def setting_fixture(cluster, kubelets):
     setting = Setting(cluster)
     yield setting
     setting.end()
+
+
+def both_protocols(setting, pods):
+    """A port of TCP and UDP: each node's own packets to the address get there as the segment's do, the holder's too."""
+    ports = [{"name": name, "port": 7, "protocol": protocol, "targetPort": 7}
+             for name, protocol in (("echo", "TCP"), ("echo-udp", "UDP"))]
+    item = service("web", V4, V6)
+    item["spec"]["ports"] += ports
+    served = [{"name": "p80", "port": 80, "protocol": "TCP"},
+              *[{key: port[key] for key in ("name", "port", "protocol")} for port in ports]]
+    for pod in pods:
+        serve(pod, 7)
+    for family in ("IPv4", "IPv6"):
+        setting.plane.put(objects.slice_of("web", [
+            objects.endpoint(pod.address4 if family == "IPv4" else pod.address6, pod.node.role) for pod in pods],
+            family=family, ports=served, suffix=family.lower()))
+    setting.plane.put(item)
+    names = {pod.role for pod in pods}
+    for address in (V4, V6):
+        holder = setting.holder(address, 60)
+        for host in (setting.segment.client, *map(setting.node, NAMES)):
+            for protocol in ("TCP", "UDP"):
+                answer = wait(lambda host=host, address=address, protocol=protocol: ask(host, address, 7, protocol),
+                              f"{protocol} of {host.role} to {address} at {holder}", 20)
+                assert answer.name in names, answer
 
 
 def test_the_holder_serves_the_ports_of_what_it_holds(setting):
@@ -38,6 +64,7 @@ def test_the_holder_serves_the_ports_of_what_it_holds(setting):
         assert setting.row(name, address)["state"] == "held"
     name = setting.holder(V4)
     assert setting.agents[name].faults() == [], "it is no fault that an interface has the address"
+    both_protocols(setting, pods)
     # Without endpoints nobody has it.
     setting.plane.put(objects.slice_of("web", [], family="IPv4", suffix="ipv4"))
     wait_equal(lambda: setting.segment.at(V4), [], "no holder without endpoints")
