@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One claim and the store, word by word: what is asked in which state, after which event; and which
+ * records are deleted. The store is a list of what it was asked. A claim without addresses needs
+ * neither a kernel nor a wire.
+ *
+ * Words of a script: "?" a turn; "barred", "may", "unwanted"; the answer to what was asked:
+ * "absent", "free" (a record of nobody), "other", "done", "conflict", "fail"; "heard" another's
+ * record by the watch, "gone" that there is none; "+N" N milliseconds later.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "segment/claims_inside.h"
+
+#include "cmocka_all.h"
+
+#define KEY "address.192-0-2-1"
+
+struct world {
+    sd_event *event;
+    struct claims claims;
+    struct claim_counts counts;
+    struct own_claim claim;
+    struct claim_ask asked;
+    int64_t later_ms;
+    int64_t since_ms; /* since when the store was watched */
+    unsigned version;
+    char log[256];
+};
+
+static void note(struct world *world, const char *word, const struct claim_ask *ask)
+{
+    size_t length = strlen(world->log);
+    (void)snprintf(world->log + length, sizeof(world->log) - length, "%s%s", length ? " " : "",
+                   word);
+    world->asked = *ask;
+}
+
+#define OPERATION(name)                                                                        \
+    static int do_##name(void *store, const struct claim_ask *ask, struct claim_request **ret) \
+    {                                                                                          \
+        note(store, #name, ask);                                                               \
+        *ret = store;                                                                          \
+        return 0;                                                                              \
+    }
+OPERATION(read)
+OPERATION(create)
+OPERATION(update)
+OPERATION(release)
+OPERATION(remove)
+
+static void do_cancel(struct claim_request *request)
+{
+    (void)request;
+}
+
+static void turn(void *context)
+{
+    (void)context;
+}
+
+static const struct claim_store_ops ops = {
+    .name = "Lease",
+    .read = do_read,
+    .create = do_create,
+    .update = do_update,
+    .release = do_release,
+    .remove = do_remove,
+    .cancel = do_cancel,
+};
+
+static void begin(struct world *world)
+{
+    *world = (struct world){ .since_ms = INT64_MAX };
+    struct claims *claims = &world->claims;
+    assert_int_equal(sd_event_new(&world->event), 0);
+    assert_int_equal(deferred_new(world->event, 0, turn, world, &claims->turn), 0);
+    claims->options.store = (struct claim_store){ &ops, world };
+    claims->options.rules = tenure_rules_default;
+    claims->options.failback_ms = FAILBACK_NEVER;
+    claims->options.counts = &world->counts;
+    claims->node = (char *)"node-1";
+    claim_records_begin(claims);
+    world->claim.claims = claims;
+    (void)snprintf(world->claim.key, sizeof(world->claim.key), "%s", KEY);
+    world->claim.wanted = true;
+    world->claim.reason = PLACEMENT_MAY;
+    tenure_begin(&world->claim.tenure, &claims->options.rules, claims->node, 0);
+}
+
+static void end(struct world *world)
+{
+    claim_records_end(&world->claims);
+    deferred_free(world->claims.turn);
+    sd_event_unref(world->event);
+}
+
+static struct lease_record record_of(const char *holder)
+{
+    struct lease_record record = { .duration_s = 10, .acquired_wall_ms = 1, .renewed_wall_ms = 1 };
+    (void)snprintf(record.holder, sizeof(record.holder), "%s", holder);
+    return record;
+}
+
+static int64_t now_of(const struct world *world)
+{
+    return clock_boot_ms() + world->later_ms;
+}
+
+static void answer(struct world *world, enum claim_outcome outcome, const char *holder)
+{
+    char version[16];
+    const struct lease_record record = record_of(holder ? holder : "");
+    (void)snprintf(version, sizeof(version), "%u", ++world->version);
+    const struct claim_answer told = { .outcome = outcome,
+                                       .record = holder ? &record : NULL,
+                                       .version = outcome == CLAIM_DONE ? version : "",
+                                       .since_ms = world->since_ms,
+                                       .why = "refused" };
+    world->asked.told(world->asked.context, &told);
+}
+
+static void hear(struct world *world, const char *holder)
+{
+    char version[16];
+    const struct lease_record record = record_of(holder ? holder : "");
+    (void)snprintf(version, sizeof(version), "%u", ++world->version);
+    claim_heard(&world->claim, holder ? &record : NULL, holder ? version : "", now_of(world));
+}
+
+static void obey(struct world *world, const char *word)
+{
+    static const struct {
+        const char *word;
+        enum claim_outcome outcome;
+        const char *holder;
+    } answers[] = {
+        { "absent", CLAIM_ABSENT, NULL },     { "free", CLAIM_DONE, "" },
+        { "other", CLAIM_DONE, "node-2" },    { "done", CLAIM_DONE, NULL },
+        { "conflict", CLAIM_CONFLICT, NULL }, { "fail", CLAIM_FAILED, NULL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+        if (strcmp(word, answers[i].word) == 0) {
+            answer(world, answers[i].outcome, answers[i].holder);
+            return;
+        }
+    }
+    if (strcmp(word, "?") == 0) {
+        claim_rank(&world->claim, now_of(world));
+        claim_ask(&world->claim, now_of(world));
+    } else if (strcmp(word, "heard") == 0) {
+        hear(world, "node-2");
+    } else if (strcmp(word, "gone") == 0) {
+        hear(world, NULL);
+    } else if (*word == '+') {
+        world->later_ms += strtol(word + 1, NULL, 10);
+    } else if (strcmp(word, "watched") == 0) {
+        world->since_ms = 0;
+    } else if (strcmp(word, "unwanted") == 0) {
+        world->claim.wanted = false;
+    } else {
+        world->claim.reason = strcmp(word, "may") == 0 ? PLACEMENT_MAY : PLACEMENT_LINK_DOWN;
+    }
+}
+
+static void play(struct world *world, const char *script)
+{
+    char words[256];
+    (void)snprintf(words, sizeof(words), "%s", script);
+    for (char *rest = words, *word; (word = strsep(&rest, " "));)
+        obey(world, word);
+}
+
+static const struct row {
+    const char *script, *asked;
+    bool right, over;
+} rows[] = {
+    /* Nothing is known. */
+    { "?", "read", false, false },
+    { "? ?", "read", false, false },
+    { "barred ?", "", false, false },
+    { "unwanted ?", "", false, true },
+    { "? fail ?", "read", false, false },
+    { "? fail +260 ?", "read read", false, false },
+    /* There is none. */
+    { "? absent ?", "read", false, false },
+    { "? absent +10300 ?", "read read", false, false },
+    { "watched ? absent ?", "read create", false, false },
+    { "watched ? absent ? done ?", "read create", true, false },
+    { "watched ? absent ? conflict +2 ?", "read create read", false, false },
+    /* It names nobody. */
+    { "? free ?", "read update", false, false },
+    { "? free ? done ?", "read update", true, false },
+    { "? free ? conflict +2 ?", "read update read", false, false },
+    { "? free ? conflict +2 ? other ?", "read update read", false, false },
+    { "? free ? fail +260 ?", "read update read", false, false },
+    { "? free barred ?", "read", false, false },
+    { "? free unwanted ?", "read", false, true },
+    /* A write whose answer was lost may have taken it. */
+    { "? free ? fail barred +260 ?", "read update read", false, false },
+    { "? free ? fail unwanted +260 ? other ?", "read update read", false, true },
+    /* Another has it. */
+    { "? other ?", "read", false, false },
+    { "? other +10200 ?", "read", false, false },
+    { "? other +10300 ?", "read update", false, false },
+    { "? other heard +10200 ?", "read", false, false },
+    { "? other unwanted ?", "read", false, true },
+    /* It is held. */
+    { "? free ? done +3000 ?", "read update", true, false },
+    { "? free ? done +3400 ?", "read update update", true, false },
+    { "? free ? done +3400 ? fail +260 ?", "read update update read", true, false },
+    { "? free ? done +3400 ? conflict +2 ? other ?", "read update update read", false, false },
+    { "? free ? done heard ?", "read update read", true, false },
+    { "? free ? done heard ? other ?", "read update read", false, false },
+    { "? free ? done gone ?", "read update read", true, false },
+    { "? free ? done gone ? absent ? done ?", "read update read create", true, false },
+    { "? free ? done +9100 ?", "read update update", false, false },
+    { "? free ? done barred ?", "read update release", false, false },
+    { "? free ? done barred ? done ?", "read update release", false, false },
+    { "? free ? done barred ? done may ?", "read update release update", false, false },
+    { "? free ? done unwanted ?", "read update release", false, false },
+    { "? free ? done unwanted ? done ?", "read update release", false, true },
+    { "? free ? done unwanted ? fail +260 ?", "read update release read", false, false },
+};
+
+static void each_state_meets_each_event(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct world world;
+        begin(&world);
+        play(&world, rows[i].script);
+        if (strcmp(world.log, rows[i].asked) != 0 || world.claim.has_right != rows[i].right ||
+            claim_is_over(&world.claim) != rows[i].over)
+            fail_msg("\"%s\": asked \"%s\", right %d, over %d", rows[i].script, world.log,
+                     world.claim.has_right, claim_is_over(&world.claim));
+        end(&world);
+    }
+}
+
+/* ---- Records ---- */
+
+static void hear_record(struct world *world, const char *holder, const char *version)
+{
+    const struct lease_record record = record_of(holder);
+    claim_records_note(&world->claims, KEY, &record, version, false);
+}
+
+static void records_are_deleted_when_nobody_can_want_them(void **state)
+{
+    (void)state;
+    struct world world;
+    begin(&world);
+    const int64_t now_ms = clock_boot_ms(), duration_ms = tenure_rules_default.duration_ms;
+    assert_true(claim_records_next_ms(&world.claims) == INT64_MAX);
+    hear_record(&world, "node-2", "1");
+    int64_t due_ms = claim_records_next_ms(&world.claims);
+    assert_in_range(due_ms - now_ms, 2 * duration_ms, 3 * duration_ms + 1000);
+    claim_records_tidy(&world.claims, due_ms - 1);
+    assert_string_equal(world.log, "");
+    /* Told again as it was, it is no younger; renewed, it is. */
+    hear_record(&world, "node-2", "1");
+    assert_true(claim_records_next_ms(&world.claims) == due_ms);
+    hear_record(&world, "", "2");
+    assert_in_range(claim_records_next_ms(&world.claims) - now_ms, duration_ms,
+                    2 * duration_ms + 1000);
+    claim_records_tidy(&world.claims, now_ms + 5 * duration_ms);
+    assert_string_equal(world.log, "remove");
+    assert_string_equal(world.asked.version, "2");
+    assert_true(claim_records_next_ms(&world.claims) == INT64_MAX);
+    answer(&world, CLAIM_DONE, NULL);
+    claim_records_tidy(&world.claims, now_ms + 9 * duration_ms);
+    assert_string_equal(world.log, "remove");
+    end(&world);
+}
+
+static void what_a_claim_wants_or_another_took_stays(void **state)
+{
+    (void)state;
+    struct world world;
+    struct own_claim *list[] = { &world.claim };
+    begin(&world);
+    const int64_t late_ms = clock_boot_ms() + 10 * tenure_rules_default.duration_ms;
+    hear_record(&world, "", "1");
+    world.claims.list.items = list;
+    world.claims.list.count = 1;
+    claim_records_tidy(&world.claims, late_ms);
+    assert_true(claim_records_next_ms(&world.claims) == INT64_MAX);
+    assert_string_equal(world.log, "");
+    world.claims.list.count = 0;
+    claim_records_tidy(&world.claims, late_ms);
+    answer(&world, CLAIM_CONFLICT, NULL);
+    assert_true(claim_records_next_ms(&world.claims) == INT64_MAX);
+    hear_record(&world, "node-3", "2");
+    assert_true(claim_records_next_ms(&world.claims) != INT64_MAX);
+    claim_records_note(&world.claims, KEY, NULL, "", false);
+    assert_true(claim_records_next_ms(&world.claims) == INT64_MAX);
+    end(&world);
+}
+
+static void a_deletion_that_fails_is_told_and_tried_again_with_pauses(void **state)
+{
+    (void)state;
+    struct world world;
+    begin(&world);
+    int64_t late_ms = clock_boot_ms() + 10 * tenure_rules_default.duration_ms, pause_ms = 0;
+    hear_record(&world, "", "1");
+    claim_records_tidy(&world.claims, late_ms);
+    for (int i = 0; i < 4; i++) {
+        int64_t before_ms = clock_boot_ms();
+        answer(&world, CLAIM_FAILED, NULL);
+        assert_string_equal(world.claims.removal.trouble, "refused");
+        int64_t again_ms = world.claims.removal.not_before_ms;
+        assert_true(claim_records_next_ms(&world.claims) >= again_ms);
+        assert_true(again_ms - before_ms > pause_ms);
+        pause_ms = again_ms - before_ms;
+        claim_records_tidy(&world.claims, again_ms - 1);
+        assert_null(world.claims.removal.request);
+        claim_records_tidy(&world.claims, MAX(again_ms, late_ms));
+        assert_non_null(world.claims.removal.request);
+    }
+    answer(&world, CLAIM_ABSENT, NULL);
+    assert_string_equal(world.claims.removal.trouble, "");
+    assert_true(claim_records_next_ms(&world.claims) == INT64_MAX);
+    end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_state_meets_each_event),
+        cmocka_unit_test(records_are_deleted_when_nobody_can_want_them),
+        cmocka_unit_test(what_a_claim_wants_or_another_took_stays),
+        cmocka_unit_test(a_deletion_that_fails_is_told_and_tried_again_with_pauses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
