@@ -410,8 +410,8 @@ def test_many_addresses_are_spread_and_those_of_a_lost_node_too(setting):
          f"{len(lost)} addresses of a lost node", duration + 30)
     took = time.monotonic() - begun
     figures = {"addresses": count, "claims": claims, "takenSeconds": round(taken, 1),
-               "requestsPerSecond": round(rate, 1), "shares": {name: len(share) for name, share in {"node1": lost, **held}.items()},
-               "lost": len(lost), "movedSeconds": round(took, 1)}
+               "requestsPerSecond": round(rate, 1),
+               "shares": {name: len(share) for name, share in {"node1": lost, **held}.items()}, "lost": len(lost), "movedSeconds": round(took, 1)}
     print(figures)
     if "CLAIMED_FIGURES" in os.environ:
         Path(os.environ["CLAIMED_FIGURES"]).write_text(json.dumps(figures), encoding="utf-8")
