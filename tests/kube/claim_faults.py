@@ -96,9 +96,10 @@ def frozen(siege, name, asleep=False):
     siege.clocks[name].jump(length if asleep else -length)
     siege.keep(name, left)
     siege.lab.tor.configure(f"route del blackhole {node.address4}/32")
+    heard = time.monotonic()  # the kernel answers before the agent goes on
     siege.segment.mute(node, False)
-    siege.resumed[name].append(time.monotonic())
     siege.agents[name].process.send_signal(signal.SIGCONT)
+    siege.resumed[name].append((heard, time.monotonic()))
 
 
 def suspended(siege, name):
@@ -239,8 +240,8 @@ class Siege(Setting):
         """Two at once, but for who was frozen or suspended and woke up a moment ago; and how long those lasted."""
         wrong, excused = [], []
         for double in self.judge.doubles():
-            woken = [at for name in double.names for at in self.resumed[name]
-                     if at - 0.1 <= double.begin and double.begin + double.seconds <= at + RESUMED]
+            woken = [at for name in double.names for heard, at in self.resumed[name]
+                     if heard <= double.begin and double.begin + double.seconds <= at + RESUMED]
             (excused if woken else wrong).append(double)
         return wrong, excused
 
