@@ -381,7 +381,6 @@ static void add_nat(struct text *out, const struct ctl *ctl, const struct doc *a
                     const struct target *target)
 {
     const struct doc *nat = doc_get(answer, "nat"), *others = doc_get(nat, "otherPorts");
-
     if (!nat)
         return;
     add_proof(out, answer, target);
@@ -401,7 +400,6 @@ static void add_port_verdict(struct text *out, const struct doc *answer,
 {
     const struct doc *nat = doc_get(answer, "nat"), *others = doc_get(nat, "otherPorts");
     const struct doc *frontends = doc_get(nat, "frontends");
-
     if (!others || target->port == 0 || (frontends && frontends->count > 0))
         return;
     text_addf(out, "  -> but port %u%s%s is not served: %s, ", target->port,
