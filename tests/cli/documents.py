@@ -451,6 +451,7 @@ EXPLANATION = {
             ],
         }
     ],
+    "claim": None,
     "holder": None,
     "tenant": None,
     "nat": None,
