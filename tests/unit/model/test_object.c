@@ -338,7 +338,7 @@ static const struct {
     { KIND_ADDRESS_POOL, "blockSizeBits: 4", "blockSizeBits: 3" },
     { KIND_ADDRESS_POOL, "10.0.0.0", "10.0.1.0" },
     { KIND_ADDRESS_POOL, "fd00::/", "fd01::/" },
-    { KIND_ADDRESS_POOL, "subnets: [", "subnets: [{ipv4: 10.9.0.0/24}, " },
+    { KIND_ADDRESS_POOL, "subnets: [", "subnets: [{ipv4: 10.9.0.0/24, ipv6: \"fd09::/120\"}, " },
     { KIND_ADDRESS_BLOCK, "index: 7", "index: 8" },
     { KIND_ADDRESS_BLOCK, "10.0.0.0", "10.0.0.32" },
     { KIND_ADDRESS_BLOCK, "fd00::/", "fd01::/" },
