@@ -398,7 +398,7 @@ static void test_explain_what_only_nat_knows(void **state)
         "{'apiVersion':'v1','kind':'Explanation','address':'10.1.0.7','state':'none',"
         "'reason':'node-port','reasonText':'an address of this node, with node ports; its "
         "network announces it','block':null,'route':null,'direct':null,'pool':null,'services':[],"
-        "'holder':{'node':{'name':'node-1','local':true,'addresses':['10.1.0.7'],"
+        "'claim':null,'holder':{'node':{'name':'node-1','local':true,'addresses':['10.1.0.7'],"
         "'podCIDRs':[],'ready':false,'excluded':false},'pods':[],'endpointOf':[]},"
         "'tenant':null");
     assert_non_null(strstr(text_str(&node), "\"port\":30080"));

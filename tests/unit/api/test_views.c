@@ -266,24 +266,25 @@ static void test_explain_service(void **state)
 
     assert_true(explain(made, "10.0.0.1", &out));
     assert_document(
-        &out, "{'apiVersion':'v1','kind':'Explanation','address':'10.0.0.1','state':'announced',"
-              "'reason':'announced','reasonText':'announced','block':null,"
-              "'route':{'prefix':'10.0.0.1/32','kind':'service','state':'announced',"
-              "'reason':'announced','reasonText':'announced','protocol':31,'table':119,"
-              "'installed':true,'guarded':true," UNWATCHED
-              "'heldForMs':null,'objects':[{'namespace':'default',"
-              "'name':'web','origin':'loadBalancer','reason':'announced','reasonText':'announced',"
-              "'ports':2,'forwarding':1}]},'direct':null,"
-              "'pool':null,'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
-              "'reason':'announced','reasonText':'announced','ports':2,'forwarding':1,"
-              "'source':'manifests','file':'web.yaml','line':1,'endpoints':["
-              "{'address':'10.224.0.3','port':8080,'node':'node-1','ready':true,'serving':true,"
-              "'terminating':false,'local':true},"
-              "{'address':'10.224.1.3','port':8080,'node':null,'ready':false,'serving':true,"
-              "'terminating':true,'local':false}]}],"
-              "'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
-              "'kernel':['table 119: blackhole 10.0.0.1/32 proto 31',"
-              "'table 120: unreachable 10.0.0.1/32 proto 33']}");
+        &out,
+        "{'apiVersion':'v1','kind':'Explanation','address':'10.0.0.1','state':'announced',"
+        "'reason':'announced','reasonText':'announced','block':null,"
+        "'route':{'prefix':'10.0.0.1/32','kind':'service','state':'announced',"
+        "'reason':'announced','reasonText':'announced','protocol':31,'table':119,"
+        "'installed':true,'guarded':true," UNWATCHED
+        "'heldForMs':null,'objects':[{'namespace':'default',"
+        "'name':'web','origin':'loadBalancer','reason':'announced','reasonText':'announced',"
+        "'ports':2,'forwarding':1}]},'direct':null,"
+        "'pool':null,'services':[{'namespace':'default','name':'web','origin':'loadBalancer',"
+        "'reason':'announced','reasonText':'announced','ports':2,'forwarding':1,"
+        "'source':'manifests','file':'web.yaml','line':1,'endpoints':["
+        "{'address':'10.224.0.3','port':8080,'node':'node-1','ready':true,'serving':true,"
+        "'terminating':false,'local':true},"
+        "{'address':'10.224.1.3','port':8080,'node':null,'ready':false,'serving':true,"
+        "'terminating':true,'local':false}]}],"
+        "'claim':null,'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],"
+        "'kernel':['table 119: blackhole 10.0.0.1/32 proto 31',"
+        "'table 120: unreachable 10.0.0.1/32 proto 33']}");
 }
 
 /* A service that is gone from the store since the last pass; endpoints of the address's family. */
@@ -306,7 +307,7 @@ static void test_explain_shared(void **state)
         "'reasonText':'its ports belong to an older service','ports':0,'forwarding':0,"
         "'source':'manifests','file':'web.yaml','line':1,'endpoints':[{'address':'fd00:1::3','port':null,"
         "'node':'node-2','ready':true,'serving':true,'terminating':false,'local':false}]}],"
-        "'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],'kernel':[]}");
+        "'claim':null,'holder':null,'tenant':null,'nat':null,'egress':null,'copyAsOf':null,'peers':[],'kernel':[]}");
 }
 
 static void test_explain_block(void **state)
@@ -327,7 +328,7 @@ static void test_explain_block(void **state)
         "'reason':'announced','reasonText':'a pod block of this node','protocol':30,"
         "'table':119,'installed':false,'guarded':true," ABSENT "'heldForMs':null,"
         "'objects':[{'name':'default-0','pool':'default','reserved':true}]},"
-        "'direct':null,'pool':null,'services':[],'holder':null,'tenant':null,'nat':null,'egress':null,"
+        "'direct':null,'pool':null,'services':[],'claim':null,'holder':null,'tenant':null,'nat':null,'egress':null,"
         "'copyAsOf':null,'peers':[],"
         "'kernel':['table main: unreachable 10.224.0.0/27 proto 33 metric 4278198272']}");
 }
