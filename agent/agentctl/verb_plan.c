@@ -26,6 +26,7 @@
 #include "plan/nat_hooks.h"
 #include "plan/node_plan.h"
 #include "source/manifest.h"
+#include "store/left_out.h"
 
 static void print_faults(const struct faults *faults)
 {
@@ -99,6 +100,7 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
     if (r < 0)
         return r;
     store_conflicts(store, faults);
+    store_left_out_faults(store, faults);
     r = assign_addresses(config, store, &pools, &assignments, faults);
     if (r == 0)
         r = plan_objects(config, store, &plan, faults);

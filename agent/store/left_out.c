@@ -47,6 +47,8 @@ void store_left_out_faults(const struct store *store, struct faults *faults)
     AUTOVEC VEC(const struct object *) list = { 0 };
     const struct object *object;
     size_t cursor = 0;
+    if (!store_endpoints_count(store))
+        return;
     while ((object = store_next(store, KIND_ENDPOINT_SLICE, &cursor))) {
         if (!rival_of(store, to_endpoint_slice(object)))
             continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Endpoints that count for nothing beside EndpointSlices of the same Service. Private to store/. */
+/* Endpoints that count for nothing beside EndpointSlices of the same Service. */
 #pragma once
 
 #include "base/fault.h"

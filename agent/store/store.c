@@ -21,7 +21,6 @@
 #include "model/endpoint_slice.h"
 #include "store/entry.h"
 #include "store/index_table.h"
-#include "store/left_out.h"
 #include "store/map.h"
 
 LIST_HEAD(entry_list, entry);
@@ -311,6 +310,11 @@ const struct endpoint_slice *const *store_slices_among(const struct store *store
     return slices;
 }
 
+size_t store_endpoints_count(const struct store *store)
+{
+    return store->endpoints;
+}
+
 const struct pod *const *store_pods_at(const struct store *store, const struct ip *ip,
                                        size_t *ret_count)
 {
@@ -425,8 +429,6 @@ static int conflict_cmp(const void *a, const void *b)
 void store_conflicts(const struct store *store, struct faults *faults)
 {
     AUTOVEC VEC(const struct entry *) list = { 0 };
-    if (store->endpoints)
-        store_left_out_faults(store, faults);
     if (store->conflicts == 0)
         return;
     if (vec_reserve(&list, store->conflicts) < 0) {

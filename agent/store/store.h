@@ -84,13 +84,7 @@ const struct endpoint_slice *const *store_slices_of(const struct store *store,
 const struct endpoint_slice *const *store_slices_among(const struct store *store,
                                                        const char *namespace, const char *service,
                                                        size_t *ret_count, size_t *ret_left_out);
-/*
- * The same, with the number of slices that stand behind these and are left out: those made of
- * Endpoints (SLICE_ENDPOINTS), where the Service has others.
- */
-const struct endpoint_slice *const *store_slices_among(const struct store *store,
-                                                       const char *namespace, const char *service,
-                                                       size_t *ret_count, size_t *ret_left_out);
+size_t store_endpoints_count(const struct store *store); /* slices made of Endpoints */
 
 /*
  * The services that have this node port, whether or not their type makes use of it; ordered and

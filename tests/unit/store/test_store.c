@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The store: what counts, indexes, changes and conflicts, case by case. */
 #include "objects.h"
+#include "store/left_out.h"
 #include "store/store.h"
 
 static const struct object *get_service(const struct store *store, const char *name)
@@ -396,12 +397,12 @@ static void endpoints_beside_slices_are_left_out(void **state)
     assert_slices_of(store, "db", "db.endpoints-1-v4 db.endpoints-1-v6");
     store_put(store, "f", slice_of("db-mirror", SLICE_MIRROR));
     assert_slices_of(store, "db", "db-mirror");
-    store_conflicts(store, &faults);
+    store_left_out_faults(store, &faults);
     assert_true(faults_none(&faults));
 
     store_put(store, "f", slice_of("db-own", SLICE_OWN));
     assert_slices_of(store, "db", "db-mirror db-own");
-    store_conflicts(store, &faults);
+    store_left_out_faults(store, &faults);
     assert_int_equal(faults.list.count, 1);
     assert_string_equal(faults.list.items[0].place, "Endpoints n/db");
     assert_string_equal(faults.list.items[0].message,
@@ -411,7 +412,7 @@ static void endpoints_beside_slices_are_left_out(void **state)
     store_remove(store, "f", KIND_ENDPOINT_SLICE, "n", "db-own");
     store_remove(store, "f", KIND_ENDPOINT_SLICE, "n", "db-mirror");
     assert_slices_of(store, "db", "db.endpoints-1-v4 db.endpoints-1-v6");
-    store_conflicts(store, &faults);
+    store_left_out_faults(store, &faults);
     assert_true(faults_none(&faults));
 }
 
