@@ -28,6 +28,7 @@ struct probe_origins {
     /* Where programs are attached, sorted; borrowed. */
     const struct nat_attachment *attachments;
     size_t attachment_count;
+    const struct sorted *links; /* struct link: this node's interfaces; borrowed. NULL: unknown */
 };
 
 /* What bpf_fib_lookup() says of a way, in words: "a blackhole route". */

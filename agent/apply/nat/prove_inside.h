@@ -2,7 +2,6 @@
 /* What the proof is made of, shared by its two files: prove.c (questions), prove_way.c (ways). */
 #pragma once
 
-#include "apply/nat/carrier.h"
 #include "apply/nat/children.h"
 #include "apply/nat/prove.h"
 

@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "base/macro.h"
+#include "plan/link_table.h"
 
 const char *prover_endpoint(const struct nat_endpoint *endpoint, char buffer[static 64])
 {
@@ -119,17 +120,27 @@ int prover_no_way(struct prover *prover, const struct nat_probe *probe,
     return 0;
 }
 
-/* A pod of this node whose own end is down: the kernel routes to its interface all the same. */
-static int no_carrier(struct prover *prover, const struct nat_probe *probe,
-                      const struct nat_answer *answer)
+/* The interface of a pod of this node whose own end is down; NULL: it is up. */
+static const struct link *dead_end(const struct prover *prover, const struct nat_port *port,
+                                   const struct nat_answer *answer)
 {
-    char where[64], name[IF_NAMESIZE];
+    const struct sorted *links = prover->origins->links;
+    if (!links || !is_here(port, answer))
+        return NULL;
+    const struct link *link = link_find(links, answer->out);
+    return link && link->unplugged ? link : NULL;
+}
+
+/* The kernel routes to it all the same, and what it sends there is lost. */
+static int no_carrier(struct prover *prover, const struct nat_probe *probe,
+                      const struct nat_answer *answer, const struct link *link)
+{
+    char where[64];
     (void)prover_differs(prover,
                          "see that the pod runs, and that its own end of that interface is up: "
                          "ip -br link",
                          "slot %u: no way to %s: %s has no carrier", probe->pick,
-                         prover_endpoint(&answer->endpoint_value, where),
-                         if_indextoname(answer->out, name) ? name : "an interface that is gone");
+                         prover_endpoint(&answer->endpoint_value, where), link->name);
     prover->lost = prover->any_lost = true;
     prover->sourceless = false;
     return 0;
@@ -148,8 +159,9 @@ int prover_check_way(struct prover *prover, const struct nat_port *port,
         return 1;
     if (may_be_child(prover, port, answer) && check_parent(prover, answer) == 0)
         return 0;
-    if (is_here(port, answer) && !nat_has_carrier(answer->out))
-        return no_carrier(prover, probe, answer);
+    const struct link *link = dead_end(prover, port, answer);
+    if (link)
+        return no_carrier(prover, probe, answer, link);
     if (nat_sees_replies(origins->attachments, origins->attachment_count, answer->out))
         return 1;
     prover->unseen = true;

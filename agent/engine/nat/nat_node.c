@@ -380,7 +380,7 @@ static void find_vrf_uplinks(struct nat_node *node, uint32_t first)
 }
 
 /* Finds the origins of probes: where the packets of a proof come from. */
-static void find_origins(struct nat_node *node)
+static void find_origins(struct nat_node *node, const struct kernel *kernel)
 {
     const struct nat_settings *settings = &node->settings;
     uint32_t uplink = first_with(node, NAT_HOOK_UPLINK_IN);
@@ -415,6 +415,7 @@ static void find_origins(struct nat_node *node)
         .pod_net_count = settings->pod_net_count,
         .attachments = node->wanted.items,
         .attachment_count = node->wanted.count,
+        .links = kernel_links(kernel),
     };
     find_vrf_uplinks(node, uplink);
 }
@@ -468,7 +469,7 @@ int nat_node_follow(struct nat_node *node, const struct node_facts *facts, struc
     if (r == 0)
         r = welcome_interfaces(node, &interfaces);
     if (r == 0)
-        find_origins(node);
+        find_origins(node, kernel);
     if (r == 0)
         follow_host(node, facts, status);
     report(status, "svc0", &faults);

@@ -6,8 +6,8 @@
  */
 #include <errno.h>
 
-#include "apply/nat/carrier.h"
 #include "fake_twin.h"
+#include "plan/link_table.h"
 
 /* ---- a Service ---- */
 
@@ -79,15 +79,6 @@ enum nat_children nat_children_of(uint32_t ifindex)
     assert_int_equal(ifindex, UPLINK);
     children.asked++;
     return children.of_uplink;
-}
-
-/* In place of apply/nat/carrier.c. */
-static bool unplugged;
-
-bool nat_has_carrier(uint32_t ifindex)
-{
-    (void)ifindex;
-    return !unplugged;
 }
 
 struct lab {
@@ -431,23 +422,29 @@ static void test_no_way_leads_to_a_pod_whose_end_is_down(void **state)
 {
     static const char told[] = "no way to 10.244.0.5:8080: ";
     struct lab *lab = *state;
-    unplugged = true;
+    struct link end = { .ifindex = UPLINK, .name = "veth5", .up = true };
+    struct sorted links = SORTED(struct link, link_cmp);
+    assert_int_equal(sorted_put(&links, &end), 0);
+    lab->origins.links = &links;
     assert_int_equal(prove(lab), 0);
-    unplugged = false;
+    expect_proof(lab, 0, "10.0.0.1", "");
+
+    end.unplugged = true;
+    assert_int_equal(sorted_put(&links, &end), 0);
+    assert_int_equal(prove(lab), 0);
     assert_false(lab->proofs.items[0].served);
     const struct fault *fault = &lab->faults.list.items[0];
     assert_non_null(strstr(fault->message, told));
-    assert_non_null(strstr(fault->message, " has no carrier"));
+    assert_non_null(strstr(fault->message, ": veth5 has no carrier"));
     assert_non_null(strstr(fault->remedy, "its own end of that interface is up"));
 
     /* Of another node's pods the uplink's carrier is told, and once. */
     lab->row->families[0].ports.items[0].sets[NAT_SET_LOCAL].items[0].ip = ip("10.244.0.6");
     lab->row->families[0].frontends.items[0].from[NAT_ORIGIN_OUTSIDE].set = NAT_SET_CLUSTER;
     lab->row->families[0].frontends.items[2].from[NAT_ORIGIN_OUTSIDE].set = NAT_SET_CLUSTER;
-    unplugged = true;
     assert_int_equal(prove(lab), 0);
-    unplugged = false;
     expect_proof(lab, 0, "10.0.0.1", "");
+    sorted_done(&links);
 }
 
 /* What keeps its source is answered to the client, and translated there. */
