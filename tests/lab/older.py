@@ -34,8 +34,12 @@ def make(path, folder):
 
 
 def older_controller():
-    """Its path. BuildFailed also where the repository was cloned without its history."""
+    """Its path; None where it is not built, and the repository was cloned without its history."""
     path = BUILD / f"agent-controller-{COMMIT}"
+    known = subprocess.run(["git", "-C", REPOSITORY, "cat-file", "-e", f"{COMMIT}^{{commit}}"], capture_output=True,
+                           check=False)
+    if known.returncode != 0 and not path.exists():
+        return None
     if not path.exists():
         BUILD.mkdir(exist_ok=True)
         with open(BUILD / "lock", "w", encoding="ascii") as lock, tempfile.TemporaryDirectory() as folder:
