@@ -65,6 +65,8 @@ def a_pods_own_end_is_down(world):
     pod = world.one
     pod.ip("link", "set", "eth0", "down")
     yield
+    traced = world.agent.json("trace", world.lab.client.address4, f"{world.single.announced()[0]}:80/TCP")
+    assert "which has no carrier: it is lost" in str(traced), traced
     pod.ip("link", "set", "eth0", "up")
     pod.configure(f"addr replace {pod.address6}/128 dev eth0 nodad",
                   f"route replace default via {world.node.address4} dev eth0 onlink",

@@ -408,6 +408,7 @@ int nat_engine_trace(struct engine *engine, const struct trace_question *questio
         .attachments = nat->node.wanted.items,
         .attachment_count = nat->node.wanted.count,
         .svc0_ifindex = nat->node.leads.ifindex,
+        .links = kernel_links(nat->kernel),
         .rows = &nat->rows,
         .next = next,
     };

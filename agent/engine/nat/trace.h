@@ -18,6 +18,7 @@ struct tracer {
     const struct nat_attachment *attachments; /* where programs are wanted, sorted */
     size_t attachment_count;
     uint32_t svc0_ifindex;
+    const struct sorted *links;    /* struct link: this node's interfaces; NULL: unknown */
     const struct sorted *rows;     /* struct nat_row *: what is planned, for names and limits */
     const struct trace_next *next; /* NULL: nobody is behind service NAT */
 };
