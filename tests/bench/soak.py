@@ -6,7 +6,8 @@ manifests, after which the kernel must hold what the plan says and memory must n
 drains that are interrupted by kill -9; pods that come and go while clients ask, none of whom may be
 refused by an address that is announced; sieges of service NAT (soak_nat.py); pods that start while
 egress changes (soak_egress.py); egress gateways whose agents are killed (soak_gateways.py); writes to an
-API that is killed (soak_kube.py); 500 addresses of which a node is lost (soak_claims.py); ordinary life of a cluster (soak_life.py); `agentctl --watch` beside an agent that restarts (soak_watch.py); pods
+API that is killed (soak_kube.py); addresses with one holder, whatever fails (soak_claims.py); ordinary
+life of a cluster (soak_life.py); `agentctl --watch` beside an agent that restarts (soak_watch.py); pods
 that come and go while agentd is killed (soak_pods.py); and
 all packets of tests/bpf with Debian's kernels (soak_guests.py). A run is named by its seed; the same
 seed makes the same changes, though not at the same moments.

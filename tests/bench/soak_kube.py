@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soak of writes to Kubernetes: tests/kube/test_writer*.py with many more lives of objects, while
 the server, scripted or real, is killed; test_blocks.py and test_pod_blocks.py with many more nodes that
-ask; test_addresses_many.py with many more Services; test_claimed_faults.py with hundreds of random faults; and test_still.py for long."""
+ask; test_addresses_many.py with many more Services; and test_still.py for long."""
 
-import json
 import os
 import subprocess
-import tempfile
-from pathlib import Path
 
 from lab.agent import REPOSITORY, build_folder
 
@@ -17,10 +14,6 @@ def add_options(group):
                        help="objects that are created, changed and deleted while the API is killed")
     group.add_argument("--askers", type=int, default=1000, metavar="N",
                        help="nodes that ask for a block at once where there are ten")
-    group.add_argument("--faults", type=int, default=300, metavar="N",
-                       help="of nodes with claimed addresses, of the API and of its store")
-    group.add_argument("--restarts", type=int, default=100, metavar="N",
-                       help="of an agent that has an address of a segment, under load")
     group.add_argument("--nodes", type=int, default=1000, metavar="N",
                        help="nodes that ask for a block, give it back or are deleted beside an agent at rest")
     group.add_argument("--wishes", type=int, default=10_000, metavar="N",
@@ -63,30 +56,6 @@ def addresses(options, _, say):
             "wishes": options.wishes}
 
 
-def is_kept(cause):
-    """Nine of ten addresses were away for no longer than they may be."""
-    return cause["p90"] <= cause["bar"] and cause.get("ownP90", 0) <= cause.get("ownBar", 0)
-
-
-def claims(options, seed, say):
-    """No two holders at once, nothing lost without a cause, and by cause how long addresses were away."""
-    say(f"claims: {options.faults} random faults of three nodes with six addresses")
-    with tempfile.TemporaryDirectory() as folder:
-        figures = Path(folder) / "figures.json"
-        found = tests("whatever_fails", {"CLAIM_RUNS": str(options.faults), "CLAIM_SEED": str(seed),
-                                         "CLAIM_FIGURES": str(figures)})
-        document = json.loads(figures.read_text(encoding="utf-8")) if figures.exists() else {"causes": {}}
-    for name, cause in document["causes"].items():
-        say(f"claims: {name}: {cause}")
-    kept = all(is_kept(cause) for cause in document["causes"].values())
-    return {**found, **document, "passed": found["passed"] and kept}
-
-
-def claim_restarts(options, _, say):
-    say(f"claim_restarts: {options.restarts} of an agent that has an address")
-    return {**tests("a_restart_moves_nothing", {"CLAIM_RESTARTS": str(options.restarts)}), "restarts": options.restarts}
-
-
 def still(options, _, say):
     say(f"still: nothing happens for {options.still_minutes} minutes")
     seconds = options.still_minutes * 60
@@ -94,4 +63,4 @@ def still(options, _, say):
     return {**found, "minutes": options.still_minutes}
 
 
-PARTS = (writes, blocks, nodes, addresses, claims, claim_restarts, still)
+PARTS = (writes, blocks, nodes, addresses, still)
