@@ -4,6 +4,7 @@ what is not used is given back."""
 
 import os
 import time
+from string import ascii_lowercase
 
 import pytest
 from lab import wait, wait_equal
@@ -34,7 +35,7 @@ class Setting:
             "enabled": True, "rest": "0s", "emptyBlocks": EMPTY, **pods}, **(settings or {}))
 
     def controller(self):
-        name = "abcdefghij"[len(list(self.node.folder.glob("controller-*")))]
+        name = ascii_lowercase[len(list(self.node.folder.glob("controller-*")))]
         self.controllers.append(controller(self.node, self.plane, name))
         self.controllers[-1].start()
         wait(self.controllers[-1].leads, "the controller to lead", 60)
