@@ -25,8 +25,8 @@
 #include "api/view.h"
 #include "plan/nat_hooks.h"
 #include "plan/node_plan.h"
+#include "source/conflicts.h"
 #include "source/manifest.h"
-#include "store/left_out.h"
 
 static void print_faults(const struct faults *faults)
 {
@@ -99,8 +99,7 @@ static int plan_folder(const struct ctl *ctl, const struct config *config, struc
     int r = manifest_load(ctl->folder, config->source.max_file_bytes, store, faults);
     if (r < 0)
         return r;
-    store_conflicts(store, faults);
-    store_left_out_faults(store, faults);
+    manifest_conflicts(store, faults);
     r = assign_addresses(config, store, &pools, &assignments, faults);
     if (r == 0)
         r = plan_objects(config, store, &plan, faults);

@@ -12,8 +12,8 @@
 #include "base/ours.h"
 #include "client/agent.h"
 #include "doctor/visit.h"
+#include "source/conflicts.h"
 #include "source/manifest.h"
-#include "store/left_out.h"
 
 static void visit_done(struct visit *visit)
 {
@@ -63,8 +63,7 @@ static int look(struct visit *visit)
     visit->store_error =
         manifest_load(visit->config->source.manifests, visit->config->source.max_file_bytes,
                       visit->store, &visit->store_faults);
-    store_conflicts(visit->store, &visit->store_faults);
-    store_left_out_faults(visit->store, &visit->store_faults);
+    manifest_conflicts(visit->store, &visit->store_faults);
     return visit->store_error == -ENOMEM ? -ENOMEM : 0;
 }
 

@@ -26,7 +26,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "loop/timer.h"
-#include "store/left_out.h"
+#include "source/conflicts.h"
 
 enum {
     SLICE_US = 5000,
@@ -89,8 +89,7 @@ static void report(struct loader *loader)
 {
     if (loader->store_touched) {
         AUTOFAULTS struct faults faults = { 0 };
-        store_conflicts(loader->options.store, &faults);
-        store_left_out_faults(loader->options.store, &faults);
+        manifest_conflicts(loader->options.store, &faults);
         loader_tell(loader, "duplicates", &faults);
     }
     struct source_status *status = loader->options.status;

@@ -55,8 +55,8 @@ DEFINE_CLEANUP(struct manifest_source *, manifest_source_free);
 
 /*
  * Reads a folder once, without watching: for `agentctl plan`. Faults carry file and line; those of
- * store_conflicts() and store_left_out_faults() are for the caller to add. Returns 0 (even with
- * broken files), or -errno with a fault if the folder can't be read.
+ * manifest_conflicts() are for the caller to add. Returns 0 (even with broken files), or -errno
+ * with a fault if the folder can't be read.
  */
 int manifest_load(const char *directory, uint64_t max_file_bytes, struct store *store,
                   struct faults *faults);

@@ -83,7 +83,8 @@ ALLOWED = {
     "doctor": (
         (
             "base", "config", "client", "model", "store", "plan", "apply/kernel.h", "apply/firewall/firewall.h",
-            "apply/nat/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h", "source/manifest.h",
+            "apply/nat/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h", "source/conflicts.h",
+            "source/manifest.h",
         ),
         ("libsystemd", "libmnl", "kernel"),
     ),
@@ -91,8 +92,8 @@ ALLOWED = {
     # works without a daemon.
     "agentctl": (
         (
-            "base", "format", "config", "client", "doctor", "source/manifest.h", "store/give.h", "plan",
-            "api/view.h", "apply/cleanup.h",
+            "base", "format", "config", "client", "doctor", "source/conflicts.h", "source/manifest.h",
+            "store/give.h", "plan", "api/view.h", "apply/cleanup.h",
         ),
         (),
     ),
