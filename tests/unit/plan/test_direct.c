@@ -106,7 +106,7 @@ static void only_networks_count_among_links(void **state)
     begin(&segment);
     const struct node_facts *facts = &segment.planning.facts;
     uint64_t before = direct_networks(facts);
-    put_link(&segment.links, "veth1", "COIL:default:c1:eth0");
+    put_link(&segment.links, "veth1", "veth");
     put_net(&segment, 2, "fe80::2", 64);
     put_net(&segment, 2, "10.0.0.1", 32);
     assert_true(direct_networks(facts) == before);
