@@ -17,6 +17,7 @@ enum {
         4000, /* below, a third of it and a kernel's whole second leave no time to renew */
     LONGEST_MS = 300000,
     CONFLICT_MS = 1,     /* the pause after a first conflict: a reading says what there is */
+    PACE = 3,            /* to be written, to be told to all, and once more for what varies */
     RETRY_MOST_MS = 700, /* with a probe after it, an address is back a second after the store */
 };
 
@@ -24,7 +25,8 @@ const struct tenure_rules tenure_rules_default = {
     .duration_ms = 10000,
     .early_ms = 1000,
     .late_ms = 250,
-    .step_ms = 250,
+    .step_ms = 40,
+    .step_most_ms = 250,
     .retry_ms = 250,
 };
 
@@ -38,6 +40,8 @@ const char *tenure_rules_error(const struct tenure_rules *rules)
         return "an address must be gone at least 1 s before its claim ends, and at most a quarter";
     if (rules->late_ms < 0 || rules->step_ms < 0 || rules->retry_ms < 1)
         return "times must not be negative";
+    if (rules->step_most_ms < rules->step_ms)
+        return "ranks can't be further apart than they may be";
     return NULL;
 }
 
@@ -59,6 +63,11 @@ void tenure_rank(struct tenure *tenure, int32_t rank, int64_t now_ms)
     if (tenure->rank < 0)
         tenure->ranked_ms = now_ms;
     tenure->rank = rank;
+}
+
+void tenure_pace(struct tenure *tenure, int64_t answer_ms)
+{
+    tenure->answer_ms = answer_ms;
 }
 
 void tenure_installed(struct tenure *tenure, bool installed)
@@ -179,6 +188,12 @@ static void note_absent(struct tenure *tenure, int64_t since_ms, int64_t now_ms)
     tenure->sure_ms = right_ends_ms(tenure);
 }
 
+static int64_t step_of(const struct tenure *tenure)
+{
+    const struct tenure_rules *rules = &tenure->rules;
+    return MIN(MAX(PACE * tenure->answer_ms, rules->step_ms), rules->step_most_ms);
+}
+
 /* When others than its holder may write; in the order of ranks. */
 static int64_t free_ms(const struct tenure *tenure)
 {
@@ -187,7 +202,7 @@ static int64_t free_ms(const struct tenure *tenure)
         return free; /* it was there while this node had the right */
     if (tenure->sight == TENURE_ABSENT || tenure->seen.holder[0])
         free += tenure->bound_ms + tenure->rules.late_ms;
-    return MAX(free, tenure->ranked_ms) + tenure->rank * tenure->rules.step_ms;
+    return MAX(free, tenure->ranked_ms) + tenure->rank * step_of(tenure);
 }
 
 /* ---- What to ask ---- */

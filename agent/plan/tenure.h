@@ -22,7 +22,9 @@
  *   so still if it is what this node asked for last, without an answer: a store that hung does that
  *   late, and others wait for it.
  *
- * Several nodes that may take an address do so in order of rank, `step_ms` apart; a node without a
+ * Several nodes that may take an address do so in order of rank, `step_ms` apart, or PACE times as
+ * long as the store takes to answer: so the first is heard of before the second asks. One that has
+ * just come, and saw the record late, holds up the others for that and no longer. A node without a
  * rank gives it back. The holder renews after a third of the duration. What fails is tried again
  * after `retry_ms`, doubled up to RETRY_MOST_MS of tenure.c, after a reading.
  *
@@ -50,11 +52,12 @@ struct tenure_rules {
     int64_t early_ms;    /* the address is gone so much before: holds a kernel's whole seconds, and
                             that it removes addresses up to 0.6 s late */
     int64_t late_ms;     /* others wait so much longer: clocks go at different rates */
-    int64_t step_ms;     /* between two ranks */
-    int64_t retry_ms;    /* of the first failure */
+    int64_t step_ms;     /* between two ranks, at least */
+    int64_t step_most_ms;
+    int64_t retry_ms; /* of the first failure */
 };
 
-/* With 10 s, 1 s, 250 ms, 250 ms and 250 ms. */
+/* With 10 s, 1 s, 250 ms, 40 to 250 ms and 250 ms. */
 extern const struct tenure_rules tenure_rules_default;
 
 /* What is wrong with the rules, in words; NULL: nothing. */
@@ -82,6 +85,7 @@ struct tenure {
     const char *node;  /* borrowed: shorter than LEASE_HOLDER_MAX, not empty */
     int32_t rank;      /* 0: first; TENURE_NO_RANK: this node is not to have the address */
     int64_t ranked_ms; /* since when it has a rank */
+    int64_t answer_ms; /* what the store takes to answer; 0: it is not known */
     bool installed;    /* the kernel has the address */
 
     enum tenure_step asked; /* an answer is due to this; TENURE_WAIT: to nothing */
@@ -117,6 +121,9 @@ void tenure_begin(struct tenure *tenure, const struct tenure_rules *rules, const
 
 /* Whether this node is to have it, and after how many others; TENURE_NO_RANK: no (more). */
 void tenure_rank(struct tenure *tenure, int32_t rank, int64_t now_ms);
+
+/* How long the store takes to answer now: ranks are further apart while it is slow. */
+void tenure_pace(struct tenure *tenure, int64_t answer_ms);
 
 /* What the kernel has. Nothing is given back while it has the address. */
 void tenure_installed(struct tenure *tenure, bool installed);

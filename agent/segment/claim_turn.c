@@ -96,6 +96,18 @@ static void note_holder(struct own_claim *claim)
                        strcmp(seen->holder, claim->claims->node) == 0 ? "" : seen->holder);
 }
 
+/* A store with many requests before it answers late, here and to whoever comes first. */
+void claims_pace(struct claims *claims, int64_t now_ms)
+{
+    int64_t answer_ms = claims->answer_ms;
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        if ((*claim)->request)
+            answer_ms = MAX(answer_ms, now_ms - (*claim)->tenure.asked_ms);
+    }
+    vec_each(struct own_claim *const, claim, &claims->list)
+        tenure_pace(&(*claim)->tenure, answer_ms);
+}
+
 void claim_rank(struct own_claim *claim, int64_t now_ms)
 {
     note_gained(claim, now_ms);
@@ -144,6 +156,7 @@ static void on_told(void *context, const struct claim_answer *answer)
     struct own_claim *claim = context;
     int64_t now_ms = clock_boot_ms();
     claim->request = NULL;
+    claim->claims->answer_ms = now_ms - claim->tenure.asked_ms;
     note_outcome(claim, answer);
     if (claim->tenure.asked == TENURE_READ)
         take_read(claim, answer, now_ms);

@@ -213,6 +213,7 @@ static void turn(void *context)
     if (!claims->begun)
         return;
     notice_jump(claims, now_ms);
+    claims_pace(claims, now_ms);
     vec_each(struct own_claim *const, claim, &claims->list)
         claim_rank(*claim, now_ms);
     claims_keep(claims, now_ms);

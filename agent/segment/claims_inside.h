@@ -72,6 +72,7 @@ struct claims {
     bool look;             /* at the kernel, be anything wanted anew or not */
     int64_t looked_ms;
     int64_t skew_ms;       /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at the last turn */
+    int64_t answer_ms;     /* what the store's last answer took */
     int64_t woke_ms;       /* after the last sleep; 0: there was none */
     struct sorted records; /* claim_records.c: of the store, as they were heard of last */
     struct claim_removal removal;
@@ -88,6 +89,8 @@ struct own_claim *claims_find(const struct claims *claims, const char *key);
 
 /* ---- claim_turn.c: one claim and the store ---- */
 
+/* Tells all claims how long the store takes to answer, what it has not answered yet included. */
+void claims_pace(struct claims *claims, int64_t now_ms);
 /* Its rank among the nodes, and what follows from its right for its addresses. */
 void claim_rank(struct own_claim *claim, int64_t now_ms);
 /* Asks what is to be asked. */

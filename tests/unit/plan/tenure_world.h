@@ -49,8 +49,10 @@ struct message {
 struct world_node {
     struct tenure tenure;
     const char *name;
-    int life, request;        /* numbers */
-    int64_t asked_at;         /* of the request that an answer is due to */
+    int life, request; /* numbers */
+    int64_t asked_at;  /* of the request that an answer is due to */
+    int64_t answer_ms; /* what the last answer took */
+    int sent;
     int64_t stopped_until;    /* the agent */
     int64_t cut_until;        /* from the store */
     int64_t watched_since;    /* without a gap */
@@ -216,6 +218,7 @@ static void answer(struct world *world, struct message *message)
     if (message->life != node->life || message->number != node->request)
         return;
     node->request++; /* answered */
+    node->answer_ms = world->now - node->asked_at;
     if (message->outcome == -1)
         tenure_failed(&node->tenure, true, now);
     else if (message->outcome == -2)
@@ -250,6 +253,7 @@ static void send(struct world *world, struct world_node *node, enum tenure_step 
     node->asked_at = world->now;
     struct fate fate = world->fate(world, message);
     world->sent++;
+    node->sent++;
     message->used = fate.request_ms != NEVER && world->now >= node->cut_until;
     message->request_at = world->now + fate.request_ms;
     message->answer_at = fate.answer_ms == NEVER ? INT64_MAX : message->request_at + fate.answer_ms;
@@ -294,6 +298,8 @@ static void run_agent(struct world *world, struct world_node *node)
         node->request++;
         tenure_failed(&node->tenure, false, clock_of(world, node));
     }
+    int64_t due_ms = node->tenure.asked == TENURE_WAIT ? 0 : world->now - node->asked_at;
+    tenure_pace(&node->tenure, MAX(node->answer_ms, due_ms));
     apply(world, node);
     assert_one_holder(world);
     enum tenure_step step =

@@ -9,7 +9,7 @@
 #include "cmocka_all.h"
 #include "plan/tenure.h"
 
-enum { D = 10000, EARLY = 1000, LATE = 250, STEP = 250, RETRY = 250, WALL = 1700000 };
+enum { D = 10000, EARLY = 1000, LATE = 250, STEP = 40, RETRY = 250, WALL = 1700000 };
 
 static struct lease_record record_of(const char *holder, int64_t acquired_wall_ms)
 {
@@ -60,6 +60,9 @@ static void rules_are_checked(void **state)
     assert_non_null(tenure_rules_error(&rules));
     rules.duration_ms = 4000;
     assert_null(tenure_rules_error(&rules));
+    rules.step_most_ms = rules.step_ms - 1;
+    assert_non_null(tenure_rules_error(&rules));
+    rules.step_most_ms = 250;
     rules.early_ms = 999; /* a kernel's second, and its lateness */
     assert_non_null(tenure_rules_error(&rules));
     rules = tenure_rules_default;
@@ -150,6 +153,25 @@ static void what_nobody_holds_is_taken_at_once(void **state)
     assert_step(&tenure, 5000, TENURE_READ);
     tenure_saw(&tenure, &record, "7", 5000);
     assert_step(&tenure, 5000 + STEP, TENURE_UPDATE);
+}
+
+/* The first is to be heard of before the second asks: further apart by as much as that takes. */
+static void ranks_are_as_far_apart_as_the_store_is_slow(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t answer_ms, step_ms;
+    } rows[] = { { 0, 40 }, { 13, 40 }, { 20, 60 }, { 83, 249 }, { 84, 250 }, { 60000, 250 } };
+    struct lease_record record = record_of("", 5);
+    for (int32_t rank = 0; rank < 4; rank++) {
+        struct tenure tenure = ranked(rank, 0);
+        assert_step(&tenure, 5000, TENURE_READ);
+        tenure_saw(&tenure, &record, "7", 5000);
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+            tenure_pace(&tenure, rows[i].answer_ms);
+            assert_int_equal(tenure_next_ms(&tenure), 5000 + rank * rows[i].step_ms);
+        }
+    }
 }
 
 /* Of an earlier life, or of another machine with this name: who knows what its kernel has. */
@@ -417,6 +439,7 @@ int main(void)
         cmocka_unit_test(renews_after_a_third_and_keeps_its_acquisition),
         cmocka_unit_test(lifetime_is_whole_seconds_within_the_right),
         cmocka_unit_test(anothers_record_is_waited_out_in_order_of_rank),
+        cmocka_unit_test(ranks_are_as_far_apart_as_the_store_is_slow),
         cmocka_unit_test(its_duration_is_the_records),
         cmocka_unit_test(what_nobody_holds_is_taken_at_once),
         cmocka_unit_test(own_name_alone_is_no_right),

@@ -213,6 +213,35 @@ static void dead_holder_is_waited_out(void **state)
     assert_int_equal(world.last_holder, 1);
 }
 
+static struct fate all_is_slow(struct world *world, const struct message *message)
+{
+    (void)world, (void)message;
+    return (struct fate){ 80, 80 };
+}
+
+/* Whoever comes second is told of the first's write before it asks, however slow the store is. */
+static void of_two_who_may_one_asks(void **state)
+{
+    (void)state;
+    static struct fate (*const stores[])(struct world *, const struct message *) = { all_is_prompt,
+                                                                                     all_is_slow };
+    for (size_t i = 0; i < ARRAY_SIZE(stores); i++) {
+        struct world world;
+        settle(&world, 3);
+        world.fate = stores[i];
+        begin_life(&world, &world.nodes[2]); /* and finds out how slow it is */
+        tenure_rank(&world.nodes[2].tenure, 2, clock_of(&world, &world.nodes[2]));
+        run_for(&world, 1000);
+        world.nodes[0].stopped_until = INT64_MAX;
+        int sent = world.nodes[2].sent;
+        assert_true(sent > 0);
+        run_until_moved(&world);
+        run_for(&world, 1000);
+        assert_int_equal(world.last_holder, 1);
+        assert_int_equal(world.nodes[2].sent, sent);
+    }
+}
+
 static void restarted_agent_keeps_it(void **state)
 {
     (void)state;
@@ -278,6 +307,7 @@ int main(void)
         cmocka_unit_test(no_fault_makes_two_holders),
         cmocka_unit_test(release_moves_it_at_once),
         cmocka_unit_test(dead_holder_is_waited_out),
+        cmocka_unit_test(of_two_who_may_one_asks),
         cmocka_unit_test(restarted_agent_keeps_it),
         cmocka_unit_test(rebooted_node_waits_like_others),
         cmocka_unit_test(it_is_back_with_the_store),
