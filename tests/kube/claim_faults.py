@@ -8,9 +8,11 @@ import signal
 import time
 from collections import defaultdict, namedtuple
 
+from claim_history import History, story, timed
 from lab import wait
 from lab.agent import program
 from lab.control_plane import ADDRESS4
+from lab.holders import holder_of
 from lab.lifetimes import set_lifetime
 from lab.segment import Asker, Served
 from lab.wall_clock import BootClock
@@ -21,6 +23,7 @@ MARGIN = 0.25  # late_ms of agent/plan/tenure.c: so much longer than the duratio
 OWN = 0.3  # after duration and margin: to write, to probe, to say so
 RESUMED = DURATION / 3 + 1  # who was frozen may answer for so long, until his next renewal is refused
 UNDUE = 0.6  # a silence of what no fault was about; less is this machine's own
+TOLD = 1  # of a longer one it is told what Leases were and agents said
 
 QUICK = {"drain": {"shutdown": "100ms", "withdraw": "100ms"}}
 
@@ -148,6 +151,7 @@ class Siege(Setting):
         self.put(*ADDRESSES)
         self.begin()
         self.asker, self.served = Asker(self.segment, ADDRESSES), Served(self.segment, ADDRESSES)
+        self.history = History(self.plane.api)
         self.steady()
 
     def start(self, node, **settings):
@@ -156,7 +160,7 @@ class Siege(Setting):
         return agent.start()
 
     def end(self):
-        for worker in (self.served, self.asker):
+        for worker in (self.served, self.asker, self.history):
             worker.close()
         super().end()
 
@@ -182,14 +186,14 @@ class Siege(Setting):
     # Runs
 
     def is_well(self):
+        rows = {name: self.agents[name].json("addresses")["items"] for name in NAMES}
         now = time.monotonic()
         for address, answers in self.served.answers.items():
-            assert len(self.judge.now(address)) == 1, (address, self.judge.now(address))
+            assert holder_of(address, self.judge.now(address), rows), (address, self.judge.now(address), rows)
             assert now - answers.times[-1] < 0.1, address
-        for name in NAMES:
-            rows = self.agents[name].json("addresses")["items"]
-            assert len(rows) == len(ADDRESSES)
-            assert {row["why"] for row in rows} <= {None, "another node has it"}, rows
+        for items in rows.values():
+            assert len(items) == len(ADDRESSES)
+            assert {row["why"] for row in items} <= {None, "another node has it"}, items
         return True
 
     def steady(self):
@@ -198,10 +202,10 @@ class Siege(Setting):
 
     def run(self, fault=None):
         fault = fault or self.chance.choice(list(FAULTS))
-        # Whom one saw last: all is well, though this machine may have paused since.
-        name = self.judge.holders(self.chance.choice(ADDRESSES))[-1]
-        concerned = [address for address in ADDRESSES
-                     if FAULTS[fault].all or self.judge.holders(address)[-1] == name]
+        # By the records: all is well, and whom one saw last may have been one that woke up.
+        holders = {address: self.lease(address)["holderIdentity"] for address in ADDRESSES}
+        name = holders[self.chance.choice(ADDRESSES)]
+        concerned = [address for address in ADDRESSES if FAULTS[fault].all or holders[address] == name]
         begin = time.monotonic()
         steps = FAULTS[fault].make(self, name)
         length = next(steps)
@@ -212,7 +216,17 @@ class Siege(Setting):
         ended = time.monotonic() if fault == "restored" else healed
         self.steady()
         self.runs.append(self.seen(fault, name, begin, ended, concerned, claimed))
+        if max(self.runs[-1].undue.values(), default=0) > TOLD:
+            print(self.story(begin), flush=True)
         return self.runs[-1]
+
+    def story(self, begin):
+        """What led to it, where each address was seen included."""
+        ahead = time.time() - time.monotonic()
+        seen = "\n".join(f"{address}: {[(s.name, timed(s.first + ahead), timed(s.last + ahead)) for s in last]}"
+                         for address, sightings in self.judge.sightings.items()
+                         if (last := [s for s in sightings.stretches() if s.last > begin - 1]))
+        return f"{story(self.history, self.agents.values(), begin + ahead)}\n{seen}"
 
     def claimed(self, addresses):
         """When each claim was renewed last, by the monotonic clock: nobody renews it any more."""

@@ -53,6 +53,14 @@ class Sightings:
         return found
 
 
+def holder_of(address, seen, rows):
+    """The one whom one sees, if he says that he has it and nobody else does; else None. A machine that woke up says
+    so before it is seen, and until it knows better. `rows`: what each says of its addresses, by name."""
+    says = [name for name, items in rows.items()
+            if any(row["address"] == address and row["state"] == "held" for row in items)]
+    return says[0] if len(says) == 1 and seen == says else None
+
+
 class Answers:
     """The times at which somebody who asks all the time was answered."""
 

@@ -3,7 +3,7 @@
 
 import pytest
 from lab import wait, wait_equal
-from lab.holders import CLOSE, SILENCE, Answers, Gap, Sightings
+from lab.holders import CLOSE, SILENCE, Answers, Gap, Sightings, holder_of
 from lab.segment import Asker, Judge, Segment, Served
 
 V4, V6 = "198.51.100.50", "2001:db8:5::50"
@@ -15,6 +15,19 @@ def seen(*rows):
         for at in times:
             sightings.add(name, at)
     return sightings
+
+
+def test_who_woke_up_is_no_holder():
+    """Else the next fault would be said to be about other addresses than it is."""
+    def rows(**states):
+        return {name: [{"address": "198.51.100.9", "state": "other"}, {"address": V4, "state": state}]
+                for name, state in states.items()}
+    assert holder_of(V4, ["node1"], rows(node1="held", node2="other")) == "node1"
+    assert holder_of(V4, ["node1"], rows(node1="held", node2="held")) is None
+    assert holder_of(V4, ["node1", "node2"], rows(node1="held", node2="other")) is None
+    assert holder_of(V4, ["node2"], rows(node1="held", node2="other")) is None
+    assert holder_of(V4, [], rows(node1="held", node2="other")) is None
+    assert holder_of(V4, ["node1"], rows(node1="taking", node2="other")) is None
 
 
 def test_one_after_the_other_is_no_double():
