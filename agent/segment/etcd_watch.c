@@ -3,9 +3,10 @@
  * Lists the keys of claims and watches them; see etcd_watch.h. Owned by etcd_store.c.
  *
  * A watch goes on behind the last revision that was heard of, so nothing is missed; it is asked for
- * anew each minute, since a peer that vanished says nothing. Where etcd no longer has that revision
- * (compacted), is another cluster, or counts lower than before (restored from a snapshot), a list
- * comes first, and what it does not name is gone. Then something may have come and gone unseen.
+ * anew each minute, and after a silence (silence.h), since a peer that vanished says nothing. Where
+ * etcd no longer has that revision (compacted), is another cluster, or counts lower than before
+ * (restored from a snapshot), a list comes first, and what it does not name is gone. Then something
+ * may have come and gone unseen.
  */
 #include "segment/etcd_watch.h"
 
@@ -21,6 +22,7 @@
 #include "format/reader.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
+#include "segment/silence.h"
 
 enum {
     NAME_MAX_LEN = 254,
@@ -43,10 +45,12 @@ struct etcd_watch {
     struct json_splitter *splitter;
     struct timer *timer;
     struct backoff backoff;
+    struct silence silence;
     struct etcd_header header; /* of what was heard last; revision 0: a list is next */
     struct sorted known;       /* struct known_key */
     uint64_t lists;
     bool told, standing; /* what the listener was told; the watch has begun */
+    bool begun;          /* etcd has answered this request */
     bool lost;           /* what is known does not hold any more */
     int64_t since_ms;
 };
@@ -98,11 +102,13 @@ static int on_entry(void *context, const struct etcd_entry *entry)
         return 0;
     (void)snprintf(key.name, sizeof(key.name), "%s", entry->key + length);
     if (entry->deleted) {
+        silence_note(&watch->silence, NULL);
         tell_gone(watch, key.name);
         return 0;
     }
     if (etcd_entry_record(entry, &record, version))
         return 0;
+    silence_note(&watch->silence, &record);
     int r = sorted_put(&watch->known, &key);
     if (r == 0)
         watch->listener.heard(watch->listener.context, key.name, &record, version);
@@ -145,10 +151,21 @@ static int take_message(struct etcd_watch *watch, const struct json_part *part)
         return -ECANCELED;
     watch->header = news.header;
     if (news.created) {
+        watch->begun = true;
         backoff_reset(&watch->backoff);
         tell_standing(watch, NULL, NULL);
     }
     return 0;
+}
+
+static void go(struct etcd_watch *watch, int64_t delay_ms)
+{
+    timer_arm(watch->timer, delay_ms);
+}
+
+static void await_news(struct etcd_watch *watch)
+{
+    go(watch, silence_limit_ms(&watch->silence, ROUND_MS));
 }
 
 static int on_data(void *context, const char *bytes, size_t size)
@@ -163,15 +180,11 @@ static int on_data(void *context, const char *bytes, size_t size)
         if (r < 0)
             return r;
     }
+    await_news(watch);
     return r;
 }
 
 /* ---- requests ---- */
-
-static void go(struct etcd_watch *watch, int64_t delay_ms)
-{
-    timer_arm(watch->timer, delay_ms);
-}
 
 static void on_watched(void *context, const struct etcd_answer *answer)
 {
@@ -232,17 +245,32 @@ static int begin(struct etcd_watch *watch)
     }
     call.body = text_str(&body);
     int r = text_error(&body);
+    watch->begun = false;
+    if (!lists)
+        await_news(watch);
     return r < 0 ? r : etcd_send(watch->client, &call, &watch->request);
 }
 
+static void stop(struct etcd_watch *watch)
+{
+    etcd_cancel(TAKE_PTR(watch->request));
+    json_splitter_free(TAKE_PTR(watch->splitter));
+}
+
+/* The pause is over, or nothing is heard any more. */
 static void on_time(void *context)
 {
     struct etcd_watch *watch = context;
-    int r = begin(watch);
-    if (r == 0)
+    const char *why = watch->request && !watch->begun ? "etcd says nothing" : NULL;
+    if (watch->request) {
+        watch->silence.times++;
+        stop(watch);
+    }
+    int r = why ? 0 : begin(watch);
+    if (r == 0 && !why)
         return;
-    json_splitter_free(TAKE_PTR(watch->splitter));
-    tell_standing(watch, strerror(-r), NULL);
+    stop(watch);
+    tell_standing(watch, why ? why : strerror(-r), NULL);
     go(watch, backoff_next(&watch->backoff));
 }
 
@@ -269,8 +297,7 @@ void etcd_watch_free(struct etcd_watch *watch)
 {
     if (!watch)
         return;
-    etcd_cancel(watch->request);
-    json_splitter_free(watch->splitter);
+    stop(watch);
     timer_free(watch->timer);
     sorted_done(&watch->known);
     free(watch);

@@ -2,10 +2,10 @@
 /*
  * Lists the Leases of claims and watches them; see lease_watch.h. Owned by lease_store.c.
  *
- * A watch that ends in good order is resumed where it ended; anything else is followed by a list,
- * and by what that list does not name any more. So `since_ms` is the last time that something may
- * have come and gone unseen. What is heard here only makes waiting shorter: whoever holds something
- * reads the Lease itself.
+ * A watch that ends in good order, or is silent for too long (silence.h), is resumed where it
+ * ended; anything else is followed by a list, and by what that list does not name any more. So
+ * `since_ms` is the last time that something may have come and gone unseen. What is heard here only
+ * makes waiting shorter: whoever holds something reads the Lease itself.
  *
  * A Lease is some hundred bytes, so that a list of all claims comes in one piece.
  */
@@ -25,10 +25,11 @@
 #include "format/json_splitter.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
+#include "segment/silence.h"
 
 enum {
     NAME_MAX_LEN = 254,
-    SILENCE_MS = 150 * 1000, /* of a watch; bookmarks come about once a minute */
+    SILENCE_MS = 150 * 1000, /* of a watch, at most; bookmarks come about once a minute */
     ANSWER_MS = 10 * 1000,   /* for the head of an answer, and for a list as a whole */
     REFUSAL_MAX = 4096,
 };
@@ -46,6 +47,7 @@ struct lease_watch {
     struct json_splitter *splitter;
     struct timer *timer; /* of the pause, or of patience */
     struct backoff backoff;
+    struct silence silence;
     char *path;                      /* up to further parameters */
     char version[LEASE_VERSION_MAX]; /* where the watch goes on; "": a list is next */
     struct sorted known;             /* struct known_lease */
@@ -97,6 +99,7 @@ static void take_lease(struct lease_watch *watch, const struct doc *lease, bool 
     const char *name = scalar_of(doc_get(doc_get(lease, "metadata"), "name"));
     if (!*name || strlen(name) >= NAME_MAX_LEN || lease_read(lease, &record, version))
         return;
+    silence_note(&watch->silence, gone ? NULL : &record);
     if (note_known(watch, name, gone) < 0)
         watch->trouble = "no memory for what the API says";
     else
@@ -166,6 +169,11 @@ static void take_parts(struct lease_watch *watch)
     }
 }
 
+static void await_news(struct lease_watch *watch)
+{
+    timer_arm(watch->timer, silence_limit_ms(&watch->silence, SILENCE_MS));
+}
+
 static int on_data(void *context, const char *bytes, size_t size)
 {
     struct lease_watch *watch = context;
@@ -173,10 +181,10 @@ static int on_data(void *context, const char *bytes, size_t size)
         text_add_bytes(&watch->refusal, bytes, MIN(size, REFUSAL_MAX - watch->refusal.length));
         return 0;
     }
-    if (!watch->listing)
-        timer_arm(watch->timer, SILENCE_MS);
     json_splitter_push(watch->splitter, bytes, size);
     take_parts(watch);
+    if (!watch->listing)
+        await_news(watch);
     return watch->trouble ? -1 : 0;
 }
 
@@ -197,7 +205,7 @@ static void on_started(void *context, int status, int64_t retry_after_ms)
     watch->status = status;
     if (status != 200 || watch->listing)
         return;
-    timer_arm(watch->timer, SILENCE_MS);
+    await_news(watch);
     watch->listener.watching(watch->listener.context, NULL, NULL);
 }
 
@@ -240,6 +248,11 @@ static void on_time(void *context)
         return;
     }
     kube_request_cancel(TAKE_PTR(watch->request));
+    if (!watch->listing && watch->status == 200) {
+        watch->silence.times++;
+        begin(watch);
+        return;
+    }
     fail(watch, "the API says nothing", NULL);
 }
 
@@ -267,7 +280,8 @@ static void begin(struct lease_watch *watch)
         kube_client_get(watch->client, path, &handler, watch, &watch->request, error) < 0)
         fail(watch, error, NULL);
     else
-        timer_arm(watch->timer, ANSWER_MS);
+        timer_arm(watch->timer,
+                  watch->listing ? ANSWER_MS : silence_limit_ms(&watch->silence, ANSWER_MS));
 }
 
 int64_t lease_watch_since_ms(const struct lease_watch *watch)

@@ -5,15 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "fake_api.h"
 #include "segment/lease_store.h"
 
 #include "cmocka_all.h"
 #include "run_until.h"
 
-#define LEASE(name, version, holder)                                                     \
+#define LEASE(name, version, holder) LEASE_FOR(name, version, holder, "10")
+#define LEASE_FOR(name, version, holder, duration)                                       \
     "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"},\"spec\"" \
-    ":{\"holderIdentity\":\"" holder "\",\"leaseDurationSeconds\":10}}"
+    ":{\"holderIdentity\":\"" holder "\",\"leaseDurationSeconds\":" duration "}}"
 #define LIST(version, items) \
     "{\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
 #define EVENT(type, lease) "{\"type\":\"" type "\",\"object\":" lease "}\n"
@@ -289,6 +291,29 @@ static void what_went_while_nobody_watched_is_told(void **state)
     assert_string_equal(fx->heard, "a=node-1 c=node-2 a! ");
 }
 
+/* Who has a claim renews it: nothing from anybody is no news of a node that was cut off. */
+static void a_silent_watch_goes_on_where_it_was(void **state)
+{
+    struct fixture *fx = *state;
+    begin_watch(fx);
+    run_until(fx, fx->watcher);
+    fake_peer_answer(fx->watcher, 200, NULL, LIST("20", LEASE_FOR("a", "5", "node-1", "1")));
+    struct fake_peer *watch = next_watcher(fx);
+    fake_peer_begin(watch, 200);
+    fake_peer_say(watch, EVENT("MODIFIED", LEASE_FOR("a", "21", "node-1", "1")));
+    for (unsigned i = 0, least_ms = 600; i < 2; i++, least_ms *= 2) {
+        const int64_t begin_ms = clock_mono_ms();
+        watch = next_watcher(fx);
+        assert_non_null(strstr(watch->path, "watch=1"));
+        assert_non_null(strstr(watch->path, "resourceVersion=21"));
+        assert_true(clock_mono_ms() - begin_ms >= least_ms);
+        fake_peer_begin(watch, 200);
+    }
+    assert_int_equal(fx->broken, 0);
+    fake_peer_say(watch, EVENT("MODIFIED", LEASE_FOR("a", "22", "node-2", "1")));
+    run_until(fx, strstr(fx->heard, "a=node-2"));
+}
+
 static void a_refused_watch_says_why_and_tries_again(void **state)
 {
     struct fixture *fx = *state;
@@ -312,6 +337,7 @@ int main(void)
         CASE(what_is_cancelled_is_told_nothing),
         CASE(a_watch_tells_of_all_then_of_each_change),
         CASE(what_went_while_nobody_watched_is_told),
+        CASE(a_silent_watch_goes_on_where_it_was),
         CASE(a_refused_watch_says_why_and_tries_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
