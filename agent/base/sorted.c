@@ -103,8 +103,10 @@ static void insert(struct sorted *table, const struct sorted_change *changes, si
     table->count += count;
 }
 
-int sorted_merge(struct sorted *table, struct sorted_change *changes, size_t count)
+int sorted_merge_prepare(struct sorted *table, struct sorted_change *changes, size_t count,
+                         struct sorted_merging *ret_merging)
 {
+    *ret_merging = (struct sorted_merging){ 0 };
     if (count == 0)
         return 0;
     int r = changes_sort(table, changes, &count);
@@ -116,22 +118,43 @@ int sorted_merge(struct sorted *table, struct sorted_change *changes, size_t cou
     r = vec_reserve_raw((void **)&table->items, table->count, &table->capacity, table->size, count);
     if (r < 0)
         return r;
+    *ret_merging = (struct sorted_merging){ changes, count, TAKE_PTR(removed) };
+    return 0;
+}
 
+void sorted_merge_finish(struct sorted *table, struct sorted_merging *merging)
+{
+    struct sorted_change *changes = merging->changes;
     size_t removes = 0, inserts = 0, at = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < merging->count; i++) {
         at = lower_bound_in(table, at, table->count, changes[i].item);
         bool found =
             at < table->count && table->compare(sorted_at(table, at), changes[i].item) == 0;
         if (found && changes[i].remove)
-            removed[removes++] = at;
+            merging->removed[removes++] = at;
         else if (found)
             memcpy(sorted_at(table, at), changes[i].item, table->size);
         else if (!changes[i].remove)
             changes[inserts++] = changes[i];
     }
-    compact(table, removed, removes);
+    compact(table, merging->removed, removes);
     insert(table, changes, inserts);
-    return 0;
+    sorted_merging_done(merging);
+}
+
+void sorted_merging_done(struct sorted_merging *merging)
+{
+    free(merging->removed);
+    *merging = (struct sorted_merging){ 0 };
+}
+
+int sorted_merge(struct sorted *table, struct sorted_change *changes, size_t count)
+{
+    struct sorted_merging merging;
+    int r = sorted_merge_prepare(table, changes, count, &merging);
+    if (r == 0)
+        sorted_merge_finish(table, &merging);
+    return r;
 }
 
 int sorted_put(struct sorted *table, const void *item)

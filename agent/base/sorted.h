@@ -55,6 +55,21 @@ static inline void *sorted_at(const struct sorted *table, size_t index)
  */
 int sorted_merge(struct sorted *table, struct sorted_change *changes, size_t count);
 
+/*
+ * The same in two steps, for who merges into several tables or none: what can fail, then what
+ * can't. Between the two the table and the array are left alone. Who does not finish frees
+ * `removed`; sorted_merge_finish() does, too.
+ */
+struct sorted_merging {
+    struct sorted_change *changes;
+    size_t count, *removed;
+};
+
+int sorted_merge_prepare(struct sorted *table, struct sorted_change *changes, size_t count,
+                         struct sorted_merging *ret_merging);
+void sorted_merge_finish(struct sorted *table, struct sorted_merging *merging);
+void sorted_merging_done(struct sorted_merging *merging);
+
 /* Puts one item in (or over its equal); takes one out. Returns 0 or -ENOMEM. */
 int sorted_put(struct sorted *table, const void *item);
 void sorted_remove(struct sorted *table, const void *key);

@@ -99,22 +99,38 @@ static enum direct_reason decide(const struct node_facts *facts, struct direct_r
     return row->ifindex ? DIRECT_ROUTED : DIRECT_ELSEWHERE;
 }
 
-static int add_rows(const struct node_facts *facts, const struct address_block *block,
-                    struct sorted *rows)
+static const struct prefix *const *prefixes_of(const struct address_block *block,
+                                               const struct prefix *prefixes[static 3])
 {
-    const struct prefix *const prefixes[] = { &block->ipv4, &block->ipv6 };
-    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-        struct direct_row row = { .prefix = *prefixes[i] };
-        if (row.prefix.ip.family == IP_NONE)
-            continue;
-        snprintf(row.block, sizeof(row.block), "%s", block->object.name);
-        snprintf(row.node, sizeof(row.node), "%s", block->node);
-        row.reason = (uint8_t)decide(facts, &row);
-        int r = sorted_put(rows, &row);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    size_t count = 0;
+    if (block->ipv4.ip.family != IP_NONE)
+        prefixes[count++] = &block->ipv4;
+    if (block->ipv6.ip.family != IP_NONE)
+        prefixes[count++] = &block->ipv6;
+    prefixes[count] = NULL;
+    return prefixes;
+}
+
+/* A row that has no more than its key. */
+static struct direct_row key_of(const struct address_block *block, const struct prefix *prefix)
+{
+    struct direct_row row = { .prefix = *prefix };
+    snprintf(row.block, sizeof(row.block), "%s", block->object.name);
+    return row;
+}
+
+static struct direct_row row_of(const struct node_facts *facts, const struct address_block *block,
+                                const struct prefix *prefix)
+{
+    struct direct_row row = key_of(block, prefix);
+    snprintf(row.node, sizeof(row.node), "%s", block->node);
+    row.reason = (uint8_t)decide(facts, &row);
+    return row;
+}
+
+static bool is_anothers(const struct node_facts *facts, const struct address_block *block)
+{
+    return *block->node && strcmp(block->node, facts->config->node) != 0;
 }
 
 static bool is_on(const struct node_facts *facts)
@@ -130,14 +146,36 @@ int plan_direct(const struct node_facts *facts, struct sorted *ret_rows)
     size_t cursor = 0;
     while (is_on(facts) && (object = store_next(facts->store, KIND_ADDRESS_BLOCK, &cursor))) {
         const struct address_block *block = to_address_block(object);
-        if (!*block->node || strcmp(block->node, facts->config->node) == 0)
+        const struct prefix *prefixes[3];
+        if (!is_anothers(facts, block))
             continue;
-        int r = add_rows(facts, block, &rows);
-        if (r < 0)
-            return r;
+        for (const struct prefix *const *it = prefixes_of(block, prefixes); *it; it++) {
+            const struct direct_row row = row_of(facts, block, *it);
+            int r = sorted_put(&rows, &row);
+            if (r < 0)
+                return r;
+        }
     }
     *ret_rows = TAKE_STRUCT(rows);
     return 0;
+}
+
+bool plan_direct_row(const struct node_facts *facts, const struct direct_row *key,
+                     struct direct_row *ret_row)
+{
+    const struct object *object =
+        is_on(facts) ? store_get(facts->store, KIND_ADDRESS_BLOCK, "", key->block) : NULL;
+    const struct address_block *block = object ? to_address_block(object) : NULL;
+    const struct prefix *prefixes[3];
+    if (!block || !is_anothers(facts, block))
+        return false;
+    for (const struct prefix *const *it = prefixes_of(block, prefixes); *it; it++) {
+        if (prefix_cmp(*it, &key->prefix) != 0)
+            continue;
+        *ret_row = row_of(facts, block, *it);
+        return true;
+    }
+    return false;
 }
 
 uint64_t direct_networks(const struct node_facts *facts)
@@ -169,9 +207,38 @@ static bool has_moved(const struct change *change)
            !ip_equal(&before->primary_v6, &after->primary_v6);
 }
 
-bool plan_affected_direct(const struct node_facts *facts, const struct change *change)
+static int touch_block(const struct object *object, direct_row_list *touched)
+{
+    const struct prefix *prefixes[3];
+    int r = 0;
+    if (!object)
+        return 0;
+    const struct address_block *block = to_address_block(object);
+    for (const struct prefix *const *it = prefixes_of(block, prefixes); r == 0 && *it; it++)
+        r = vec_push(touched, key_of(block, *it));
+    return r;
+}
+
+static int touch_rows_of(const struct sorted *rows, const char *node, direct_row_list *touched)
+{
+    int r = 0;
+    sorted_each(const struct direct_row, row, rows) {
+        if (r == 0 && strcmp(row->node, node) == 0)
+            r = vec_push(touched, *row);
+    }
+    return r;
+}
+
+int plan_affected_direct(const struct node_facts *facts, const struct sorted *rows,
+                         const struct change *change, direct_row_list *touched)
 {
     const struct object *any = change->after ? change->after : change->before;
-    return is_on(facts) &&
-           (any->kind == KIND_ADDRESS_BLOCK || (any->kind == KIND_NODE && has_moved(change)));
+    if (!is_on(facts))
+        return 0;
+    if (any->kind == KIND_NODE && has_moved(change))
+        return touch_rows_of(rows, any->name, touched);
+    if (any->kind != KIND_ADDRESS_BLOCK)
+        return 0;
+    int r = touch_block(change->before, touched);
+    return r < 0 ? r : touch_block(change->after, touched);
 }

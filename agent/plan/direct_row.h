@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/sorted.h"
+#include "base/vec.h"
 #include "model/address_block.h"
 #include "plan/facts.h"
 #include "store/store.h"
@@ -28,6 +29,8 @@ struct direct_row {
     uint8_t reason;   /* enum direct_reason */
 };
 
+typedef VEC(struct direct_row) direct_row_list;
+
 int direct_row_cmp(const void *a, const void *b); /* prefix, then block */
 bool direct_row_equal(const struct direct_row *a, const struct direct_row *b); /* in all */
 
@@ -42,10 +45,22 @@ const char *direct_reason_text(enum direct_reason reason);
 int plan_direct(const struct node_facts *facts, struct sorted *ret_rows);
 
 /*
+ * One row from nothing: that of `key`'s prefix and block. False: there is none, since there is no
+ * such block of another node.
+ */
+bool plan_direct_row(const struct node_facts *facts, const struct direct_row *key,
+                     struct direct_row *ret_row);
+
+/*
  * A number that is another one when interfaces went up or down, or were given addresses, by which
  * direct routes may be others. The end of a pod that came or went is none of these.
  */
 uint64_t direct_networks(const struct node_facts *facts);
 
-/* True if the change may have a say in direct routes. */
-bool plan_affected_direct(const struct node_facts *facts, const struct change *change);
+/*
+ * The rows that a change of an object can alter, told by prefix and block: a block's own, and of a
+ * Node whose addresses changed those of its blocks, among the `rows` that were planned. Appends
+ * them; duplicates possible. Returns 0 or -ENOMEM.
+ */
+int plan_affected_direct(const struct node_facts *facts, const struct sorted *rows,
+                         const struct change *change, direct_row_list *touched);

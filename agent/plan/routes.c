@@ -67,6 +67,7 @@ void route_update_done(struct route_update *update)
     sorted_done(&update->blocks_before);
     sorted_done(&update->nets_before);
     sorted_done(&update->direct_before);
+    sorted_done(&update->direct_after);
     faults_done(&update->net_faults);
 }
 
@@ -149,23 +150,84 @@ static int draft_addresses(const struct route_plan *plan, const struct route_inp
     return 0;
 }
 
-/* Puts the draft into the plan. The rows of addresses go first: that alone can fail. */
+/* All rows, or those that the scope names. */
+static int draft_direct(const struct route_plan *plan, const struct node_facts *facts,
+                        const struct route_scope *scope, struct draft *draft)
+{
+    struct route_update *update = &draft->update;
+    if (update->direct)
+        return plan_direct(facts, &draft->direct);
+    update->direct_before = update->direct_after =
+        (struct sorted)SORTED(struct direct_row, direct_row_cmp);
+    for (size_t i = 0; scope->direct_rows && i < scope->direct_rows->count; i++) {
+        const struct direct_row *key = &scope->direct_rows->items[i];
+        const struct direct_row *before = sorted_find(&plan->direct, key);
+        struct direct_row after;
+        int r = before ? sorted_put(&update->direct_before, before) : 0;
+        if (r == 0 && plan_direct_row(facts, key, &after))
+            r = sorted_put(&update->direct_after, &after);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* What is to be merged into one of the plan's tables. */
+struct batch {
+    struct sorted_change *changes; /* with room for all there can be */
+    size_t count;
+    struct sorted_merging merging;
+};
+
+static void batch_done(struct batch *batch)
+{
+    free(batch->changes);
+    sorted_merging_done(&batch->merging);
+}
+
+static int batch_addresses(struct route_plan *plan, struct draft *draft, struct batch *batch)
+{
+    batch->changes = calloc(draft->update.addresses.count + 1, sizeof(*batch->changes));
+    if (!batch->changes)
+        return -ENOMEM;
+    vec_each(struct address_turn, turn, &draft->update.addresses) {
+        if (turn->after)
+            batch->changes[batch->count++] = (struct sorted_change){ &turn->after, false };
+        else if (turn->before)
+            batch->changes[batch->count++] = (struct sorted_change){ &turn->before, true };
+    }
+    return sorted_merge_prepare(&plan->addresses, batch->changes, batch->count, &batch->merging);
+}
+
+/* Rows that came last count: one that is there before and after is put over itself. */
+static int batch_direct(struct route_plan *plan, const struct route_update *update,
+                        struct batch *batch)
+{
+    if (update->direct)
+        return 0;
+    batch->changes = calloc(update->direct_before.count + update->direct_after.count + 1,
+                            sizeof(*batch->changes));
+    if (!batch->changes)
+        return -ENOMEM;
+    sorted_each(const struct direct_row, row, &update->direct_before)
+        batch->changes[batch->count++] = (struct sorted_change){ row, true };
+    sorted_each(const struct direct_row, row, &update->direct_after)
+        batch->changes[batch->count++] = (struct sorted_change){ row, false };
+    return sorted_merge_prepare(&plan->direct, batch->changes, batch->count, &batch->merging);
+}
+
+/* Puts the draft into the plan. What can fail comes first. */
 static int commit(struct route_plan *plan, struct draft *draft, bool led_by_rule)
 {
     struct route_update *update = &draft->update;
-    AUTOFREE struct sorted_change *changes = calloc(update->addresses.count + 1, sizeof(*changes));
-    size_t count = 0;
-    if (!changes)
-        return -ENOMEM;
-    vec_each(struct address_turn, turn, &update->addresses) {
-        if (turn->after)
-            changes[count++] = (struct sorted_change){ &turn->after, false };
-        else if (turn->before)
-            changes[count++] = (struct sorted_change){ &turn->before, true };
-    }
-    int r = sorted_merge(&plan->addresses, changes, count);
+    CLEANUP(batch_done) struct batch addresses = { 0 }, direct = { 0 };
+    int r = batch_addresses(plan, draft, &addresses);
+    if (r == 0)
+        r = batch_direct(plan, update, &direct);
     if (r < 0)
         return r;
+    sorted_merge_finish(&plan->addresses, &addresses.merging);
+    sorted_merge_finish(&plan->direct, &direct.merging);
     plan->foreign = draft->foreign;
     plan->led_by_rule = led_by_rule;
     if (update->blocks) {
@@ -207,7 +269,7 @@ int route_plan_update(struct route_plan *plan, const struct route_inputs *inputs
     r = update->nets ? plan_nets(inputs->node, &draft.nets, &update->net_faults) : 0;
     if (r < 0)
         return r;
-    r = update->direct ? plan_direct(inputs->node, &draft.direct) : 0;
+    r = draft_direct(plan, inputs->node, scope, &draft);
     if (r < 0)
         return r;
     r = commit(plan, &draft, led_by_rule);

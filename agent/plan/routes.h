@@ -41,9 +41,10 @@ bool plan_lead(const struct node_facts *facts, const struct route_plan *plan);
 /* What of a plan is to be planned again. */
 struct route_scope {
     bool all; /* everything: each address that a row or a Service names, and so on */
-    const ip_list *addresses; /* these; NULL: none. In any order, duplicates allowed */
-    bool blocks;              /* the blocks */
-    bool direct;              /* other nodes' blocks */
+    const ip_list *addresses;           /* these; NULL: none. In any order, duplicates allowed */
+    bool blocks;                        /* the blocks */
+    bool direct;                        /* all of other nodes' blocks */
+    const direct_row_list *direct_rows; /* these of them, by prefix and block; NULL: none */
 };
 
 /* One address that was planned again. */
@@ -62,9 +63,14 @@ struct route_update {
      */
     bool all;
     VEC(struct address_turn) addresses; /* sorted by address */
-    bool blocks, nets, direct;          /* these were planned again */
-    struct sorted blocks_before, nets_before, direct_before;
-    struct faults net_faults; /* all that is wrong with networks, if `nets` */
+    bool blocks, nets, direct;          /* all of these were planned again */
+    struct sorted blocks_before, nets_before;
+    /*
+     * Of other nodes' blocks, the rows that were planned again: as they were in the plan, and as
+     * they are. With `direct` those that are now are the plan's, and `direct_after` is empty.
+     */
+    struct sorted direct_before, direct_after; /* struct direct_row */
+    struct faults net_faults;                  /* all that is wrong with networks, if `nets` */
 };
 
 /*

@@ -30,6 +30,7 @@ static struct route_engine *to_routes(struct engine *engine)
 static void work_done(struct route_work *work)
 {
     vec_done(&work->addresses);
+    vec_done(&work->direct_rows);
     vec_done(&work->foreign_changes);
     vec_done(&work->slots);
 }
@@ -79,9 +80,11 @@ static int note(struct engine *engine, const struct change *change, struct round
     struct route_work *work = &routes->work;
     const struct node_facts facts = route_facts_now(routes);
     work->blocks |= plan_affected_blocks(&facts, change);
-    work->direct |= plan_affected_direct(&facts, change);
-    int r = plan_affected_addresses(&facts, change, &work->addresses, &work->all);
-    round->expected |= work->blocks || work->direct || work->addresses.count > 0;
+    int r = plan_affected_direct(&facts, &routes->plan.direct, change, &work->direct_rows);
+    if (r == 0)
+        r = plan_affected_addresses(&facts, change, &work->addresses, &work->all);
+    round->expected |=
+        work->blocks || work->direct || work->direct_rows.count > 0 || work->addresses.count > 0;
     return r;
 }
 

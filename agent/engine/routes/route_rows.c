@@ -62,6 +62,13 @@ static int add_direct_slot(const struct direct_row *row, route_list *slots)
     return row && direct_route(row, &route) ? vec_push(slots, route) : 0;
 }
 
+/* The rows of other nodes' blocks that were planned again, as they are. */
+static const struct sorted *direct_after(const struct route_engine *engine,
+                                         const struct route_update *update)
+{
+    return update->direct ? &engine->plan.direct : &update->direct_after;
+}
+
 /* Of rows that are others than they were; both tables are in the same order. */
 static int add_direct_slots(const struct sorted *before, const struct sorted *after,
                             route_list *slots)
@@ -107,12 +114,8 @@ static int add_work(const struct route_engine *engine, const struct route_update
         if (r < 0)
             return r;
     }
-    if (update->direct) {
-        int r = add_direct_slots(&update->direct_before, &engine->plan.direct, &work->slots);
-        if (r < 0)
-            return r;
-    }
-    return vec_append(&work->slots, &work->foreign_changes);
+    int r = add_direct_slots(&update->direct_before, direct_after(engine, update), &work->slots);
+    return r < 0 ? r : vec_append(&work->slots, &work->foreign_changes);
 }
 
 /* Takes a row into the counts (by 1) or out of them (by -1). */
@@ -149,8 +152,8 @@ static void follow_update(struct route_engine *engine, const struct route_update
         status->blocks = (uint32_t)engine->plan.blocks.count;
         status->wanted += 2 * (uint32_t)(engine->plan.blocks.count - update->blocks_before.count);
     }
-    if (update->direct)
-        status->wanted += count_direct(&engine->plan.direct) - count_direct(&update->direct_before);
+    status->wanted +=
+        count_direct(direct_after(engine, update)) - count_direct(&update->direct_before);
     if (update->nets)
         status->wanted += (uint32_t)(engine->plan.nets.count - update->nets_before.count);
 }
@@ -182,6 +185,7 @@ int route_rows_replan(struct route_engine *engine, struct route_work *work, int6
         .addresses = &work->addresses,
         .blocks = work->blocks,
         .direct = work->direct,
+        .direct_rows = &work->direct_rows,
     };
     CLEANUP(route_update_done) struct route_update update = { 0 };
     int r = route_plan_update(&engine->plan, &inputs, &scope, &update);

@@ -14,10 +14,11 @@
 
 /* What is dirty: the next pass over the routes plans and compares it. */
 struct route_work {
-    bool all;          /* everything */
-    ip_list addresses; /* rows to plan again */
-    bool blocks;       /* the block rows too */
-    bool direct;       /* and those of other nodes' blocks */
+    bool all;                    /* everything */
+    ip_list addresses;           /* rows to plan again */
+    bool blocks;                 /* the block rows too */
+    bool direct;                 /* and all those of other nodes' blocks */
+    direct_row_list direct_rows; /* or these of them, by prefix and block */
     /* Slots that another program wrote to: they are compared though no row changed. */
     route_list foreign_changes;
     route_list slots;       /* filled by the pass: all slots it compares */

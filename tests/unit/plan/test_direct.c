@@ -121,6 +121,115 @@ static void only_networks_count_among_links(void **state)
     assert_true(direct_networks(facts) == 0);
 }
 
+/* The plan of a segment, and how it is brought up to date. */
+struct following {
+    struct segment segment;
+    struct route_plan plan;
+};
+
+static void follow_begin(struct following *following)
+{
+    begin(&following->segment);
+    assert_int_equal(plan_routes(&following->segment.planning.inputs, &following->plan,
+                                 &following->segment.planning.faults),
+                     0);
+    store_changes_done(following->segment.planning.store);
+}
+
+static void follow_end(struct following *following)
+{
+    route_plan_done(&following->plan);
+    end(&following->segment);
+}
+
+/* Plans what the changes touch. Returns how many rows were looked at, before and after. */
+static size_t follow(struct following *following)
+{
+    struct planning *planning = &following->segment.planning;
+    AUTOVEC change_list changes = { 0 };
+    AUTOVEC direct_row_list touched = { 0 };
+    CLEANUP(route_update_done) struct route_update update = { 0 };
+    assert_int_equal(store_changes(planning->store, &changes), 0);
+    vec_each(const struct change, change, &changes)
+        assert_int_equal(
+            plan_affected_direct(&planning->facts, &following->plan.direct, change, &touched), 0);
+    store_changes_done(planning->store);
+    const struct route_scope scope = { .direct_rows = &touched };
+    assert_int_equal(route_plan_update(&following->plan, &planning->inputs, &scope, &update), 0);
+    assert_false(update.direct);
+    return update.direct_before.count + update.direct_after.count;
+}
+
+/* A plan that was kept up to date is one from nothing. */
+static void assert_up_to_date(const struct following *following)
+{
+    AUTOSORTED struct sorted rows = { 0 };
+    const struct sorted *kept = &following->plan.direct;
+    assert_int_equal(plan_direct(&following->segment.planning.facts, &rows), 0);
+    assert_int_equal(kept->count, rows.count);
+    for (size_t i = 0; i < rows.count; i++)
+        assert_true(direct_row_equal(sorted_at(kept, i), sorted_at(&rows, i)));
+}
+
+static void put_numbered(struct following *following, unsigned number, const char *node)
+{
+    AUTOFREE char *name = text_format("n%u", number);
+    AUTOFREE char *prefixes = text_format("ipv4: 10.%u.%u.0/27\nipv6: fd09:%x::/123",
+                                          16 + number / 256, number % 256, number + 1);
+    put_block(&following->segment.planning, name, node, prefixes);
+}
+
+static void a_change_costs_its_own_rows_among_a_thousand_blocks(void **state)
+{
+    (void)state;
+    CLEANUP(follow_end) struct following following;
+    follow_begin(&following);
+    for (unsigned i = 0; i < 1000; i++)
+        put_numbered(&following, i, i < 5 ? "node-3" : "node-2");
+    assert_int_equal(follow(&following), 2000);
+    assert_up_to_date(&following);
+
+    put_numbered(&following, 1000, "node-2");
+    assert_int_equal(follow(&following), 2); /* both families of the one that came */
+    put_numbered(&following, 1000, "node-3");
+    assert_int_equal(follow(&following), 4);  /* as they were, as they are */
+    put_numbered(&following, 1000, "node-1"); /* this node's own */
+    assert_int_equal(follow(&following), 2);
+    put_node(&following.segment.planning, "node-3", "{type: InternalIP, address: 10.0.0.3}");
+    assert_int_equal(follow(&following), 20); /* of the five blocks of this Node */
+    put_node(&following.segment.planning, "node-3", "{type: InternalIP, address: 10.0.0.3}");
+    assert_int_equal(follow(&following), 0);
+    assert_up_to_date(&following);
+}
+
+static void a_plan_that_is_kept_up_to_date_is_one_from_nothing(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = { "node-1", "node-2", "node-3", "node-4", "\"\"" };
+    CLEANUP(follow_end) struct following following;
+    uint32_t random = 7;
+    follow_begin(&following);
+    for (unsigned turn = 0; turn < 400; turn++) {
+        struct planning *planning = &following.segment.planning;
+        for (unsigned i = 0; i < 1 + turn % 3; i++) {
+            random = random * 1664525 + 1013904223;
+            unsigned number = random >> 27, what = random >> 8 & 7;
+            AUTOFREE char *name = text_format("n%u", number);
+            AUTOFREE char *address =
+                text_format("{type: InternalIP, address: 10.%u.0.2}", random >> 12 & 1);
+            if (what == 0)
+                assert_return_code(store_remove(planning->store, "t", KIND_ADDRESS_BLOCK, "", name),
+                                   0);
+            else if (what < 3)
+                put_node(planning, nodes[1 + number % 3], address);
+            else
+                put_numbered(&following, number, nodes[(random >> 16) % 5]);
+        }
+        follow(&following);
+        assert_up_to_date(&following);
+    }
+}
+
 static struct object *node_of(const char *labels, const char *address)
 {
     AUTOFREE char *yaml =
@@ -131,19 +240,28 @@ static struct object *node_of(const char *labels, const char *address)
     return object_of(yaml);
 }
 
+static size_t rows_touched(const struct following *following, struct change change)
+{
+    AUTOVEC direct_row_list touched = { 0 };
+    assert_int_equal(plan_affected_direct(&following->segment.planning.facts,
+                                          &following->plan.direct, &change, &touched),
+                     0);
+    return touched.count;
+}
+
 static void a_node_counts_by_its_addresses(void **state)
 {
     (void)state;
-    CLEANUP(end) struct segment segment;
-    begin(&segment);
+    CLEANUP(follow_end) struct following following;
+    follow_begin(&following);
     CLEANUP(object_freep) struct object *one = node_of("a: b", "10.0.0.2");
     CLEANUP(object_freep) struct object *same = node_of("a: c", "10.0.0.2");
     CLEANUP(object_freep) struct object *moved = node_of("a: c", "10.0.0.3");
-    const struct node_facts *facts = &segment.planning.facts;
-    assert_false(plan_affected_direct(facts, &(struct change){ .before = one, .after = same }));
-    assert_true(plan_affected_direct(facts, &(struct change){ .before = same, .after = moved }));
-    assert_true(plan_affected_direct(facts, &(struct change){ .after = one }));
-    assert_true(plan_affected_direct(facts, &(struct change){ .before = one }));
+    assert_int_equal(rows_touched(&following, (struct change){ .before = one, .after = same }), 0);
+    assert_int_equal(rows_touched(&following, (struct change){ .before = same, .after = moved }),
+                     2);
+    assert_int_equal(rows_touched(&following, (struct change){ .after = one }), 2);
+    assert_int_equal(rows_touched(&following, (struct change){ .before = one }), 2);
 }
 
 static void own_blocks_and_nobodys_are_left_out(void **state)
@@ -217,6 +335,8 @@ int main(void)
         cmocka_unit_test(off_unless_asked_for),
         cmocka_unit_test(only_networks_count_among_links),
         cmocka_unit_test(a_node_counts_by_its_addresses),
+        cmocka_unit_test(a_change_costs_its_own_rows_among_a_thousand_blocks),
+        cmocka_unit_test(a_plan_that_is_kept_up_to_date_is_one_from_nothing),
         cmocka_unit_test(own_blocks_and_nobodys_are_left_out),
         cmocka_unit_test(why_it_is_not_routed),
         cmocka_unit_test(a_block_that_covers_who_routes_is_never_routed),
