@@ -100,11 +100,37 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-static const char *remedy_for(int status)
+static const char *remedy_of_silence(enum http_failure failure)
 {
-    switch (status) {
-    case 0:
-        return "see whether Consul runs at consul.address, and whether its certificate fits";
+    switch (failure) {
+    case HTTP_UNTRUSTED:
+    case HTTP_NO_CA:
+        return "see consul.caFile, and the names in the certificate of consul.address";
+    case HTTP_OWN_PAIR:
+        return "see whether consul.certFile and keyFile can be read and fit each other";
+    case HTTP_UNWELCOME:
+        return "give consul.certFile a valid certificate of the CA that Consul takes for its clients";
+    case HTTP_UNREACHED:
+    case HTTP_SILENT:
+    case HTTP_FAILED:
+        break;
+    }
+    return "see whether Consul runs at consul.address";
+}
+
+/* Consul knows tokens by what it keeps: one that was deleted, or is another Consul's, it does not.
+ */
+static bool is_unknown_token(const struct consul_answer *answer, const char *why)
+{
+    return answer->status == 403 && strstr(why, "ACL not found");
+}
+
+static const char *remedy_for(const struct consul_answer *answer, const char *why)
+{
+    if (is_unknown_token(answer, why))
+        return "give consul.tokenFile a token that Consul has: this one was deleted, or is another "
+               "Consul's";
+    switch (answer->status) {
     case 403:
         return "give the token of consul.tokenFile the rights that docs/operations.md lists";
     case 429:
@@ -114,21 +140,42 @@ static const char *remedy_for(int status)
     }
 }
 
+static bool is_local(const struct consul_where *where)
+{
+    return strncmp(where->address, UNIX_SCHEME, strlen(UNIX_SCHEME)) == 0;
+}
+
+/* libcurl speaks of a port of localhost where a socket of a path is meant. */
+static void tell(const struct consul_request *request, CURLcode code, struct text *why)
+{
+    long error = 0;
+    if (code != CURLE_COULDNT_CONNECT || !is_local(&request->client->where)) {
+        http_tell(&request->exchange, code, why);
+        return;
+    }
+    (void)curl_easy_getinfo(request->exchange.transfer.easy, CURLINFO_OS_ERRNO, &error);
+    text_addf(why, "nobody of Consul listens there%s%s", error ? ": " : "",
+              error ? strerror((int)error) : "");
+}
+
 /* The first line of a bad answer, or of libcurl's error. */
 static void describe(struct consul_request *request, CURLcode code, struct text *why)
 {
     struct consul_answer *answer = &request->answer;
-    http_tell(&request->exchange, code, why);
+    tell(request, code, why);
     if (code != CURLE_OK && !request->exchange.too_long)
         answer->status = 0;
     if (!why->length) {
         if (answer->status == 200 || answer->status == 404 || answer->status == 409)
             return;
         const char *body = text_str(&request->exchange.body);
-        text_addf(why, "HTTP status %d: %.*s", answer->status, (int)strcspn(body, "\r\n"), body);
+        text_addf(why, "%sHTTP status %d: %.*s",
+                  is_unknown_token(answer, body) ? "Consul does not know the token: " : "",
+                  answer->status, (int)strcspn(body, "\r\n"), body);
     }
     answer->error = text_str(why);
-    answer->remedy = remedy_for(answer->status);
+    answer->remedy = answer->status ? remedy_for(answer, answer->error)
+                                    : remedy_of_silence(http_failure(&request->exchange, code));
 }
 
 static void request_free(struct consul_request *request)
@@ -215,7 +262,7 @@ static bool set_renamed(struct consul_request *request, const char *address)
 static bool set_url(struct consul_request *request, const char *path)
 {
     const struct consul_where *where = &request->client->where;
-    bool local = strncmp(where->address, UNIX_SCHEME, strlen(UNIX_SCHEME)) == 0;
+    bool local = is_local(where);
     AUTOTEXT struct text url = { 0 };
     text_addf(&url, "%s%s", local ? "http://localhost" : where->address, path);
     add_parameter(&url, "dc", where->datacenter);
@@ -311,6 +358,19 @@ int consul_send(struct consul_client *client, const struct consul_call *call,
         return r;
     *ret_request = TAKE_PTR(request);
     return 0;
+}
+
+const char *consul_send_failure(const struct consul_client *client, int error,
+                                char why[static CONSUL_ERROR_LEN])
+{
+    const char *file = client->where.token_file;
+    if (!file || error == -ENOMEM) {
+        (void)snprintf(why, CONSUL_ERROR_LEN, "%s", strerror(-error));
+        return NULL;
+    }
+    (void)snprintf(why, CONSUL_ERROR_LEN, "cannot read the token in %s: %s", file,
+                   strerror(-error));
+    return "see that the file of consul.tokenFile is there, and can be read by this program's user";
 }
 
 void consul_cancel(struct consul_request *request)

@@ -28,7 +28,7 @@ int consul_client_new(sd_event *event, const struct consul_where *where,
 void consul_client_free(struct consul_client *client);
 DEFINE_CLEANUP(struct consul_client *, consul_client_free);
 
-enum { CONSUL_ERROR_LEN = 256 };
+enum { CONSUL_ERROR_LEN = 512 };
 
 struct consul_call {
     const char *method;  /* "PUT"; NULL: GET */
@@ -61,6 +61,10 @@ struct consul_handler {
 int consul_send(struct consul_client *client, const struct consul_call *call,
                 const struct consul_handler *handler, void *context,
                 struct consul_request **ret_request);
+
+/* Says why consul_send() failed, by its error. Returns what to do, static. */
+const char *consul_send_failure(const struct consul_client *client, int error,
+                                char why[static CONSUL_ERROR_LEN]);
 
 /* Adds a part of a path, or a parameter's value, with what may not stand there as %XX. */
 void consul_add_encoded(struct text *out, const char *part);

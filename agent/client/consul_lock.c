@@ -293,9 +293,9 @@ static void send_step(void *context)
     if (r < 0 && !lock->striving) {
         end(lock);
     } else if (r < 0) {
-        const struct consul_answer answer = { .error = strerror(-r),
-                                              .remedy =
-                                                  "see whether consul.tokenFile can be read" };
+        char why[CONSUL_ERROR_LEN];
+        const char *remedy = consul_send_failure(lock->options.client, r, why);
+        const struct consul_answer answer = { .error = why, .remedy = remedy };
         on_failed(lock, &answer);
     }
 }

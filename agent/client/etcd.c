@@ -79,17 +79,34 @@ static void add_etcd_message(const struct etcd_request *request, struct text *wh
         text_addf(why, "%.*s", (int)strcspn(body, "\r\n"), body);
 }
 
-static const char *remedy_of(CURLcode code, int status)
+#define MEMBERS_REMEDY \
+    "see whether most members of etcd run and reach each other: etcdctl endpoint status --cluster"
+
+static const char *remedy_of_silence(enum http_failure failure)
 {
-    if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
+    switch (failure) {
+    case HTTP_UNTRUSTED:
+    case HTTP_NO_CA:
         return "see addresses.etcd.caFile, and the names in etcd's certificate";
-    if (code == CURLE_SSL_CERTPROBLEM)
+    case HTTP_OWN_PAIR:
         return "see whether addresses.etcd.certFile and keyFile can be read and fit each other";
+    case HTTP_UNWELCOME:
+        return "give addresses.etcd.certFile a valid certificate of the CA that etcd takes for its "
+               "clients (--trusted-ca-file)";
+    case HTTP_SILENT:
+        return MEMBERS_REMEDY;
+    case HTTP_UNREACHED:
+    case HTTP_FAILED:
+        break;
+    }
+    return "see whether etcd runs at addresses.etcd.endpoints";
+}
+
+static const char *remedy_of_status(int status)
+{
     if (status == 401 || status == 403)
         return "let the certificate's user read and write addresses.etcd.prefix (etcdctl role)";
-    if (status == 0)
-        return "see whether etcd runs at addresses.etcd.endpoints";
-    return NULL;
+    return status >= 500 ? MEMBERS_REMEDY : NULL;
 }
 
 static void describe(const struct etcd_request *request, CURLcode code, struct etcd_answer *answer,
@@ -109,7 +126,8 @@ static void describe(const struct etcd_request *request, CURLcode code, struct e
         add_etcd_message(request, why);
     }
     answer->error = text_str(why);
-    answer->remedy = remedy_of(code, answer->status);
+    answer->remedy = answer->status ? remedy_of_status(answer->status)
+                                    : remedy_of_silence(http_failure(&request->exchange, code));
 }
 
 static void request_free(struct etcd_request *request)

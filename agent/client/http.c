@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One exchange over HTTP; see http.h. Called by client/consul.c and client/etcd.c. */
+/*
+ * One exchange over HTTP; see http.h. Called by client/consul.c and client/etcd.c.
+ *
+ * Who refuses our certificate says so by an alert of TLS, which comes behind the handshake and has
+ * no code of libcurl's. Where the key of a CA does not fit the signature, as after it was replaced
+ * under the same name, libcurl passes on the deepest reason ("error:06880006:asn1 encoding
+ * routines::EVP lib"), and not that a certificate could not be verified; errors of TLS itself have
+ * numbers that begin with 0A.
+ */
 #include "client/http.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -93,10 +102,60 @@ bool http_add_header(struct http_exchange *exchange, const char *name, const cha
     return longer != NULL;
 }
 
+static bool has(const char *text, const char *words)
+{
+    return strstr(text, words) != NULL;
+}
+
+/* A connection came to be. */
+static bool is_connected(const struct http_exchange *exchange)
+{
+    curl_off_t after_us = 0;
+    (void)curl_easy_getinfo(exchange->transfer.easy, CURLINFO_CONNECT_TIME_T, &after_us);
+    return after_us > 0;
+}
+
+enum http_failure http_failure(const struct http_exchange *exchange, CURLcode code)
+{
+    const char *error = exchange->error;
+    bool of_crypto = has(error, "error:") && !has(error, "error:0A");
+    bool alert = has(error, " alert ") && (has(error, "certificate") || has(error, "unknown ca"));
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+        return HTTP_UNREACHED;
+    case CURLE_OPERATION_TIMEDOUT:
+        return is_connected(exchange) ? HTTP_SILENT : HTTP_UNREACHED;
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return HTTP_UNTRUSTED;
+    case CURLE_SSL_CACERT_BADFILE:
+        return HTTP_NO_CA;
+    case CURLE_SSL_CERTPROBLEM:
+        return HTTP_OWN_PAIR;
+    case CURLE_SSL_CONNECT_ERROR:
+        return alert ? HTTP_UNWELCOME : of_crypto ? HTTP_UNTRUSTED : HTTP_FAILED;
+    default:
+        return alert ? HTTP_UNWELCOME : HTTP_FAILED;
+    }
+}
+
+static const char *words_for(enum http_failure failure)
+{
+    switch (failure) {
+    case HTTP_UNTRUSTED:
+        return "its certificate is not to be trusted: ";
+    case HTTP_UNWELCOME:
+        return "it refuses our certificate: ";
+    default:
+        return "";
+    }
+}
+
 void http_tell(const struct http_exchange *exchange, CURLcode code, struct text *why)
 {
     if (exchange->too_long)
         text_addf(why, "the answer is longer than %zu bytes", exchange->limits.answer_bytes);
     else if (code != CURLE_OK)
-        text_add(why, *exchange->error ? exchange->error : curl_easy_strerror(code));
+        text_addf(why, "%s%s", words_for(http_failure(exchange, code)),
+                  *exchange->error ? exchange->error : curl_easy_strerror(code));
 }

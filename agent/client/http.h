@@ -60,5 +60,17 @@ bool http_add_header(struct http_exchange *exchange, const char *name, const cha
 
 int http_status(const struct http_exchange *exchange); /* 0: no answer */
 
+/* By what an exchange without a whole answer failed, as far as it decides what is to be done. */
+enum http_failure {
+    HTTP_FAILED,    /* none of these */
+    HTTP_UNREACHED, /* no connection came to be */
+    HTTP_SILENT,    /* one did, and no answer came in time */
+    HTTP_UNTRUSTED, /* its certificate is not of our CA, is not valid now, or another name's */
+    HTTP_NO_CA,     /* our file of CAs can't be used */
+    HTTP_OWN_PAIR,  /* our certificate and key can't be used */
+    HTTP_UNWELCOME, /* our certificate is refused there */
+};
+enum http_failure http_failure(const struct http_exchange *exchange, CURLcode code);
+
 /* Says why an exchange that ended with `code` has no whole answer. Says nothing if it has one. */
 void http_tell(const struct http_exchange *exchange, CURLcode code, struct text *why);

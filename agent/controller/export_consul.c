@@ -198,9 +198,12 @@ static void on_time(void *context)
     struct consul_export *target = context;
     if (!target->leading || target->read || target->queue.ops.count)
         return;
+    char why[CONSUL_ERROR_LEN];
     int r = begin_read(target);
-    if (r < 0)
-        read_failed(target, strerror(-r), "see whether consul.tokenFile can be read", 0);
+    if (r < 0) {
+        const char *remedy = consul_send_failure(target->client, r, why);
+        read_failed(target, why, remedy, 0);
+    }
 }
 
 static void end_read(struct consul_export *target)
@@ -330,8 +333,10 @@ static void pump(struct consul_export *target)
             continue;
         int r = send_some(target, &target->writings[i]);
         if (r < 0) {
+            char why[CONSUL_ERROR_LEN];
+            const char *remedy = consul_send_failure(target->client, r, why);
             target->failed = true;
-            set_error(target, strerror(-r), "see whether consul.tokenFile can be read");
+            set_error(target, why, remedy);
         }
     }
     if (target->under_way == 0 && target->queue.ops.count > 0)

@@ -205,9 +205,12 @@ static void begin_read(struct consul_keeper *keeper)
     keeper->phase = READING;
     keeper->known = false;
     agent_services_diff_done(&keeper->diff);
+    char why[CONSUL_ERROR_LEN];
     int r = ask(keeper, CONSUL_AGENT_SERVICES, &services_handler);
-    if (r < 0)
-        fail(keeper, strerror(-r), "see whether consul.tokenFile can be read", 0);
+    if (r < 0) {
+        const char *remedy = consul_send_failure(keeper->client, r, why);
+        fail(keeper, why, remedy, 0);
+    }
 }
 
 /* ---- Writing ---- */
@@ -319,8 +322,10 @@ static void pump(struct consul_keeper *keeper)
         int r = send_op(keeper, &keeper->diff.ops.items[keeper->next], &keeper->writings[i]);
         keeper->next += r == 0;
         if (r < 0) {
+            char why[CONSUL_ERROR_LEN];
+            const char *remedy = consul_send_failure(keeper->client, r, why);
             keeper->failed = true;
-            tell_error(keeper, strerror(-r), "see whether consul.tokenFile can be read");
+            tell_error(keeper, why, remedy);
         }
     }
     if (keeper->under_way == 0)

@@ -123,7 +123,46 @@ static void a_stranger_is_not_believed(void **state)
     struct asked asked = { 0 };
     ask(&asked, tls_servers.other, 64, &files);
     assert_int_equal(http_status(&asked.exchange), 0);
-    assert_told(&asked, "certificate");
+    assert_int_equal(http_failure(&asked.exchange, asked.code), HTTP_UNTRUSTED);
+    assert_told(&asked, "its certificate is not to be trusted: ");
+}
+
+/* The same name of a CA, and another key. */
+static void a_replaced_authority_is_not_believed(void **state)
+{
+    (void)state;
+    AUTOFREE char *ca = tls_servers_path("ca-1.crt");
+    const struct http_files files = { .ca_file = ca };
+    struct asked asked = { 0 };
+    ask(&asked, tls_servers.replaced, 64, &files);
+    assert_int_equal(http_failure(&asked.exchange, asked.code), HTTP_UNTRUSTED);
+    assert_told(&asked, "its certificate is not to be trusted: ");
+}
+
+/* How soon behind the handshake the connection ends decides whether libcurl has seen the alert. */
+static void who_is_refused_is_told_so(void **state)
+{
+    (void)state;
+    struct http_exchange exchange = { 0 };
+    snprintf(exchange.error, sizeof(exchange.error),
+             "OpenSSL SSL_read: error:0A000418:SSL routines::tlsv1 alert unknown ca, errno 0");
+    assert_int_equal(http_failure(&exchange, CURLE_RECV_ERROR), HTTP_UNWELCOME);
+    snprintf(exchange.error, sizeof(exchange.error),
+             "error:0A000412:SSL routines::sslv3 alert bad certificate");
+    assert_int_equal(http_failure(&exchange, CURLE_SSL_CONNECT_ERROR), HTTP_UNWELCOME);
+    snprintf(exchange.error, sizeof(exchange.error),
+             "error:0A000438:SSL routines::tlsv1 alert internal error");
+    assert_int_equal(http_failure(&exchange, CURLE_SSL_CONNECT_ERROR), HTTP_FAILED);
+}
+
+static void nobody_is_there(void **state)
+{
+    (void)state;
+    const struct http_files files = { .insecure = true };
+    struct asked asked = { 0 };
+    ask(&asked, 1, 64, &files);
+    assert_int_equal(http_failure(&asked.exchange, asked.code), HTTP_UNREACHED);
+    assert_told(&asked, "");
 }
 
 static void a_client_proves_who_it_is(void **state)
@@ -173,6 +212,9 @@ int main(void)
         cmocka_unit_test(an_answer_is_handed_on_as_it_comes),
         cmocka_unit_test(an_answer_has_a_limit),
         cmocka_unit_test(a_stranger_is_not_believed),
+        cmocka_unit_test(a_replaced_authority_is_not_believed),
+        cmocka_unit_test(who_is_refused_is_told_so),
+        cmocka_unit_test(nobody_is_there),
         cmocka_unit_test(a_client_proves_who_it_is),
         cmocka_unit_test(an_encrypted_key_is_refused_wherever_it_is),
     };
