@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "agentd/part.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/facts.h"
+#include "plan/holding_faults.h"
 #include "segment/claims.h"
 #include "segment/etcd_store.h"
 #include "segment/lease_store.h"
@@ -92,6 +94,14 @@ static void configure_addresses(struct agent *agent)
     begin(agent);
 }
 
+static void tell(const struct agent *agent, const struct node_facts *facts,
+                 const holding_list *list)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    plan_holding_faults(facts, list, &faults);
+    (void)fault_book_replace(agent->status.faults, "addresses", "links", &faults, clock_wall_ms());
+}
+
 /* Before everything has been planned once, and a source has said what there is, nothing is given
  * up: what the kernel keeps ends by itself. */
 static void follow_pass(struct agent *agent)
@@ -108,8 +118,10 @@ static void follow_pass(struct agent *agent)
     if (!agent->claims || !agent->status.routes.complete || !status_is_known(&agent->status))
         return;
     int r = plan_holdings(&inputs, &list);
-    if (r == 0)
+    if (r == 0) {
+        tell(agent, &facts, &list);
         r = claims_take(agent->claims, &list);
+    }
     if (r < 0)
         log_error("cannot plan claimed addresses: %s", strerror(-r));
     holding_list_done(&list);

@@ -17,6 +17,9 @@ enum {
     SEEKS = 40,
     SEEK_MS = 500,
     AGAIN_MS = 1000, /* between what is said because somebody probes */
+    ASK_MS = 1000,   /* between two questions to who has it as well */
+    ANSWER_MS = 300, /* after one of them: what is heard is its answer */
+    RIVAL_MS = 2500, /* without an answer: it is gone */
 };
 
 /* Since the round began; a switch or a host may lose one. */
@@ -79,6 +82,30 @@ void announcing_confirmed(struct announcing *announcing, int64_t now_ms)
         enter(announcing, ANNOUNCING_CLEAR, INT64_MAX);
 }
 
+bool announcing_is_rivalled(const struct announcing *announcing)
+{
+    return announcing->state == ANNOUNCING_HELD && announcing->rivalled;
+}
+
+int64_t announcing_due_ms(const struct announcing *announcing)
+{
+    return announcing_is_rivalled(announcing) ? MIN(announcing->next_ms, announcing->ask_ms)
+                                              : announcing->next_ms;
+}
+
+/* Of one that is held: whether the other has it still. */
+static enum announcing_step ask(struct announcing *announcing, int64_t now_ms)
+{
+    announcing->rivalled = now_ms - announcing->rival_ms < RIVAL_MS;
+    announcing->ask_ms = now_ms + ASK_MS;
+    return announcing->rivalled ? ANNOUNCING_SEARCH : ANNOUNCING_NOTHING;
+}
+
+static bool is_answer(const struct announcing *announcing, int64_t now_ms)
+{
+    return announcing_is_rivalled(announcing) && now_ms < announcing->ask_ms - ASK_MS + ANSWER_MS;
+}
+
 static enum announcing_step probe(struct announcing *announcing, int64_t now_ms)
 {
     if (announcing->sent == PROBES) {
@@ -118,6 +145,11 @@ static enum announcing_step say(struct announcing *announcing, int64_t now_ms)
 
 enum announcing_step announcing_next(struct announcing *announcing, int64_t now_ms)
 {
+    if (announcing_is_rivalled(announcing) && now_ms >= announcing->ask_ms) {
+        enum announcing_step step = ask(announcing, now_ms);
+        if (step != ANNOUNCING_NOTHING)
+            return step;
+    }
     if (now_ms < announcing->next_ms)
         return ANNOUNCING_NOTHING;
     switch (announcing->state) {
@@ -151,6 +183,9 @@ static void be_contested(struct announcing *announcing, int64_t now_ms)
     bool again = announcing->contested && now_ms - announcing->contested_ms < DEFEND_MS;
     announcing->contested = true;
     announcing->contested_ms = now_ms;
+    announcing->rivalled = true;
+    announcing->rival_ms = now_ms;
+    announcing->ask_ms = now_ms + ASK_MS;
     if (again)
         be_taken(announcing, now_ms);
     else
@@ -175,6 +210,10 @@ bool announcing_heard(struct announcing *announcing, const uint8_t mac[static 6]
     case ANNOUNCING_HELD:
         if (is_probe) {
             say_again(announcing, now_ms);
+            return false;
+        }
+        if (is_answer(announcing, now_ms)) {
+            announcing->rival_ms = now_ms;
             return false;
         }
         be_contested(announcing, now_ms);

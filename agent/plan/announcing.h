@@ -51,6 +51,9 @@ struct announcing {
     bool contested;       /* `contested_ms` is a time */
     int64_t contested_ms; /* when another claimed it last while this node had it */
     uint8_t mac[6];       /* of the other */
+    bool rivalled;        /* the other had it still when it was heard last, at `rival_ms` */
+    int64_t rival_ms;
+    int64_t ask_ms; /* when it is asked next, or was asked last, whether it still has */
 };
 
 /* Another node has it, and may not have been heard here. Does nothing in another state than IDLE.
@@ -71,6 +74,15 @@ void announcing_installed(struct announcing *announcing, int64_t now_ms);
 void announcing_again(struct announcing *announcing, int64_t now_ms);
 /* After DOUBTED: the right is still there. */
 void announcing_confirmed(struct announcing *announcing, int64_t now_ms);
+
+/*
+ * Whether another machine has it although this node defended it: a host that was configured so
+ * takes no notice. It is asked each second, until it does not answer any more.
+ */
+bool announcing_is_rivalled(const struct announcing *announcing);
+
+/* When announcing_next() has something to do without an event; INT64_MAX: never. */
+int64_t announcing_due_ms(const struct announcing *announcing);
 
 /* What is to be sent now; to be called until it says NOTHING. */
 enum announcing_step announcing_next(struct announcing *announcing, int64_t now_ms);

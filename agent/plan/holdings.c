@@ -100,6 +100,15 @@ static enum placement_reason find_link(const struct wanted *wanted, const struct
     return reason;
 }
 
+static bool is_there(const struct node_facts *facts, const struct link *link, const struct ip *ip)
+{
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        if (address->ifindex == link->ifindex && ip_equal(&address->ip, ip))
+            return true;
+    }
+    return false;
+}
+
 /* What this node knows of itself, after what all know of it. */
 static void judge_self(const struct wanted *wanted, const struct node *node, int reason,
                        struct holding_address *address)
@@ -111,6 +120,7 @@ static void judge_self(const struct wanted *wanted, const struct node *node, int
         address->ifindex = link->ifindex;
         memcpy(address->mac, link->mac, sizeof(address->mac));
         (void)snprintf(address->interface, sizeof(address->interface), "%s", link->name);
+        address->there = is_there(inputs->node, link, &wanted->ip);
     }
     if (inputs->standing != STANDING_SERVING)
         address->reason = PLACEMENT_STANDING;

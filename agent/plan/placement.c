@@ -46,8 +46,7 @@ enum placement_reason placement_of_node(const struct node *node, bool written)
     return node->to_be_deleted ? PLACEMENT_LEAVING : PLACEMENT_MAY;
 }
 
-/* Whether the address is on the network of an interface's own; one that is a host's has none. */
-static bool is_on(const struct link_address *address, const struct ip *ip)
+bool placement_is_on(const struct link_address *address, const struct ip *ip)
 {
     if (address->ip.family != ip->family || address->length >= ip_bits(ip))
         return false;
@@ -65,7 +64,7 @@ enum placement_reason placement_on_link(const struct node_facts *facts, const st
         return reason;
     sorted_each(const struct link_address, address, facts->link_addresses) {
         const struct link *link = link_find(facts->links, address->ifindex);
-        if (!link || link->type != ARPHRD_ETHER || !is_on(address, ip) ||
+        if (!link || link->type != ARPHRD_ETHER || !placement_is_on(address, ip) ||
             (interface && strcmp(link->name, interface) != 0))
             continue;
         if (!link->up || link->unplugged) {

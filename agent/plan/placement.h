@@ -48,6 +48,9 @@ const char *placement_words(enum placement_reason reason);
  */
 enum placement_reason placement_of_node(const struct node *node, bool written);
 
+/* Whether `ip` is on the network of an interface's own address; one that is a host's has none. */
+bool placement_is_on(const struct link_address *address, const struct ip *ip);
+
 /*
  * By what a node knows of itself: the Ethernet interface that is up and has an address in whose
  * network `ip` is; the longest network counts, then the lowest index. `interface`: only the one of

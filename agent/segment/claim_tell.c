@@ -107,6 +107,13 @@ static void tell(const struct claims *claims, const char *group, const struct fa
         log_error("addresses: no memory to keep the faults of \"%s\"", group);
 }
 
+/* Or is probed for once more, after it was. */
+static bool is_taken(const struct announcing *announcing)
+{
+    return announcing->state == ANNOUNCING_TAKEN ||
+           (announcing->state == ANNOUNCING_PROBING && announcing->pause_ms);
+}
+
 static void tell_taken(const struct claims *claims)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -116,7 +123,13 @@ static void tell_taken(const struct claims *claims)
             const char *place = ip_str(&address->ip, text);
             if (!(*claim)->has_right)
                 continue;
-            if (address->announcing.state == ANNOUNCING_TAKEN)
+            if (announcing_is_rivalled(&address->announcing))
+                faults_add(&faults, place,
+                           "take it off that machine, or give the Service another address",
+                           "another machine has the address, too: %s on %s; hosts of the segment "
+                           "reach the one or the other",
+                           mac_str(address->announcing.mac, mac), address->interface);
+            else if (is_taken(&address->announcing))
                 faults_add(&faults, place,
                            "take it off that machine, or give the Service another address",
                            "another machine has the address: %s on %s; it is not used here",

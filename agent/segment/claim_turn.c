@@ -227,7 +227,7 @@ int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
         next_ms = MIN(next_ms, move_ms);
     vec_each(const struct claim_address, address, &claim->addresses) {
         if (address->announcing.state != ANNOUNCING_IDLE)
-            next_ms = MIN(next_ms, address->announcing.next_ms);
+            next_ms = MIN(next_ms, announcing_due_ms(&address->announcing));
     }
     /* Less than a second of it is nothing that the kernel could keep. */
     return claim->has_right ? MIN(next_ms, tenure_until_ms(&claim->tenure) - SECOND_MS + 1)

@@ -79,7 +79,7 @@ static const struct claim_address *address_of(const struct own_claim *claim, con
 }
 
 /* One that was there before goes on where it was; one that is new may be in the kernel already. */
-static struct claim_address address_made(const struct own_claim *claim,
+static struct claim_address address_made(struct own_claim *claim,
                                          const struct holding_address *planned, int64_t now_ms)
 {
     struct claim_address address = { 0 };
@@ -88,6 +88,8 @@ static struct claim_address address_made(const struct own_claim *claim,
         address = *known;
     else
         announcing_stop(&address.announcing);
+    if (address.installed && !planned->there)
+        claim->claims->look = true; /* somebody took it off */
     address.ip = planned->ip;
     address.ifindex = planned->ifindex;
     memcpy(address.mac, planned->mac, sizeof(address.mac));

@@ -114,6 +114,29 @@ static void another_claim_of_what_is_held_has_the_right_asked_for(void **state)
     assert_false(announcing_may_install(&announcing));
 }
 
+/* A host that was configured so says it once, and answers whoever asks. */
+static void who_has_it_as_well_is_asked_until_he_is_gone(void **state)
+{
+    (void)state;
+    struct announcing announcing = held_at(10000);
+    unsigned sent[4] = { 0 };
+    assert_true(announcing_heard(&announcing, other, false, 20000));
+    announcing_confirmed(&announcing, 20010);
+    announcing_installed(&announcing, 20010);
+    assert_true(announcing_is_rivalled(&announcing));
+    for (int64_t now_ms = 21000; now_ms < 40000; now_ms += 1000) {
+        assert_true(announcing_due_ms(&announcing) <= now_ms);
+        run(&announcing, now_ms - 990, now_ms, sent);
+        assert_false(announcing_heard(&announcing, other, false, now_ms + 5));
+        assert_true(announcing_is_rivalled(&announcing));
+        assert_true(announcing_may_install(&announcing));
+    }
+    assert_int_equal(sent[ANNOUNCING_SEARCH], 19);
+    run(&announcing, 40000, 43000, sent);
+    assert_false(announcing_is_rivalled(&announcing));
+    assert_int_equal(sent[ANNOUNCING_SEARCH], 21);
+}
+
 /* Whoever probes may not have heard it, nor others where he is: a segment was in two. */
 static void who_asks_for_what_is_held_has_it_said_again(void **state)
 {
@@ -167,6 +190,7 @@ int main(void)
         cmocka_unit_test(what_was_inherited_is_not_announced_at_once),
         cmocka_unit_test(what_a_stranger_has_is_never_used_and_taken_when_he_goes),
         cmocka_unit_test(another_claim_of_what_is_held_has_the_right_asked_for),
+        cmocka_unit_test(who_has_it_as_well_is_asked_until_he_is_gone),
         cmocka_unit_test(who_asks_for_what_is_held_has_it_said_again),
         cmocka_unit_test(a_holder_is_sought_until_he_is_heard),
     };

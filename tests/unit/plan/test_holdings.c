@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which addresses are claimed, by whom, and that no route is made for them. */
 #include "linking.h"
+#include "plan/holding_faults.h"
 #include "plan/holdings.h"
 
 #define POOL                                                                             \
@@ -149,6 +150,44 @@ static void the_link_the_proof_and_the_standing_decide_for_this_node(void **stat
     assert_int_equal(only(&world)->reason, PLACEMENT_OTHER_NODES);
 }
 
+static void assert_only_fault(struct world *world, const char *place, const char *words,
+                              const char *remedy)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    plan(world);
+    plan_holding_faults(&world->planning.facts, &world->list, &faults);
+    assert_int_equal(faults.list.count, *place ? 1 : 0);
+    if (!*place)
+        return;
+    assert_string_equal(faults.list.items[0].place, place);
+    assert_non_null(strstr(faults.list.items[0].message, words));
+    assert_string_equal(faults.list.items[0].remedy, remedy);
+}
+
+static void what_stands_in_the_way_here_is_told(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    assert_only_fault(&world, "", "", "");
+    ((struct link *)sorted_at(&world.links, 1))->up = false;
+    assert_only_fault(&world, "", "", ""); /* of another network */
+    ((struct link *)sorted_at(&world.links, 1))->up = true;
+    ((struct link *)sorted_at(&world.links, 0))->up = false;
+    assert_only_fault(&world, "interface eth0", "is down", "ip link set eth0 up");
+    ((struct link *)sorted_at(&world.links, 0))->up = true;
+    ((struct link *)sorted_at(&world.links, 0))->unplugged = true;
+    assert_only_fault(&world, "interface eth0", "has no carrier",
+                      "see to the cable, and to the switch's port at its other end; ethtool eth0");
+    ((struct link *)sorted_at(&world.links, 0))->unplugged = false;
+    put_address(&world.addresses, 1, "192.0.2.1")->length = 32; /* the claim's own */
+    assert_only_fault(&world, "", "", "");
+    assert_true(only(&world)->addresses.items[0].there);
+    put_address(&world.addresses, 2, "192.0.2.1")->length = 32;
+    assert_only_fault(&world, "192.0.2.1", "interface eth1", "ip addr del 192.0.2.1/32 dev eth1");
+}
+
 static void what_stays_together_is_one_claim(void **state)
 {
     (void)state;
@@ -241,6 +280,7 @@ int main(void)
         cmocka_unit_test(an_l2_advertisement_claims_for_its_nodes_and_interfaces),
         cmocka_unit_test(endpoints_decide_by_the_policy),
         cmocka_unit_test(the_link_the_proof_and_the_standing_decide_for_this_node),
+        cmocka_unit_test(what_stands_in_the_way_here_is_told),
         cmocka_unit_test(what_stays_together_is_one_claim),
         cmocka_unit_test(claims_of_a_kind_share_their_nodes),
         cmocka_unit_test(keys_are_names_of_the_api),

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See holding_faults.h. Called by the agent's part for claimed addresses.
+ *
+ * On the interfaces of an address' network the address is the claims' own matter: the kernel's
+ * refusal of one that somebody has made there is theirs to tell.
+ */
+#include "plan/holding_faults.h"
+
+#include "base/text.h"
+
+/* Whether the interface has an address in whose network `ip` is, a host's own left out. */
+static bool is_of_network(const struct node_facts *facts, uint32_t ifindex, const struct ip *ip)
+{
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        if (address->ifindex == ifindex && placement_is_on(address, ip))
+            return true;
+    }
+    return false;
+}
+
+static bool keeps_away(const struct node_facts *facts, const struct link *link,
+                       const holding_list *list)
+{
+    vec_each(const struct holding, holding, list) {
+        vec_each(const struct holding_address, address, &holding->addresses) {
+            if (address->reason == PLACEMENT_LINK_DOWN &&
+                is_of_network(facts, link->ifindex, &address->ip))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void tell_down(const struct link *link, struct faults *faults)
+{
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    AUTOFREE char *remedy =
+        text_format(link->up ? LINK_PLUG_REMEDY : "ip link set %s up", link->name);
+    faults_add(faults, place ? place : "interface", remedy,
+               "%s %s: this node has no claimed address of its network", link->name,
+               link->up ? "has no carrier" : "is down");
+}
+
+static void tell_elsewhere(const struct node_facts *facts, const struct holding_address *held,
+                           struct faults *faults)
+{
+    char text[IP_STRLEN];
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        const struct link *link = link_find(facts->links, address->ifindex);
+        if (!link || !ip_equal(&address->ip, &held->ip) ||
+            is_of_network(facts, address->ifindex, &held->ip))
+            continue;
+        const char *place = ip_str(&held->ip, text);
+        AUTOFREE char *remedy =
+            text_format("ip addr del %s/%u dev %s", place, address->length, link->name);
+        faults_add(faults, place, remedy,
+                   "is an address of interface %s as well: this node answers for it, whoever has "
+                   "its claim",
+                   link->name);
+    }
+}
+
+void plan_holding_faults(const struct node_facts *facts, const holding_list *list,
+                         struct faults *faults)
+{
+    if (!facts->links || !facts->link_addresses)
+        return;
+    sorted_each(const struct link, link, facts->links) {
+        if ((!link->up || link->unplugged) && keeps_away(facts, link, list))
+            tell_down(link, faults);
+    }
+    vec_each(const struct holding, holding, list) {
+        vec_each(const struct holding_address, address, &holding->addresses)
+            tell_elsewhere(facts, address, faults);
+    }
+}
