@@ -290,7 +290,7 @@ static enum lack_reason missing_pool(const struct update *update, const struct s
 
 int assignment_choose(struct update *update, const struct assignment *row,
                       const struct service *service, enum ip_family family, struct ip *ret_ip,
-                      enum lack_reason *ret_reason)
+                      enum lack_reason *ret_reason, const struct object **ret_pool)
 {
     AUTOVEC pool_order order = { 0 };
     int r = pool_order_for(update->inputs->store, update->pools, service, family, &order);
@@ -305,5 +305,7 @@ int assignment_choose(struct update *update, const struct assignment *row,
         *ret_reason = LACK_NOTHING;
     else
         *ret_reason = LACK_EXHAUSTED;
+    if (*ret_reason == LACK_EXHAUSTED)
+        *ret_pool = &update->pools->pools.items[order.items[0]].object->object;
     return 0;
 }

@@ -77,15 +77,16 @@ static int pick_others(struct work *work, struct turn *turn, ip_list *picks)
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         const struct service *service = turn->service;
         enum lack_reason reason = LACK_UNREADABLE;
+        const struct object *pool = NULL;
         struct ip ip;
         if (!assignment_wants(service, families[i]) || assignment_names(service, families[i]) ||
             ips_have_family(&turn->ips, families[i]))
             continue;
         int r = service->wish.unreadable ? 0
                                          : assignment_choose(&work->update, turn->row, service,
-                                                             families[i], &ip, &reason);
+                                                             families[i], &ip, &reason, &pool);
         if (r == 0)
-            r = reason ? lack_of(turn, families[i], reason, NULL, NULL) : vec_push(picks, ip);
+            r = reason ? lack_of(turn, families[i], reason, NULL, pool) : vec_push(picks, ip);
         if (r < 0)
             return r;
     }

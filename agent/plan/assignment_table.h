@@ -55,11 +55,11 @@ enum lack_reason assignment_judge(const struct update *update, const struct assi
 
 /*
  * An address that the Service gets without naming one. Returns 0, with LACK_NOTHING and the address
- * or with why there is none; or -ENOMEM.
+ * or with why there is none, and with LACK_EXHAUSTED the first of its pools; or -ENOMEM.
  */
 int assignment_choose(struct update *update, const struct assignment *row,
                       const struct service *service, enum ip_family family, struct ip *ret_ip,
-                      enum lack_reason *ret_reason);
+                      enum lack_reason *ret_reason, const struct object **ret_pool);
 
 /* Whether the Service asks for addresses of the family by name. */
 bool assignment_names(const struct service *service, enum ip_family family);

@@ -6,7 +6,7 @@
 
 bool plan_service_waits(const struct config *config, const struct service *service)
 {
-    if (service->type != SERVICE_LOAD_BALANCER || !service->announce ||
+    if (config->pools.allocate || service->type != SERVICE_LOAD_BALANCER || !service->announce ||
         !(config->services.advertise & ADVERTISE_LOAD_BALANCER) ||
         !claim_is_our_class(config, service) || claim_service(config, service) != REASON_ANNOUNCED)
         return false;

@@ -14,7 +14,7 @@ class World:
     """A node with two pods, and no service NAT, which would tell of forwarding itself."""
 
     def __init__(self, lab):
-        [self.node] = lab.nodes
+        self.lab, [self.node] = lab, lab.nodes
         lab.write("node.yaml", *[item for item in self.node.objects() if item["kind"] != "AddressBlock"],
                   objects.address_block("pods-0", self.node.role, "10.224.1.0/30", "fd00:224::100/126"))
         self.agent = lab.agent(self.node, pods={"enabled": True})

@@ -20,6 +20,11 @@
 #include "model/address_block.h"
 #include "model/pod.h"
 
+/* A pod keeps its addresses for life. */
+#define ANOTHER_POD "delete the pod: one in its place gets addresses anew"
+
+enum { PLACE_LEN = POD_NAMESPACE_LEN + TENANT_NAME_MAX + TENANT_STRLEN };
+
 typedef VEC(struct route_op) route_op_list;
 
 /* ---- Blocks ---- */
@@ -185,19 +190,30 @@ static int follow_strays(struct pods_engine *pods, const struct pods_seen *seen,
     return pod_addresses_set_strays(&pods->addresses, &strays);
 }
 
+/* "Pod default/web", or the tenant where nobody has said which pod it is. */
+static const char *stay_place(const struct pod_stay *stay, char buffer[static PLACE_LEN])
+{
+    char name[TENANT_STRLEN];
+    if (*stay->name)
+        snprintf(buffer, PLACE_LEN, "Pod %s/%s", stay->namespace, stay->name);
+    else
+        snprintf(buffer, PLACE_LEN, "%s", tenant_str(&stay->tenant, name));
+    return buffer;
+}
+
 static void tell_outside(const struct pods_engine *pods, struct faults *faults)
 {
     sorted_each(const struct pod_stay, stay, &pods->stays) {
         const struct ip *ip =
             stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
-        char text[IP_STRLEN], name[TENANT_STRLEN];
-        tenant_str(&stay->tenant, name);
+        char text[IP_STRLEN], place[PLACE_LEN];
         if (ip->family == IP_NONE)
-            faults_add(faults, name, "restart the pod",
+            faults_add(faults, stay_place(stay, place), ANOTHER_POD,
                        "has an interface (pool %s), but no route tells its address",
                        stay->tenant.pool);
         else if (!pod_block_at(&pods->addresses, ip))
-            faults_add(faults, name, "restart the pod, so that it gets another address",
+            faults_add(faults, stay_place(stay, place),
+                       "put its AddressBlock back, or " ANOTHER_POD,
                        "has address %s, which is in no block of this node", ip_str(ip, text));
     }
 }
@@ -231,10 +247,8 @@ static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults 
         const struct pod_stay *stay = &loss->stay;
         if (now_ms - loss->lost_ms < POD_LOSS_GRACE_MS)
             continue;
-        char v4[IP_STRLEN], v6[IP_STRLEN], name[TENANT_STRLEN];
-        AUTOFREE char *pod =
-            *stay->name ? text_format("Pod %s/%s", stay->namespace, stay->name) : NULL;
-        faults_add(faults, pod ? pod : tenant_str(&stay->tenant, name), "restart the pod",
+        char v4[IP_STRLEN], v6[IP_STRLEN], place[PLACE_LEN];
+        faults_add(faults, stay_place(stay, place), ANOTHER_POD,
                    "is cut off: its interface %s (%s %s) is gone from this node, and nobody "
                    "has deleted the pod",
                    stay->tenant.interface, ip_str(&stay->tenant.v4, v4),
