@@ -78,8 +78,7 @@ struct scratch {
     __u32 way_found;      /* `way` is that of the flow being made, found for its first packet */
     __u32 reopens;        /* the flow being made takes the place of one that is over, */
     struct nat_tuple old; /* which led there */
-    __u64 tick;           /* the jiffy in which the kernel was asked for the time last, */
-    __u32 tick_s;         /* and what it said, in seconds */
+    struct clock clock;
     __u32 zero;
 };
 
@@ -94,17 +93,6 @@ ALWAYS_INLINE struct scratch *scratch_get(void)
 {
     __u32 zero = 0;
     return bpf_map_lookup_elem(&scratch, &zero);
-}
-
-/* now_s() for each packet: the kernel is asked once a jiffy. It has that number at hand. */
-ALWAYS_INLINE __u32 room_now_s(struct scratch *room)
-{
-    __u64 tick = bpf_jiffies64();
-    if (room->tick != tick) {
-        room->tick = tick;
-        room->tick_s = now_s();
-    }
-    return room->tick_s;
 }
 
 /* Claims the reply tuple of the claim in the scratch room if it is free, or if the flow that has it

@@ -206,13 +206,14 @@ SUBPROGRAM int leave_cluster(struct __sk_buff *skb, struct room *room, __u32 set
         return refuse(skb, room, -r);
     if (packet->shape == SHAPE_LATER)
         return send_piece(skb, room);
-    if (is_inbound(&room->key)) {
+    int pinned = pin_find(room, set);
+    if (!pinned && is_inbound(&room->key)) { /* never both: see note_inbound() */
         note(room, EGRESS_TOLD_INBOUND);
         if (packet->first)
             piece_put(&packet->tuple, packet->family, packet->fragment, NO_GATEWAY);
         return NEXT;
     }
-    if (!pin_take(room, set))
+    if (!pinned && !pin_make(room, set))
         return refuse(skb, room, EGRESS_CAUSE_NO_GATEWAY);
     if (packet->first)
         piece_put(&packet->tuple, packet->family, packet->fragment, room->pin.gateway);

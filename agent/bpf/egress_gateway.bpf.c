@@ -89,7 +89,7 @@ GLOBAL int follow_egress(struct __sk_buff *skb)
         return STEP_BEGIN;
     if (flow->hand != NAT_HAND_EGRESS) /* of a Service, which no client speaks to through here */
         return egress_drop(skb, &packet->tuple, EGRESS_CAUSE_NESTED);
-    __u32 now = room_now_s(room);
+    __u32 now = clock_s(&room->clock);
     if (!is_flow_of(flow, own->client) || (may_begin_anew(packet) && begins_anew(packet, flow)) ||
         (flow->seen_s != now && flow_keep_mate(&packet->tuple, flow) < 0)) {
         room->old = flow->to;
@@ -250,7 +250,7 @@ GLOBAL int from_outside(struct __sk_buff *skb)
         egress_count(skb, &packet->tuple, EGRESS_CAUSE_TTL);
         return ANSWER + ANSWER_TIME_EXCEEDED;
     }
-    note(skb, packet, flow, room_now_s(room));
+    note(skb, packet, flow, clock_s(&room->clock));
     count_client(skb, client);
     return STEP_GIVE_BACK;
 }

@@ -43,25 +43,30 @@ ALWAYS_INLINE int pin_holds(const struct egress_pin_value *pin, const struct nat
            (pin->gateway & ~EGRESS_PIN_TRANSLATED) / EGRESS_SET_MAX == set;
 }
 
-/* The gateway that a flow is pinned to, or a new one. Returns 1, or 0: none is usable. */
-SUBPROGRAM int pin_take(struct room *room, __u32 set)
+/* Finds the gateway that a flow is pinned to. Returns 1, or 0: it has none that it is to keep. */
+SUBPROGRAM int pin_find(struct room *room, __u32 set)
 {
     struct egress_pin_value *found = bpf_map_lookup_elem(&egress_pins, &room->key);
-    __u32 now = now_s();
-    if (found && pin_holds(found, &room->key, set)) {
-        room->pin = *found;
-        room->pin.gateway &= ~EGRESS_PIN_TRANSLATED;
-        if (gateway_read(room->pin.gateway, room->pin.generation, &room->gateway) &&
-            pin_lasts(room, now)) {
-            note(room, EGRESS_TOLD_PINNED);
-            if (room->pin.used_s != now && !dry_run)
-                WRITE_ONCE(found->used_s, now);
-            return 1;
-        }
-    }
+    __u32 now = clock_s(&room->clock);
+    if (!found || !pin_holds(found, &room->key, set))
+        return 0;
+    room->pin = *found;
+    room->pin.gateway &= ~EGRESS_PIN_TRANSLATED;
+    if (!gateway_read(room->pin.gateway, room->pin.generation, &room->gateway) ||
+        !pin_lasts(room, now))
+        return 0;
+    note(room, EGRESS_TOLD_PINNED);
+    if (room->pin.used_s != now && !dry_run)
+        WRITE_ONCE(found->used_s, now);
+    return 1;
+}
+
+/* Pins a flow to a gateway of the set. Returns 1, or 0: none is usable. */
+SUBPROGRAM int pin_make(struct room *room, __u32 set)
+{
     __builtin_memset(&room->pin, 0, sizeof(room->pin));
     room->pin.check = nat_tuple_check(&room->key);
-    room->pin.used_s = now;
+    room->pin.used_s = clock_s(&room->clock);
     if (!gateway_choose(set, &room->key, &room->pin) ||
         !gateway_read(room->pin.gateway, room->pin.generation, &room->gateway))
         return 0;

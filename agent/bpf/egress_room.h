@@ -12,6 +12,7 @@
 #include "bpf/egress_path.h"
 #include "bpf/egress_route.h"
 #include "bpf/quote.h"
+#include "bpf/tuple.h"
 #include "bpf/way.h"
 
 const volatile __u32 dry_run SEC(".rodata.twin") = 0;
@@ -33,6 +34,7 @@ struct room {
     struct nat_addr gateway;
     struct way way;
     struct told told;
+    struct clock clock;
     __u32 translated; /* EGRESS_PIN_TRANSLATED, or 0 */
     __u32 zero;
 };

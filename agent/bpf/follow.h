@@ -61,7 +61,8 @@ GLOBAL int follow(struct __sk_buff *skb)
     struct nat_flow *flow = flow_find(&packet->tuple);
     if (!flow)
         return 1;
-    __u32 hand = flow->hand, service = flow->service, half = flow->half, now = room_now_s(room);
+    __u32 hand = flow->hand, service = flow->service, half = flow->half,
+          now = clock_s(&room->clock);
     if (hand == NAT_HAND_EGRESS)
         return NEXT;
     if (half == NAT_HALF_FORWARD) {
