@@ -32,6 +32,7 @@
 #include "bpf/mss.h"
 #include "bpf/reject.h"
 #include "bpf/tuple.h"
+#include "bpf/ways.h"
 
 enum {
     NO_GATEWAY = 0xffffffffu, /* of a piece: its packet goes its own way */
@@ -133,7 +134,9 @@ SUBPROGRAM int send_to_gateway(struct __sk_buff *skb, struct room *room)
             return SHOT;
     }
     __u32 size = way_size(skb, packet) + over;
-    way_ask(skb, packet->family, size, &packet->tuple.src, &room->gateway, &room->way);
+    if (dry_run)
+        ways_forget(&packet->tuple.src, &room->gateway);
+    ways_ask(skb, packet->family, size, &packet->tuple.src, &room->gateway, &room->way);
     __u32 limit = path_limit(&room->way, packet->family, &room->gateway, size);
     if (size > limit) {
         packet->mtu = limit - over;

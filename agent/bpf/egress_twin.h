@@ -112,6 +112,7 @@ ALWAYS_INLINE int twin_read(struct __sk_buff *skb, struct packet *packet, struct
 ALWAYS_INLINE void twin_tell_back(struct __sk_buff *skb, const struct nat_addr *own,
                                   const struct nat_addr *client, struct scratch *room)
 {
+    ways_forget(own, client);
     __u32 answer = gateway_ask(skb, room->packet.family, WAY_FRAGMENT, own, client, &room->way);
     skb->cb[4] = answer ? 0 : room->way.fib.ifindex;
 }
@@ -133,6 +134,7 @@ int gateway_twin(struct __sk_buff *skb)
     const struct nat_addr *source = source_numbered(settings, packet->family == 6, skb->cb[0]);
     if (source)
         snat = *source;
+    ways_forget(&packet->tuple.dst, &snat);
     skb->cb[2] =
         gateway_ask(skb, packet->family, WAY_FRAGMENT, &packet->tuple.dst, &snat, &room->way);
     skb->cb[3] = EGRESS_TWIN_PORT_GIVEN;
@@ -158,6 +160,7 @@ int gateway_twin(struct __sk_buff *skb)
             return twin_tell(skb, EGRESS_TWIN_DROPPED, (__u32)-r);
         skb->cb[3] = (__u32)r;
     }
+    ways_forget(&room->to.src, &room->to.dst);
     if (gateway_find(skb, packet, &room->to.src, &room->to.dst, &room->way))
         return twin_tell(skb, EGRESS_TWIN_NO_ROUTE, room->way.answer);
     r = send_outside(skb);

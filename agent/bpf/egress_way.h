@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's routes for what a gateway sends: way.h's, and one more. A gateway in a pod of its
- * own has one interface, and no right to have the kernel forward; bpf_fib_lookup() then answers
- * that forwarding is off. There what came in by an interface leaves by it, as the kernel's route
- * out of it says (bpf_redirect_neigh() without a next hop looks for that itself), and its MTU is
- * the limit.
+ * The kernel's routes for what a gateway sends: those of ways.h, and one more. A gateway in a pod
+ * of its own has one interface, and no right to have the kernel forward; bpf_fib_lookup() then
+ * answers that forwarding is off. There what came in by an interface leaves by it, as the kernel's
+ * route out of it says (bpf_redirect_neigh() without a next hop looks for that itself), and its MTU
+ * is the limit.
  */
 #pragma once
 
 #include "bpf/egress_drop.h"
-#include "bpf/way.h"
+#include "bpf/ways.h"
 
 /* The way back out of the interface that the packet came in by, for `size` bytes. */
 ALWAYS_INLINE __u32 way_turn(struct __sk_buff *skb, __u16 size, struct way *way)
@@ -24,12 +24,12 @@ ALWAYS_INLINE __u32 way_turn(struct __sk_buff *skb, __u16 size, struct way *way)
     return way->answer;
 }
 
-/* As way_ask(). */
+/* As ways_ask(). */
 ALWAYS_INLINE __u32 gateway_ask(struct __sk_buff *skb, __u8 family, __u16 size,
                                 const struct nat_addr *src, const struct nat_addr *dst,
                                 struct way *way)
 {
-    __u32 answer = way_ask(skb, family, size, src, dst, way);
+    __u32 answer = ways_ask(skb, family, size, src, dst, way);
     return answer == BPF_FIB_LKUP_RET_FWD_DISABLED ? way_turn(skb, size, way) : answer;
 }
 
@@ -43,12 +43,12 @@ ALWAYS_INLINE __u32 gateway_mtu(struct __sk_buff *skb, __u8 family, const struct
     return answer ? 0 : 0xffff;
 }
 
-/* As way_find(). A packet that turns is never cut: it came with outer headers, and fits. */
+/* As ways_find(). A packet that turns is never cut: it came with outer headers, and fits. */
 ALWAYS_INLINE __u32 gateway_find(struct __sk_buff *skb, const struct packet *packet,
                                  const struct nat_addr *src, const struct nat_addr *dst,
                                  struct way *way)
 {
-    __u32 answer = way_find(skb, packet, src, dst, way);
+    __u32 answer = ways_find(skb, packet, src, dst, way);
     return answer == BPF_FIB_LKUP_RET_FWD_DISABLED ? way_turn(skb, way_size(skb, packet), way)
                                                    : answer;
 }

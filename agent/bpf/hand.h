@@ -14,6 +14,7 @@
 #include "bpf/reject.h"
 #include "bpf/send.h"
 #include "bpf/translate.h"
+#include "bpf/ways.h"
 
 enum {
     TAKEN = 100,    /* another CPU has just made this flow */
@@ -216,7 +217,7 @@ ALWAYS_INLINE int hand_on(struct __sk_buff *skb, const struct nat_control *contr
     count_packet(skb, service);
     /* From svc0 a packet can't return to the stack, which would route it to svc0 again. */
     if (hand == NAT_HAND_NEIGH || (hand == NAT_HAND_STACK && packet->hook == NAT_HOOK_SVC_OUT)) {
-        way_find(skb, packet, &to->src, &to->dst, &room->way);
+        ways_find(skb, packet, &to->src, &to->dst, &room->way);
         return forward_by(skb, service);
     }
     if (is_cut_sctp(packet, to))

@@ -91,17 +91,24 @@ ALWAYS_INLINE __u32 way_mtu(struct __sk_buff *skb, __u8 family, const struct nat
     return answer ? 0 : 0xffff;
 }
 
+/* A packet that is too large for the way that was found, and that may be cut, goes as its
+ * fragments do. Returns way->answer. */
+ALWAYS_INLINE __u32 way_cut(struct __sk_buff *skb, const struct packet *packet, struct way *way)
+{
+    way->cut = way->answer == BPF_FIB_LKUP_RET_FRAG_NEEDED && packet->cuttable;
+    if (!way->cut)
+        return way->answer;
+    way->fib.tot_len = WAY_FRAGMENT;
+    return way_settle(skb, way);
+}
+
 /* Finds the way of a packet from `src` to `dst`. Returns way->answer: 0 also if it is to be cut. */
 ALWAYS_INLINE __u32 way_find(struct __sk_buff *skb, const struct packet *packet,
                              const struct nat_addr *src, const struct nat_addr *dst,
                              struct way *way)
 {
-    __u32 answer = way_ask(skb, packet->family, way_size(skb, packet), src, dst, way);
-    way->cut = answer == BPF_FIB_LKUP_RET_FRAG_NEEDED && packet->cuttable;
-    if (!way->cut)
-        return answer;
-    way->fib.tot_len = WAY_FRAGMENT;
-    return way_settle(skb, way);
+    way_ask(skb, packet->family, way_size(skb, packet), src, dst, way);
+    return way_cut(skb, packet, way);
 }
 
 /*
