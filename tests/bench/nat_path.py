@@ -26,9 +26,9 @@ SERVICES, ENDPOINTS = 1000, 10
 RATE_PORT, FLOOD_PORT = 8081, 9
 BATCH = 64  # of flood.c
 POD_NETS = {4: "10.224.0.0/16", 6: "fd00:224::/64"}
-# Of a round. What one TCP connection carries differs by a tenth from that of the next, which is more
+# Of a round. What TCP connections take differs by a tenth from one time to the next, which is more
 # than what is looked for.
-KINDS = ("udp", "rate") + 5 * ("stream",)
+KINDS = ("udp",) + 3 * ("rate",) + 5 * ("stream",)
 
 
 def drop_flood(host, device="eth0"):
