@@ -28,6 +28,8 @@ enum {
 static const uint8_t arp_fixed[6] = { 0, 1, 0x08, 0x00, 6, 4 }; /* Ethernet, IPv4 */
 static const uint8_t everybody[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 static const uint8_t nobody[16];
+static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 1 };
+static const uint8_t all_nodes_mac[6] = { 0x33, 0x33, 0, 0, 0, 1 };
 
 static void put_ethernet(uint8_t *frame, const uint8_t *to, const uint8_t *from, uint16_t type)
 {
@@ -95,12 +97,11 @@ static size_t build_solicitation(enum segment_word word, const struct ip *ip, co
     return BARE;
 }
 
-static size_t build_advertisement(const struct ip *ip, const uint8_t *mac, uint8_t *frame)
+static size_t build_advertisement(const struct ip *ip, const uint8_t *mac, const uint8_t *to,
+                                  const uint8_t *to_mac, uint8_t *frame)
 {
-    static const uint8_t all_nodes[16] = { 0xff, 0x02, [15] = 1 };
-    static const uint8_t to[6] = { 0x33, 0x33, 0, 0, 0, 1 };
-    put_ethernet(frame, to, mac, ETH_P_IPV6);
-    put_ipv6(frame, SEGMENT_FRAME_MAX, ip->bytes, all_nodes);
+    put_ethernet(frame, to_mac, mac, ETH_P_IPV6);
+    put_ipv6(frame, SEGMENT_FRAME_MAX, ip->bytes, to);
     memset(frame + ICMP, 0, SEGMENT_FRAME_MAX - ICMP);
     frame[ICMP] = ADVERTISEMENT;
     frame[ICMP + 4] = OVERRIDE;
@@ -111,6 +112,14 @@ static size_t build_advertisement(const struct ip *ip, const uint8_t *mac, uint8
     return SEGMENT_FRAME_MAX;
 }
 
+static size_t sealed(uint8_t *frame, size_t length)
+{
+    uint16_t checksum = (uint16_t)~sum_of(frame, length);
+    frame[ICMP + 2] = (uint8_t)(checksum >> 8);
+    frame[ICMP + 3] = (uint8_t)checksum;
+    return length;
+}
+
 size_t segment_frame_build(enum segment_word word, const struct ip *ip, const uint8_t mac[static 6],
                            uint8_t buffer[static SEGMENT_FRAME_MAX])
 {
@@ -118,11 +127,22 @@ size_t segment_frame_build(enum segment_word word, const struct ip *ip, const ui
         return build_arp(word, ip, mac, buffer);
     if (ip->family != IP_V6 || word == SEGMENT_REPLY)
         return 0;
-    size_t length = is_question(word) ? build_solicitation(word, ip, mac, buffer)
-                                      : build_advertisement(ip, mac, buffer);
-    uint16_t checksum = (uint16_t)~sum_of(buffer, length);
-    buffer[ICMP + 2] = (uint8_t)(checksum >> 8);
-    buffer[ICMP + 3] = (uint8_t)checksum;
+    return sealed(buffer, is_question(word)
+                              ? build_solicitation(word, ip, mac, buffer)
+                              : build_advertisement(ip, mac, all_nodes, all_nodes_mac, buffer));
+}
+
+size_t segment_frame_tell(const struct ip *ip, const uint8_t mac[static 6], const struct ip *host,
+                          const uint8_t host_mac[static 6],
+                          uint8_t buffer[static SEGMENT_FRAME_MAX])
+{
+    if (ip->family == IP_V6 && host->family == IP_V6)
+        return sealed(buffer, build_advertisement(ip, mac, host->bytes, host_mac, buffer));
+    if (ip->family != IP_V4 || host->family != IP_V4)
+        return 0;
+    size_t length = build_arp(SEGMENT_REPLY, ip, mac, buffer);
+    memcpy(buffer, host_mac, 6);
+    memcpy(buffer + ETHERNET + 18, mac, 6);
     return length;
 }
 

@@ -28,6 +28,14 @@ enum segment_word {
 size_t segment_frame_build(enum segment_word word, const struct ip *ip, const uint8_t mac[static 6],
                            uint8_t buffer[static SEGMENT_FRAME_MAX]);
 
+/*
+ * The same for one host alone: he is told that `mac` has the address. The reply is gratuitous in
+ * ARP, since Linux takes one that answers a question for no news within a second of another.
+ */
+size_t segment_frame_tell(const struct ip *ip, const uint8_t mac[static 6], const struct ip *host,
+                          const uint8_t host_mac[static 6],
+                          uint8_t buffer[static SEGMENT_FRAME_MAX]);
+
 /* What a frame says of an address: `mac` has it, or (`is_probe`) would like to or, being marked
  * (`is_search`), to know who has it. */
 struct segment_claim {

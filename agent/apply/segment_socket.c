@@ -87,14 +87,27 @@ int segment_socket_fd(const struct segment_socket *socket)
     return socket->fd;
 }
 
+/* One of no length is none. */
+static int send_frame(struct segment_socket *socket, const uint8_t *frame, size_t length)
+{
+    if (length == 0)
+        return 0;
+    return send(socket->fd, frame, length, 0) < 0 ? -errno : 0;
+}
+
 int segment_socket_send(struct segment_socket *socket, enum segment_word word, const struct ip *ip,
                         const uint8_t mac[static 6])
 {
     uint8_t frame[SEGMENT_FRAME_MAX];
-    size_t length = segment_frame_build(word, ip, mac, frame);
-    if (length == 0)
-        return 0;
-    return send(socket->fd, frame, length, 0) < 0 ? -errno : 0;
+    return send_frame(socket, frame, segment_frame_build(word, ip, mac, frame));
+}
+
+int segment_socket_tell(struct segment_socket *socket, const struct ip *ip,
+                        const uint8_t mac[static 6], const struct ip *host,
+                        const uint8_t host_mac[static 6])
+{
+    uint8_t frame[SEGMENT_FRAME_MAX];
+    return send_frame(socket, frame, segment_frame_tell(ip, mac, host, host_mac, frame));
 }
 
 /* What is longer than a frame of ours is none, but for padding. */

@@ -28,5 +28,10 @@ int segment_socket_fd(const struct segment_socket *socket);
 int segment_socket_send(struct segment_socket *socket, enum segment_word word, const struct ip *ip,
                         const uint8_t mac[static 6]);
 
+/* Tells one host alone (segment_frame_tell()). Returns likewise. */
+int segment_socket_tell(struct segment_socket *socket, const struct ip *ip,
+                        const uint8_t mac[static 6], const struct ip *host,
+                        const uint8_t host_mac[static 6]);
+
 /* The next claim that was heard. Returns 1; 0: there is no more for now; or -errno. */
 int segment_socket_receive(struct segment_socket *socket, struct segment_claim *ret_claim);

@@ -16,6 +16,7 @@ enum {
     PAUSE_MOST_MS = 8000,
     SEEKS = 40,
     SEEK_MS = 500,
+    TOLD_AGAIN = 3,  /* of the rounds: one second after the first, for what was lost */
     AGAIN_MS = 1000, /* between what is said because somebody probes */
     ASK_MS = 1000,   /* between two questions to who has it as well */
     ANSWER_MS = 300, /* after one of them: what is heard is its answer */
@@ -140,7 +141,7 @@ static enum announcing_step say(struct announcing *announcing, int64_t now_ms)
         announcing->next_ms = now_ms + REFRESH_MS;
         announcing->sent = ARRAY_SIZE(rounds_ms);
     }
-    return ANNOUNCING_SAY;
+    return done == 0 || done == TOLD_AGAIN ? ANNOUNCING_TELL : ANNOUNCING_SAY;
 }
 
 enum announcing_step announcing_next(struct announcing *announcing, int64_t now_ms)

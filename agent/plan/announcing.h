@@ -39,7 +39,9 @@ enum announcing_step {
     ANNOUNCING_NOTHING,
     ANNOUNCING_PROBE,
     ANNOUNCING_SAY,
+    ANNOUNCING_TELL,   /* the same, and each neighbour of this node is told besides (telling.h) */
     ANNOUNCING_SEARCH, /* no probe: who probes for it would take that for another's wish */
+    ANNOUNCING_STEPS,
 };
 
 struct announcing {

@@ -106,6 +106,8 @@ static void follow_address(struct claims *claims, struct claim_address *address,
     bool installed = claims_kept_until(claims, address) != 0;
     claims->options.counts->gained += installed && !address->installed;
     claims->options.counts->lost += !installed && address->installed;
+    if (!installed && address->installed)
+        telling_end(&claims->telling, address->ifindex, &address->ip);
     if (installed && !address->installed) {
         announcing_installed(&address->announcing, now_ms);
         announcing_again(&address->announcing, now_ms);

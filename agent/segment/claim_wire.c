@@ -23,7 +23,7 @@ static void speak(struct own_claim *claim, struct claim_address *address, enum a
 {
     struct claims *claims = claim->claims;
     struct claim_counts *counts = claims->options.counts;
-    if (step != ANNOUNCING_SAY) {
+    if (step == ANNOUNCING_PROBE || step == ANNOUNCING_SEARCH) {
         counts->probes++;
         (void)wires_send(claims->wires, address->ifindex,
                          step == ANNOUNCING_SEARCH ? SEGMENT_SEARCH : SEGMENT_PROBE, &address->ip,
@@ -35,6 +35,8 @@ static void speak(struct own_claim *claim, struct claim_address *address, enum a
     counts->announcements++;
     (void)wires_send(claims->wires, address->ifindex, SEGMENT_ANNOUNCE, &address->ip, address->mac);
     (void)wires_send(claims->wires, address->ifindex, SEGMENT_REPLY, &address->ip, address->mac);
+    if (step == ANNOUNCING_TELL)
+        claim_tell_neighbours(claims, address, now_ms);
 }
 
 void claim_speak(struct own_claim *claim, int64_t now_ms)

@@ -201,6 +201,7 @@ static void arm(struct claims *claims, int64_t now_ms)
     vec_each(struct own_claim *const, claim, &claims->list)
         next_ms = MIN(next_ms, claim_next_ms(*claim, now_ms));
     next_ms = MIN(next_ms, claim_records_next_ms(claims));
+    next_ms = MIN(next_ms, telling_next_ms(&claims->telling));
     if (next_ms == INT64_MAX)
         timer_disarm(claims->timer);
     else
@@ -223,6 +224,7 @@ static void turn(void *context)
         claim_speak(*claim, now_ms);
         claim_ask(*claim, now_ms);
     }
+    claims_tell_neighbours(claims, now_ms);
     drop_over(claims);
     claim_records_tidy(claims, now_ms);
     claims_tell(claims);
@@ -296,6 +298,7 @@ void claims_free(struct claims *claims)
     vec_done(&claims->list);
     claim_nodes_end(claims);
     claim_records_end(claims);
+    claim_neighbours_end(claims);
     claims->options.store.ops->free(claims->options.store.data);
     timer_free(claims->timer);
     deferred_free(claims->turn);

@@ -7,6 +7,7 @@
 #include "loop/deferred.h"
 #include "loop/timer.h"
 #include "plan/announcing.h"
+#include "plan/telling.h"
 #include "segment/claims.h"
 #include "segment/wire.h"
 
@@ -71,9 +72,13 @@ struct claims {
     struct sorted applied; /* likewise, as it was wanted then */
     bool look;             /* at the kernel, be anything wanted anew or not */
     int64_t looked_ms;
-    int64_t skew_ms;       /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at the last turn */
-    int64_t answer_ms;     /* what the store's last answer took */
-    int64_t woke_ms;       /* after the last sleep; 0: there was none */
+    int64_t skew_ms;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at the last turn */
+    int64_t answer_ms; /* what the store's last answer took */
+    int64_t woke_ms;   /* after the last sleep; 0: there was none */
+    struct telling telling;
+    telling_hosts hosts; /* claim_neighbours.c: of the interface below, as of then */
+    uint32_t hosts_ifindex;
+    int64_t hosts_ms;
     struct sorted records; /* claim_records.c: of the store, as they were heard of last */
     struct claim_removal removal;
     char watch_trouble[256];
@@ -135,6 +140,15 @@ int64_t claims_kept_until(const struct claims *claims, const struct claim_addres
 void claims_listen(struct claims *claims);
 void claim_speak(struct own_claim *claim, int64_t now_ms);
 void claims_on_heard(void *context, uint32_t ifindex, const struct segment_claim *heard);
+
+/* ---- claim_neighbours.c: each neighbour is told ---- */
+
+/* The address has come here. */
+void claim_tell_neighbours(struct claims *claims, const struct claim_address *address,
+                           int64_t now_ms);
+/* Sends what is due. */
+void claims_tell_neighbours(struct claims *claims, int64_t now_ms);
+void claim_neighbours_end(struct claims *claims);
 
 /* ---- claim_tell.c ---- */
 

@@ -122,6 +122,14 @@ int wires_send(struct wires *wires, uint32_t ifindex, enum segment_word word, co
     return segment_socket_send(wire->socket, word, ip, mac);
 }
 
+int wires_tell(struct wires *wires, const struct telling_word *word)
+{
+    struct wire *wire = find(wires, word->ifindex);
+    if (!wire || !wire->socket)
+        return wire ? wire->error : -ENODEV;
+    return segment_socket_tell(wire->socket, &word->ip, word->mac, &word->host.ip, word->host.mac);
+}
+
 int wires_new(sd_event *event, wires_heard heard, void *context, struct wires **ret_wires)
 {
     struct wires *wires = calloc(1, sizeof(*wires));

@@ -7,6 +7,7 @@
 #include "apply/segment_socket.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "plan/telling.h"
 
 struct wires;
 
@@ -26,6 +27,9 @@ int wires_error(const struct wires *wires, uint32_t ifindex);
 /* Returns 0 or -errno. */
 int wires_send(struct wires *wires, uint32_t ifindex, enum segment_word word, const struct ip *ip,
                const uint8_t mac[static 6]);
+
+/* To one host alone. Returns likewise. */
+int wires_tell(struct wires *wires, const struct telling_word *word);
 
 void wires_free(struct wires *wires);
 DEFINE_CLEANUP(struct wires *, wires_free);

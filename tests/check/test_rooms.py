@@ -55,9 +55,9 @@ ALLOWED = {
     "segment": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "plan", "status", "apply/kept.h",
-            "apply/segment_frame.h", "apply/segment_socket.h", "apply/netlink/nl.h",
+            "apply/segment_frame.h", "apply/segment_socket.h", "apply/netlink/neighbour.h", "apply/netlink/nl.h",
         ),
-        ("libsystemd",),
+        ("libsystemd", "kernel"),
     ),
     # It prints what store and plan hold, so it sees the values they are made of.
     "api": (

@@ -16,7 +16,7 @@ from giving import pool
 from lab import objects, wait, wait_equal
 from lab.agent import program
 from lab.kube_api import MERGE, path_of
-from lab.segment import Asker, Judge, Segment, Served
+from lab.segment import NET4, NET6, Asker, Judge, Segment, Served
 
 LAB = {"nodes": 3}
 V4, V6 = "198.51.100.50", "2001:db8:5::50"
@@ -372,6 +372,27 @@ def test_an_orderly_move(setting):
     third = setting.moved(second, time.monotonic(), 2)
     assert setting.segment.at(V4) == [third]
     setting.plane.api.request("PATCH", path_of("Node", name=second), {"metadata": {"labels": {label: None}}}, MERGE)
+
+
+def test_a_host_that_hears_no_broadcast_is_told_too(setting):
+    """Its cache is right at once, without a question of its own: it would ask after five seconds, and in vain."""
+    setting.put(V4, V6)
+    setting.begin(group="all")
+    first, client = setting.holder(), setting.segment.client
+    assert setting.holder(V6) == first
+    for index in range(1, 4):  # who has him as a neighbour
+        for net in (NET4, NET6):
+            wait(lambda net=net, index=index: client.ping(net.format(index).split("/")[0]), "an answer", 10)
+    client.run("nft", "-f", "-", text="""table netdev deaf {
+        chain arriving { type filter hook ingress device lan priority 0; meta pkttype { broadcast, multicast } drop; }
+    }""")
+    begun = time.monotonic()
+    setting.node(first).start(program("agentctl"), "--socket", str(setting.agents[first].socket), "drain",
+                              log="drain.log")
+    for address in (V4, V6):
+        second = setting.moved(first, begun, 2, address)  # the first may have passed it on
+        wait_equal(lambda address=address: setting.segment.cached(address), second, "the client's cache", 2)
+    assert setting.agents[first].ctl("undrain").code == 0
 
 
 def test_the_policy_local_follows_endpoints(setting):

@@ -63,6 +63,42 @@ static void bytes_are_the_standards(void **state)
     }
 }
 
+/* As scapy: Ether()/ARP(op="is-at"), and Ether()/IPv6()/ICMPv6ND_NA(R=0, S=0, O=1). */
+static void one_host_is_told(void **state)
+{
+    (void)state;
+    static const uint8_t host_mac[6] = { 2, 0, 0, 0, 0, 8 };
+    static const struct {
+        const char *ip, *host, *hex;
+    } rows[] = {
+        { "192.0.2.9", "192.0.2.100",
+          "02000000000802000000000708060001080006040002020000000007"
+          "c0000209020000000007c0000209" },
+        { "2001:db8::9", "2001:db8::100",
+          "02000000000802000000000786dd6000000000203aff20010db80000"
+          "0000000000000000000920010db80000000000000000000001008800"
+          "c95f2000000020010db8000000000000000000000009020102000000"
+          "0007" },
+        { "192.0.2.9", "2001:db8::100", "" },
+        { "2001:db8::9", "192.0.2.100", "" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        uint8_t frame[SEGMENT_FRAME_MAX];
+        char hex[2 * SEGMENT_FRAME_MAX + 1] = "";
+        struct segment_claim claim;
+        const struct ip ip = ip_of(rows[i].ip), host = ip_of(rows[i].host);
+        size_t length = segment_frame_tell(&ip, mac, &host, host_mac, frame);
+        for (size_t j = 0; j < length; j++)
+            (void)snprintf(hex + 2 * j, 3, "%02x", frame[j]);
+        assert_string_equal(hex, rows[i].hex);
+        if (length) {
+            assert_true(segment_frame_parse(frame, length, &claim));
+            assert_true(ip_equal(&claim.ip, &ip));
+            assert_memory_equal(claim.mac, mac, sizeof(mac));
+        }
+    }
+}
+
 static void frames_are_read_back(void **state)
 {
     (void)state;
@@ -112,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_the_standards),
+        cmocka_unit_test(one_host_is_told),
         cmocka_unit_test(frames_are_read_back),
         cmocka_unit_test(damage_is_found),
     };

@@ -8,11 +8,12 @@ static const uint8_t other[6] = { 2, 0, 0, 0, 0, 9 };
 
 /* Runs until `until_ms`; counts what is sent. */
 static int64_t run(struct announcing *announcing, int64_t now_ms, int64_t until_ms,
-                   unsigned sent[static 4])
+                   unsigned sent[static ANNOUNCING_STEPS])
 {
     while (now_ms <= until_ms) {
         enum announcing_step step = announcing_next(announcing, now_ms);
         sent[step]++;
+        sent[ANNOUNCING_SAY] += step == ANNOUNCING_TELL;
         now_ms += step == ANNOUNCING_NOTHING ? 1 : 0;
     }
     return now_ms;
@@ -21,7 +22,7 @@ static int64_t run(struct announcing *announcing, int64_t now_ms, int64_t until_
 static struct announcing held_at(int64_t now_ms)
 {
     struct announcing announcing = { 0 };
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     announcing_begin(&announcing, now_ms - 200);
     run(&announcing, now_ms - 200, now_ms, sent);
     assert_int_equal(sent[ANNOUNCING_PROBE], 3);
@@ -34,7 +35,7 @@ static void it_is_probed_before_it_is_used(void **state)
 {
     (void)state;
     struct announcing announcing = { 0 };
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     announcing_begin(&announcing, 1000);
     run(&announcing, 1000, 1119, sent);
     assert_false(announcing_may_install(&announcing));
@@ -48,11 +49,13 @@ static void it_is_announced_several_times_and_then_each_minute(void **state)
 {
     (void)state;
     struct announcing announcing = held_at(10000);
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     run(&announcing, 10000, 13500, sent);
     assert_int_equal(sent[ANNOUNCING_SAY], 5);
+    assert_int_equal(sent[ANNOUNCING_TELL], 2);
     run(&announcing, 13501, 13501 + 3 * 60000, sent);
     assert_int_equal(sent[ANNOUNCING_SAY], 8);
+    assert_int_equal(sent[ANNOUNCING_TELL], 2);
     announcing_again(&announcing, 200000);
     run(&announcing, 200000, 203500, sent);
     assert_int_equal(sent[ANNOUNCING_SAY], 13);
@@ -62,20 +65,21 @@ static void what_was_inherited_is_not_announced_at_once(void **state)
 {
     (void)state;
     struct announcing announcing;
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     announcing_inherit(&announcing, 1000);
     assert_true(announcing_may_install(&announcing));
     run(&announcing, 1000, 60999, sent);
     assert_int_equal(sent[ANNOUNCING_SAY], 0);
     run(&announcing, 61000, 61000, sent);
     assert_int_equal(sent[ANNOUNCING_SAY], 1);
+    assert_int_equal(sent[ANNOUNCING_TELL], 0);
 }
 
 static void what_a_stranger_has_is_never_used_and_taken_when_he_goes(void **state)
 {
     (void)state;
     struct announcing announcing = { 0 };
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     int64_t now_ms = 1000;
     announcing_begin(&announcing, now_ms);
     for (unsigned i = 0; i < 6; i++) {
@@ -95,7 +99,7 @@ static void another_claim_of_what_is_held_has_the_right_asked_for(void **state)
 {
     (void)state;
     struct announcing announcing = held_at(10000);
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     assert_false(announcing_heard(&announcing, other, true, 20000));
     assert_true(announcing_heard(&announcing, other, false, 20000));
     assert_false(announcing_may_install(&announcing));
@@ -119,7 +123,7 @@ static void who_has_it_as_well_is_asked_until_he_is_gone(void **state)
 {
     (void)state;
     struct announcing announcing = held_at(10000);
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     assert_true(announcing_heard(&announcing, other, false, 20000));
     announcing_confirmed(&announcing, 20010);
     announcing_installed(&announcing, 20010);
@@ -142,7 +146,7 @@ static void who_asks_for_what_is_held_has_it_said_again(void **state)
 {
     (void)state;
     struct announcing announcing = held_at(10000);
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     run(&announcing, 10000, 13500, sent);
     sent[ANNOUNCING_SAY] = 0;
     for (int64_t now_ms = 20000; now_ms < 24000; now_ms += 100) {
@@ -157,7 +161,7 @@ static void a_holder_is_sought_until_he_is_heard(void **state)
 {
     (void)state;
     struct announcing announcing;
-    unsigned sent[4] = { 0 };
+    unsigned sent[ANNOUNCING_STEPS] = { 0 };
     announcing_stop(&announcing);
     announcing_seek(&announcing, 1000);
     run(&announcing, 1000, 3000, sent);
