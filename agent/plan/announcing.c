@@ -99,12 +99,14 @@ static enum announcing_step ask(struct announcing *announcing, int64_t now_ms)
 {
     announcing->rivalled = now_ms - announcing->rival_ms < RIVAL_MS;
     announcing->ask_ms = now_ms + ASK_MS;
+    announcing->asked_ms = now_ms;
     return announcing->rivalled ? ANNOUNCING_SEARCH : ANNOUNCING_NOTHING;
 }
 
 static bool is_answer(const struct announcing *announcing, int64_t now_ms)
 {
-    return announcing_is_rivalled(announcing) && now_ms < announcing->ask_ms - ASK_MS + ANSWER_MS;
+    return announcing_is_rivalled(announcing) && announcing->asked_ms &&
+           now_ms - announcing->asked_ms < ANSWER_MS;
 }
 
 static enum announcing_step probe(struct announcing *announcing, int64_t now_ms)
@@ -187,6 +189,7 @@ static void be_contested(struct announcing *announcing, int64_t now_ms)
     announcing->rivalled = true;
     announcing->rival_ms = now_ms;
     announcing->ask_ms = now_ms + ASK_MS;
+    announcing->asked_ms = 0; /* what he says before that is no answer */
     if (again)
         be_taken(announcing, now_ms);
     else

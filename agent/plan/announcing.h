@@ -55,7 +55,8 @@ struct announcing {
     uint8_t mac[6];       /* of the other */
     bool rivalled;        /* the other had it still when it was heard last, at `rival_ms` */
     int64_t rival_ms;
-    int64_t ask_ms; /* when it is asked next, or was asked last, whether it still has */
+    int64_t ask_ms;   /* when it is asked next whether it still has */
+    int64_t asked_ms; /* and was asked last; 0: not since it was contested */
 };
 
 /* Another node has it, and may not have been heard here. Does nothing in another state than IDLE.

@@ -141,6 +141,18 @@ static void who_has_it_as_well_is_asked_until_he_is_gone(void **state)
     assert_int_equal(sent[ANNOUNCING_SEARCH], 21);
 }
 
+/* Within ten seconds it is left to him, also if he says so before anybody asked. */
+static void what_he_says_unasked_is_no_answer(void **state)
+{
+    (void)state;
+    struct announcing announcing = held_at(10000);
+    assert_true(announcing_heard(&announcing, other, false, 20000));
+    announcing_confirmed(&announcing, 20010);
+    announcing_installed(&announcing, 20010);
+    assert_true(announcing_heard(&announcing, other, false, 20150));
+    assert_int_equal(announcing.state, ANNOUNCING_TAKEN);
+}
+
 /* Whoever probes may not have heard it, nor others where he is: a segment was in two. */
 static void who_asks_for_what_is_held_has_it_said_again(void **state)
 {
@@ -195,6 +207,7 @@ int main(void)
         cmocka_unit_test(what_a_stranger_has_is_never_used_and_taken_when_he_goes),
         cmocka_unit_test(another_claim_of_what_is_held_has_the_right_asked_for),
         cmocka_unit_test(who_has_it_as_well_is_asked_until_he_is_gone),
+        cmocka_unit_test(what_he_says_unasked_is_no_answer),
         cmocka_unit_test(who_asks_for_what_is_held_has_it_said_again),
         cmocka_unit_test(a_holder_is_sought_until_he_is_heard),
     };
