@@ -71,11 +71,11 @@ static int add_endpoint(void *context, const struct backend *backend)
     return 0;
 }
 
-/* Of one address the best state counts: slices may hold copies of an endpoint. */
+/* Of one address the best state counts, which is the first: slices may hold copies of an endpoint.
+ */
 static void unite(struct egress_set *set)
 {
     size_t count = 0;
-    vec_sort(&set->gateways, egress_gateway_cmp);
     vec_each(struct egress_gateway, gateway, &set->gateways) {
         struct egress_gateway *kept = set->gateways.items;
         if (count && ip_equal(&kept[count - 1].address, &gateway->address))
@@ -146,8 +146,24 @@ static void set_faults(const struct gateway_source *source, struct egress_set *s
         lack_fault(source, set, place, faults);
 }
 
+/* Nodes of which only one can have the address. */
+static void shared_faults(const struct egress_set *set, struct faults *faults)
+{
+    AUTOFREE char *name = text_format("Egress %s", set->egress);
+    char text[IP_STRLEN];
+    for (size_t i = 1; i < set->gateways.count; i++) {
+        const struct egress_gateway *one = &set->gateways.items[i - 1], *two = one + 1;
+        if (ip_equal(&one->address, &two->address) && strcmp(one->node, two->node) != 0)
+            faults_add(faults, name ? name : "Egress",
+                       "give each Node an InternalIP of its own (kubelet's --node-ip)",
+                       "its gateways Node %s and Node %s have one address, %s: they count as one",
+                       one->node, two->node, ip_str(&one->address, text));
+    }
+}
+
 static int plan_set(const struct node_facts *facts, const struct egress *egress, uint8_t family,
-                    const struct gateway_source *source, struct egress_set **ret_set)
+                    const struct gateway_source *source, struct egress_set **ret_set,
+                    struct faults *faults)
 {
     const struct object *object = &egress->object;
     CLEANUP(egress_set_freep) struct egress_set *set = calloc(1, sizeof(*set));
@@ -166,6 +182,9 @@ static int plan_set(const struct node_facts *facts, const struct egress *egress,
         r = endpoints_each_of_any(facts, source->service, family, add_endpoint, set);
     if (r < 0)
         return r;
+    vec_sort(&set->gateways, egress_gateway_cmp);
+    if (source->selector)
+        shared_faults(set, faults);
     unite(set);
     *ret_set = TAKE_PTR(set);
     return 0;
@@ -198,7 +217,7 @@ int plan_egress_sets(const struct node_facts *facts, const struct egress *egress
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         if (!egress_has_family(egress, families[i]))
             continue;
-        int r = plan_set(facts, egress, families[i], &source, sets[i]);
+        int r = plan_set(facts, egress, families[i], &source, sets[i], faults);
         if (r < 0)
             return r;
         if (!bad)

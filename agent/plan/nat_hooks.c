@@ -300,8 +300,8 @@ static void miss_routers(const struct link_facts *facts, struct faults *faults)
         faults_add(
             faults, "routes",
             "ip route add default via ROUTER, or let the routing daemon learn routes from it",
-            "no route leads to another router: answers to clients beyond this node's own "
-            "networks go nowhere");
+            "no route leads to another router: %s beyond this node's own networks go nowhere",
+            facts->config->services.enabled ? "answers to clients" : "packets of pods");
 }
 
 /* Whether an interface that leads to pods carries nothing. */
@@ -351,7 +351,8 @@ int plan_nat_hooks(const struct link_facts *facts, nat_attachment_list *ret_want
     }
     tell_down(facts, faults);
     miss_uplinks(facts, &wanted, faults);
-    if (facts->config->services.enabled && has_meant_uplink(facts))
+    if ((facts->config->services.enabled || facts->config->egress.gateway.enabled) &&
+        has_meant_uplink(facts))
         miss_routers(facts, faults);
     if (!facts->without_pods)
         miss_pods(facts, &wanted, faults);

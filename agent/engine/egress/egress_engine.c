@@ -218,10 +218,19 @@ static int plan_rows(struct egress_engine *egress)
     return r == 0 ? plan_anew(egress) : r;
 }
 
+static void look_for_room(struct egress_engine *egress, int64_t now_ms)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    struct egress_gateway_side *side = &egress->gateway;
+    if (side->gate && egress_room_look(&side->room, side->gate, now_ms, &faults))
+        egress_report(egress, "room", &faults);
+}
+
 static int plan(struct engine *engine, struct round *round)
 {
     struct egress_engine *egress = of_engine(engine);
     egress_gateway_tend(&egress->gateway, egress->config, egress->board->standing, round->now_ms);
+    look_for_room(egress, round->now_ms);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
     egress->dirty |= round->all || (round->may_remove && !egress->complete);

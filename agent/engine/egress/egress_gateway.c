@@ -183,6 +183,7 @@ int64_t egress_gateway_next_ms(const struct egress_gateway_side *side)
 {
     if (!side->gate)
         return INT64_MAX;
-    const int64_t next_ms = MIN(side->tell_ms, side->drain_ms);
+    int64_t next_ms = MIN(side->tell_ms, side->drain_ms);
+    next_ms = MIN(next_ms, side->room.due_ms);
     return side->own ? MIN(side->sweep_ms, next_ms) : next_ms;
 }

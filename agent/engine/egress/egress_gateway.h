@@ -7,6 +7,7 @@
 
 #include "apply/egress/gateway.h"
 #include "engine/egress/egress_drain.h"
+#include "engine/egress/egress_room.h"
 #include "engine/engine.h"
 #include "plan/egress.h"
 
@@ -18,6 +19,7 @@ struct egress_gateway_side {
     int64_t tell_ms;  /* monotonic; when the journal is told next */
     struct egress_drain drain;
     int64_t drain_ms; /* monotonic; when it may go further */
+    struct egress_room room;
 };
 
 /* Opens the plane; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */

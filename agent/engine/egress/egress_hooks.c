@@ -174,6 +174,7 @@ static int list_hooks(const struct egress_engine *egress, nat_attachment_list *r
         .config = egress->config,
         .links = kernel_links(egress->kernel),
         .ways = kernel_ways(egress->kernel),
+        .addresses = kernel_link_addresses(egress->kernel),
         .pod_nets = settings.pod_nets,
         .pod_net_count = settings.pod_net_count,
         .without_pods = !egress->plane,

@@ -271,10 +271,14 @@ static void mark_gateway(struct egress_gateway *gateway, enum probe_verdict verd
         gateway->state = EGRESS_DRAINING;
 }
 
-static void mark_set(const struct probes *probes, struct egress_set *set, struct faults *faults)
+static void mark_set(const struct probes *probes, unsigned port, struct egress_set *set,
+                     struct faults *faults)
 {
     AUTOFREE char *name = text_format("Egress %s", set->egress);
-    const char *place = name ? name : "Egress", *remedy = "look at that node, and at the way there";
+    AUTOFREE char *remedy = text_format("look at that node, and see that no firewall on the way "
+                                        "there drops UDP port %u",
+                                        port);
+    const char *place = name ? name : "Egress";
     const bool other = has_other(probes, set);
     char text[IP_STRLEN];
     vec_each(struct egress_gateway, gateway, &set->gateways) {
@@ -301,7 +305,7 @@ int egress_prober_mark(struct egress_prober *prober, const struct egress_plane *
     if (r < 0)
         return r;
     sorted_each(struct egress_set *const, set, &plan->sets)
-        mark_set(&prober->probes, *set, faults);
+        mark_set(&prober->probes, prober->config->egress.port, *set, faults);
     prober->moved = false;
     return 0;
 }
