@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <linux/magic.h>
 
@@ -30,6 +31,7 @@
 #include "apply/nat/programs.h"
 #include "apply/nat/walk.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/macro.h"
 
 #define NAT_MAP_NAME(NAME, name) [NAT_MAP_##NAME] = #name,
@@ -276,10 +278,8 @@ static int copy_old(struct nat_map *map)
     return map->memory ? copy_array(map) : copy_table(map);
 }
 
-static int pin(struct nat_plane *plane, enum nat_map_index index)
+static int pin_as(const struct nat_plane *plane, enum nat_map_index index)
 {
-    if (!plane->pins || plane->maps[index].pinned)
-        return 0;
     char fresh[PATH_MAX], path[PATH_MAX];
     pin_path(plane, index, "-new", fresh);
     (void)unlink(fresh); /* what a crash may have left */
@@ -287,6 +287,11 @@ static int pin(struct nat_plane *plane, enum nat_map_index index)
     if (r < 0)
         return r;
     return rename(fresh, pin_path(plane, index, "", path)) < 0 ? -errno : 0;
+}
+
+static int pin(struct nat_plane *plane, enum nat_map_index index)
+{
+    return plane->pins && !plane->maps[index].pinned ? pin_as(plane, index) : 0;
 }
 
 static int finish(struct nat_plane *plane, enum nat_map_index index)
@@ -314,6 +319,24 @@ static int each_map(struct nat_plane *plane, int (*act)(struct nat_plane *, enum
         }
     }
     return 0;
+}
+
+/* Removed by somebody, while the map itself is held here. */
+static int pin_again(struct nat_plane *plane, enum nat_map_index index)
+{
+    char path[PATH_MAX];
+    if (!plane->pins || access(pin_path(plane, index, "", path), F_OK) == 0)
+        return 0;
+    int r = pin_as(plane, index);
+    if (r == 0)
+        log_notice("%s was removed, and is pinned again: without it a restart loses its contents",
+                   path);
+    return r;
+}
+
+void nat_plane_keep_pins(struct nat_plane *plane, struct faults *faults)
+{
+    (void)each_map(plane, pin_again, "pinned again", faults);
 }
 
 /* Whoever finds the filter pinned later shall know that nobody has filled it yet. */

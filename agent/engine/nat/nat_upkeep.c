@@ -8,7 +8,7 @@
  *
  * Another one looks every second at what people set by hand, and want to see told: the host's
  * settings (accept_local has no notification), who listens in the stack, a firewall, and sockets
- * that listen on node ports.
+ * that listen on node ports; and whether the pins are there.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -51,11 +51,20 @@ static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
         doubt(engine);
 }
 
+static void keep_pins(struct nat_engine *engine)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    nat_plane_keep_pins(engine->plane, &faults);
+    nat_node_defragment(&engine->node, engine->config->paths.bpf);
+    nat_state_report(engine, "pins", &faults);
+}
+
 static void on_look(void *context)
 {
     struct nat_engine *engine = context;
     if (nat_node_host_moved(&engine->node))
         doubt(engine);
+    keep_pins(engine);
     nat_path_follow(engine);
     nat_ports_report(engine);
     nat_firewall_look(engine, clock_mono_ms());
