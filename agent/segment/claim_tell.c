@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is told of claims: rows for documents, faults for operators. Called by claims.c. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,6 +108,9 @@ static void tell(const struct claims *claims, const char *group, const struct fa
         log_error("addresses: no memory to keep the faults of \"%s\"", group);
 }
 
+static const char take_it_off[] = "take it off that machine, or give the Service another address; "
+                                  "if it is a node: addresses.group must be alike on all";
+
 /* Or is probed for once more, after it was. */
 static bool is_taken(const struct announcing *announcing)
 {
@@ -124,14 +128,12 @@ static void tell_taken(const struct claims *claims)
             if (!(*claim)->has_right)
                 continue;
             if (announcing_is_rivalled(&address->announcing))
-                faults_add(&faults, place,
-                           "take it off that machine, or give the Service another address",
+                faults_add(&faults, place, take_it_off,
                            "another machine has the address, too: %s on %s; hosts of the segment "
                            "reach the one or the other",
                            mac_str(address->announcing.mac, mac), address->interface);
             else if (is_taken(&address->announcing))
-                faults_add(&faults, place,
-                           "take it off that machine, or give the Service another address",
+                faults_add(&faults, place, take_it_off,
                            "another machine has the address: %s on %s; it is not used here",
                            mac_str(address->announcing.mac, mac), address->interface);
             else if (address->error)
@@ -176,6 +178,25 @@ static void tell_store(const struct claims *claims)
     tell(claims, "store", &faults);
 }
 
+static void tell_stuck(const struct claims *claims)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    char place[HOLDING_KEY_MAX + 16];
+    const int64_t now_ms = clock_boot_ms();
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        const struct tenure *tenure = &(*claim)->tenure;
+        if (claim_stuck_ms(*claim) > now_ms)
+            continue;
+        int64_t left_ms = tenure->changed_ms + tenure->bound_ms - now_ms;
+        (void)snprintf(place, sizeof(place), "%s %s", claims->options.store.ops->name,
+                       (*claim)->key);
+        faults_add(&faults, place, "if it does not have the address, write an empty holderIdentity",
+                   "%s has it for another %" PRId64 " min by this record, and does not renew it",
+                   tenure->seen.holder, left_ms / MINUTE_MS + 1);
+    }
+    tell(claims, "records", &faults);
+}
+
 static void tell_wires(const struct claims *claims)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -215,5 +236,6 @@ void claims_tell(struct claims *claims)
     note_states(claims);
     tell_taken(claims);
     tell_store(claims);
+    tell_stuck(claims);
     tell_wires(claims);
 }

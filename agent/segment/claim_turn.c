@@ -219,12 +219,29 @@ void claim_ask(struct own_claim *claim, int64_t now_ms)
 
 /* ---- Times ---- */
 
+/* A node that may have it renews as often as its own duration wants; who is none has to be quick.
+ */
+int64_t claim_stuck_ms(const struct own_claim *claim)
+{
+    const struct tenure *tenure = &claim->tenure;
+    int64_t patience_ms = tenure->rules.duration_ms + tenure->rules.late_ms;
+    const char *holder = tenure->seen.holder;
+    if (tenure->rank < 0 || tenure->sight != TENURE_THERE || !holder[0] ||
+        strcmp(holder, claim->claims->node) == 0 || tenure->bound_ms <= patience_ms)
+        return INT64_MAX;
+    bool may = claim->others && contenders_find(claim->others, holder);
+    return tenure->changed_ms + (may ? MAX(patience_ms, tenure->bound_ms * 2 / 3) : patience_ms);
+}
+
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
 {
     const struct placement placement = placement_of(claim);
     int64_t next_ms = tenure_next_ms(&claim->tenure), move_ms = placement_next_ms(&placement);
+    int64_t stuck_ms = claim_stuck_ms(claim);
     if (move_ms > now_ms) /* else it is being given back */
         next_ms = MIN(next_ms, move_ms);
+    if (stuck_ms > now_ms) /* else it is told */
+        next_ms = MIN(next_ms, stuck_ms);
     vec_each(const struct claim_address, address, &claim->addresses) {
         if (address->announcing.state != ANNOUNCING_IDLE)
             next_ms = MIN(next_ms, announcing_due_ms(&address->announcing));

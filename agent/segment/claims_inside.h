@@ -104,6 +104,11 @@ void claim_heard(struct own_claim *claim, const struct lease_record *record, con
                  int64_t now_ms);
 /* When there is something to do without an event. */
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms);
+/*
+ * Since when another has it by a record that nobody renews, and for long yet: as one has that was
+ * written by hand. INT64_MAX: it is not so, and does not come to be with time alone.
+ */
+int64_t claim_stuck_ms(const struct own_claim *claim);
 /* Nothing of it is left to be done. */
 bool claim_is_over(const struct own_claim *claim);
 

@@ -21,6 +21,7 @@ from lab.segment import NET4, NET6, Asker, Judge, Segment, Served
 LAB = {"nodes": 3}
 V4, V6 = "198.51.100.50", "2001:db8:5::50"
 DURATION = 5
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 NAMES = ("node1", "node2", "node3")
 RESTARTS = int(os.environ.get("CLAIM_RESTARTS", 10))
 AWAY = "test_the_api_is_away_for_one_and_for_all"
@@ -93,8 +94,7 @@ class Setting:
 
     def ages(self):
         """Of each Lease: for how many seconds its holder had it when it was renewed last."""
-        items = self.plane.api.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
-                                   "?labelSelector=fingerpost.io/claim")["items"]
+        items = self.plane.api.get(f"{LEASES}?labelSelector=fingerpost.io/claim")["items"]
         times = [[datetime.fromisoformat(item["spec"][key]) for key in ("acquireTime", "renewTime")] for item in items]
         return [(renewed - acquired).total_seconds() for acquired, renewed in times]
 
@@ -131,7 +131,7 @@ class Setting:
         groups = ipaddress.ip_address(address).exploded.split(":")
         key = "address." + "-".join(f"{int(group, 16):x}" for group in groups) if ":" in address else \
             "address." + address.replace(".", "-")
-        return self.plane.api.get(f"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{key}")[part]
+        return self.plane.api.get(f"{LEASES}/{key}")[part]
 
     def metadata(self):
         return self.lease(part="metadata")

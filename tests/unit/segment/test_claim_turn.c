@@ -329,10 +329,43 @@ static void a_deletion_that_fails_is_told_and_tried_again_with_pauses(void **sta
     end(&world);
 }
 
+/* Of a record of an hour: at once if its holder is no node, else when he should have renewed it. */
+static void who_does_not_renew_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *holder;
+        int64_t duration_s, stuck_ms; /* since it changed; 0: never */
+        bool barred;
+    } cases[] = {
+        { "by-hand", 3600, 10250 },   { "node-2", 3600, 2400000 },
+        { "by-hand", 10, 0 },         { "", 3600, 0 },
+        { "by-hand", 3600, 0, true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world world;
+        begin(&world);
+        CLEANUP(contenders_dropp) struct contenders *others = contenders_new();
+        assert_int_equal(contenders_add(others, "node-2", 0), 0);
+        world.claim.others = others;
+        play(&world, cases[i].barred ? "barred ?" : "?");
+        struct lease_record record = record_of(cases[i].holder);
+        record.duration_s = cases[i].duration_s;
+        if (world.claim.tenure.asked == TENURE_READ)
+            tenure_saw(&world.claim.tenure, &record, "1", 5000);
+        else
+            tenure_heard(&world.claim.tenure, &record, "1", 5000);
+        int64_t expected = cases[i].stuck_ms ? 5000 + cases[i].stuck_ms : INT64_MAX;
+        assert_true(claim_stuck_ms(&world.claim) == expected);
+        end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_meets_each_event),
+        cmocka_unit_test(who_does_not_renew_is_told),
         cmocka_unit_test(records_are_deleted_when_nobody_can_want_them),
         cmocka_unit_test(what_a_claim_wants_or_another_took_stays),
         cmocka_unit_test(a_deletion_that_fails_is_told_and_tried_again_with_pauses),
