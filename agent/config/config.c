@@ -178,6 +178,7 @@ static const struct config_key pods_keys[] = {
     { "table", parse_pods_table, FIELD(pods.table) },
     { "rest", parse_duration, FIELD(pods.rest_ms) },
     { "emptyBlocks", parse_duration, FIELD(pods.empty_ms) },
+    { "goneAfter", parse_duration, FIELD(pods.gone_ms) },
     { NULL },
 };
 
@@ -286,6 +287,7 @@ static int config_new(struct config **ret_config)
     config->pods.table = ROUTE_TABLE_MAIN;
     config->pods.rest_ms = MINUTE_MS;
     config->pods.empty_ms = 10 * MINUTE_MS;
+    config->pods.gone_ms = 5 * MINUTE_MS;
     config->addresses.interfaces_auto = true;
     config->addresses.duration_ms = 10 * SECOND_MS;
     config->addresses.failback_ms = 5 * MINUTE_MS;

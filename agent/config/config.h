@@ -129,6 +129,7 @@ struct config {
         uint32_t table;   /* of pods' routes: main, or 116 as Coil has them */
         int64_t rest_ms;  /* how long a freed address waits, where another is free */
         int64_t empty_ms; /* pods.emptyBlocks: how long a block is empty until it is given back */
+        int64_t gone_ms;  /* pods.goneAfter: how long an interface may outlive its Pod in the API */
     } pods;
     struct {
         bool enabled;      /* the section is there */

@@ -23,6 +23,7 @@ struct pod_stay {
     uint32_t ifindex;      /* the host's end; 0: there is none yet */
     int64_t promised_ms;   /* monotonic: when the addresses were promised */
     int64_t since_wall_ms; /* since when this agent knows of it */
+    int64_t unknown_ms;    /* monotonic: since when no Pod in the API has it; 0: one has */
     bool routed;           /* a route to each address stands */
     bool wired;            /* agent-cni has done its part, or an earlier agent saw to it */
 };

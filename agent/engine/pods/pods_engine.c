@@ -104,6 +104,7 @@ static int note(struct engine *engine, const struct change *change, struct round
     (void)round;
     pods->blocks_dirty |= object->kind == KIND_ADDRESS_BLOCK;
     pods->dirty |= object->kind == KIND_POD && pods->losses.count > 0;
+    pods_note_gone(pods, change);
     return 0;
 }
 
@@ -135,7 +136,8 @@ static int64_t next_follow_ms(const struct pods_engine *pods, int64_t now_ms)
 static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
-    return MIN(next_follow_ms(pods, now_ms), pods->settings_due_ms);
+    int64_t next_ms = MIN(next_follow_ms(pods, now_ms), pods->settings_due_ms);
+    return MIN(next_ms, pods->gone_due_ms);
 }
 
 /* Whether something waits that a round has to see to by itself. */
@@ -153,6 +155,7 @@ static int follow(struct pods_engine *pods, struct round *round)
         return r;
     pods->dirty = pods->blocks_dirty = false;
     pods->due_ms = next_follow_ms(pods, round->now_ms);
+    pods->gone_due_ms = 0; /* others may be there now */
     if (pods->unsaved)
         pods_memory_save(pods);
     return 0;
@@ -165,7 +168,10 @@ static int write_pods(struct engine *engine, struct round *round)
     if (!is_on(pods) || !status_is_known(pods->setup.status))
         return 0;
     int r = follow(pods, round);
-    return r < 0 ? r : pods_follow_settings(pods, round->now_ms);
+    if (r < 0)
+        return r;
+    pods_follow_gone(pods, round->now_ms);
+    return pods_follow_settings(pods, round->now_ms);
 }
 
 const struct sorted *pods_engine_stays(const struct engine *engine)

@@ -59,6 +59,7 @@ struct pods_engine {
     size_t settings_at;      /* the stay whose settings are read next */
     size_t settings_left;    /* how many are to be read without a rest */
     int64_t settings_due_ms; /* monotonic: when the next are read */
+    int64_t gone_due_ms;     /* monotonic: when Pods that the API may not know are looked for */
     bool known;              /* a round has seen the kernel's links and the source's blocks */
     int64_t due_ms;          /* monotonic: when a round has to look without a change */
     struct backoff retry;
@@ -88,6 +89,13 @@ void pods_settings_done(struct pods_engine *pods);
 int pods_settings_hear(struct pods_engine *pods, const struct kernel_events *events);
 /* Reads those that are due, and tells of those that are not as wanted. Returns 0 or -ENOMEM. */
 int pods_follow_settings(struct pods_engine *pods, int64_t now_ms);
+
+/* ---- pods_gone.c: interfaces of Pods that the API does not know ---- */
+
+/* A Pod came or went: they are looked for in this round. */
+void pods_note_gone(struct pods_engine *pods, const struct change *change);
+/* Looks for them if it is time, and tells of those that stay. */
+void pods_follow_gone(struct pods_engine *pods, int64_t now_ms);
 
 /* ---- pods_want.c ---- */
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Interfaces that hold addresses for a Pod that the API does not know: it was deleted by force
+ * while its kubelet was away, its runtime failed to end the sandbox, or somebody called the plugin
+ * by hand. So does the sandbox of a Pod that has got another one since. Such an address is in use
+ * and is not given to others, so that nothing else would ever tell of it.
+ *
+ * It is a fault once it has been so for pods.goneAfter, which is longer than an ordinary deletion
+ * takes. A kubelet takes the interface away before it lets the API forget the Pod; after a deletion
+ * by force it still waits for the Pod's own grace period. A Pod that is new is known before the
+ * kubelet starts it. A static one is told of, by its mirror, soon after; its sandbox has another
+ * uid than the mirror, so that names count here.
+ *
+ * Only what the API says now counts: while Pods are not watched, nobody knows what it has
+ * forgotten, or not been told of, and the time begins anew. What was told stays told.
+ */
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "engine/pods/pods_state.h"
+#include "model/pod.h"
+
+enum { AGAIN_MS = 10 * 1000 }; /* until the API is looked at again, where something hangs on it */
+
+static bool are_pods_watched(const struct pods_engine *pods)
+{
+    const struct source_status *source = &pods->setup.status->source;
+    if (!pods->setup.config->source.kubernetes || !source->synced)
+        return false;
+    for (size_t i = 0; i < source->kube.count; i++) {
+        const struct kube_kind_status *kind = &source->kube.kinds[i];
+        if (strcmp(kind->kind, kind_name(KIND_POD)) == 0)
+            return kind->state == KUBE_WATCHING && !*kind->error;
+    }
+    return false;
+}
+
+static bool is_there(const struct pod_stay *stay)
+{
+    return stay->ifindex && stay->wired;
+}
+
+/* Whether the pod has got another sandbox since. */
+static bool has_successor(const struct pods_engine *pods, const struct pod_stay *stay)
+{
+    sorted_each(const struct pod_stay, other, &pods->stays) {
+        if (is_there(other) && other->since_wall_ms > stay->since_wall_ms &&
+            strcmp(other->name, stay->name) == 0 &&
+            strcmp(other->namespace, stay->namespace) == 0 &&
+            strcmp(other->tenant.container, stay->tenant.container) != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_held_by_a_pod(const struct store *store, const struct ip *ip)
+{
+    size_t count = 0;
+    if (ip->family != IP_NONE)
+        (void)store_pods_at(store, ip, &count);
+    return count > 0;
+}
+
+/* Why no Pod has the sandbox, in words; NULL: one has. */
+static const char *why_gone(const struct pods_engine *pods, const struct pod_stay *stay)
+{
+    const struct store *store = pods->setup.store;
+    bool known = *stay->name ? store_get(store, KIND_POD, stay->namespace, stay->name) != NULL
+                             : is_held_by_a_pod(store, &stay->tenant.v4) ||
+                                   is_held_by_a_pod(store, &stay->tenant.v6);
+    if (!known)
+        return "the API does not know it";
+    return *stay->name && has_successor(pods, stay) ? "it has got another sandbox" : NULL;
+}
+
+static bool is_told(const struct pods_engine *pods, const struct pod_stay *stay, int64_t now_ms)
+{
+    return stay->unknown_ms && now_ms - stay->unknown_ms >= pods->setup.config->pods.gone_ms;
+}
+
+/* Since when no Pod has the sandbox, as of now; 0: one has, or nobody knows. */
+static int64_t unknown_since(const struct pods_engine *pods, const struct pod_stay *stay,
+                             bool watched, int64_t now_ms)
+{
+    if (!is_there(stay) || !why_gone(pods, stay))
+        return 0;
+    if (!watched)
+        return is_told(pods, stay, now_ms) ? stay->unknown_ms : 0;
+    return stay->unknown_ms ? stay->unknown_ms : now_ms;
+}
+
+static void tell(const struct pods_engine *pods, const struct pod_stay *stay, struct faults *faults)
+{
+    char v4[IP_STRLEN], v6[IP_STRLEN], tenant[TENANT_STRLEN];
+    bool both = stay->tenant.v4.family != IP_NONE && stay->tenant.v6.family != IP_NONE;
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), stay->ifindex);
+    AUTOFREE char *pod = *stay->name ? text_format("Pod %s/%s", stay->namespace, stay->name) : NULL;
+    faults_add(faults, pod ? pod : tenant_str(&stay->tenant, tenant),
+               "see whether the kubelet runs, which ends it; else remove the sandbox by its id: "
+               "crictl stopp, crictl rmp",
+               "%s, but its interface %s still holds %s%s%s (sandbox %s)", why_gone(pods, stay),
+               link ? link->name : "?",
+               stay->tenant.v4.family != IP_NONE ? ip_str(&stay->tenant.v4, v4) : "",
+               both ? " and " : "",
+               stay->tenant.v6.family != IP_NONE ? ip_str(&stay->tenant.v6, v6) : "",
+               stay->tenant.container);
+}
+
+void pods_note_gone(struct pods_engine *pods, const struct change *change)
+{
+    const struct object *before = change->before, *after = change->after;
+    if ((after ? after : before)->kind != KIND_POD)
+        return;
+    if (!before || !after)
+        pods->gone_due_ms = 0;
+}
+
+void pods_follow_gone(struct pods_engine *pods, int64_t now_ms)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (now_ms < pods->gone_due_ms)
+        return;
+    pods->gone_due_ms = INT64_MAX;
+    bool watched = are_pods_watched(pods), waits = false;
+    sorted_each(struct pod_stay, stay, &pods->stays) {
+        stay->unknown_ms = unknown_since(pods, stay, watched, now_ms);
+        if (is_told(pods, stay, now_ms))
+            tell(pods, stay, &faults);
+        else if (stay->unknown_ms)
+            pods->gone_due_ms =
+                MIN(pods->gone_due_ms, stay->unknown_ms + pods->setup.config->pods.gone_ms);
+        waits |= !watched && is_there(stay) && why_gone(pods, stay);
+    }
+    if (waits)
+        pods->gone_due_ms = MIN(pods->gone_due_ms, now_ms + AGAIN_MS);
+    pods_report(pods, "gone", &faults);
+}
