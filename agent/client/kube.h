@@ -48,6 +48,7 @@ struct kube_call {
     const char *method;       /* "PATCH"; NULL: GET */
     const char *path;         /* "/api/v1/nodes?limit=500", encoded */
     const char *content_type; /* of the body */
+    const char *accept;       /* of the answer; NULL: application/json */
     const char *body;         /* of what is no GET; must outlive the request */
     int64_t limit_ms;         /* for all of it, up to the end of the answer; 0: none */
 };

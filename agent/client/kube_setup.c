@@ -152,7 +152,7 @@ static void add_token(struct setup *setup, const char *token)
                text_format("Authorization: Bearer %.*s", (int)length, token));
 }
 
-static void add_headers(struct setup *setup)
+static void add_headers(struct setup *setup, const struct kube_call *call)
 {
     const struct kube_config *config = setup->config;
     AUTOFREE char *content = NULL;
@@ -161,7 +161,8 @@ static void add_headers(struct setup *setup)
     const char *token = config->token_file ? content : config->token;
     if (token)
         add_token(setup, token);
-    append(setup, &setup->lists->headers, strdup("Accept: application/json"));
+    append(setup, &setup->lists->headers,
+           text_format("Accept: %s", call->accept ? call->accept : "application/json"));
     append(setup, &setup->lists->headers, strdup("User-Agent: fingerpost/" FINGERPOST_VERSION));
 }
 
@@ -221,7 +222,7 @@ int kube_setup(CURL *easy, const struct kube_config *config, const struct kube_c
     set_url(&setup, call->path);
     set_transport(&setup);
     set_tls(&setup);
-    add_headers(&setup);
+    add_headers(&setup, call);
     set_call(&setup, call);
     SET(&setup, CURLOPT_HTTPHEADER, lists->headers);
     SET(&setup, CURLOPT_CONNECT_TO, lists->connect_to);

@@ -44,6 +44,9 @@ struct kube_attempt {
     struct text answer;
 };
 
+static const char metadata_alone[] =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
 static const struct verb {
     const char *name, *method, *content_type;
 } verbs[] = {
@@ -372,6 +375,7 @@ int kube_attempt_send(struct kube_attempt *attempt, char error[static KUBE_ERROR
         .method = verb->method,
         .path = attempt->path,
         .content_type = verb->content_type,
+        .accept = attempt->write.brief ? metadata_alone : NULL,
         .body = attempt->write.body,
         .limit_ms = attempt->limit_ms,
     };

@@ -53,6 +53,10 @@ struct kube_write {
                             KUBE_STRATEGIC: likewise, or NULL */
     bool force;          /* KUBE_APPLY: take fields that another manager has; else a conflict */
 
+    /* Of the answer no more than the object's metadata is needed: the API is asked for that alone,
+     * and saves what the whole object costs. One that does not know how gives all. */
+    bool brief;
+
     /* A second time does no harm: an outcome that nobody knows is KUBE_LATER. For a create whose
      * name says all, where KUBE_EXISTS is as good; the object need not be readable then. */
     bool repeatable;
@@ -83,7 +87,8 @@ struct kube_result {
     const char *why;        /* in words, fit to be shown; "" for KUBE_DONE; borrowed */
     const char *remedy;     /* static, or NULL */
     int64_t retry_after_ms; /* as the API asked for; 0: it did not */
-    /* KUBE_DONE, but of KUBE_DELETE: the object as the API has it, or the review. Borrowed. */
+    /* KUBE_DONE, but of KUBE_DELETE: the object as the API has it, or its metadata (`brief`), or
+     * the review. Borrowed. */
     const struct doc *object;
 };
 

@@ -21,7 +21,10 @@
 #include "base/clock.h"
 #include "base/macro.h"
 
-enum { LEAVE_MAX_MS = 5 * 60 * 1000 }; /* that the API can ask for */
+enum {
+    LEAVE_MAX_MS = 5 * 60 * 1000, /* that the API can ask for */
+    AWAY_MS = 5 * 1000,           /* without an answer at all: the API is away */
+};
 
 const struct kube_writer_limits kube_writer_limits_default = {
     .queue = {
@@ -30,7 +33,7 @@ const struct kube_writer_limits kube_writer_limits_default = {
         .per_second = 20,
         .burst = 100,
         .initial_ms = 5,
-        .max_ms = 1000 * SECOND_MS,
+        .max_ms = KUBE_WRITER_PATIENCE_MS,
     },
     .answer_ms = MINUTE_MS,
 };
@@ -51,6 +54,7 @@ struct kube_writer {
     struct kube_writer_limits limits;
     struct work_queue *queue;
     struct kube_writer_counts counts;
+    int64_t silent_ms; /* monotonic: since when there is no answer; 0: the last try had one */
 };
 
 static void changed(const struct kube_writer *writer)
@@ -77,6 +81,20 @@ static void count(struct kube_writer_counts *counts, const struct job *job,
     counts->retries += job->tries > 1;
 }
 
+/*
+ * Keys wait because the API was away: when it answers, all may be written. An answer soon after
+ * none tells nothing: a single key may be one that gets none.
+ */
+static void hear_api(struct kube_writer *writer, const struct kube_result *result)
+{
+    int64_t now_ms = clock_mono_ms();
+    bool answered = result->status != 0;
+    bool was_away = writer->silent_ms && now_ms - writer->silent_ms >= AWAY_MS;
+    if (answered && was_away)
+        work_queue_hurry(writer->queue);
+    writer->silent_ms = answered ? 0 : writer->silent_ms ? writer->silent_ms : now_ms;
+}
+
 /* The outcome of a try: tells of it, and ends the key or has it tried again. */
 static void conclude(struct job *job, const struct kube_result *result)
 {
@@ -86,6 +104,7 @@ static void conclude(struct job *job, const struct kube_result *result)
     job->outcome = result->outcome;
     (void)snprintf(job->why, sizeof(job->why), "%s", result->why);
     count(&writer->counts, job, result->outcome);
+    hear_api(writer, result);
 
     struct work *work = job->work;
     const struct kube_told told = { .result = *result, .tries = job->tries, .news = news };

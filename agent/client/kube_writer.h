@@ -5,9 +5,10 @@
  *
  * Its user adds keys, whose meaning is the user's alone. When the turn of a key comes, `make` makes
  * the write from what is known at that moment, or says that there is nothing to do. Each outcome is
- * told to `told`, which decides whether the key is tried again: later each time, and then with a
- * write that is made anew. Only a write of which nobody knows whether it was done is kept: what has
- * become of it is found out before `make` is asked again.
+ * told to `told`, which decides whether the key is tried again: later each time, at once when the
+ * API answers after it did not for a while, and then with a write that is made anew. Only a write
+ * of which nobody knows whether it was done is kept: what has become of it is found out before
+ * `make` is asked again.
  */
 #pragma once
 
@@ -29,7 +30,10 @@ struct kube_writer_limits {
     int64_t answer_ms; /* for one request, up to the end of its answer */
 };
 
-/* 10,000 keys, 8 at once, 20 a second and 100 at once; 5 ms to 1000 s; 1 min. */
+/* The longest back-off of a key: what an operator has mended is noticed after it at the latest. */
+enum { KUBE_WRITER_PATIENCE_MS = 60 * 1000 };
+
+/* 10,000 keys, 8 at once, 20 a second and 100 at once; 5 ms to 1 min; 1 min. */
 extern const struct kube_writer_limits kube_writer_limits_default;
 
 struct kube_told {

@@ -2,9 +2,13 @@
 /*
  * What is written to the API about addresses; see address_body.h. Called by address_job.c.
  *
- * Status is written by server-side apply: conditions are a list by type, of which ours is one, and
- * `ingress` is ours as a whole. The resourceVersion in the body makes the API refuse (409) what was
- * decided of an older Service. A condition keeps its lastTransitionTime while its status stays.
+ * Status of Services is written by strategic merge patches: conditions are a list by type, of which
+ * ours is one, and `ingress` is replaced as a whole. Server-side apply says the same, but costs the
+ * API server nearly twice as much, and ten thousand Services may want an address at once. What
+ * apply would be for, to leave alone what is another's, is seen to by the resourceVersion in the
+ * body: the API refuses (409) what was decided of an older Service. A condition keeps its
+ * lastTransitionTime while its status stays. Status of pools, which are no kind of Kubernetes' own,
+ * is applied.
  */
 #include "controller/address_body.h"
 
@@ -134,29 +138,50 @@ static void write_condition(struct json *json, const struct service *service,
     json->out->failed |= text_error(&condition.message) < 0;
 }
 
+/* The addresses go with the condition: it says that they are ours. */
+static void write_removal(struct json *json)
+{
+    json_begin_array(json, "conditions");
+    json_begin_object(json, NULL);
+    json_string(json, "type", SERVICE_ASSIGNED);
+    json_string(json, "$patch", "delete");
+    json_end_object(json);
+    json_end_array(json);
+    json_begin_object(json, "loadBalancer");
+    json_null(json, "ingress");
+    json_end_object(json);
+}
+
+static void write_ingress(struct json *json, const ip_list *ips)
+{
+    char text[IP_STRLEN];
+    json_begin_object(json, "loadBalancer");
+    json_begin_array(json, "ingress");
+    vec_each(const struct ip, ip, ips) {
+        json_begin_object(json, NULL);
+        json_string(json, "ip", ip_str(ip, text));
+        json_string(json, "ipMode", "VIP");
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
 void address_status_write(const struct service *service, const struct assignment *row,
                           int64_t now_wall_ms, struct text *out)
 {
     struct json json = { .out = out };
-    char text[IP_STRLEN];
     begin_object(&json, "v1", "Service", &service->object);
     json_string(&json, "resourceVersion", service->object.version);
     json_end_object(&json);
+    json_begin_object(&json, "status");
     if (row) {
-        json_begin_object(&json, "status");
         write_condition(&json, service, row, now_wall_ms);
-        json_begin_object(&json, "loadBalancer");
-        json_begin_array(&json, "ingress");
-        vec_each(const struct ip, ip, &row->ips) {
-            json_begin_object(&json, NULL);
-            json_string(&json, "ip", ip_str(ip, text));
-            json_string(&json, "ipMode", "VIP");
-            json_end_object(&json);
-        }
-        json_end_array(&json);
-        json_end_object(&json);
-        json_end_object(&json);
+        write_ingress(&json, &row->ips);
+    } else {
+        write_removal(&json);
     }
+    json_end_object(&json);
     json_end_object(&json);
 }
 

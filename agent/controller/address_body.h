@@ -6,15 +6,16 @@
 #include "client/kube_event.h"
 #include "pools/desk.h"
 
-/* The fields of a status that are ours by server-side apply are of this manager. */
+/* The fields of a status that are ours are of this manager: of Services by update, of pools by
+ * apply. */
 #define ADDRESS_MANAGER "fingerpost-addresses"
 
 /* Whether the Service's status says what the row and its condition say. */
 bool address_status_is(const struct service *service, const struct assignment *row);
 
 /*
- * The status of a Service, to be applied: of the row, or without our fields (NULL). It is refused
- * if the Service is another than this one, by its resourceVersion.
+ * The status of a Service, as a strategic merge patch: of the row, or without our fields (NULL). It
+ * is refused if the Service is another than this one, by its resourceVersion.
  */
 void address_status_write(const struct service *service, const struct assignment *row,
                           int64_t now_wall_ms, struct text *out);

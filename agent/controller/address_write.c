@@ -23,7 +23,7 @@ static const struct kube_writer_limits status_limits = {
                .per_second = 1500,
                .burst = 2000,
                .initial_ms = 5,
-               .max_ms = 1000 * SECOND_MS },
+               .max_ms = KUBE_WRITER_PATIENCE_MS },
     .answer_ms = MINUTE_MS / 2,
 };
 
@@ -97,16 +97,18 @@ static bool may_tell(const struct address_job *job, const struct service *servic
 
 static const char allow_it[] = "allow it by deploy/kubernetes/controller.yaml";
 
-/* The apply of an object's status; the body is complete. Returns 1, or -ENOMEM. */
-static int apply_status(const struct kube_target *resource, const struct object *object,
-                        const struct text *body, struct kube_write *write)
+/* The write of an object's status; the body is complete. Returns 1, or -ENOMEM. */
+static int write_status(enum kube_verb verb, const struct kube_target *resource,
+                        const struct object *object, const struct text *body,
+                        struct kube_write *write)
 {
     *write = (struct kube_write){
-        .verb = KUBE_APPLY,
+        .verb = verb,
         .target = *resource,
         .body = text_str(body),
         .manager = ADDRESS_MANAGER,
-        .force = true,
+        .force = verb == KUBE_APPLY,
+        .brief = true,
     };
     write->target.subresource = "status";
     write->target.name = object->name;
@@ -165,7 +167,7 @@ static int make_status(void *context, const char *key, struct kube_write *write,
     const int64_t now_wall_ms = clock_wall_ms();
     address_status_write(service, row, now_wall_ms, body);
     const struct kube_target services = { .group = "", .version = "v1", .plural = "services" };
-    return apply_status(&services, object, body, write);
+    return write_status(KUBE_STRATEGIC, &services, object, body, write);
 }
 
 static bool told_status(void *context, const char *key, const struct kube_told *told)
@@ -187,7 +189,7 @@ static int make_pool(void *context, const char *key, struct kube_write *write, s
     const struct kube_target pools = { .group = "metallb.io",
                                        .version = "v1beta1",
                                        .plural = "ipaddresspools" };
-    return apply_status(&pools, object, body, write);
+    return write_status(KUBE_APPLY, &pools, object, body, write);
 }
 
 static bool told_pool(void *context, const char *key, const struct kube_told *told)

@@ -34,7 +34,7 @@ static const struct kube_writer_limits limits = {
         .per_second = 50,
         .burst = 100,
         .initial_ms = 5,
-        .max_ms = 1000 * SECOND_MS,
+        .max_ms = KUBE_WRITER_PATIENCE_MS,
     },
     .answer_ms = MINUTE_MS / 2,
 };

@@ -188,6 +188,14 @@ int work_queue_add(struct work_queue *queue, const char *key)
     return 0;
 }
 
+void work_queue_hurry(struct work_queue *queue)
+{
+    sorted_each(struct work *, work, &queue->keys) {
+        if (!(*work)->running)
+            hurry(*work);
+    }
+}
+
 const char *work_key(const struct work *work)
 {
     return work->key;

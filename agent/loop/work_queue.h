@@ -49,6 +49,9 @@ DEFINE_CLEANUP(struct work_queue *, work_queue_free);
  */
 int work_queue_add(struct work_queue *queue, const char *key);
 
+/* The same for every key that waits: what kept all of them back is over. */
+void work_queue_hurry(struct work_queue *queue);
+
 const char *work_key(const struct work *work);
 
 /* What the runner keeps with a key; NULL at first. The runner frees it before the work is done. */

@@ -166,11 +166,17 @@ static void each_verb_is_sent_as_the_api_wants_it(void **state)
         fx->write.force = true;
         fx->write.uid = "u1";
         fx->write.version = "7";
+        fx->write.brief = rows[i].verb == KUBE_APPLY;
         text_truncate(&fx->told, 0);
         text_truncate(&fx->api.heard, 0);
         ask(fx);
         hear(fx, i + 1);
         assert_string_equal(fake_peer_header(fx->peer, "Content-Type"), rows[i].type);
+        assert_string_equal(
+            fake_peer_header(fx->peer, "Accept"),
+            fx->write.brief
+                ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+                : "application/json");
         assert_string_equal(fake_peer_body(fx->peer), rows[i].body ? rows[i].body : fx->body);
         fake_peer_answer(fx->peer, 200, NULL, OBJECT);
         ends(fx, "done! ", heard);
