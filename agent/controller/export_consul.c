@@ -79,7 +79,8 @@ struct consul_export {
 static void set_error(struct consul_export *target, const char *error, const char *remedy)
 {
     struct export_target_status *status = &target->status;
-    (void)snprintf(status->error, sizeof(status->error), "%s", error);
+    (void)snprintf(status->error, sizeof(status->error), "%.*s", (int)sizeof(status->error) - 1,
+                   error);
     status->remedy = remedy;
 }
 

@@ -107,7 +107,8 @@ static void tell_error(struct consul_keeper *keeper, const char *error, const ch
 {
     AUTOFAULTS struct faults faults = { 0 };
     struct consul_status *status = status_of(keeper);
-    (void)snprintf(status->error, sizeof(status->error), "%s", error ? error : "");
+    (void)snprintf(status->error, sizeof(status->error), "%.*s", (int)sizeof(status->error) - 1,
+                   error ? error : "");
     if (error)
         faults_add(&faults, status->address, remedy, "%s", error);
     (void)fault_book_replace(keeper->options.status->faults, "consul", "agent", &faults,
