@@ -9,7 +9,7 @@ egress changes (soak_egress.py); egress gateways whose agents are killed (soak_g
 API that is killed (soak_kube.py); addresses with one holder, whatever fails (soak_claims.py); ordinary
 life of a cluster (soak_life.py); `agentctl --watch` beside an agent that restarts (soak_watch.py); pods
 that come and go while agentd is killed (soak_pods.py); and
-all packets of tests/bpf with Debian's kernels (soak_guests.py). A run is named by its seed; the same
+all packets of tests/bpf, and addresses on VLANs and bonds, with Debian's kernels (soak_guests.py). A run is named by its seed; the same
 seed makes the same changes, though not at the same moments.
 """
 

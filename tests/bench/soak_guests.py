@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soak in emulated machines: all cases of tests/bpf with each kernel that Debian has, where the
-pipeline takes one case of each test."""
+pipeline takes one case of each test; and addresses with one holder on devices that only those have."""
 
 import os
 import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 from lab.agent import REPOSITORY
+from lab.kube_programs import build as build_programs
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "vm"))
+
+import guests  # noqa: E402
 
 KERNELS = "6.1", "6.12"
 BUILD = REPOSITORY / "build-packets"
@@ -43,4 +51,22 @@ def packets(options, seed, say):
     return {"passed": all(each["passed"] for each in found.values()), "kernels": found}
 
 
-PARTS = (packets,)
+def claim_devices(options, seed, say):
+    """tests/vm/guest_claims.py, with an etcd of build-kube inside."""
+    del options, seed  # they are the same each time
+    build_programs()
+    release = guests.release()
+    found = {}
+    for kernel in KERNELS:
+        say(f"claim_devices: Linux {kernel}")
+        guests.prepare(kernel)
+        with tempfile.TemporaryDirectory() as folder:
+            results = guests.pytest_in(
+                kernel, Path(folder), [str(REPOSITORY / "tests/vm/guest_claims.py"), "--noconftest"],
+                ["-t", "1800", "-m", "2048"], FINGERPOST_BUILD=str(release))
+        failed = {case: text[:4000] for case, text in results.items() if text is not None}
+        found[kernel] = {"passed": len(results) == 2 and not failed, **failed}
+    return {"passed": all(each["passed"] for each in found.values()), "kernels": found}
+
+
+PARTS = (packets, claim_devices)
