@@ -221,6 +221,23 @@ static void check_ports(struct visit *visit)
                    "stop kube-proxy, or name another port in services.healthz");
 }
 
+/* What comes to this port is for the programs: a socket that has it would never see it. */
+static void check_fou_port(struct visit *visit)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET };
+    const struct config *config = visit->config;
+    if (!config || visit->running || (!config->egress.enabled && !config->egress.gateway.enabled)) {
+        visit_skip(visit, visit->running ? "the agent runs" : "egress is not configured");
+        return;
+    }
+    address.sin_port = htons((uint16_t)config->egress.port);
+    AUTOCLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        visit_fail(visit,
+                   "find out who has it (ss -lnup), or name another egress.port on all nodes",
+                   "UDP port %u: %s", config->egress.port, strerror(errno));
+}
+
 static void check_clock(struct visit *visit)
 {
     struct timex clock = { 0 };
@@ -238,6 +255,7 @@ const struct check machine_checks[] = {
       check_sysctls },
     { "machine.state", "state folder", "writable, with room", check_state },
     { "machine.ports", "ports", "free for the agent to listen on", check_ports },
+    { "machine.fou", "egress' UDP port", "nobody else listens there", check_fou_port },
     { "machine.clock", "clock", "right, and kept right", check_clock },
     { NULL },
 };

@@ -71,7 +71,8 @@ int doctor_examine(const struct doctor_options *options, struct findings *ret_fi
 {
     const struct check *const tables[] = { config_checks, user_checks,  machine_checks,
                                            link_checks,   rival_checks, segment_checks,
-                                           bird_checks,   kube_checks };
+                                           store_checks,  pod_checks,   bird_checks,
+                                           kube_checks };
     CLEANUP(findings_done) struct findings findings = { 0 };
     CLEANUP(visit_done)
     struct visit visit = { .path = options->config,

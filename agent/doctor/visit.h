@@ -48,5 +48,7 @@ extern const struct check user_checks[];
 extern const struct check link_checks[];
 extern const struct check rival_checks[];
 extern const struct check segment_checks[];
+extern const struct check store_checks[];
+extern const struct check pod_checks[];
 extern const struct check bird_checks[];
 extern const struct check kube_checks[];

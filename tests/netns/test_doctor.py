@@ -6,13 +6,16 @@ A mistake is made on a node that is good otherwise, looked at, and undone; one l
 
 import contextlib
 import json
+import shutil
 import socket
+import tempfile
+from pathlib import Path
 
 import pytest
 import schema
 from cluster import write_web
 from lab import Lab, objects, wait
-from lab.agent import Agent
+from lab.agent import REPOSITORY, Agent, program
 from lab.lab import NAT, mount_bpffs
 
 pytestmark = pytest.mark.xdist_group("doctor")  # one lab for all mistakes
@@ -31,14 +34,15 @@ class Patient:
         settings = {**NAT, "bird": {"socket": str(self.node.bird.socket)}}
         self.agent = Agent(self.node, source, settings)
         self.settings = self.agent.settings
+        self.wrapper = ()
         mount_bpffs(self.settings["paths"]["bpf"])
 
     def doctor(self):
         words = ("doctor", "--config", str(self.agent.config_file), "--timeout=1s", "--json")
-        done = self.agent.ctl(*words)
-        document = json.loads(done.out)
+        done = self.node.run(*self.wrapper, program("agentctl"), "--socket", str(self.agent.socket), *words, check=False)
+        document = json.loads(done.stdout)
         schema.check(document)
-        assert done.code == int(document["failed"] > 0), done
+        assert done.returncode == int(document["failed"] > 0), done
         return [item for item in document["items"] if item["verdict"] in ("warning", "failed")]
 
     def birdc(self, *words):
@@ -212,6 +216,69 @@ def deaf_bird(patient):
 
 
 CLAIMS = {"own": ["192.0.2.77"], "etcd": {"endpoints": ["http://192.0.2.9:2379"]}}
+WITH_ETC = 'mount --bind "$0" /etc && exec "$@"'
+CNI, CONTAINERD = "cni/net.d/10-fingerpost.conflist", "containerd/config.toml"
+OURS = (REPOSITORY / "deploy" / "cni" / "10-fingerpost.conflist").read_text(encoding="utf-8")
+
+
+@contextlib.contextmanager
+def etc(patient, files, **changes):
+    """A /etc of the doctor's own, in which these files are what they are."""
+    folder = Path(tempfile.mkdtemp(dir=patient.agent.folder))
+    for name in ("passwd", "group", "nsswitch.conf", "hosts"):
+        shutil.copy(f"/etc/{name}", folder)
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    patient.wrapper = ("unshare", "-m", "sh", "-c", WITH_ETC, str(folder))
+    try:
+        with settings(patient, **{"pods__enabled": True, **changes}):
+            yield
+    finally:
+        patient.wrapper = ()
+
+
+@contextlib.contextmanager
+def stranger_at(patient, kind, port, address="127.0.0.1", answer=b""):
+    """Somebody has that port, and gives each who connects the same answer."""
+    source = ("import socket\n"
+              f"s = socket.socket(socket.AF_INET, socket.{kind})\n"
+              "s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(s.type == socket.SOCK_STREAM))\n"
+              f"s.bind(({address!r}, {port}))\n"
+              "if s.type == socket.SOCK_STREAM: s.listen()\n"
+              "while True:\n"
+              "    if s.type == socket.SOCK_DGRAM:\n        s.recv(9)\n        continue\n"
+              f"    with s.accept()[0] as c:\n        c.recv(65536)\n        c.sendall({answer!r})\n")
+    process = patient.node.start("/usr/bin/python3", "-c", source, log=f"stranger-{port}.log")
+    try:
+        wait(lambda: f":{port} " in patient.node.run("ss", "-Hltun").stdout, "the stranger")
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def answer_of(status, body):
+    return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode()
+
+
+@contextlib.contextmanager
+def etcd_answers(patient, answer, **more):
+    with stranger_at(patient, "SOCK_STREAM", 2379, answer=answer), settings(
+            patient, addresses={**CLAIMS, "etcd": {"endpoints": ["http://127.0.0.1:2379"], **more}}):
+        yield
+
+
+@contextlib.contextmanager
+def consul_answers(patient, answer, **more):
+    with stranger_at(patient, "SOCK_STREAM", 8500, answer=answer), settings(patient, consul={"clusterID": "lab", **more}):
+        yield
+
+
+@contextlib.contextmanager
+def fou_port_taken(patient):
+    with stranger_at(patient, "SOCK_DGRAM", 5555, address="0.0.0.0"), settings(patient, egress={"enabled": True}):
+        yield
 
 LISTENER = """
 import socket, sys
@@ -384,6 +451,47 @@ MISTAKES = {
     "claim-right": (claims_without_right, "segment.right", "CAP_NET_RAW", "claim-addresses.conf"),
     "opened-dropped": (opened_and_dropped, "segment.firewall", "fw in", "mode: mark"),
     "opened-foreign": (opened_by_another, "segment.firewall", "table inet fingerpost", "another name"),
+    "etcd-away": (
+        lambda p: settings(p, addresses={**CLAIMS, "etcd": {"endpoints": ["http://127.0.0.1:2379"]}}),
+        "store.etcd", "http://127.0.0.1:2379", "addresses.etcd.endpoints",
+    ),
+    "etcd-no-leader": (
+        lambda p: etcd_answers(p, answer_of(503, '{"message": "etcdserver: no leader"}')),
+        "store.etcd", "no leader", "most members of etcd",
+    ),
+    "etcd-no-right": (
+        lambda p: etcd_answers(p, answer_of(403, '{"message": "etcdserver: permission denied"}')),
+        "store.etcd", "permission denied", "addresses.etcd.prefix",
+    ),
+    "etcd-no-certificate": (
+        lambda p: settings(p, addresses={**CLAIMS, "etcd": {
+            "endpoints": ["https://127.0.0.1:2379"], "caFile": "/nonexistent"}}),
+        "store.etcd", "", "addresses.etcd",
+    ),
+    "consul-away": (
+        lambda p: settings(p, consul={"clusterID": "lab", "address": "unix:///nonexistent.sock"}),
+        "store.consul", "nobody of Consul listens there", "consul.address",
+    ),
+    "consul-token": (
+        lambda p: consul_answers(p, answer_of(403, "ACL not found")), "store.consul", "does not know the token", "consul.tokenFile",
+    ),
+    "consul-no-right": (
+        lambda p: consul_answers(p, answer_of(403, "Permission denied")), "store.consul", "Permission denied", "the rights that",
+    ),
+    "consul-token-file": (
+        lambda p: settings(p, consul={"clusterID": "lab", "tokenFile": "/nonexistent"}),
+        "store.consul", "cannot read the token in /nonexistent", "consul.tokenFile",
+    ),
+    "fou-port": (fou_port_taken, "machine.fou", "UDP port 5555", "egress.port"),
+    "no-network": (lambda p: etc(p, {}), "pods.network", "no network in /etc/cni/net.d", "agent-cni install"),
+    "other-network": (
+        lambda p: etc(p, {CNI: OURS, "cni/net.d/05-cilium.conflist": '{"plugins": [{"type": "cilium-cni"}]}'}),
+        "pods.network", "05-cilium.conflist is the first", "remove it",
+    ),
+    "other-folder": (
+        lambda p: etc(p, {CNI: OURS, CONTAINERD: '[plugins.cri.cni]\n  # conf_dir = "/a"\n  conf_dir = "/var/cni"\n'}),
+        "pods.runtime", "containerd reads /var/cni", "--conf-dir",
+    ),
     "rule": (lambda p: ip(p, "rule add pref 77 lookup 119", "rule del pref 77"), "rival.rules", "119", "ip rule del"),
     "foreign-route": (
         lambda p: ip(p, "route add blackhole 203.0.113.9 table 119 proto 99", "route del 203.0.113.9 table 119"),
@@ -450,6 +558,11 @@ def test_nothing_is_found_on_a_good_node(patient):
 
 def test_a_node_that_expects_no_session_may_have_none(patient):
     with settings(patient, bird__expectPeers=0), patient.bird_says(patient.sessions_text(), ""):
+        assert patient.doctor() == []
+
+
+def test_nothing_is_found_where_pods_are_wired(patient):
+    with etc(patient, {CNI: OURS, CONTAINERD: 'conf_dir = "/etc/cni/net.d"\n'}):
         assert patient.doctor() == []
 
 

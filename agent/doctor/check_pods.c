@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a container runtime makes of pods' networks: it takes the first file of its folder, by name,
+ * and asks the plugins that are named there. A file of another network, left by what was there
+ * before, and a runtime that reads another folder look the same to an operator: pods without
+ * addresses of ours.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "doctor/visit.h"
+
+#define CONF_DIR   "/etc/cni/net.d"
+#define CONTAINERD "/etc/containerd/config.toml"
+#define PLUGIN     "\"agent-cni\""
+#define INSTALL_IT "agent-cni install, as root"
+
+enum { FILE_MAX = 1024 * 1024 };
+
+static bool gives_addresses(struct visit *visit)
+{
+    if (visit->config && visit->config->pods.enabled)
+        return true;
+    visit_skip(visit, "pods is not enabled");
+    return false;
+}
+
+/* The value of a key in containerd's file, where it stands for itself; NULL: it is not there. */
+static char *containerd_value(const char *content, const char *key)
+{
+    for (const char *line = content; line; line = strchr(line, '\n')) {
+        line += strspn(line, " \t\n");
+        if (strncmp(line, key, strlen(key)) != 0)
+            continue;
+        const char *at = line + strlen(key);
+        at += strspn(at, " \t");
+        if (*at != '=')
+            continue;
+        at += 1 + strspn(at + 1, " \t");
+        if (*at == '"' || *at == '\'')
+            return strndup(at + 1, strcspn(at + 1, "\"'\n"));
+    }
+    return NULL;
+}
+
+static void check_runtime(struct visit *visit)
+{
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (!gives_addresses(visit))
+        return;
+    int r = file_read(CONTAINERD, FILE_MAX, &content, &size);
+    if (r < 0) {
+        visit_skip(visit, "%s: %s", CONTAINERD, strerror(-r));
+        return;
+    }
+    AUTOFREE char *folder = containerd_value(content, "conf_dir");
+    if (folder && *folder && strcmp(folder, CONF_DIR) != 0)
+        visit_warn(visit, "set conf_dir to " CONF_DIR ", or: agent-cni install --conf-dir FOLDER",
+                   "containerd reads %s (conf_dir in %s)", folder, CONTAINERD);
+}
+
+static int is_network(const struct dirent *entry)
+{
+    return fnmatch("*.conf", entry->d_name, 0) == 0 ||
+           fnmatch("*.conflist", entry->d_name, 0) == 0 || fnmatch("*.json", entry->d_name, 0) == 0;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* "/etc/cni/net.d/10-x.conflist", which a runtime takes. Returns 0, or -errno; -ENOENT: none. */
+static int first_network(char **ret_path)
+{
+    struct dirent **entries;
+    int count = scandir(CONF_DIR, &entries, is_network, by_bytes);
+    if (count < 0)
+        return -errno;
+    if (count > 0)
+        *ret_path = text_format("%s/%s", CONF_DIR, entries[0]->d_name);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+    return count == 0 ? -ENOENT : *ret_path ? 0 : -ENOMEM;
+}
+
+static void check_network(struct visit *visit)
+{
+    AUTOFREE char *path = NULL;
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (!gives_addresses(visit))
+        return;
+    int r = first_network(&path);
+    if (r < 0) {
+        visit_fail(visit, INSTALL_IT, "no network in %s: %s", CONF_DIR, strerror(-r));
+        return;
+    }
+    r = file_read(path, FILE_MAX, &content, &size);
+    if (r < 0)
+        visit_fail(visit, "make it readable", "%s: %s", path, strerror(-r));
+    else if (!strstr(content, PLUGIN))
+        visit_fail(visit, "remove it, or give agent-cni's file a name before it",
+                   "%s is the first of its folder, and does not name agent-cni: pods get their "
+                   "addresses elsewhere",
+                   path);
+    else
+        visit_good(visit, "%s", path);
+}
+
+const struct check pod_checks[] = {
+    { "pods.network", "CNI network", "the first file of " CONF_DIR " names agent-cni",
+      check_network },
+    { "pods.runtime", "container runtime", "it reads " CONF_DIR, check_runtime },
+    { NULL },
+};
