@@ -31,14 +31,6 @@ int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pi
     return nat_hooks_open(plane, pins, &node->hooks);
 }
 
-void nat_node_defragment(const struct nat_node *node, const char *pins)
-{
-    if (node->defragments[0])
-        (void)nat_defrag_ensure(pins, IP_V4);
-    if (node->defragments[1])
-        (void)nat_defrag_ensure(pins, IP_V6);
-}
-
 void nat_node_done(struct nat_node *node)
 {
     nat_hooks_close(node->hooks);

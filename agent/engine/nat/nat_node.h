@@ -41,8 +41,6 @@ struct nat_node {
 
 /* Finds what an earlier agent attached, and has fragments joined. Returns 0 or -errno. */
 int nat_node_open(struct nat_node *node, struct nat_plane *plane, const char *pins);
-/* Once more what netfilter did for us, if somebody has removed the pin that keeps it on. */
-void nat_node_defragment(const struct nat_node *node, const char *pins);
 void nat_node_done(struct nat_node *node);
 
 /*

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "apply/nat/defrag.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -53,9 +54,13 @@ static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
 
 static void keep_pins(struct nat_engine *engine)
 {
+    static const enum ip_family families[] = { IP_V4, IP_V6 };
     AUTOFAULTS struct faults faults = { 0 };
     nat_plane_keep_pins(engine->plane, &faults);
-    nat_node_defragment(&engine->node, engine->config->paths.bpf);
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        if (engine->node.defragments[i])
+            (void)nat_defrag_ensure(engine->config->paths.bpf, families[i]);
+    }
     nat_state_report(engine, "pins", &faults);
 }
 
