@@ -172,10 +172,10 @@ def test_the_controller_may_read_what_its_jobs_name_and_nothing_else():
 JOB_WRITE = re.compile(
     r'\.verb = KUBE_(\w+),\s*\.target = \{ \.group = "([\w.]*)",\s*\.version = "\w+",'
     r'\s*\.plural = "(\w+)"(?:,\s*\.name = [\w>.-]+,\s*\.subresource = "(\w+)")?')
-# The apply of a status, of what it names.
+# The write of a status, of what it names.
 STATUS_WRITE = re.compile(
     r'struct kube_target \w+ = \{ \.group = "([\w.]*)",\s*\.version = "\w+",\s*\.plural = "(\w+)" \};'
-    r'\s*return apply_status\(')
+    r'\s*return write_status\(')
 READS = ("get", "list", "watch")
 # A row of what the job of egress writes: an apply, which may create, and a deletion; or a status.
 MADE = re.compile(r'\{ KIND_\w+, "([\w.]*)", "\w+", "(\w+)",\s*(NULL|"\w+") \}')

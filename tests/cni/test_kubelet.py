@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real kubelets, with containerd and runc, on three nodes of a real cluster: their pods get addresses by
-agent-cni and agentd, and find each other, Services and what is outside. See lab/containers.py."""
+agent-cni and agentd, and find each other, Services and what is outside; also when containerd and its shims
+are killed. See lab/containers.py."""
 
 import os
 import signal
@@ -15,6 +16,7 @@ from lab.traffic import ask, serve
 
 PORT = 8080
 FAMILIES = (4, 6)
+SHIM = "containerd-shim-runc-v2"
 OUTSIDE = {"egress.coil.cybozu.com/internet": "nat"}
 SERVICE = {"clusterIP": "10.96.0.80", "clusterIPs": ["10.96.0.80", "fd00:96::80"]}
 
@@ -242,3 +244,80 @@ def test_the_api_is_away(world):
         world.plane.start_api_server()
     wait(lambda: {each["ip"] for each in alone.object()["status"]["podIPs"]} == fresh,
          "its addresses to be told", 90)
+
+
+def holders(world, node):
+    """Pods of a node by address, as its agent says it; what the kernel has must be the same."""
+    held = {}
+    for pod in node.agents[0].json("pods")["items"]:
+        for address in pod["addresses"]:
+            assert address not in held, f"{address} has two holders: {pod['name']} and {held[address]}"
+            held[address] = pod["name"]
+    assert set(held) == set(world.routes(node))
+    assert 2 * len(world.links(node)) == len(held)
+    return held
+
+
+def addresses_of(*pods):
+    return {pod.address(family): pod.pod for pod in pods for family in FAMILIES}
+
+
+def used(node):
+    """Addresses of the node's blocks that are not to be had."""
+    return sum(block["used"] for block in node.agents[0].json("pods")["blocks"])
+
+
+def assert_nothing_wrong(world, node, *pods):
+    """The node has these pods and no others."""
+    wait_equal(lambda: holders(world, node), addresses_of(*pods), "each pod to have its addresses", 60)
+    assert used(node) == len(pods)
+    wait_equal(lambda: [fault for fault in node.agents[0].faults() if fault["subsystem"] == "pods"], [], "no fault")
+
+
+def test_containerd_is_killed(world):
+    """What runs goes on. A pod is deleted and one is made while it is away: neither is done, both are then."""
+    node, kubelet = world.lab.nodes[1], world.containers.kubelets[1]
+    other, kept, _ = world.create(pod_object("other", world.lab.nodes[0].role), pod_object("kept", node.role),
+                                  pod_object("doomed", node.role))
+    tasks = kubelet.tasks()
+    with kubelet.without_containerd():
+        world.plane.api.delete("Pod", "doomed", "default", grace=1)
+        world.plane.put(pod_object("new", node.role))
+        for family in FAMILIES:
+            assert other.fetch(kept.address(family)) == f"kept on {node}\n"
+            assert kept.fetch(other.address(family)) == f"other on {world.lab.nodes[0]}\n"
+        assert kubelet.tasks() == tasks
+        assert len(world.links(node)) == 2
+    new = world.containers.pod("new")
+    wait(lambda: ("default", "doomed") not in world.pods(), "the end of the pod that was deleted", 60)
+    assert_nothing_wrong(world, node, kept, new)
+    assert kept.container in kubelet.tasks()
+    for family in FAMILIES:
+        assert wait(lambda to=new.address(family): other.fetch(to), "the new pod to answer") == f"new on {node}\n"
+        assert other.fetch(kept.address(family)) == f"kept on {node}\n"
+
+
+def test_shims_are_killed(world):
+    """Their pods end with them, and are made anew: alone, and while containerd is away."""
+    node, kubelet = world.lab.nodes[2], world.containers.kubelets[2]
+    [other] = world.create(pod_object("watcher", world.lab.nodes[0].role))
+    pods = world.create(pod_object("first", node.role), pod_object("second", node.role))
+    for turn, away in enumerate((False, True)):
+        before = {pod.container for pod in pods}
+        if away:
+            with kubelet.without_containerd():
+                kubelet.kill(SHIM)
+                wait(lambda: not kubelet.processes(SHIM), "the end of the shims")
+        else:
+            kubelet.kill(SHIM)
+
+        def anew():
+            """Each runs, in another container."""
+            states = [pod.object()["status"]["containerStatuses"][0] for pod in pods]
+            return all(state["ready"] and state["containerID"].rpartition("/")[2] not in before for state in states)
+        wait(anew, "other containers", 120)
+        pods = [world.containers.pod(pod.pod, f"{pod.pod}-{turn}") for pod in pods]
+        assert_nothing_wrong(world, node, *pods)
+        for pod in pods:
+            for family in FAMILIES:
+                assert wait(lambda to=pod.address(family): other.fetch(to), "the pod to answer")

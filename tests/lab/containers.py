@@ -8,8 +8,10 @@ that ends, of whatever cause, so do containers and mounts. What a kubelet writes
 (sysctls) goes to files that are mounted over them. Only control groups outlive it: reaper.py removes them.
 """
 
+import contextlib
 import json
-import shutil
+import os
+import signal
 from pathlib import Path
 
 import yaml
@@ -44,6 +46,9 @@ keep() {{
     shift
     while :; do
         "$@" >>"$log" 2>&1 || sleep 1
+        while [ -e "$log.hold" ]; do
+            sleep 0.1
+        done
     done
 }}
 keep {folder}/containerd.log containerd --config {folder}/containerd.toml &
@@ -179,6 +184,35 @@ class Kubelet:
         """Names of the containers that run, the pods' first ones included, and their processes."""
         folder = self.node.folder / TASKS
         return {path.name: pids_of(path.name) for path in folder.iterdir()} if folder.exists() else {}
+
+    def processes(self, name):
+        """Of a program on this node: of containerd, or of the shims that it has for pods."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_text(encoding="utf-8").split("\0")
+            except OSError:
+                continue  # it has ended
+            if Path(words[0]).name == name and any(word.startswith(str(self.folder)) for word in words):
+                found.append(int(path.parent.name))
+        return found
+
+    def kill(self, name):
+        for pid in self.processes(name):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def without_containerd(self):
+        """It is killed, and does not come back as long as this lasts."""
+        hold = self.folder / "containerd.log.hold"
+        hold.touch()
+        try:
+            self.kill("containerd")
+            wait(lambda: not self.processes("containerd"), "the end of containerd")
+            yield
+        finally:
+            hold.unlink()
 
     def stop(self):
         """As a power cut does it: what runs in its namespaces ends with the first process."""

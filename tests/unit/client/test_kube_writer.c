@@ -172,11 +172,8 @@ static void each_verb_is_sent_as_the_api_wants_it(void **state)
         ask(fx);
         hear(fx, i + 1);
         assert_string_equal(fake_peer_header(fx->peer, "Content-Type"), rows[i].type);
-        assert_string_equal(
-            fake_peer_header(fx->peer, "Accept"),
-            fx->write.brief
-                ? "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-                : "application/json");
+        bool brief = strstr(fake_peer_header(fx->peer, "Accept"), ";as=PartialObjectMetadata;");
+        assert_int_equal(brief, fx->write.brief);
         assert_string_equal(fake_peer_body(fx->peer), rows[i].body ? rows[i].body : fx->body);
         fake_peer_answer(fx->peer, 200, NULL, OBJECT);
         ends(fx, "done! ", heard);
