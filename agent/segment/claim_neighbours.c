@@ -24,6 +24,18 @@ static bool is_known(const struct nl_neighbour *neighbour)
     return (neighbour->state & states) && memcmp(neighbour->mac, none, sizeof(none)) != 0;
 }
 
+/* Where a claimed address was is in this node's cache as well; a node there would pass it on. */
+static bool is_claimed(const struct claims *claims, const struct ip *ip)
+{
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        vec_each(const struct claim_address, address, &(*claim)->addresses) {
+            if (ip_equal(&address->ip, ip))
+                return true;
+        }
+    }
+    return false;
+}
+
 static int read_hosts(struct claims *claims, uint32_t ifindex, int64_t now_ms)
 {
     AUTOVEC nl_neighbour_list neighbours = { 0 };
@@ -40,7 +52,7 @@ static int read_hosts(struct claims *claims, uint32_t ifindex, int64_t now_ms)
     vec_each(const struct nl_neighbour, neighbour, &neighbours) {
         struct telling_host host = { .ip = neighbour->ip };
         memcpy(host.mac, neighbour->mac, sizeof(host.mac));
-        if (is_known(neighbour))
+        if (is_known(neighbour) && !is_claimed(claims, &neighbour->ip))
             claims->hosts.items[claims->hosts.count++] = host;
     }
     claims->hosts_ifindex = ifindex;

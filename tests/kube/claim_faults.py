@@ -216,7 +216,7 @@ class Siege(Setting):
         ended = time.monotonic() if fault == "restored" else healed
         self.steady()
         self.runs.append(self.seen(fault, name, begin, ended, concerned, claimed))
-        if max(self.runs[-1].undue.values(), default=0) > TOLD:
+        if max(self.runs[-1].undue.values(), default=0) > TOLD or self.doubles()[0]:
             print(self.story(begin), flush=True)
         return self.runs[-1]
 

@@ -387,6 +387,8 @@ def test_a_host_that_hears_no_broadcast_is_told_too(setting):
     for index in range(1, 4):  # who has him as a neighbour
         for net in (NET4, NET6):
             wait(lambda net=net, index=index: client.ping(net.format(index).split("/")[0]), "an answer", 10)
+    for node in setting.lab.nodes:  # where it was is no neighbour to be told: it would pass that on
+        wait(lambda node=node: node.ping(V6), "an answer", 10)
     client.run("nft", "-f", "-", text="""table netdev deaf {
         chain arriving { type filter hook ingress device lan priority 0; meta pkttype { broadcast, multicast } drop; }
     }""")
@@ -396,6 +398,8 @@ def test_a_host_that_hears_no_broadcast_is_told_too(setting):
     for address in (V4, V6):
         second = setting.moved(first, begun, 2, address)  # the first may have passed it on
         wait_equal(lambda address=address: setting.segment.cached(address), second, "the client's cache", 2)
+    wait(lambda: len(setting.judge.announcements(V6)) >= 4, "what is said a second later")
+    assert setting.judge.doubles() == []
     assert setting.agents[first].ctl("undrain").code == 0
 
 
