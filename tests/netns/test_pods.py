@@ -255,6 +255,19 @@ def test_what_is_not_enabled_is_refused(lab):
     assert call(agent, "DELETE", one.path)[0] == 200
 
 
+def assert_at_rest(agent):
+    """It does nothing while nothing happens: fifty questions are some tenths of a second."""
+    def passes():
+        return agent.json("status")["routes"]["passes"]
+    before = wait(lambda: (count := passes()) and count == passes() and count, "passes to end")
+    assert [passes() for _ in range(50)] == [before] * 50
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_an_agent_rests_where_nothing_happens(lab, enabled):
+    assert_at_rest(start(lab, pods={"enabled": enabled})[1])
+
+
 def rules(node, family):
     return [(rule["priority"], rule["table"]) for rule in node.ip_json(f"-{family}", "rule", "show")
             if rule["table"] == "116"]

@@ -81,6 +81,7 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
         .retry_ms = INT64_MAX,
         .settings_due_ms = INT64_MAX,
+        .gone_due_ms = INT64_MAX,
     };
     pod_addresses_init(&pods->addresses);
     int r = is_on(pods) ? prepare(pods) : 0;
@@ -155,7 +156,7 @@ static int follow(struct pods_engine *pods, struct round *round)
         return r;
     pods->dirty = pods->blocks_dirty = false;
     pods->due_ms = next_follow_ms(pods, round->now_ms);
-    pods->gone_due_ms = 0; /* others may be there now */
+    pods->gone_dirty = true; /* others may be there now */
     if (pods->unsaved)
         pods_memory_save(pods);
     return 0;

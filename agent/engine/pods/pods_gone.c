@@ -112,15 +112,15 @@ void pods_note_gone(struct pods_engine *pods, const struct change *change)
     const struct object *before = change->before, *after = change->after;
     if ((after ? after : before)->kind != KIND_POD)
         return;
-    if (!before || !after)
-        pods->gone_due_ms = 0;
+    pods->gone_dirty |= !before || !after;
 }
 
 void pods_follow_gone(struct pods_engine *pods, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    if (now_ms < pods->gone_due_ms)
+    if (!pods->gone_dirty && now_ms < pods->gone_due_ms)
         return;
+    pods->gone_dirty = false;
     pods->gone_due_ms = INT64_MAX;
     bool watched = are_pods_watched(pods), waits = false;
     sorted_each(struct pod_stay, stay, &pods->stays) {

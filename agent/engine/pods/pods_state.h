@@ -59,9 +59,10 @@ struct pods_engine {
     size_t settings_at;      /* the stay whose settings are read next */
     size_t settings_left;    /* how many are to be read without a rest */
     int64_t settings_due_ms; /* monotonic: when the next are read */
-    int64_t gone_due_ms;     /* monotonic: when Pods that the API may not know are looked for */
-    bool known;              /* a round has seen the kernel's links and the source's blocks */
-    int64_t due_ms;          /* monotonic: when a round has to look without a change */
+    bool gone_dirty;     /* a Pod or a stay came or went: they are looked for in the next round */
+    int64_t gone_due_ms; /* monotonic: when Pods that the API may not know are looked for */
+    bool known;          /* a round has seen the kernel's links and the source's blocks */
+    int64_t due_ms;      /* monotonic: when a round has to look without a change */
     struct backoff retry;
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing was refused */
 };
