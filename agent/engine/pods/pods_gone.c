@@ -12,7 +12,8 @@
  * uid than the mirror, so that names count here.
  *
  * Only what the API says now counts: while Pods are not watched, nobody knows what it has
- * forgotten, or not been told of, and the time begins anew. What was told stays told.
+ * forgotten, or not been told of, and the time begins anew. What was told stays told. A folder of
+ * manifests need not have pods at all: nothing is looked for there.
  */
 #include <string.h>
 
@@ -26,7 +27,7 @@ enum { AGAIN_MS = 10 * 1000 }; /* until the API is looked at again, where someth
 static bool are_pods_watched(const struct pods_engine *pods)
 {
     const struct source_status *source = &pods->setup.status->source;
-    if (!pods->setup.config->source.kubernetes || !source->synced)
+    if (!source->synced)
         return false;
     for (size_t i = 0; i < source->kube.count; i++) {
         const struct kube_kind_status *kind = &source->kube.kinds[i];
@@ -118,7 +119,8 @@ void pods_note_gone(struct pods_engine *pods, const struct change *change)
 void pods_follow_gone(struct pods_engine *pods, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    if (!pods->gone_dirty && now_ms < pods->gone_due_ms)
+    bool due = pods->gone_dirty || now_ms >= pods->gone_due_ms;
+    if (!due || !pods->setup.config->source.kubernetes)
         return;
     pods->gone_dirty = false;
     pods->gone_due_ms = INT64_MAX;
