@@ -16,8 +16,28 @@ static void add_here(struct text *out, const struct doc *claim)
             text_addf(out, ", renewed %.1f s ago", (double)field_int(claim, "renewalAgeMs") / 1000);
         return;
     }
-    text_addf(out, ", %s here: ", field(claim, "state"));
+    text_addf(out,
+              ", %s here: ", field_is(claim, "state", "other") ? "not" : field(claim, "state"));
     add_clean(out, field(claim, "why"));
+}
+
+bool add_claimed(struct text *out, const struct ctl *ctl, const struct doc *answer)
+{
+    const struct doc *claim = doc_get(answer, "claim");
+    const bool held = field_is(claim, "state", "held"), other = field_is(claim, "state", "other");
+    if (!claim || !field_is(answer, "reason", "claimed"))
+        return false;
+    text_addf(out, "%s is ", field(answer, "address"));
+    if (other) {
+        add_clean(out, field(claim, "holder"));
+        text_add(out, "'s: that node answers for it on their segment\n");
+        return true;
+    }
+    add_state(out, ctl, field(claim, "state"), 0);
+    text_add(out, held ? ": this node answers for it on its segment, by " : " here: ");
+    add_clean(out, field(claim, held ? "interface" : "why"));
+    text_add_char(out, '\n');
+    return true;
 }
 
 void add_claim(struct text *out, const struct doc *claim)

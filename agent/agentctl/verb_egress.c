@@ -13,7 +13,7 @@
 
 const struct column egress_columns[] = {
     { "EGRESS", COLUMN_TRUNCATE | COLUMN_NAME },
-    { "FAMILY", COLUMN_RIGHT | COLUMN_KEY },
+    { "FAMILY", COLUMN_KEY },
     { "BY" },
     { "PODS", COLUMN_RIGHT },
     { "GATEWAY", COLUMN_KEY },
@@ -25,7 +25,7 @@ const struct column egress_columns[] = {
 
 const struct column port_columns[] = {
     { "CLIENT", COLUMN_NAME },
-    { "POD", COLUMN_TRUNCATE },
+    { "POD" },
     { "AS" },
     { "PORTS" },
     { "SINCE" },

@@ -110,7 +110,7 @@ static void add_verdict(struct text *out, const struct ctl *ctl, const struct do
     const bool differs = announced != field_true(route, "installed");
     char held[CLOCK_STRLEN];
 
-    if (add_unheard(out, ctl, answer))
+    if (add_claimed(out, ctl, answer) || add_unheard(out, ctl, answer))
         return;
     text_addf(out, "%s is %s", field(answer, "address"), differs ? "to be " : "");
     add_state(out, ctl, none ? "not announced" : field(answer, "state"), 0);

@@ -15,7 +15,7 @@ const struct column pod_columns[] = {
     { "INTERFACE" },
     { "BLOCK", COLUMN_TRUNCATE },
     { "STATE", COLUMN_STATE },
-    { "EGRESS", COLUMN_TRUNCATE },
+    { "EGRESS" },
     { "SINCE" },
     { "CONTAINER", COLUMN_WIDE },
     { NULL },

@@ -464,6 +464,14 @@ EXPLANATION = {
     ],
 }
 
+
+def claimed(row):
+    """What is said of the address of a row of ADDRESSES."""
+    item = ADDRESSES["items"][row]
+    return {**EXPLANATION, "address": item["address"], "state": "withheld", "reason": "claimed",
+            "reasonText": "one node of its segment has it: no route announces it", "route": None, "kernel": [], "services": [],
+            "claim": {key: value for key, value in item.items() if key != "address"}}
+
 TRACE = {
     "apiVersion": "v1",
     "kind": "Trace",

@@ -88,6 +88,8 @@ HEALTHY = {
     "/v1/exports": controller_documents.EXPORTS,
     "/v1/diff": {**documents.DIFF, "items": [], "differences": 0, "foreign": 0},
     "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": EXPORTS[:1]},
+    "/v1/explain?address=198.51.100.50": documents.claimed(0),
+    "/v1/explain?address=198.51.100.51": documents.claimed(1),
     "/v1/explain?address=10.0.0.2": {
         **documents.EXPLANATION, "address": "10.0.0.2", "peers": EXPORTS
     },
@@ -189,6 +191,8 @@ DEGRADED = {
             "refusals": [],
         },
     },
+    "/v1/explain?address=198.51.100.50": {**documents.claimed(2), "address": "198.51.100.50"},
+    "/v1/explain?address=198.51.100.51": documents.claimed(1),
     "/v1/explain?address=10.0.0.1": {
         **documents.EXPLANATION,
         "state": "withheld",
@@ -225,6 +229,8 @@ SCREENS = {
     "trace": ["trace", "--in=veth7", "fd00::9", "[fd00::10]:53/udp"],
     "trace-egress": ["trace", "10.224.0.9:5000", "198.51.100.80:443/tcp"],
     "explain-egress": ["explain", "10.244.1.5"],
+    "explain-claim": ["explain", "198.51.100.50"],
+    "explain-claim-other": ["explain", "198.51.100.51"],
     "explain-nat": ["explain", "10.0.0.1:80/tcp"],
     "controller": ["controller"],
     "controller-verbose": ["controller", "-v"],

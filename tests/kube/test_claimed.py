@@ -208,7 +208,7 @@ def test_one_node_has_each_address_and_says_so(setting):
             name, "held" if node == name else "other"), explained
         words = " ".join(setting.agents[node].ctl("explain", V4).out.split())
         assert f"{name} has it by claim address.{V4.replace('.', '-')}, for " in words, words
-        assert ("here by lan, renewed" if node == name else "other here: another node has it") in words, words
+        assert ("here by lan, renewed" if node == name else "not here: another node has it") in words, words
     metrics = setting.agents[name].get("/metrics")
     assert 'fingerpost_claimed_addresses{state="held"}' in metrics
     # The Service goes: so does the address, and the Lease names nobody, and then goes as well.
