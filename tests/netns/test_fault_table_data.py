@@ -54,6 +54,12 @@ class World:
             announced(self.lab, service, self.node)
 
 
+def pinned(folder):
+    """What an agent has pinned there."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")
+            if not path.is_dir() and not path.name.endswith(".debug")}
+
+
 @pytest.fixture(name="world")
 def world_fixture(lab):
     """Made once for each lab."""

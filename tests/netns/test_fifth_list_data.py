@@ -11,7 +11,7 @@ from bpf import structure, u32, u64
 from faults import Table, check
 from lab import wait, wait_equal
 from lab.traffic import ask
-from test_fault_table_data import world_fixture  # noqa: F401
+from test_fault_table_data import pinned, world_fixture  # noqa: F401
 from test_firewall import table
 from test_third_list_data import defaults, served
 
@@ -36,11 +36,6 @@ def stranger_before_ours(node, device):
     [index] = [link["ifindex"] for link in node.ip_json("link", "show", device)]
     with node.entered():
         return call(LINK_CREATE, LinkAttributes(program=program, ifindex=index, type=TCX_INGRESS, flags=BEFORE))
-
-
-def pinned(folder):
-    return {str(path.relative_to(folder)) for path in folder.rglob("*")
-            if not path.is_dir() and not path.name.endswith(".debug")}
 
 
 @rows(635)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The second list of the fault table, data plane: each row was written down before it was tried."""
 
+from pathlib import Path
+
 import pytest
 from faults import Table, check
-from lab import objects, wait
-from test_fault_table_data import FOLLOWS, world_fixture  # noqa: F401
+from lab import objects, wait, wait_equal
+from test_fault_table_data import FOLLOWS, pinned, world_fixture  # noqa: F401
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
@@ -65,8 +67,10 @@ def docker_makes_the_forward_chain_drop(world):
 @rows(216, health="healthy")
 def the_pins_are_deleted(world):
     """Expected: no harm while the agent runs: they are made again, and nothing is lost."""
-    folder = world.agent.settings["paths"]["bpf"]
+    folder = Path(world.agent.settings["paths"]["bpf"])
+    found = pinned(folder)
     world.node.run("sh", "-c", f"find {folder} -type f -delete; find {folder} -mindepth 1 -type d -delete")
+    wait_equal(lambda: pinned(folder), found, "the pins")
     yield
     world.announced(world.web, world.single)
 

@@ -321,13 +321,15 @@ static int each_map(struct nat_plane *plane, int (*act)(struct nat_plane *, enum
     return 0;
 }
 
-/* Removed by somebody, while the map itself is held here. */
+/* Removed by somebody, maybe with its folder, while the map itself is held here. */
 static int pin_again(struct nat_plane *plane, enum nat_map_index index)
 {
     char path[PATH_MAX];
     if (!plane->pins || access(pin_path(plane, index, "", path), F_OK) == 0)
         return 0;
-    int r = pin_as(plane, index);
+    int r = dir_make(plane->pins);
+    if (r == 0)
+        r = pin_as(plane, index);
     if (r == 0)
         log_notice("%s was removed, and is pinned again: without it a restart loses its contents",
                    path);
