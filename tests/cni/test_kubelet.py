@@ -277,7 +277,7 @@ def assert_nothing_wrong(world, node, *pods):
 def test_containerd_is_killed(world):
     """What runs goes on. A pod is deleted and one is made while it is away: neither is done, both are then."""
     node, kubelet = world.lab.nodes[1], world.containers.kubelets[1]
-    other, kept, _ = world.create(pod_object("other", world.lab.nodes[0].role), pod_object("kept", node.role),
+    other, kept, _ = world.create(pod_object("asker", world.lab.nodes[0].role), pod_object("kept", node.role),
                                   pod_object("doomed", node.role))
     tasks = kubelet.tasks()
     with kubelet.without_containerd():
@@ -285,7 +285,7 @@ def test_containerd_is_killed(world):
         world.plane.put(pod_object("new", node.role))
         for family in FAMILIES:
             assert other.fetch(kept.address(family)) == f"kept on {node}\n"
-            assert kept.fetch(other.address(family)) == f"other on {world.lab.nodes[0]}\n"
+            assert kept.fetch(other.address(family)) == f"asker on {world.lab.nodes[0]}\n"
         assert kubelet.tasks() == tasks
         assert len(world.links(node)) == 2
     new = world.containers.pod("new")
@@ -301,7 +301,7 @@ def test_shims_are_killed(world):
     """Their pods end with them, and are made anew: alone, and while containerd is away."""
     node, kubelet = world.lab.nodes[2], world.containers.kubelets[2]
     [other] = world.create(pod_object("watcher", world.lab.nodes[0].role))
-    pods = world.create(pod_object("first", node.role), pod_object("second", node.role))
+    pods = world.create(pod_object("shim-one", node.role), pod_object("shim-two", node.role))
     for turn, away in enumerate((False, True)):
         before = {pod.container for pod in pods}
         if away:

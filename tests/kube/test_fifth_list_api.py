@@ -2,14 +2,12 @@
 """The fifth list of the fault table, what the API refuses and what is done to it: each row was written down before it
 was tried (tests/fifth_list.txt)."""
 
-import yaml
-
 import pytest
 from faults import Table, check
-from giving import Controllers, addresses, begin, gets, pool, service, sweep
-from lab import wait, wait_equal
-from lab.agent import REPOSITORY
-from lab.kube_api import path_of
+from giving import Controllers, begin, gets, pool, service, sweep
+from lab import wait
+from lab.agent import REPOSITORY, Answer, program
+from lab.kube_api import MERGE, path_of
 from test_claimed import V4, Setting
 
 LAB = {"nodes": 3}
@@ -56,3 +54,59 @@ def somebody_deletes_the_lease(world):
 @claims.each
 def test_claims(world, row):
     check(row, world)
+
+
+class Leader:
+    """A controller, asked as the table asks agents."""
+
+    def __init__(self, controller):
+        self.controller = controller
+
+    def faults(self):
+        return self.controller.status()["faults"]
+
+    def ctl(self, _, *options):
+        socket = self.controller.folder / "run" / "controller.sock"
+        command = (program("agentctl"), "--socket", str(socket), "controller", *options)
+        done = self.controller.host.run(*command, check=False)
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+
+class Leading:
+    """A controller that has given a Service its address."""
+
+    def __init__(self, cluster, plane):
+        self.plane, self.controllers = plane, Controllers(cluster, plane)
+        self.agent = Leader(begin(self.controllers()))
+        plane.put(pool("203.0.113.0/29"), service("web"))
+        gets(plane, web=["203.0.113.0"])
+
+
+@pytest.fixture(name="leading")
+def leading_fixture(cluster, plane):
+    sweep(plane)
+    world = Leading(cluster, plane)
+    yield world
+    world.controllers.end()
+    sweep(plane)
+
+
+@controllers(630)
+def somebody_deletes_the_lease_of_the_election(world):
+    world.plane.api.request("DELETE", ELECTION, {})
+    yield
+    wait(world.agent.controller.leads, "it to lead")
+
+
+@controllers(631)
+def another_program_writes_an_address(world):
+    """Once; its own address is put back."""
+    world.plane.api.request("PATCH", path_of("Service", name="web") + "/status",
+                            {"status": {"loadBalancer": {"ingress": [{"ip": "198.51.100.9"}]}}}, MERGE)
+    gets(world.plane, web=["203.0.113.0"])
+    yield
+
+
+@controllers.each
+def test_controllers(leading, row):
+    check(row, leading)
