@@ -85,24 +85,35 @@ void etcd_list(struct text *body, const char *prefix)
     json_end_object(&json);
 }
 
-static void add_compare(struct json *json, const char *key, const char *target, const char *member,
-                        int64_t number)
+static void begin_compare(struct json *json, const char *key, const char *target)
 {
     json_begin_object(json, NULL);
     add_key(json, key);
     json_string(json, "target", target);
     json_string(json, "result", "EQUAL");
+}
+
+static void add_compare(struct json *json, const char *key, const char *target, const char *member,
+                        int64_t number)
+{
+    begin_compare(json, key, target);
     add_number(json, member, number);
     json_end_object(json);
 }
 
-/* That the key is at this version. */
-static void add_condition(struct json *json, const char *key, const struct etcd_version *version)
+/* That the key is at this version, and has this value. */
+static void add_condition(struct json *json, const char *key, const struct etcd_version *version,
+                          const char *value)
 {
     json_begin_array(json, "compare");
     add_compare(json, key, "MOD", "mod_revision", version->mod_revision);
     if (version->mod_revision)
         add_compare(json, key, "LEASE", "lease", version->lease);
+    if (value) {
+        begin_compare(json, key, "VALUE");
+        add_base64(json, "value", value, strlen(value));
+        json_end_object(json);
+    }
     json_end_array(json);
 }
 
@@ -119,11 +130,11 @@ static void add_put(struct json *json, const char *key, const char *value, int64
 }
 
 void etcd_put_if(struct text *body, const char *key, const char *value, int64_t lease,
-                 const struct etcd_version *version)
+                 const struct etcd_version *version, const char *over)
 {
     struct json json = { .out = body };
     json_begin_object(&json, NULL);
-    add_condition(&json, key, version);
+    add_condition(&json, key, version, over);
     json_begin_array(&json, "success");
     add_put(&json, key, value, lease);
     json_end_array(&json);
@@ -134,7 +145,7 @@ void etcd_delete_if(struct text *body, const char *key, const struct etcd_versio
 {
     struct json json = { .out = body };
     json_begin_object(&json, NULL);
-    add_condition(&json, key, version);
+    add_condition(&json, key, version, NULL);
     json_begin_array(&json, "success");
     json_begin_object(&json, NULL);
     json_begin_object(&json, "request_delete_range");

@@ -28,12 +28,13 @@ int etcd_version_parse(const char *text, struct etcd_version *ret_version);
 void etcd_get(struct text *body, const char *key);
 void etcd_list(struct text *body, const char *prefix);
 /*
- * /v3/kv/txn: puts the value if the key is at this version (0: is not there). A revision alone does
- * not tell: an etcd that was restored from a snapshot counts again from there, and gives a number
- * to another write than before. Leases have ids that do not come again.
+ * /v3/kv/txn: puts the value if the key is at this version (0: is not there), and has the value
+ * `over` (NULL: whatever it has). A revision alone does not tell: an etcd that was restored from a
+ * snapshot counts again from there, and gives a number to another write than before. Leases have
+ * ids that do not come again, so it is a write of the same agent at least.
  */
 void etcd_put_if(struct text *body, const char *key, const char *value, int64_t lease,
-                 const struct etcd_version *version);
+                 const struct etcd_version *version, const char *over);
 /* /v3/kv/txn: deletes the key if it is at this version. */
 void etcd_delete_if(struct text *body, const char *key, const struct etcd_version *version);
 /* /v3/watch of all keys that begin with the prefix, from a revision on. */

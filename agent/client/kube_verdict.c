@@ -31,12 +31,20 @@ static const char *version_of(const struct doc *object)
     return text_of(doc_get(object, "metadata"), "resourceVersion");
 }
 
-enum kube_outcome kube_verdict_of(int status, const struct doc *body)
+/* A test that failed is 422 like what is invalid; only then it is not said of which object. */
+static bool is_test_failed(enum kube_verb verb, int status, const struct doc *body)
+{
+    return verb == KUBE_TESTED && status == 422 && !doc_get(doc_get(body, "details"), "kind");
+}
+
+enum kube_outcome kube_verdict_of(enum kube_verb verb, int status, const struct doc *body)
 {
     if (status >= 200 && status < 300)
         return KUBE_DONE;
     if (status == 404)
         return KUBE_MISSING;
+    if (is_test_failed(verb, status, body))
+        return KUBE_CONFLICT;
     if (status == 409)
         return strcmp(text_of(body, "reason"), "AlreadyExists") == 0 ? KUBE_EXISTS : KUBE_CONFLICT;
     /* Somebody else answers (a login page), or the API does not know yet who asks. */
@@ -155,6 +163,8 @@ enum kube_outcome kube_verdict_found(const struct kube_write *write, const struc
 {
     if (write->verb == KUBE_DELETE)
         return found_deleted(write, there);
+    if (write->verb == KUBE_TESTED)
+        return KUBE_UNCERTAIN;
     const char *version = version_of(body);
     bool other = *version && strcmp(version, version_of(there)) != 0;
     bool has = has_all(there, body, write->verb == KUBE_APPLY);

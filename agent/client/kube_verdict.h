@@ -5,7 +5,7 @@
 #include "client/kube_write.h"
 
 /* What a write comes to by the status of the answer. `body`: a Status object, or NULL. */
-enum kube_outcome kube_verdict_of(int status, const struct doc *body);
+enum kube_outcome kube_verdict_of(enum kube_verb verb, int status, const struct doc *body);
 
 /*
  * What has become of a write of which nobody knows, by the object that is there: KUBE_DONE if it is

@@ -54,6 +54,7 @@ static const struct verb {
     [KUBE_CREATE] = { "create", "POST", "application/json" },
     [KUBE_UPDATE] = { "update", "PUT", "application/json" },
     [KUBE_MERGE] = { "merge", "PATCH", "application/merge-patch+json" },
+    [KUBE_TESTED] = { "test", "PATCH", "application/json-patch+json" },
     [KUBE_STRATEGIC] = { "patch", "PATCH", "application/strategic-merge-patch+json" },
     [KUBE_APPLY] = { "apply", "PATCH", "application/apply-patch+yaml" },
     [KUBE_DELETE] = { "delete", "DELETE", "application/json" },
@@ -265,7 +266,7 @@ static enum kube_outcome found(const struct kube_attempt *attempt, const struct 
 
 static enum kube_outcome judge(const struct kube_attempt *attempt, const struct doc *object)
 {
-    enum kube_outcome outcome = kube_verdict_of(attempt->status, object);
+    enum kube_outcome outcome = kube_verdict_of(attempt->write.verb, attempt->status, object);
     if (outcome == KUBE_DONE && !is_believed(attempt, object))
         return KUBE_UNCERTAIN;
     return attempt->finding ? found(attempt, object) : outcome;

@@ -26,6 +26,8 @@ enum kube_verb {
     KUBE_CREATE,    /* POST */
     KUBE_UPDATE,    /* PUT of the whole object, with the resourceVersion that it is based on */
     KUBE_MERGE,     /* a merge patch (RFC 7386) */
+    KUBE_TESTED,    /* a JSON patch (RFC 6902) with tests: KUBE_CONFLICT if one of them fails. No
+                       reading tells what has become of it */
     KUBE_STRATEGIC, /* a patch that knows the keys of lists; of Kubernetes' own kinds only */
     KUBE_APPLY,     /* server-side apply: the body has all fields that are ours, and no others */
     KUBE_DELETE,

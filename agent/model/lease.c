@@ -2,6 +2,7 @@
 /* See lease.h. */
 #include "model/lease.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -60,6 +61,36 @@ static const char *read_spec(const struct doc *spec, struct lease_record *record
     return NULL;
 }
 
+enum { TIME_LEN = 48 };
+
+/* As the API wants it: six digits behind the point, no more and no fewer. */
+static const char *time_str(int64_t wall_ms, char buffer[static TIME_LEN])
+{
+    struct tm tm;
+    char day[32];
+    time_t seconds = (time_t)(wall_ms / SECOND_MS);
+    (void)gmtime_r(&seconds, &tm);
+    (void)strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+    (void)snprintf(buffer, TIME_LEN, "%s.%03d000Z", day, (int)(wall_ms % SECOND_MS));
+    return buffer;
+}
+
+static bool is_text(const struct doc *node, const char *text)
+{
+    return node && node->type == DOC_SCALAR && strcmp(node->text, text) == 0;
+}
+
+/* What lease_patch() tests, and the label that it leaves alone. */
+static bool is_foreign(const struct doc *lease, const struct lease_record *record)
+{
+    char renewed[TIME_LEN];
+    const struct doc *spec = doc_get(lease, "spec"),
+                     *labels = doc_get(doc_get(lease, "metadata"), "labels");
+    return !is_text(doc_get(spec, "holderIdentity"), record->holder) ||
+           !is_text(doc_get(spec, "renewTime"), time_str(record->renewed_wall_ms, renewed)) ||
+           !doc_get(labels, LEASE_LABEL);
+}
+
 const char *lease_read(const struct doc *lease, struct lease_record *ret_record,
                        char ret_version[static LEASE_VERSION_MAX])
 {
@@ -71,20 +102,16 @@ const char *lease_read(const struct doc *lease, struct lease_record *ret_record,
     const char *error = read_spec(doc_get(lease, "spec"), &record);
     if (error)
         return error;
+    record.foreign = is_foreign(lease, &record);
     *ret_record = record;
     memcpy(ret_version, version, sizeof(version));
     return NULL;
 }
 
-/* As the API wants it: six digits behind the point, no more and no fewer. */
 static void write_time(struct json *json, const char *key, int64_t wall_ms)
 {
-    struct tm tm;
-    char day[32];
-    time_t seconds = (time_t)(wall_ms / SECOND_MS);
-    (void)gmtime_r(&seconds, &tm);
-    (void)strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-    json_stringf(json, key, "%s.%03d000Z", day, (int)(wall_ms % SECOND_MS));
+    char buffer[TIME_LEN];
+    json_string(json, key, time_str(wall_ms, buffer));
 }
 
 static void write_metadata(struct json *json, const char *namespace, const char *name,
@@ -119,4 +146,49 @@ void lease_write(const struct lease_record *record, const char *namespace, const
     write_time(&json, "renewTime", record->renewed_wall_ms);
     json_end_object(&json);
     json_end_object(&json);
+}
+
+/* ---- Patches ---- */
+
+static void begin_operation(struct json *json, const char *op, const char *path)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "op", op);
+    json_string(json, "path", path);
+}
+
+static void text_operation(struct json *json, const char *op, const char *path, const char *value)
+{
+    begin_operation(json, op, path);
+    json_string(json, "value", value);
+    json_end_object(json);
+}
+
+static void time_operation(struct json *json, const char *op, const char *path, int64_t wall_ms)
+{
+    char buffer[TIME_LEN];
+    text_operation(json, op, path, time_str(wall_ms, buffer));
+}
+
+static void number_operation(struct json *json, const char *op, const char *path, int64_t value)
+{
+    begin_operation(json, op, path);
+    json_int(json, "value", value);
+    json_end_object(json);
+}
+
+void lease_patch(const struct lease_record *record, const struct lease_record *over,
+                 const char *version, struct text *out)
+{
+    struct json json = { .out = out };
+    json_begin_array(&json, NULL);
+    text_operation(&json, "test", "/metadata/resourceVersion", version);
+    text_operation(&json, "test", "/spec/holderIdentity", over->holder);
+    time_operation(&json, "test", "/spec/renewTime", over->renewed_wall_ms);
+    text_operation(&json, "add", "/spec/holderIdentity", record->holder);
+    number_operation(&json, "add", "/spec/leaseDurationSeconds", record->duration_s);
+    number_operation(&json, "add", "/spec/leaseTransitions", record->transitions);
+    time_operation(&json, "add", "/spec/acquireTime", record->acquired_wall_ms);
+    time_operation(&json, "add", "/spec/renewTime", record->renewed_wall_ms);
+    json_end_array(&json);
 }

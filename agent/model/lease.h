@@ -28,8 +28,10 @@ struct lease_record {
     int64_t acquired_wall_ms, renewed_wall_ms; /* 0: not said */
     int64_t transitions;
     bool coordinated; /* has a strategy or a preferred holder: others decide who gets it */
+    bool foreign;     /* written in another form than ours: its text can't be told from this */
 };
 
+/* Whether they say the same, in whichever form. */
 bool lease_record_eq(const struct lease_record *a, const struct lease_record *b);
 
 /*
@@ -46,3 +48,11 @@ const char *lease_read(const struct doc *lease, struct lease_record *ret_record,
  */
 void lease_write(const struct lease_record *record, const char *namespace, const char *name,
                  const char *version, const char *label, struct text *out);
+
+/*
+ * Writes a JSON patch (RFC 6902) of a Lease, which is refused unless that is `over` at `version`:
+ * the version alone would not tell where a store was restored from a backup and counts anew. `over`
+ * is not foreign. Labels and owners stay.
+ */
+void lease_patch(const struct lease_record *record, const struct lease_record *over,
+                 const char *version, struct text *out);

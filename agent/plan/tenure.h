@@ -6,8 +6,9 @@
  *
  * What that rests on:
  *
- * - Each write names the version that it changes, or creates what must not be there. So an answer
- *   of success proves that nobody else wrote since.
+ * - Each write names the version that it changes and what that said, or creates what must not be
+ *   there. So an answer of success proves that nobody else wrote since, also where the store was
+ *   restored from a backup and counts its versions anew.
  * - The one who holds counts from when its last renewal that succeeded was *sent*, and has the
  *   address for the duration less `early_ms`: tenure_until_ms(). The kernel takes it away then by
  *   itself, whatever has become of the agent.

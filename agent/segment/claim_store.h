@@ -39,7 +39,10 @@ typedef void (*claim_told)(void *context, const struct claim_answer *answer);
 struct claim_ask {
     const char *key;                 /* the name of the record: a DNS name in lower case */
     const struct lease_record *wish; /* of a write */
-    const char *version; /* of an update, a release or a removal: what is written over */
+    /* Of an update or a release: what is written over. The version alone does not tell where the
+     * store was restored from a backup, and gives its number to another write. */
+    const struct lease_record *over;
+    const char *version; /* of that, or of what is removed */
     int64_t limit_ms;    /* for the answer */
     claim_told told;
     void *context;

@@ -180,10 +180,12 @@ static int send_step(struct own_claim *claim, enum tenure_step step)
 {
     const struct tenure *tenure = &claim->tenure;
     const struct claim_store *store = &claim->claims->options.store;
+    const bool is_change = step == TENURE_UPDATE || step == TENURE_RELEASE;
     const struct claim_ask ask = {
         .key = claim->key,
         .wish = step == TENURE_READ ? NULL : &tenure->wish,
-        .version = step == TENURE_READ || step == TENURE_CREATE ? NULL : tenure->version,
+        .over = is_change ? &tenure->seen : NULL,
+        .version = is_change ? tenure->version : NULL,
         .limit_ms = tenure->rules.duration_ms / 4,
         .told = on_told,
         .context = claim,

@@ -2,8 +2,10 @@
 /*
  * Claims as keys of etcd; see etcd_store.h.
  *
- * A write is one transaction: if the key is at this revision and of this etcd lease, it becomes
- * this value, or goes. The first write asks for a lease of etcd before, and so does the next one
+ * A write is one transaction: if the key is at this revision, of this etcd lease and as it was
+ * seen, it becomes this value. A value that somebody wrote by hand is not compared. So with a
+ * deletion, which names revision and lease: who has what it hits makes that anew, and nobody else
+ * may for a duration. The first write asks for a lease of etcd before, and so does the next one
  * after etcd has said that it knows that lease no more; in between it is kept alive every few
  * minutes. A key outlives its lease's owner by minutes, and each write puts it under the writer's
  * lease.
@@ -45,6 +47,7 @@ struct claim_request {
     struct etcd_request *request;
     char *key;                   /* with the prefix */
     char *value;                 /* of a write; NULL: a reading */
+    char *over;                  /* the value that is written over; NULL: whichever */
     struct etcd_version version; /* that is written over */
     int64_t lease;               /* that the write is under */
     int64_t limit_ms;
@@ -59,6 +62,7 @@ static void request_free(struct claim_request *request)
     etcd_cancel(request->request);
     free(request->key);
     free(request->value);
+    free(request->over);
     free(request);
 }
 DEFINE_CLEANUP(struct claim_request *, request_free);
@@ -167,7 +171,8 @@ static int send_put(struct claim_request *request)
 {
     AUTOTEXT struct text body = { 0 };
     request->lease = request->store->lease;
-    etcd_put_if(&body, request->key, request->value, request->lease, &request->version);
+    etcd_put_if(&body, request->key, request->value, request->lease, &request->version,
+                request->over);
     return send(request, "/v3/kv/txn", &body, on_written);
 }
 
@@ -267,15 +272,15 @@ static int write_key(void *data, const struct claim_ask *ask, struct claim_reque
 {
     struct etcd_store *store = data;
     CLEANUP(request_freep) struct claim_request *request = NULL;
-    AUTOTEXT struct text value = { 0 };
+    const bool is_compared = ask->over && !ask->over->foreign;
     int r = request_new(store, ask, &request);
     if (r == 0 && ask->version && *ask->version)
         r = etcd_version_parse(ask->version, &request->version);
     if (r < 0)
         return r;
-    lease_write(ask->wish, "", ask->key, NULL, NULL, &value);
-    request->value = text_take(&value);
-    if (!request->value)
+    request->value = etcd_record_value(ask->wish, ask->key);
+    request->over = is_compared ? etcd_record_value(ask->over, ask->key) : NULL;
+    if (!request->value || (is_compared && !request->over))
         return -ENOMEM;
     r = store->lease ? send_put(request) : send_grant(request);
     if (r == 0)

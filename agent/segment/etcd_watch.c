@@ -65,6 +65,21 @@ int64_t etcd_watch_since_ms(const struct etcd_watch *watch)
     return watch->standing && watch->header.revision ? watch->since_ms : INT64_MAX;
 }
 
+char *etcd_record_value(const struct lease_record *record, const char *key)
+{
+    AUTOTEXT struct text value = { 0 };
+    lease_write(record, "", key, NULL, NULL, &value);
+    return text_take(&value);
+}
+
+/* Without memory it is taken for one: its revision and its lease tell it, too. */
+static bool is_foreign(const struct etcd_entry *entry, const struct lease_record *record)
+{
+    const char *slash = strrchr(entry->key, '/');
+    AUTOFREE char *ours = etcd_record_value(record, slash ? slash + 1 : entry->key);
+    return !ours || strcmp(ours, entry->value) != 0;
+}
+
 const char *etcd_entry_record(const struct etcd_entry *entry, struct lease_record *ret_record,
                               char ret_version[static LEASE_VERSION_MAX])
 {
@@ -74,9 +89,11 @@ const char *etcd_entry_record(const struct etcd_entry *entry, struct lease_recor
     if (document_parse(entry->value, entry->length, "value", READER_JSON, &document, &faults) != 1)
         return "the value is no JSON";
     const char *wrong = lease_read(document->root, ret_record, ret_version);
-    if (!wrong)
-        etcd_version_str(&entry->version, ret_version);
-    return wrong;
+    if (wrong)
+        return wrong;
+    etcd_version_str(&entry->version, ret_version);
+    ret_record->foreign = is_foreign(entry, ret_record);
+    return NULL;
 }
 
 /* ---- what is heard ---- */

@@ -21,6 +21,9 @@ int64_t etcd_watch_since_ms(const struct etcd_watch *watch);
 void etcd_watch_free(struct etcd_watch *watch);
 DEFINE_CLEANUP(struct etcd_watch *, etcd_watch_free);
 
+/* The value of a key that is such a record, owned; NULL: no memory. */
+char *etcd_record_value(const struct lease_record *record, const char *key);
+
 /* The record that a key's value is. Returns NULL, or what is wrong with it, static. */
 const char *etcd_entry_record(const struct etcd_entry *entry, struct lease_record *ret_record,
                               char ret_version[static LEASE_VERSION_MAX]);

@@ -2,9 +2,13 @@
 /*
  * Claims as Leases; see lease_store.h. Made by the part that claims addresses.
  *
- * A write is a create, or a merge patch that names the version it is based on, so that of two who
- * write one is refused. It is sent once; what a lost answer has done is found out by the next
- * reading. A deletion names the uid as well as the version, so it reads the Lease before.
+ * A write is a create, or a patch that names the version it is based on, so that of two who write
+ * one is refused. An API whose etcd was restored from a backup gives versions again, to other
+ * writes; so the patch tests holder and time as well. Of a Lease that was written by hand it does
+ * not, and takes it into our form: nobody renews that. A write is sent once; what a lost answer has
+ * done is found out by the next reading. A deletion names the uid as well as the version, so it
+ * reads the Lease before; if it hits another's, who has that makes it anew, and nobody else may
+ * for a duration.
  */
 #include "segment/lease_store.h"
 
@@ -129,7 +133,9 @@ static int send(struct lease_store *store, enum kube_verb verb, const struct cla
     CLEANUP(request_freep) struct claim_request *request = request_new(store, verb, ask);
     if (!request)
         return -ENOMEM;
-    if (ask->wish)
+    if (verb == KUBE_TESTED)
+        lease_patch(ask->wish, ask->over, ask->version, &body);
+    else if (ask->wish)
         lease_write(ask->wish, store->namespace, ask->key, ask->version, LEASE_LABEL, &body);
     const struct kube_write write = {
         .verb = verb,
@@ -160,7 +166,8 @@ static int create_lease(void *store, const struct claim_ask *ask,
 
 static int write_lease(void *store, const struct claim_ask *ask, struct claim_request **ret_request)
 {
-    return send(store, KUBE_MERGE, ask, ret_request);
+    const bool is_tested = ask->over && !ask->over->foreign;
+    return send(store, is_tested ? KUBE_TESTED : KUBE_MERGE, ask, ret_request);
 }
 
 /* ---- Removals ---- */

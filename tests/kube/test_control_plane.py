@@ -2,10 +2,13 @@
 """The cluster of the other tests is one: what kubectl asks for, happens."""
 
 import json
+import signal
 
 import pytest
 from lab import objects, wait, wait_equal
+from lab.control_plane import encoded
 from lab.namespace import CommandFailed
+from test_etcd import Claimant
 
 
 def endpoints(plane, service):
@@ -92,15 +95,44 @@ def test_what_coil_and_metallb_refuse_is_refused(plane, item, complaint):
         plane.kubectl("apply", "-f", "-", text=json.dumps(item))
 
 
-def test_programs_come_back(plane):
+def pass_revisions(plane, until):
+    """etcd has that revision: nobody else writes meanwhile."""
+    for _ in range(20):  # not all at once: an agent of the cluster may write, too
+        missing = until - plane.revision()
+        if missing <= 0:
+            break
+        plane.ask_etcd("kv/put", *[{"key": encoded("/passing"), "value": ""}] * missing)
+    assert plane.revision() == until
+
+
+def test_programs_come_back_and_a_version_that_comes_again_is_another(plane):
+    """Of a Lease as well: who takes it over as it was before the restore finds that it is another."""
     plane.put(objects.service("kept", ["203.0.113.77"]))
+    admin = str(plane.admin)
+    holder, taker = (Claimant(plane.host, admin, prefix="kube-system") for _ in range(2))
+    assert holder.ask("create", "address.192-0-2-1", "node-1").outcome == "done"
     plane.backup()
-    for number in range(100):  # many more than who comes back writes at once
-        plane.put(objects.service(f"passing{number}", []))
+    wait(lambda: holder.ask("read", "address.192-0-2-1").outcome == "done", "the API", 30)
+    pass_revisions(plane, plane.revision() + 2000)  # many more than who comes back writes at once
+    version = holder.ask("read", "address.192-0-2-1").version
+    assert holder.ask("update", "address.192-0-2-1", "node-1", version).outcome == "done"
+    seen = taker.ask("read", "address.192-0-2-1")
     plane.api.delete("Service", "kept", "default")
     before = plane.revision()
     plane.restore()
     assert plane.revision() < before
+    plane.api_server.process.send_signal(signal.SIGSTOP)
+    key = {"key": encoded("/registry/leases/kube-system/address.192-0-2-1")}
+    [there] = plane.ask_etcd("kv/range", key)["kvs"]
+    pass_revisions(plane, int(seen.version) - 1)
+    assert plane.ask_etcd("kv/put", {**key, "value": there["value"]})["header"]["revision"] == seen.version
+    plane.api_server.process.send_signal(signal.SIGCONT)
+    wait(lambda: holder.ask("read", "address.192-0-2-1").version == seen.version, "the same version", 30)
+    assert taker.ask("update", "address.192-0-2-1", "node-2", seen.version).outcome == "conflict"
+    assert taker.ask("read", "address.192-0-2-1").holder == "node-1"
+    assert taker.ask("update", "address.192-0-2-1", "node-2", seen.version).outcome == "done"
+    for claimant in (holder, taker):
+        claimant.end()
     assert plane.kubectl("get", "service", "kept", "-o", "name") == "service/kept\n"
     plane.compact()
     plane.api_server.kill()

@@ -26,9 +26,9 @@ static void writes_bodies(void **state)
     text_add_char(&out, '\n');
     etcd_list(&out, "/a/");
     text_add_char(&out, '\n');
-    etcd_put_if(&out, "/a", "v", 9, &none);
+    etcd_put_if(&out, "/a", "v", 9, &none, NULL);
     text_add_char(&out, '\n');
-    etcd_put_if(&out, "/a", "v", 0, &there);
+    etcd_put_if(&out, "/a", "v", 0, &there, "u");
     text_add_char(&out, '\n');
     etcd_delete_if(&out, "/a", &there);
     text_add_char(&out, '\n');
@@ -44,7 +44,8 @@ static void writes_bodies(void **state)
         "\"0\"}],\"success\":[{\"request_put\":{\"key\":\"L2E=\",\"value\":\"dg==\",\"lease\":"
         "\"9\"}}]}\n"
         "{\"compare\":[{\"key\":\"L2E=\",\"target\":\"MOD\",\"result\":\"EQUAL\",\"mod_revision\":"
-        "\"7\"},{\"key\":\"L2E=\",\"target\":\"LEASE\",\"result\":\"EQUAL\",\"lease\":\"255\"}],"
+        "\"7\"},{\"key\":\"L2E=\",\"target\":\"LEASE\",\"result\":\"EQUAL\",\"lease\":\"255\"},"
+        "{\"key\":\"L2E=\",\"target\":\"VALUE\",\"result\":\"EQUAL\",\"value\":\"dQ==\"}],"
         "\"success\":[{\"request_put\":{\"key\":\"L2E=\",\"value\":\"dg==\"}}]}\n"
         "{\"compare\":[{\"key\":\"L2E=\",\"target\":\"MOD\",\"result\":\"EQUAL\",\"mod_revision\":"
         "\"7\"},{\"key\":\"L2E=\",\"target\":\"LEASE\",\"result\":\"EQUAL\",\"lease\":\"255\"}],"

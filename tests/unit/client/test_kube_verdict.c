@@ -30,9 +30,23 @@ static void statuses_are_told_apart(void **state)
         { 503, KUBE_UNCERTAIN }, { 504, KUBE_UNCERTAIN },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        assert_int_equal(kube_verdict_of(cases[i].status, NULL), cases[i].outcome);
+        assert_int_equal(kube_verdict_of(KUBE_MERGE, cases[i].status, NULL), cases[i].outcome);
     CLEANUP(document_freep) struct document *body = read_json("{\"reason\":\"AlreadyExists\"}");
-    assert_int_equal(kube_verdict_of(409, body->root), KUBE_EXISTS);
+    assert_int_equal(kube_verdict_of(KUBE_MERGE, 409, body->root), KUBE_EXISTS);
+}
+
+/* As the API says it of a test that failed, and of a number that may not be. */
+static void a_failed_test_is_a_conflict(void **state)
+{
+    (void)state;
+    CLEANUP(document_freep)
+    struct document *failed = read_json("{\"reason\":\"Invalid\",\"details\":{},\"code\":422}");
+    CLEANUP(document_freep)
+    struct document *invalid =
+        read_json("{\"reason\":\"Invalid\",\"details\":{\"kind\":\"Lease\"}}");
+    assert_int_equal(kube_verdict_of(KUBE_TESTED, 422, failed->root), KUBE_CONFLICT);
+    assert_int_equal(kube_verdict_of(KUBE_TESTED, 422, invalid->root), KUBE_REFUSED);
+    assert_int_equal(kube_verdict_of(KUBE_MERGE, 422, failed->root), KUBE_REFUSED);
 }
 
 /* What is found of a write that was lost. JSON with ' for ". */
@@ -141,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statuses_are_told_apart),
+        cmocka_unit_test(a_failed_test_is_a_conflict),
         cmocka_unit_test(what_was_lost_is_found),
         cmocka_unit_test(what_is_not_there),
     };

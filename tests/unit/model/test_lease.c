@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The record of a Lease, read and written. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -99,6 +100,65 @@ static void what_is_written_is_read_again(void **state)
     assert_non_null(strstr(text_str(&fresh), "\"labels\":{\"fingerpost.io/claim\":\"true\"}"));
 }
 
+/* With ' for ". */
+static const char *quoted(char *text)
+{
+    for (char *at = text; (at = strchr(at, '\''));)
+        *at = '"';
+    return text;
+}
+
+static void a_patch_tests_what_it_is_written_over(void **state)
+{
+    (void)state;
+    char expected[] =
+        "[{'op':'test','path':'/metadata/resourceVersion','value':'12'},"
+        "{'op':'test','path':'/spec/holderIdentity','value':'a'},"
+        "{'op':'test','path':'/spec/renewTime','value':'2025-11-20T07:33:01.250000Z'},"
+        "{'op':'add','path':'/spec/holderIdentity','value':'b'},"
+        "{'op':'add','path':'/spec/leaseDurationSeconds','value':15},"
+        "{'op':'add','path':'/spec/leaseTransitions','value':3},"
+        "{'op':'add','path':'/spec/acquireTime','value':'2025-11-20T07:33:00.007000Z'},"
+        "{'op':'add','path':'/spec/renewTime','value':'2025-11-20T07:33:02.000000Z'}]";
+    const struct lease_record over = { .holder = "a", .renewed_wall_ms = 1763623981250 };
+    const struct lease_record record = {
+        .holder = "b",
+        .duration_s = 15,
+        .acquired_wall_ms = 1763623980007,
+        .renewed_wall_ms = 1763623982000,
+        .transitions = 3,
+    };
+    AUTOTEXT struct text patch = { 0 };
+    lease_patch(&record, &over, "12", &patch);
+    assert_string_equal(text_str(&patch), quoted(expected));
+}
+
+static void what_others_wrote_is_foreign(void **state)
+{
+    (void)state;
+#define LABELS "'metadata':{'labels':{'fingerpost.io/claim':''}}"
+    static const struct {
+        const char *json;
+        bool foreign;
+    } cases[] = {
+        { "{" LABELS ",'spec':{'holderIdentity':'','renewTime':'2025-11-20T07:33:01.250000Z'}}",
+          false },
+        { "{" LABELS ",'spec':{'holderIdentity':'','renewTime':'2025-11-20T07:33:01.250001Z'}}",
+          true },
+        { "{" LABELS ",'spec':{'holderIdentity':'','renewTime':'2025-11-20T07:33:01Z'}}", true },
+        { "{" LABELS ",'spec':{'holderIdentity':''}}", true },
+        { "{" LABELS ",'spec':{'renewTime':'2025-11-20T07:33:01.250000Z'}}", true },
+        { "{'spec':{'holderIdentity':'','renewTime':'2025-11-20T07:33:01.250000Z'}}", true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[256], version[LEASE_VERSION_MAX];
+        struct lease_record record;
+        (void)snprintf(text, sizeof(text), "%s", cases[i].json);
+        assert_null(read_json(quoted(text), &record, version));
+        assert_int_equal(record.foreign, cases[i].foreign);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +166,8 @@ int main(void)
         cmocka_unit_test(what_is_absent_is_nothing),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(what_is_written_is_read_again),
+        cmocka_unit_test(a_patch_tests_what_it_is_written_over),
+        cmocka_unit_test(what_others_wrote_is_foreign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,10 @@ static void a_write_names_its_version_and_is_refused_over_another(void **state)
     struct fixture *fx = *state;
     struct claim_request *request;
     const struct lease_record wish = { .holder = "node-1", .duration_s = 10 };
-    const struct claim_ask create = ask_for(fx, &wish, NULL), update = ask_for(fx, &wish, "7");
+    struct lease_record over = { .holder = "node-2", .renewed_wall_ms = 1763623981250 };
+    const struct claim_ask create = ask_for(fx, &wish, NULL);
+    struct claim_ask update = ask_for(fx, &wish, "7");
+    update.over = &over;
     assert_int_equal(fx->store.ops->create(fx->store.data, &create, &request), 0);
     run_until(fx, fx->peer);
     assert_string_equal(fx->peer->method, "POST");
@@ -160,10 +163,26 @@ static void a_write_names_its_version_and_is_refused_over_another(void **state)
     assert_int_equal(fx->store.ops->update(fx->store.data, &update, &request), 0);
     run_until(fx, fx->peer);
     assert_string_equal(fx->peer->method, "PATCH");
+    const char *body = fake_peer_body(fx->peer);
+    assert_non_null(strstr(body, "\"/metadata/resourceVersion\",\"value\":\"7\""));
+    assert_non_null(strstr(body, "\"/spec/holderIdentity\",\"value\":\"node-2\""));
+    assert_non_null(strstr(body, "\"value\":\"2025-11-20T07:33:01.250000Z\""));
+    answer(fx, 422, SAID("Invalid"));
+    assert_int_equal(fx->outcome, CLAIM_CONFLICT);
+    assert_int_equal(fx->store.ops->update(fx->store.data, &update, &request), 0);
+    answer(fx, 422,
+           "{\"kind\":\"Status\",\"message\":\"words\",\"reason\":\"Invalid\","
+           "\"details\":{\"kind\":\"Lease\"}}");
+    assert_int_equal(fx->outcome, CLAIM_FAILED);
+
+    /* What was written by hand is taken into our form. */
+    over.foreign = true;
+    assert_int_equal(fx->store.ops->update(fx->store.data, &update, &request), 0);
+    run_until(fx, fx->peer);
     assert_non_null(strstr(fake_peer_body(fx->peer), "\"resourceVersion\":\"7\""));
+    assert_non_null(strstr(fake_peer_body(fx->peer), LEASE_LABEL));
     answer(fx, 409, SAID("Conflict"));
     assert_int_equal(fx->outcome, CLAIM_CONFLICT);
-
     assert_int_equal(fx->store.ops->release(fx->store.data, &update, &request), 0);
     answer(fx, 200, LEASE("address.192-0-2-1", "8", ""));
     assert_int_equal(fx->outcome, CLAIM_DONE);
