@@ -50,6 +50,14 @@ const char *clock_rfc3339(int64_t wall_ms, char buffer[static CLOCK_STRLEN])
     return buffer;
 }
 
+const char *clock_rfc3339_ms(int64_t wall_ms, char buffer[static CLOCK_STRLEN])
+{
+    char *end = strchr(clock_rfc3339(wall_ms, buffer), 'Z');
+    if (end)
+        (void)snprintf(end, sizeof(".250Z"), ".%03uZ", (unsigned)(llabs(wall_ms) % 1000));
+    return buffer;
+}
+
 int clock_parse_rfc3339(const char *string, int64_t *ret_wall_ms)
 {
     struct tm tm = { 0 };

@@ -23,6 +23,9 @@ enum { CLOCK_STRLEN = 25 };
 /* RFC 3339 in UTC with seconds, as "2026-11-20T07:33:00Z". Returns `buffer`. */
 const char *clock_rfc3339(int64_t wall_ms, char buffer[static CLOCK_STRLEN]);
 
+/* As that with milliseconds: "2026-11-20T07:33:00.250Z". Returns `buffer`. */
+const char *clock_rfc3339_ms(int64_t wall_ms, char buffer[static CLOCK_STRLEN]);
+
 /* Parses RFC 3339 ("2026-11-20T07:33:00Z", fractions and offsets allowed). Returns 0 or -EINVAL. */
 int clock_parse_rfc3339(const char *string, int64_t *ret_wall_ms);
 

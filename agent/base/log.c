@@ -49,7 +49,7 @@ static void write_line(enum log_level level, const char *message_id, const struc
     if (under_journal)
         fprintf(stderr, "<%d>%s\n", (int)level, line);
     else if (opened)
-        fprintf(stderr, "%s %s\n", clock_rfc3339(now_wall_ms, time), line);
+        fprintf(stderr, "%s %s\n", clock_rfc3339_ms(now_wall_ms, time), line);
     else
         fprintf(stderr, "%s\n", line);
 }

@@ -22,9 +22,8 @@ const char *kube_event_name(const char *subject, const char *cause,
 /* The API wants microseconds, of which there are 1000 at a time here. */
 static void write_time(struct json *json, int64_t wall_ms)
 {
-    char second[CLOCK_STRLEN];
-    (void)clock_rfc3339(wall_ms, second);
-    json_stringf(json, "eventTime", "%.19s.%03d000Z", second, (int)(wall_ms % SECOND_MS));
+    char time[CLOCK_STRLEN];
+    json_stringf(json, "eventTime", "%.23s000Z", clock_rfc3339_ms(wall_ms, time));
 }
 
 void kube_event_write(const struct kube_event *event, int64_t now_wall_ms, struct text *out)

@@ -55,6 +55,8 @@ static void times(void **state)
     }
     char text[CLOCK_STRLEN];
     assert_string_equal(clock_rfc3339(INT64_C(1795159980250), text), "2026-11-20T07:33:00Z");
+    assert_string_equal(clock_rfc3339_ms(INT64_C(1795159980250), text), "2026-11-20T07:33:00.250Z");
+    assert_string_equal(clock_rfc3339_ms(INT64_C(1795159980003), text), "2026-11-20T07:33:00.003Z");
 }
 
 static void ago(void **state)
