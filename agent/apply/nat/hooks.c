@@ -51,7 +51,8 @@ struct attached {
 
 struct nat_hooks {
     struct hook_programs programs;
-    char *folder; /* of the pinned links; NULL: nothing is pinned */
+    char *folder;    /* of the pinned links; NULL: nothing is pinned */
+    int64_t pins_ns; /* when they were seen to change last */
     bool tcx;
     struct nl_socket *socket;
     struct sorted attached; /* struct attached: what the agent has attached, or found */
@@ -374,6 +375,13 @@ bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wa
 const char *nat_hooks_method(const struct nat_hooks *hooks)
 {
     return hooks->tcx ? "tcx" : "clsact";
+}
+
+bool nat_hooks_pins_moved(struct nat_hooks *hooks)
+{
+    int64_t before_ns = hooks->pins_ns;
+    hooks->pins_ns = hooks->folder ? nat_pins_changed_ns(hooks->folder) : 0;
+    return hooks->pins_ns != before_ns;
 }
 
 /* Places that may have a program of ours. */

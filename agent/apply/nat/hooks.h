@@ -63,6 +63,12 @@ enum nat_rank nat_hooks_rank(struct nat_hooks *hooks, const struct nat_attachmen
 /* True if they stand in each, be it first or behind others. */
 bool nat_hooks_attached(struct nat_hooks *hooks, const struct nat_attachment *wanted, size_t count);
 
+/*
+ * Whether pins came or went since this was last asked, by our hand or another's: a link goes with
+ * its pin, and the kernel tells nobody. Costs one stat().
+ */
+bool nat_hooks_pins_moved(struct nat_hooks *hooks);
+
 /* "tcx" or "clsact": the method in use, for status. */
 const char *nat_hooks_method(const struct nat_hooks *hooks);
 

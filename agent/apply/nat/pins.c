@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "apply/nat/pins.h"
@@ -55,6 +56,14 @@ int nat_pins_list(const char *folder, nat_place_list *places)
             return r;
     }
     return 0;
+}
+
+int64_t nat_pins_changed_ns(const char *folder)
+{
+    struct stat stat_;
+    if (stat(folder, &stat_) < 0)
+        return 0;
+    return (int64_t)stat_.st_mtim.tv_sec * 1000000000 + stat_.st_mtim.tv_nsec;
 }
 
 int nat_pin_open(const char *folder, const struct nat_place *place)

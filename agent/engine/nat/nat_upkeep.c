@@ -8,13 +8,15 @@
  *
  * Another one looks every second at what people set by hand, and want to see told: the host's
  * settings (accept_local has no notification), who listens in the stack, a firewall, and sockets
- * that listen on node ports; and whether the pins are there.
+ * that listen on node ports. A third one looks at the pins, more often since a program that hangs
+ * on a TCX link goes with the link's pin.
  */
 #include "engine/nat/nat_upkeep.h"
 
 #include <string.h>
 
 #include "apply/nat/defrag.h"
+#include "apply/nat/hooks.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -23,7 +25,7 @@
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
 
-enum { LIMITS_MS = 5000, LOOK_MS = 1000 };
+enum { LIMITS_MS = 5000, LOOK_MS = 1000, PINS_MS = 400 };
 
 /* Counting walks the hash tables, so it is done once after each sweep, not for each request. */
 static void count_maps(struct nat_engine *engine)
@@ -41,6 +43,12 @@ static void doubt(struct nat_engine *engine)
     engine->upkeep.wake(engine->upkeep.context);
 }
 
+static void look_at_hooks(struct nat_engine *engine)
+{
+    if (nat_node_look(&engine->node) < engine->node.rank)
+        doubt(engine);
+}
+
 static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
 {
     struct nat_upkeep *upkeep = &engine->upkeep;
@@ -48,8 +56,7 @@ static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
         return;
     upkeep->limits_read_ms = now_ms;
     (void)nat_plane_read_limits(engine->plane);
-    if (nat_node_look(&engine->node) < engine->node.rank)
-        doubt(engine);
+    look_at_hooks(engine);
 }
 
 static void keep_pins(struct nat_engine *engine)
@@ -64,12 +71,20 @@ static void keep_pins(struct nat_engine *engine)
     nat_state_report(engine, "pins", &faults);
 }
 
+static void on_pins(void *context)
+{
+    struct nat_engine *engine = context;
+    keep_pins(engine);
+    if (nat_hooks_pins_moved(engine->node.hooks))
+        look_at_hooks(engine);
+    timer_arm(engine->upkeep.pins_timer, PINS_MS);
+}
+
 static void on_look(void *context)
 {
     struct nat_engine *engine = context;
     if (nat_node_host_moved(&engine->node))
         doubt(engine);
-    keep_pins(engine);
     nat_path_follow(engine);
     nat_ports_report(engine);
     nat_firewall_look(engine, clock_mono_ms());
@@ -105,10 +120,13 @@ int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup
     int r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_sweep, engine, &upkeep->timer);
     if (r == 0)
         r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_look, engine, &upkeep->look_timer);
+    if (r == 0)
+        r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_pins, engine, &upkeep->pins_timer);
     if (r < 0)
         return r;
     timer_arm(upkeep->timer, 0);
     timer_arm(upkeep->look_timer, LOOK_MS);
+    timer_arm(upkeep->pins_timer, PINS_MS);
     return 0;
 }
 
@@ -116,5 +134,6 @@ void nat_upkeep_done(struct nat_upkeep *upkeep)
 {
     timer_free(upkeep->timer);
     timer_free(upkeep->look_timer);
-    upkeep->timer = upkeep->look_timer = NULL;
+    timer_free(upkeep->pins_timer);
+    upkeep->timer = upkeep->look_timer = upkeep->pins_timer = NULL;
 }

@@ -13,7 +13,7 @@
 struct nat_engine;
 
 struct nat_upkeep {
-    struct timer *timer, *look_timer;
+    struct timer *timer, *look_timer, *pins_timer;
     int64_t limits_read_ms; /* monotonic */
     void (*wake)(void *context);
     void *context;
