@@ -18,9 +18,9 @@ enum {
     SEEK_MS = 500,
     TOLD_AGAIN = 3,  /* of the rounds: one second after the first, for what was lost */
     AGAIN_MS = 1000, /* between what is said because somebody probes */
-    ASK_MS = 1000,   /* between two questions to who has it as well */
-    ANSWER_MS = 300, /* after one of them: what is heard is its answer */
-    RIVAL_MS = 2500, /* without an answer: it is gone */
+    ASK_MS = 220,    /* between two questions to who has it as well */
+    ANSWER_MS = 110, /* after one of them: what is heard is its answer */
+    RIVAL_MS = 850,  /* without an answer to three of them: it is gone */
 };
 
 /* Since the round began; a switch or a host may lose one. */

@@ -239,7 +239,8 @@ static void drop_losses(struct pods_engine *pods, int64_t now_ms)
     pods->losses.count = kept;
 }
 
-/* A DEL deletes the link before it says so: a fault is what is not explained soon. */
+/* A DEL comes to the agent before the link goes; a Pod's deletion is heard of soon, if not before.
+ */
 static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults *faults)
 {
     drop_losses(pods, now_ms);

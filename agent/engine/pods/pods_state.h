@@ -35,7 +35,7 @@ enum {
     PODS_PROMISE_MS = 5 * 60 * 1000, /* how long a link is waited for */
     PODS_LINK_MS = 30 * 1000,        /* until the mirror must have one that was told of */
     POD_LOSSES_MAX = 64,
-    POD_LOSS_GRACE_MS = 5 * 1000,      /* until it is a fault */
+    POD_LOSS_GRACE_MS = 700,           /* until it is a fault */
     POD_LOSS_TOLD_MS = 60 * 60 * 1000, /* until nobody is told any more */
 };
 
