@@ -15,16 +15,24 @@ A row is a function that puts one fault in, as an operator would, yields, and me
     def test_told_and_gone(world, row):
         check(row, world)
 
+A list that says how soon each is to be told has its rows' times in its text: Table("fifth_list") reads them from
+fifth_list.txt. A fault has to be told in that time, and gone in the same when it is mended, by what the agent itself
+has written into its log; a row of which nothing is wrong may raise what is gone by then. So a row yields twice where
+mending it takes a while, once when it is put in and once when it is mended, and waits behind that. What the agent
+mends (`heals`) the row awaits between the two.
+
 `world` is what the suite has made, for all its rows one after the other (mark `shared`): it has an
 `agent` that is healthy. A row that fails takes its lab along. Rows above 100 are not of the first
 review: each was written down, with what was expected, before it was tried.
 """
 
-import time
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from lab import wait, wait_equal
+from moments import Moment, log_size
 
 EXIT_STATUS = {"healthy": 0, "degraded": 1, "failed": 2}
 
@@ -40,6 +48,9 @@ class Row:
     beside: tuple = ()  # other faults may be told, with these words; without them it stands alone
     says: dict = field(default_factory=dict)  # words of agentctl VERB's output, by its arguments
     silent: dict = field(default_factory=dict)  # likewise: what it must not say
+    heals: bool = False  # the agent mends it, which the row awaits behind its first yield
+    lingers: float = 0  # seconds for which the fault is kept on purpose after its last occurrence
+    within: float = None  # seconds in which it is told or healed, and gone; None: nobody has written it down
 
     def __str__(self):
         return f"{self.number}-{self.name}"
@@ -53,19 +64,28 @@ def all_words(given):
     return {verb: words(said) for verb, said in (given or {}).items()}
 
 
+def written_times(name):
+    """Seconds by number of the row: "603 ...; healthy; 1 s"."""
+    text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8")
+    return {int(number): float(seconds) for number, seconds in re.findall(r"^(\d+) .*; (\d+) s$", text, re.MULTILINE)}
+
+
 class Table:
-    """The rows of a suite, in order."""
+    """The rows of a suite, in order; `name` is that of a list which says how soon each is to be told."""
 
-    def __init__(self):
+    def __init__(self, name=None):
         self.rows = []
+        self.times = written_times(name) if name else None
 
-    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None):
+    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0):
         assert bool(cause) == bool(remedy), number
+        assert "" not in words(beside), f"{number}: every fault has the empty word"
         health = health or ("degraded" if cause else "healthy")
+        within = self.times[number] if self.times else None
 
         def add(function):
-            self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy),
-                                 health, words(beside), all_words(says), all_words(silent)))
+            self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy), health,
+                                 words(beside), all_words(says), all_words(silent), heals, lingers, within))
             return function
 
         return add
@@ -130,22 +150,41 @@ def harms_nothing(agent, row):
     return agent.faults() == []
 
 
+def is_in_time(row, seconds, what, more=0):
+    assert row.within is None or seconds <= row.within + more, f"{row}: {what} after {seconds:.2f} s, not {row.within:.0f}"
+    return f"{what} after {seconds:.2f} s"
+
+
+def check_told(agent, row, put_in):
+    """That the cause is told, in time and everywhere; or that nothing is wrong, again in time."""
+    wait_equal(lambda: untold(agent, row), {}, f"{row} to be told: {row.cause} -> {row.remedy}")
+    if row.cause:
+        said = is_in_time(row, put_in.until_told(row.cause), "told")
+        check_screen(agent, row)
+    else:  # sessions that begin anew with other settings are down for a moment, and that is told
+        wait(lambda: harms_nothing(agent, row), f"{row} to harm nothing")
+        said = is_in_time(row, put_in.until_gone(), "quiet")
+    wait_equal(lambda: missaid(agent, row), [], "what agentctl says beside it")
+    return said
+
+
 def check(row, world):
     """Puts the fault in, compares what is told, mends it, and waits until all is well again."""
     agent = world.agent
     wait_quiet(agent, "nothing wrong before")
-    fault = row.put_in(world)
-    begin = time.monotonic()
+    fault, begin = row.put_in(world), log_size(agent)
     next(fault)
-    done = time.monotonic()
-    wait_equal(lambda: untold(agent, row), {}, f"{row} to be told: {row.cause} -> {row.remedy}")
-    told = time.monotonic()
-    if row.cause:
-        check_screen(agent, row)
-    else:  # sessions that begin anew with other settings are down for a moment, and that is told
-        wait(lambda: harms_nothing(agent, row), f"{row} to harm nothing")
-    wait_equal(lambda: missaid(agent, row), [], "what agentctl says beside it")
-    mended = time.monotonic()
-    next(fault, None)
+    put_in = Moment(agent, begin)
+    if row.heals:
+        next(fault)
+        said = [is_in_time(row, put_in.until_now(), "healed"), check_told(agent, row, put_in)]
+        mended = put_in
+    else:
+        said = [check_told(agent, row, put_in)]
+        next(fault, None)
+        mended = Moment(agent, begin)
     wait_quiet(agent, f"{row} to be gone")
-    print(f"{row}: told after {told - done:.1f} s ({done - begin:.1f} s to put in), gone after {time.monotonic() - mended:.1f} s")
+    said.append(is_in_time(row, mended.until_gone(), "gone", row.lingers))
+    next(fault, None)
+    wait_quiet(agent, f"{row} to leave nothing behind")
+    print(f"{row}: {', '.join(said)}")

@@ -11,7 +11,7 @@ from node_agent import RULES, NodeConsul
 from test_services import HTTP, SERVED, state, write
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
-rows = Table()
+rows = Table("fifth_list")
 NUMBERS = itertools.count()
 
 
@@ -54,6 +54,7 @@ def the_token_is_deleted(world):
     world.consul.ask("DELETE", f"/v1/acl/token/{world.accessor}")
     yield
     world.give_token()
+    yield
     world.serves()
 
 
@@ -62,14 +63,16 @@ def the_agent_of_consul_is_stopped(world):
     world.consul.kill()
     yield
     world.consul.start()
+    yield
     world.serves()
 
 
-@rows(614)
+@rows(614, heals=True)
 def somebody_deregisters_the_service(world):
     world.consul.deregister(HTTP)
     yield
     world.serves()
+    yield
 
 
 @rows(615, cause=("token", "No such file"), remedy="file")
@@ -78,6 +81,7 @@ def the_file_of_the_token_is_gone(world):
     world.token.unlink()
     yield
     world.token.write_text(kept, encoding="ascii")
+    yield
     world.serves()
 
 

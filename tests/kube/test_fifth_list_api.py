@@ -11,7 +11,7 @@ from lab.kube_api import MERGE, path_of
 from test_claimed import V4, Setting
 
 LAB = {"nodes": 3}
-claims, controllers = Table(), Table()
+claims, controllers = Table("fifth_list"), Table("fifth_list")
 DEPLOY = REPOSITORY / "deploy" / "kubernetes"
 ELECTION = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/fingerpost-controller"
 
@@ -34,18 +34,20 @@ def world_fixture(cluster):
     world.end()
 
 
-@claims(610, cause=("leases", "forbidden"), remedy="addresses.yaml", beside="")
+@claims(610, cause=("leases", "forbidden"), remedy="addresses.yaml", beside="forbidden")
 def the_right_to_leases_is_taken(world):
     world.plane.kubectl("delete", "-f", str(DEPLOY / "addresses.yaml"))
     yield
     world.plane.kubectl("apply", "-f", str(DEPLOY / "addresses.yaml"))
+    yield
     world.holder(timeout=60)
 
 
-@claims(611)
+@claims(611, heals=True)
 def somebody_deletes_the_lease(world):
     before = world.metadata()["uid"]
     world.plane.kubectl("delete", "lease", "-n", "kube-system", world.metadata()["name"])
+    yield
     wait(lambda: world.metadata()["uid"] != before, "another Lease")
     yield
     world.holder()
@@ -60,7 +62,7 @@ class Leader:
     """A controller, asked as the table asks agents."""
 
     def __init__(self, controller):
-        self.controller = controller
+        self.controller, self.log, self.process = controller, controller.log, controller.process
 
     def faults(self):
         return self.controller.status()["faults"]
@@ -91,11 +93,12 @@ def leading_fixture(cluster, plane):
     sweep(plane)
 
 
-@controllers(630)
+@controllers(630, heals=True)
 def somebody_deletes_the_lease_of_the_election(world):
     world.plane.api.request("DELETE", ELECTION, {})
     yield
     wait(world.agent.controller.leads, "it to lead")
+    yield
 
 
 @controllers(631)

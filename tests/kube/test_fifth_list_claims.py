@@ -12,7 +12,7 @@ from lab.segment import Segment
 from test_etcd import Member
 
 pytestmark = [pytest.mark.lab(nodes=2), pytest.mark.shared]
-rows = Table()
+rows = Table("fifth_list")
 STORES = ("192.0.3.1", "192.0.3.2", "192.0.3.3")
 V4 = "198.51.100.50"
 DURATION = 5
@@ -77,6 +77,7 @@ def swapped(world, files, others):
     for file, content in zip(files, kept):
         file.write_bytes(content)
     world.anew(agent)
+    yield
     world.serves()
 
 
@@ -86,6 +87,7 @@ def a_stranger_has_the_address(world):
     world.segment.announce(world.stranger, V4)
     yield
     world.stranger.ip("addr", "del", f"{V4}/32", "dev", "lan")
+    yield
     world.serves()
 
 
@@ -96,13 +98,15 @@ def the_interface_is_set_down(world):
     yield
     node.ip("link", "set", "lan", "up")
     node.ip("addr", "replace", f"2001:db8:5::{node.role[-1]}/64", "dev", "lan", "nodad")
+    yield
     world.serves()
 
 
-@rows(603)
+@rows(603, heals=True)
 def somebody_removes_the_address(world):
     node = world.node
     node.ip("addr", "del", f"{V4}/32", "dev", "lan")
+    yield
     wait_equal(lambda: world.segment.at(V4), [node.role], "the address to be back")
     yield
     world.serves()
@@ -114,6 +118,7 @@ def keepalived_has_left_the_address_on_lo(world):
     node.ip("addr", "add", f"{V4}/32", "dev", "lo")
     yield
     node.ip("addr", "del", f"{V4}/32", "dev", "lo")
+    yield
     world.serves()
 
 
@@ -124,6 +129,7 @@ def all_members_are_stopped(world):
     yield
     for member in world.members:
         member.start()
+    yield
     world.serves()
 
 
@@ -144,6 +150,7 @@ def two_of_three_members_are_stopped(world):
     yield
     for member in world.members[1:]:
         member.start()
+    yield
     world.serves()
 
 
@@ -152,6 +159,7 @@ def one_of_three_members_is_stopped(world):
     world.members[0].kill()
     yield
     world.members[0].start()
+    yield
     world.serves()
 
 

@@ -11,13 +11,18 @@ from test_fault_table_bgp import world_fixture  # noqa: F401
 from test_third_list_bgp import edit_router
 
 pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
-rows = Table()
+rows = Table("fifth_list")
 TO_NODE = "export filter to_node;"
 GIVES = "export all;"
 DEVICE = "protocol device { scan time 10; }"
 ROUTES = """
 protocol static { ipv4; route 198.18.0.0/24 blackhole; route 198.18.1.0/24 blackhole; route 198.18.2.0/24 blackhole; }
 """
+
+
+def up_in_bird(world):
+    """Before the agent can know it."""
+    wait(lambda: world.bird.birdc("show", "protocols").count("Established") == 2, "both sessions, by BIRD")
 
 
 @rows(632)
@@ -49,6 +54,8 @@ def the_import_limit_is_reached(world):
         back()
     world.restore()
     world.bird.birdc("enable", "tor_v4")
+    up_in_bird(world)
+    yield
     world.up()
 
 
@@ -59,8 +66,11 @@ def the_machine_was_cloned(world):
     [id_of_tor] = [line for line in text.splitlines() if "ROUTER_ID" in line]
     [own] = [line for line in world.texts["local.conf"].splitlines() if "ROUTER_ID" in line]
     world.edit("local.conf", own, id_of_tor)
+    up_in_bird(world)
     yield
     world.restore()
+    up_in_bird(world)
+    yield
     world.up()
 
 

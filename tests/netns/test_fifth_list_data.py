@@ -16,7 +16,7 @@ from test_firewall import table
 from test_third_list_data import defaults, served
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
-rows = Table()
+rows = Table("fifth_list")
 PROGRAM_LOAD, LINK_CREATE, SCHED_CLS, TCX_INGRESS, BEFORE = 5, 28, 3, 46, 1 << 3
 # r0 = TCX_PASS; exit
 PASSES = bytes.fromhex("b700000000000000" "9500000000000000")
@@ -38,21 +38,23 @@ def stranger_before_ours(node, device):
         return call(LINK_CREATE, LinkAttributes(program=program, ifindex=index, type=TCX_INGRESS, flags=BEFORE))
 
 
-@rows(635)
+@rows(635, heals=True)
 def somebody_removes_the_pins_of_the_maps(world):
     folder = Path(world.agent.settings["paths"]["bpf"])
     found = pinned(folder)
     for name in found:
         (folder / name).unlink()
+    yield
     wait_equal(lambda: pinned(folder), found, "the pins")
     yield
     served(world)
 
 
-@rows(636)
+@rows(636, heals=True)
 def a_strangers_program_is_before_ours(world):
     """NAT puts itself in front again, where the kernel has TCX."""
     world.link = stranger_before_ours(world.node, "eth0")
+    yield
     address, port = world.web.address("loadBalancer", 4)
     wait(lambda: ask(world.lab.client, address, port, timeout=0.5).name, "NAT to be first again")
     yield
@@ -64,6 +66,7 @@ def an_interfaces_switch_that_ipv6_does_not_go_by(world):
     world.sysctl("net.ipv6.conf.eth0.forwarding", 0)
     yield
     world.sysctl("net.ipv6.conf.eth0.forwarding", 1)
+    yield
     defaults(world)
     served(world)
 
@@ -73,23 +76,25 @@ def test_told_and_gone(world, row):
     check(row, world)
 
 
-walls = Table()
+walls = Table("fifth_list")
 
 
-@walls(639)
+@walls(639, heals=True)
 def somebody_flushes_the_ruleset(world):
     before = table(world.node)
     world.node.run("nft", "flush", "ruleset")
+    yield
     wait_equal(lambda: table(world.node), before, "the table")
     yield
 
 
-@walls(640)
+@walls(640, heals=True)
 def somebody_empties_our_sets(world):
     before = table(world.node)
     for line in before.splitlines():
         if line.strip().startswith("set "):
             world.node.run("nft", "flush", "set", "inet", "fingerpost", line.split()[1])
+    yield
     wait_equal(lambda: table(world.node), before, "the elements")
     yield
 

@@ -10,7 +10,7 @@ from lab.traffic import open_socket, serve
 from test_egress import PORT, address, egress, pod_object, seen
 
 pytestmark = [pytest.mark.lab(nat=True, nodes=3), pytest.mark.shared]
-clients, gateways = Table(), Table()
+clients, gateways = Table("fifth_list"), Table("fifth_list")
 DROPS = """
 table inet wall {
     chain forward { type filter hook forward priority filter; udp dport 5555 drop; }
@@ -79,6 +79,7 @@ def the_gateways_default_routes_are_gone(world):
     yield
     for gateway in (world.gate.gateway4, world.gate.gateway6):
         world.gate.ip("route", "replace", "default", "via", gateway)
+    yield
     world.leaves()
 
 
@@ -87,6 +88,7 @@ def an_annotation_names_nothing(world):
     world.lab.write("pods.yaml", pod_object(world.pod, "nowhere"))
     yield
     world.lab.write("pods.yaml", pod_object(world.pod))
+    yield
     world.leaves()
 
 
@@ -96,10 +98,11 @@ def two_gateways_have_one_address(world):
     world.write_nodes(*world.gates, addresses={two.role: [one.address4, two.address6]})
     yield
     world.write_nodes(*world.gates)
+    yield
     world.leaves()
 
 
-@gateways(620, cause="source ports", remedy="egress.gateway.ports")
+@gateways(620, cause="source ports", remedy="egress.gateway.ports", lingers=10)
 def the_ports_are_used_up(world):
     world.write_nodes(world.gate)
     wait(lambda: seen(world, 4) == world.gate.address4, "the pod to leave by this gateway alone")
@@ -118,6 +121,7 @@ def a_firewall_on_the_way_drops_fou(world):
     world.lab.tor.run("nft", "-f", "-", text=DROPS)
     yield
     world.lab.tor.run("nft", "delete", "table", "inet", "wall")
+    yield
     world.leaves()
 
 
@@ -126,6 +130,7 @@ def the_label_is_taken_from_all_nodes(world):
     world.write_nodes()
     yield
     world.write_nodes(*world.gates)
+    yield
     world.leaves()
 
 

@@ -9,7 +9,7 @@ from lab.pod_wiring import WiredPod
 from test_fault_table_pods import world_fixture  # noqa: F401
 
 pytestmark = [pytest.mark.lab(nodes=1), pytest.mark.shared]
-rows = Table()
+rows = Table("fifth_list")
 
 
 def write_nodes(world, *blocks):
@@ -22,14 +22,16 @@ def somebody_deletes_a_pods_interface(world):
     world.node.ip("link", "del", pod.plan["hostInterface"])
     yield
     pod.delete()
+    yield
 
 
-@rows(624)
+@rows(624, heals=True)
 def somebody_removes_routes_and_alias(world):
     pod = world.pods[0]
     for family in (4, 6):
         world.node.ip(f"-{family}", "route", "del", pod.address(family), "dev", world.end)
     world.node.configure(f'link set {world.end} alias ""')
+    yield
     wait_equal(lambda: world.node.ip_json("link", "show", world.end)[0].get("ifalias"), pod.plan["alias"], "the alias")
     yield
     world.reaches()
@@ -40,6 +42,7 @@ def the_block_is_deleted(world):
     write_nodes(world)
     yield
     write_nodes(world, objects.address_block("pods-0", world.node.role, "10.224.1.0/30", "fd00:224::100/126"))
+    yield
     world.reaches()
 
 

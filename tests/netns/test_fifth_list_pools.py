@@ -8,7 +8,7 @@ from test_pools_given import ALLOCATE, FIRST, FIRST6, announced, pool, service
 from served import pods
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
-rows = Table()
+rows = Table("fifth_list")
 SECOND = {"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool", "metadata": {"name": "second", "namespace": "lb"},
           "spec": {"addresses": [f"{FIRST}/31"]}}
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long an agent took to say something, by its own log, whose lines begin with the time.
+
+Whoever asks again and again measures himself as well: on a busy machine each answer takes long. The log has when the
+agent raised a fault, and when it let it go. For how long the kernel kept the agent waiting for a processor meanwhile
+(/proc/PID/schedstat) is known too, and is not the agent's time.
+"""
+
+import re
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+LINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z (.*)")
+GONE = ": no longer: "
+
+
+def seconds_of(text):
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
+
+
+def kept_waiting(pid):
+    """Seconds for which a process was ready to run, and others ran."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    except OSError:
+        return 0.0  # it has ended
+
+
+def log_size(agent):
+    return agent.log.stat().st_size
+
+
+class Moment:
+    """Now, as something is done to an agent; the times are seconds from here, 0 for what was before.
+
+    `begin`: how long its log was when nothing was wrong (log_size()).
+    """
+
+    def __init__(self, agent, begin):
+        self.agent, self.begin, self.at, self.pid = agent, begin, time.time(), agent.process.pid
+        self.kept_waiting = kept_waiting(self.pid)
+
+    def until(self, at):
+        waited = max(kept_waiting(self.pid) - self.kept_waiting, 0.0)
+        return max(at - self.at - waited, 0.0)
+
+    def until_now(self):
+        return self.until(time.time())
+
+    def lines(self):
+        """(time, line) of what the agent has written since the beginning."""
+        with open(self.agent.log, "rb") as log:
+            log.seek(self.begin)
+            text = log.read().decode("utf-8", "replace")
+        return [(seconds_of(found[1]), found[2]) for found in map(LINE.match, text.splitlines()) if found]
+
+    def until_told(self, cause):
+        """When it told a fault with all these words: the first since then, unless one holds from before."""
+        held = set()
+        for at, line in self.lines():
+            if at >= self.at and held:
+                break
+            if not all(word in line for word in cause):
+                continue
+            if GONE in line:
+                held.discard(line.replace(GONE, ": ", 1))
+            elif at >= self.at:
+                return self.until(at)
+            else:
+                held.add(line)
+        assert held, f"no line of {self.agent.log} has {cause}"
+        return 0.0
+
+    def until_gone(self):
+        """When it let the last fault go."""
+        return self.until(max([at for at, line in self.lines() if GONE in line], default=self.at))
