@@ -5,12 +5,14 @@ what a controller that is killed, cut off or refused leaves to the next one."""
 import json
 import os
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import schema
+from bench import process
 from lab import wait, wait_equal
-from lab.asking import Nodes, ask_all, assert_disjoint, blocks, controller, node, pool
+from lab.asking import Nodes, ask_all, assert_disjoint, blocks, controller, node, pool, remove_all
 from lab.kube_api import path_of
 
 LAB = {"nodes": 1}
@@ -28,16 +30,7 @@ def clean_fixture(plane):
 
 
 def sweep(plane):
-    for kind in ("BlockRequest", "AddressBlock", "AddressPool", "Node"):
-        for item in plane.items(kind):
-            meta = item["metadata"]
-            if meta.get("finalizers"):
-                plane.api.request("PATCH", path_of(kind, name=meta["name"]),
-                                  {"metadata": {"finalizers": None}},
-                                  "application/merge-patch+json")
-            if not meta.get("deletionTimestamp"):
-                plane.kubectl("delete", kind, meta["name"], "--ignore-not-found", "--wait=false")
-        wait_equal(lambda kind=kind: plane.items(kind), [], f"the end of each {kind}", 30)
+    remove_all(plane, "BlockRequest", "AddressBlock", "AddressPool", "Node")
 
 
 @pytest.fixture(name="make")
@@ -266,13 +259,15 @@ def test_a_deleted_pool_gives_nothing_and_stays_until_it_is_empty(clean, make):
 
 def test_ten_blocks_and_many_askers(clean, make):
     """Ten get a block, the others a condition that says why not."""
-    begin(make())
+    leader = begin(make())
     names = [f"asker{number}" for number in range(ASKERS)]
     nodes = Nodes(clean, *names)
     item = pool("default", "10.2.0.0/29", bits=0)
     item["spec"]["subnets"].append({"ipv4": "10.2.0.8/31"})
     clean.put(item)
+    since, begun = len(clean.audited(leader.user)), time.monotonic()
     answers = ask_all(nodes, names)
+    took = time.monotonic() - begun
     served = sorted(block for block, _ in answers.values() if block)
     assert served == sorted(f"default-{index}" for index in range(10))
     assert [why for block, why in answers.values() if not block] == \
@@ -283,6 +278,9 @@ def test_ten_blocks_and_many_askers(clean, make):
         ("Complete", "completed with failure", "completed with failure"),
         ("Failed", "out of blocks", "pool default does not have free blocks")]
     assert_disjoint(clean)
+    done = [entry[1] for entry in writes(clean, leader.user, since) if entry[4] < 300]
+    assert (done.count("addressblocks"), done.count("blockrequests")) == (10, ASKERS), "one write each"
+    print(json.dumps({"askers": ASKERS, "seconds": round(took, 2), "MiB": process.peak(leader.process.pid)}))
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])

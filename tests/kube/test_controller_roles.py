@@ -7,7 +7,7 @@ import json
 import pytest
 from giving import Controllers, condition, end, named, pool, service, sweep
 from lab import asking, wait, wait_equal
-from lab.asking import ELECTION, Nodes
+from lab.asking import ELECTION, Nodes, remove_all
 from lab.controller import Controller
 from lab.kube_api import path_of
 from roles import manifest, role_without, verbs
@@ -43,15 +43,7 @@ def clean_fixture(plane):
 
 def sweep_all(plane):
     sweep(plane)
-    for kind in ("BlockRequest", "AddressBlock", "AddressPool", "Node"):
-        for item in plane.items(kind):
-            name = item["metadata"]["name"]
-            if item["metadata"].get("finalizers"):
-                plane.api.request("PATCH", path_of(kind, name=name), {"metadata": {"finalizers": None}},
-                                  "application/merge-patch+json")
-            if not item["metadata"].get("deletionTimestamp"):
-                plane.kubectl("delete", kind, name, "--ignore-not-found", "--wait=false")
-        wait_equal(lambda kind=kind: plane.items(kind), [], f"the end of each {kind}", 30)
+    remove_all(plane, "BlockRequest", "AddressBlock", "AddressPool", "Node")
 
 
 def work(plane):

@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 import pytest
 from lab import wait, wait_equal
-from lab.asking import COIL, Nodes, ask_all, assert_disjoint, blocks, controller, node, pool
+from lab.asking import COIL, Nodes, ask_all, assert_disjoint, blocks, controller, node, pool, remove_all
 from lab.kube_api import MERGE, path_of
 from lab.pod_wiring import WiredPod, call
 
@@ -86,13 +86,7 @@ class Setting:
         for each in self.controllers:
             if each.running():
                 assert each.stop() == 0
-        for kind in ("BlockRequest", "AddressBlock", "AddressPool"):
-            for name, item in self.items(kind).items():
-                if item["metadata"].get("finalizers"):
-                    self.plane.api.request("PATCH", path_of(kind, name=name),
-                                           {"metadata": {"finalizers": None}}, MERGE)
-                self.plane.kubectl("delete", kind, name, "--ignore-not-found", "--wait=false")
-            wait_equal(lambda kind=kind: self.items(kind), {}, f"the end of each {kind}", 30)
+        remove_all(self.plane, "BlockRequest", "AddressBlock", "AddressPool")
 
 
 def accepted(answer):
@@ -239,10 +233,8 @@ def test_a_thousand_nodes_come_and_go(setting):
     asked = time.monotonic()
     assert_disjoint(plane)
     assert blocks(plane) == {own: setting.node.role, **{block: name for name, (block, _) in answers.items()}}
-    for name in names[::2]:
-        nodes.give_back(answers[name][0])
-    for name in names[1::2]:
-        nodes.leave(name)
+    nodes.give_back(*[answers[name][0] for name in names[::2]])
+    nodes.leave(*names[1::2])
     wait_equal(lambda: list(blocks(plane)), [own], "an end of all other blocks", 120)
     gone = time.monotonic()
     pulse = f"/api/v1/nodes?fieldSelector=metadata.name%3D{setting.node.role}&limit=1&resourceVersion=0"
