@@ -110,6 +110,11 @@ static int start_kube(struct agent *agent, struct kube_config *kube)
         .node = agent->config->node,
         .proxy_name = agent->config->services.proxy_name,
         .all_pods = agent->config->egress.gateway.enabled,
+        .needed = {
+            [KIND_EGRESS] = agent->config->egress.enabled || agent->config->egress.gateway.enabled,
+            [KIND_ADDRESS_BLOCK] = agent->config->pods.enabled,
+            [KIND_ADDRESS_POOL] = agent->config->pods.enabled,
+        },
         .store = agent->store,
         .status = &agent->status.source,
         .faults = agent->status.faults,

@@ -8,7 +8,7 @@
 
 /* The fields of a status that are ours are of this manager: of Services by update, of pools by
  * apply. */
-#define ADDRESS_MANAGER "fingerpost-addresses"
+#define ADDRESS_MANAGER SERVICE_MANAGER
 
 /* Whether the Service's status says what the row and its condition say. */
 bool address_status_is(const struct service *service, const struct assignment *row);

@@ -27,6 +27,7 @@ struct address_job {
     struct address_claims *claims;
     struct refusals refusals; /* of Services and pools */
     struct sorted behind;     /* struct behind * */
+    struct sorted contests;   /* of address_contest.c */
     struct faults unreadable; /* why the record says nothing */
     bool begun;               /* the record was read and put into the desk */
     bool conflicts_due;       /* a Node or a clusterIP in a pool came, went or changed */
@@ -49,11 +50,34 @@ struct behind *behind_find(const struct sorted *table, const char *key);
 int behind_add(struct sorted *table, const char *key); /* 0 or -ENOMEM */
 void behind_drop(struct sorted *table, const char *key);
 
+/* ---- address_contest.c ---- */
+
+void contests_init(struct sorted *table);
+void contests_clear(struct sorted *table);
+
+/* These addresses are to be written to a Service; they have been. The latter returns whether
+ * somebody writes over them again and again. Times are monotonic. */
+void contests_see(struct sorted *table, const struct service *service, const ip_list *ips);
+bool contests_note(struct sorted *table, const struct service *service, const ip_list *ips,
+                   int64_t now_ms);
+
+/* Tells of each Service of which that is so now; forgets those that are over. */
+void address_contests_tell(struct address_job *job, int64_t now_ms);
+/* When one of these may be over; INT64_MAX: there is none. */
+int64_t contests_next_ms(const struct sorted *table);
+
 /* ---- address_conflicts.c ---- */
 
 /* An object has changed; tells what is in conflict now, if that may be something else. */
 void address_conflicts_note(struct address_job *job, const struct change *change);
 void address_conflicts_tell(struct address_job *job);
+
+/* ---- address_tell.c ---- */
+
+/* Whether a controller of MetalLB is alive, which gives addresses to the same Services. */
+bool address_has_rival(const struct address_job *job);
+/* Tells what is wrong with the pools, and who gets no address. */
+void address_tell(const struct address_job *job, bool rival);
 
 /* ---- address_write.c ---- */
 

@@ -28,7 +28,6 @@
 #include "controller/address_body.h"
 #include "controller/address_inside.h"
 #include "format/reader.h"
-#include "model/endpoint_slice.h"
 #include "pools/state.h"
 
 /* A ConfigMap holds a MiB: so many claims, whose names may be long, and so many rests fit. */
@@ -228,37 +227,6 @@ static void on_assigned(void *context, const struct assignment *row, const struc
         (void)job_writer_add(job->job.writers[ADDRESS_EVENTS], key);
 }
 
-/* A controller of MetalLB that is alive: its webhook has an endpoint. */
-static bool has_rival(const struct address_job *job)
-{
-    const struct object *object;
-    for (size_t cursor = 0;
-         (object = store_next(job->job.board->store, KIND_ENDPOINT_SLICE, &cursor));) {
-        const struct endpoint_slice *slice = to_endpoint_slice(object);
-        if (strcmp(slice->service, "metallb-webhook-service") != 0)
-            continue;
-        for (uint32_t i = 0; i < slice->endpoint_count; i++) {
-            if (slice->endpoints[i].ready)
-                return true;
-        }
-    }
-    return false;
-}
-
-static void tell(const struct address_job *job, bool rival)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    if (rival)
-        faults_add(&faults, "MetalLB",
-                   "set addresses.loadBalancerClass here, or its --lb-class, or remove its "
-                   "controller",
-                   "its controller is alive and gives addresses to the same Services: none is "
-                   "given here");
-    else
-        pool_desk_faults(&job->desk, &faults);
-    (void)fault_book_replace(job->job.board->faults, "addresses", "", &faults, clock_wall_ms());
-}
-
 static int decide(struct address_job *job)
 {
     const struct pool_desk_inputs inputs = {
@@ -267,13 +235,13 @@ static int decide(struct address_job *job)
         .now_ms = clock_wall_ms(),
         .rest_ms = job->job.board->config->addresses.rest_ms,
     };
-    const bool rival = !*inputs.load_balancer_class && has_rival(job);
+    const bool rival = !*inputs.load_balancer_class && address_has_rival(job);
     if (job->desk.pools.objects.count == 0 && store_count(job->job.board->store, KIND_IP_POOL) == 0)
         return 0; /* without pools, addresses are nobody's business here */
     int r = rival || !pool_desk_is_due(&job->desk)
                 ? 0
                 : pool_desk_update(&job->desk, &inputs, on_assigned, job);
-    tell(job, rival);
+    address_tell(job, rival);
     if (r == 0)
         address_conflicts_tell(job);
     if (r == 0 && !rival)
@@ -322,6 +290,7 @@ static int work(struct job *base, const struct job_round *round)
 {
     struct address_job *job = to_job(base);
     tell_refusals(job);
+    address_contests_tell(job, round->now_ms);
     tell_freed(job);
     address_claims_work(job->claims, round->now_ms);
     tell_claims(job);
@@ -380,7 +349,7 @@ static int note(struct job *base, const struct change *change)
 /* What is wrong, who leads tells. */
 static void tell_nothing(const struct address_job *job)
 {
-    static const char *const groups[] = { "", "claims", "pools", "writes" };
+    static const char *const groups[] = { "", "claims", "contests", "pools", "writes" };
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         (void)fault_book_replace(job->job.board->faults, "addresses", groups[i], NULL,
                                  clock_wall_ms());
@@ -391,6 +360,7 @@ static void lead(struct job *base, bool leading)
     struct address_job *job = to_job(base);
     reset(job);
     refusals_clear(&job->refusals);
+    contests_clear(&job->contests);
     tell_nothing(job);
     if (leading)
         address_claims_begin(job->claims);
@@ -426,7 +396,8 @@ static int64_t next_ms(const struct job *base, int64_t now_ms)
 {
     const struct address_job *job = (const struct address_job *)base;
     (void)now_ms;
-    return MIN(job->retry_ms, address_claims_next_ms(job->claims));
+    int64_t next_ms = MIN(job->retry_ms, contests_next_ms(&job->contests));
+    return MIN(next_ms, address_claims_next_ms(job->claims));
 }
 
 /* ---- Opening ---- */
@@ -442,6 +413,8 @@ static void close_job(struct job *base)
     pool_desk_done(&job->desk);
     behind_clear(&job->behind);
     sorted_done(&job->behind);
+    contests_clear(&job->contests);
+    sorted_done(&job->contests);
     refusals_done(&job->refusals);
     faults_done(&job->unreadable);
     address_claims_free(job->claims);
@@ -451,6 +424,7 @@ static int open_job(struct job *base)
 {
     struct address_job *job = to_job(base);
     behind_init(&job->behind);
+    contests_init(&job->contests);
     refusals_init(&job->refusals);
     job->retry_ms = INT64_MAX;
     pool_desk_init(&job->desk);

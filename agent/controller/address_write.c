@@ -164,14 +164,29 @@ static int make_status(void *context, const char *key, struct kube_write *write,
     }
     if (row && !may_tell(job, service, row, key))
         return 0;
+    if (row)
+        contests_see(&job->contests, service, &row->ips);
     const int64_t now_wall_ms = clock_wall_ms();
     address_status_write(service, row, now_wall_ms, body);
     const struct kube_target services = { .group = "", .version = "v1", .plural = "services" };
     return write_status(KUBE_STRATEGIC, &services, object, body, write);
 }
 
+/* What was written, as far as it is still wanted: whether it had been written just before. */
+static void note_contest(struct address_job *job, const char *key)
+{
+    const struct object *object = address_object(job, KIND_SERVICE, key);
+    const struct assignment *row =
+        object ? assignment_of(&job->desk.assignments, object->namespace, object->name) : NULL;
+    if (row && row->ips.count &&
+        contests_note(&job->contests, to_service(object), &row->ips, clock_mono_ms()))
+        job->job.board->wake(job->job.board->context);
+}
+
 static bool told_status(void *context, const char *key, const struct kube_told *told)
 {
+    if (told->result.outcome == KUBE_DONE)
+        note_contest(context, key);
     return note_answer(context, KIND_SERVICE, key, told);
 }
 

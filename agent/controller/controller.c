@@ -253,6 +253,7 @@ static int open_source(struct controller *controller)
         .resources = &controller->resources,
         .node = "",
         .proxy_name = "",
+        .needed = { [KIND_EGRESS] = controller->config->egress.enabled },
         .store = controller->store,
         .status = &controller->status.source,
         .faults = controller->status.faults,

@@ -290,6 +290,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     service_wish_decode(decoder, spec, &service->wish);
     service->exports = service_export_decode(decoder);
     service_conditions_decode(decoder, decode_map(decoder, doc_get(root, "status")), service);
+    service->status_writer = service_status_writer(decoder, doc_get(root, "metadata"));
 }
 
 static bool addresses_equal(const struct service *a, const struct service *b)

@@ -91,10 +91,16 @@ struct service {
     const char *assigned_status, *assigned_reason, *assigned_message, *assigned_since; /* of it */
     bool export_refused; /* has the condition SERVICE_EXPORTED: the exporter looks after it */
     const char *export_message, *export_since; /* of it */
+    /* Who else has written to the status last, by its field manager; "": nobody is known. Says
+     * nothing of the Service: not compared, nor copied. */
+    const char *status_writer;
     uint64_t digest;            /* digest.h, of a Service that is made for an Egress; else 0 */
     const struct label *labels; /* sorted by name */
     uint32_t label_count;
 };
+
+/* By this field manager the addresses of Services are ours. */
+#define SERVICE_MANAGER "fingerpost-addresses"
 
 /* The condition of a Service whose LoadBalancer addresses we give: True, or False and why not. */
 #define SERVICE_ASSIGNED "fingerpost.io/AddressAssigned"

@@ -49,6 +49,23 @@ void service_conditions_decode(struct decoder *decoder, const struct doc *status
     decode_export(decoder, find(decoder, conditions, SERVICE_EXPORTED), service);
 }
 
+/* Times of the API have one form, so that they compare as text. */
+const char *service_status_writer(struct decoder *decoder, const struct doc *metadata)
+{
+    const char *last = "", *writer = "";
+    doc_each(entry, decode_list(decoder, doc_get(metadata, "managedFields"))) {
+        const char *part = decode_text(decoder, doc_get(entry, "subresource"));
+        const char *manager = decode_text(decoder, doc_get(entry, "manager"));
+        const char *time = decode_text(decoder, doc_get(entry, "time"));
+        if (!part || strcmp(part, "status") != 0 || !manager ||
+            strcmp(manager, SERVICE_MANAGER) == 0 || !time || strcmp(time, last) < 0)
+            continue;
+        last = time;
+        writer = manager;
+    }
+    return *writer ? decode_keep(decoder, writer) : "";
+}
+
 bool service_conditions_equal(const struct service *a, const struct service *b)
 {
     return a->assigned == b->assigned && text_equal(a->assigned_status, b->assigned_status) &&

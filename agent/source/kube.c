@@ -47,6 +47,10 @@ static void tell_of_kind(const struct kube_source *source, const struct reflecto
         faults_add(&faults, name, reflector->remedy,
                    "is not in sync: %s; what is known of it stays in force",
                    reflector->status->error);
+    if (reflector->needed && reflector->status->state == KUBE_ABSENT)
+        faults_add(&faults, name, KUBE_DEFINITIONS_REMEDY "crds.yaml",
+                   "the API has no such kind, which the configuration needs: its definition is "
+                   "missing");
     kube_objects_faults(&reflector->objects, &faults);
     tell(source, name, &faults);
 }
@@ -164,6 +168,7 @@ static int start_reflectors(struct kube_source *source, sd_event *event,
         struct reflector *reflector = &source->reflectors[i];
         *reflector = (struct reflector){
             .resource = &resources->rows[i],
+            .needed = source->options.needed[resources->rows[i].kind],
             .timing = timing,
             .client = source->client,
             .status = &status->kinds[i],

@@ -35,6 +35,7 @@ struct kube_source_options {
     const char *proxy_name;         /* value of service.kubernetes.io/service-proxy-name that is
                                      * ours, beside Services without that label; "": none; copied */
     bool all_pods;                  /* of every node, not of this one alone */
+    bool needed[KIND_COUNT];        /* what cannot be missed: that no CRD has it is a fault */
     struct store *store;            /* gets the objects */
     struct source_status *status;   /* kept up to date, `kube` included */
     struct fault_book *faults;      /* subsystem "kubernetes", group = kind, "" for the API */

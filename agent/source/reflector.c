@@ -34,6 +34,7 @@
 
 enum {
     ABSENCES_MEANT = 3, /* looks in vain until what was known of a kind is given up */
+    LOOKS_OF_NEED = 6,  /* in place of one look, while a kind is missed */
     RETRY_AFTER_MAX = 5 * 60 * 1000,
 };
 
@@ -126,21 +127,30 @@ static void on_steady(void *context)
         succeed(reflector);
 }
 
+/* Whether it is missed: it is needed, or was there, and may come back at any moment. */
+static bool is_missed(const struct reflector *reflector)
+{
+    bool had = reflector->status->lists > 0 &&
+               reflector->absences < (unsigned)ABSENCES_MEANT * LOOKS_OF_NEED;
+    return reflector->needed || had;
+}
+
 /* The kind is not served. That a CRD is gone is believed when it has been so for a while. */
 static void be_absent(struct reflector *reflector)
 {
     static const struct key_set none;
+    const int64_t looks = is_missed(reflector) ? LOOKS_OF_NEED : 1;
     reflector->version[0] = '\0';
     reflector->list_mode = LIST_CACHED;
-    if (++reflector->absences >= ABSENCES_MEANT) {
+    if (++reflector->absences >= ABSENCES_MEANT * looks) {
         kube_objects_begin_list(&reflector->objects);
         (void)kube_objects_end_list(&reflector->objects, &none); /* without memory: next time */
     }
     reflector->status->state = KUBE_ABSENT;
     reflector->status->synced = true;
     succeed(reflector);
-    struct backoff pause = { .initial_ms = reflector->timing->absent_ms,
-                             .max_ms = reflector->timing->absent_ms };
+    const int64_t pause_ms = reflector->timing->absent_ms / looks;
+    struct backoff pause = { .initial_ms = pause_ms, .max_ms = pause_ms };
     timer_arm(reflector->retry, backoff_next(&pause));
 }
 

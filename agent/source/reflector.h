@@ -50,6 +50,7 @@ enum list_mode {
 
 struct reflector {
     const struct kube_resource *resource;
+    bool needed; /* its absence is a fault, and does not last longer than it has to */
     const struct kube_timing *timing;
     struct kube_client *client;
     struct kube_kind_status *status;

@@ -34,3 +34,9 @@ struct kube_status {
     struct kube_kind_status kinds[KUBE_KINDS_MAX];
     size_t count; /* 0: the source is another */
 };
+
+/* Whether the API said last that it has no such kind ("IPAddressPool"). */
+bool kube_status_is_absent(const struct kube_status *status, const char *kind);
+
+/* What to do where a definition is missing; of the file that has it. */
+#define KUBE_DEFINITIONS_REMEDY "apply the definitions: kubectl apply -f deploy/kubernetes/"

@@ -154,7 +154,7 @@ def test_definitions_that_go_and_come_back(clean, make):
         second = make("b", **EVERY).start()
         wait_equal(lambda: states(second), {"absent"}, "the definitions to be missed", 60)
         clean.put(service("api"))
-        wait(lambda: "IPAddressPool default/lb" in json.dumps(faults(first)), "the pool that is missed")
+        wait(lambda: {"IPAddressPool", "Egress"} <= {place for place, _ in faults(first)}, "the kinds that are missed")
         assert addresses(clean, "web") == ["203.0.113.0"]
         assert first.leads() and all(each.status()["sources"][0]["synced"] for each in (first, second))
     finally:

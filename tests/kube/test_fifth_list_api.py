@@ -4,7 +4,7 @@ was tried (tests/fifth_list.txt)."""
 
 import pytest
 from faults import Table, check
-from giving import Controllers, begin, gets, pool, service, sweep
+from giving import Controllers, begin, gets, pool, serves_pools, service, sweep
 from lab import wait
 from lab.agent import REPOSITORY, Answer, program
 from lab.kube_api import MERGE, path_of
@@ -108,6 +108,25 @@ def another_program_writes_an_address(world):
                             {"status": {"loadBalancer": {"ingress": [{"ip": "198.51.100.9"}]}}}, MERGE)
     gets(world.plane, web=["203.0.113.0"])
     yield
+
+
+@controllers(631, cause=("Service default/web", "field manager other-lb", "writes over its addresses again and again"),
+             remedy="--show-managed-fields")
+def another_program_writes_addresses_again_and_again(world):
+    for _ in range(4):
+        world.plane.api.request("PATCH", path_of("Service", name="web") + "/status?fieldManager=other-lb",
+                                {"status": {"loadBalancer": {"ingress": [{"ip": "198.51.100.9"}]}}}, MERGE)
+        gets(world.plane, web=["203.0.113.0"])
+    yield
+
+
+@controllers(629, cause=("IPAddressPool", "no such kind any more"), remedy="crds-metallb.yaml")
+def the_definition_of_pools_is_missing(world):
+    world.plane.kubectl("delete", "crd", "ipaddresspools.metallb.io", "--timeout=60s")
+    yield
+    world.plane.kubectl("apply", "-f", str(DEPLOY / "crds-metallb.yaml"))
+    wait(lambda: serves_pools(world.plane), "the API to serve pools")
+    world.plane.put(pool("203.0.113.0/29"))
 
 
 @controllers.each

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Services whose addresses another program writes over, again and again; called by address_write.c
+ * when a status was written, and by address_job.c, which tells.
+ *
+ * That the same addresses are written to a Service twice within a minute happens only if somebody
+ * has taken them away in between. Once is a slip, and mended; three times is a program that will go
+ * on. It has stopped when twice its usual pause has passed without it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "controller/address_inside.h"
+
+enum { PUT_BACK = 3, PAUSE_MAX_MS = MINUTE_MS, CALM_MIN_MS = 5 * SECOND_MS, TOLD_MAX = 16 };
+
+/* The writes of one Service's status that said the same. */
+struct contest {
+    char *namespace, *name;
+    ip_list ips;
+    bool differs;    /* from what the status had when the write that is under way was made */
+    char writer[64]; /* who has written to the status beside us; "": not known */
+    uint32_t times;
+    int64_t first_ms, last_ms; /* monotonic */
+};
+
+static int contest_cmp(const void *a, const void *b)
+{
+    const struct contest *const *left = a, *const *right = b;
+    int r = strcmp((*left)->namespace, (*right)->namespace);
+    return r ? r : strcmp((*left)->name, (*right)->name);
+}
+
+static void contest_free(struct contest *contest)
+{
+    if (!contest)
+        return;
+    vec_done(&contest->ips);
+    free(contest->namespace);
+    free(contest->name);
+    free(contest);
+}
+DEFINE_CLEANUP(struct contest *, contest_free);
+
+void contests_init(struct sorted *table)
+{
+    *table = (struct sorted)SORTED(struct contest *, contest_cmp);
+}
+
+void contests_clear(struct sorted *table)
+{
+    sorted_each(struct contest *, contest, table)
+        contest_free(*contest);
+    sorted_clear(table);
+}
+
+static bool is_told(const struct contest *contest)
+{
+    return contest->times > PUT_BACK;
+}
+
+/* When it is over, if nothing more happens. */
+static int64_t end_ms(const struct contest *contest)
+{
+    int64_t pauses = contest->times > 1 ? contest->times - 1 : 1;
+    int64_t calm_ms = 2 * (contest->last_ms - contest->first_ms) / pauses;
+    calm_ms = MIN(MAX(calm_ms, CALM_MIN_MS), PAUSE_MAX_MS);
+    return contest->last_ms + (is_told(contest) ? calm_ms : PAUSE_MAX_MS);
+}
+
+/* The contest of a Service, made if there is none. NULL: no memory. */
+static struct contest *contest_of(struct sorted *table, const struct object *object)
+{
+    const struct contest wanted = { .namespace = (char *)object->namespace,
+                                    .name = (char *)object->name },
+                         *pointer = &wanted;
+    struct contest *const *found = sorted_find(table, &pointer);
+    if (found)
+        return *found;
+    CLEANUP(contest_freep) struct contest *contest = calloc(1, sizeof(*contest));
+    if (!contest)
+        return NULL;
+    contest->namespace = strdup(object->namespace);
+    contest->name = strdup(object->name);
+    if (!contest->namespace || !contest->name || sorted_put(table, &contest) < 0)
+        return NULL;
+    return TAKE_PTR(contest);
+}
+
+static bool same_ips(const ip_list *a, const ip_list *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = ip_equal(&a->items[i], &b->items[i]);
+    return same;
+}
+
+static bool differs(const struct service *service, const ip_list *ips)
+{
+    vec_each(const struct ip, ip, ips) {
+        if (!address_is_told(service, ip))
+            return true;
+    }
+    return false;
+}
+
+void contests_see(struct sorted *table, const struct service *service, const ip_list *ips)
+{
+    struct contest *contest = ips->count ? contest_of(table, &service->object) : NULL;
+    if (!contest)
+        return; /* without memory, the next one counts */
+    contest->differs = differs(service, ips);
+    (void)snprintf(contest->writer, sizeof(contest->writer), "%s", service->status_writer);
+}
+
+/* Begins to count anew where it is another write than before, or where that was long ago. */
+static int begin(struct contest *contest, const ip_list *ips, int64_t now_ms)
+{
+    if (contest->times && same_ips(&contest->ips, ips) && now_ms < end_ms(contest))
+        return 0;
+    vec_clear(&contest->ips);
+    contest->times = 0;
+    contest->first_ms = now_ms;
+    return vec_append(&contest->ips, ips);
+}
+
+bool contests_note(struct sorted *table, const struct service *service, const ip_list *ips,
+                   int64_t now_ms)
+{
+    struct contest *contest = contest_of(table, &service->object);
+    if (!contest || !contest->differs || begin(contest, ips, now_ms) < 0)
+        return false;
+    contest->differs = false;
+    contest->times++;
+    contest->last_ms = now_ms;
+    return is_told(contest);
+}
+
+static void tell(const struct contest *contest, struct faults *faults)
+{
+    char ago[CLOCK_STRLEN];
+    AUTOFREE char *place = text_format("Service %s/%s", contest->namespace, contest->name);
+    AUTOFREE char *remedy = text_format(
+        "find that program, and end it or give its Services another loadBalancerClass: kubectl "
+        "get service -n %s %s -o yaml --show-managed-fields",
+        contest->namespace, contest->name);
+    faults_add(faults, place ? place : "Service", remedy,
+               "another program (%s%s) writes over its addresses again and again: they were put "
+               "back %u times in %s",
+               *contest->writer ? "field manager " : "not known by name", contest->writer,
+               contest->times - 1, clock_ago(contest->last_ms - contest->first_ms, ago));
+}
+
+static void collect(struct sorted *table, int64_t now_ms, struct faults *faults)
+{
+    for (size_t i = table->count; i-- > 0;) {
+        struct contest *contest = *(struct contest **)sorted_at(table, i);
+        if (now_ms >= end_ms(contest)) {
+            sorted_remove(table, &contest);
+            contest_free(contest);
+        } else if (is_told(contest) && faults->list.count < TOLD_MAX) {
+            tell(contest, faults);
+        }
+    }
+}
+
+void address_contests_tell(struct address_job *job, int64_t now_ms)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    collect(&job->contests, now_ms, &faults);
+    (void)fault_book_replace(job->job.board->faults, "addresses", "contests", &faults,
+                             clock_wall_ms());
+}
+
+int64_t contests_next_ms(const struct sorted *table)
+{
+    int64_t next_ms = INT64_MAX;
+    sorted_each(struct contest *const, contest, table) {
+        if (is_told(*contest))
+            next_ms = MIN(next_ms, end_ms(*contest));
+    }
+    return next_ms;
+}
