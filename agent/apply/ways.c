@@ -20,6 +20,7 @@ struct heard {
     struct prefix net;
     uint32_t ifindex; /* 0: it has several next hops */
     bool gateway;
+    struct ip router;          /* that gateway; IP_NONE: there is none, or there are several */
     const struct nlattr *hops; /* struct rtnexthop, one behind the other */
 };
 
@@ -31,13 +32,38 @@ static bool is_of_concern(const struct nlmsghdr *message, const struct rtmsg *fi
            fixed->rtm_protocol != ROUTE_PROTOCOL_GUARD && !(fixed->rtm_flags & RTM_F_CLONED);
 }
 
-/* Of these three only that they are there, or their bytes as such, count. */
+static void take_address(struct ip *ip, enum ip_family family, const void *bytes, size_t size)
+{
+    struct ip address = { .family = family };
+    if (size != ip_size(&address))
+        return;
+    memcpy(address.bytes, bytes, size);
+    *ip = address;
+}
+
+/* The router that an attribute names: of the route's own family, or (RTA_VIA) of the other. */
+static void take_router(const struct nlattr *it, enum ip_family family, struct ip *router)
+{
+    const size_t size = mnl_attr_get_payload_len(it);
+    struct rtvia via;
+    if (mnl_attr_get_type(it) == RTA_GATEWAY)
+        take_address(router, family, mnl_attr_get_payload(it), size);
+    if (mnl_attr_get_type(it) != RTA_VIA || size < sizeof(via))
+        return;
+    memcpy(&via, mnl_attr_get_payload(it), sizeof(via));
+    if (via.rtvia_family == AF_INET || via.rtvia_family == AF_INET6)
+        take_address(router, via.rtvia_family == AF_INET ? IP_V4 : IP_V6,
+                     (const char *)mnl_attr_get_payload(it) + sizeof(via), size - sizeof(via));
+}
+
+/* Where it leads. */
 static void take_hops(const struct nlmsghdr *message, struct heard *heard)
 {
     const struct nlattr *it = NULL;
     while ((it = nl_next_attribute(message, sizeof(struct rtmsg), it))) {
         const uint16_t type = mnl_attr_get_type(it);
         heard->gateway |= type == RTA_GATEWAY || type == RTA_VIA;
+        take_router(it, heard->net.ip.family, &heard->router);
         if (type == RTA_MULTIPATH)
             heard->hops = it;
     }
@@ -78,16 +104,45 @@ static int add(struct sorted *ways, const struct link_way *way)
     return r < 0 ? r : 1;
 }
 
+/* The router itself, of a default route. */
+static int add_host(struct sorted *ways, uint32_t ifindex, const struct heard *heard,
+                    const struct ip *router)
+{
+    if (heard->net.length || router->family == IP_NONE)
+        return 0;
+    const struct link_way way = { .ifindex = ifindex,
+                                  .kind = WAY_ROUTER,
+                                  .net = { *router, (uint8_t)ip_bits(router) } };
+    return add(ways, &way);
+}
+
 /* A route by a router, or a default route. */
-static int add_router(struct sorted *ways, uint32_t ifindex, const struct heard *heard)
+static int add_router(struct sorted *ways, uint32_t ifindex, const struct heard *heard,
+                      const struct ip *router)
 {
     const struct link_way plain = { .ifindex = ifindex }, kind = {
         .ifindex = ifindex,
         .kind = heard->net.length ? WAY_VIA : WAY_DEFAULT,
         .net.ip.family = heard->net.ip.family,
     };
-    int r = add(ways, &plain), second = r < 0 ? r : add(ways, &kind);
-    return second < 0 ? second : r | second;
+    int fresh = add(ways, &plain), r = fresh < 0 ? fresh : add(ways, &kind);
+    fresh |= r;
+    r = r < 0 ? r : add_host(ways, ifindex, heard, router);
+    return r < 0 ? r : fresh | r;
+}
+
+/* The router of one of several next hops. */
+static struct ip router_of(const char *hop, size_t size, enum ip_family family)
+{
+    struct ip router = { .family = IP_NONE };
+    const size_t fixed = RTNH_ALIGN(sizeof(struct rtnexthop));
+    const char *end = hop + size;
+    const struct nlattr *it = (const void *)(hop + fixed);
+    while (size > fixed && mnl_attr_ok(it, (int)(end - (const char *)it))) {
+        take_router(it, family, &router);
+        it = mnl_attr_next(it);
+    }
+    return router;
 }
 
 /* Several next hops are routers, or networks behind several interfaces, which is as good. */
@@ -101,7 +156,8 @@ static int add_hops(struct sorted *ways, const struct heard *heard)
         memcpy(&hop, at, sizeof(hop));
         if (hop.rtnh_len < sizeof(hop) || hop.rtnh_len > end - at)
             break;
-        int r = add_router(ways, (uint32_t)hop.rtnh_ifindex, heard);
+        const struct ip router = router_of(at, hop.rtnh_len, heard->net.ip.family);
+        int r = add_router(ways, (uint32_t)hop.rtnh_ifindex, heard, &router);
         if (r < 0)
             return r;
         fresh |= r;
@@ -118,7 +174,7 @@ int ways_hear(struct sorted *ways, const struct nlmsghdr *message)
     if (heard.hops)
         return add_hops(ways, &heard);
     if (heard.gateway)
-        return add_router(ways, heard.ifindex, &heard);
+        return add_router(ways, heard.ifindex, &heard, &heard.router);
     if (ip_is_special(&heard.net.ip) ||
         (heard.net.ip.family == IP_V6 && heard.net.ip.bytes[0] == 0xff))
         return 0;
@@ -167,12 +223,18 @@ bool ways_may_move(const struct sorted *ways, const struct sorted *links, const 
            sorted_find(ways, &(struct link_way){ .ifindex = link->ifindex });
 }
 
+/* What is told as it is. */
+static bool is_of_default(const struct link_way *way)
+{
+    return way->kind == WAY_DEFAULT || way->kind == WAY_ROUTER;
+}
+
 /* Puts those of one table into the other; returns how many are new there, or -ENOMEM. */
 static int copy_defaults(const struct sorted *from, struct sorted *to)
 {
     int count = 0;
     sorted_each(const struct link_way, way, from) {
-        int r = way->kind == WAY_DEFAULT ? add(to, way) : 0;
+        int r = is_of_default(way) ? add(to, way) : 0;
         if (r < 0)
             return r;
         count += r;
@@ -185,7 +247,7 @@ int ways_take_defaults(struct sorted *ways, const struct sorted *fresh)
     int changed = copy_defaults(fresh, ways);
     for (size_t i = ways->count; changed >= 0 && i-- > 0;) {
         const struct link_way way = *(struct link_way *)sorted_at(ways, i);
-        if (way.kind != WAY_DEFAULT || sorted_find(fresh, &way))
+        if (!is_of_default(&way) || sorted_find(fresh, &way))
             continue;
         sorted_remove(ways, &way);
         changed = 1;

@@ -5,7 +5,7 @@
  *
  * A way that was seen stays until its interface goes, or until everything is dumped again: what
  * interfaces are shall not follow each session of a routing daemon that flaps. Only where default
- * routes lead is told as it is (WAY_DEFAULT).
+ * routes lead is told as it is (WAY_DEFAULT, WAY_ROUTER).
  */
 #pragma once
 

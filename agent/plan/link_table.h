@@ -42,11 +42,12 @@ const struct link *link_named(const struct sorted *links, const char *name);
 /* True if it is svc0, and made by us. */
 bool link_is_svc0(const struct link *link);
 
-/* What is known of a way; of the last two kinds `net` is all addresses of a family. */
+/* What is known of a way; of the two in the middle `net` is all addresses of a family. */
 enum way_kind {
     WAY_PLAIN,
     WAY_DEFAULT, /* the family's default route leads there just now */
     WAY_VIA,     /* some of its other routes do, by a router */
+    WAY_ROUTER,  /* `net` is the router that a default route leads to just now, as a host */
 };
 
 /*

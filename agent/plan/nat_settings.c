@@ -155,6 +155,20 @@ static int find_pods(const struct node_facts *facts, prefix_list *pods)
                : push_objects(pods, facts->store, KIND_ADDRESS_POOL, push_pool);
 }
 
+/* Whose pods are on this node for sure, each behind an interface of its own: they were given out
+ * by Coil or by agentd. Of podCIDRs nobody knows how other plugins connect their pods. */
+static int find_own_blocks(const struct node_facts *facts, prefix_list *own)
+{
+    const struct object *object;
+    int r = 0;
+    for (size_t cursor = 0;
+         r == 0 && (object = store_next(facts->store, KIND_ADDRESS_BLOCK, &cursor));) {
+        if (strcmp(to_address_block(object)->node, facts->config->node) == 0)
+            r = push_block(own, object);
+    }
+    return r;
+}
+
 static int push_peer(ip_list *peers, const struct ip *address)
 {
     return address->family == IP_NONE ? 0 : vec_push(peers, *address);
@@ -206,13 +220,15 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
 {
     const struct config *config = facts->config;
     AUTOVEC prefix_list pods = { 0 };
-    AUTOVEC prefix_list services = { 0 };
+    AUTOVEC prefix_list services = { 0 }, own = { 0 };
     AUTOVEC ip_list peers = { 0 };
     int r = push_all(&services, &config->services.service_cidrs);
     if (r == 0)
         r = find_pods(facts, &pods);
     if (r == 0)
         r = find_peers(facts, &peers);
+    if (r == 0)
+        r = find_own_blocks(facts, &own);
     if (r < 0)
         return r;
     reduce(&pods);
@@ -226,6 +242,8 @@ int plan_nat_settings(const struct node_facts *facts, struct nat_settings *ret_s
         .service_net_count = services.count,
         .pod_nets = TAKE_PTR(pods.items),
         .service_nets = TAKE_PTR(services.items),
+        .own_block_count = own.count,
+        .own_blocks = TAKE_PTR(own.items),
         .peer_count = peers.count,
         .peers = TAKE_PTR(peers.items),
         .snat_first = config->services.snat_ports.first,
@@ -241,6 +259,7 @@ void nat_settings_done(struct nat_settings *settings)
 {
     free((void *)settings->pod_nets);
     free((void *)settings->service_nets);
+    free((void *)settings->own_blocks);
     free((void *)settings->peers);
     *settings = (struct nat_settings){ 0 };
 }

@@ -107,6 +107,8 @@ struct nat_settings {
     uint32_t egress_timeouts_s[NAT_STATES], egress_icmp_s; /* of an egress gateway's flows */
     const struct ip *peers; /* the other Nodes' first InternalIPs, IPv4 first */
     size_t peer_count;
+    const struct prefix *own_blocks; /* this node's AddressBlocks: their pods are behind veths */
+    size_t own_block_count;
 };
 
 /* A program on an interface: what stands, or shall stand. */

@@ -11,7 +11,7 @@ from bpf import structure, u32, u64
 from faults import Table, check
 from lab import wait, wait_equal
 from lab.traffic import ask
-from test_fault_table_data import pinned, world_fixture  # noqa: F401
+from test_fault_table_data import FOLLOWS, pinned, world_fixture  # noqa: F401
 from test_firewall import table
 from test_third_list_data import defaults, served
 
@@ -66,6 +66,15 @@ def an_interfaces_switch_that_ipv6_does_not_go_by(world):
     world.sysctl("net.ipv6.conf.eth0.forwarding", 0)
     yield
     world.sysctl("net.ipv6.conf.eth0.forwarding", 1)
+    yield
+    defaults(world)
+    served(world)
+
+
+@rows(638, cause=("interface eth0", "the router 10.0.1.9, to which a default route leads by eth0, does not answer"),
+      remedy="ip neigh", beside=FOLLOWS)
+def the_default_route_leads_to_a_router_that_is_not_there(world):
+    world.node.ip("route", "replace", "default", "via", "10.0.1.9")
     yield
     defaults(world)
     served(world)

@@ -60,6 +60,23 @@ def networkmanager_gives_the_default_routes_a_metric(world):
     served(world)
 
 
+@rows(516, cause=("no way to", "it is an address of lo, too"), remedy="ip addr del", beside=FOLLOWS)
+def a_pods_address_stands_on_lo(world):
+    world.node.ip("addr", "add", f"{world.one.address4}/32", "dev", "lo")
+    yield
+    world.node.ip("addr", "del", f"{world.one.address4}/32", "dev", "lo")
+    served(world)
+
+
+@rows(517, cause=("no way to", "a route leads by eth0, and not to the pod"), remedy="ip route", beside=FOLLOWS)
+def a_pods_host_route_leads_by_the_uplink(world):
+    route = (f"{world.one.address4}/32", "dev", world.one.host_end)
+    world.node.ip("route", "replace", route[0], "via", world.node.gateway4)
+    yield
+    world.node.ip("route", "replace", *route)
+    served(world)
+
+
 @rows(518, cause=("no way to", "has no carrier"), remedy="ip -br link", beside=FOLLOWS)
 def a_pods_own_end_is_down(world):
     pod = world.one

@@ -139,7 +139,7 @@ def ipv6_is_off_on_all_interfaces(world):
 
 
 @rows(320, cause=("services.uplinks", "the default route leads by eth1, which no pattern matches"),
-      remedy="name it, or let them be found: auto", beside=FOLLOWS)
+      remedy="name it, or let them be found: auto", beside=(*FOLLOWS, "does not answer"))
 def the_default_route_leads_by_an_interface_without_a_name(world):
     node = world.node
     node.ip("link", "add", "eth1", "type", "veth", "peer", "name", "wan")

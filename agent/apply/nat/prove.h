@@ -25,10 +25,14 @@ struct probe_origins {
      * comes in by the pod's interface is. */
     const struct prefix *pod_nets;
     size_t pod_net_count;
+    /* Pods in these that are on this node have a veth pair each; borrowed. */
+    const struct prefix *own_blocks;
+    size_t own_block_count;
     /* Where programs are attached, sorted; borrowed. */
     const struct nat_attachment *attachments;
     size_t attachment_count;
     const struct sorted *links; /* struct link: this node's interfaces; borrowed. NULL: unknown */
+    const struct sorted *addresses; /* struct link_address: of these; likewise */
 };
 
 /* What bpf_fib_lookup() says of a way, in words: "a blackhole route". */

@@ -7,6 +7,9 @@
  * nobody there waits for, and are lost. Other replies are translated where they leave, at the
  * client's side. So a set that is good for the ones may be bad for the others; a walk notes both.
  *
+ * A pod of this node whose address was given out of this node's blocks has a veth pair. One that an
+ * interface of the node itself has, or that a route takes out by an uplink, is not reached.
+ *
  * To an endpoint of this node that is behind a child (macvlan, ipvlan) of the interface which the
  * packet leaves by there is no way at all: what a parent sends never reaches its children. The
  * kernel is asked for children only where an endpoint of this node is reached by what may have some
@@ -120,6 +123,67 @@ int prover_no_way(struct prover *prover, const struct nat_probe *probe,
     return 0;
 }
 
+/* ... with an address out of this node's own blocks. */
+static bool is_ours(const struct prover *prover, const struct nat_port *port,
+                    const struct nat_answer *answer)
+{
+    const struct probe_origins *origins = prover->origins;
+    for (size_t i = 0; i < origins->own_block_count; i++) {
+        if (prefix_contains(&origins->own_blocks[i], &answer->endpoint_value.ip))
+            return is_here(port, answer);
+    }
+    return false;
+}
+
+static bool is_uplink(const struct probe_origins *origins, uint32_t ifindex)
+{
+    for (size_t i = 0; i < origins->attachment_count; i++) {
+        if (origins->attachments[i].ifindex == ifindex &&
+            origins->attachments[i].hook == NAT_HOOK_UPLINK_IN)
+            return true;
+    }
+    return false;
+}
+
+/* The interface of this node itself that has an address; NULL: none. */
+static const struct link *owner_of(const struct probe_origins *origins, const struct ip *ip)
+{
+    if (!origins->addresses || !origins->links)
+        return NULL;
+    sorted_each(const struct link_address, address, origins->addresses) {
+        if (ip_equal(&address->ip, ip))
+            return link_find(origins->links, address->ifindex);
+    }
+    return NULL;
+}
+
+/* A pod of ours for which something of the node stands in. Returns 1 if nothing does. */
+static int check_own(struct prover *prover, const struct nat_port *port,
+                     const struct nat_probe *probe, const struct nat_answer *answer)
+{
+    const struct probe_origins *origins = prover->origins;
+    char where[64], name[IF_NAMESIZE];
+    const bool away = answer->out && is_uplink(origins, answer->out);
+    if ((answer->out && !away) || !is_ours(prover, port, answer))
+        return 1;
+    const struct link *owner = away ? NULL : owner_of(origins, &answer->endpoint_value.ip);
+    if (!away && !owner)
+        return 1;
+    (void)prover_endpoint(&answer->endpoint_value, where);
+    if (owner)
+        (void)prover_differs(prover, "ip addr del ADDRESS dev INTERFACE, for the pod has it",
+                             "slot %u: no way to %s: it is an address of %s, too", probe->pick,
+                             where, owner->name);
+    else
+        (void)prover_differs(
+            prover, "mend or delete that route: ip route show to ADDRESS, or ip -6 route",
+            "slot %u: no way to %s: a route leads by %s, and not to the pod", probe->pick, where,
+            if_indextoname(answer->out, name) ? name : "an interface that is gone");
+    prover->lost = prover->any_lost = true;
+    prover->sourceless = false;
+    return 0;
+}
+
 /* The interface of a pod of this node whose own end is down; NULL: it is up. */
 static const struct link *dead_end(const struct prover *prover, const struct nat_port *port,
                                    const struct nat_answer *answer)
@@ -155,6 +219,8 @@ int prover_check_way(struct prover *prover, const struct nat_port *port,
 
     if (answer->route != 0)
         return prover_no_way(prover, probe, answer);
+    if (check_own(prover, port, probe, answer) == 0)
+        return 0;
     if (answer->out == 0)
         return 1;
     if (may_be_child(prover, port, answer) && check_parent(prover, answer) == 0)

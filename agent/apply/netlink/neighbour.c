@@ -43,17 +43,27 @@ bool nl_neighbour_decode(const struct nlmsghdr *message, struct nl_neighbour *re
     return true;
 }
 
-static void begin(struct nl_request *request, uint16_t type, uint16_t flags,
-                  const struct nl_neighbour *neighbour)
+/* The fixed part of a request about one neighbour, by `state` and `flags` of it. */
+static void begin_with(struct nl_request *request, uint16_t type, uint16_t flags,
+                       const struct nl_neighbour *neighbour, uint8_t neighbour_flags)
 {
     const struct ndmsg fixed = {
         .ndm_family = neighbour->ip.family == IP_V4 ? AF_INET : AF_INET6,
         .ndm_ifindex = (int)neighbour->ifindex,
-        .ndm_state = NUD_PERMANENT,
-        .ndm_flags = neighbour->proxy ? NTF_PROXY : 0,
+        .ndm_state = neighbour->state,
+        .ndm_flags = neighbour_flags,
     };
     nl_begin(request, type, flags, &fixed, sizeof(fixed));
     nl_put_ip(request, NDA_DST, &neighbour->ip);
+}
+
+/* One that stays, or is answered for. */
+static void begin(struct nl_request *request, uint16_t type, uint16_t flags,
+                  const struct nl_neighbour *neighbour)
+{
+    struct nl_neighbour lasting = *neighbour;
+    lasting.state = NUD_PERMANENT;
+    begin_with(request, type, flags, &lasting, neighbour->proxy ? NTF_PROXY : 0);
 }
 
 int nl_neighbour_set(struct nl_socket *socket, const struct nl_neighbour *neighbour,
@@ -72,6 +82,42 @@ int nl_neighbour_delete(struct nl_socket *socket, const struct nl_neighbour *nei
     struct nl_request request;
     begin(&request, RTM_DELNEIGH, 0, neighbour);
     return nl_run(socket, &request, result);
+}
+
+static int on_state(const struct nlmsghdr *row, void *context)
+{
+    struct nl_neighbour neighbour;
+    if (nl_neighbour_decode(row, &neighbour))
+        *(uint16_t *)context = neighbour.state;
+    return 0;
+}
+
+/* Makes the kernel find out whether one is there. */
+static int probe(struct nl_socket *socket, const struct nl_neighbour *wanted)
+{
+    struct nl_request request;
+    begin_with(&request, RTM_NEWNEIGH, NLM_F_CREATE, wanted, NTF_USE);
+    return nl_run(socket, &request, NULL);
+}
+
+int nl_neighbour_check(struct nl_socket *socket, uint32_t ifindex, const struct ip *ip,
+                       bool *ret_answers)
+{
+    static const uint16_t there =
+        NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT | NUD_NOARP;
+    const struct nl_neighbour wanted = { .ifindex = ifindex, .ip = *ip };
+    struct nl_request request;
+    uint16_t state = NUD_NONE;
+    begin_with(&request, RTM_GETNEIGH, 0, &wanted, 0);
+    int r = nl_get(socket, &request, on_state, &state);
+    if (r == -ENOENT)
+        r = 0;
+    if (r == 0 && (!(state & there) || (state & NUD_STALE)))
+        r = probe(socket, &wanted);
+    if (r < 0)
+        return r;
+    *ret_answers = state & there;
+    return 0;
 }
 
 struct reading {

@@ -31,6 +31,14 @@ bool nl_neighbour_decode(const struct nlmsghdr *message, struct nl_neighbour *re
 int nl_neighbour_set(struct nl_socket *socket, const struct nl_neighbour *neighbour,
                      struct nl_result *result);
 
+/*
+ * Whether a neighbour answers, as far as the kernel knows. Where that was long ago, or is not known,
+ * the kernel is made to find out, as by a packet to it: ask again in a second or two. Returns 0 or
+ * -errno.
+ */
+int nl_neighbour_check(struct nl_socket *socket, uint32_t ifindex, const struct ip *ip,
+                       bool *ret_answers);
+
 /* Deletes the one of this interface, address and sort. Returns 0, -ENOENT, or -errno. */
 int nl_neighbour_delete(struct nl_socket *socket, const struct nl_neighbour *neighbour,
                         struct nl_result *result);

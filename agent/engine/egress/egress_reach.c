@@ -43,7 +43,7 @@ static bool is_peer(const struct kernel *kernel, const struct ip *ip)
 {
     const uint8_t bits = ip->family == IP_V4 ? 32 : 128;
     sorted_each(const struct link_way, way, kernel_ways(kernel)) {
-        if (way->net.length != bits || !ip_equal(&way->net.ip, ip))
+        if (way->kind != WAY_PLAIN || way->net.length != bits || !ip_equal(&way->net.ip, ip))
             continue;
         const struct link *link = link_find(kernel_links(kernel), way->ifindex);
         if (link && link->peer_away)

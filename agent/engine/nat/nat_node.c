@@ -49,6 +49,7 @@ static void report(struct status *status, const char *group, const struct faults
 static bool same_networks(const struct nat_settings *a, const struct nat_settings *b)
 {
     return prefixes_equal(a->pod_nets, a->pod_net_count, b->pod_nets, b->pod_net_count) &&
+           prefixes_equal(a->own_blocks, a->own_block_count, b->own_blocks, b->own_block_count) &&
            prefixes_equal(a->service_nets, a->service_net_count, b->service_nets,
                           b->service_net_count);
 }
@@ -415,7 +416,10 @@ static void find_origins(struct nat_node *node, const struct kernel *kernel)
         .pod_net_count = settings->pod_net_count,
         .attachments = node->wanted.items,
         .attachment_count = node->wanted.count,
+        .own_blocks = settings->own_blocks,
+        .own_block_count = settings->own_block_count,
         .links = kernel_links(kernel),
+        .addresses = kernel_link_addresses(kernel),
     };
     find_vrf_uplinks(node, uplink);
 }

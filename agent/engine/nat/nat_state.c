@@ -49,6 +49,7 @@ void nat_state_done(struct nat_engine *engine)
     nat_plane_close(engine->plane);
     nat_watch_close(engine->watch);
     passage_close(engine->firewall.passage);
+    vec_done(&engine->routers.list);
     nl_close(engine->socket);
     nl_close(engine->diag);
 }

@@ -18,6 +18,7 @@
 #include "engine/nat/nat_path.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_proofs.h"
+#include "engine/nat/nat_routers.h"
 #include "engine/nat/nat_triggers.h"
 #include "engine/nat/nat_upkeep.h"
 #include "engine/nat/nat_ways.h"
@@ -76,6 +77,7 @@ struct nat_engine {
     struct nat_watch *watch; /* of who listens in the stack; NULL: not opened yet */
     bool judged;             /* netfilter has somebody who judges, or may have */
     struct nat_firewall firewall;
+    struct nat_routers routers;
     bool node_doubted; /* a hook was found without our program, of which the kernel tells nobody */
     bool complete;     /* a pass over everything has been written */
     bool synced;       /* one of what a synced source says, not its copy */

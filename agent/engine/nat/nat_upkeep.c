@@ -8,8 +8,8 @@
  *
  * Another one looks every second at what people set by hand, and want to see told: the host's
  * settings (accept_local has no notification), who listens in the stack, a firewall, and sockets
- * that listen on node ports. A third one looks at the pins, more often since a program that hangs
- * on a TCX link goes with the link's pin.
+ * that listen on node ports; and at the routers of default routes. A third one looks at the pins,
+ * more often since a program that hangs on a TCX link goes with the link's pin.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -88,6 +88,7 @@ static void on_look(void *context)
     nat_path_follow(engine);
     nat_ports_report(engine);
     nat_firewall_look(engine, clock_mono_ms());
+    nat_routers_look(engine, clock_mono_ms());
     timer_arm(engine->upkeep.look_timer, LOOK_MS);
 }
 
