@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "bpf/again.h"
 #include "bpf/hand.h"
 
 /*
@@ -133,19 +134,6 @@ ALWAYS_INLINE int is_mirrored(const struct nat_tuple *tuple)
     return tuple->sport == tuple->dport && addr_equal(&tuple->src, &tuple->dst);
 }
 
-/*
- * Inserts the forward half, or puts it in the place of that of the flow which is over
- * (`room->old`). Returns as flow_insert(). If two CPUs replace it at once, the last one stays, and
- * the answers to both packets are translated.
- */
-SUBPROGRAM int flow_complete(const struct nat_tuple *key, struct scratch *room)
-{
-    int r = flow_insert(key, &room->claim.value);
-    if (r == -EEXIST && room->reopens && flow_leads(key, &room->old))
-        r = map_put(&flows, key, &room->claim.value, BPF_ANY);
-    return r;
-}
-
 /* Makes a forward half, for its first packet, of the reply half of the same flow. */
 ALWAYS_INLINE void make_forward(struct __sk_buff *skb, const struct packet *packet,
                                 const struct nat_tuple *to, struct nat_flow *half)
@@ -179,6 +167,17 @@ ALWAYS_INLINE void fill_reply(struct nat_flow *reply, const struct packet *packe
         reply->flags = NAT_FLOW_HAIRPIN;
 }
 
+/* Where a flow's replies come from, and where they would go if its source stayed. */
+ALWAYS_INLINE void fill_reply_tuple(struct nat_tuple *reply, const struct packet *packet,
+                                    const struct verdict *verdict)
+{
+    reply->src = verdict->addr;
+    reply->sport = verdict->endpoint_port;
+    reply->dst = packet->tuple.src;
+    reply->dport = packet->tuple.sport;
+    reply->protocol = packet->tuple.protocol;
+}
+
 /*
  * Makes both halves of a flow. Returns its hand, with the packet's new tuple; TAKEN if another CPU
  * has just made it; or -cause.
@@ -200,11 +199,7 @@ GLOBAL int flow_make(struct __sk_buff *skb)
         is_unseen(skb, packet) || ((verdict->masquerade != NAT_MASQUERADE_NO || own) &&
                                    !verdict->on_node && !has_source_leg(control, packet, verdict));
     struct nat_tuple *reply = &claim->reply;
-    reply->src = verdict->addr;
-    reply->sport = verdict->endpoint_port;
-    reply->dst = packet->tuple.src;
-    reply->dport = packet->tuple.sport;
-    reply->protocol = packet->tuple.protocol;
+    fill_reply_tuple(reply, packet, verdict);
     room->way_found = rewritten && !exit && !verdict->on_node;
     if (rewritten && exit) {
         int r = source_at(skb->ifindex, packet->family, &reply->dst);
@@ -225,9 +220,13 @@ GLOBAL int flow_make(struct __sk_buff *skb)
     claim->family = packet->family;
     claim->keep = rewritten ? may_keep_port(control, reply) : !is_mirrored(reply);
     claim->sockets = rewritten || (verdict->on_node && packet->tuple.protocol == IPPROTO_TCP);
-    if (room->reopens)
-        flow_free_reply(&packet->tuple, &room->old);
-    claim->value.slot = ring_take();
+    if (room->reopens && claim->keep && flow_again(room, skb->len)) {
+        room->to = room->old;
+        if (!exit)
+            count_flow(verdict->service);
+        return claim->value.mate_hand;
+    }
+    claim->value.slot = flow_slot(packet, room);
     if (claim->value.slot == NAT_NO_SLOT)
         return -NAT_CAUSE_FLOWS_FULL;
     if (!claim_any(skb))

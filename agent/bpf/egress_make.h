@@ -36,9 +36,7 @@ GLOBAL int egress_make(struct __sk_buff *skb, __u32 client)
     half->hand = half->mate_hand = NAT_HAND_EGRESS;
     claim->family = packet->family;
     claim->sockets = !is_icmp(packet->tuple.protocol);
-    if (room->reopens)
-        flow_free_reply(&packet->tuple, &room->old);
-    half->slot = ring_take();
+    half->slot = flow_slot(packet, room);
     if (half->slot == NAT_NO_SLOT)
         return -EGRESS_CAUSE_FLOWS_FULL;
     int r = egress_claim(skb);

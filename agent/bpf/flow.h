@@ -205,14 +205,17 @@ ALWAYS_INLINE int flow_leads(const struct nat_tuple *key, const struct nat_tuple
 /*
  * Frees the reply tuple of a flow that is over, whose forward half under `key` leads to `to`. The
  * forward half stays until the new flow replaces it, so that CPUs that make the new flow at once
- * never delete each other's.
+ * never delete each other's. Returns the slot that the flow had, to the one CPU that has freed it;
+ * or NAT_NO_SLOT.
  */
-SUBPROGRAM int flow_free_reply(const struct nat_tuple *key, const struct nat_tuple *to)
+SUBPROGRAM __u32 flow_free_reply(const struct nat_tuple *key, const struct nat_tuple *to)
 {
     struct nat_tuple mate_key;
-    if (flow_find_mate(key, to, &mate_key))
-        bpf_map_delete_elem(&flows, &mate_key);
-    return 0;
+    const struct nat_flow *mate = flow_find_mate(key, to, &mate_key);
+    if (!mate)
+        return NAT_NO_SLOT;
+    __u32 slot = mate->slot;
+    return bpf_map_delete_elem(&flows, &mate_key) == 0 ? slot : NAT_NO_SLOT;
 }
 
 /* Ends a flow that is over, whose forward half is under `key` and leads to `to`. */

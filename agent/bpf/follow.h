@@ -30,6 +30,8 @@ SUBPROGRAM int begins_anew(const struct packet *packet, const struct nat_flow *f
     int tcp = protocol == IPPROTO_TCP;
     if (!control)
         return 0;
+    if (tcp && flow->flags & NAT_FLOW_RST) /* both halves have it: closed */
+        return 1;
     int gone = flow->endpoint && !endpoint_lives(flow->endpoint, flow->generation);
     if (!tcp && gone)
         return 1;
