@@ -3,6 +3,7 @@
 the server, scripted or real, is killed; test_blocks.py and test_pod_blocks.py with many more nodes that
 ask; test_addresses_many.py with many more Services; and test_still.py for long."""
 
+import json
 import os
 import subprocess
 
@@ -23,15 +24,17 @@ def add_options(group):
 
 
 def tests(words, environment, *options):
-    """Runs some tests of tests/kube with more of everything; (passed, output)."""
+    """Runs some tests of tests/kube with more of everything: whether they passed, with the figures that they print as
+    JSON, or else their output."""
     done = subprocess.run(
         ["/usr/bin/python3", "-m", "pytest", REPOSITORY / "tests/kube", "-k", words,
-         "-q", "-p", "no:cacheprovider", *options],
+         "-q", "-s", "-p", "no:cacheprovider", *options],
         env={**os.environ, **environment, "FINGERPOST_BUILD": str(build_folder())},
         capture_output=True, text=True, check=False,
     )
-    document = {"passed": done.returncode == 0}
-    return document if document["passed"] else {**document, "output": done.stdout[-4000:]}
+    if done.returncode != 0:
+        return {"passed": False, "output": done.stdout[-4000:]}
+    return {"passed": True, "figures": [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]}
 
 
 def writes(options, seed, say):

@@ -8,7 +8,7 @@ import signal
 from lab import objects, wait, wait_equal
 from lab.asking import ELECTION
 from lab.controller import Controller
-from lab.kube_api import path_of
+from lab.kube_api import at_once, path_of
 
 CONDITION = "fingerpost.io/AddressAssigned"
 
@@ -39,9 +39,8 @@ def sweep(plane):
     """Nothing that is given, and nothing to give."""
     wait(lambda: serves_pools(plane), "the API to serve pools")
     for kind in ("Service", "IPAddressPool"):
-        for item in plane.items(kind):
-            if item["metadata"]["name"] != "kubernetes":
-                plane.api.delete(kind, item["metadata"]["name"], item["metadata"]["namespace"])
+        at_once(plane.api, lambda api, meta, kind=kind: api.delete(kind, meta["name"], meta["namespace"]), [
+            item["metadata"] for item in plane.items(kind) if item["metadata"]["name"] != "kubernetes"])
     try:
         plane.api.request("DELETE", "/api/v1/namespaces/kube-system/configmaps/fingerpost-addresses", {})
     except ValueError:

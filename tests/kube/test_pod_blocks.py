@@ -2,11 +2,13 @@
 """Blocks for pods from end to end: a node's agent asks, agent-controller gives, pods get addresses, and
 what is not used is given back."""
 
+import json
 import os
 import time
 from string import ascii_lowercase
 
 import pytest
+from bench import process
 from lab import wait, wait_equal
 from lab.asking import COIL, Nodes, ask_all, assert_disjoint, blocks, controller, node, pool, remove_all
 from lab.kube_api import MERGE, path_of
@@ -240,8 +242,8 @@ def test_a_thousand_nodes_come_and_go(setting):
     pulse = f"/api/v1/nodes?fieldSelector=metadata.name%3D{setting.node.role}&limit=1&resourceVersion=0"
     requests = [entry["requestURI"] for entry in setting.audited()[since:] if entry["verb"] != "watch"]
     pulses = requests.count(pulse)  # once in ten seconds in which nothing else is heard
-    print(f"{NODES} nodes: blocks for all after {asked - begin:.1f} s, gone after {gone - asked:.1f} s more; "
-          f"the agent beside them asked {pulses} times whether the API is there in {gone - begin:.1f} s")
+    print(json.dumps({"nodes": NODES, "seconds": round(asked - begin, 2), "gone after": round(gone - asked, 2),
+                      "MiB": process.peak(setting.controllers[-1].process.pid), "pulses of the agent": pulses}))
     assert requests == pulses * [pulse] and pulses <= 1 + (gone - begin) / 10
     setting.add("two")
 

@@ -28,11 +28,14 @@ ETCD = f"http://127.0.0.1:{ETCD_PORT}"
 PEERS = "http://127.0.0.1:2380"
 AGENTS = "fingerpost:agents"  # the group that deploy/kubernetes/rbac.yaml binds
 CONTROLLERS_GROUP = "fingerpost:controllers"  # likewise, controller.yaml
+ACCOUNT = "fingerpost-controller"  # of controllers that are pods, in kube-system
+ACCOUNT_USER = f"system:serviceaccount:kube-system:{ACCOUNT}"
 # What agents and controllers ask for is written down: who, what, and what came of it.
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
     "omitStages": ["RequestReceived", "ResponseStarted"],
-    "rules": [{"level": "Metadata", "userGroups": [AGENTS, CONTROLLERS_GROUP]}, {"level": "None"}],
+    "rules": [{"level": "Metadata", "userGroups": [AGENTS, CONTROLLERS_GROUP]},
+              {"level": "Metadata", "users": [ACCOUNT_USER]}, {"level": "None"}],
 }
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 
@@ -212,6 +215,15 @@ class ControlPlane:
         """What a controller is given: a user of the group whose role it has."""
         return self.kubeconfig(f"controller-{name}", f"fingerpost:controller:{name}",
                                [CONTROLLERS_GROUP])
+
+    def account_token(self):
+        """What a controller that is a pod shows: of a client certificate, the API server verifies the signature
+        for each request, of a token once in ten seconds."""
+        return self.kubectl("create", "token", "-n", "kube-system", ACCOUNT).strip()
+
+    def account_kubeconfig(self):
+        return write_kubeconfig(self.folder / "account.kubeconfig", self.server, self.pki.certificate,
+                                {"token": self.account_token()})
 
     # Life of the programs
 
