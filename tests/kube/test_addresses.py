@@ -7,10 +7,10 @@ import signal
 
 import pytest
 import schema
-from giving import (Controllers, addresses, all_have_one_each, assert_one_holder_each, begin, condition,
-                    end, gets, named, pool, service, sweep)
+from giving import (CONDITION, Controllers, addresses, all_have_one_each, assert_one_holder_each, begin,
+                    condition, end, gets, named, pool, service, sweep)
 from lab import wait, wait_equal
-from lab.kube_api import path_of
+from lab.kube_api import MERGE, path_of
 
 LAB = {"nodes": 1}
 SERVICES = 40
@@ -105,6 +105,62 @@ def test_sharing_dual_stack_and_class(clean, make):
     clean.put(service("after", **ours))
     gets(clean, after=["203.0.113.2"])
     assert addresses(clean, "other") == [] and condition(clean, "other") is None
+
+
+def edit_status(plane, name, status):
+    plane.api.request("PATCH", path_of("Service", name=name) + "/status", {"status": status}, MERGE)
+
+
+def test_a_status_that_is_edited_by_hand_comes_back(clean, make):
+    """Without its address, or without all that was written: the Service gets what it had."""
+    begin(make())
+    clean.put(pool("203.0.113.0/29"), service("web"), service("api"))
+    gets(clean, web=["203.0.113.0"], api=["203.0.113.1"])
+    since = named(clean, "web")["status"]["conditions"][0]["lastTransitionTime"]
+    for hand in ({"loadBalancer": {"ingress": None}}, {"conditions": None},
+                 {"loadBalancer": {"ingress": None}, "conditions": None}):
+        edit_status(clean, "web", hand)
+        gets(clean, web=["203.0.113.0"], api=["203.0.113.1"])
+        wait_equal(lambda: condition(clean, "web"), ("True", "Assigned", ""), "the condition")
+    assert named(clean, "web")["status"]["conditions"][0]["lastTransitionTime"] >= since
+
+
+def test_what_is_others_of_a_service_stays(clean, make):
+    """Metadata, conditions and who has which field, while it gets an address, another one, and none."""
+    begin(make())
+    clean.put(pool("203.0.113.0/29"))
+    item = service("web", {"example.com/note": "kept", "fingerpost.io/loadBalancerIPs": "203.0.113.9"})
+    owner = {"apiVersion": "v1", "kind": "Namespace", "name": "default",
+             "uid": clean.api.get(path_of("Namespace", name="default"))["metadata"]["uid"]}
+    item["metadata"] |= {"labels": {"team": "net"}, "finalizers": ["example.com/held"], "ownerReferences": [owner]}
+    clean.put(item)
+    other = {"type": "example.com/Other", "status": "True", "reason": "Other", "message": "",
+             "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    wait_equal(lambda: condition(clean, "web")[1], "OutsidePools", "why not")
+    edit_status(clean, "web", {"conditions": [*named(clean, "web")["status"]["conditions"], other]})
+    kept = others_of(named(clean, "web"))
+    assert other in kept["conditions"]
+    for wish, ips in (("203.0.113.2", ["203.0.113.2"]), ("203.0.113.4", ["203.0.113.4"])):
+        clean.api.request("PATCH", path_of("Service", name="web"),
+                          {"metadata": {"annotations": {"fingerpost.io/loadBalancerIPs": wish}}}, MERGE)
+        gets(clean, web=ips)
+        assert others_of(named(clean, "web")) == kept
+    clean.api.request("PATCH", path_of("Service", name="web"), {"spec": {"type": "ClusterIP"}}, MERGE)
+    gets(clean, web=[])
+    wait_equal(lambda: condition(clean, "web"), None, "no condition")
+    assert others_of(named(clean, "web")) == kept
+    clean.api.request("PATCH", path_of("Service", name="web"), {"metadata": {"finalizers": None}}, MERGE)
+
+
+def others_of(item):
+    """What of a Service is none of the controller's."""
+    meta = item["metadata"]
+    fields = {json.dumps(entry["fieldsV1"], sort_keys=True) for entry in meta["managedFields"]
+              if entry["manager"] != "fingerpost-addresses" and entry["operation"] == "Update"
+              and "f:spec" in entry["fieldsV1"]}
+    return {**{key: meta.get(key) for key in ("labels", "finalizers", "ownerReferences", "creationTimestamp", "uid")},
+            "note": meta["annotations"]["example.com/note"], "owned": bool(fields),
+            "conditions": [each for each in item["status"]["conditions"] if each["type"] != CONDITION]}
 
 
 def test_nothing_is_given_beside_a_controller_of_metallb(clean, make):

@@ -13,7 +13,7 @@ import schema
 from bench import process
 from lab import wait, wait_equal
 from lab.asking import Nodes, ask_all, assert_disjoint, blocks, controller, node, pool, remove_all
-from lab.kube_api import path_of
+from lab.kube_api import MERGE, path_of
 
 LAB = {"nodes": 1}
 # How many nodes ask a pool of ten blocks at once; the soak has more of them.
@@ -242,6 +242,21 @@ def test_reserved_blocks_stay(clean, make):
     wait_equal(lambda: set(blocks(clean)), {"default-0-v1"}, "the end of the other block")
 
 
+def test_what_is_edited_by_hand_comes_back(clean, make):
+    """A pool's finalizer and a request's answer; and a second block for a request there is none."""
+    leader = begin(make())
+    nodes = Nodes(clean, "node1")
+    clean.put(pool("default", "10.2.0.0/24"))
+    assert nodes.get("node1") == ("default-0", None)
+    clean.api.request("PATCH", path_of("AddressPool", name="default"), {"metadata": {"finalizers": None}}, MERGE)
+    wait_equal(lambda: named(clean, "AddressPool", "default")["metadata"].get("finalizers"), [COIL], "the finalizer")
+    since, path = len(clean.audited(leader.user)), path_of("BlockRequest", name="req-default-node1")
+    clean.api.request("PATCH", f"{path}/status", {"status": None}, MERGE)
+    assert wait(lambda: nodes.answer("req-default-node1"), "the answer") == ("default-0", None)
+    assert blocks(clean) == {"default-0": "node1"}
+    assert [entry[:2] for entry in writes(clean, leader.user, since)] == [("patch", "blockrequests")]
+
+
 def test_a_deleted_pool_gives_nothing_and_stays_until_it_is_empty(clean, make):
     begin(make())
     nodes = Nodes(clean, "node1", "node2")
@@ -252,7 +267,7 @@ def test_a_deleted_pool_gives_nothing_and_stays_until_it_is_empty(clean, make):
     assert named(clean, "AddressPool", "default")["metadata"]["deletionTimestamp"]
     # The node lets go of its block, as Coil's does.
     clean.api.request("PATCH", path_of("AddressBlock", name="default-0"),
-                      {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+                      {"metadata": {"finalizers": None}}, MERGE)
     clean.kubectl("delete", "addressblock", "default-0", "--ignore-not-found")
     wait_equal(lambda: clean.items("AddressPool"), [], "the end of the pool")
 
