@@ -230,6 +230,31 @@ def etc(patient, files, **changes):
 
 
 @contextlib.contextmanager
+def proc(patient, folder, values):
+    """A folder of /proc/sys of the doctor's own, with these numbers and no others."""
+    own = Path(tempfile.mkdtemp(dir=patient.agent.folder))
+    for name, value in values.items():
+        (own / name).write_text(f"{value}\n", encoding="ascii")
+    patient.wrapper = ("unshare", "-m", "sh", "-c", f'mount --bind "$0" /proc/sys/{folder} && exec "$@"', str(own))
+    try:
+        yield
+    finally:
+        patient.wrapper = ()
+
+
+@contextlib.contextmanager
+def health_port(patient, number):
+    """The Service `web` has one."""
+    file = patient.lab.manifests / "web.yaml"
+    text = file.read_text(encoding="utf-8")
+    write_web(patient.lab, healthCheckNodePort=number)
+    try:
+        yield
+    finally:
+        file.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
 def stranger_at(patient, kind, port, address="127.0.0.1", answer=b""):
     """Somebody has that port, and gives each who connects the same answer."""
     source = ("import socket\n"
