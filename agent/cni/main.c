@@ -118,7 +118,7 @@ static int command(int argc, char **argv)
             wanted.conflist = optarg;
             break;
         case 'v':
-            printf("agent-cni %s\n", FINGERPOST_VERSION);
+            puts("agent-cni " FINGERPOST_VERSION); /* in one piece: agentctl doctor looks for it */
             return EXIT_SUCCESS;
         case 'h':
             fputs(usage, stdout);

@@ -5,6 +5,7 @@
  * What only service NAT or egress needs is looked at only where the configuration asks for it.
  * Values under /proc/sys that no notification tells of are read at each run.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <linux/magic.h>
 #include <netinet/in.h>
@@ -22,6 +23,8 @@
 #include "base/file.h"
 #include "base/socket_address.h"
 #include "base/text.h"
+#include "bpf/abi.h"
+#include "bpf/egress_abi.h"
 #include "doctor/visit.h"
 
 enum {
@@ -113,6 +116,34 @@ static void check_bpffs(struct visit *visit)
                    "%s is not on a bpf file system", visit->config->paths.bpf);
     else
         visit_good(visit, "%s", visit->config->paths.bpf);
+}
+
+/*
+ * Maps of service NAT and of egress, that an agent of another version has pinned: the programs of
+ * this one have another layout, and begin with empty tables.
+ */
+static void check_pins(struct visit *visit)
+{
+    if (!uses_bpf(visit)) {
+        visit_skip(visit, "neither services nor egress is enabled");
+        return;
+    }
+    DIR *folder = opendir(visit->config->paths.bpf);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        unsigned layout = 0;
+        const bool nat = sscanf(entry->d_name, "%u", &layout) == 1 && layout != NAT_LAYOUT;
+        const bool egress = (sscanf(entry->d_name, "egress-gateway-%u", &layout) == 1 ||
+                             sscanf(entry->d_name, "egress-%u", &layout) == 1) &&
+                            layout != EGRESS_LAYOUT;
+        if (nat || egress)
+            visit_warn(visit,
+                       "flows begin anew with this version; when no agent of the other one is to "
+                       "come back: agentctl cleanup, with agentd stopped",
+                       "%s/%s is of another version's layout", visit->config->paths.bpf,
+                       entry->d_name);
+    }
+    if (folder)
+        (void)closedir(folder);
 }
 
 /* If the machine has addresses of a family that packets could be forwarded for. */
@@ -238,10 +269,17 @@ static void check_fou_port(struct visit *visit)
                    "UDP port %u: %s", config->egress.port, strerror(errno));
 }
 
+/* Certificates and leases of others go by the time. */
+static bool needs_clock(const struct config *config)
+{
+    return config->source.kubernetes || config->addresses.etcd.endpoints.count ||
+           config->consul.enabled;
+}
+
 static void check_clock(struct visit *visit)
 {
     struct timex clock = { 0 };
-    if (visit->config && visit->config->source.kubernetes &&
+    if (visit->config && needs_clock(visit->config) &&
         (adjtimex(&clock) < 0 || clock.status & STA_UNSYNC))
         visit_warn(visit, "timedatectl set-ntp true; see: timedatectl",
                    "nothing keeps the clock right");
@@ -251,6 +289,7 @@ const struct check machine_checks[] = {
     { "machine.kernel", "kernel", "Linux 6.1 or later", check_kernel },
     { "machine.rights", "capabilities", "those of agentd.service", check_rights },
     { "machine.bpffs", "bpf file system", "mounted where paths.bpf is", check_bpffs },
+    { "machine.pins", "pinned maps", "of this version's layout", check_pins },
     { "machine.sysctl", "sysctls", "forwarding on; accept_local of lo for service NAT",
       check_sysctls },
     { "machine.state", "state folder", "writable, with room", check_state },

@@ -20,9 +20,11 @@
 #define CONF_DIR   "/etc/cni/net.d"
 #define CONTAINERD "/etc/containerd/config.toml"
 #define PLUGIN     "\"agent-cni\""
+#define BIN_DIR    "/opt/cni/bin"
+#define VERSION    "agent-cni " FINGERPOST_VERSION
 #define INSTALL_IT "agent-cni install, as root"
 
-enum { FILE_MAX = 1024 * 1024 };
+enum { FILE_MAX = 1024 * 1024, PROGRAM_MAX = 64 * 1024 * 1024 };
 
 static bool gives_addresses(struct visit *visit)
 {
@@ -117,7 +119,45 @@ static void check_network(struct visit *visit)
         visit_good(visit, "%s", path);
 }
 
+/* Where containerd looks for plugins, which the caller frees; NULL: no memory. */
+static char *plugin_folder(void)
+{
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (file_read(CONTAINERD, FILE_MAX, &content, &size) < 0)
+        return strdup(BIN_DIR);
+    char *folder = containerd_value(content, "bin_dir");
+    if (folder && *folder)
+        return folder;
+    free(folder);
+    return strdup(BIN_DIR);
+}
+
+/* By what it says of itself: nothing is run. */
+static void check_plugin(struct visit *visit)
+{
+    AUTOFREE char *content = NULL;
+    size_t size;
+    if (!gives_addresses(visit))
+        return;
+    AUTOFREE char *folder = plugin_folder();
+    AUTOFREE char *path = folder ? text_format("%s/agent-cni", folder) : NULL;
+    int r = path ? file_read(path, PROGRAM_MAX, &content, &size) : -ENOMEM;
+    if (r < 0)
+        visit_fail(visit, INSTALL_IT, "%s: %s", path ? path : BIN_DIR, strerror(-r));
+    else if (access(path, X_OK) < 0)
+        visit_fail(visit, "chmod 0755 it, on a file system that is not mounted noexec", "%s: %s",
+                   path, strerror(errno));
+    else if (!memmem(content, size, VERSION, strlen(VERSION)))
+        visit_warn(visit, INSTALL_IT ": of the version that agentctl has",
+                   "%s is of another version than " FINGERPOST_VERSION, path);
+    else
+        visit_good(visit, "%s, version " FINGERPOST_VERSION, path);
+}
+
 const struct check pod_checks[] = {
+    { "pods.plugin", "CNI plugin", "agent-cni of this version, where the runtime looks",
+      check_plugin },
     { "pods.network", "CNI network", "the first file of " CONF_DIR " names agent-cni",
       check_network },
     { "pods.runtime", "container runtime", "it reads " CONF_DIR, check_runtime },

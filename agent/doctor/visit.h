@@ -47,6 +47,7 @@ extern const struct check config_checks[];
 extern const struct check user_checks[];
 extern const struct check link_checks[];
 extern const struct check rival_checks[];
+extern const struct check cert_checks[];
 extern const struct check firewall_checks[];
 extern const struct check segment_checks[];
 extern const struct check store_checks[];

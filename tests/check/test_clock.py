@@ -65,6 +65,7 @@ DECISIONS = {
         "if (!addresses || plan_pod_surplus(addresses, clock_wall_ms(), keeper->options.empty_ms,",
     ],
     # "41s ago", on the screen.
+    "doctor/check_cert.c": ["const int64_t now_ms = clock_wall_ms();"],
     "agentctl/field.c": ["int64_t age_ms = clock_wall_ms() - wall_ms;"],
 }
 

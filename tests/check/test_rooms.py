@@ -83,8 +83,8 @@ ALLOWED = {
     "doctor": (
         (
             "base", "config", "client", "model", "store", "plan", "apply/kernel.h", "apply/firewall/firewall.h",
-            "apply/nat/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h", "source/conflicts.h",
-            "source/manifest.h",
+            "apply/firewall/inlet.h", "apply/nat/host.h", "apply/netlink/nl.h", "apply/netlink/genl.h",
+            "source/conflicts.h", "source/manifest.h", "bpf/abi.h", "bpf/egress_abi.h",
         ),
         ("libsystemd", "libmnl", "kernel"),
     ),

@@ -11,7 +11,8 @@ from pathlib import Path
 import schema
 from cluster import write_web
 from lab import objects, wait
-from lab.agent import REPOSITORY, Agent, program
+from lab.agent import REPOSITORY, Agent, build_folder, program
+from lab.authority import Authority, write_kubeconfig
 from lab.lab import NAT, mount_bpffs
 
 
@@ -207,20 +208,25 @@ def deaf_bird(patient):
 
 
 CLAIMS = {"own": ["192.0.2.77"], "etcd": {"endpoints": ["http://192.0.2.9:2379"]}}
-WITH_ETC = 'mount --bind "$0" /etc && exec "$@"'
+WITH_ETC = 'mount --bind "$0/opt" /opt && mount --bind "$0" /etc && exec "$@"'
+PLUGIN = "opt/cni/bin/agent-cni"
 CNI, CONTAINERD = "cni/net.d/10-fingerpost.conflist", "containerd/config.toml"
 OURS = (REPOSITORY / "deploy" / "cni" / "10-fingerpost.conflist").read_text(encoding="utf-8")
 
 
 @contextlib.contextmanager
-def etc(patient, files, **changes):
-    """A /etc of the doctor's own, in which these files are what they are."""
+def etc(patient, files, plugin=PLUGIN, mode=0o644, **changes):
+    """A /etc of the doctor's own, in which these files are what they are, and a /opt in its folder `opt`."""
     folder = Path(tempfile.mkdtemp(dir=patient.agent.folder))
     for name in ("passwd", "group", "nsswitch.conf", "hosts"):
         shutil.copy(f"/etc/{name}", folder)
+    if plugin and plugin not in files:
+        (folder / PLUGIN).parent.mkdir(parents=True)
+        shutil.copy(build_folder() / "agent" / "cni" / "agent-cni", folder / PLUGIN)
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
+        (folder / name).chmod(mode)
     patient.wrapper = ("unshare", "-m", "sh", "-c", WITH_ETC, str(folder))
     try:
         with settings(patient, **{"pods__enabled": True, **changes}):
@@ -252,6 +258,61 @@ def health_port(patient, number):
         yield
     finally:
         file.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def small_disk(patient, options):
+    """The state folder on a file system of its own."""
+    mount = f'mount -t tmpfs -o {options} state "$0" && exec "$@"'
+    patient.wrapper = ("unshare", "-m", "sh", "-c", mount, patient.settings["paths"]["state"])
+    try:
+        yield
+    finally:
+        patient.wrapper = ()
+
+
+@contextlib.contextmanager
+def pins_of(patient, name):
+    """What another version of the agent has left."""
+    folder = Path(patient.settings["paths"]["bpf"]) / name
+    folder.mkdir()
+    try:
+        yield
+    finally:
+        folder.rmdir()
+
+
+def authority(patient, **times):
+    """A CA, and what it has issued with these times."""
+    made = Authority(tempfile.mkdtemp(dir=patient.agent.folder))
+    return made, made.issue("agent", **times)
+
+
+@contextlib.contextmanager
+def kube_certificate(patient, **times):
+    ca, pair = authority(patient, **times)
+    file = write_kubeconfig(ca.folder / "kubeconfig", "https://127.0.0.1:1", ca.certificate, pair)
+    with settings(patient, source__manifests=None, source__kubernetes={"kubeconfig": str(file)}):
+        yield
+
+
+@contextlib.contextmanager
+def etcd_certificate(patient, **times):
+    ca, pair = authority(patient, **times)
+    etcd = {"endpoints": ["https://127.0.0.1:1"], "caFile": str(ca.certificate), "certFile": str(pair.certificate),
+            "keyFile": str(pair.key)}
+    with settings(patient, addresses={**CLAIMS, "etcd": etcd}):
+        yield
+
+
+@contextlib.contextmanager
+def consul_certificate(patient, file, **times):
+    """`file`: the key that names the certificate with these times."""
+    ca, pair = authority(patient, **times)
+    files = {"certFile": str(pair.certificate), "keyFile": str(pair.key)} if file == "certFile" else {
+        "caFile": str(pair.certificate)}
+    with settings(patient, consul={"clusterID": "lab", "address": "https://127.0.0.1:1", **files}):
+        yield
 
 
 @contextlib.contextmanager

@@ -8,12 +8,13 @@ import json
 
 import pytest
 from doctor_mistakes import (
-    CLAIMS, CNI, CONTAINERD, OURS, Patient, answer_of, bird, claims_without_right, consul_answers, dead_bird,
-    deaf_bird, etc, etcd_answers, fou_port_taken, ip, manifest, nft, no_config, node_object, nodes,
-    opened_and_dropped, opened_by_another, our_routes, pods_among_services, port, settings, small_buffer, sysctl,
-    text_of_config,
+    CLAIMS, CNI, CONTAINERD, OURS, PLUGIN, Patient, answer_of, bird, claims_without_right, consul_answers,
+    consul_certificate, dead_bird, deaf_bird, etc, etcd_answers, etcd_certificate, fou_port_taken, ip, kube_certificate,
+    manifest, nft, no_config, node_object, nodes, opened_and_dropped, opened_by_another, our_routes, pins_of,
+    pods_among_services, port, settings, small_buffer, small_disk, sysctl, text_of_config,
 )
 from lab import Lab, objects
+from lab.authority import DAY
 
 pytestmark = pytest.mark.xdist_group("doctor")  # one lab for all mistakes
 
@@ -159,6 +160,36 @@ MISTAKES = {
     "other-folder": (
         lambda p: etc(p, {CNI: OURS, CONTAINERD: '[plugins.cri.cni]\n  # conf_dir = "/a"\n  conf_dir = "/var/cni"\n'}),
         "pods.runtime", "containerd reads /var/cni", "--conf-dir",
+    ),
+    "no-plugin": (
+        lambda p: etc(p, {CNI: OURS, "opt/cni/README": ""}, plugin=None), "pods.plugin", "/opt/cni/bin/agent-cni: No such", "agent-cni install",
+    ),
+    "other-plugin": (
+        lambda p: etc(p, {CNI: OURS, PLUGIN: "agent-cni 0.0.9\n"}, mode=0o755), "pods.plugin", "another version", "agent-cni install",
+    ),
+    "plugin-mode": (
+        lambda p: etc(p, {CNI: OURS, PLUGIN: "agent-cni"}), "pods.plugin", "Permission denied", "chmod 0755",
+    ),
+    "full-disk": (lambda p: small_disk(p, "size=1m"), "machine.state", "1 MiB left", "make room"),
+    "no-inodes": (lambda p: small_disk(p, "nr_inodes=1,size=128m"), "machine.state", "no inode left", "remove files"),
+    "mounted-read-only": (lambda p: small_disk(p, "ro"), "machine.state", "Read-only", "mount it writable"),
+    "pins": (lambda p: pins_of(p, "2"), "machine.pins", "another version's layout", "agentctl cleanup"),
+    "pins-of-egress": (lambda p: pins_of(p, "egress-gateway-1"), "machine.pins", "egress-gateway-1", "agentctl cleanup"),
+    "kube-expired": (lambda p: kube_certificate(p, begin=-2 * DAY, end=-DAY), "cert.kube", "expired at", "issue a new one"),
+    "kube-not-yet": (lambda p: kube_certificate(p, begin=DAY, end=2 * DAY), "cert.kube", "is not valid before", "clock"),
+    "kube-soon": (lambda p: kube_certificate(p, end=13 * DAY), "cert.kube", "expires at", "issue a new one"),
+    "kube-ca-soon": (lambda p: kube_certificate(p, end=40 * DAY), "cert.kube", "the CA", "the cluster's CA of now"),
+    "etcd-expired": (lambda p: etcd_certificate(p, begin=-2 * DAY, end=-DAY), "cert.etcd", "certFile", "etcd's CA issue"),
+    "etcd-ca-soon": (lambda p: etcd_certificate(p, end=40 * DAY), "cert.etcd", "caFile", "etcd's CA of now"),
+    "consul-expired": (
+        lambda p: consul_certificate(p, "certFile", begin=-2 * DAY, end=-DAY), "cert.consul", "certFile", "Consul's CA issue",
+    ),
+    "consul-ca-expired": (
+        lambda p: consul_certificate(p, "caFile", begin=-2 * DAY, end=-DAY), "cert.consul", "caFile", "Consul's CA of now",
+    ),
+    "consul-no-file": (
+        lambda p: settings(p, consul={"clusterID": "lab", "address": "https://127.0.0.1:1", "caFile": "/nonexistent"}),
+        "cert.consul", "/nonexistent: No such", "put it there",
     ),
     "rule": (lambda p: ip(p, "rule add pref 77 lookup 119", "rule del pref 77"), "rival.rules", "119", "ip rule del"),
     "foreign-route": (
