@@ -55,8 +55,44 @@ int answer_try(const struct ctl *ctl, const char *path, int64_t timeout_ms, long
     return answer_check(status, ret);
 }
 
+/* Its version, as it says; "" if it does not. */
+static const char *version_of(const struct ctl *ctl, char *buffer, size_t size)
+{
+    AUTOANSWER struct answer answer = { 0 };
+    long status = 0;
+    *buffer = '\0';
+    if (agent_get(ctl->socket, ctl->server->status_path, ctl->timeout_ms, &status, &answer.body) ==
+            0 &&
+        status == 200)
+        (void)answer_word(&answer, "version", buffer, size);
+    return buffer;
+}
+
+/* No object is missing: what is asked for is not known there at all. */
+static int path_unknown(const struct ctl *ctl)
+{
+    char version[32];
+    (void)version_of(ctl, version, sizeof(version));
+    fprintf(
+        stderr,
+        "agentctl: the %s at %s (version %s) knows no answer to this; agentctl is " FINGERPOST_VERSION
+        "\n",
+        ctl->server->name, ctl->socket, *version ? version : "unknown");
+    fprintf(stderr,
+            "agentctl: have both of one version, and restart %s; see: systemctl status %s\n",
+            ctl->server->unit, ctl->server->unit);
+    return EXIT_FAILED;
+}
+
+static bool is_path_unknown(long status, const struct answer *answer)
+{
+    return status == 404 && answer->root && field_is(answer->root, "error", "no such path");
+}
+
 static int remote_failed(const struct ctl *ctl, long status, const struct answer *answer)
 {
+    if (is_path_unknown(status, answer))
+        return path_unknown(ctl);
     if (answer->root && doc_get(answer->root, "error"))
         fprintf(stderr, "agentctl: %s\n", field(answer->root, "error"));
     else
@@ -75,15 +111,43 @@ static int remote_failed(const struct ctl *ctl, long status, const struct answer
 }
 
 /* What an operator wants to know first is whether traffic goes on. */
+void answer_without(const struct ctl *ctl)
+{
+    fprintf(stderr, "agentctl: %s; see: systemctl status %s%s\n", ctl->server->without,
+            ctl->server->unit, ctl->server == &server_agent ? ", agentctl doctor" : "");
+}
+
+static int unreachable(const struct ctl *ctl)
+{
+    answer_without(ctl);
+    return EXIT_UNREACHABLE;
+}
+
+const char *answer_why(int error)
+{
+    switch (error) {
+    case -ENOENT:
+        return "no such file";
+    case -ECONNREFUSED:
+        return "nobody answers there";
+    case -ECONNRESET:
+        return "it hangs up";
+    case -ETIMEDOUT:
+        return "it says nothing";
+    case -EREMOTEIO:
+        return "it knows no answer to this";
+    case -EPROTO:
+        return "what answers is not the agent";
+    default:
+        return strerror(-error);
+    }
+}
+
 static int nobody_there(const struct ctl *ctl, const char *how)
 {
-    fprintf(stderr,
-            "agentctl: cannot reach the %s at %s: %s "
-            "(is %s.service running?)\n"
-            "agentctl: %s; see: systemctl status %s%s\n",
-            ctl->server->name, ctl->socket, how, ctl->server->unit, ctl->server->without,
-            ctl->server->unit, ctl->server == &server_agent ? ", agentctl doctor" : "");
-    return EXIT_UNREACHABLE;
+    fprintf(stderr, "agentctl: cannot reach the %s at %s: %s (is %s.service running?)\n",
+            ctl->server->name, ctl->socket, how, ctl->server->unit);
+    return unreachable(ctl);
 }
 
 int answer_failed(const struct ctl *ctl, int error, long status, const struct answer *answer)
@@ -94,19 +158,19 @@ int answer_failed(const struct ctl *ctl, int error, long status, const struct an
     case -EREMOTEIO:
         return remote_failed(ctl, status, answer);
     case -ENOENT:
-        return nobody_there(ctl, "no such file");
     case -ECONNREFUSED:
-        return nobody_there(ctl, "nobody answers there");
+        return nobody_there(ctl, answer_why(error));
     case -ECONNRESET:
         fprintf(stderr,
-                "agentctl: the %s at %s hung up without an answer "
-                "(see: systemctl status %s)\n",
-                ctl->server->name, ctl->socket, ctl->server->unit);
-        return EXIT_UNREACHABLE;
+                "agentctl: the %s at %s hung up without an answer: it ends, or does not start\n",
+                ctl->server->name, ctl->socket);
+        return unreachable(ctl);
     case -ETIMEDOUT:
-        fprintf(stderr, "agentctl: cannot reach the %s at %s: no answer within %s\n",
-                ctl->server->name, ctl->socket, clock_ago(ctl->timeout_ms, limit));
-        return EXIT_UNREACHABLE;
+        fprintf(
+            stderr,
+            "agentctl: cannot reach the %s at %s: no answer within %s (--timeout): it is busy, or hangs\n",
+            ctl->server->name, ctl->socket, clock_ago(ctl->timeout_ms, limit));
+        return unreachable(ctl);
     case -EACCES:
         fprintf(stderr,
                 "agentctl: cannot reach the %s at %s: permission denied "
@@ -114,8 +178,9 @@ int answer_failed(const struct ctl *ctl, int error, long status, const struct an
                 ctl->server->name, ctl->socket);
         return EXIT_PERMISSION;
     case -EPROTO:
-        fprintf(stderr, "agentctl: what answers at %s is not the %s\n", ctl->socket,
-                ctl->server->name);
+        fprintf(stderr,
+                "agentctl: what answers at %s is not the %s; see who it is: ss -xlp src %s\n",
+                ctl->socket, ctl->server->name, ctl->socket);
         return EXIT_FAILED;
     default:
         fprintf(stderr, "agentctl: cannot ask the %s at %s: %s\n", ctl->server->name, ctl->socket,

@@ -48,6 +48,11 @@ const char *answer_word(const struct answer *answer, const char *key, char *buff
  */
 int answer_post(const struct ctl *ctl, const char *path, const char *document, struct answer *ret);
 
+/* Why there was no answer, in some words; `error` as of answer_try(). */
+const char *answer_why(int error);
+/* Says how things are without whom nobody can reach, and where to look further. */
+void answer_without(const struct ctl *ctl);
+
 /* Says why an answer_try() failed, and returns the exit status for it. */
 int answer_failed(const struct ctl *ctl, int error, long status, const struct answer *answer);
 

@@ -24,6 +24,7 @@ struct server {
     const char *name, *unit; /* "agent", "agentd" */
     const char *socket;      /* where it answers by default */
     const char *without;     /* how things are without it */
+    const char *status_path; /* which has its version */
 };
 
 extern const struct server server_agent, server_controller;

@@ -56,12 +56,14 @@ const struct server server_agent = {
     .unit = "agentd",
     .socket = "/run/fingerpost/agentd.sock",
     .without = "what an agent has written to the kernel stays in force without it",
+    .status_path = "/v1/status",
 };
 const struct server server_controller = {
     .name = "controller",
     .unit = "agent-controller",
     .socket = "/run/fingerpost/controller.sock",
     .without = "what was decided stays so without it, and another may lead",
+    .status_path = "/v1/controller",
 };
 
 static const char *const color_words[] = {

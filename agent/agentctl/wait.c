@@ -124,7 +124,7 @@ static int note_failure(struct wait *wait, int error)
     if (silent)
         return 0;
     text_truncate(&wait->why, 0);
-    text_addf(&wait->why, "the agent at %s to answer: %s", wait->ctl->socket, strerror(-error));
+    text_addf(&wait->why, "the agent at %s to answer: %s", wait->ctl->socket, answer_why(error));
     return error;
 }
 
@@ -158,8 +158,9 @@ int status_wait(const struct ctl *ctl, struct answer *ret)
     int64_t rest_ms = POLL_MS;
     char waited[CLOCK_STRLEN];
 
+    int r;
     for (;;) {
-        int r = ask_once(&wait, ret);
+        r = ask_once(&wait, ret);
         if (r > 0)
             return EXIT_OK;
         if (is_hopeless(r))
@@ -172,5 +173,7 @@ int status_wait(const struct ctl *ctl, struct answer *ret)
     }
     fprintf(stderr, "agentctl: waited %s for %s\n", clock_ago(ctl->wait_ms, waited),
             text_str(&wait.why));
+    if (r < 0)
+        answer_without(ctl);
     return EXIT_DIFFERS;
 }

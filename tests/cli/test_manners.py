@@ -42,7 +42,10 @@ def test_silence_ends_after_the_timeout(ctl):
         assert ctl.run("--timeout=100ms") == (
             3,
             "",
-            f"agentctl: cannot reach the agent at {ctl.socket}: no answer within 100ms\n",
+            f"agentctl: cannot reach the agent at {ctl.socket}: no answer within 100ms "
+            "(--timeout): it is busy, or hangs\n"
+            "agentctl: what an agent has written to the kernel stays in force without it; "
+            "see: systemctl status agentd, agentctl doctor\n",
         )
 
 
@@ -71,7 +74,7 @@ def test_no_permission(ctl, agent, tmp_path):
     "reply, code",
     [
         ((500, b""), 2),
-        ((404, {"error": "no such path"}), 4),
+        ((404, {"error": "nobody names it"}), 4),
         ((403, {"error": "for root only"}), 77),
         ((200, b"<html>"), 2),
         ((200, b"[1]"), 2),
@@ -83,6 +86,13 @@ def test_odd_answers(ctl, agent, reply, code):
     got, output, errors = ctl.run("routes")
     assert (got, output) == (code, "")
     assert errors.startswith("agentctl: ") and errors.count("\n") == 1
+
+
+def test_an_agent_of_another_version(ctl, agent):
+    """It lacks no object: exit status 4 would say so to a script."""
+    agent({"/v1/status": {**status(), "version": "0.0.9"}})
+    code, output, errors = ctl.run("routes")
+    assert (code, output) == (2, "") and "(version 0.0.9) knows no answer to this; agentctl is " in errors
 
 
 @pytest.mark.parametrize(
