@@ -99,6 +99,15 @@ static void fill_in(const char *pattern, const struct bgp_peer *peer, struct tex
 void bgp_error_explain(const struct bgp_peer *peer, struct text *reason, struct text *remedy)
 {
     size_t i = 0;
+    if (!*peer->last_error && strcmp(peer->state, "Passive") == 0) {
+        text_add(reason, "this end waits for the peer to connect (passive), and it does not");
+        text_addf(
+            remedy,
+            "take `passive` out of %s, if the peer is passive as well; else see that the peer "
+            "has this node as a neighbor; birdc show protocols all %s",
+            peer->name, peer->name);
+        return;
+    }
     text_add(reason, *peer->last_error ? peer->last_error : "BIRD has no error to tell");
     if (strstr(peer->last_error, "Bad peer AS") && peer->local_asn)
         text_addf(reason, " (this node's is %u)", peer->local_asn);

@@ -211,7 +211,8 @@ int kube_config_load(const char *path, struct kube_config **ret_config, struct f
     if (r < 0)
         return r;
     if (r == 0 || document->root->type != DOC_MAP) {
-        faults_add(errors, path, NULL, "is not a kubeconfig");
+        faults_add(errors, path, "put a kubeconfig there: kubectl config view --minify --flatten",
+                   "is not a kubeconfig");
         return -EBADMSG;
     }
     CLEANUP(kube_config_freep) struct kube_config *config = calloc(1, sizeof(*config));

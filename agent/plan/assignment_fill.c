@@ -50,7 +50,13 @@ static int lack_of(struct turn *turn, enum ip_family family, enum lack_reason re
                    const struct ip *ip, const struct object *of)
 {
     struct lack *lack = &turn->lacks[family_index(family)];
-    return lack->reason ? 0 : lack_fill(lack, reason, ip, of);
+    int r = lack->reason ? 0 : lack_fill(lack, reason, ip, of);
+    const char *pool = turn->service ? turn->service->wish.pool : NULL;
+    if (r == 0 && lack->reason == LACK_UNKNOWN_POOL && !lack->of && pool) {
+        lack->of = strdup(pool);
+        r = lack->of ? 0 : -ENOMEM;
+    }
+    return r;
 }
 
 /* Those that it asks for by name. */

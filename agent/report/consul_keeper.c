@@ -36,7 +36,8 @@
 enum {
     PRIORITY = 50, /* behind passes */
     SPACE_MS = 1000,
-    REST = 20, /* times as long as a plan took */
+    REST = 20,          /* times as long as a plan took */
+    READ_MS = 3 * 1000, /* Consul's agent has all that is read at hand */
     ANSWER_MS = 30 * 1000,
     WRITES = 4, /* under way at once */
     ERROR_BYTES = 4096,
@@ -177,7 +178,7 @@ static int ask(struct consul_keeper *keeper, const char *path, const struct cons
 {
     const struct consul_call call = {
         .path = path,
-        .limit_ms = ANSWER_MS,
+        .limit_ms = READ_MS,
         .answer_bytes = READ_BYTES,
     };
     keeper->asked_ms = clock_mono_ms();

@@ -91,9 +91,14 @@ static const char *remedy_of_file(int error)
                  "the kubeconfig means this one";
 }
 
+static const char ended_early[] = "the watch ended too soon";
+
 /* What no API says: a proxy's page, or a program that has the API's port. */
 static const char *remedy_of_answer(const char *why)
 {
+    if (strcmp(why, ended_early) == 0)
+        return "see what stands before the API and closes connections: the time limit of a proxy "
+               "or balancer has to be longer than a watch, which lasts ten minutes";
     return strstr(why, "is no JSON")
                ? "ask who it is that answers, as a proxy or a page to log in "
                  "may do: curl -k SERVER/version, with server: of the kubeconfig"
@@ -231,7 +236,7 @@ static void end_watch(struct reflector *reflector)
     if (reflector->steady)
         go_on(reflector);
     else
-        fail(reflector, "the watch ended too soon");
+        fail(reflector, ended_early);
 }
 
 static void begin_watch(struct reflector *reflector)

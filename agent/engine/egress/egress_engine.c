@@ -91,6 +91,7 @@ static void close_egress(struct engine *engine)
     struct egress_engine *egress = of_engine(engine);
     egress->board->gateway_proofs = NULL;
     egress_proving_done(&egress->proving);
+    egress_watch_done(&egress->watch);
     nat_hooks_close(egress->hooks);
     egress_prober_free(egress->prober);
     egress_gateway_close(&egress->gateway);
@@ -136,7 +137,8 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
     }
     egress_report(egress, "plane", &faults);
     egress->board->gateway_proofs = &egress->proving.proofs;
-    return egress_proving_start(&egress->proving, setup, ground_now, egress);
+    r = egress_watch_start(egress, setup);
+    return r < 0 ? r : egress_proving_start(&egress->proving, setup, ground_now, egress);
 }
 
 static void configure(struct engine *engine, const struct config *config)

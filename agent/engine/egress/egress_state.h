@@ -9,6 +9,7 @@
 #include "engine/egress/egress_prober.h"
 #include "engine/egress/egress_proving.h"
 #include "engine/egress/egress_reach.h"
+#include "engine/egress/egress_watch.h"
 #include "engine/engine.h"
 #include "loop/backoff.h"
 #include "plan/egress_affected.h"
@@ -31,6 +32,7 @@ struct egress_engine {
     nat_attachment_list attached; /* wanted at the last round, sorted */
     bool hooked;                  /* ... and all of it was there */
     struct egress_proving proving;
+    struct egress_watch watch;
 
     bool dirty;                    /* objects changed: plan anew */
     struct egress_touched touched; /* by changes since the last round, where that is not needed */

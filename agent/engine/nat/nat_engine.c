@@ -103,7 +103,7 @@ static void try_plane(struct nat_engine *nat)
 
 static int scope_of_nat(const struct config *config, struct kernel_scope *scope)
 {
-    scope->ways = config->services.enabled;
+    scope->ways |= config->services.enabled;
     return 0;
 }
 

@@ -9,7 +9,8 @@
  * Another one looks every second at what people set by hand, and want to see told: the host's
  * settings (accept_local has no notification), who listens in the stack, a firewall, and sockets
  * that listen on node ports; and at the routers of default routes. A third one looks at the pins,
- * more often since a program that hangs on a TCX link goes with the link's pin.
+ * more often since a program that hangs on a TCX link goes with the link's pin, and at the hooks
+ * themselves where they are few.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -25,7 +26,7 @@
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
 
-enum { LIMITS_MS = 5000, LOOK_MS = 1000, PINS_MS = 400 };
+enum { LIMITS_MS = 5000, LOOK_MS = 1000, PINS_MS = 400, FEW_HOOKS = 64 };
 
 /* Counting walks the hash tables, so it is done once after each sweep, not for each request. */
 static void count_maps(struct nat_engine *engine)
@@ -75,7 +76,7 @@ static void on_pins(void *context)
 {
     struct nat_engine *engine = context;
     keep_pins(engine);
-    if (nat_hooks_pins_moved(engine->node.hooks))
+    if (nat_hooks_pins_moved(engine->node.hooks) || engine->node.wanted.count <= FEW_HOOKS)
         look_at_hooks(engine);
     timer_arm(engine->upkeep.pins_timer, PINS_MS);
 }

@@ -66,6 +66,8 @@ int nat_ways_hear(struct nat_ways *ways, const struct kernel_events *events, int
     }
     if (events->many_ways)
         doubt_all(ways, now_ms);
+    if (events->other_rules) /* seldom: any packet may go another way now */
+        ways->all_ms = MAX(now_ms + NAT_WAY_SETTLE_MS, ways->all_last_ms + NAT_WAYS_RULES_MS);
     return r;
 }
 

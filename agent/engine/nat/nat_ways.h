@@ -22,8 +22,9 @@ enum {
     NAT_WAY_SETTLE_MS = 300, /* routes that go are often replaced, or go with their interface */
     NAT_WAY_GRACE_MS = 10000,
     NAT_WAY_BEGIN_MS = 5000,
-    NAT_WAYS_ALL_MS = 10000, /* between two proofs of all rows for the sake of ways */
-    NAT_WAYS_MAX = 256,      /* more of them are all */
+    NAT_WAYS_ALL_MS = 10000,  /* between two proofs of all rows for the sake of ways */
+    NAT_WAYS_RULES_MS = 1000, /* ... for the sake of somebody's rules */
+    NAT_WAYS_MAX = 256,       /* more of them are all */
 };
 
 struct nat_way_doubt {

@@ -172,24 +172,6 @@ static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct f
     return r < 0 ? r : sorted_put(&pods->stays, &stay);
 }
 
-static int follow_strays(struct pods_engine *pods, const struct pods_seen *seen,
-                         struct faults *faults)
-{
-    AUTOVEC ip_list strays = { 0 };
-    vec_each(const struct pod_stray, stray, &seen->strays) {
-        char ip[IP_STRLEN];
-        const struct link *link = link_find(kernel_links(pods->setup.kernel), stray->ifindex);
-        int r = vec_push(&strays, stray->ip);
-        if (r < 0)
-            return r;
-        faults_add(faults, ip_str(&stray->ip, ip),
-                   "delete the route if no pod is behind it, or else the pod",
-                   "is not given to pods: a route leads to it by %s, which no pod is known of",
-                   link ? link->name : "an interface that is gone");
-    }
-    return pod_addresses_set_strays(&pods->addresses, &strays);
-}
-
 /* "Pod default/web", or the tenant where nobody has said which pod it is. */
 static const char *stay_place(const struct pod_stay *stay, char buffer[static PLACE_LEN])
 {
@@ -237,6 +219,21 @@ static void drop_losses(struct pods_engine *pods, int64_t now_ms)
             pods->losses.items[kept++] = *loss;
     }
     pods->losses.count = kept;
+}
+
+/* The pod's own end has no carrier then, and no route leads to it. */
+static void tell_down(const struct pods_engine *pods, struct faults *faults)
+{
+    const struct sorted *links = kernel_links(pods->setup.kernel);
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        const struct link *link = stay->ifindex ? link_find(links, stay->ifindex) : NULL;
+        char place[PLACE_LEN];
+        if (!link || link->up)
+            continue;
+        AUTOFREE char *remedy = text_format("ip link set %s up", link->name);
+        faults_add(faults, stay_place(stay, place), remedy,
+                   "is cut off: the node's end of its interface, %s, is down", link->name);
+    }
 }
 
 /* A DEL comes to the agent before the link goes; a Pod's deletion is heard of soon, if not before.
@@ -368,12 +365,13 @@ int pods_follow(struct pods_engine *pods, struct round *round)
     vec_each(const struct pod_seen, it, &seen.tenants)
         r = r == 0 ? adopt(pods, it, &faults) : r;
     if (r == 0)
-        r = follow_strays(pods, &seen, &faults);
+        r = pods_follow_strays(pods, &seen, round->now_ms, &faults);
     if (r == 0)
         r = pods_memory_settle(pods, clock_wall_ms());
     if (r < 0)
         return r;
     tell_outside(pods, &faults);
+    tell_down(pods, &faults);
     tell_losses(pods, round->now_ms, &faults);
     pods_report(pods, "tenants", &faults);
     pods->known = true;

@@ -63,6 +63,7 @@ struct pods_engine {
     int64_t gone_due_ms; /* monotonic: when Pods that the API may not know are looked for */
     bool known;          /* a round has seen the kernel's links and the source's blocks */
     int64_t due_ms;      /* monotonic: when a round has to look without a change */
+    int64_t strays_ms;   /* monotonic: when foreign routes into the blocks are looked at again */
     struct backoff retry;
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing was refused */
 };
@@ -71,6 +72,12 @@ struct pods_engine {
 
 /* Brings stays and routes in line with what the kernel shows. Returns 0 or -errno. */
 int pods_follow(struct pods_engine *pods, struct round *round);
+
+/* ---- pods_strays.c ---- */
+
+/* Adds to what was seen the addresses that somebody else's routes lead away; tells of them all. */
+int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t now_ms,
+                       struct faults *faults);
 
 /* ---- pods_rule.c ---- */
 

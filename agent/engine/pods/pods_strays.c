@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Addresses of this node's blocks to which a route leads by an interface that no pod is known of:
+ * nobody is given them, and each is a fault. Called by pods_follow.c in each look at the kernel.
+ *
+ * The mirror has the routes of pods (protocol 30). Of all others it knows by which interfaces host
+ * routes led since it was read; whether one still does, the kernel is asked, once a second while
+ * there is reason to.
+ */
+#include <errno.h>
+
+#include "apply/lookup.h"
+#include "base/clock.h"
+#include "engine/pods/pods_state.h"
+
+/* Whether somebody's host route into our blocks was seen. */
+static bool is_suspect(const struct pods_engine *pods, const struct link_way *way)
+{
+    struct tenant tenant;
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), way->ifindex);
+    return way->kind == WAY_PLAIN && way->net.ip.family != IP_NONE &&
+           way->net.length == ip_bits(&way->net.ip) && link && !link_is_svc0(link) &&
+           !tenant_of_alias(link->alias, &tenant) && pod_block_at(&pods->addresses, &way->net.ip);
+}
+
+static bool is_known(const struct pods_seen *seen, const struct ip *ip)
+{
+    vec_each(const struct pod_stray, stray, &seen->strays) {
+        if (ip_equal(&stray->ip, ip))
+            return true;
+    }
+    return false;
+}
+
+/* Adds those that the kernel still routes so. Returns 0 or -ENOMEM. */
+static int add_foreign(struct pods_engine *pods, int64_t now_ms, struct pods_seen *seen)
+{
+    pods->strays_ms = INT64_MAX;
+    sorted_each(const struct link_way, way, kernel_ways(pods->setup.kernel)) {
+        const struct route_query query = { .destination = way->net.ip };
+        struct route_found found;
+        if (!is_suspect(pods, way))
+            continue;
+        pods->strays_ms = now_ms + SECOND_MS;
+        if (is_known(seen, &way->net.ip) || route_lookup(pods->socket, &query, &found) < 0 ||
+            found.ifindex != way->ifindex)
+            continue;
+        if (vec_push(&seen->strays, (struct pod_stray){ way->net.ip, way->ifindex }) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t now_ms,
+                       struct faults *faults)
+{
+    AUTOVEC ip_list strays = { 0 };
+    int r = add_foreign(pods, now_ms, seen);
+    if (r < 0)
+        return r;
+    vec_each(const struct pod_stray, stray, &seen->strays) {
+        char ip[IP_STRLEN];
+        const struct link *link = link_find(kernel_links(pods->setup.kernel), stray->ifindex);
+        r = vec_push(&strays, stray->ip);
+        if (r < 0)
+            return r;
+        faults_add(faults, ip_str(&stray->ip, ip),
+                   "delete the route if no pod is behind it, or else the pod",
+                   "is not given to pods: a route leads to it by %s, which no pod is known of",
+                   link ? link->name : "an interface that is gone");
+    }
+    return pod_addresses_set_strays(&pods->addresses, &strays);
+}
