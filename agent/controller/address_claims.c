@@ -5,6 +5,9 @@
  * Each write is a merge patch with the resourceVersion that was read last (RFC 7386; the API
  * refuses it with 409 if the object is another by now). The first one is a create. An outcome that
  * nobody knows is treated as a refusal: the record is read.
+ *
+ * Nobody else writes to the record, but somebody may delete it. So it is looked at every ten
+ * seconds; one that is gone is written anew, from what is known.
  */
 #include "controller/address_claims.h"
 
@@ -21,7 +24,7 @@
 
 #define RECORD_NAME "fingerpost-addresses"
 
-enum { VERSION_MAX = 128, ANSWER_MS = 10000 };
+enum { VERSION_MAX = 128, ANSWER_MS = 10000, LOOK_MS = 10000 };
 
 struct address_claims {
     struct address_claims_options options;
@@ -29,6 +32,7 @@ struct address_claims {
     struct backoff backoff;
     char version[VERSION_MAX]; /* of the record; "": there is none */
     bool writing, known;
+    bool looking;     /* whether the record is still the one that was read or written last */
     bool refused;     /* the last write: being able to read mends nothing */
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing is to be tried again */
     char error[KUBE_ERROR_LEN];
@@ -50,7 +54,7 @@ int address_claims_new(const struct address_claims_options *options,
 void address_claims_end(struct address_claims *claims)
 {
     kube_attempt_free(TAKE_PTR(claims->attempt));
-    claims->known = claims->writing = claims->refused = false;
+    claims->known = claims->writing = claims->refused = claims->looking = false;
     claims->retry_ms = INT64_MAX;
     claims->error[0] = '\0';
 }
@@ -63,8 +67,14 @@ void address_claims_free(struct address_claims *claims)
     free(claims);
 }
 
+/* A look that fails says nothing: what is known stands until somebody needs to write. */
 static void fail(struct address_claims *claims, const char *why)
 {
+    if (claims->looking) {
+        claims->looking = false;
+        claims->retry_ms = clock_mono_ms() + LOOK_MS;
+        return;
+    }
     (void)snprintf(claims->error, sizeof(claims->error), "%s", why);
     claims->known = claims->writing = false;
     claims->retry_ms = clock_mono_ms() + backoff_next(&claims->backoff);
@@ -82,11 +92,29 @@ static void take(struct address_claims *claims, const struct doc *object, bool w
     const char *version = text_of(doc_get(object, "metadata"), "resourceVersion");
     (void)snprintf(claims->version, sizeof(claims->version), "%s", version ? version : "");
     claims->known = true;
+    claims->retry_ms = clock_mono_ms() + LOOK_MS;
     claims->refused &= !wrote;
     if (claims->refused)
         return;
     claims->error[0] = '\0';
     backoff_reset(&claims->backoff);
+}
+
+/* Whether a look has shown the record as it was, or that it is gone; else it is read as any. */
+static bool is_seen(struct address_claims *claims, const struct kube_result *result)
+{
+    const bool there = result->outcome == KUBE_DONE;
+    const char *version =
+        there ? text_of(doc_get(result->object, "metadata"), "resourceVersion") : NULL;
+    if (!claims->looking || (!there && result->outcome != KUBE_MISSING) ||
+        (there && (!version || strcmp(version, claims->version) != 0)))
+        return false;
+    claims->retry_ms = clock_mono_ms() + LOOK_MS;
+    if (there || !*claims->version)
+        return true;
+    claims->version[0] = '\0';
+    claims->options.gone(claims->options.context);
+    return true;
 }
 
 static void on_told(void *context, const struct kube_result *result)
@@ -96,7 +124,10 @@ static void on_told(void *context, const struct kube_result *result)
     struct kube_attempt *attempt = TAKE_PTR(claims->attempt); /* it has the result */
     bool wrote = claims->writing;
     claims->writing = false;
-    if (result->outcome == KUBE_DONE) {
+    if (is_seen(claims, result)) {
+        claims->looking = false;
+    } else if (result->outcome == KUBE_DONE) {
+        claims->looking = false;
         take(claims, result->object, wrote);
         const struct doc *data = doc_get(result->object, "data");
         const char *seen = text_of(data, "seen");
@@ -212,8 +243,10 @@ int address_claims_write(struct address_claims *claims, const char *state, const
 
 void address_claims_work(struct address_claims *claims, int64_t now_ms)
 {
-    if (!claims->attempt && now_ms >= claims->retry_ms)
-        send_read(claims);
+    if (claims->attempt || now_ms < claims->retry_ms)
+        return;
+    claims->looking = claims->known;
+    send_read(claims);
 }
 
 int64_t address_claims_next_ms(const struct address_claims *claims)

@@ -32,6 +32,8 @@ struct address_claims_options {
     /* It does not, or nobody knows: nothing counts until it was read again, which is done soon, and
      * later each time. */
     void (*lost)(void *context);
+    /* Somebody has deleted it: it is to be written anew. */
+    void (*gone)(void *context);
     void *context;
 };
 
@@ -54,7 +56,7 @@ const char *address_claims_version(const struct address_claims *claims);
 /* Writes the record; it must be known. Returns 0 or -ENOMEM. */
 int address_claims_write(struct address_claims *claims, const char *state, const char *seen);
 
-/* Tries again what failed, when it is time. */
+/* Tries again what failed, and looks whether the record is still there, when it is time. */
 void address_claims_work(struct address_claims *claims, int64_t now_ms);
 int64_t address_claims_next_ms(const struct address_claims *claims);
 

@@ -112,6 +112,14 @@ static void on_lost(void *context)
     reset(context);
 }
 
+static void on_gone(void *context)
+{
+    struct address_job *job = context;
+    log_notice("the record of addresses (ConfigMap fingerpost-addresses) was deleted by somebody: "
+               "it is written anew");
+    job->written = UINT64_MAX;
+}
+
 /* Whether the Services that are known are as new as those that the record speaks of. */
 static bool is_recent(const struct address_job *job)
 {
@@ -432,6 +440,7 @@ static int open_job(struct job *base)
                                                    .read = on_read,
                                                    .written = on_written,
                                                    .lost = on_lost,
+                                                   .gone = on_gone,
                                                    .context = job };
     return address_claims_new(&claims, &job->claims);
 }
