@@ -20,9 +20,9 @@ class LinkInfo(ctypes.Structure):
                 ("attach_type", u32), ("rest", u32 * 16)]
 
 
-def pins(agent):
-    """The links that the agent pinned: by (index of the interface, direction)."""
-    folder = Path(agent.settings["paths"]["bpf"], "links")
+def pins(agent, layer="links"):
+    """The links that the agent pinned: by (index of the interface, direction). `layer`: or "egress-links"."""
+    folder = Path(agent.settings["paths"]["bpf"], layer)
     return {
         (int(path.name.split("-")[0]), path.name.split("-")[1]): path
         for path in (folder.iterdir() if folder.is_dir() else ())
@@ -44,26 +44,26 @@ def filters(node):
             if "clsact" in item["kind"]}
 
 
-def programs(agent):
+def programs(agent, layer="links"):
     """The ids of the programs on the node's interfaces, by (interface, direction)."""
     names = {link["ifindex"]: link["ifname"] for link in agent.node.ip_json("link")}
     found = filters(agent.node)
-    for (index, direction), path in pins(agent).items():
+    for (index, direction), path in pins(agent, layer).items():
         info = link_info(path)
         if info.ifindex:  # a link whose interface has gone, or that was detached, has none
             found[names[index], direction] = info.program
     return found
 
 
-def attachments(agent):
-    return set(programs(agent))
+def attachments(agent, layer="links"):
+    return set(programs(agent, layer))
 
 
-def strip(agent, device):
+def strip(agent, device, layer="links"):
     """Takes our programs off an interface, however they are attached. Links are told by their pins:
     those of other network namespaces may have the same index."""
     [link] = agent.node.ip_json("link", "show", device)
-    for (index, _), path in pins(agent).items():
+    for (index, _), path in pins(agent, layer).items():
         if index == link["ifindex"]:
             agent.node.run("bpftool", "link", "detach", "pinned", str(path))
     agent.node.run("tc", "qdisc", "del", "dev", device, "clsact", check=False)
