@@ -34,7 +34,7 @@ static bool is_of_concern(const struct nlmsghdr *message, const struct rtmsg *fi
 
 static void take_address(struct ip *ip, enum ip_family family, const void *bytes, size_t size)
 {
-    struct ip address = { .family = family };
+    struct ip address = { .family = (uint8_t)family };
     if (size != ip_size(&address))
         return;
     memcpy(address.bytes, bytes, size);
