@@ -11,10 +11,6 @@
 #include "model/block_request.h"
 #include "plan/block_table.h"
 
-/* An AddressBlock to be created, whose controlling owner is the pool. */
-void write_block(const struct block_entry *entry, const struct address_pool *pool,
-                 struct text *body);
-
 /*
  * A merge patch of a request's status, as of a wall clock time: the block that it gets, or NULL:
  * its pool is out of blocks. Refused by the API if the request is another by now.

@@ -20,6 +20,7 @@
 #include "controller/block_body.h"
 #include "controller/blocks_inside.h"
 #include "model/finalizers.h"
+#include "plan/block_object.h"
 
 int blocks_add(struct blocks_job *job, const struct object *object)
 {
@@ -58,7 +59,7 @@ static int make_block(struct blocks_job *job, const struct block_entry *entry,
 {
     const struct object *pool =
         store_get(job->job.board->store, KIND_ADDRESS_POOL, "", entry->pool);
-    write_block(entry, to_address_pool(pool), body);
+    write_address_block(entry, to_address_pool(pool), body);
     *write = (struct kube_write){
         .verb = KUBE_CREATE,
         .target = { .group = "coil.cybozu.com",

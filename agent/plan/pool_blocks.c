@@ -70,3 +70,33 @@ bool pool_block_at(const struct address_pool *pool, uint32_t index, struct pool_
     }
     return false;
 }
+
+/* Which block of a subnet an address is in: the bits between the subnet's length and the block's.
+ */
+static uint64_t number_in(const struct address_pool *pool, const struct prefix *subnet,
+                          const struct ip *ip)
+{
+    uint64_t number = 0;
+    for (int bit = subnet->length; bit < ip_bits(ip) - pool->block_size_bits; bit++) {
+        if (number >= POOL_BLOCKS_MAX)
+            break;
+        number = number << 1 | (ip->bytes[bit / 8] >> (7 - bit % 8) & 1);
+    }
+    return number;
+}
+
+bool pool_block_of(const struct address_pool *pool, const struct ip *ip,
+                   struct pool_block *ret_block)
+{
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < pool->subnet_count; i++) {
+        const struct pool_subnet *subnet = &pool->subnets[i];
+        const struct prefix *prefix = ip->family == IP_V4 ? &subnet->ipv4 : &subnet->ipv6;
+        if (prefix->ip.family == ip->family && prefix_contains(prefix, ip)) {
+            uint64_t index = before + number_in(pool, prefix, ip);
+            return index < POOL_BLOCKS_MAX && pool_block_at(pool, (uint32_t)index, ret_block);
+        }
+        before += subnet_block_count(pool, subnet);
+    }
+    return false;
+}

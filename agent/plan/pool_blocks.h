@@ -30,3 +30,7 @@ uint32_t pool_block_count(const struct address_pool *pool);
 
 /* The block of an index; false if the pool has none of it. */
 bool pool_block_at(const struct address_pool *pool, uint32_t index, struct pool_block *ret_block);
+
+/* The block that an address of the pool is in; false if it is none of the pool's. */
+bool pool_block_of(const struct address_pool *pool, const struct ip *ip,
+                   struct pool_block *ret_block);

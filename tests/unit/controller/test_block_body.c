@@ -2,6 +2,7 @@
 /* Bodies about blocks, letter for letter: what Coil's nodes read, and what the API compares. */
 #include "controller/block_body.h"
 #include "model/finalizers.h"
+#include "plan/block_object.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,10 +50,10 @@ static void a_block_has_labels_a_finalizer_and_its_pool_as_owner(void **state)
     "[\"coil.cybozu.com\"],\"ownerReferences\":[{\"apiVersion\":\"coil.cybozu.com/v2\",\"kind\":"  \
     "\"AddressPool\",\"name\":\"default\",\"uid\":\"p1\",\"controller\":true,"                     \
     "\"blockOwnerDeletion\":true}]},\"index\":16,"
-    write_block(&entry, to_address_pool(pool), &both);
+    write_address_block(&entry, to_address_pool(pool), &both);
     assert_text(&both, HEAD "\"ipv4\":\"10.2.2.0/27\",\"ipv6\":\"fd02::200/123\"}");
     entry.ipv4 = (struct prefix){ 0 };
-    write_block(&entry, to_address_pool(pool), &single);
+    write_address_block(&entry, to_address_pool(pool), &single);
     assert_text(&single, HEAD "\"ipv6\":\"fd02::200/123\"}");
 }
 

@@ -28,6 +28,14 @@ static void assert_block(const struct address_pool *pool, uint32_t index, const 
         text_format("%s %s", prefix_str(&block.ipv4, v4), prefix_str(&block.ipv6, v6));
     assert_string_equal(got, expected);
     assert_int_equal(block.index, index);
+    for (int i = 0; i < 2; i++) { /* and back */
+        const struct ip *ip = i ? &block.ipv6.ip : &block.ipv4.ip;
+        struct pool_block back;
+        if (ip->family == IP_NONE)
+            continue;
+        assert_true(pool_block_of(pool, ip, &back));
+        assert_int_equal(back.index, index);
+    }
 }
 
 static void indexes_run_through_the_subnets(void **state)
