@@ -2,9 +2,9 @@
 /*
  * Asks for blocks and gives them back; see block_keeper.h. Called by part_pods.c, after each pass.
  *
- * A key of the writer is "pool/NAME", whose step is what the pool's request needs next, or
- * "block/NAME", a block on its way back. A key is added once, and again only when it has ended: one
- * that waits after a failure would come at once.
+ * A key of the writer is "pool/NAME", whose step is what the pool's request needs next,
+ * "block/NAME", a block on its way back, or "lost/NAME", one that is put back. A key is added once,
+ * and again only when it has ended: one that waits after a failure would come at once.
  */
 #include "report/block_keeper.h"
 
@@ -33,8 +33,6 @@ static const struct kube_writer_limits limits = {
     },
     .answer_ms = MINUTE_MS / 2,
 };
-
-enum { GONE_MS = 10 * 1000 }; /* until the source tells of a deletion that was done */
 
 /* ---- What is asked for ---- */
 
@@ -142,15 +140,9 @@ static void add_steps(struct block_keeper *keeper, int64_t now_ms)
 
 static void add_leaving(struct block_keeper *keeper, const char *name)
 {
-    struct leaving entry = { .until_ms = INT64_MAX };
-    AUTOFREE char *key = text_format("block/%s", name);
-    const struct leaving *known = leaving_of(keeper, name);
-    if (!key || (known && known->until_ms == INT64_MAX))
-        return;
-    forget_leaving(keeper, name);
-    snprintf(entry.name, sizeof(entry.name), "%s", name);
-    if (vec_push(&keeper->leaving, entry) == 0 && kube_writer_add(keeper->writer, key) < 0)
-        forget_leaving(keeper, name);
+    const struct errand *known = errand_of(keeper, name);
+    if (!known || known->until_ms != INT64_MAX)
+        add_errand(keeper, "block", name);
 }
 
 static bool is_deleting(const struct block_keeper *keeper, const char *name)
@@ -161,18 +153,15 @@ static bool is_deleting(const struct block_keeper *keeper, const char *name)
 
 /* Those that are deleted, empty, and held by their finalizer alone; and one that is closed, but is
  * not deleted after all. */
-static void follow_closed(struct block_keeper *keeper, const struct pod_addresses *addresses,
-                          int64_t now_ms)
+static void follow_closed(struct block_keeper *keeper, const struct pod_addresses *addresses)
 {
     sorted_each(const struct pod_block, block, &addresses->blocks) {
-        const struct leaving *leaving = leaving_of(keeper, block->name);
         if (!block->closed || block->reserved)
             continue;
         if (is_deleting(keeper, block->name)) {
             if (pod_block_used(addresses, block) == 0)
                 add_leaving(keeper, block->name);
-        } else if (!leaving || leaving->until_ms <= now_ms) {
-            forget_leaving(keeper, block->name);
+        } else if (!errand_of(keeper, block->name)) {
             keeper->options.close(keeper->options.context, block->name, false);
         }
     }
@@ -184,7 +173,7 @@ static int give_back(struct block_keeper *keeper, const struct pod_addresses *ad
 {
     AUTOVEC pod_block_refs surplus = { 0 };
     int64_t next_wall_ms, wall_ms = clock_wall_ms();
-    follow_closed(keeper, addresses, now_ms);
+    follow_closed(keeper, addresses);
     int r = plan_pod_surplus(addresses, wall_ms, keeper->options.empty_ms, &surplus, &next_wall_ms);
     if (r < 0)
         return r;
@@ -196,6 +185,17 @@ static int give_back(struct block_keeper *keeper, const struct pod_addresses *ad
 
 /* ---- Times and faults ---- */
 
+/* Waited for long enough: the source has told of it, or it is looked at anew. */
+static void end_waiting(struct block_keeper *keeper, int64_t now_ms)
+{
+    size_t kept = 0;
+    vec_each(const struct errand, it, &keeper->errands) {
+        if (it->until_ms > now_ms)
+            keeper->errands.items[kept++] = *it;
+    }
+    keeper->errands.count = kept;
+}
+
 static void arm(struct block_keeper *keeper, int64_t now_ms)
 {
     int64_t next_ms = keeper->surplus_ms;
@@ -203,7 +203,7 @@ static void arm(struct block_keeper *keeper, int64_t now_ms)
         if (!row->queued)
             next_ms = MIN(next_ms, block_ask_next_ms(&row->ask));
     }
-    vec_each(const struct leaving, it, &keeper->leaving)
+    vec_each(const struct errand, it, &keeper->errands)
         next_ms = MIN(next_ms, it->until_ms);
     if (next_ms == INT64_MAX)
         timer_disarm(keeper->timer);
@@ -217,11 +217,14 @@ void block_keeper_look(struct block_keeper *keeper)
     const struct pod_addresses *addresses = keeper->options.addresses(keeper->options.context);
     if (!addresses)
         return;
+    end_waiting(keeper, now_ms);
     int r = want_all(keeper, addresses);
     find_arrived(keeper, now_ms);
     add_steps(keeper, now_ms);
     if (r == 0)
         r = give_back(keeper, addresses, now_ms);
+    if (r == 0)
+        r = put_back(keeper, addresses);
     if (r < 0)
         log_error("no memory to see which blocks of addresses are needed");
     arm(keeper, now_ms);
@@ -255,6 +258,8 @@ static int make(void *context, const char *key, struct kube_write *write, struct
     struct pool_row *row = *key == 'p' ? row_of(keeper, name) : NULL;
     if (*key == 'b')
         return make_for_block(keeper, name, write, body);
+    if (*key == 'l')
+        return make_for_lost(keeper, name, write, body);
     if (!row)
         return 0;
     int r = make_for_pool(keeper, row, write, body);
@@ -265,15 +270,15 @@ static int make(void *context, const char *key, struct kube_write *write, struct
 static bool told_of_block(struct block_keeper *keeper, const char *name,
                           const struct kube_result *result)
 {
-    struct leaving *leaving = leaving_of(keeper, name);
-    if (result->outcome == KUBE_DONE && leaving)
-        leaving->until_ms = clock_mono_ms() + GONE_MS;
+    struct errand *errand = errand_of(keeper, name);
+    if (result->outcome == KUBE_DONE && errand)
+        errand->until_ms = clock_mono_ms() + GONE_MS;
     if (result->outcome == KUBE_DONE || result->outcome == KUBE_UNCERTAIN)
         return result->outcome == KUBE_UNCERTAIN;
     if (!is_deleting(keeper, name))
         keeper->options.close(keeper->options.context, name, false);
     if (result->outcome == KUBE_MISSING || result->outcome == KUBE_CONFLICT) {
-        forget_leaving(keeper, name);
+        forget_errand(keeper, name);
         return false;
     }
     return true;
@@ -288,6 +293,8 @@ static bool on_told(void *context, const char *key, const struct kube_told *told
     tell_refusal(keeper, &told->result);
     if (*key == 'b') {
         again = told_of_block(keeper, name, &told->result);
+    } else if (*key == 'l') {
+        again = told_of_lost(keeper, name, &told->result);
     } else {
         struct pool_row *row = row_of(keeper, name);
         again = row && told_of_pool(keeper, row, &told->result);
@@ -351,7 +358,7 @@ void block_keeper_free(struct block_keeper *keeper)
     kube_client_free(keeper->client);
     timer_free(keeper->timer);
     vec_done(&keeper->rows);
-    vec_done(&keeper->leaving);
+    vec_done(&keeper->errands);
     free(keeper->node);
     free(keeper);
 }

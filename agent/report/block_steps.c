@@ -20,23 +20,33 @@ enum { SLOW_MS = 10 * 1000 }; /* from a request to its answer */
 
 /* ---- What is given back ---- */
 
-struct leaving *leaving_of(struct block_keeper *keeper, const char *name)
+struct errand *errand_of(struct block_keeper *keeper, const char *name)
 {
-    vec_each(struct leaving, it, &keeper->leaving) {
+    vec_each(struct errand, it, &keeper->errands) {
         if (strcmp(it->name, name) == 0)
             return it;
     }
     return NULL;
 }
 
-void forget_leaving(struct block_keeper *keeper, const char *name)
+void forget_errand(struct block_keeper *keeper, const char *name)
 {
     size_t kept = 0;
-    vec_each(const struct leaving, it, &keeper->leaving) {
+    vec_each(const struct errand, it, &keeper->errands) {
         if (strcmp(it->name, name) != 0)
-            keeper->leaving.items[kept++] = *it;
+            keeper->errands.items[kept++] = *it;
     }
-    keeper->leaving.count = kept;
+    keeper->errands.count = kept;
+}
+
+void add_errand(struct block_keeper *keeper, const char *sort, const char *name)
+{
+    struct errand entry = { .until_ms = INT64_MAX };
+    AUTOFREE char *key = text_format("%s/%s", sort, name);
+    forget_errand(keeper, name);
+    snprintf(entry.name, sizeof(entry.name), "%s", name);
+    if (key && vec_push(&keeper->errands, entry) == 0 && kube_writer_add(keeper->writer, key) < 0)
+        forget_errand(keeper, name);
 }
 
 /* Whether a block is to be given back at this moment. */
@@ -82,7 +92,7 @@ static void write_request(const char *name, const char *pool, const struct objec
     json_end_object(&json);
 }
 
-static const struct object *own_node(const struct block_keeper *keeper)
+const struct object *own_node(const struct block_keeper *keeper)
 {
     const struct object *node = store_get(keeper->options.store, KIND_NODE, "", keeper->node);
     return node && *node->uid ? node : NULL;
@@ -198,7 +208,7 @@ int make_for_block(struct block_keeper *keeper, const char *name, struct kube_wr
         return make_deletion(keeper, object, write);
     if (ours && object->deleting && is_held(object) && is_empty(keeper, name))
         return make_release(object, write, body);
-    forget_leaving(keeper, name);
+    forget_errand(keeper, name);
     return 0;
 }
 
@@ -274,10 +284,11 @@ void tell_refusal(const struct block_keeper *keeper, const struct kube_result *r
 {
     AUTOFAULTS struct faults faults = { 0 };
     if (result->outcome == KUBE_REFUSED)
-        faults_add(
-            &faults, "AddressBlocks",
-            result->status == 403 ? "allow it by deploy/kubernetes/rbac.yaml" : result->remedy,
-            "blocks for this node's pods cannot be asked for or given back: %s", result->why);
+        faults_add(&faults, "AddressBlocks",
+                   result->status == 403 ? "allow it by deploy/kubernetes/rbac.yaml"
+                                         : result->remedy,
+                   "blocks for this node's pods cannot be asked for, given back or put back: %s",
+                   result->why);
     else if (result->outcome != KUBE_DONE)
         return;
     (void)fault_book_replace(keeper->options.faults, "pods", "block writes", &faults,
@@ -318,5 +329,6 @@ void tell_blocks(const struct block_keeper *keeper, int64_t now_ms)
     AUTOFAULTS struct faults faults = { 0 };
     vec_each(const struct pool_row, row, &keeper->rows)
         tell_row(keeper, row, now_ms, &faults);
+    tell_lost(keeper, &faults);
     (void)fault_book_replace(keeper->options.faults, "pods", "blocks", &faults, clock_wall_ms());
 }

@@ -2,6 +2,7 @@
 """Blocks for pods from end to end: a node's agent asks, agent-controller gives, pods get addresses, and
 what is not used is given back."""
 
+import ipaddress
 import json
 import os
 import time
@@ -289,3 +290,40 @@ def test_what_somebody_else_deletes_is_let_go_of_when_it_is_empty(setting):
     setting.delete("one")
     wait(lambda: name not in setting.items("AddressBlock"), "the end of the block", 30)
     assert setting.node.ping(other)
+
+
+def test_a_block_that_the_api_has_lost_is_put_back(setting):
+    """As by etcd's restore from a backup: past the API server and its finalizers, while no controller is there. Another
+    node that has got it meanwhile keeps it: that is a fault, and no other pod gets an address of it here."""
+    plane = setting.plane
+    setting.controller()
+    plane.put(pool("default", "10.224.8.0/24", bits=3), node("other"))
+    setting.begin()
+    setting.add("one")
+    [(name, lost)] = setting.items("AddressBlock").items()
+    wait_equal(lambda: setting.items("BlockRequest"), {}, "an end of the request", 30)
+    assert setting.controllers[-1].stop() == 0
+    plane.unstore(lost)
+    back = wait(lambda: [item for item in setting.items("AddressBlock").values()
+                         if item["metadata"]["uid"] != lost["metadata"]["uid"]], "the block", 60)[0]
+    for key in ("finalizers", "ownerReferences", "name"):
+        assert back["metadata"][key] == lost["metadata"][key]
+    labels = {key: value for key, value in lost["metadata"]["labels"].items() if key != f"{COIL}/request"}
+    assert back["metadata"]["labels"] == labels
+    assert (back["index"], back["ipv4"]) == (lost["index"], lost["ipv4"])
+    [second] = setting.add("two")
+    assert ipaddress.ip_address(second) in ipaddress.ip_network(lost["ipv4"])
+    assert [entry for entry in setting.writes() if entry[0] == "create" and entry[1] == "addressblocks"] == [
+        ("create", "addressblocks", name, 201)]
+    setting.controller()
+    wait_equal(setting.faults, {}, "no fault", 60)
+
+    back["metadata"]["labels"][f"{COIL}/node"] = "other"
+    back["metadata"]["labels"].pop("fingerpost.io/node-uid", None)
+    plane.store(back)
+    wait(lambda: "is of node other" in setting.faults().get(f"AddressBlock {name}", ""), "the fault", 30)
+    [third] = setting.add("three")
+    assert ipaddress.ip_address(third) not in ipaddress.ip_network(lost["ipv4"])
+    setting.delete("one", "two")
+    wait_equal(setting.faults, {}, "no fault", 30)
+    assert setting.items("AddressBlock")[name]["metadata"]["labels"][f"{COIL}/node"] == "other"

@@ -12,6 +12,15 @@
 #include "cmocka_all.h"
 #include "run_until.h"
 
+static int64_t ahead_ms; /* of the real clock */
+
+int64_t __real_clock_mono_ms(void);
+int64_t __wrap_clock_mono_ms(void);
+int64_t __wrap_clock_mono_ms(void)
+{
+    return __real_clock_mono_ms() + ahead_ms;
+}
+
 #define META \
     "\"metadata\":{\"name\":\"req-default-node1\",\"uid\":\"u1\",\"resourceVersion\":\"5\"}"
 #define SPEC "\"spec\":{\"nodeName\":\"node1\",\"poolName\":\"default\"}"
@@ -37,7 +46,7 @@ struct fixture {
     pod_wait_list waits;
     struct block_keeper *keeper;
     struct fake_peer *peer;
-    unsigned asked;
+    unsigned asked, looks;
 };
 
 static void on_asked(struct fake_peer *peer, void *context)
@@ -49,7 +58,9 @@ static void on_asked(struct fake_peer *peer, void *context)
 
 static const struct pod_addresses *addresses_of(void *context)
 {
-    return &((struct fixture *)context)->addresses;
+    struct fixture *fx = context;
+    fx->looks++;
+    return &fx->addresses;
 }
 
 static const pod_wait_list *waits_of(void *context)
@@ -265,6 +276,108 @@ static void an_empty_block_is_closed_deleted_and_let_go(void **state)
     assert_false(pod_block_named(&fx->addresses, "default-1")->closed);
 }
 
+/* For ten seconds the source is waited for, which tells of it; then there is nothing to do. */
+static void who_gave_a_block_back_comes_to_rest(void **state)
+{
+    struct fixture *fx = *state;
+    put_block(fx, 0, "  deletionTimestamp: '2026-01-01T00:00:00Z'\n");
+    block_keeper_look(fx->keeper);
+    answer(fx, 1, 200, "{\"metadata\":{\"name\":\"default-0\"}}");
+    fx->blocks.count = 0;
+    assert_int_equal(pod_addresses_set_blocks(&fx->addresses, &fx->blocks, true, 0), 0);
+    for (int i = 0; i < 20; i++)
+        assert_true(sd_event_run(fx->event, 10 * 1000) >= 0);
+    ahead_ms += 11 * SECOND_MS;
+    block_keeper_look(fx->keeper);
+    fx->looks = 0;
+    for (int i = 0; i < 20; i++)
+        assert_true(sd_event_run(fx->event, 10 * 1000) >= 0);
+    assert_int_equal(fx->looks, 0);
+}
+
+static void put_pod(struct fixture *fx, const char *ip)
+{
+    struct tenant tenant;
+    assert_int_equal(tenant_name("c1", "eth0", "default", &tenant), 0);
+    assert_int_equal(ip_parse(ip, &tenant.v4), 0);
+    assert_int_equal(pod_addresses_put(&fx->addresses, &tenant), 0);
+}
+
+/* As after etcd's restore from a backup. */
+static void a_block_that_is_lost_is_put_back(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_block(fx, 0, "");
+    put_pod(fx, "10.1.0.42");
+    block_keeper_look(fx->keeper);
+    block_keeper_look(fx->keeper);
+    run_until(fx, fx->asked == 1);
+    assert_string_equal(
+        fake_peer_body(fx->peer),
+        "{\"apiVersion\":\"coil.cybozu.com/v2\",\"kind\":\"AddressBlock\",\"metadata\":{"
+        "\"name\":\"default-5\",\"labels\":{\"coil.cybozu.com/pool\":\"default\","
+        "\"coil.cybozu.com/node\":\"node1\",\"fingerpost.io/node-uid\":\"n1\"},"
+        "\"finalizers\":[\"coil.cybozu.com\"],\"ownerReferences\":[{"
+        "\"apiVersion\":\"coil.cybozu.com/v2\",\"kind\":\"AddressPool\",\"name\":\"default\","
+        "\"uid\":\"p\",\"controller\":true,\"blockOwnerDeletion\":true}]},"
+        "\"index\":5,\"ipv4\":\"10.1.0.40/29\"}");
+    answer(fx, 1, 201, "{\"metadata\":{\"name\":\"default-5\"}}");
+    put_block(fx, 5, "");
+    block_keeper_look(fx->keeper);
+    assert_string_equal(text_str(&fx->api.heard), "POST " BLOCKS "\n");
+    assert_int_equal(fault_book_count(fx->faults), 0);
+}
+
+static void put_foreign(struct fixture *fx, const char *name, const char *ipv4)
+{
+    char yaml[512];
+    snprintf(yaml, sizeof(yaml),
+             "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nindex: 5\nipv4: %s\n"
+             "metadata: {name: %s, labels: {coil.cybozu.com/node: node2}}\n",
+             ipv4, name);
+    put(fx, yaml);
+}
+
+static void what_another_node_got_meanwhile_is_a_fault(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_pod(fx, "10.1.0.42");
+    block_keeper_look(fx->keeper);
+    answer(fx, 1, 409, SAID("AlreadyExists"));
+    put_foreign(fx, "default-5", "10.1.0.40/29");
+    block_keeper_look(fx->keeper);
+    assert_true(is_told(fx, "is of node node2, and pods of this node"));
+    ahead_ms += 11 * SECOND_MS;
+    block_keeper_look(fx->keeper);
+    assert_int_equal(fx->asked, 1);
+}
+
+static void nobody_takes_addresses_that_another_block_has(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    put_foreign(fx, "other-0", "10.1.0.32/27");
+    put_pod(fx, "10.1.0.42");
+    block_keeper_look(fx->keeper);
+    assert_true(is_told(fx, "is of node node2"));
+    assert_int_equal(fx->asked, 0);
+}
+
+/* Its blocks were deleted with it, and are for others to have. */
+static void a_node_that_is_gone_puts_nothing_back(void **state)
+{
+    struct fixture *fx = *state;
+    put_pool(fx);
+    assert_true(store_remove(fx->store, "api", KIND_NODE, "", "node1") >= 0);
+    put_pod(fx, "10.1.0.42");
+    block_keeper_look(fx->keeper);
+    for (int i = 0; i < 20; i++)
+        assert_true(sd_event_run(fx->event, 1000) >= 0);
+    assert_int_equal(fx->asked, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +389,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_the_role_forbids_is_a_fault, setup, teardown),
         cmocka_unit_test_setup_teardown(an_empty_block_is_closed_deleted_and_let_go, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(who_gave_a_block_back_comes_to_rest, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_block_that_is_lost_is_put_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_another_node_got_meanwhile_is_a_fault, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(nobody_takes_addresses_that_another_block_has, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_node_that_is_gone_puts_nothing_back, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
