@@ -14,10 +14,12 @@ enum {
     REFRESH_MS = 60 * 1000,
     PAUSE_FIRST_MS = 1000,
     PAUSE_MOST_MS = 8000,
-    SEEKS = 40,
-    SEEK_MS = 500,
+    SEEKS = 46,
+    SEEKS_SOON = 12,
+    SEEK_SOON_MS = 250,
+    SEEK_MS = 500,   /* after those: 20 s in all */
     TOLD_AGAIN = 3,  /* of the rounds: one second after the first, for what was lost */
-    AGAIN_MS = 1000, /* between what is said because somebody probes */
+    AGAIN_MS = 250,  /* between what is said because somebody probes */
     ASK_MS = 220,    /* between two questions to who has it as well */
     ANSWER_MS = 110, /* after one of them: what is heard is its answer */
     RIVAL_MS = 850,  /* without an answer to three of them: it is gone */
@@ -128,7 +130,7 @@ static enum announcing_step seek(struct announcing *announcing, int64_t now_ms)
         return ANNOUNCING_NOTHING;
     }
     announcing->sent++;
-    announcing->next_ms = now_ms + SEEK_MS;
+    announcing->next_ms = now_ms + (announcing->sent < SEEKS_SOON ? SEEK_SOON_MS : SEEK_MS);
     return ANNOUNCING_SEARCH;
 }
 

@@ -57,6 +57,8 @@ static void hear(struct own_claim *claim, struct claim_address *address,
     int64_t now_ms = clock_boot_ms(), due_ms = address->announcing.next_ms;
     if (heard->is_search && address->announcing.state != ANNOUNCING_HELD)
         return;
+    if (!heard->is_probe)
+        claim_scout_heard(claim, now_ms);
     bool is_conflict = announcing_heard(&address->announcing, heard->mac, heard->is_probe, now_ms);
     if (address->announcing.next_ms != due_ms)
         deferred_schedule(claim->claims->turn);

@@ -202,6 +202,7 @@ static void arm(struct claims *claims, int64_t now_ms)
         next_ms = MIN(next_ms, claim_next_ms(*claim, now_ms));
     next_ms = MIN(next_ms, claim_records_next_ms(claims));
     next_ms = MIN(next_ms, telling_next_ms(&claims->telling));
+    next_ms = MIN(next_ms, scouting_due_ms(&claims->scouting));
     if (next_ms == INT64_MAX)
         timer_disarm(claims->timer);
     else
@@ -224,6 +225,7 @@ static void turn(void *context)
         claim_speak(*claim, now_ms);
         claim_ask(*claim, now_ms);
     }
+    claims_scout(claims, now_ms);
     claims_tell_neighbours(claims, now_ms);
     drop_over(claims);
     claim_records_tidy(claims, now_ms);

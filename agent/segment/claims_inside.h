@@ -7,6 +7,7 @@
 #include "loop/deferred.h"
 #include "loop/timer.h"
 #include "plan/announcing.h"
+#include "plan/scouting.h"
 #include "plan/telling.h"
 #include "segment/claims.h"
 #include "segment/wire.h"
@@ -75,6 +76,8 @@ struct claims {
     int64_t skew_ms;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at the last turn */
     int64_t answer_ms; /* what the store's last answer took */
     int64_t woke_ms;   /* after the last sleep; 0: there was none */
+    struct scouting scouting;
+    size_t scouted; /* the claim that was asked for last */
     struct telling telling;
     telling_hosts hosts; /* claim_neighbours.c: of the interface below, as of then */
     uint32_t hosts_ifindex;
@@ -145,6 +148,12 @@ int64_t claims_kept_until(const struct claims *claims, const struct claim_addres
 void claims_listen(struct claims *claims);
 void claim_speak(struct own_claim *claim, int64_t now_ms);
 void claims_on_heard(void *context, uint32_t ifindex, const struct segment_claim *heard);
+
+/* ---- claim_scout.c: who is cut off from the store asks on the wire ---- */
+
+void claims_scout(struct claims *claims, int64_t now_ms);
+/* Somebody says that he has an address of it. */
+void claim_scout_heard(struct own_claim *claim, int64_t now_ms);
 
 /* ---- claim_neighbours.c: each neighbour is told ---- */
 

@@ -16,7 +16,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "vm"))
 
 import guests  # noqa: E402
 
-KERNELS = "6.1", "6.12"
 BUILD = REPOSITORY / "build-packets"
 # What tests/bpf load, and their loader.
 TARGETS = [*(f"agent/bpf/{name}.bpf.o" for name in ("nat", "egress_client", "egress_gateway")),
@@ -35,7 +34,7 @@ def packets(options, seed, say):
     del options, seed  # they are the same each time
     build()
     found = {}
-    for kernel in KERNELS:
+    for kernel in guests.KERNELS:
         say(f"packets: Linux {kernel}")
         begin = time.monotonic()
         done = subprocess.run(
@@ -57,7 +56,7 @@ def claim_devices(options, seed, say):
     build_programs()
     release = guests.release()
     found = {}
-    for kernel in KERNELS:
+    for kernel in guests.KERNELS:
         say(f"claim_devices: Linux {kernel}")
         guests.prepare(kernel)
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Asks on the segments who has what, while the store does not answer (plan/scouting.h). Called by
+ * claims.c, and by claim_wire.c when somebody says that he has an address.
+ */
+#include "base/clock.h"
+#include "segment/claims_inside.h"
+
+static bool is_cut_off(const struct own_claim *claim)
+{
+    return claim->wanted && claim->cut_off && claim->failures && !claim->has_right;
+}
+
+/* Where the claim's addresses would be; NULL: nowhere on this node. */
+static const struct claim_address *address_to_ask_for(const struct own_claim *claim)
+{
+    vec_each(const struct claim_address, address, &claim->addresses) {
+        if (address->ifindex)
+            return address;
+    }
+    return NULL;
+}
+
+/* The one after the last that was asked for, and round again. */
+static const struct claim_address *next_address(struct claims *claims)
+{
+    const size_t count = claims->list.count;
+    for (size_t i = 1; i <= count; i++) {
+        const size_t place = (claims->scouted + i) % count;
+        const struct own_claim *claim = claims->list.items[place];
+        const struct claim_address *address = is_cut_off(claim) ? address_to_ask_for(claim) : NULL;
+        if (!address)
+            continue;
+        claims->scouted = place;
+        return address;
+    }
+    return NULL;
+}
+
+void claims_scout(struct claims *claims, int64_t now_ms)
+{
+    if (now_ms < scouting_due_ms(&claims->scouting) && claims->scouting.begun)
+        return;
+    const struct claim_address *address = next_address(claims);
+    if (!scouting_next(&claims->scouting, address != NULL, now_ms))
+        return;
+    claims->options.counts->probes++;
+    (void)wires_send(claims->wires, address->ifindex, SEGMENT_SEARCH, &address->ip, address->mac);
+}
+
+void claim_scout_heard(struct own_claim *claim, int64_t now_ms)
+{
+    struct claims *claims = claim->claims;
+    if (!is_cut_off(claim) || !scouting_heard(&claims->scouting))
+        return;
+    vec_each(struct own_claim *const, other, &claims->list) {
+        if (!is_cut_off(*other))
+            continue;
+        vec_each(struct claim_address, address, &(*other)->addresses)
+            announcing_seek(&address->announcing, now_ms);
+    }
+    deferred_schedule(claims->turn);
+}
