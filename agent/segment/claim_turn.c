@@ -100,9 +100,12 @@ static void note_holder(struct own_claim *claim)
 void claims_pace(struct claims *claims, int64_t now_ms)
 {
     int64_t answer_ms = claims->answer_ms;
+    claims->asking = 0;
     vec_each(struct own_claim *const, claim, &claims->list) {
-        if ((*claim)->request)
-            answer_ms = MAX(answer_ms, now_ms - (*claim)->tenure.asked_ms);
+        if (!(*claim)->request)
+            continue;
+        claims->asking++;
+        answer_ms = MAX(answer_ms, now_ms - (*claim)->tenure.asked_ms);
     }
     vec_each(struct own_claim *const, claim, &claims->list)
         tenure_pace(&(*claim)->tenure, answer_ms);
@@ -135,6 +138,7 @@ static void note_outcome(struct own_claim *claim, const struct claim_answer *ans
 
 static void take_read(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
+    claim->read_ms = now_ms;
     if (answer->outcome == CLAIM_DONE)
         tenure_saw(&claim->tenure, answer->record, answer->version, now_ms);
     else if (answer->outcome == CLAIM_ABSENT)
@@ -167,11 +171,22 @@ static void on_told(void *context, const struct claim_answer *answer)
     deferred_schedule(claim->claims->turn);
 }
 
+/* As others make them all the time: whatever is due is due later than it was. */
+static bool is_renewal(const struct tenure *tenure, const struct lease_record *record)
+{
+    const struct lease_record *seen = &tenure->seen;
+    return record && record->holder[0] && tenure->sight == TENURE_THERE && !tenure->stale &&
+           strcmp(seen->holder, record->holder) == 0 && seen->duration_s == record->duration_s &&
+           seen->coordinated == record->coordinated;
+}
+
 void claim_heard(struct own_claim *claim, const struct lease_record *record, const char *version,
                  int64_t now_ms)
 {
+    bool renewal = is_renewal(&claim->tenure, record);
     tenure_heard(&claim->tenure, record, version, now_ms);
-    deferred_schedule(claim->claims->turn);
+    if (!renewal || claim->tenure.stale)
+        deferred_schedule(claim->claims->turn);
 }
 
 /* ---- Questions ---- */
@@ -212,11 +227,43 @@ void claim_ask(struct own_claim *claim, int64_t now_ms)
         return;
     claim->claims->options.counts->requests++;
     int r = send_step(claim, step);
-    if (r == 0)
+    if (r == 0) {
+        claim->claims->asking++;
         return;
+    }
     const struct claim_answer failed = { .outcome = CLAIM_FAILED, .why = strerror(-r) };
     note_outcome(claim, &failed);
     tenure_failed(&claim->tenure, false, now_ms);
+}
+
+/* What is this node's, to keep it or to give it back; and what was read just now, which has to be
+ * read again if it is not written at once. */
+static bool is_urgent(const struct own_claim *claim, int64_t now_ms)
+{
+    return claim->has_right || claim->tenure.acquired_wall_ms != 0 ||
+           now_ms - claim->read_ms < claim->tenure.rules.retry_ms;
+}
+
+static void ask_these(struct claims *claims, bool urgent, int64_t now_ms)
+{
+    const size_t count = claims->list.count, first = claims->ask_next;
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = (first + i) % count;
+        struct own_claim *claim = claims->list.items[place];
+        if (is_urgent(claim, now_ms) != urgent)
+            continue;
+        if (claims->asking >= ASKING_MOST) {
+            claims->ask_next = place;
+            return;
+        }
+        claim_ask(claim, now_ms);
+    }
+}
+
+void claims_ask(struct claims *claims, int64_t now_ms)
+{
+    ask_these(claims, true, now_ms);
+    ask_these(claims, false, now_ms);
 }
 
 /* ---- Times ---- */
@@ -238,8 +285,9 @@ int64_t claim_stuck_ms(const struct own_claim *claim)
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
 {
     const struct placement placement = placement_of(claim);
-    int64_t next_ms = tenure_next_ms(&claim->tenure), move_ms = placement_next_ms(&placement);
-    int64_t stuck_ms = claim_stuck_ms(claim);
+    bool is_full = claim->claims->asking >= ASKING_MOST; /* then an answer is waited for */
+    int64_t next_ms = is_full ? INT64_MAX : tenure_next_ms(&claim->tenure);
+    int64_t move_ms = placement_next_ms(&placement), stuck_ms = claim_stuck_ms(claim);
     if (move_ms > now_ms) /* else it is being given back */
         next_ms = MIN(next_ms, move_ms);
     if (stuck_ms > now_ms) /* else it is told */

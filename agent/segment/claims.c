@@ -221,10 +221,9 @@ static void turn(void *context)
     vec_each(struct own_claim *const, claim, &claims->list)
         claim_rank(*claim, now_ms);
     claims_keep(claims, now_ms);
-    vec_each(struct own_claim *const, claim, &claims->list) {
+    vec_each(struct own_claim *const, claim, &claims->list)
         claim_speak(*claim, now_ms);
-        claim_ask(*claim, now_ms);
-    }
+    claims_ask(claims, now_ms);
     claims_scout(claims, now_ms);
     claims_tell_neighbours(claims, now_ms);
     drop_over(claims);
@@ -241,9 +240,10 @@ static void on_record(void *context, const char *key, const struct lease_record 
     struct claims *claims = context;
     struct own_claim *claim = claims_find(claims, key);
     claim_records_note(claims, key, record, version, false);
-    deferred_schedule(claims->turn); /* its deletion may be due some day */
     if (claim)
         claim_heard(claim, record, version, clock_boot_ms());
+    else
+        deferred_schedule(claims->turn); /* its deletion may be due some day */
 }
 
 static void on_watching(void *context, const char *why, const char *remedy)

@@ -12,6 +12,8 @@
 #include "segment/claims.h"
 #include "segment/wire.h"
 
+enum { ASKING_MOST = 16 }; /* requests at once; below what loop/curl.c keeps connections for */
+
 struct claim_address {
     struct ip ip;
     char service[330];
@@ -38,6 +40,7 @@ struct own_claim {
     int64_t held_since_ms; /* since when it has the right */
     enum claim_state told; /* and since when that is so */
     int64_t since_wall_ms;
+    int64_t read_ms;   /* when it was read last */
     unsigned failures; /* of the store, in a row */
     char trouble[256]; /* of the last */
     const char *remedy;
@@ -75,6 +78,8 @@ struct claims {
     int64_t looked_ms;
     int64_t skew_ms;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at the last turn */
     int64_t answer_ms; /* what the store's last answer took */
+    unsigned asking;   /* requests of claims that are under way */
+    size_t ask_next;   /* the claim that there was no room for; it comes first */
     int64_t woke_ms;   /* after the last sleep; 0: there was none */
     struct scouting scouting;
     size_t scouted; /* the claim that was asked for last */
@@ -103,6 +108,12 @@ void claims_pace(struct claims *claims, int64_t now_ms);
 void claim_rank(struct own_claim *claim, int64_t now_ms);
 /* Asks what is to be asked. */
 void claim_ask(struct own_claim *claim, int64_t now_ms);
+/*
+ * The same of all, as many at once as may be under way: a node that takes hundreds of claims of
+ * another would shake hands with the store hundreds of times. What is this node's comes first, and
+ * what is half done.
+ */
+void claims_ask(struct claims *claims, int64_t now_ms);
 void claim_heard(struct own_claim *claim, const struct lease_record *record, const char *version,
                  int64_t now_ms);
 /* When there is something to do without an event. */

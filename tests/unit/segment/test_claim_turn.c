@@ -22,6 +22,7 @@
 
 struct world {
     sd_event *event;
+    unsigned turns;
     struct claims claims;
     struct claim_counts counts;
     struct own_claim claim;
@@ -60,7 +61,7 @@ static void do_cancel(struct claim_request *request)
 
 static void turn(void *context)
 {
-    (void)context;
+    ((struct world *)context)->turns++;
 }
 
 static const struct claim_store_ops ops = {
@@ -361,9 +362,81 @@ static void who_does_not_renew_is_told(void **state)
     }
 }
 
+static unsigned turns_after(struct world *world, const char *holder)
+{
+    world->turns = 0;
+    hear(world, holder);
+    while (sd_event_run(world->event, 0) > 0)
+        continue;
+    return world->turns;
+}
+
+/* What others do all the time costs as much as they do, and not a turn through all claims. */
+static void a_renewal_of_another_asks_for_no_turn(void **state)
+{
+    (void)state;
+    struct world world;
+    begin(&world);
+    assert_int_equal(turns_after(&world, "node-2"), 1);
+    assert_int_equal(turns_after(&world, "node-2"), 0);
+    assert_int_equal(turns_after(&world, "node-3"), 1);
+    assert_int_equal(turns_after(&world, ""), 1);
+    assert_int_equal(turns_after(&world, ""), 1);
+    assert_int_equal(turns_after(&world, NULL), 1);
+    end(&world);
+}
+
+/* How many have no request under way. */
+static unsigned unasked(const struct claims *claims)
+{
+    unsigned count = 0;
+    vec_each(struct own_claim *const, claim, &claims->list)
+        count += !(*claim)->request;
+    return count;
+}
+
+/* A claim that was read waits for no other: it would have to be read again. */
+static void as_many_are_asked_as_may_be_and_what_was_read_is_written_first(void **state)
+{
+    (void)state;
+    enum { CLAIMS = ASKING_MOST + 4 };
+    struct world world;
+    begin(&world);
+    world.since_ms = 0; /* nobody ever had it */
+    struct own_claim list[CLAIMS];
+    for (size_t i = 0; i < CLAIMS; i++) {
+        list[i] = world.claim;
+        (void)snprintf(list[i].key, sizeof(list[i].key), "address.%zu", i);
+        assert_int_equal(vec_push(&world.claims.list, &list[i]), 0);
+        claim_rank(&list[i], now_of(&world));
+    }
+    claims_pace(&world.claims, now_of(&world));
+    claims_ask(&world.claims, now_of(&world));
+    assert_int_equal(unasked(&world.claims), 4);
+    for (size_t i = 0; i < CLAIMS; i++)
+        assert_true(!list[i].request == (i >= ASKING_MOST));
+    assert_true(claim_next_ms(&list[CLAIMS - 1], now_of(&world)) == INT64_MAX); /* an answer */
+    world.asked.context = &list[2];
+    answer(&world, CLAIM_ABSENT, NULL);
+    claims_pace(&world.claims, now_of(&world));
+    world.log[0] = '\0';
+    claims_ask(&world.claims, now_of(&world));
+    assert_string_equal(world.log, "create");
+    assert_non_null(list[2].request);
+    answer(&world, CLAIM_DONE, NULL);
+    claims_pace(&world.claims, now_of(&world));
+    claims_ask(&world.claims, now_of(&world));
+    assert_string_equal(world.log, "create read");
+    assert_non_null(list[ASKING_MOST].request);
+    vec_done(&world.claims.list);
+    end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_renewal_of_another_asks_for_no_turn),
+        cmocka_unit_test(as_many_are_asked_as_may_be_and_what_was_read_is_written_first),
         cmocka_unit_test(each_state_meets_each_event),
         cmocka_unit_test(who_does_not_renew_is_told),
         cmocka_unit_test(records_are_deleted_when_nobody_can_want_them),
