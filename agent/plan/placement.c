@@ -102,6 +102,29 @@ static bool is_holder(const struct placement *placement)
     return placement->may && strcmp(placement->holder, placement->self) == 0;
 }
 
+const char *placement_first(const struct placement *placement)
+{
+    const char *first = NULL;
+    uint64_t most = 0;
+    if (!placement->others)
+        return NULL;
+    vec_each(const struct placement_node, node, &placement->others->nodes) {
+        uint64_t weight = weight_of(placement, node->name);
+        if (!is_before(placement, node->name) || (first && weight <= most))
+            continue;
+        first = node->name;
+        most = weight;
+    }
+    return first;
+}
+
+static int64_t goes_back_ms(const struct placement *placement, const struct placement_node *node)
+{
+    int64_t from_ms = MAX(node->since_ms, placement->held_since_ms) + placement->failback_ms;
+    bool passed_over = placement->passed_over && strcmp(placement->passed_over, node->name) == 0;
+    return passed_over ? MAX(from_ms, placement->passed_until_ms) : from_ms;
+}
+
 int64_t placement_next_ms(const struct placement *placement)
 {
     int64_t next_ms = INT64_MAX;
@@ -109,8 +132,7 @@ int64_t placement_next_ms(const struct placement *placement)
         return next_ms;
     vec_each(const struct placement_node, node, &placement->others->nodes) {
         if (is_before(placement, node->name))
-            next_ms = MIN(next_ms,
-                          MAX(node->since_ms, placement->held_since_ms) + placement->failback_ms);
+            next_ms = MIN(next_ms, goes_back_ms(placement, node));
     }
     return next_ms;
 }

@@ -71,7 +71,14 @@ struct placement {
     const char *holder;    /* who has it by the record; "": nobody */
     int64_t held_since_ms; /* if that is this node: since when */
     int64_t failback_ms;
+    /* A node that did not take or keep it when it could have: nothing goes back to it before then.
+     * "": none is known. */
+    const char *passed_over;
+    int64_t passed_until_ms;
 };
+
+/* The first of the other nodes that come before this one, by name; NULL: none does. Borrowed. */
+const char *placement_first(const struct placement *placement);
 
 /*
  * After how many others this node takes it, the present holder left out; 0 for a holder that keeps

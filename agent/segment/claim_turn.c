@@ -33,6 +33,8 @@ static struct placement placement_of(const struct own_claim *claim)
         .holder = holder_of(claim),
         .held_since_ms = claim->held_since_ms,
         .failback_ms = claim->claims->options.failback_ms,
+        .passed_over = claim->passed_over,
+        .passed_until_ms = claim->passed_until_ms,
     };
 }
 
@@ -91,6 +93,9 @@ static void note_gained(struct own_claim *claim, int64_t now_ms)
 static void note_holder(struct own_claim *claim)
 {
     const struct lease_record *seen = &claim->tenure.seen;
+    if (claim->tenure.sight == TENURE_THERE && seen->holder[0] &&
+        strcmp(seen->holder, claim->passed_over) == 0)
+        claim->passed_over[0] = '\0'; /* it has it after all */
     if (claim->tenure.sight == TENURE_THERE && seen->holder[0])
         (void)snprintf(claim->gave_back, sizeof(claim->gave_back), "%s",
                        strcmp(seen->holder, claim->claims->node) == 0 ? "" : seen->holder);
@@ -148,8 +153,35 @@ static void take_read(struct own_claim *claim, const struct claim_answer *answer
         tenure_failed(&claim->tenure, false, now_ms);
 }
 
+/* Each time for twice as long, counted from `first_ms`. */
+static void pass_over(struct own_claim *claim, const char *node, int64_t first_ms, int64_t now_ms)
+{
+    bool again = strcmp(claim->passed_over, node) == 0;
+    claim->passed_times = again ? claim->passed_times + 1 : 0;
+    claim->passed_until_ms = now_ms + (first_ms << MIN(claim->passed_times, 12U));
+    (void)snprintf(claim->passed_over, sizeof(claim->passed_over), "%s", node);
+}
+
+/*
+ * What this node takes over, another has not renewed, or not taken when it was free: it may be
+ * dead, and nobody has said so yet. Kubernetes does after 50 s; of nodes in a folder nobody does.
+ */
+static void note_passed_over(struct own_claim *claim, int64_t now_ms)
+{
+    const struct lease_record *seen = &claim->tenure.seen;
+    const struct placement placement = placement_of(claim);
+    const char *first = placement_first(&placement);
+    if (claim->tenure.asked != TENURE_UPDATE || strcmp(seen->holder, claim->claims->node) == 0)
+        return;
+    if (seen->holder[0])
+        pass_over(claim, seen->holder, MAX(placement.failback_ms, MINUTE_MS), now_ms);
+    else if (first)
+        pass_over(claim, first, 2 * placement.failback_ms, now_ms);
+}
+
 static void take_written(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
+    note_passed_over(claim, now_ms);
     bool released = claim->tenure.asked == TENURE_RELEASE;
     claim_records_note(claim->claims, claim->key, &claim->tenure.wish, answer->version, released);
     tenure_wrote(&claim->tenure, answer->version, now_ms);

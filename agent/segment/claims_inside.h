@@ -33,9 +33,12 @@ struct own_claim {
     VEC(struct claim_address) addresses;
     struct contenders *others; /* the other nodes that may, shared; since_ms: CLOCK_BOOTTIME */
     enum placement_reason reason;
-    char gave_back[LEASE_HOLDER_MAX]; /* the last other node that had it */
-    bool wanted;                      /* it is claimed still */
-    bool has_right;                   /* as it was looked at last */
+    char gave_back[LEASE_HOLDER_MAX];   /* the last other node that had it */
+    char passed_over[LEASE_HOLDER_MAX]; /* a node that did not keep or take it; "": none */
+    unsigned passed_times;              /* in a row */
+    int64_t passed_until_ms;            /* nothing goes back to it before */
+    bool wanted;                        /* it is claimed still */
+    bool has_right;                     /* as it was looked at last */
     bool cut_off;          /* the store was away: another may have it, and not be heard yet */
     int64_t held_since_ms; /* since when it has the right */
     enum claim_state told; /* and since when that is so */
