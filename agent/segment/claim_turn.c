@@ -171,7 +171,8 @@ static void note_passed_over(struct own_claim *claim, int64_t now_ms)
     const struct lease_record *seen = &claim->tenure.seen;
     const struct placement placement = placement_of(claim);
     const char *first = placement_first(&placement);
-    if (claim->tenure.asked != TENURE_UPDATE || strcmp(seen->holder, claim->claims->node) == 0)
+    if (claim->tenure.asked != TENURE_UPDATE || placement.failback_ms < 0 ||
+        strcmp(seen->holder, claim->claims->node) == 0)
         return;
     if (seen->holder[0])
         pass_over(claim, seen->holder, MAX(placement.failback_ms, MINUTE_MS), now_ms);
@@ -268,21 +269,31 @@ void claim_ask(struct own_claim *claim, int64_t now_ms)
     tenure_failed(&claim->tenure, false, now_ms);
 }
 
-/* What is this node's, to keep it or to give it back; and what was read just now, which has to be
- * read again if it is not written at once. */
-static bool is_urgent(const struct own_claim *claim, int64_t now_ms)
+enum turn {
+    TURN_OWN,   /* what this node has, to keep it or to give it back, or has just read */
+    TURN_FIRST, /* what it is the first to take */
+    TURN_REST,  /* who is the first is heard of before, most likely */
+    TURNS,
+};
+
+/* What was read has to be read again if it is not written at once. */
+static enum turn turn_of(const struct own_claim *claim, int64_t now_ms)
 {
-    return claim->has_right || claim->tenure.acquired_wall_ms != 0 ||
-           now_ms - claim->read_ms < claim->tenure.rules.retry_ms;
+    const struct tenure *tenure = &claim->tenure;
+    if (claim->has_right || tenure->acquired_wall_ms != 0 ||
+        now_ms - claim->read_ms < tenure->rules.retry_ms)
+        return TURN_OWN;
+    return tenure->rank == 0 ? TURN_FIRST : TURN_REST;
 }
 
-static void ask_these(struct claims *claims, bool urgent, int64_t now_ms)
+/* Round and round, from the last for which there was no room. */
+static void ask_these(struct claims *claims, enum turn turn, int64_t now_ms)
 {
     const size_t count = claims->list.count, first = claims->ask_next;
     for (size_t i = 0; i < count; i++) {
         const size_t place = (first + i) % count;
         struct own_claim *claim = claims->list.items[place];
-        if (is_urgent(claim, now_ms) != urgent)
+        if (turn_of(claim, now_ms) != turn)
             continue;
         if (claims->asking >= ASKING_MOST) {
             claims->ask_next = place;
@@ -294,8 +305,8 @@ static void ask_these(struct claims *claims, bool urgent, int64_t now_ms)
 
 void claims_ask(struct claims *claims, int64_t now_ms)
 {
-    ask_these(claims, true, now_ms);
-    ask_these(claims, false, now_ms);
+    for (enum turn turn = 0; turn < TURNS; turn++)
+        ask_these(claims, turn, now_ms);
 }
 
 /* ---- Times ---- */

@@ -114,7 +114,7 @@ void claim_ask(struct own_claim *claim, int64_t now_ms);
 /*
  * The same of all, as many at once as may be under way: a node that takes hundreds of claims of
  * another would shake hands with the store hundreds of times. What is this node's comes first, and
- * what is half done.
+ * what is half done; then what this node is the first to take.
  */
 void claims_ask(struct claims *claims, int64_t now_ms);
 void claim_heard(struct own_claim *claim, const struct lease_record *record, const char *version,
