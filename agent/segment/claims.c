@@ -90,6 +90,8 @@ static struct claim_address address_made(struct own_claim *claim,
         announcing_stop(&address.announcing);
     if (address.installed && !planned->there)
         claim->claims->look = true; /* somebody took it off */
+    if (known && memcmp(known->mac, planned->mac, sizeof(known->mac)) != 0)
+        announcing_again(&address.announcing, now_ms); /* a bond's other port, for one */
     address.ip = planned->ip;
     address.ifindex = planned->ifindex;
     memcpy(address.mac, planned->mac, sizeof(address.mac));
