@@ -194,7 +194,7 @@ static void do_cmp(struct asking *asking, const struct nlattr *data)
 
 static void do_range(struct asking *asking, const struct nlattr *data)
 {
-    const uint8_t *from, *to;
+    const uint8_t *from = NULL, *to = NULL;
     const struct value *value = register_of(asking, nl_find(data, NFTA_RANGE_SREG));
     const bool inside = nft_number(nl_find(data, NFTA_RANGE_OP)) == NFT_RANGE_EQ;
     const size_t size = bytes_of(nl_find(data, NFTA_RANGE_FROM_DATA), &from);
