@@ -2,11 +2,13 @@
 """The fifth list of the fault table, egress: each row was written down before it was tried (tests/fifth_list.txt)."""
 
 import socket
+from pathlib import Path
 
 import pytest
 from faults import Table, check
-from lab import objects, wait
+from lab import objects, wait, wait_equal
 from lab.traffic import open_socket, serve
+from test_fault_table_data import pinned
 from test_egress import PORT, address, egress, pod_object, seen
 
 pytestmark = [pytest.mark.lab(nat=True, nodes=3), pytest.mark.shared]
@@ -142,3 +144,19 @@ def test_on_the_clients_node(world, row):
 @gateways.each
 def test_on_the_gateway(world, row):
     check(row, world.of(world.gate))
+
+
+@pytest.mark.parametrize("role", ("client", "gateway"))
+def test_pins_that_somebody_removes_come_back(world, role):
+    """Maps and links: a program goes with the pin of its link, and service NAT is off here."""
+    node = world.node if role == "client" else world.gate
+    world.write_nodes(world.gate)
+    wait(lambda: seen(world, 4) == world.gate.address4, "the pod to leave by this gateway alone")
+    folder = Path(node.agents[0].settings["paths"]["bpf"])
+    found = pinned(folder)
+    for name in found:
+        (folder / name).unlink()
+    wait_equal(lambda: pinned(folder), found, "the pins", timeout=2)
+    wait(lambda: seen(world, 4) == world.gate.address4, "the pod to leave by it again", timeout=2)
+    world.write_nodes(*world.gates)
+    world.leaves()

@@ -106,6 +106,12 @@ int egress_gate_unpin(const char *pins)
     return folder ? pinned_remove(folder) : -ENOMEM;
 }
 
+void egress_gate_keep_pins(const struct egress_gate *gate, struct faults *faults)
+{
+    if (gate->folder)
+        pinned_keep(gate->programs->obj, gate->folder, faults);
+}
+
 /* ---- settings ---- */
 
 static const uint32_t phase_flags[] = {

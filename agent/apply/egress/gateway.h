@@ -25,6 +25,8 @@ DEFINE_CLEANUP(struct egress_gate *, egress_gate_close);
 
 /* Removes the pins of all maps. Returns their number, or -errno. */
 int egress_gate_unpin(const char *pins);
+/* Pins maps again whose pins somebody has removed. */
+void egress_gate_keep_pins(const struct egress_gate *gate, struct faults *faults);
 
 /* The program's descriptor, borrowed, or -errno; and the kernel's id of it, or 0. `bare`: as
  * nat_plane_program(). */

@@ -110,3 +110,9 @@ int egress_plane_unpin(const char *pins)
     AUTOFREE char *folder = text_format("%s/egress-%d", pins, EGRESS_LAYOUT);
     return folder ? pinned_remove(folder) : -ENOMEM;
 }
+
+void egress_plane_keep_pins(const struct egress_plane *plane, struct faults *faults)
+{
+    if (plane->folder)
+        pinned_keep(plane->programs->obj, plane->folder, faults);
+}

@@ -15,6 +15,7 @@
 #include "apply/nat/programs.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 
 #define OURS "egress_"
@@ -76,6 +77,35 @@ int pinned_share(const struct bpf_object *from, struct bpf_object *to)
             return r;
     }
     return 0;
+}
+
+/* Returns 0 or -errno. */
+static int pin_again(const struct bpf_map *map, const char *folder)
+{
+    AUTOFREE char *path = text_format("%s/%s", folder, bpf_map__name(map));
+    if (!path)
+        return -ENOMEM;
+    if (access(path, F_OK) == 0)
+        return 0;
+    int r = dir_make(folder);
+    if (r == 0 && bpf_obj_pin(bpf_map__fd(map), path) < 0)
+        r = -errno;
+    if (r == 0)
+        log_notice("%s was removed, and is pinned again: without it a restart loses its contents",
+                   path);
+    return r;
+}
+
+void pinned_keep(const struct bpf_object *object, const char *folder, struct faults *faults)
+{
+    struct bpf_map *map;
+    bpf_object__for_each_map(map, object)
+    {
+        int r = is_ours(map) ? pin_again(map, folder) : 0;
+        if (r < 0)
+            faults_add(faults, "egress", NULL, "map %s can't be pinned again: %s",
+                       bpf_map__name(map), strerror(-r));
+    }
 }
 
 void pinned_explain(int error, struct faults *faults)

@@ -12,6 +12,9 @@ int pinned_prepare(struct bpf_object *object, const char *folder);
 /* Has libbpf give an object, which is not loaded yet, the maps "egress_*" of one that is. Returns 0
  * or -errno. */
 int pinned_share(const struct bpf_object *from, struct bpf_object *to);
+/* Pins again, with their folder, those maps of a loaded object whose pins somebody has removed;
+ * what can't be pinned is a fault. */
+void pinned_keep(const struct bpf_object *object, const char *folder, struct faults *faults);
 /* Removes the pins of these maps, and the folder. Returns how many there were, or -errno. */
 int pinned_remove(const char *folder);
 

@@ -31,6 +31,8 @@ DEFINE_CLEANUP(struct egress_plane *, egress_plane_close);
 
 /* Removes the pins of all maps. Returns their number, or -errno. */
 int egress_plane_unpin(const char *pins);
+/* Pins maps again whose pins somebody has removed. */
+void egress_plane_keep_pins(const struct egress_plane *plane, struct faults *faults);
 
 /* The descriptor of a hook's program, borrowed, or -errno; and the kernel's id of it, or 0. `bare`:
  * as nat_plane_program(); of pods' hooks there is none. */

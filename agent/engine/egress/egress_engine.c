@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "engine/egress/egress_hooks.h"
+#include "engine/egress/egress_upkeep.h"
 #include "engine/facts.h"
 #include "plan/egress_rows.h"
 
@@ -90,8 +91,8 @@ static void close_egress(struct engine *engine)
 {
     struct egress_engine *egress = of_engine(engine);
     egress->board->gateway_proofs = NULL;
+    egress_upkeep_done(egress);
     egress_proving_done(&egress->proving);
-    egress_watch_done(&egress->watch);
     nat_hooks_close(egress->hooks);
     egress_prober_free(egress->prober);
     egress_gateway_close(&egress->gateway);
@@ -137,8 +138,8 @@ static int open_egress(const struct engine_setup *setup, struct engine **ret_eng
     }
     egress_report(egress, "plane", &faults);
     egress->board->gateway_proofs = &egress->proving.proofs;
-    r = egress_watch_start(egress, setup);
-    return r < 0 ? r : egress_proving_start(&egress->proving, setup, ground_now, egress);
+    r = egress_proving_start(&egress->proving, setup, ground_now, egress);
+    return r < 0 ? r : egress_upkeep_start(egress, setup);
 }
 
 static void configure(struct engine *engine, const struct config *config)
@@ -220,19 +221,10 @@ static int plan_rows(struct egress_engine *egress)
     return r == 0 ? plan_anew(egress) : r;
 }
 
-static void look_for_room(struct egress_engine *egress, int64_t now_ms)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    struct egress_gateway_side *side = &egress->gateway;
-    if (side->gate && egress_room_look(&side->room, side->gate, now_ms, &faults))
-        egress_report(egress, "room", &faults);
-}
-
 static int plan(struct engine *engine, struct round *round)
 {
     struct egress_engine *egress = of_engine(engine);
-    egress_gateway_tend(&egress->gateway, egress->config, egress->board->standing, round->now_ms);
-    look_for_room(egress, round->now_ms);
+    egress_gateway_drain(&egress->gateway, egress->config, egress->board->standing, round->now_ms);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
     egress->dirty |= round->all || (round->may_remove && !egress->complete);
@@ -350,7 +342,7 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct egress_engine *egress = read_engine(engine);
     (void)now_ms;
-    return MIN(egress->retry_ms, egress_gateway_next_ms(&egress->gateway));
+    return MIN(egress->retry_ms, egress_gateway_drain_ms(&egress->gateway));
 }
 
 const struct egress_plan *egress_engine_plan(const struct engine *engine)

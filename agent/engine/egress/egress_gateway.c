@@ -165,25 +165,26 @@ static void follow_drain(struct egress_gateway_side *side, const struct config *
     egress_gate_set_phase(side->gate, side->drain.phase);
 }
 
-void egress_gateway_tend(struct egress_gateway_side *side, const struct config *config,
-                         enum standing standing, int64_t now_ms)
+void egress_gateway_drain(struct egress_gateway_side *side, const struct config *config,
+                          enum standing standing, int64_t now_ms)
 {
-    sweep(side, now_ms);
-    if (!side->gate)
-        return;
-    if (side->settings.port)
+    if (side->gate && side->settings.port)
         follow_drain(side, config, standing, now_ms);
-    if (now_ms < side->tell_ms)
-        return;
-    egress_gate_tell_blocks(side->gate);
-    side->tell_ms = now_ms + TELL_MS;
 }
 
-int64_t egress_gateway_next_ms(const struct egress_gateway_side *side)
+int64_t egress_gateway_drain_ms(const struct egress_gateway_side *side)
+{
+    return side->gate ? side->drain_ms : INT64_MAX;
+}
+
+int64_t egress_gateway_tend(struct egress_gateway_side *side, int64_t now_ms)
 {
     if (!side->gate)
         return INT64_MAX;
-    int64_t next_ms = MIN(side->tell_ms, side->drain_ms);
-    next_ms = MIN(next_ms, side->room.due_ms);
-    return side->own ? MIN(side->sweep_ms, next_ms) : next_ms;
+    sweep(side, now_ms);
+    if (now_ms >= side->tell_ms) {
+        egress_gate_tell_blocks(side->gate);
+        side->tell_ms = now_ms + TELL_MS;
+    }
+    return side->own ? MIN(side->sweep_ms, side->tell_ms) : side->tell_ms;
 }

@@ -7,7 +7,6 @@
 
 #include "apply/egress/gateway.h"
 #include "engine/egress/egress_drain.h"
-#include "engine/egress/egress_room.h"
 #include "engine/engine.h"
 #include "plan/egress.h"
 
@@ -19,7 +18,6 @@ struct egress_gateway_side {
     int64_t tell_ms;  /* monotonic; when the journal is told next */
     struct egress_drain drain;
     int64_t drain_ms; /* monotonic; when it may go further */
-    struct egress_room room;
 };
 
 /* Opens the plane; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */
@@ -34,8 +32,12 @@ int egress_gateway_take_down(const struct config *config);
 int egress_gateway_follow(struct egress_gateway_side *side, const struct node_facts *facts,
                           struct kernel *kernel, struct faults *faults);
 
-/* What is due of a slice of the sweep, of telling the journal who got ports, and of a drain. */
-void egress_gateway_tend(struct egress_gateway_side *side, const struct config *config,
-                         enum standing standing, int64_t now_ms);
-/* When it is to be called again; INT64_MAX: never, for there is no gateway. */
-int64_t egress_gateway_next_ms(const struct egress_gateway_side *side);
+/* Goes on with a drain, as the agent stands. */
+void egress_gateway_drain(struct egress_gateway_side *side, const struct config *config,
+                          enum standing standing, int64_t now_ms);
+/* When that is to be done again; INT64_MAX: not before something changes. */
+int64_t egress_gateway_drain_ms(const struct egress_gateway_side *side);
+
+/* What is due of a slice of the sweep, and of telling the journal who got ports. Returns when to
+ * call again (monotonic); INT64_MAX: never, for there is no gateway. */
+int64_t egress_gateway_tend(struct egress_gateway_side *side, int64_t now_ms);

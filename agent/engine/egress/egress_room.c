@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See egress_room.h. Called by the egress engine in each pass; the counters are in mapped memory.
+ * See egress_room.h. egress_upkeep.c looks every second; the counters are in mapped memory.
  * A fault stays for some seconds after the last refusal, since clients try again with pauses.
  */
 #include "engine/egress/egress_room.h"
 
 #include "apply/egress/seen.h"
 
-enum { EVERY_MS = 1000, KEPT_MS = 10 * 1000 };
+enum { KEPT_MS = 10 * 1000 };
 
 static const struct {
     enum egress_cause cause;
@@ -42,12 +42,10 @@ static void tell(const struct egress_refusal *refusal, size_t kind, struct fault
                last->destination_port, kinds[kind].message);
 }
 
-bool egress_room_look(struct egress_room *room, const struct egress_gate *gate, int64_t now_ms,
+void egress_room_look(struct egress_room *room, const struct egress_gate *gate, int64_t now_ms,
                       struct faults *faults)
 {
     struct egress_refusal list[EGRESS_CAUSE_COUNT];
-    if (now_ms < room->due_ms)
-        return false;
     size_t count = egress_gate_refusals(gate, list);
     for (size_t i = 0; i < EGRESS_ROOM_CAUSES; i++) {
         const struct egress_refusal *refusal = refusal_of(list, count, kinds[i].cause);
@@ -59,6 +57,4 @@ bool egress_room_look(struct egress_room *room, const struct egress_gate *gate, 
             tell(refusal, i, faults);
     }
     room->looked = true;
-    room->due_ms = now_ms + EVERY_MS;
-    return true;
 }

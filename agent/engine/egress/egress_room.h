@@ -15,9 +15,8 @@ struct egress_room {
     bool looked; /* what was refused before this agent began is not told */
     uint64_t refused[EGRESS_ROOM_CAUSES];
     int64_t last_ms[EGRESS_ROOM_CAUSES]; /* monotonic, when more were refused; 0: never */
-    int64_t due_ms;                      /* monotonic: when it is looked at again */
 };
 
-/* Looks at what was refused, if that is due. Returns whether `faults` has what is so now. */
-bool egress_room_look(struct egress_room *room, const struct egress_gate *gate, int64_t now_ms,
+/* Looks at what was refused since the last look. `now_ms`: monotonic. */
+void egress_room_look(struct egress_room *room, const struct egress_gate *gate, int64_t now_ms,
                       struct faults *faults);

@@ -9,11 +9,20 @@
 #include "engine/egress/egress_prober.h"
 #include "engine/egress/egress_proving.h"
 #include "engine/egress/egress_reach.h"
-#include "engine/egress/egress_watch.h"
+#include "engine/egress/egress_room.h"
 #include "engine/engine.h"
 #include "loop/backoff.h"
+#include "loop/timer.h"
 #include "plan/egress_affected.h"
 #include "plan/facts.h"
+
+struct egress_upkeep {
+    struct timer *timer;
+    void (*wake)(void *context); /* asks for a pass */
+    void *wake_context;
+    int64_t look_ms;  /* monotonic: when it looks again */
+    int64_t hooks_ms; /* monotonic: when the hooks were asked last */
+};
 
 struct egress_engine {
     struct engine engine;
@@ -32,7 +41,8 @@ struct egress_engine {
     nat_attachment_list attached; /* wanted at the last round, sorted */
     bool hooked;                  /* ... and all of it was there */
     struct egress_proving proving;
-    struct egress_watch watch;
+    struct egress_room room; /* of the gateway */
+    struct egress_upkeep upkeep;
 
     bool dirty;                    /* objects changed: plan anew */
     struct egress_touched touched; /* by changes since the last round, where that is not needed */
