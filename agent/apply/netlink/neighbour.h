@@ -32,9 +32,9 @@ int nl_neighbour_set(struct nl_socket *socket, const struct nl_neighbour *neighb
                      struct nl_result *result);
 
 /*
- * Whether a neighbour answers, as far as the kernel knows. Where that was long ago, or is not known,
- * the kernel is made to find out, as by a packet to it: ask again in a second or two. Returns 0 or
- * -errno.
+ * Whether a neighbour answers, as far as the kernel knows. Where that was long ago, or is not
+ * known, the kernel is made to find out, as by a packet to it: ask again in a second or two.
+ * Returns 0 or -errno.
  */
 int nl_neighbour_check(struct nl_socket *socket, uint32_t ifindex, const struct ip *ip,
                        bool *ret_answers);
