@@ -11,6 +11,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 from .reaper import LAB_MARK
@@ -226,6 +227,7 @@ class Namespace:
                                 socket.IPPROTO_ICMPV6 if six else socket.IPPROTO_ICMP)
         data = os.urandom(size)
         number = struct.pack("!HH", os.getpid() & 0xFFFF, 1)
+        deadline = time.monotonic() + timeout  # others' answers come to this socket, too
         with raw:
             raw.settimeout(timeout)
             raw.connect((address, 0))
@@ -233,12 +235,13 @@ class Namespace:
             check = b"\0\0" if six else inverted_sum(head + b"\0\0" + number + data)
             raw.send(head + check + number + data)
             try:
-                while True:
+                while time.monotonic() < deadline:
                     found = raw.recv(65536)[0 if six else 20:]
                     if found[0] == (129 if six else 0) and found[4:] == number + data:
                         return True
             except TimeoutError:
-                return False
+                pass
+        return False
 
     def icmp_error(self, address, port=9, timeout=5):
         """The errno of the ICMP error that answers a UDP datagram; None if none comes."""
