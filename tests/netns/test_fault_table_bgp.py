@@ -377,8 +377,8 @@ def the_router_s_side_is_disabled(world):
     world.bird.birdc("restart", "tor_v4")
 
 
-@rows(119, cause=("tor_v4", "the session with AS 64600 is down: BIRD has no error to tell"),
-      remedy="ask the peer's side for its reason")
+@rows(119, cause=("tor_v4", "the session with AS 64600 is down: this end waits for the peer to connect (passive)"),
+      remedy="take `passive` out of tor_v4")
 def both_ends_wait_for_the_other(world):
     world.edit("node.conf", "neighbor TOR_ADDRESS4 as TOR_ASN;",
                "neighbor TOR_ADDRESS4 as TOR_ASN; passive on;")
