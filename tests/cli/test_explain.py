@@ -8,7 +8,8 @@ from documents import items
 def test_explain_by_name(ctl, agent):
     """What the world asks is explained, as if each address had been asked for; ClusterIPs are listed."""
     agent({"/v1/services": items("ServiceList", [documents.SERVICE]),
-           "/v1/explain?address=10.0.0.1": documents.EXPLANATION})
+           "/v1/explain?address=10.0.0.1": documents.EXPLANATION,
+           "/v1/explain?pod=default/wbe": (404, {"error": "no Service and no pod has this name"})})
     code, output, errors = ctl.run("explain", "default/web")
     assert (code, errors) == (0, "")
     assert output == (

@@ -15,6 +15,7 @@ PORT = 32123
 def lab_fixture(request):
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     with Lab(f"{request.node.nodeid}{worker}", nodes=1, nat=True) as lab:
+        lab.pod(lab.nodes[0], "web")  # what all Services have for an endpoint
         yield lab
 
 
