@@ -2,6 +2,7 @@
 /* Order and look-up of interfaces and their addresses; see link_table.h. */
 #include "plan/link_table.h"
 
+#include <linux/if_arp.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -33,6 +34,11 @@ const struct link *link_named(const struct sorted *links, const char *name)
             return link;
     }
     return NULL;
+}
+
+bool link_has_neighbours(const struct link *link)
+{
+    return link->type == ARPHRD_ETHER && !link->one_peer;
 }
 
 bool link_is_svc0(const struct link *link)

@@ -39,6 +39,9 @@ bool link_equal(const struct link *a, const struct link *b);
 const struct link *link_find(const struct sorted *links, uint32_t ifindex);
 const struct link *link_named(const struct sorted *links, const char *name);
 
+/* Whether what is behind it has to be found by ARP or neighbour discovery: not in a tunnel. */
+bool link_has_neighbours(const struct link *link);
+
 /* True if it is svc0, and made by us. */
 bool link_is_svc0(const struct link *link);
 

@@ -10,8 +10,6 @@
  */
 #include "engine/nat/nat_routers.h"
 
-#include <linux/if_arp.h>
-
 #include "apply/netlink/neighbour.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
@@ -54,12 +52,6 @@ static void tell(const struct nat_router *router, const struct link *link, struc
                ip, link->name);
 }
 
-/* Whether routers behind it have to be found by ARP or neighbour discovery: not in a tunnel. */
-static bool has_neighbours(const struct link *link)
-{
-    return link->type == ARPHRD_ETHER && !link->one_peer;
-}
-
 void nat_routers_look(struct nat_engine *engine, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -68,7 +60,7 @@ void nat_routers_look(struct nat_engine *engine, int64_t now_ms)
         const struct link *link = link_find(kernel_links(engine->kernel), way->ifindex);
         struct nat_router router = { .ifindex = way->ifindex, .ip = way->net.ip };
         if (way->kind != WAY_ROUTER || !link || !link->up || link->unplugged ||
-            !has_neighbours(link) || fresh.list.count >= ROUTERS_MAX)
+            !link_has_neighbours(link) || fresh.list.count >= ROUTERS_MAX)
             continue;
         router.silent_ms = silence_before(&engine->routers, &router);
         look(engine, &router, now_ms);
