@@ -46,8 +46,13 @@ class BridgedPod(Namespace):
 
 
 def make_bridge(node):
+    """With a MAC of its own, as the bridge plugin gives it: else it has the lowest of its ports'.
+
+    A port that comes later would change it, and until the pods ask again, what they send to the old
+    one is no longer for the node.
+    """
     node.configure(
-        "link add cni0 type bridge",
+        "link add cni0 address 02:00:00:00:00:30 type bridge",
         f"addr add {ipaddress.ip_network(node.block4)[GATEWAY]}/27 dev cni0",
         f"addr add {ipaddress.ip_network(node.block6)[GATEWAY]}/123 dev cni0 nodad",
         "link set cni0 up",
