@@ -1,56 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ordinary life of a cluster: rollouts, scaling, deletions, drains, agents that restart. None of it is
-a fault: whatever an agent says above a notice meanwhile, it should not have said. For tests/kube and
-the soak."""
+"""Ordinary life of a cluster: rollouts, scaling, deletions, drains, agents that restart, nodes that boot. None of it
+is a fault: whatever an agent or the controller says above a notice meanwhile, it should not have said. Pods get their
+network from us, Services their addresses from pools; one of these is a segment's. For tests/kube and the soak."""
 
 import json
 import random
 import re
 from collections import Counter
 
-from lab import wait, wait_equal
+from lab import asking, wait, wait_equal
+from lab.controller import Controller
+from lab.segment import Segment
+from lab.wired_kubelets import WiredKubelets
 from served import NO_HOLD
 
-ADDRESSES = {"web": "203.0.113.10", "near": "203.0.113.11"}
-POLICY = {"web": "Cluster", "near": "Local"}
+POLICY = {"web": "Cluster", "near": "Local", "edge": "Cluster"}
+POOLS = {"web": "routed", "near": "routed", "edge": "lan"}
+RANGES = {"routed": "203.0.113.0/27", "lan": "198.51.100.32/27"}
+BLOCKS = {"apiVersion": f"{asking.COIL}/v2", "kind": "AddressPool", "metadata": {"name": "default"},
+          "spec": {"blockSizeBits": 4, "subnets": [{"ipv4": "10.224.0.0/24", "ipv6": "fd00:224::/120"}]}}
 LOUD = re.compile(r"^<[0-4]>(.*)", re.MULTILINE)  # warnings, and what is worse
 
 
+def with_level(log):
+    """The environment of a program that is to put each line's level in front, as for a journal whose socket is away."""
+    log.touch()
+    return {"JOURNAL_STREAM": f"{log.stat().st_dev}:{log.stat().st_ino}"}
+
+
+def pool(name):
+    return {"apiVersion": "metallb.io/v1beta1", "kind": "IPAddressPool",
+            "metadata": {"name": name, "namespace": "default"}, "spec": {"addresses": [RANGES[name]]}}
+
+
+def advertisement(kind, name, **spec):
+    return {"apiVersion": "metallb.io/v1beta1", "kind": kind, "metadata": {"name": name, "namespace": "default"},
+            "spec": {"ipAddressPools": [name], **spec}}
+
+
 class Life:
-    """A lab with a control plane and NAT on its nodes; two Services, each with a Deployment."""
+    """A lab with a control plane, NAT and a segment; three Services, each with a Deployment."""
 
     def __init__(self, lab, seed):
         self.lab, self.chance, self.done = lab, random.Random(seed), Counter()
-        self.plane = lab.control_plane()
-        lab.play_kubelets()
-        self.replicas = {}
-        for name in ADDRESSES:
-            self.kubectl("create", "deployment", name, f"--image={name}", "--replicas=2")
-            self.replicas[name] = 2
-            self.expose(name)
+        self.plane, self.segment = lab.control_plane(), Segment(lab)
+        self.replicas = {name: 2 for name in POLICY}
+        self.controller = self.start_controller(lab.nodes[0])
+        self.plane.put(BLOCKS, *map(pool, RANGES),
+                       advertisement("BGPAdvertisement", "routed"), advertisement("L2Advertisement", "lan"))
+        lab.play_kubelets(WiredKubelets)
         self.agents = [self.start_agent(node) for node in lab.nodes]
+        for name, count in self.replicas.items():
+            self.kubectl("create", "deployment", name, f"--image={name}", f"--replicas={count}")
+            self.expose(name)
         self.settle()
-        self.said = {agent: agent.log.stat().st_size for agent in self.agents}
+        self.logs = {each.log: each.log.stat().st_size for each in (*self.agents, self.controller)}
+
+    def start_controller(self, host):
+        controller = Controller(host, "a", self.plane.controller_kubeconfig("a"), {"election": asking.ELECTION})
+        controller.start(**with_level(controller.log))
+        wait(controller.leads, "the controller to lead", 60)
+        return controller
 
     def start_agent(self, node):
-        """Its log has each line's level in front, as for a journal whose socket is away."""
-        agent = self.lab.agent(node, kubeconfig=self.plane.agent_kubeconfig(node), start=False,
-                               routes=NO_HOLD, bird={"socket": str(node.bird.socket)})
-        agent.log.touch()
-        file = agent.log.stat()
-        node.environment["JOURNAL_STREAM"] = f"{file.st_dev}:{file.st_ino}"
+        agent = self.lab.agent(
+            node, kubeconfig=self.plane.agent_kubeconfig(node), start=False, routes=NO_HOLD, pods={"enabled": True},
+            services={"uplinks": ["eth0", "lan"]}, bird={"socket": str(node.bird.socket)},
+            addresses={"duration": "15s", "interfaces": ["lan"]})
+        node.environment.update(with_level(agent.log))
         return agent.start()
 
     def kubectl(self, *words):
         return self.plane.kubectl(*words)
 
     def expose(self, name):
-        overrides = {"spec": {"externalTrafficPolicy": POLICY[name]}}
-        ingress = {"status": {"loadBalancer": {"ingress": [{"ip": ADDRESSES[name]}]}}}
+        overrides = {"metadata": {"annotations": {"metallb.io/address-pool": POOLS[name]}},
+                     "spec": {"externalTrafficPolicy": POLICY[name]}}
         self.kubectl("expose", "deployment", name, "--port=80", "--type=LoadBalancer",
                      f"--overrides={json.dumps(overrides)}")
-        self.kubectl("patch", "service", name, "--subresource=status", "--type=merge",
-                     f"--patch={json.dumps(ingress)}")
 
     def pods(self):
         return [pod["metadata"]["name"] for pod in self.plane.items("Pod")
@@ -61,23 +88,40 @@ class Life:
         """Pods that run, by Deployment."""
         return Counter(pod.rsplit("-", 2)[0] for pod in self.pods())
 
+    def address(self, name):
+        [service] = [item for item in self.plane.items("Service") if item["metadata"]["name"] == name]
+        given = service["status"]["loadBalancer"].get("ingress")
+        return given[0]["ip"] if given else None
+
+    def is_there(self, name):
+        """Whether clients reach it, if it has pods; and nobody has its address if it has none."""
+        address = self.address(name)
+        if POOLS[name] == "lan":
+            nodes = self.segment.at(address) if address else []
+        else:
+            nodes = self.lab.tor.via(address) if address else []
+        client = self.segment.client if POOLS[name] == "lan" else self.lab.client
+        if not self.replicas[name]:
+            return address and not nodes
+        return nodes and client.fetch(address)
+
     def settle(self):
-        """All pods run that are to run, and the ToR has the addresses that have one."""
+        """All pods run that are to run, and those that have some are reached by their Service's address."""
         wait_equal(self.count, +Counter(self.replicas), "the pods", 60)
-        for name, address in ADDRESSES.items():
-            there = self.replicas[name] > 0
-            wait(lambda: bool(self.lab.tor.via(address)) == there, f"{address} on the ToR", 60)
+        for name in POLICY:
+            wait(lambda name=name: self.is_there(name), f"the address of {name}", 60)
 
     # What happens in a day.
 
     def scale(self):
-        name = self.chance.choice(list(ADDRESSES))
+        name = self.chance.choice(list(POLICY))
         self.replicas[name] = self.chance.randrange(0, 5)
         self.kubectl("scale", "deployment", name, f"--replicas={self.replicas[name]}")
 
     def roll_out(self):
-        name = self.chance.choice(list(ADDRESSES))
-        self.kubectl("rollout", "restart", f"deployment/{name}")
+        name = self.chance.choice(list(POLICY))
+        # Once a second at most, kubectl says.
+        wait(lambda: self.kubectl("rollout", "restart", f"deployment/{name}"), f"the rollout of {name}")
         self.kubectl("rollout", "status", f"deployment/{name}", "--timeout=60s")
 
     def delete_pod(self):
@@ -85,15 +129,29 @@ class Life:
         if pods:
             self.kubectl("delete", "pod", self.chance.choice(pods), "--wait=false")
 
-    def drain(self):
-        node = self.chance.choice(self.lab.nodes).role
-        self.kubectl("drain", node, "--ignore-daemonsets", "--delete-emptydir-data",
-                     "--timeout=60s")
+    def drain(self, during=lambda node: None):
+        node = self.chance.choice(self.lab.nodes)
+        self.kubectl("drain", node.role, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
         self.settle()
-        self.kubectl("uncordon", node)
+        during(node)
+        self.kubectl("uncordon", node.role)
+
+    def boot_node(self):
+        """In order: drained first; then its kernel has nothing of ours."""
+        self.drain(self.boot)
+
+    def boot(self, node):
+        [agent] = node.agents
+        agent.stop()
+        node.bird.process.terminate()
+        node.bird.process.wait()
+        answer = agent.ctl("cleanup", "--config", str(agent.config_file))
+        assert answer.code == 0, answer
+        node.bird.start()
+        agent.start()
 
     def replace_service(self):
-        name = self.chance.choice(list(ADDRESSES))
+        name = self.chance.choice(list(POLICY))
         self.kubectl("delete", "service", name)
         self.expose(name)
 
@@ -102,7 +160,7 @@ class Life:
         agent.stop()
         agent.start()
 
-    STEPS = (scale, scale, roll_out, delete_pod, drain, replace_service, restart_agent)
+    STEPS = (scale, scale, roll_out, delete_pod, drain, replace_service, restart_agent, boot_node)
 
     def live(self, steps):
         for _ in range(steps):
@@ -112,10 +170,11 @@ class Life:
             self.done[step.__name__] += 1
 
     def loud(self):
-        """What agents said above a notice, and the faults that are left."""
-        wait_equal(lambda: [agent.faults() for agent in self.agents], [[] for _ in self.agents],
-                   "no fault at the end")
-        logs = [agent.log.read_text("utf-8") for agent in self.agents]
-        assert all(log.startswith("<") for log in logs), "lines without a level"
-        return [line for agent, log in zip(self.agents, logs)
-                for line in LOUD.findall(log[self.said[agent]:])]
+        """What agents and the controller said above a notice, and the faults that are left."""
+        wait_equal(lambda: [agent.faults() for agent in self.agents], [[] for _ in self.agents], "no fault at the end")
+        texts = {log: log.read_text("utf-8") for log in self.logs}
+        assert all(text.startswith("<") for text in texts.values()), "lines without a level"
+        return [line for log, text in texts.items() for line in LOUD.findall(text[self.logs[log]:])]
+
+    def end(self):
+        assert self.controller.stop() == 0

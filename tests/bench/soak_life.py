@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The soak of ordinary life: rollouts, scaling, deletions, drains and restarts of agents on the test
-cluster, of which nothing may be told as a fault, nor said above a notice (tests/life.py)."""
+"""The soak of ordinary life: rollouts, scaling, deletions, drains, restarts of agents and nodes that boot on the
+test cluster, of which nothing may be told as a fault, nor said above a notice (tests/life.py)."""
 
 import time
 
@@ -22,6 +22,7 @@ def life(options, seed, say):
             run.live(ROUND)
             say(f"life: {sum(run.done.values())} steps, {len(run.loud())} lines above a notice")
         loud = run.loud()
+        run.end()
     return {"passed": not loud, "steps": dict(sorted(run.done.items())), "loud": loud[:100]}
 
 

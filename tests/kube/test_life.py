@@ -12,3 +12,4 @@ def test_ordinary_life_is_no_fault(request):
         life = Life(lab, 7)
         life.live(STEPS)
         assert life.loud() == []
+        life.end()

@@ -92,11 +92,24 @@ class Kubelets:
             thread.join()
 
     def register(self, node):
-        """Creates the Node and the blocks that Coil would carve for it."""
-        for item in node.objects():
+        """Creates the Node, and what else objects_of() names."""
+        for item in self.objects_of(node):
             self.api.apply(item)
         self.api.request("PATCH", path_of("Node", name=node.role) + "/status",
                          {"status": node_status(node)}, "application/merge-patch+json")
+
+    # What another kind of kubelets does in its own way.
+
+    def objects_of(self, node):
+        """The Node and the blocks that Coil would carve for it."""
+        return node.objects()
+
+    def make(self, node, pod):
+        """The lab's pod for a Pod; asked again after what is in NOT_NOW."""
+        return self.lab.pod(node, key_of(pod)[1])
+
+    def unmake(self, made):
+        self.lab.remove_pod(made)
 
     def set_ready(self, pod, ready, namespace="default"):
         """Lets the probe of a Pod fail, or succeed again."""
@@ -171,7 +184,7 @@ class Kubelets:
 
     def _run(self, pod):
         node = self.nodes[pod["spec"]["nodeName"]]
-        self.pods[key_of(pod)] = self.lab.pod(node, key_of(pod)[1]), node
+        self.pods[key_of(pod)] = self.make(node, pod), node
         self.pods[key_of(pod)][0].serve()
         self._say(pod)
 
@@ -198,4 +211,4 @@ class Kubelets:
         if key in self.pods:
             pod, _ = self.pods.pop(key)
             self.unready.discard(key)
-            self.lab.remove_pod(pod)
+            self.unmake(pod)

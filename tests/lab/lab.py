@@ -72,6 +72,13 @@ def mount_bpffs(folder):
         subprocess.run(["mount", "-t", "bpf", "bpf", str(folder)], check=True)
 
 
+def serve_page(host, port, text):
+    """Starts a web server of one page."""
+    process = host.start(PYTHON, "-S", "-E", str(WEB), str(port), text, log=f"web-{port}.log")
+    wait(lambda: host.fetch("127.0.0.1", port), f"the web server of {host}")
+    return process
+
+
 class Pod(Namespace):
     """A namespace behind a node: a /32 and a /128, and a default route to the node.
 
@@ -106,10 +113,7 @@ class Pod(Namespace):
 
     def serve(self, port=80, text=None):
         """Starts a web server of one page; the default text names pod and node."""
-        text = text or f"{self.role} on {self.node}"
-        process = self.start(PYTHON, "-S", "-E", str(WEB), str(port), text, log=f"web-{port}.log")
-        wait(lambda: self.fetch("127.0.0.1", port), f"the web server of {self}")
-        return process
+        return serve_page(self, port, text or f"{self.role} on {self.node}")
 
 
 class Node(Namespace):
@@ -343,9 +347,9 @@ class Lab:
         self._write_command("kubectl", self.plane.host, self.plane.kubectl_command())
         return self.plane.start()
 
-    def play_kubelets(self):
+    def play_kubelets(self, kind=Kubelets):
         """From now on the control plane's nodes live, and run the pods that they are given."""
-        self.kubelets = Kubelets(self, self.plane).start()
+        self.kubelets = kind(self, self.plane).start()
         return self.kubelets
 
     def monitor(self):
