@@ -4,7 +4,8 @@
  * when a status was written, and by address_job.c, which tells.
  *
  * That the same addresses are written to a Service twice within a minute happens only if somebody
- * has taken them away in between. Once is a slip, and mended; three times is a program that will go
+ * has taken them away in between: one that was deleted and is made anew under its name is another
+ * Service. Once is a slip, and mended; three times is a program that will go
  * on. It has stopped when twice its usual pause has passed without it.
  */
 #include <errno.h>
@@ -22,6 +23,7 @@ enum { PUT_BACK = 3, PAUSE_MAX_MS = MINUTE_MS, CALM_MIN_MS = 5 * SECOND_MS, TOLD
 /* The writes of one Service's status that said the same. */
 struct contest {
     char *namespace, *name;
+    char uid[OBJECT_UID_MAX + 1];
     ip_list ips;
     bool differs;    /* from what the status had when the write that is under way was made */
     char writer[64]; /* who has written to the status beside us; "": not known */
@@ -118,12 +120,14 @@ void contests_see(struct sorted *table, const struct service *service, const ip_
     (void)snprintf(contest->writer, sizeof(contest->writer), "%s", service->status_writer);
 }
 
-/* Begins to count anew where it is another write than before, or where that was long ago. */
-static int begin(struct contest *contest, const ip_list *ips, int64_t now_ms)
+/* Begins to count anew where it is another write, or another Service, than before, or long ago. */
+static int begin(struct contest *contest, const char *uid, const ip_list *ips, int64_t now_ms)
 {
-    if (contest->times && same_ips(&contest->ips, ips) && now_ms < end_ms(contest))
+    if (contest->times && strcmp(contest->uid, uid) == 0 && same_ips(&contest->ips, ips) &&
+        now_ms < end_ms(contest))
         return 0;
     vec_clear(&contest->ips);
+    (void)snprintf(contest->uid, sizeof(contest->uid), "%s", uid);
     contest->times = 0;
     contest->first_ms = now_ms;
     return vec_append(&contest->ips, ips);
@@ -133,7 +137,7 @@ bool contests_note(struct sorted *table, const struct service *service, const ip
                    int64_t now_ms)
 {
     struct contest *contest = contest_of(table, &service->object);
-    if (!contest || !contest->differs || begin(contest, ips, now_ms) < 0)
+    if (!contest || !contest->differs || begin(contest, service->object.uid, ips, now_ms) < 0)
         return false;
     contest->differs = false;
     contest->times++;

@@ -125,6 +125,19 @@ def test_a_status_that_is_edited_by_hand_comes_back(clean, make):
     assert named(clean, "web")["status"]["conditions"][0]["lastTransitionTime"] >= since
 
 
+def test_a_service_that_is_made_anew_is_no_contest(clean, make):
+    """Whoever deletes and creates it often has it get the same address as often: nobody writes over it."""
+    controller = begin(make())
+    clean.put(pool("203.0.113.0/29"))
+    for _ in range(6):
+        clean.put(service("web"))
+        gets(clean, web=["203.0.113.0"])
+        clean.api.delete("Service", "web", "default")
+    clean.put(service("last"))
+    wait(lambda: addresses(clean, "last"), "an address of the last")
+    assert controller.status()["faults"] == [] and "again and again" not in controller.log_text()
+
+
 def test_what_is_others_of_a_service_stays(clean, make):
     """Metadata, conditions and who has which field, while it gets an address, another one, and none."""
     begin(make())
