@@ -20,12 +20,11 @@ static bool is_of_network(const struct node_facts *facts, uint32_t ifindex, cons
 }
 
 static bool keeps_away(const struct node_facts *facts, const struct link *link,
-                       const holding_list *list)
+                       enum placement_reason reason, const holding_list *list)
 {
     vec_each(const struct holding, holding, list) {
         vec_each(const struct holding_address, address, &holding->addresses) {
-            if (address->reason == PLACEMENT_LINK_DOWN &&
-                is_of_network(facts, link->ifindex, &address->ip))
+            if (address->reason == reason && is_of_network(facts, link->ifindex, &address->ip))
                 return true;
         }
     }
@@ -40,6 +39,26 @@ static void tell_down(const struct link *link, struct faults *faults)
     faults_add(faults, place ? place : "interface", remedy,
                "%s %s: this node has no claimed address of its network", link->name,
                link->up ? "has no carrier" : "is down");
+}
+
+static void tell_port(const struct link *link, const struct link *master, struct faults *faults)
+{
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    AUTOFREE char *remedy = text_format("move its addresses to %s, or ip link set %s nomaster",
+                                        master->name, link->name);
+    faults_add(faults, place ? place : "interface", remedy,
+               "%s is a port of %s %s: this node has no claimed address of its network", link->name,
+               master->kind, master->name);
+}
+
+static void tell_link(const struct node_facts *facts, const struct link *link,
+                      const holding_list *list, struct faults *faults)
+{
+    const struct link *master = link_port_of(facts->links, link);
+    if (master && keeps_away(facts, link, PLACEMENT_PORT, list))
+        tell_port(link, master, faults);
+    else if ((!link->up || link->unplugged) && keeps_away(facts, link, PLACEMENT_LINK_DOWN, list))
+        tell_down(link, faults);
 }
 
 static void tell_elsewhere(const struct node_facts *facts, const struct holding_address *held,
@@ -66,10 +85,8 @@ void plan_holding_faults(const struct node_facts *facts, const holding_list *lis
 {
     if (!facts->links || !facts->link_addresses)
         return;
-    sorted_each(const struct link, link, facts->links) {
-        if ((!link->up || link->unplugged) && keeps_away(facts, link, list))
-            tell_down(link, faults);
-    }
+    sorted_each(const struct link, link, facts->links)
+        tell_link(facts, link, list, faults);
     vec_each(const struct holding, holding, list) {
         vec_each(const struct holding_address, address, &holding->addresses)
             tell_elsewhere(facts, address, faults);

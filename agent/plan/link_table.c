@@ -36,6 +36,12 @@ const struct link *link_named(const struct sorted *links, const char *name)
     return NULL;
 }
 
+const struct link *link_port_of(const struct sorted *links, const struct link *link)
+{
+    const struct link *master = link->master ? link_find(links, link->master) : NULL;
+    return master && strcmp(master->kind, "vrf") != 0 ? master : NULL;
+}
+
 bool link_has_neighbours(const struct link *link)
 {
     return link->type == ARPHRD_ETHER && !link->one_peer;

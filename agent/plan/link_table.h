@@ -39,6 +39,9 @@ bool link_equal(const struct link *a, const struct link *b);
 const struct link *link_find(const struct sorted *links, uint32_t ifindex);
 const struct link *link_named(const struct sorted *links, const char *name);
 
+/* The bridge, bond or the like that an interface is a port of; NULL: none. Not a VRF. */
+const struct link *link_port_of(const struct sorted *links, const struct link *link);
+
 /* Whether what is behind it has to be found by ARP or neighbour discovery: not in a tunnel. */
 bool link_has_neighbours(const struct link *link);
 

@@ -56,7 +56,7 @@ static int push_bridge(bridge_list *bridges, const struct link_facts *facts,
 static int find_bridges(const struct link_facts *facts, bridge_list *bridges)
 {
     sorted_each(const struct link, link, facts->links) {
-        const struct link *master = nat_master_of(facts, link);
+        const struct link *master = link_port_of(facts->links, link);
         const struct link *bridge = nat_is_bridge(link) ? link
                                     : master && nat_is_bridge(master) && nat_may_be_pods(link)
                                         ? master
@@ -89,12 +89,12 @@ static int find_pod_bridges(const struct link_facts *facts, bridge_list *ret_bri
 
 static bool can_serve(const struct link_facts *facts, const struct link *link)
 {
-    return nat_can_carry(link) && !nat_master_of(facts, link);
+    return nat_can_carry(link) && !link_port_of(facts->links, link);
 }
 
 static void refuse(const struct link_facts *facts, const struct link *link, struct faults *faults)
 {
-    const struct link *master = nat_master_of(facts, link);
+    const struct link *master = link_port_of(facts->links, link);
     AUTOFREE char *place = text_format("interface %s", link->name);
     AUTOFREE char *remedy = master ? text_format("name %s instead", master->name) : NULL;
 

@@ -72,12 +72,6 @@ bool nat_is_bridge(const struct link *link)
     return strcmp(link->kind, "bridge") == 0;
 }
 
-const struct link *nat_master_of(const struct link_facts *facts, const struct link *link)
-{
-    const struct link *master = link->master ? link_find(facts->links, link->master) : NULL;
-    return master && strcmp(master->kind, "vrf") != 0 ? master : NULL;
-}
-
 uint32_t nat_vrf_of(const struct link_facts *facts, const struct link *link)
 {
     const struct link *master = link->master ? link_find(facts->links, link->master) : NULL;
@@ -183,7 +177,7 @@ static bool is_bridge_of_pods(const struct link_facts *facts, const struct link 
 enum nat_role nat_found_role(const struct link_facts *facts, const struct link *link)
 {
     if (nat_is_own_link(link) || !nat_can_carry(link) || leads_nowhere(link) ||
-        nat_master_of(facts, link))
+        link_port_of(facts->links, link))
         return NAT_ROLE_NONE;
     const struct routed routed = routed_by(facts, link);
     if (nat_is_bare(link))

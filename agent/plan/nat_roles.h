@@ -35,9 +35,6 @@ bool nat_leads_to_pods(const struct link_facts *facts, const struct link *link);
 /* The loopback, svc0 and its peer: no pattern means them, nor are they found. */
 bool nat_is_own_link(const struct link *link);
 
-/* The bridge, bond or the like that an interface is a port of; NULL: none. Not a VRF. */
-const struct link *nat_master_of(const struct link_facts *facts, const struct link *link);
-
 /*
  * True if packets have an Ethernet header there, or none at all before IP's (`bare`). What has
  * another one, as GRE without a fixed other end, can't carry a program.

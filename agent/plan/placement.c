@@ -22,6 +22,7 @@ static const char *const words[PLACEMENT_REASONS] = {
     [PLACEMENT_LEAVING] = "the Node is about to be deleted",
     [PLACEMENT_NO_INTERFACE] = "no Ethernet interface has an address in its network",
     [PLACEMENT_LINK_DOWN] = "the interface in its network is down",
+    [PLACEMENT_PORT] = "the interface in its network is a port of another one",
     [PLACEMENT_OTHER_NODES] = "its L2Advertisement is for other nodes or interfaces",
     [PLACEMENT_NO_ENDPOINT] = "no usable endpoint for it",
     [PLACEMENT_NOT_PROVED] = "NAT has not proved that it serves it",
@@ -54,6 +55,11 @@ bool placement_is_on(const struct link_address *address, const struct ip *ip)
     return prefix_contains(&network, ip);
 }
 
+static enum placement_reason why_not_by(const struct node_facts *facts, const struct link *link)
+{
+    return link_port_of(facts->links, link) ? PLACEMENT_PORT : PLACEMENT_LINK_DOWN;
+}
+
 enum placement_reason placement_on_link(const struct node_facts *facts, const struct ip *ip,
                                         const char *interface, const struct link **ret_link)
 {
@@ -67,8 +73,8 @@ enum placement_reason placement_on_link(const struct node_facts *facts, const st
         if (!link || link->type != ARPHRD_ETHER || !placement_is_on(address, ip) ||
             (interface && strcmp(link->name, interface) != 0))
             continue;
-        if (!link->up || link->unplugged) {
-            reason = *ret_link ? reason : PLACEMENT_LINK_DOWN;
+        if (!link->up || link->unplugged || link_port_of(facts->links, link)) {
+            reason = *ret_link ? reason : why_not_by(facts, link);
         } else if (!*ret_link || address->length > longest) {
             *ret_link = link;
             longest = address->length;

@@ -32,6 +32,7 @@ enum placement_reason {
     PLACEMENT_LEAVING,    /* about to be deleted by an autoscaler */
     PLACEMENT_NO_INTERFACE,
     PLACEMENT_LINK_DOWN,   /* or without a carrier */
+    PLACEMENT_PORT,        /* of a bridge or the like, whose frames are not its own */
     PLACEMENT_OTHER_NODES, /* the L2Advertisement leaves this node, or its interface, out */
     PLACEMENT_NO_ENDPOINT, /* policy Local, and none here; or none anywhere */
     PLACEMENT_NOT_PROVED,  /* by NAT */
@@ -52,9 +53,10 @@ enum placement_reason placement_of_node(const struct node *node, bool written);
 bool placement_is_on(const struct link_address *address, const struct ip *ip);
 
 /*
- * By what a node knows of itself: the Ethernet interface that is up and has an address in whose
- * network `ip` is; the longest network counts, then the lowest index. `interface`: only the one of
- * this name; NULL: any. `*ret_link` is borrowed from the facts, NULL unless the node may.
+ * By what a node knows of itself: the Ethernet interface that is up, no port of a bridge or the
+ * like, and has an address in whose network `ip` is; the longest network counts, then the lowest
+ * index. `interface`: only the one of this name; NULL: any. `*ret_link` is borrowed from the facts,
+ * NULL unless the node may.
  */
 enum placement_reason placement_on_link(const struct node_facts *facts, const struct ip *ip,
                                         const char *interface, const struct link **ret_link);

@@ -181,6 +181,11 @@ static void what_stands_in_the_way_here_is_told(void **state)
     assert_only_fault(&world, "interface eth0", "has no carrier",
                       "see to the cable, and to the switch's port at its other end; ethtool eth0");
     ((struct link *)sorted_at(&world.links, 0))->unplugged = false;
+    uint32_t bond = put_link(&world.links, "bond0", "bond")->ifindex;
+    ((struct link *)sorted_at(&world.links, 0))->master = bond;
+    assert_only_fault(&world, "interface eth0", "is a port of bond bond0: this node has no claimed",
+                      "move its addresses to bond0, or ip link set eth0 nomaster");
+    ((struct link *)sorted_at(&world.links, 0))->master = 0;
     put_address(&world.addresses, 1, "192.0.2.1")->length = 32; /* the claim's own */
     assert_only_fault(&world, "", "", "");
     assert_true(only(&world)->addresses.items[0].there);

@@ -228,6 +228,14 @@ static void interface_is_in_the_network(void **state)
     ((struct link *)sorted_at(&links, 1))->up = false;
     assert_string_equal(interface_of(&facts, "192.0.2.200", NULL), "eth0");
     assert_string_equal(interface_of(&facts, "203.0.113.9", NULL), down);
+    ((struct link *)sorted_at(&links, 1))->up = true;
+    put_link(&links, "br0", "bridge");
+    put_link(&links, "red", "vrf");
+    ((struct link *)sorted_at(&links, 1))->master = 4; /* its frames are the bridge's */
+    assert_string_equal(interface_of(&facts, "203.0.113.9", NULL), placement_words(PLACEMENT_PORT));
+    assert_string_equal(interface_of(&facts, "192.0.2.200", NULL), "eth0");
+    ((struct link *)sorted_at(&links, 1))->master = 5; /* it has other routes */
+    assert_string_equal(interface_of(&facts, "203.0.113.9", NULL), "eth1");
     assert_string_equal(interface_of(&(struct node_facts){ 0 }, "192.0.2.9", NULL), none);
 }
 
