@@ -12,7 +12,7 @@
 #include "base/macro.h"
 #include "base/vec.h"
 
-enum { DISTANCE_MAX_LENGTH = 32 }; /* longer words are not compared */
+enum { DISTANCE_MAX_LENGTH = 64 }; /* longer words are not compared */
 
 static bool text_reserve(struct text *text, size_t more)
 {

@@ -106,6 +106,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
 }
 
 static const struct kind_row row = {
+    .name = "Endpoints",
     .namespaced = true,
     .size = sizeof(struct endpoint_slice),
     .decode = decode,

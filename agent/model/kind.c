@@ -3,9 +3,8 @@
 #include "model/kind.h"
 
 #include <string.h>
-#include <strings.h>
 
-#include "base/text.h"
+#include "model/spelling.h"
 
 #define KIND_POINTER(constant, row) [constant] = &row,
 static const struct kind_row *const kinds[] = { KINDS(KIND_POINTER) };
@@ -41,13 +40,6 @@ enum kind kind_of(const char *api_version, const char *kind)
     return KIND_COUNT;
 }
 
-/* "Pod" is no misspelt "Node": a letter in four may be wrong, two at most. */
-static bool is_like(const char *word, const char *ours)
-{
-    size_t allowed = strlen(ours) / 4;
-    return strcasecmp(word, ours) == 0 || text_distance(word, ours) <= (allowed > 2 ? 2 : allowed);
-}
-
 /* The same API in another version, or in none: "v1" where "discovery.k8s.io/v1" was meant. */
 static bool is_like_api(const char *api_version, const char *ours)
 {
@@ -55,12 +47,12 @@ static bool is_like_api(const char *api_version, const char *ours)
     size_t group = slash ? (size_t)(slash - ours) + 1 : 0;
     if (!strchr(api_version, '/'))
         return true;
-    return (group && strncmp(api_version, ours, group) == 0) || is_like(api_version, ours);
+    return (group && strncmp(api_version, ours, group) == 0) || spelled_like(api_version, ours);
 }
 
 bool kind_meant_endpoints(const char *api_version, const char *kind)
 {
-    return strcmp(api_version, "v1") == 0 ? is_like(kind, "Endpoints")
+    return strcmp(api_version, "v1") == 0 ? spelled_like(kind, "Endpoints")
                                           : strcmp(kind, "Endpoints") == 0;
 }
 
@@ -70,7 +62,7 @@ enum kind kind_meant(const char *api_version, const char *kind)
         bool same = strcmp(kinds[i]->api_version, api_version) == 0;
         if (!kind_is_manifest(i))
             continue;
-        if (same ? is_like(kind, kinds[i]->name)
+        if (same ? spelled_like(kind, kinds[i]->name)
                  : strcmp(kind, kinds[i]->name) == 0 &&
                        is_like_api(api_version, kinds[i]->api_version))
             return i;

@@ -21,8 +21,10 @@
 #include "base/text.h"
 #include "format/quote.h"
 #include "model/decode.h"
+#include "model/fields.h"
 #include "model/identity.h"
 #include "model/kind.h"
+#include "model/marks.h"
 
 enum { SCRATCH_SIZE = 4096 };
 
@@ -83,65 +85,6 @@ static void check_labels(struct decoder *decoder, const struct doc *labels)
     }
 }
 
-/* Annotations of our own: their keys are ours alone, so one that is not here is a mistake. */
-static const char prefix[] = "fingerpost.io/";
-static const char *const annotations[] = {
-    "announce",         "route-class",  "gateway-nodes",   /* of routes and egress */
-    "export-addresses",                                    /* of exports */
-    "loadBalancerIPs",  "address-pool", "allow-shared-ip", /* what a Service asks for of pools */
-    "reserved",         "mtu",                             /* of pools */
-    "agentd.yaml",                                         /* of a gateway's pod */
-};
-
-static const char *annotation_meant(const char *name)
-{
-    enum { NEAR = 2 };
-    for (size_t i = 0; i < ARRAY_SIZE(annotations); i++) {
-        if (text_distance(name, annotations[i]) <= NEAR)
-            return annotations[i];
-    }
-    return NULL;
-}
-
-static bool is_known_annotation(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(annotations); i++) {
-        if (strcmp(name, annotations[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The name in a key that has our prefix, or one that is a letter or two off; else NULL. */
-static const char *name_of_ours(const char *key)
-{
-    enum { NEAR = 2 };
-    const char *slash = strchr(key, '/');
-    char start[sizeof(prefix) + NEAR];
-    if (!slash || (size_t)(slash + 1 - key) >= sizeof(start))
-        return NULL;
-    (void)snprintf(start, sizeof(start), "%.*s", (int)(slash + 1 - key), key);
-    return text_distance(start, prefix) <= NEAR ? slash + 1 : NULL;
-}
-
-static void check_annotations(struct decoder *decoder, const struct doc *list)
-{
-    char key[QUOTE_LEN];
-    doc_each(annotation, decode_map(decoder, list)) {
-        const char *name = name_of_ours(annotation->key);
-        if (!name || (is_known_annotation(name) &&
-                      strncmp(annotation->key, prefix, sizeof(prefix) - 1) == 0))
-            continue;
-        const char *meant = annotation_meant(name);
-        if (meant)
-            decode_warning(decoder, annotation, "unknown annotation %s; did you mean \"%s%s\"?",
-                           quote(annotation->key, key), prefix, meant);
-        else
-            decode_warning(decoder, annotation, "unknown annotation %s: it does nothing",
-                           quote(annotation->key, key));
-    }
-}
-
 static void decode_metadata(struct decoder *decoder, const struct doc *root, struct object *object)
 {
     const struct doc *metadata = decode_map(decoder, decode_need(decoder, root, "metadata"));
@@ -158,7 +101,7 @@ static void decode_metadata(struct decoder *decoder, const struct doc *root, str
     if (kind_row(object->kind)->identified)
         decode_identity(decoder, metadata, object);
     check_labels(decoder, doc_get(metadata, "labels"));
-    check_annotations(decoder, doc_get(metadata, "annotations"));
+    marks_check(decoder, kind_name(object->kind), metadata);
 }
 
 /* One pass. NULL: no memory for the object itself. */
@@ -176,6 +119,7 @@ static struct object *decode_pass(struct decoder *decoder, enum kind kind,
     object->file = decode_keep(decoder, document->file ? document->file : "");
     decode_metadata(decoder, document->root, object);
     row->decode(decoder, document->root, object);
+    fields_check(decoder, row->name);
     return object;
 }
 

@@ -158,7 +158,8 @@ static void an_annotation_that_looks_like_ours_is_told(void **state)
     assert_fault(&decoded.warnings, "test:7:28", "did you mean \"fingerpost.io/announce\"?");
     assert_fault(&decoded.warnings, "test:8:28", "did you mean \"fingerpost.io/announce\"?");
     assert_fault(&decoded.warnings, "test:9:27", "\"fingerpost.io/colour\": it does nothing");
-    assert_int_equal(decoded.warnings.list.count, 4);
+    assert_fault(&decoded.warnings, "test:10:29", "it counts at the kind Service only");
+    assert_int_equal(decoded.warnings.list.count, 5);
 }
 
 static void other_kinds_are_counted_not_read(void **state)

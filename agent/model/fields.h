@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of objects that nobody reads because their names are misspelt. Private to model/. */
+#pragma once
+
+#include "model/decode.h"
+
+/*
+ * Warns of members of a kind's document that look like a field which would count: misspelt, or in
+ * the wrong place. Others are silent: kinds get new fields, and have many that are not for us.
+ */
+void fields_check(struct decoder *decoder, const char *kind);
