@@ -15,7 +15,9 @@
  *
  * Success is a watch that lasts for some seconds. Until then failures count, and the waits between
  * attempts grow; from the second on there is a fault. So a server that refuses each watch after a
- * good list is asked as seldom as one that is away.
+ * good list is asked as seldom as one that is away. A watch that has brought many events was a
+ * success, too: where objects change by the thousand the API server drops (ends in good order) who
+ * can't be told as quickly, and to wait then is to fall further behind.
  *
  * Nobody is waited for without end: neither for the head of an answer, nor for the next element,
  * however slowly bytes of it come.
@@ -35,6 +37,7 @@
 enum {
     ABSENCES_MEANT = 3, /* looks in vain until what was known of a kind is given up */
     LOOKS_OF_NEED = 6,  /* in place of one look, while a kind is missed */
+    BURST = 10,         /* events: the API drops a watch that is this far behind */
     RETRY_AFTER_MAX = 5 * 60 * 1000,
 };
 
@@ -233,6 +236,8 @@ static void end_check(struct reflector *reflector)
 
 static void end_watch(struct reflector *reflector)
 {
+    if (reflector->elements >= BURST)
+        on_steady(reflector);
     if (reflector->steady)
         go_on(reflector);
     else

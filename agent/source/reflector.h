@@ -91,7 +91,7 @@ struct reflector {
     char *continuation; /* of the next page; NULL: there is none */
     char list_version[KUBE_VERSION_MAX];
     unsigned pages;    /* before this one */
-    unsigned elements; /* of this one and those before it */
+    unsigned elements; /* of this one and those before it; events of a watch */
 };
 
 /* One failure may happen to anybody: a fault is told of from the second in a row on. */

@@ -46,7 +46,8 @@ static int take_part(struct reflector *reflector, bool whole, const struct json_
                      const struct faults *why)
 {
     /* With or without a name, read or not. */
-    if (reflector->task != TASK_WATCH && ++reflector->elements > reflector->timing->list_max)
+    reflector->elements++;
+    if (reflector->task != TASK_WATCH && reflector->elements > reflector->timing->list_max)
         return reflector_give_up(reflector, "the list does not come to an end");
     switch (reflector->task) {
     case TASK_LIST:

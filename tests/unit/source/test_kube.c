@@ -160,6 +160,32 @@ static void a_watch_is_resumed_where_it_ended(void **state)
     assert_int_equal(fault_book_count(fx->faults), 0);
 }
 
+/* The API server ends a watch that it can't tell as quickly as objects change. No pause comes then,
+ * and no look whether etcd was restored. */
+static void a_watch_that_is_dropped_in_a_burst_goes_on_at_once(void **state)
+{
+    struct fixture *fx = *state;
+    fx->timing.retry_initial_ms = fx->timing.retry_max_ms = 60 * MINUTE_MS;
+    start_and_sync(fx);
+    for (unsigned times = 1; times <= 3; times++) {
+        AUTOTEXT struct text burst = { 0 };
+        AUTOFREE char *resumed = text_format("&resourceVersion=%u&", times * 1000 + 9);
+        for (unsigned i = 0; i < 10; i++)
+            text_addf(
+                &burst,
+                "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"s%u\",\"namespace\":"
+                "\"d\",\"resourceVersion\":\"%u\"},\"spec\":{}}}\n",
+                i, times * 1000 + i);
+        fake_peer_say(fx->watches[KIND_SERVICE], text_str(&burst));
+        fake_peer_end(fx->watches[KIND_SERVICE]);
+        run_until(fx, fx->watched[KIND_SERVICE] == times + 1);
+        assert_non_null(strstr(fx->watches[KIND_SERVICE]->path, resumed));
+        assert_string_equal(kind_status(fx, KIND_SERVICE)->error, "");
+    }
+    assert_int_equal(fx->listed[KIND_SERVICE], 1);
+    assert_int_equal(fx->checked, 0);
+}
+
 static bool answer_pages(struct fixture *fx, struct fake_peer *peer, enum kind kind)
 {
     static const char *const pages[] = {
@@ -308,6 +334,7 @@ int main(void)
         TEST(events_change_the_store),
         TEST(many_events_may_come_at_once),
         TEST(a_watch_is_resumed_where_it_ended),
+        TEST(a_watch_that_is_dropped_in_a_burst_goes_on_at_once),
         TEST(a_list_may_have_pages),
         TEST(an_empty_list_may_be_null),
         TEST(a_first_list_is_compared_with_the_copy),
