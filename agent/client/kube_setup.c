@@ -34,6 +34,7 @@ enum {
     UNACKED_MS = 30000,
     CREDENTIAL_MAX = 1 << 20, /* bytes of a file */
     RECEIVE_BUFFER = 64 << 10,
+    WRITE_BUFFER = 16 << 10, /* a larger one has malloc() tidy up at each end of a request */
 };
 
 /* The first failure is remembered; what could not be set after it does not matter. */
@@ -208,6 +209,8 @@ static void set_call(struct setup *setup, const struct kube_call *call)
     SET(setup, CURLOPT_TIMEOUT_MS, (long)call->limit_ms);
     if (!call->method)
         return;
+    SET(setup, CURLOPT_BUFFERSIZE, (long)WRITE_BUFFER);
+    SET(setup, CURLOPT_UPLOAD_BUFFERSIZE, (long)WRITE_BUFFER);
     SET(setup, CURLOPT_CUSTOMREQUEST, call->method);
     SET(setup, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(call->body));
     SET(setup, CURLOPT_POSTFIELDS, call->body);

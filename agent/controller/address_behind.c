@@ -47,13 +47,15 @@ int behind_add(struct sorted *table, const char *key)
     return 0;
 }
 
-void behind_drop(struct sorted *table, const char *key)
+bool behind_drop(struct sorted *table, const char *key)
 {
     struct behind *behind = behind_find(table, key);
+    const bool chosen = behind && behind->chosen;
     if (!behind)
-        return;
+        return false;
     sorted_remove(table, &behind);
     behind_free(behind);
+    return chosen;
 }
 
 void behind_clear(struct sorted *table)

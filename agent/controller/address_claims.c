@@ -179,6 +179,7 @@ static void send_create(struct address_claims *claims, const char *body)
         .verb = KUBE_CREATE,
         .target = { .group = "", .version = "v1", .plural = "configmaps", .name = RECORD_NAME },
         .body = body,
+        .brief = true,
     };
     send(claims, &write);
 }
@@ -189,6 +190,7 @@ static void send_merge(struct address_claims *claims, const char *body)
         .verb = KUBE_MERGE,
         .target = { .group = "", .version = "v1", .plural = "configmaps", .name = RECORD_NAME },
         .body = body,
+        .brief = true,
     };
     send(claims, &write);
 }

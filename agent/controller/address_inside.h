@@ -27,6 +27,7 @@ struct address_job {
     struct address_claims *claims;
     struct refusals refusals; /* of Services and pools */
     struct sorted behind;     /* struct behind * */
+    size_t chosen;            /* of `behind` */
     struct sorted contests;   /* of address_contest.c */
     struct faults unreadable; /* why the record says nothing */
     bool begun;               /* the record was read and put into the desk */
@@ -47,8 +48,8 @@ struct address_job {
 void behind_init(struct sorted *table);
 void behind_clear(struct sorted *table);
 struct behind *behind_find(const struct sorted *table, const char *key);
-int behind_add(struct sorted *table, const char *key); /* 0 or -ENOMEM */
-void behind_drop(struct sorted *table, const char *key);
+int behind_add(struct sorted *table, const char *key);   /* 0 or -ENOMEM */
+bool behind_drop(struct sorted *table, const char *key); /* whether it was chosen */
 
 /* ---- address_contest.c ---- */
 

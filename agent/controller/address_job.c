@@ -45,6 +45,7 @@ static void reset(struct address_job *job)
     pool_desk_done(&job->desk);
     pool_desk_init(&job->desk);
     behind_clear(&job->behind);
+    job->chosen = 0;
     faults_done(&job->unreadable);
     job->begun = job->needs_claim = job->freed = false;
     job->written = job->writing = job->counted = job->surveyed = 0;
@@ -145,18 +146,15 @@ static bool is_claimed_row(void *context, const struct assignment *row)
  */
 static bool choose(struct address_job *job)
 {
-    size_t chosen = 0, waiting = 0;
-    sorted_each(struct behind *const, behind, &job->behind) {
-        chosen += (*behind)->chosen;
-        waiting += !(*behind)->chosen;
-    }
-    size_t room = chosen < CLAIMS_KEPT ? CLAIMS_KEPT - chosen : 0;
+    size_t room = job->chosen < CLAIMS_KEPT ? CLAIMS_KEPT - job->chosen : 0;
+    size_t waiting = job->behind.count - job->chosen;
     if (waiting > room && room < CLAIMS_KEPT / 2)
         return false;
     sorted_each(struct behind *const, behind, &job->behind) {
         if ((*behind)->chosen || room == 0)
             continue;
         (*behind)->chosen = true;
+        job->chosen++;
         room--;
         waiting--;
     }
@@ -223,7 +221,7 @@ static void on_assigned(void *context, const struct assignment *row, const struc
         address_forget_refusal(job, &service->object);
         if (object_version_is_older(job->seen, service->object.version))
             (void)snprintf(job->seen, sizeof(job->seen), "%s", service->object.version);
-        behind_drop(&job->behind, key);
+        job->chosen -= behind_drop(&job->behind, key);
         return;
     }
     if (behind_add(&job->behind, key) < 0)
@@ -345,7 +343,7 @@ static int note(struct job *base, const struct change *change)
     if (!key)
         return -ENOMEM;
     if (!change->after)
-        behind_drop(&job->behind, key);
+        job->chosen -= behind_drop(&job->behind, key);
     else if (!assignment_is_for(job->job.board->config->addresses.load_balancer_class,
                                 to_service(object)) &&
              to_service(object)->assigned)

@@ -260,7 +260,7 @@ static void add_fault(const struct assignment *row, const struct lack *lack, con
 
 void assignment_faults(const struct assignments *assignments, struct faults *faults)
 {
-    sorted_each(struct assignment *const, row, &assignments->rows) {
+    sorted_each(struct assignment *const, row, &assignments->pending) {
         for (size_t i = 0; i < ARRAY_SIZE((*row)->lacks); i++) {
             const struct lack *lack = &(*row)->lacks[i];
             if (lack->reason)

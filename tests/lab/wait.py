@@ -43,8 +43,8 @@ class _Patience:
             listener(self.what, seconds)
 
 
-def wait(condition, what, timeout=30):
-    """Calls condition() until it answers something true, and returns that.
+def wait(condition, what, timeout=30, tick=TICK):
+    """Calls condition() until it answers something true, and returns that; so often, in seconds.
 
     An exception of NOT_YET counts as a no. A Timeout says what was waited for and the last answer.
     """
@@ -61,7 +61,7 @@ def wait(condition, what, timeout=30):
         if time.monotonic() > deadline:
             raise Timeout(f"waited {timeout} s for: {what}; last seen: {last!r}")
         patience.tell()
-        time.sleep(TICK)
+        time.sleep(tick)
 
 
 def wait_equal(observe, expected, what, timeout=30):
