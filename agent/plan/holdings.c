@@ -71,15 +71,16 @@ static bool is_configured(const struct config *config, const char *interface)
     return false;
 }
 
-static bool is_allowed(const struct wanted *wanted, const struct node *node, const char *interface)
+static enum placement_reason judge_link(const struct wanted *wanted, const struct node *node,
+                                        const char *interface)
 {
     if (!is_configured(wanted->inputs->node->config, interface))
-        return false;
+        return PLACEMENT_UNUSED_LINK;
     vec_each(const struct service *const, service, &wanted->services) {
         if (wanted_selects(wanted, *service, node, interface))
-            return true;
+            return PLACEMENT_MAY;
     }
-    return wanted->services.count == 0;
+    return wanted->services.count ? PLACEMENT_OTHER_LINKS : PLACEMENT_MAY;
 }
 
 /* The best of the interfaces that are allowed. */
@@ -88,11 +89,12 @@ static enum placement_reason find_link(const struct wanted *wanted, const struct
 {
     const struct node_facts *facts = wanted->inputs->node;
     enum placement_reason reason = placement_on_link(facts, &wanted->ip, NULL, ret_link);
-    if (reason != PLACEMENT_MAY || is_allowed(wanted, node, (*ret_link)->name))
+    if (reason == PLACEMENT_MAY)
+        reason = judge_link(wanted, node, (*ret_link)->name);
+    if (*ret_link == NULL || reason == PLACEMENT_MAY)
         return reason;
-    reason = PLACEMENT_OTHER_NODES;
     sorted_each(const struct link, link, facts->links) {
-        if (is_allowed(wanted, node, link->name) &&
+        if (judge_link(wanted, node, link->name) == PLACEMENT_MAY &&
             placement_on_link(facts, &wanted->ip, link->name, ret_link) == PLACEMENT_MAY)
             return PLACEMENT_MAY;
     }

@@ -33,7 +33,9 @@ enum placement_reason {
     PLACEMENT_NO_INTERFACE,
     PLACEMENT_LINK_DOWN,   /* or without a carrier */
     PLACEMENT_PORT,        /* of a bridge or the like, whose frames are not its own */
-    PLACEMENT_OTHER_NODES, /* the L2Advertisement leaves this node, or its interface, out */
+    PLACEMENT_OTHER_NODES, /* the L2Advertisements leave this node out */
+    PLACEMENT_OTHER_LINKS, /* they leave its interface out */
+    PLACEMENT_UNUSED_LINK, /* addresses.interfaces does */
     PLACEMENT_NO_ENDPOINT, /* policy Local, and none here; or none anywhere */
     PLACEMENT_NOT_PROVED,  /* by NAT */
     PLACEMENT_STANDING,    /* this node is drained, withdrawn or gone */

@@ -197,6 +197,36 @@ static void tell_stuck(const struct claims *claims)
     tell(claims, "records", &faults);
 }
 
+static const char *let_one_have_it(enum placement_reason reason)
+{
+    switch (reason) {
+    case PLACEMENT_UNUSED_LINK:
+        return "name that interface in addresses.interfaces, on each node that is to have it";
+    case PLACEMENT_OTHER_LINKS:
+        return "name the interface of its network in an L2Advertisement, or none at all: kubectl "
+               "get l2advertisements -A -o yaml";
+    default:
+        return "have an L2Advertisement select a Node that is Ready: kubectl get "
+               "l2advertisements -A -o yaml";
+    }
+}
+
+static void tell_nobody(const struct claims *claims)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    char text[IP_STRLEN];
+    const int64_t now_ms = clock_boot_ms();
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        if (claim_nobody_ms(*claim) > now_ms)
+            continue;
+        vec_each(const struct claim_address, address, &(*claim)->addresses)
+            faults_add(&faults, ip_str(&address->ip, text), let_one_have_it((*claim)->reason),
+                       "no node has the address; not this one: %s",
+                       placement_words((*claim)->reason));
+    }
+    tell(claims, "nobody", &faults);
+}
+
 static void tell_wires(const struct claims *claims)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -237,5 +267,6 @@ void claims_tell(struct claims *claims)
     tell_taken(claims);
     tell_store(claims);
     tell_stuck(claims);
+    tell_nobody(claims);
     tell_wires(claims);
 }

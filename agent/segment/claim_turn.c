@@ -12,6 +12,8 @@
 #include "base/macro.h"
 #include "segment/claims_inside.h"
 
+enum { NOBODY_MS = 5 * SECOND_MS }; /* a node that may takes what is free within one */
+
 /* ---- Rank and right ---- */
 
 /* Who has it or, if that was another, who gave it back: it is not to be waited for. */
@@ -116,6 +118,24 @@ void claims_pace(struct claims *claims, int64_t now_ms)
         tenure_pace(&(*claim)->tenure, answer_ms);
 }
 
+/* Whether advertisements or the configuration keep this node from it and, where they name nodes,
+ * all others, too. */
+static bool is_left_out(const struct own_claim *claim)
+{
+    bool others = claim->others && claim->others->nodes.count;
+    return claim->reason == PLACEMENT_OTHER_LINKS || claim->reason == PLACEMENT_UNUSED_LINK ||
+           (claim->reason == PLACEMENT_OTHER_NODES && !others);
+}
+
+static void note_nobody(struct own_claim *claim, int64_t now_ms)
+{
+    bool held = claim->tenure.sight == TENURE_THERE && claim->tenure.seen.holder[0];
+    if (!claim->wanted || !claim->claims->hears || held || !is_left_out(claim))
+        claim->nobody_ms = 0;
+    else if (!claim->nobody_ms)
+        claim->nobody_ms = now_ms;
+}
+
 void claim_rank(struct own_claim *claim, int64_t now_ms)
 {
     note_gained(claim, now_ms);
@@ -127,6 +147,7 @@ void claim_rank(struct own_claim *claim, int64_t now_ms)
     if (claim->has_right)
         confirm(claim, now_ms);
     seek_holder(claim, now_ms);
+    note_nobody(claim, now_ms);
 }
 
 /* ---- Answers ---- */
@@ -325,6 +346,11 @@ int64_t claim_stuck_ms(const struct own_claim *claim)
     return tenure->changed_ms + (may ? MAX(patience_ms, tenure->bound_ms * 2 / 3) : patience_ms);
 }
 
+int64_t claim_nobody_ms(const struct own_claim *claim)
+{
+    return claim->nobody_ms ? claim->nobody_ms + NOBODY_MS : INT64_MAX;
+}
+
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
 {
     const struct placement placement = placement_of(claim);
@@ -335,6 +361,8 @@ int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
         next_ms = MIN(next_ms, move_ms);
     if (stuck_ms > now_ms) /* else it is told */
         next_ms = MIN(next_ms, stuck_ms);
+    if (claim_nobody_ms(claim) > now_ms) /* likewise */
+        next_ms = MIN(next_ms, claim_nobody_ms(claim));
     vec_each(const struct claim_address, address, &claim->addresses) {
         if (address->announcing.state != ANNOUNCING_IDLE)
             next_ms = MIN(next_ms, announcing_due_ms(&address->announcing));

@@ -253,6 +253,7 @@ static void on_watching(void *context, const char *why, const char *remedy)
     struct claims *claims = context;
     (void)snprintf(claims->watch_trouble, sizeof(claims->watch_trouble), "%s", why ? why : "");
     claims->watch_remedy = remedy;
+    claims->hears = !why;
     deferred_schedule(claims->turn);
 }
 

@@ -41,6 +41,7 @@ struct own_claim {
     bool has_right;                     /* as it was looked at last */
     bool cut_off;          /* the store was away: another may have it, and not be heard yet */
     int64_t held_since_ms; /* since when it has the right */
+    int64_t nobody_ms;     /* since when nobody may have it, by what is written; 0: not so */
     enum claim_state told; /* and since when that is so */
     int64_t since_wall_ms;
     int64_t read_ms;   /* when it was read last */
@@ -92,6 +93,7 @@ struct claims {
     int64_t hosts_ms;
     struct sorted records; /* claim_records.c: of the store, as they were heard of last */
     struct claim_removal removal;
+    bool hears; /* the watch stands: all records are known */
     char watch_trouble[256];
     const char *watch_remedy;
 };
@@ -126,6 +128,8 @@ int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms);
  * written by hand. INT64_MAX: it is not so, and does not come to be with time alone.
  */
 int64_t claim_stuck_ms(const struct own_claim *claim);
+/* When nobody has had it for long, and what is written keeps this node from it; likewise. */
+int64_t claim_nobody_ms(const struct own_claim *claim);
 /* Nothing of it is left to be done. */
 bool claim_is_over(const struct own_claim *claim);
 

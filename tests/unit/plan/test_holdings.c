@@ -103,7 +103,7 @@ static void an_l2_advertisement_claims_for_its_nodes_and_interfaces(void **state
     assert_int_equal(holding->reason, PLACEMENT_OTHER_NODES);
     assert_true(may(holding, "node-2") && !may(holding, "node-1"));
     put(&world.planning, L2("interfaces: [eth1]"));
-    assert_int_equal(only(&world)->reason, PLACEMENT_OTHER_NODES);
+    assert_int_equal(only(&world)->reason, PLACEMENT_OTHER_LINKS);
     put(&world.planning, L2("interfaces: [eth1, eth0]"));
     assert_int_equal(only(&world)->reason, PLACEMENT_MAY);
 }
@@ -147,7 +147,7 @@ static void the_link_the_proof_and_the_standing_decide_for_this_node(void **stat
     assert_int_equal(only(&world)->reason, PLACEMENT_NOT_PROVED);
     put_pattern(&world.planning.config->addresses.interfaces, "eth1*");
     world.planning.config->addresses.interfaces_auto = false;
-    assert_int_equal(only(&world)->reason, PLACEMENT_OTHER_NODES);
+    assert_int_equal(only(&world)->reason, PLACEMENT_UNUSED_LINK);
 }
 
 static void assert_only_fault(struct world *world, const char *place, const char *words,
