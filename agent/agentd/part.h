@@ -46,8 +46,9 @@ struct agent {
     void (*told)(struct agent *agent);
 
     int lock, network_lock; /* part_lock; negative: not taken */
-    struct kernel *kernel;  /* part_kernel */
-    struct board board;     /* part_engines, and whom board.h names */
+    struct timer *lock_timer;
+    struct kernel *kernel; /* part_kernel */
+    struct board board;    /* part_engines, and whom board.h names */
     struct engines *engines;
     struct schedule *schedule; /* part_schedule */
 
@@ -68,6 +69,7 @@ struct agent {
     struct api api;
     struct api_changes *changes; /* NULL: the API is not open */
     struct http_server *socket;
+    struct timer *socket_timer;
     struct endpoint *tcp; /* api.listen */
 
     struct manifest_source *manifests; /* part_source: one of the two sources */

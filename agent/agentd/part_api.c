@@ -12,6 +12,7 @@
 
 #include "agentd/part.h"
 #include "api/body.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -22,6 +23,7 @@
 #include "engine/routes/route_engine.h"
 #include "health/endpoint.h"
 #include "loop/activation.h"
+#include "loop/timer.h"
 
 /* {"reason": "kernel upgrade", "announceFor": "30s"}, both optional */
 static int on_drain(const struct api_call *call, void *context)
@@ -87,6 +89,8 @@ static void on_api(const struct http_request *request, struct http_reply *reply,
     api_handle(request, reply, &agent->api);
 }
 
+enum { SOCKET_LOOK_MS = 500, SOCKET_RETRY_MS = 5000 };
+
 static void on_public_api(const struct http_request *request, struct http_reply *reply,
                           void *context)
 {
@@ -102,8 +106,15 @@ static gid_t socket_group(void)
     return group ? group->gr_gid : (gid_t)-1;
 }
 
-/* The manager's socket, or else one of our own. */
-static int open_socket(struct agent *agent)
+static int make_socket(struct agent *agent, const struct http_service *service, const char *path,
+                       struct http_server **ret_server)
+{
+    int r = dir_make(agent->config->paths.run);
+    return r < 0 ? r : http_listen_unix(agent->event, path, socket_group(), service, ret_server);
+}
+
+/* The manager's socket where there is one that is to be taken, or else one of our own. */
+static int open_socket(struct agent *agent, bool take, struct http_server **ret_server)
 {
     AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
     if (!path)
@@ -111,16 +122,52 @@ static int open_socket(struct agent *agent)
     const struct http_service service = {
         .handle = on_api, .admit = on_admit, .context = agent, .limits = &socket_limits
     };
-    int r = activation_take_socket();
-    if (r >= 0) {
-        r = http_listen_fd(agent->event, r, &service, &agent->socket);
-    } else if (r == -ENOENT) {
-        r = dir_make(agent->config->paths.run);
-        if (r == 0)
-            r = http_listen_unix(agent->event, path, socket_group(), &service, &agent->socket);
-    }
+    int r = take ? activation_take_socket() : -ENOENT;
+    if (r >= 0)
+        r = http_listen_fd(agent->event, r, &service, ret_server);
+    else if (r == -ENOENT)
+        r = make_socket(agent, &service, path, ret_server);
     if (r < 0)
         log_error("cannot serve %s: %s", path, strerror(-r));
+    return r;
+}
+
+static void tell_socket(struct agent *agent, int error)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOFREE char *path = text_format("%s/agentd.sock", agent->config->paths.run);
+    if (error < 0)
+        faults_add(&faults, path ? path : "agentd.sock",
+                   "systemctl restart agentd.socket agentd, which makes folder and socket anew",
+                   "somebody has removed this socket, and it can't be made again: %s",
+                   strerror(-error));
+    (void)fault_book_replace(agent->status.faults, "api", "socket", &faults, clock_wall_ms());
+}
+
+/* Makes the socket again that a cleaner of /run took away: else nobody can ask this agent. */
+static void on_socket_look(void *context)
+{
+    struct agent *agent = context;
+    struct http_server *fresh = NULL;
+    int r = 0;
+    if (!http_server_has_file(agent->socket)) {
+        r = open_socket(agent, false, &fresh);
+        tell_socket(agent, r);
+    }
+    if (fresh) {
+        log_notice("made the socket of the API again, which somebody had removed");
+        http_server_free(agent->socket);
+        agent->socket = fresh;
+    }
+    timer_arm(agent->socket_timer, r < 0 ? SOCKET_RETRY_MS : SOCKET_LOOK_MS);
+}
+
+static int watch_socket(struct agent *agent)
+{
+    int r = timer_new(agent->event, SD_EVENT_PRIORITY_IDLE, on_socket_look, agent,
+                      &agent->socket_timer);
+    if (r == 0)
+        timer_arm(agent->socket_timer, SOCKET_LOOK_MS);
     return r;
 }
 
@@ -172,7 +219,9 @@ static int open_api(struct agent *agent)
     if (r < 0)
         return r;
     borrow_state(agent);
-    r = open_socket(agent);
+    r = open_socket(agent, true, &agent->socket);
+    if (r == 0)
+        r = watch_socket(agent);
     if (r < 0)
         return r;
     const struct endpoint_options listener = {
@@ -197,6 +246,7 @@ static void configure_api(struct agent *agent)
 static void close_api(struct agent *agent)
 {
     endpoint_free(TAKE_PTR(agent->tcp));
+    timer_free(agent->socket_timer);
     http_server_free(agent->socket);
     api_changes_free(TAKE_PTR(agent->changes));
 }

@@ -5,10 +5,15 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agentd/part.h"
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "loop/timer.h"
+
+enum { LOCK_LOOK_MS = 500 };
 
 /* That a stranger has the name keeps nobody from serving. */
 static int take_network_lock(struct agent *agent)
@@ -44,14 +49,52 @@ static int take_lock(struct agent *agent)
     return agent->lock;
 }
 
+/* A cleaner may take the folder, or the file alone. */
+static bool lock_stands(const struct agent *agent)
+{
+    struct stat st;
+    return fstat(agent->lock, &st) < 0 || st.st_nlink > 0;
+}
+
+static void on_lock_look(void *context)
+{
+    struct agent *agent = context;
+    AUTOFAULTS struct faults faults = { 0 };
+    const char *state = agent->config->paths.state;
+    if (!lock_stands(agent))
+        faults_add(&faults, state,
+                   "keep the cleaner away from it, and run: systemctl restart agentd, which makes "
+                   "all of it anew",
+                   "somebody has removed this folder or its files, with what the agent remembers "
+                   "over a restart and the lock by which only one runs");
+    (void)fault_book_replace(agent->status.faults, "node", "state", &faults, clock_wall_ms());
+    timer_arm(agent->lock_timer, LOCK_LOOK_MS);
+}
+
+static int watch_lock(struct agent *agent)
+{
+    int r =
+        timer_new(agent->event, SD_EVENT_PRIORITY_IDLE, on_lock_look, agent, &agent->lock_timer);
+    if (r == 0)
+        timer_arm(agent->lock_timer, LOCK_LOOK_MS);
+    return r;
+}
+
+static int open_lock(struct agent *agent)
+{
+    int r = take_lock(agent);
+    return r < 0 ? r : watch_lock(agent);
+}
+
 static void release_lock(struct agent *agent)
 {
+    timer_free(agent->lock_timer);
     closep(&agent->network_lock);
     closep(&agent->lock);
 }
 
 /* paths.state cannot change while the agent runs (reload.c). */
-const struct part part_lock = { .name = "lock", .open = take_lock, .close = release_lock };
+const struct part part_lock = { .name = "lock", .open = open_lock, .close = release_lock };
 
 static int open_kernel(struct agent *agent)
 {

@@ -36,6 +36,7 @@ bool decode_link(const struct nlmsghdr *message, struct link *ret_link)
         .up = full.up,
         .unplugged = full.unplugged,
         .one_peer = full.one_peer,
+        .no_arp = !full.arp,
         .peer_away = full.peer && full.peer_nsid >= 0 && strcmp(full.kind, "veth") == 0,
     };
     memcpy(link.mac, full.mac, sizeof(link.mac));

@@ -369,12 +369,17 @@ bool http_has_body(const struct http_request *request)
            (length && strtoull(length, NULL, 10) > 0);
 }
 
+bool http_server_has_file(const struct http_server *server)
+{
+    struct stat st;
+    return !server->path || (lstat(server->path, &st) == 0 && st.st_dev == server->device &&
+                             st.st_ino == server->inode);
+}
+
 /* The file may be another agent's by now, if somebody removed ours: then it stays. */
 static void unlink_path(const struct http_server *server)
 {
-    struct stat st;
-    if (server->path && lstat(server->path, &st) == 0 && st.st_dev == server->device &&
-        st.st_ino == server->inode)
+    if (server->path && server->made && http_server_has_file(server))
         (void)unlink(server->path);
 }
 

@@ -112,6 +112,9 @@ struct http_server;
 int http_listen_unix(sd_event *event, const char *path, gid_t gid,
                      const struct http_service *service, struct http_server **ret_server);
 
+/* Whether the file of a unix socket is there: without it nobody finds the server. */
+bool http_server_has_file(const struct http_server *server);
+
 /*
  * Serves a listening socket that somebody else made (the service manager), which goes on listening
  * there when the server is freed: connections then wait for the next one. `fd` is the server's in

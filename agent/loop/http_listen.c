@@ -49,21 +49,37 @@ static int remove_stale(const struct sockaddr_un *address)
     return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* From here on the file at the path is the server's to unlink. */
-static int own_path(struct http_server *server, const char *path)
+/* Which file the server's socket is at. */
+static int know_path(struct http_server *server, const char *path)
 {
     struct stat st;
     if (lstat(path, &st) < 0)
         return -errno;
-    server->local = true;
     server->path = strdup(path);
-    if (!server->path) {
-        (void)unlink(path);
-        return -ENOMEM;
-    }
     server->device = st.st_dev;
     server->inode = st.st_ino;
-    return 0;
+    return server->path ? 0 : -ENOMEM;
+}
+
+/* From here on the file at the path is the server's to unlink. */
+static int own_path(struct http_server *server, const char *path)
+{
+    int r = know_path(server, path);
+    server->local = server->made = true;
+    if (r == -ENOMEM)
+        (void)unlink(path);
+    return r;
+}
+
+/* Who made it may have removed the file already, or given it a name that is none of a file. */
+static int ask_path(struct http_server *server, int fd)
+{
+    struct sockaddr_un address = { 0 };
+    socklen_t size = sizeof(address) - 1;
+    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+        return -errno;
+    int r = *address.sun_path == '/' ? know_path(server, address.sun_path) : 0;
+    return r == -ENOMEM ? r : 0;
 }
 
 int http_listen_unix(sd_event *event, const char *path, gid_t gid,
@@ -144,7 +160,9 @@ int http_listen_fd(sd_event *event, int fd, const struct http_service *service,
     if (r < 0)
         return r;
     server->local = domain == AF_UNIX;
-    r = http_server_start(event, TAKE_FD(owned), NULL, server);
+    r = server->local ? ask_path(server, fd) : 0;
+    if (r == 0)
+        r = http_server_start(event, TAKE_FD(owned), NULL, server);
     if (r < 0)
         return r;
     *ret_server = TAKE_PTR(server);

@@ -56,7 +56,8 @@ struct http_server {
     http_admission admit;
     void *context;
     bool local; /* a unix socket: the peer's credentials are known */
-    char *path; /* of the socket's file, to be unlinked; NULL: none of ours */
+    char *path; /* of the socket's file; NULL: it has none */
+    bool made;  /* the file is ours, and to be unlinked */
     dev_t device;
     ino_t inode;
     struct http_limits limits;

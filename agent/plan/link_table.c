@@ -3,6 +3,7 @@
 #include "plan/link_table.h"
 
 #include <linux/if_arp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -17,7 +18,7 @@ bool link_equal(const struct link *a, const struct link *b)
 {
     return a->ifindex == b->ifindex && a->master == b->master && a->mtu == b->mtu &&
            a->type == b->type && a->up == b->up && a->unplugged == b->unplugged &&
-           a->one_peer == b->one_peer && a->peer_away == b->peer_away &&
+           a->one_peer == b->one_peer && a->no_arp == b->no_arp && a->peer_away == b->peer_away &&
            memcmp(a->mac, b->mac, sizeof(a->mac)) == 0 && strcmp(a->name, b->name) == 0 &&
            strcmp(a->kind, b->kind) == 0 && strcmp(a->alias, b->alias) == 0;
 }
@@ -40,6 +41,13 @@ const struct link *link_port_of(const struct sorted *links, const struct link *l
 {
     const struct link *master = link->master ? link_find(links, link->master) : NULL;
     return master && strcmp(master->kind, "vrf") != 0 ? master : NULL;
+}
+
+const char *link_mac_str(const uint8_t mac[static 6], char buffer[static LINK_MAC_STRLEN])
+{
+    (void)snprintf(buffer, LINK_MAC_STRLEN, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+                   mac[3], mac[4], mac[5]);
+    return buffer;
 }
 
 bool link_has_neighbours(const struct link *link)

@@ -20,6 +20,7 @@ struct link {
     bool up;        /* administratively */
     bool unplugged; /* up, and without carrier: no cable, or nobody at its other end */
     bool one_peer;  /* a tunnel with a fixed other end, or the like (IFF_POINTOPOINT) */
+    bool no_arp;    /* it asks for no neighbours, and answers nobody (IFF_NOARP) */
     bool peer_away; /* a veth whose other end is in another network namespace */
     uint8_t mac[6];
     char name[16];
@@ -41,6 +42,10 @@ const struct link *link_named(const struct sorted *links, const char *name);
 
 /* The bridge, bond or the like that an interface is a port of; NULL: none. Not a VRF. */
 const struct link *link_port_of(const struct sorted *links, const struct link *link);
+
+enum { LINK_MAC_STRLEN = 18 };
+/* "02:00:00:00:00:01"; returns `buffer`. */
+const char *link_mac_str(const uint8_t mac[static 6], char buffer[static LINK_MAC_STRLEN]);
 
 /* Whether what is behind it has to be found by ARP or neighbour discovery: not in a tunnel. */
 bool link_has_neighbours(const struct link *link);

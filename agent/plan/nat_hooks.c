@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macro.h"
 #include "base/text.h"
 
 /* Bridges whose ports are pods: their indices, sorted. */
@@ -225,19 +226,43 @@ static bool has_meant_uplink(const struct link_facts *facts)
     return false;
 }
 
+/* Of interfaces that have ARP by nature, whether somebody has taken it: others stay without. */
+static bool lacks_arp(const struct link *link)
+{
+    static const char *const kinds[] = { "", "bond", "bridge", "macvlan", "team", "veth", "vlan" };
+    bool has = false;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        has |= strcmp(link->kind, kinds[i]) == 0;
+    return has && link->no_arp && link_has_neighbours(link);
+}
+
+/* What keeps an uplink from its work, and what to do, a format of its name; NULL: nothing. */
+static const char *why_useless(const struct link *link, const char **ret_remedy)
+{
+    if (!link->up) {
+        *ret_remedy = "ip link set %s up";
+        return "is down";
+    }
+    if (link->unplugged) {
+        *ret_remedy = LINK_PLUG_REMEDY;
+        return "has no carrier";
+    }
+    *ret_remedy = "ip link set %s arp on";
+    return lacks_arp(link) ? "has no ARP (NOARP)" : NULL;
+}
+
 /* The cause of much else: endpoints without a way, sessions of BGP that end. */
 static void tell_down(const struct link_facts *facts, struct faults *faults)
 {
     sorted_each(const struct link, link, facts->links) {
-        if ((link->up && !link->unplugged) || !nat_is_uplink(facts, link) ||
-            !can_serve(facts, link) || !is_meant(facts, link))
+        const char *format, *why = why_useless(link, &format);
+        if (!why || !nat_is_uplink(facts, link) || !can_serve(facts, link) ||
+            !is_meant(facts, link))
             continue;
         AUTOFREE char *place = text_format("interface %s", link->name);
-        AUTOFREE char *remedy =
-            text_format(link->unplugged ? LINK_PLUG_REMEDY : "ip link set %s up", link->name);
+        AUTOFREE char *remedy = text_format(format, link->name);
         faults_add(faults, place ? place : "interface", remedy,
-                   "%s %s: nothing comes in or leaves by this uplink", link->name,
-                   link->unplugged ? "has no carrier" : "is down");
+                   "%s %s: nothing comes in or leaves by this uplink", link->name, why);
     }
 }
 

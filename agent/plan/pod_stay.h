@@ -21,6 +21,8 @@ struct pod_stay {
     char namespace[POD_NAMESPACE_LEN], name[TENANT_NAME_MAX + 1],
         uid[POD_UID_LEN];  /* "": unknown */
     uint32_t ifindex;      /* the host's end; 0: there is none yet */
+    uint32_t mtu;          /* of the host's end, as it was first seen once wired; 0: not seen yet */
+    uint8_t mac[6];        /* likewise; the pod knows its gateways by it */
     int64_t promised_ms;   /* monotonic: when the addresses were promised */
     int64_t since_wall_ms; /* since when this agent knows of it */
     int64_t unknown_ms;    /* monotonic: since when no Pod in the API has it; 0: one has */

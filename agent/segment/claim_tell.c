@@ -9,14 +9,7 @@
 #include "base/log.h"
 #include "segment/claims_inside.h"
 
-enum { MAC_STRLEN = 18, FAILURES_MEANT = 2 };
-
-static const char *mac_str(const uint8_t mac[static 6], char buffer[static MAC_STRLEN])
-{
-    (void)snprintf(buffer, MAC_STRLEN, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
-                   mac[3], mac[4], mac[5]);
-    return buffer;
-}
+enum { FAILURES_MEANT = 2 };
 
 static enum claim_state state_of(const struct own_claim *claim, const struct claim_address *address)
 {
@@ -36,14 +29,14 @@ static enum claim_state state_of(const struct own_claim *claim, const struct cla
 
 static void say_taken(const struct claim_address *address, struct claim_row *row)
 {
-    char mac[MAC_STRLEN];
+    char mac[LINK_MAC_STRLEN];
     if (address->error)
         (void)snprintf(row->why, sizeof(row->why), "this node's kernel refuses it: %s",
                        address->error == -EEXIST ? "somebody else has made it here"
                                                  : strerror(-address->error));
     else
         (void)snprintf(row->why, sizeof(row->why), "%s has it",
-                       mac_str(address->announcing.mac, mac));
+                       link_mac_str(address->announcing.mac, mac));
 }
 
 static const char *why_barred(const struct own_claim *claim, const struct claim_address *address)
@@ -121,7 +114,7 @@ static bool is_taken(const struct announcing *announcing)
 static void tell_taken(const struct claims *claims)
 {
     AUTOFAULTS struct faults faults = { 0 };
-    char text[IP_STRLEN], mac[MAC_STRLEN];
+    char text[IP_STRLEN], mac[LINK_MAC_STRLEN];
     vec_each(struct own_claim *const, claim, &claims->list) {
         vec_each(const struct claim_address, address, &(*claim)->addresses) {
             const char *place = ip_str(&address->ip, text);
@@ -131,11 +124,11 @@ static void tell_taken(const struct claims *claims)
                 faults_add(&faults, place, take_it_off,
                            "another machine has the address, too: %s on %s; hosts of the segment "
                            "reach the one or the other",
-                           mac_str(address->announcing.mac, mac), address->interface);
+                           link_mac_str(address->announcing.mac, mac), address->interface);
             else if (is_taken(&address->announcing))
                 faults_add(&faults, place, take_it_off,
                            "another machine has the address: %s on %s; it is not used here",
-                           mac_str(address->announcing.mac, mac), address->interface);
+                           link_mac_str(address->announcing.mac, mac), address->interface);
             else if (address->error)
                 faults_add(&faults, place, "ip addr del it, if it is not to be there",
                            "the kernel refuses the address on %s: %s", address->interface,

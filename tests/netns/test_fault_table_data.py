@@ -82,6 +82,15 @@ def the_uplink_is_down(world):
     world.announced(world.web, world.single)
 
 
+@rows(123, cause=("interface eth0", "eth0 has no ARP (NOARP)"), remedy="ip link set eth0 arp on",
+      beside=(*FOLLOWS, "does not answer"))
+def the_uplink_has_no_arp(world):
+    world.node.ip("link", "set", "eth0", "arp", "off")
+    yield
+    world.node.ip("link", "set", "eth0", "arp", "on")
+    world.announced(world.web, world.single)
+
+
 @rows(24, cause=("services.uplinks", 'no interface matches "eno1"'),
       remedy="name one that is there (ip link), or let them be found: auto")
 def an_uplink_is_misnamed(world):

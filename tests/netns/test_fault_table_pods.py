@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault table, pods: sysctls of the node's ends that somebody changes, which the agent may not mend."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 from faults import Table, check
 from lab import objects, wait
@@ -86,6 +89,74 @@ def a_pod_goes_with_its_fault(world):
     world.sysctl(f"net.ipv4.conf.{world.pods[1].plan['hostInterface']}.forwarding", 0)
     yield
     world.pods[1].delete()
+
+
+@rows(407, cause=("Pod default/one", "is cut off", "veth", "has the MAC address 02:11:22:33:44:55 now"),
+      remedy=("ip link set veth", "address "))
+def an_end_gets_another_mac_address(world):
+    [link] = world.node.ip_json("link", "show", world.end)
+    world.node.ip("link", "set", world.end, "address", "02:11:22:33:44:55")
+    yield
+    world.node.ip("link", "set", world.end, "address", link["address"])
+    world.reaches()
+
+
+@rows(408, cause=("Pod default/one", "is cut off", "is a port of bridge br9"), remedy=("ip link set veth", "nomaster"))
+def an_end_is_put_into_a_bridge(world):
+    world.node.ip("link", "add", "br9", "type", "bridge")
+    world.node.ip("link", "set", world.end, "master", "br9")
+    yield
+    world.node.ip("link", "set", world.end, "nomaster")
+    world.node.ip("link", "del", "br9")
+    world.reaches()
+
+
+@rows(409, cause=("Pod default/one", "is cut off", "has no ARP"), remedy=("ip link set veth", "arp on"))
+def an_end_has_no_arp(world):
+    world.node.ip("link", "set", world.end, "arp", "off")
+    yield
+    world.node.ip("link", "set", world.end, "arp", "on")
+    world.reaches()
+
+
+@rows(410, cause=("Pod default/one", "has MTU 1400 now, and the pod was given 1500"), remedy=("ip link set veth", "mtu 1500"))
+def an_end_gets_a_smaller_mtu(world):
+    world.node.ip("link", "set", world.end, "mtu", "1400")
+    yield
+    world.node.ip("link", "set", world.end, "mtu", "1500")
+
+
+@rows(411)
+def an_end_gets_a_larger_mtu(world):
+    world.node.ip("link", "set", world.end, "mtu", "9000")
+    yield
+    world.node.ip("link", "set", world.end, "mtu", "1500")
+
+
+@rows(412, cause=("Pod default/one", "has MTU 1000 now", "all of IPv6"), remedy=("ip link set veth", "mtu 1500"))
+def an_end_is_too_small_for_ipv6(world):
+    world.node.ip("link", "set", world.end, "mtu", "1000")
+    yield
+    world.node.ip("link", "set", world.end, "mtu", "1500")
+    world.sysctl(f"net.ipv6.conf.{world.end}.accept_ra", 0)
+    world.reaches()
+
+
+@rows(413, heals=True)
+def a_cleaner_removes_the_agents_socket(world):
+    Path(world.agent.socket).unlink()
+    yield
+    wait(lambda: world.agent.ctl("status", "--brief").code == 0, "the socket")
+    yield
+
+
+@rows(414, cause=("state", "somebody has removed this folder or its files"), remedy="systemctl restart agentd")
+def a_cleaner_removes_the_state(world):
+    shutil.rmtree(world.agent.settings["paths"]["state"])
+    yield
+    world.agent.stop()
+    world.agent.start()
+    world.reaches()
 
 
 @rows.each

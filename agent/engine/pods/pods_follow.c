@@ -23,8 +23,6 @@
 /* A pod keeps its addresses for life. */
 #define ANOTHER_POD "delete the pod: one in its place gets addresses anew"
 
-enum { PLACE_LEN = POD_NAMESPACE_LEN + TENANT_NAME_MAX + TENANT_STRLEN };
-
 typedef VEC(struct route_op) route_op_list;
 
 /* ---- Blocks ---- */
@@ -172,29 +170,18 @@ static int adopt(struct pods_engine *pods, const struct pod_seen *seen, struct f
     return r < 0 ? r : sorted_put(&pods->stays, &stay);
 }
 
-/* "Pod default/web", or the tenant where nobody has said which pod it is. */
-static const char *stay_place(const struct pod_stay *stay, char buffer[static PLACE_LEN])
-{
-    char name[TENANT_STRLEN];
-    if (*stay->name)
-        snprintf(buffer, PLACE_LEN, "Pod %s/%s", stay->namespace, stay->name);
-    else
-        snprintf(buffer, PLACE_LEN, "%s", tenant_str(&stay->tenant, name));
-    return buffer;
-}
-
 static void tell_outside(const struct pods_engine *pods, struct faults *faults)
 {
     sorted_each(const struct pod_stay, stay, &pods->stays) {
         const struct ip *ip =
             stay->tenant.v4.family != IP_NONE ? &stay->tenant.v4 : &stay->tenant.v6;
-        char text[IP_STRLEN], place[PLACE_LEN];
+        char text[IP_STRLEN], place[POD_PLACE_LEN];
         if (ip->family == IP_NONE)
-            faults_add(faults, stay_place(stay, place), ANOTHER_POD,
+            faults_add(faults, pods_place(stay, place), ANOTHER_POD,
                        "has an interface (pool %s), but no route tells its address",
                        stay->tenant.pool);
         else if (!pod_block_at(&pods->addresses, ip))
-            faults_add(faults, stay_place(stay, place),
+            faults_add(faults, pods_place(stay, place),
                        "put its AddressBlock back, or " ANOTHER_POD,
                        "has address %s, which is in no block of this node", ip_str(ip, text));
     }
@@ -221,21 +208,6 @@ static void drop_losses(struct pods_engine *pods, int64_t now_ms)
     pods->losses.count = kept;
 }
 
-/* The pod's own end has no carrier then, and no route leads to it. */
-static void tell_down(const struct pods_engine *pods, struct faults *faults)
-{
-    const struct sorted *links = kernel_links(pods->setup.kernel);
-    sorted_each(const struct pod_stay, stay, &pods->stays) {
-        const struct link *link = stay->ifindex ? link_find(links, stay->ifindex) : NULL;
-        char place[PLACE_LEN];
-        if (!link || link->up)
-            continue;
-        AUTOFREE char *remedy = text_format("ip link set %s up", link->name);
-        faults_add(faults, stay_place(stay, place), remedy,
-                   "is cut off: the node's end of its interface, %s, is down", link->name);
-    }
-}
-
 /* A DEL comes to the agent before the link goes; a Pod's deletion is heard of soon, if not before.
  */
 static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults *faults)
@@ -245,8 +217,8 @@ static void tell_losses(struct pods_engine *pods, int64_t now_ms, struct faults 
         const struct pod_stay *stay = &loss->stay;
         if (now_ms - loss->lost_ms < POD_LOSS_GRACE_MS)
             continue;
-        char v4[IP_STRLEN], v6[IP_STRLEN], place[PLACE_LEN];
-        faults_add(faults, stay_place(stay, place), ANOTHER_POD,
+        char v4[IP_STRLEN], v6[IP_STRLEN], place[POD_PLACE_LEN];
+        faults_add(faults, pods_place(stay, place), ANOTHER_POD,
                    "is cut off: its interface %s (%s %s) is gone from this node, and nobody "
                    "has deleted the pod",
                    stay->tenant.interface, ip_str(&stay->tenant.v4, v4),
@@ -305,6 +277,8 @@ static void tell_refused(struct pods_engine *pods, const struct route_op *op,
             ip_equal(&stay->tenant.v6, &op->route.prefix.ip))
             stay->routed = false;
     }
+    if (op->route.prefix.ip.family == IP_V6 && pods_end_is_too_small(pods, op->route.ifindex))
+        return;
     const struct link *link = link_find(kernel_links(pods->setup.kernel), op->route.ifindex);
     faults_add(faults, route_str_via(&op->route, link ? link->name : "", text),
                result->error == -EEXIST ? "delete the other route" : "see the kernel's words",
@@ -371,7 +345,7 @@ int pods_follow(struct pods_engine *pods, struct round *round)
     if (r < 0)
         return r;
     tell_outside(pods, &faults);
-    tell_down(pods, &faults);
+    pods_tell_ends(pods, &faults);
     tell_losses(pods, round->now_ms, &faults);
     pods_report(pods, "tenants", &faults);
     pods->known = true;

@@ -79,6 +79,13 @@ int pods_follow(struct pods_engine *pods, struct round *round);
 int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t now_ms,
                        struct faults *faults);
 
+/* ---- pods_ends.c: the node's ends of pods' interfaces ---- */
+
+/* Tells of those that are not as agent-cni made them, so that their pods are cut off. */
+void pods_tell_ends(struct pods_engine *pods, struct faults *faults);
+/* Whether IPv6 routes cannot stand at the interface because of its MTU, which is told. */
+bool pods_end_is_too_small(const struct pods_engine *pods, uint32_t ifindex);
+
 /* ---- pods_rule.c ---- */
 
 /* Sees that table 116 is looked up, where routes are to stand there. Returns 0 or -errno. */
@@ -122,6 +129,9 @@ void pods_memory_save(struct pods_engine *pods);
 /* ---- pods_state.c ---- */
 
 struct pod_stay *pods_stay(const struct pods_engine *pods, const struct tenant *key);
+/* The Pod's name, or the tenant where nobody has said which pod it is. Returns `buffer`. */
+enum { POD_PLACE_LEN = POD_NAMESPACE_LEN + TENANT_NAME_MAX + TENANT_STRLEN };
+const char *pods_place(const struct pod_stay *stay, char buffer[static POD_PLACE_LEN]);
 /* Forgets a tenant; its addresses rest. Returns 1, 0 if it is not known, or -ENOMEM. */
 int pods_forget(struct pods_engine *pods, const struct tenant *key);
 void pods_report(struct pods_engine *pods, const char *group, const struct faults *faults);

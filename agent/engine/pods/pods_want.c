@@ -185,6 +185,7 @@ int pods_engine_wired(struct engine *engine, const struct tenant *key)
     if (!stay || !has_addresses(stay))
         return -ENOENT;
     stay->wired = true;
+    stay->mtu = 0;        /* its end is another one, maybe */
     stay->routed = false; /* until a round has seen the link as it is now */
     pods->dirty = true;
     pods->setup.wake(pods->setup.context);

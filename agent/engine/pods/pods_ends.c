@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The node's ends of pods' interfaces: what somebody does to them that cuts their pods off.
+ *
+ * An end that is down takes the pod's carrier and routes. One that is a port of a bridge or bond
+ * hands what comes in to its master. A pod knows its gateways by the MAC address that its node's
+ * end had when agent-cni made it, and asks nobody again. An end whose MTU shrinks drops what the
+ * pod still sends. None of it is undone here: who did it has a reason, or would do it again.
+ *
+ * How an end was made is what it shows when it is first seen with all of agent-cni's work done. An
+ * agent that starts later takes it as it is then.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "engine/pods/pods_state.h"
+
+enum { V6_MTU_MIN = 1280 };
+
+const char *pods_place(const struct pod_stay *stay, char buffer[static POD_PLACE_LEN])
+{
+    char name[TENANT_STRLEN];
+    if (*stay->name)
+        snprintf(buffer, POD_PLACE_LEN, "Pod %s/%s", stay->namespace, stay->name);
+    else
+        snprintf(buffer, POD_PLACE_LEN, "%s", tenant_str(&stay->tenant, name));
+    return buffer;
+}
+
+static void remember(struct pod_stay *stay, const struct link *link)
+{
+    if (!stay->wired || stay->mtu)
+        return;
+    stay->mtu = link->mtu;
+    memcpy(stay->mac, link->mac, sizeof(stay->mac));
+}
+
+/* What an end may be, in words of a fault: NULL where nothing is wrong, or no memory. */
+struct end {
+    const struct pod_stay *stay;
+    const struct link *link, *master; /* master NULL: none that takes its packets */
+};
+
+static char *say_down(const struct end *end, char **ret_remedy)
+{
+    *ret_remedy = text_format("ip link set %s up", end->link->name);
+    return text_format("is cut off: the node's end of its interface, %s, is down", end->link->name);
+}
+
+static char *say_port(const struct end *end, char **ret_remedy)
+{
+    *ret_remedy = text_format("ip link set %s nomaster", end->link->name);
+    return text_format("is cut off: the node's end of its interface, %s, is a port of %s %s",
+                       end->link->name, end->master->kind, end->master->name);
+}
+
+static char *say_no_arp(const struct end *end, char **ret_remedy)
+{
+    *ret_remedy = text_format("ip link set %s arp on", end->link->name);
+    return text_format("is cut off: the node's end of its interface, %s, has no ARP (NOARP), so "
+                       "that the node does not find the pod",
+                       end->link->name);
+}
+
+static char *say_mac(const struct end *end, char **ret_remedy)
+{
+    char made[LINK_MAC_STRLEN], found[LINK_MAC_STRLEN];
+    link_mac_str(end->stay->mac, made);
+    *ret_remedy = text_format("ip link set %s address %s", end->link->name, made);
+    return text_format("is cut off: the node's end of its interface, %s, has the MAC address %s "
+                       "now, and the pod sends to %s",
+                       end->link->name, link_mac_str(end->link->mac, found), made);
+}
+
+static char *say_mtu(const struct end *end, char **ret_remedy)
+{
+    *ret_remedy = text_format("ip link set %s mtu %u", end->link->name, end->stay->mtu);
+    return text_format("the node's end of its interface, %s, has MTU %u now, and the pod was given "
+                       "%u: larger packets of the pod's are dropped%s",
+                       end->link->name, end->link->mtu, end->stay->mtu,
+                       end->link->mtu < V6_MTU_MIN ? ", and all of IPv6" : "");
+}
+
+/* The first that is wrong: the rest may follow from it. */
+static char *say(const struct end *end, char **ret_remedy)
+{
+    if (!end->link->up)
+        return say_down(end, ret_remedy);
+    if (end->master)
+        return say_port(end, ret_remedy);
+    if (end->link->no_arp)
+        return say_no_arp(end, ret_remedy);
+    if (end->stay->mtu && memcmp(end->stay->mac, end->link->mac, sizeof(end->stay->mac)) != 0)
+        return say_mac(end, ret_remedy);
+    return end->link->mtu < end->stay->mtu ? say_mtu(end, ret_remedy) : NULL;
+}
+
+void pods_tell_ends(struct pods_engine *pods, struct faults *faults)
+{
+    const struct sorted *links = kernel_links(pods->setup.kernel);
+    sorted_each(struct pod_stay, stay, &pods->stays) {
+        const struct link *link = stay->ifindex ? link_find(links, stay->ifindex) : NULL;
+        char place[POD_PLACE_LEN];
+        if (!link)
+            continue;
+        remember(stay, link);
+        const struct end end = { .stay = stay, .link = link, .master = link_port_of(links, link) };
+        AUTOFREE char *remedy = NULL;
+        AUTOFREE char *message = say(&end, &remedy);
+        if (message)
+            faults_add(faults, pods_place(stay, place), remedy, "%s", message);
+    }
+}
+
+bool pods_end_is_too_small(const struct pods_engine *pods, uint32_t ifindex)
+{
+    const struct link *link = link_find(kernel_links(pods->setup.kernel), ifindex);
+    sorted_each(const struct pod_stay, stay, &pods->stays) {
+        if (link && stay->ifindex == ifindex)
+            return link->mtu < V6_MTU_MIN && link->mtu < stay->mtu;
+    }
+    return false;
+}
