@@ -122,6 +122,8 @@ static int fill_status(struct bgp *bgp, const struct bird_view *view)
     memcpy(bird->version, view->facts.version, sizeof(bird->version));
     memcpy(bird->learned, view->facts.learned, sizeof(bird->learned));
     memcpy(bird->kernel_down, view->facts.kernel_down, sizeof(bird->kernel_down));
+    memcpy(bird->kernel_refuses, view->facts.kernel_refuses, sizeof(bird->kernel_refuses));
+    memcpy(bird->device_down, view->facts.device_down, sizeof(bird->device_down));
     count_expected(bgp, bird->expected);
     bird->log_heard = view->log_heard;
     bird->overflows = view->overflows;

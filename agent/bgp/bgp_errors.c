@@ -67,8 +67,9 @@ static const struct {
       "nothing came from the peer: see that no firewall drops TCP port 179 on the way (nft list "
       "ruleset), and that its BGP runs; ping %a" },
     { "Received: Administrative", "enable the session at the peer; somebody disabled it there" },
-    { "Route limit exceeded", "raise `import limit` (or `receive limit`) of %n, or take fewer "
-                              "routes; then: birdc enable %n" },
+    { "Route limit exceeded", "raise the limit of %n that it reached (`import limit`, `receive "
+                              "limit` or `export limit`), or take fewer routes; then: birdc enable "
+                              "%n" },
     { "Maximum number of prefixes", "raise the peer's limit of prefixes for this node" },
     { "Neighbor lost",
       "see that the link to the peer is up, and that this node has an address in the peer's network: "

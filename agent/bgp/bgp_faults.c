@@ -140,6 +140,21 @@ static bool has_session(const struct bird_status *bird, const char *name)
     return false;
 }
 
+/* Without it BIRD knows no interface, and ends each session with "Neighbor lost". */
+static void device_fault(const struct bird_status *bird, struct faults *faults)
+{
+    AUTOFREE char *enable = text_format("birdc enable %s", bird->device_down);
+    if (*bird->device_down)
+        faults_add(faults, bird->device_down, enable,
+                   "BIRD's device protocol is disabled: it knows no interface, and no session that "
+                   "needs one comes up");
+}
+
+static bool follows_from_device(const struct bird_status *bird, const struct bgp_peer *peer)
+{
+    return *bird->device_down && strstr(peer->last_error, "Neighbor lost");
+}
+
 static void missing_sessions(const struct bird_status *bird, struct faults *faults)
 {
     const struct peer_expectation *expect = &bird->expect;
@@ -159,8 +174,9 @@ bool bgp_session_faults(const struct bird_status *bird, int64_t wall_ms, struct 
 {
     bool undecided = false;
     missing_sessions(bird, faults);
+    device_fault(bird, faults);
     vec_each(const struct bgp_peer, peer, &bird->peers) {
-        if (peer->established || !bird_expects(bird, peer))
+        if (peer->established || !bird_expects(bird, peer) || follows_from_device(bird, peer))
             continue;
         if (may_come_up(peer, wall_ms))
             undecided = true;
@@ -264,9 +280,17 @@ void bgp_kept_faults(const struct bird_status *bird, bool hidden, uint32_t table
 static void learned_none_fault(const struct bird_status *bird, int family, const char *name,
                                uint32_t table, struct faults *faults)
 {
-    const char *kernel = bird->kernel_down[family];
+    const char *kernel = bird->kernel_down[family], *refuses = bird->kernel_refuses[family];
     AUTOFREE char *enable = text_format("birdc enable %s", kernel);
-    if (*kernel)
+    AUTOFREE char *import = text_format("give %s `import all` in BIRD's configuration, then: birdc "
+                                        "configure",
+                                        refuses);
+    if (*refuses)
+        faults_add(faults, name, import,
+                   "BIRD has learned no %s route of table %u: its kernel protocol %s takes none "
+                   "(import none)",
+                   name, table, refuses);
+    else if (*kernel)
         faults_add(faults, name, enable,
                    "BIRD has learned no %s route of table %u: its kernel protocol %s is disabled "
                    "in BIRD",

@@ -240,6 +240,8 @@ static void channel_detail(struct bird_channel *channel, const char *text)
         (void)take_word(value, channel->table, sizeof(channel->table));
     else if ((value = after(text, "Output filter:")))
         channel->exports = strcmp(value, "REJECT") != 0;
+    else if ((value = after(text, "Input filter:")))
+        channel->refuses = strcmp(value, "REJECT") == 0;
     else if ((value = after(text, "Export limit:")))
         channel->limited = strstr(value, "[HIT]") != NULL;
     else if ((value = after(text, "Routes:")))
@@ -310,6 +312,11 @@ static void take_detail(struct scope *scope, const char *text)
     }
 }
 
+static bool is_read(const char *kind)
+{
+    return strcmp(kind, "BGP") == 0 || strcmp(kind, "Kernel") == 0 || strcmp(kind, "Device") == 0;
+}
+
 int bird_parse_protocols(const struct bird_reply *reply, int64_t now_ms, bird_protocol_list *list)
 {
     struct scope scope = { 0 };
@@ -319,7 +326,7 @@ int bird_parse_protocols(const struct bird_reply *reply, int64_t now_ms, bird_pr
             struct bird_protocol protocol;
             scope = (struct scope){ 0 };
             open_protocol(&protocol, text, now_ms);
-            if (strcmp(protocol.kind, "BGP") != 0 && strcmp(protocol.kind, "Kernel") != 0)
+            if (!is_read(protocol.kind))
                 continue;
             int r = vec_push(list, protocol);
             if (r < 0)

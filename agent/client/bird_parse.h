@@ -34,13 +34,14 @@ struct bird_channel {
     char table[BIRD_NAME_SIZE];
     int64_t imported, exported; /* -1 unknown, as while the protocol is down */
     bool exports;               /* false: its output filter is REJECT, on purpose */
+    bool refuses;               /* its input filter is REJECT */
     bool limited;               /* its export limit is reached, and keeps routes back */
 };
 
 /* A protocol of `show protocols all`. */
 struct bird_protocol {
     char name[BIRD_NAME_SIZE];
-    char kind[16];    /* "BGP", "Kernel" */
+    char kind[16];    /* "BGP", "Kernel", "Device" */
     char state[16];   /* "up", "start", "down" */
     int64_t since_ms; /* as bird_server.now_ms; -1 unknown */
     char neighbor[64];
@@ -72,8 +73,8 @@ int bird_parse_greeting(const struct bird_reply *reply, struct bird_server *ret_
 void bird_parse_status(const struct bird_reply *reply, struct bird_server *server);
 
 /*
- * The protocols BGP and Kernel are appended; others are passed over. `now_ms` is the server's, for
- * times without a date. Returns 0 or -ENOMEM.
+ * The protocols BGP, Kernel and Device are appended; others are passed over. `now_ms` is the
+ * server's, for times without a date. Returns 0 or -ENOMEM.
  */
 int bird_parse_protocols(const struct bird_reply *reply, int64_t now_ms, bird_protocol_list *list);
 

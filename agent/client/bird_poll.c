@@ -63,19 +63,40 @@ static int add_session(struct bird_poll *poll, const struct bird_protocol *proto
     return vec_push(&poll->facts.sessions, session);
 }
 
-/* A kernel protocol of our tables that an operator has disabled: it is down, and nothing failed. */
+/* A protocol that an operator has disabled: it is down, and nothing failed. */
+static bool is_disabled(const struct bird_protocol *protocol)
+{
+    return strcmp(protocol->state, "down") == 0;
+}
+
+/* A kernel protocol of our tables that takes no routes. */
 static void note_kernel(struct bird_facts *facts, const struct bird_protocol *kernel)
 {
     static const char *const tables[] = {
         [BIRD_IPV4] = "fingerpost4", [BIRD_IPV6] = "fingerpost6"
     };
-    if (strcmp(kernel->state, "down") != 0)
-        return;
     for (int family = 0; family < BIRD_FAMILIES; family++) {
-        if (kernel->channels[family].present &&
-            strcmp(kernel->channels[family].table, tables[family]) == 0)
+        const struct bird_channel *channel = &kernel->channels[family];
+        if (!channel->present || strcmp(channel->table, tables[family]) != 0)
+            continue;
+        if (is_disabled(kernel))
             memcpy(facts->kernel_down[family], kernel->name, sizeof(kernel->name));
+        else if (channel->refuses)
+            memcpy(facts->kernel_refuses[family], kernel->name, sizeof(kernel->name));
     }
+}
+
+static int note_protocol(struct bird_poll *poll, const struct bird_protocol *protocol)
+{
+    if (strcmp(protocol->kind, "BGP") == 0)
+        return add_session(poll, protocol);
+    if (strcmp(protocol->kind, "Kernel") == 0) {
+        note_kernel(&poll->facts, protocol);
+        return vec_push(&poll->kernels, *protocol);
+    }
+    if (is_disabled(protocol))
+        memcpy(poll->facts.device_down, protocol->name, sizeof(protocol->name));
+    return 0;
 }
 
 static uint64_t mix(uint64_t stamp, uint64_t value)
@@ -141,10 +162,7 @@ static int on_protocols(struct bird_poll *poll, const struct bird_reply *reply)
     vec_each(const struct bird_protocol, protocol, &list) {
         if (protocol->listens)
             continue;
-        bool is_kernel = strcmp(protocol->kind, "Kernel") == 0;
-        if (is_kernel)
-            note_kernel(&poll->facts, protocol);
-        r = is_kernel ? vec_push(&poll->kernels, *protocol) : add_session(poll, protocol);
+        r = note_protocol(poll, protocol);
         if (r < 0)
             return r;
     }

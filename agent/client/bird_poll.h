@@ -38,7 +38,9 @@ struct bird_facts {
     VEC(struct bird_session) sessions; /* in BIRD's order */
     int64_t learned[BIRD_FAMILIES];    /* our routes that its kernel protocols have; -1 unknown */
     char kernel_down[BIRD_FAMILIES][BIRD_NAME_SIZE]; /* the kernel protocol that is disabled; "" */
-    uint64_t stamp; /* as long as it is the same, so are routes; 0 unknown */
+    char kernel_refuses[BIRD_FAMILIES][BIRD_NAME_SIZE]; /* that has `import none`; "" */
+    char device_down[BIRD_NAME_SIZE]; /* the device protocol that is disabled; "" */
+    uint64_t stamp;                   /* as long as it is the same, so are routes; 0 unknown */
 };
 
 void bird_facts_clear(struct bird_facts *facts);

@@ -53,11 +53,13 @@ struct bird_status {
     int64_t since_wall_ms;
     char version[32];
     VEC(struct bgp_peer) peers;
-    int64_t learned[BGP_FAMILIES];      /* our routes that BIRD has; -1 unknown */
-    int64_t expected[BGP_FAMILIES];     /* those in the kernel when it was asked */
-    char kernel_down[BGP_FAMILIES][66]; /* BIRD's kernel protocol that is disabled; "" none */
-    bool log_heard;                     /* else overflows go unnoticed */
-    uint64_t overflows;                 /* netlink messages lost, since the connection was made */
+    int64_t learned[BGP_FAMILIES];         /* our routes that BIRD has; -1 unknown */
+    int64_t expected[BGP_FAMILIES];        /* those in the kernel when it was asked */
+    char kernel_down[BGP_FAMILIES][66];    /* BIRD's kernel protocol that is disabled; "" none */
+    char kernel_refuses[BGP_FAMILIES][66]; /* likewise: that has `import none` */
+    char device_down[66];                  /* its device protocol that is disabled; "" none */
+    bool log_heard;                        /* else overflows go unnoticed */
+    uint64_t overflows; /* netlink messages lost, since the connection was made */
 };
 
 /* Whether a route of ours goes to a peer. */

@@ -285,6 +285,33 @@ def the_socket_is_elsewhere(world):
     world.agent.reload()
 
 
+@rows(124, cause=("device1", "BIRD's device protocol is disabled"), remedy="birdc enable device1")
+def the_device_protocol_is_disabled(world):
+    world.bird.birdc("disable", "device1")
+    yield
+    world.bird.birdc("enable", "device1")
+    world.up()
+
+
+@rows(125, cause=("BIRD has learned no IPv4 route of table 119: its kernel protocol fingerpost_v4", "import none"),
+      remedy="give fingerpost_v4 `import all`")
+def the_kernel_protocol_imports_nothing(world):
+    world.edit("fingerpost.conf", "ipv4 { table fingerpost4; import all;", "ipv4 { table fingerpost4; import none;")
+    yield
+    world.restore()
+
+
+@rows(126, cause=("tor_v4", "Route limit exceeded"), remedy=("`export limit`", "birdc enable tor_v4"),
+      beside=("is reached", "Route limit exceeded"))
+def the_export_limit_disables_the_session(world):
+    world.edit("node.conf", UNFILTERED, f"{UNFILTERED} export limit 1 action disable;")
+    yield
+    world.restore()
+    for name in UP:
+        world.bird.birdc("enable", name)
+    world.up()
+
+
 @rows(11, cause=("the session with AS 64600 is down: Received: Bad peer AS", "this node's is 64999"),
       remedy="the AS that the peer expects of this node", beside="the session with AS 64600 is down")
 def the_node_s_as_is_wrong(world):

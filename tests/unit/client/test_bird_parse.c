@@ -89,7 +89,8 @@ static void an_established_session(void **state)
 {
     (void)state;
     bird_protocol_list list = protocols_of("protocols", -1);
-    assert_int_equal(list.count, 8); /* device1 and bfd1 are passed over */
+    assert_int_equal(list.count, 9); /* bfd1 is passed over */
+    assert_string_equal(named(&list, "device1")->state, "up");
 
     const struct bird_protocol *tor = named(&list, "tor4");
     assert_string_equal(tor->kind, "BGP");
