@@ -7,7 +7,7 @@ import time
 import pytest
 from lab import Lab, wait, wait_equal
 from lab.authority import Authority
-from lab.segment import Judge, Segment
+from lab.segment import Asker, Judge, Segment
 from test_etcd import Member
 
 STORE = "192.0.3.9"
@@ -102,3 +102,21 @@ def test_claims_are_kept_in_etcd(world):
         wait_equal(lambda name=name: world.faults(name), [], "no fault any more", 30)
     before = [unready, first, second] if third == second else [unready, first, second, third]
     assert world.judge.holders(V4) == before
+
+
+def test_answers_of_etcd_vanish_on_the_way(world):
+    """No connection of the holder's is reset: its claim ends in time, another node takes over, and none has it beside
+    another."""
+    first = world.holder(V4)
+    [node] = [node for node in world.lab.nodes if node.role == first]
+    asker = Asker(world.segment, [V4])
+    world.lab.tor.ip("route", "add", "blackhole", f"{node.address4}/32")
+    begun = time.monotonic()
+    wait(lambda: [name for name in world.segment.at(V4) if name != first], "another holder", 2 * DURATION)
+    print(f"another has it after {time.monotonic() - begun:.1f} s")
+    assert not world.segment.has(node, V4)
+    wait(lambda: "can't be asked for" in str(world.faults(first)), "the fault", 2 * DURATION)
+    world.lab.tor.ip("route", "del", "blackhole", f"{node.address4}/32")
+    wait_equal(lambda: world.faults(first), [], "no fault", 60)
+    asker.close()
+    assert world.judge.doubles() == []
