@@ -25,6 +25,17 @@
 #include "loop/activation.h"
 #include "loop/timer.h"
 
+/* What is asked for and can't be written would be forgotten by the next agent: it is refused. */
+static int kept(const struct api_call *call, const struct agent *agent, int r)
+{
+    AUTOFREE char *place = text_format("%s/standing.json", agent->config->paths.state);
+    if (r < 0 && r != -EALREADY)
+        faults_add(call->faults, place ? place : "standing.json", NULL,
+                   "can't be written: %s; this node stays as it was until that is mended",
+                   strerror(-r));
+    return r;
+}
+
 /* {"reason": "kernel upgrade", "announceFor": "30s"}, both optional */
 static int on_drain(const struct api_call *call, void *context)
 {
@@ -35,14 +46,16 @@ static int on_drain(const struct api_call *call, void *context)
         r = body_line(call->body, "reason", STANDING_REASON_MAX, &words.reason, call->faults);
     if (r >= 0)
         r = body_duration(call->body, "announceFor", &words.announce_for_ms, call->faults);
-    return r < 0 ? r : standing_drain(((struct agent *)context)->standing, &words);
+    struct agent *agent = context;
+    return r < 0 ? r : kept(call, agent, standing_drain(agent->standing, &words));
 }
 
 static int on_undrain(const struct api_call *call, void *context)
 {
     static const char *const members[] = { NULL };
     int r = body_check_members(call->body, members, call->faults);
-    return r < 0 ? r : standing_undrain(((struct agent *)context)->standing);
+    struct agent *agent = context;
+    return r < 0 ? r : kept(call, agent, standing_undrain(agent->standing));
 }
 
 /* {"reason": "kernel upgrade"} */
@@ -53,7 +66,8 @@ static int on_withdraw(const struct api_call *call, void *context)
     int r = body_check_members(call->body, members, call->faults);
     if (r == 0)
         r = body_line(call->body, "reason", STANDING_REASON_MAX, &reason, call->faults);
-    return r < 0 ? r : standing_withdraw(((struct agent *)context)->standing, reason);
+    struct agent *agent = context;
+    return r < 0 ? r : kept(call, agent, standing_withdraw(agent->standing, reason));
 }
 
 static const struct http_limits socket_limits = {

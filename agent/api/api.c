@@ -329,13 +329,16 @@ static void reply_failed(struct http_reply *reply, int error, const struct fault
 {
     switch (error) {
     case -EBADMSG:
-        reply_faults(reply, faults);
+        reply_faults(reply, 400, faults);
         break;
     case -EALREADY:
         reply_error(reply, 409, "it is past that already; undo it first");
         break;
     default:
-        reply_error(reply, 500, strerror(-error));
+        if (faults->list.count)
+            reply_faults(reply, 500, faults);
+        else
+            reply_error(reply, 500, strerror(-error));
         break;
     }
 }

@@ -36,8 +36,8 @@ struct api_call {
 struct api_action {
     const char *path; /* "/v1/drain" */
     /*
-     * Returns 0; -EBADMSG after adding a fault (400); -EALREADY (409); another -errno, which the
-     * reply puts in words.
+     * Returns 0; -EBADMSG after adding a fault of the body (400); -EALREADY (409); another -errno
+     * (500), which the reply puts in words if there is no fault that says more.
      */
     int (*run)(const struct api_call *call, void *context);
 };

@@ -275,7 +275,7 @@ static void wait_for(struct pods_api *api, const struct http_request *request,
 static void reply_bad(struct http_reply *reply, int error, const struct faults *faults)
 {
     if (error == -EBADMSG)
-        reply_faults(reply, faults);
+        reply_faults(reply, 400, faults);
     else
         reply_error(reply, 500, strerror(-error));
 }

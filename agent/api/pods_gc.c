@@ -86,7 +86,7 @@ void pods_api_gc(const struct pods_api_options *options, const struct http_reque
     json_end_array(&json);
     json_end_object(&json);
     if (r == -EBADMSG)
-        reply_faults(reply, &faults);
+        reply_faults(reply, 400, &faults);
     else if (r < 0)
         reply_error(reply, 503, strerror(-r));
     else

@@ -35,7 +35,7 @@ void reply_error(struct http_reply *reply, unsigned status, const char *message)
     reply_document(reply, status, &out);
 }
 
-void reply_faults(struct http_reply *reply, const struct faults *faults)
+void reply_faults(struct http_reply *reply, unsigned status, const struct faults *faults)
 {
     AUTOTEXT struct text out = { 0 };
     struct json json = { .out = &out };
@@ -49,5 +49,5 @@ void reply_faults(struct http_reply *reply, const struct faults *faults)
     json_stringf(&json, "error", "%s: %s", first->place, first->message);
     json_string(&json, "place", first->place);
     json_end_object(&json);
-    reply_document(reply, 400, &out);
+    reply_document(reply, status, &out);
 }

@@ -16,5 +16,5 @@ void reply_document(struct http_reply *reply, unsigned status, struct text *docu
 /* {"error": "..."} */
 void reply_error(struct http_reply *reply, unsigned status, const char *message);
 
-/* 400 for the first fault of a request's body: {"error": "body:1:12: ...", "place": "body:1:12"} */
-void reply_faults(struct http_reply *reply, const struct faults *faults);
+/* The first fault, as of a request's body: {"error": "body:1:12: ...", "place": "body:1:12"} */
+void reply_faults(struct http_reply *reply, unsigned status, const struct faults *faults);
