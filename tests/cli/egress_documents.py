@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API's document of egress."""
 
-from documents import EXPLANATION, LONG_AGO, ago
+from asked_documents import EXPLANATION
+from documents import LONG_AGO, ago
 
 
 def gateway(address, node=None, state="active", packets=0):

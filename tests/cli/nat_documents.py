@@ -3,7 +3,8 @@
 
 import copy
 
-from documents import EXPLANATION, HOOKS, LONG_AGO, NO_NAT, SERVICE, STATES, ago, items
+from asked_documents import EXPLANATION
+from documents import HOOKS, LONG_AGO, NO_NAT, SERVICE, STATES, ago, items
 
 REFUSAL = {
     "service": "default/web",

@@ -3,6 +3,7 @@
 
 import pytest
 
+import asked_documents
 import documents
 from documents import items, status
 
@@ -68,7 +69,7 @@ def test_explain_peers(ctl, agent):
         {"name": "tor-b", "address": "10.0.0.2", "exported": False, "reason": "filtered",
          "reasonText": "BIRD's filters keep it back"},
     ]
-    agent({"/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": peers}})
+    agent({"/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "peers": peers}})
     assert ctl.run("explain", "10.0.0.1")[1].endswith(
         "  peer      tor-a 10.0.0.1: exported\n"
         "  peer      tor-b 10.0.0.2: BIRD's filters keep it back\n"
@@ -90,9 +91,9 @@ def test_explain_peers(ctl, agent):
 ])
 def test_announced_is_what_a_peer_gets(ctl, agent, reach, headline, listed):
     """One judgement: of the address, of the list, and of their number."""
-    route = {**documents.EXPLANATION["route"], "reach": reach}
+    route = {**asked_documents.EXPLANATION["route"], "reach": reach}
     agent({
-        "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "route": route},
+        "/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "route": route},
         "/v1/routes": items("RouteList", [route]),
     })
     assert ctl.run("explain", "10.0.0.1")[1].startswith(headline)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`agentctl explain NAMESPACE/SERVICE`."""
 
+import asked_documents
 import documents
 from documents import items
 
@@ -8,7 +9,7 @@ from documents import items
 def test_explain_by_name(ctl, agent):
     """What the world asks is explained, as if each address had been asked for; ClusterIPs are listed."""
     agent({"/v1/services": items("ServiceList", [documents.SERVICE]),
-           "/v1/explain?address=10.0.0.1": documents.EXPLANATION,
+           "/v1/explain?address=10.0.0.1": asked_documents.EXPLANATION,
            "/v1/explain?pod=default/wbe": (404, {"error": "no Service and no pod has this name"})})
     code, output, errors = ctl.run("explain", "default/web")
     assert (code, errors) == (0, "")
@@ -20,7 +21,7 @@ def test_explain_by_name(ctl, agent):
 HOLDER = {"node": None, "pods": [{"namespace": "shop", "name": "cart-5", "node": "node-7"}],
           "endpointOf": [{"namespace": "shop", "name": "cart", "node": "node-7", "ready": False,
                           "serving": True, "terminating": True}]}
-POD = {**documents.EXPLANATION, "address": "10.224.0.3", "state": "none", "reason": "pod",
+POD = {**asked_documents.EXPLANATION, "address": "10.224.0.3", "state": "none", "reason": "pod",
        "reasonText": "it is a pod's own", "route": None, "services": [], "peers": [], "kernel": [],
        "holder": HOLDER}
 NODE = {**POD, "address": "10.0.1.2", "reason": "node", "reasonText": "it is another Node's own",

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+import asked_documents
 import documents
 from conftest import AGENTCTL, environment
 from documents import fault, items, status
@@ -222,13 +223,13 @@ def test_control_characters_do_not_reach_the_terminal(ctl, agent):
     evil = fault(place=EVIL, message=EVIL, remedy=EVIL)
     claim = {**documents.CLAIM, "name": EVIL}
     route = {**documents.ROUTES[1], "objects": [claim], "reasonText": EVIL, "state": "withheld"}
-    service = {**documents.EXPLANATION["services"][0], "name": EVIL}
+    service = {**asked_documents.EXPLANATION["services"][0], "name": EVIL}
     agent(
         {
             "/v1/status": status(health="degraded", node=EVIL, faults=[evil]),
             "/v1/faults": items("FaultList", [evil]),
             "/v1/routes": items("RouteList", [route]),
-            "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "services": [service]},
+            "/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "services": [service]},
         }
     )
     for words in (["status"], ["faults"], ["routes"], ["explain", "10.0.0.1"]):

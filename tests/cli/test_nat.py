@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+import asked_documents
 import documents
 import nat_documents
 from documents import fault, items, status
@@ -207,8 +208,8 @@ def test_services_in_one_word(ctl, agent):
 
 
 def test_explain_of_a_draining_address(ctl, agent):
-    draining = {**documents.EXPLANATION["route"], "protocol": 32}
-    agent({"/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "route": draining}})
+    draining = {**asked_documents.EXPLANATION["route"], "protocol": 32}
+    agent({"/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "route": draining}})
     assert ctl.run("explain", "10.0.0.1")[1].startswith(
         "10.0.0.1 is announced as draining: peers are asked to prefer other nodes\n"
     )
@@ -218,7 +219,7 @@ def test_explain_shows_as_many_endpoints_as_fit(ctl, agent):
     many = {**nat_documents.FORWARD, "endpoints": [f"10.224.0.{i}:80" for i in range(1, 13)]}
     frontend = {**nat_documents.FRONTEND, "from": dict.fromkeys(("outside", "pod", "node"), many)}
     nat = {**nat_documents.SERVED_EXPLANATION["nat"], "proof": None, "frontends": [frontend]}
-    agent({"/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "nat": nat}})
+    agent({"/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "nat": nat}})
     short, whole = ctl.run("explain", "10.0.0.1")[1], ctl.run("explain", "10.0.0.1", "-v")[1]
     assert "10.224.0.8:80 and 4 more, masqueraded\n" in short
     assert "  nat       not proved yet\n" in short
@@ -231,7 +232,7 @@ def test_explain_shows_as_many_endpoints_as_fit(ctl, agent):
 def test_explain_an_address_without_frontends(ctl, agent, words, line):
     """Nothing will ever be proved for it; but a port that was named may hide those it has."""
     nat = {**nat_documents.SERVED_EXPLANATION["nat"], "proof": None, "frontends": []}
-    answer = {**documents.EXPLANATION, "nat": nat}
+    answer = {**asked_documents.EXPLANATION, "nat": nat}
     agent({"/v1/explain?address=10.224.0.9": answer,
            "/v1/explain?address=10.224.0.9&port=80&protocol=TCP": answer})
     assert f"  nat       {line}\n" in ctl.run("explain", *words)[1]

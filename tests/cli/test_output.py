@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import asked_documents
 import documents
 import nat_documents
 from documents import items, status
@@ -62,14 +63,14 @@ def test_names(ctl, agent):
 
 def test_a_name_can_be_explained(ctl, agent):
     block = {
-        **documents.EXPLANATION,
+        **asked_documents.EXPLANATION,
         "address": "10.224.0.0",
         "block": documents.BLOCK,
         "route": documents.ROUTES[0],
     }
     agent(
         {
-            "/v1/explain?address=10.0.0.1": documents.EXPLANATION,
+            "/v1/explain?address=10.0.0.1": asked_documents.EXPLANATION,
             "/v1/explain?address=10.224.0.0": block,
         }
     )
@@ -140,7 +141,7 @@ def test_long_differences_are_counted_without_parsing(ctl, agent):
 
 
 def test_explain_leaves_endpoints_out_unless_verbose(ctl, agent):
-    document = copy.deepcopy(documents.EXPLANATION)
+    document = copy.deepcopy(asked_documents.EXPLANATION)
     document["services"][0]["endpoints"] *= 10
     agent({"/v1/explain?address=10.0.0.1": document})
     short, full = ctl.run("explain", "10.0.0.1")[1], ctl.run("explain", "-v", "10.0.0.1")[1]

@@ -8,12 +8,13 @@ import jsonschema
 import pytest
 import schema
 
+import asked_documents
 import controller_documents
 import documents
 import nat_documents
 from documents import fault, items, status
 from test_screens import EXPORTS
-from test_verbs import CONFIG, MANIFESTS
+from test_offline_verbs import CONFIG, MANIFESTS
 
 CASES = pathlib.Path(__file__).parents[1] / "golden"
 
@@ -29,7 +30,7 @@ SCRIPTED = [
     documents.CHANGE,
     items("FaultList", [fault(), fault(remedy=None, since=None)]),
     {**items("RouteList", documents.ROUTES), "direct": documents.DIRECT},
-    {**documents.EXPLANATION, "direct": documents.DIRECT[0], "tenant": documents.TENANT},
+    {**asked_documents.EXPLANATION, "direct": documents.DIRECT[0], "tenant": documents.TENANT},
     items("BlockList", [documents.BLOCK]),
     items("ServiceList", [documents.SERVICE]),
     documents.peers(documents.PEERS),
@@ -39,10 +40,10 @@ SCRIPTED = [
     nat_documents.flows(nat_documents.FLOWS),
     nat_documents.maps(nat_documents.MAPS),
     nat_documents.verification(nat_documents.DIFFERENCES),
-    documents.EXPLANATION,
+    asked_documents.EXPLANATION,
     nat_documents.SERVED_EXPLANATION,
     {**documents.DIFF, "nat": nat_documents.DIFFERENCES, "differences": 3},
-    {**documents.EXPLANATION, "block": documents.BLOCK, "peers": EXPORTS},
+    {**asked_documents.EXPLANATION, "block": documents.BLOCK, "peers": EXPORTS},
     controller_documents.controller(),
     controller_documents.BLOCKS,
     controller_documents.REQUESTS,
@@ -50,9 +51,9 @@ SCRIPTED = [
     controller_documents.EXPORTS,
     controller_documents.TROUBLED_EXPORTS,
     documents.DIFF,
-    documents.TRACE,
-    documents.REFUSED_TRACE,
-    {**documents.TRACE, "masquerade": True, "hook": None},
+    asked_documents.TRACE,
+    asked_documents.REFUSED_TRACE,
+    {**asked_documents.TRACE, "masquerade": True, "hook": None},
 ]
 
 

@@ -14,6 +14,7 @@ import shutil
 
 import pytest
 
+import asked_documents
 import controller_documents
 import documents
 import egress_documents
@@ -87,14 +88,14 @@ HEALTHY = {
     "/v1/egress-workloads": controller_documents.EGRESSES,
     "/v1/exports": controller_documents.EXPORTS,
     "/v1/diff": {**documents.DIFF, "items": [], "differences": 0, "foreign": 0},
-    "/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "peers": EXPORTS[:1]},
-    "/v1/explain?address=198.51.100.50": documents.claimed(0),
-    "/v1/explain?address=198.51.100.51": documents.claimed(1),
+    "/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "peers": EXPORTS[:1]},
+    "/v1/explain?address=198.51.100.50": asked_documents.claimed(0),
+    "/v1/explain?address=198.51.100.51": asked_documents.claimed(1),
     "/v1/explain?address=10.0.0.2": {
-        **documents.EXPLANATION, "address": "10.0.0.2", "peers": EXPORTS
+        **asked_documents.EXPLANATION, "address": "10.0.0.2", "peers": EXPORTS
     },
-    TRACED: documents.TRACE,
-    LEAVING: documents.LEAVING_TRACE,
+    TRACED: asked_documents.TRACE,
+    LEAVING: asked_documents.LEAVING_TRACE,
     "/v1/drain": status(standing=DRAINING),
     "/v1/withdraw": status(standing={**DRAINING, "phase": "drained", "endsInMs": None}),
     "/v1/undrain": status(),
@@ -191,10 +192,10 @@ DEGRADED = {
             "refusals": [],
         },
     },
-    "/v1/explain?address=198.51.100.50": {**documents.claimed(2), "address": "198.51.100.50"},
-    "/v1/explain?address=198.51.100.51": documents.claimed(1),
+    "/v1/explain?address=198.51.100.50": {**asked_documents.claimed(2), "address": "198.51.100.50"},
+    "/v1/explain?address=198.51.100.51": asked_documents.claimed(1),
     "/v1/explain?address=10.0.0.1": {
-        **documents.EXPLANATION,
+        **asked_documents.EXPLANATION,
         "state": "withheld",
         **documents.WITHHELD,
         "route": {**documents.ROUTES[1], **documents.WITHHELD, "state": "withheld"},
@@ -212,7 +213,7 @@ DEGRADED = {
         ],
         "kernel": [],
     },
-    TRACED: documents.REFUSED_TRACE,
+    TRACED: asked_documents.REFUSED_TRACE,
     "/v1/drain": (403, {"error": "only root may do this"}),
     "/v1/withdraw": (403, {"error": "only root may do this"}),
     "/v1/undrain": (500, {"error": "No space left on device"}),

@@ -2,6 +2,7 @@
 """The Kubernetes source in `agentctl status` and `explain`: what is read, what fails, and when the
 copy on disk stands in."""
 
+import asked_documents
 import documents
 from documents import LONG_AGO, ago, fault, items, status
 
@@ -122,15 +123,15 @@ def test_nothing_is_known(ctl, agent):
 
 
 def test_explain_says_how_old_it_is(ctl, agent):
-    agent({"/v1/explain?address=10.0.0.1": {**documents.EXPLANATION, "copyAsOf": ago(LONG_AGO)}})
+    agent({"/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "copyAsOf": ago(LONG_AGO)}})
     code, output, _ = ctl.run("explain", "10.0.0.1")
     assert code == 0
     assert "  -> the API has not been read since the start: so it was 3d 4h ago\n" in output
 
 
 def test_explain_of_what_the_api_says(ctl, agent):
-    (service,) = documents.EXPLANATION["services"]
-    answer = {**documents.EXPLANATION, "services": [{**service, "source": "kubernetes", "file": None, "line": None}]}
+    (service,) = asked_documents.EXPLANATION["services"]
+    answer = {**asked_documents.EXPLANATION, "services": [{**service, "source": "kubernetes", "file": None, "line": None}]}
     agent({"/v1/explain?address=10.0.0.1": answer})
     _, output, _ = ctl.run("explain", "10.0.0.1")
     assert "the API has not been read" not in output

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-import documents
+import asked_documents
 
 FORWARDED = """\
 10.224.0.9:5000 -> 10.96.0.10:80/TCP: forward
@@ -42,16 +42,16 @@ ASKED = [
 
 @pytest.mark.parametrize("words, path", ASKED, ids=lambda value: " ".join(value))
 def test_what_is_asked(ctl, agent, words, path):
-    agent({path: documents.TRACE})
+    agent({path: asked_documents.TRACE})
     assert ctl.run("trace", *words) == (0, FORWARDED, "")
     code, output, errors = ctl.run("trace", *words, "--json")
-    assert (code, errors) == (0, "") and json.loads(output) == documents.TRACE
+    assert (code, errors) == (0, "") and json.loads(output) == asked_documents.TRACE
 
 
 @pytest.mark.parametrize("verdict", ["forward", "reject", "drop", "pass"])
 def test_any_answer_is_success(ctl, agent, verdict):
     agent({question("10.0.0.1", "10.0.0.2:80", "TCP"): {
-        **documents.REFUSED_TRACE, "verdict": verdict, "steps": [],
+        **asked_documents.REFUSED_TRACE, "verdict": verdict, "steps": [],
     }})
     words = ["trace", "10.0.0.1", "10.0.0.2:80/TCP"]
     code, output, _ = ctl.run(*words)
@@ -60,18 +60,18 @@ def test_any_answer_is_success(ctl, agent, verdict):
     assert ctl.run(*words, "--json")[0] == 0
 
 
-DROPPED = {**documents.LEAVING_TRACE["egress"], "verdict": "drop", "reason": "no-gateway",
+DROPPED = {**asked_documents.LEAVING_TRACE["egress"], "verdict": "drop", "reason": "no-gateway",
            "reasonText": "no gateway of the Egress is usable"}
 
 
 @pytest.mark.parametrize("egress, words", [
-    (documents.LEAVING_TRACE["egress"], "pass, to a gateway"),
-    ({**documents.LEAVING_TRACE["egress"], "side": "gateway"}, "pass, by this gateway"),
-    ({**documents.LEAVING_TRACE["egress"], "verdict": "pass"}, "pass"),
+    (asked_documents.LEAVING_TRACE["egress"], "pass, to a gateway"),
+    ({**asked_documents.LEAVING_TRACE["egress"], "side": "gateway"}, "pass, by this gateway"),
+    ({**asked_documents.LEAVING_TRACE["egress"], "verdict": "pass"}, "pass"),
     (DROPPED, "drop, no gateway of the Egress is usable"),
 ])
 def test_egress_has_the_last_word(ctl, agent, egress, words):
-    agent({question("10.0.0.1", "10.0.0.2:80", "TCP"): {**documents.LEAVING_TRACE,
+    agent({question("10.0.0.1", "10.0.0.2:80", "TCP"): {**asked_documents.LEAVING_TRACE,
                                                        "egress": egress}})
     code, output, _ = ctl.run("trace", "10.0.0.1", "10.0.0.2:80/TCP")
     assert code == 0
@@ -126,7 +126,7 @@ def test_failures(ctl, agent):
 
 
 def test_without_a_protocol_it_is_tcp_and_says_so(ctl, agent):
-    agent({"/v1/trace?source=10.0.0.1&destination=10.0.0.2%3A80&protocol=TCP": documents.TRACE})
+    agent({"/v1/trace?source=10.0.0.1&destination=10.0.0.2%3A80&protocol=TCP": asked_documents.TRACE})
     code, output, _ = ctl.run("trace", "10.0.0.1", "10.0.0.2:80")
     assert code == 0
     assert output.splitlines()[1] == "  protocol  TCP, since none was named; /UDP or /SCTP behind the port"
