@@ -61,7 +61,19 @@ EXPORTS = [
      "reasonText": "its session is down"},
 ]
 
+# Another address of the same Service, which not all peers get.
+ELSEWHERE = {
+    **asked_documents.EXPLANATION, "address": "10.0.0.2", "peers": EXPORTS,
+    "route": {**documents.ROUTES[1], "prefix": "10.0.0.2/32"},
+    "kernel": [line.replace("10.0.0.1", "10.0.0.2") for line in asked_documents.EXPLANATION["kernel"]],
+}
 TRACED = "/v1/trace?source=fd00%3A%3A9&destination=%5Bfd00%3A%3A10%5D%3A53&protocol=UDP&in=veth7"
+DNS_STEPS = [
+    {"step": "in", "text": "veth7, as asked"},
+    {"step": "program", "text": "pod-in: what the pod sends"},
+    {"step": "service", "text": "default/dns:53 has this address, port and protocol"},
+    {"step": "verdict", "text": "forward"},
+]
 LEAVING = "/v1/trace?source=10.224.0.9%3A5000&destination=198.51.100.80%3A443&protocol=TCP"
 NAT_IS_OFF = (503, {"error": "service NAT is off (services.enabled), or could not start"})
 
@@ -91,10 +103,9 @@ HEALTHY = {
     "/v1/explain?address=10.0.0.1": {**asked_documents.EXPLANATION, "peers": EXPORTS[:1]},
     "/v1/explain?address=198.51.100.50": asked_documents.claimed(0),
     "/v1/explain?address=198.51.100.51": asked_documents.claimed(1),
-    "/v1/explain?address=10.0.0.2": {
-        **asked_documents.EXPLANATION, "address": "10.0.0.2", "peers": EXPORTS
-    },
-    TRACED: asked_documents.TRACE,
+    "/v1/explain?address=10.0.0.2": ELSEWHERE,
+    TRACED: {**asked_documents.TRACE, "source": "fd00::9", "destination": "[fd00::10]:53", "protocol": "UDP",
+             "service": "default/dns:53", "steps": DNS_STEPS},
     LEAVING: asked_documents.LEAVING_TRACE,
     "/v1/drain": status(standing=DRAINING),
     "/v1/withdraw": status(standing={**DRAINING, "phase": "drained", "endsInMs": None}),
@@ -192,7 +203,7 @@ DEGRADED = {
             "refusals": [],
         },
     },
-    "/v1/explain?address=198.51.100.50": {**asked_documents.claimed(2), "address": "198.51.100.50"},
+    "/v1/explain?address=198.51.100.50": asked_documents.claimed(2, "198.51.100.50"),
     "/v1/explain?address=198.51.100.51": asked_documents.claimed(1),
     "/v1/explain?address=10.0.0.1": {
         **asked_documents.EXPLANATION,
@@ -216,7 +227,9 @@ DEGRADED = {
     TRACED: asked_documents.REFUSED_TRACE,
     "/v1/drain": (403, {"error": "only root may do this"}),
     "/v1/withdraw": (403, {"error": "only root may do this"}),
-    "/v1/undrain": (500, {"error": "No space left on device"}),
+    "/v1/undrain": (500, {
+        "error": "/var/lib/fingerpost/standing.json: can't be written: No space left on device; this node stays as it "
+                 "was until that is mended", "place": "/var/lib/fingerpost/standing.json"}),
 }
 STATES = {"healthy": HEALTHY, "degraded": DEGRADED, "down": None}
 
