@@ -66,11 +66,15 @@ static void go_on(struct election *election, enum election_step step)
     election->asked = false;
 }
 
-/* Between one and 2.2 retry periods: the period, and up to 1.2 of it by chance. */
-static int64_t candidate_wait(const struct election *election, uint32_t chance)
+/* Between one and 2.2 retry periods: the period, and up to 1.2 of it by chance. But not past the
+ * end of the claim that is known, and a quarter of a period by chance. */
+static int64_t candidate_wait(const struct election *election, uint32_t chance, int64_t now_ms)
 {
-    return election->rules.retry_ms +
-           (int64_t)((double)election->rules.retry_ms * 1.2 * chance / UINT32_MAX);
+    const double spread_ms = (double)election->rules.retry_ms * chance / UINT32_MAX;
+    const int64_t wait_ms = election->rules.retry_ms + (int64_t)(1.2 * spread_ms);
+    const int64_t end_ms = election->changed_ms + election->seen.duration_s * MS_PER_S;
+    return is_in_force(election, now_ms) ? MIN(wait_ms, end_ms - now_ms + (int64_t)(spread_ms / 4))
+                                         : wait_ms;
 }
 
 static void end_overdue(struct election *election, int64_t now_ms)
@@ -130,7 +134,7 @@ struct lease_record election_wish(const struct election *election, int64_t wall_
 static void fail_attempt(struct election *election, uint32_t chance, int64_t now_ms)
 {
     int64_t wait_ms =
-        election->leading ? election->rules.retry_ms : candidate_wait(election, chance);
+        election->leading ? election->rules.retry_ms : candidate_wait(election, chance, now_ms);
     end_attempt(election, wait_ms, now_ms);
 }
 

@@ -2,7 +2,6 @@
 """What becomes of a node that has addresses of a segment, of the API, or of the store behind it, drawn at random; and
 what is seen of the addresses meanwhile. Each run is one fault, from all being well to all being well again."""
 
-import calendar
 import random
 import signal
 import time
@@ -13,6 +12,7 @@ from lab import wait
 from lab.agent import program
 from lab.control_plane import ADDRESS4
 from lab.holders import holder_of
+from lab.kube_api import wall_time
 from lab.lifetimes import set_lifetime
 from lab.segment import Asker, Served
 from lab.wall_clock import BootClock
@@ -266,8 +266,7 @@ class Siege(Setting):
 
 def renewed_at(lease):
     """Seconds since 1970."""
-    whole, _, rest = lease["renewTime"].rstrip("Z").partition(".")
-    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{rest or 0}")
+    return wall_time(lease["renewTime"])
 
 
 def figures(runs):

@@ -8,7 +8,7 @@ import signal
 from lab import objects, wait, wait_equal
 from lab.asking import ELECTION
 from lab.controller import Controller
-from lab.kube_api import at_once, path_of
+from lab.kube_api import at_once, path_of, wall_time
 
 CONDITION = "fingerpost.io/AddressAssigned"
 
@@ -81,6 +81,18 @@ def begin(each, **environment):
     each.start(**environment)
     wait(each.leads, f"controller {each.name} to lead", 60)
     return each
+
+
+def follows(plane, each, since, within=20):
+    """A controller leads, and has given its first address soon enough after the one before was gone, at that wall
+    time; by the audit log."""
+    wait(each.leads, f"controller {each.name} to lead", 120)
+
+    def deeds():
+        return [asked for asked in (wall_time(entry["requestReceivedTimestamp"]) for entry in plane.audited(each.user)
+                                    if entry["objectRef"].get("subresource") == "status"
+                                    and entry["objectRef"]["resource"] == "services") if asked > since]
+    assert wait(deeds, f"controller {each.name} to give", 60)[0] - since <= within
 
 
 def named(plane, name):

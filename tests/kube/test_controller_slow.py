@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two controllers and an API that takes two seconds for each answer: leadership stays, and passes on."""
 
+import time
+
 import pytest
 import scripted
 from lab import wait
 from lab.authority import Authority, write_kubeconfig
 from lab.controller import Controller
+from lab.kube_api import wall_time
 
 EVERYTHING = "."
+ANSWER = 2  # seconds
+WITHIN = 20  # as where answers come at once
 RENEWAL = "^PATCH .*/leases/"
 
 
@@ -19,7 +24,7 @@ def slow_api_fixture(lab, tmp_path):
     pair = pki.issue("server", hosts=[address])
     api = scripted.ScriptedApi(lab.client, address, scripted.server_context(pair)).start()
     api.served |= {"Namespace", "Lease"}
-    api.fail(EVERYTHING, scripted.slow(2))
+    api.fail(EVERYTHING, scripted.slow(ANSWER))
     controllers = [
         Controller(node, name, write_kubeconfig(
             tmp_path / name, f"https://{address}:{scripted.PORT}", pki.certificate,
@@ -54,6 +59,8 @@ def test_leadership_stays_and_passes_on(slow_api):
     wait(second.leads, "the second to lead", 60)
     first.start()
     second.kill()
+    since = time.time()
     wait(first.leads, "the first to lead again", 60)
+    assert wall_time(lease(api)["acquireTime"]) - since <= WITHIN + 2 * ANSWER, "two answers come before it"
     assert lease(api)["holderIdentity"] == first.status()["identity"]
     assert lease(api)["leaseTransitions"] == 2

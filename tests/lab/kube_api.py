@@ -5,6 +5,7 @@ import http.client
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 # Kinds that the lab writes: their path below /api or /apis, and whether they are in a namespace.
 PATHS = {
@@ -38,6 +39,11 @@ class ApiError(ValueError):
     def __init__(self, status, text):
         super().__init__(f"{status}: {text[:500]}")
         self.status = status
+
+
+def wall_time(text):
+    """A time of the API or of its audit log, in seconds since 1970."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def path_of(kind, namespace=None, name=None):

@@ -198,6 +198,29 @@ static void candidates_are_spread(void **state)
     assert_int_equal(election_next_ms(&election), RETRY + MOST);
 }
 
+/* No longer than until the end of the claim that is known, so that the end is seen at once. */
+static void candidates_look_when_the_claim_ends(void **state)
+{
+    (void)state;
+    struct election election = candidate("a");
+    struct lease_record record = record_of("b", 0);
+    after_reading(&election, &record, 0);
+    assert_step(&election, LEASE - 300, ELECTION_READ);
+    election_saw(&election, &record, "1", 0, LEASE - 300);
+    assert_int_equal(election_next_ms(&election), LEASE);
+    assert_int_equal(after_reading(&election, &record, LEASE), ELECTION_UPDATE);
+
+    election = candidate("a");
+    after_reading(&election, &record, 0);
+    assert_step(&election, LEASE - 300, ELECTION_READ);
+    election_failed(&election, UINT32_MAX, LEASE - 300); /* nothing is known to have changed */
+    assert_int_equal(election_next_ms(&election), LEASE + RETRY / 4);
+    assert_step(&election, LEASE + RETRY / 4, ELECTION_READ);
+    record.renewed_wall_ms++; /* it lives */
+    election_saw(&election, &record, "2", UINT32_MAX, LEASE + RETRY / 4);
+    assert_int_equal(election_next_ms(&election), LEASE + RETRY / 4 + MOST);
+}
+
 static void another_leader_ends_leadership(void **state)
 {
     (void)state;
@@ -353,6 +376,7 @@ int main(void)
         cmocka_unit_test(rules_are_checked),
         cmocka_unit_test(another_clock_does_not_count),
         cmocka_unit_test(candidates_are_spread),
+        cmocka_unit_test(candidates_look_when_the_claim_ends),
         cmocka_unit_test(another_leader_ends_leadership),
         cmocka_unit_test(coordinated_leases_are_left_alone),
         cmocka_unit_test(answers_to_nothing_are_ignored),
