@@ -11,6 +11,7 @@ struct blocks_job {
     struct block_table table;
     struct request_waits waits;
     int64_t lone_ms;    /* when a block whose Node is not known may be garbage; INT64_MAX: never */
+    int64_t lost_ms;    /* when a lost block may be given to others; INT64_MAX: there is none */
     bool pools_changed; /* or Nodes, since their conflicts were told */
     uint64_t given, exhausted, collected; /* since the start */
 };

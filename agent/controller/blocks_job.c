@@ -80,6 +80,19 @@ static int add_pool(struct blocks_job *job, const char *name)
     return pool && pool->deleting ? blocks_add(job, pool) : 0;
 }
 
+static bool is_lost(const struct blocks_job *job, const struct address_block *block, int64_t now_ms)
+{
+    const struct kube_status *kube = &job->job.board->status->source.kube;
+    return block_is_lost(block) &&
+           kube_status_went_back(kube, kind_name(KIND_ADDRESS_BLOCK), now_ms);
+}
+
+static int lose(struct blocks_job *job, const struct address_block *block, int64_t now_ms)
+{
+    job->lost_ms = MIN(job->lost_ms, now_ms + BLOCK_LOST_MS);
+    return block_table_lose(&job->table, block, now_ms);
+}
+
 static int note_block(struct blocks_job *job, const struct change *change)
 {
     const struct address_block *before = change->before ? to_address_block(change->before) : NULL;
@@ -89,7 +102,9 @@ static int note_block(struct blocks_job *job, const struct change *change)
     int r = after ? block_table_put(&job->table, store, after, now_ms) : 0;
     bool elsewhere = before && after &&
                      (before->index != after->index || strcmp(before->pool, after->pool) != 0);
-    if (before && (!after || elsewhere))
+    if (before && !after && is_lost(job, before, now_ms))
+        r = lose(job, before, now_ms);
+    else if (before && (!after || elsewhere))
         block_table_drop(&job->table, before);
     if (before && !after && block_is_lone(store, before) && board_may_write(job->job.board))
         job->collected++;
@@ -180,7 +195,7 @@ static int add_pools(struct blocks_job *job)
 
 static int look_at_all(struct blocks_job *job, int64_t now_ms)
 {
-    block_table_forget(&job->table, now_ms);
+    job->lost_ms = block_table_forget(&job->table, now_ms);
     int r = add_blocks(job, now_ms);
     if (r == 0)
         r = add_pools(job);
@@ -217,7 +232,7 @@ static int work(struct job *base, const struct job_round *round)
     int r = job->pools_changed || round->all ? tell_conflicts(job) : 0;
     if (r < 0)
         return r;
-    if (round->all)
+    if (round->all || round->now_ms >= job->lost_ms)
         return look_at_all(job, round->now_ms);
     return round->now_ms >= job->lone_ms ? add_blocks(job, round->now_ms) : 0;
 }
@@ -226,7 +241,7 @@ static int64_t next_ms(const struct job *base, int64_t now_ms)
 {
     const struct blocks_job *job = (const struct blocks_job *)base;
     (void)now_ms;
-    return board_may_write(job->job.board) ? job->lone_ms : INT64_MAX;
+    return board_may_write(job->job.board) ? MIN(job->lone_ms, job->lost_ms) : INT64_MAX;
 }
 
 /* Another leads: what is wrong, it tells. */
@@ -235,7 +250,7 @@ static void lead(struct job *base, bool leading)
     struct blocks_job *job = (struct blocks_job *)base;
     if (leading)
         return;
-    block_table_forget(&job->table, INT64_MAX);
+    block_table_forget_asked(&job->table);
     request_waits_clear(&job->waits);
     job->pools_changed = true;
     tell(job, "requests", NULL);
@@ -278,7 +293,7 @@ static void close_job(struct job *base)
 static int open_job(struct job *base)
 {
     struct blocks_job *job = (struct blocks_job *)base;
-    job->lone_ms = INT64_MAX;
+    job->lone_ms = job->lost_ms = INT64_MAX;
     block_table_init(&job->table);
     request_waits_init(&job->waits);
     return 0;

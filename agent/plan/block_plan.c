@@ -41,6 +41,10 @@ static const struct {
                       "apply deploy/kubernetes/crds.yaml: the definition is older" },
     [WAIT_OVERLAPS] = { "overlaps", "what is free of its pool overlaps blocks that are in use",
                         "pools must not overlap: delete one of them, and give pods another" },
+    [WAIT_LOST] = { "lost",
+                    "etcd was restored from a backup, and what is free of its pool may be in use: "
+                    "for two minutes nodes can put their blocks back",
+                    NULL },
 };
 _Static_assert(ARRAY_SIZE(waits) == WAIT_REASONS, "a reason has no words");
 
@@ -119,7 +123,9 @@ static enum request_wait find_block(const struct store *store, const struct bloc
         return wait;
     enum block_search found = block_table_free(table, ret_asking->pool, ret_block);
     *ret_found = found == BLOCK_FOUND;
-    return found == BLOCK_OVERLAPPED ? WAIT_OVERLAPS : WAIT_NOTHING;
+    return found == BLOCK_OVERLAPPED ? WAIT_OVERLAPS
+           : found == BLOCK_AWAITED  ? WAIT_LOST
+                                     : WAIT_NOTHING;
 }
 
 int plan_request(const struct store *store, struct block_table *table,
@@ -158,6 +164,11 @@ enum hold_step plan_pool_hold(const struct block_table *table, const struct addr
         return is_held(object) ? HOLD_NOTHING : HOLD_ADD;
     bool empty = block_table_count(table, object->name) == 0;
     return is_held(object) && empty ? HOLD_RELEASE : HOLD_NOTHING;
+}
+
+bool block_is_lost(const struct address_block *block)
+{
+    return is_held(&block->object) && !block->object.deleting;
 }
 
 bool block_is_lone(const struct store *store, const struct address_block *block)

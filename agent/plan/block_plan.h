@@ -31,6 +31,7 @@ enum request_wait {
     WAIT_TAKEN,      /* the name of its block is taken, it is not known yet by whom */
     WAIT_STATUS,     /* the API has no status of it to write the answer to */
     WAIT_OVERLAPS,   /* what is free of its pool overlaps other blocks */
+    WAIT_LOST,       /* what was free of its pool was lost, and its nodes may put it back */
     WAIT_REASONS,
 };
 
@@ -64,6 +65,10 @@ enum hold_step {
 enum hold_step plan_pool_hold(const struct block_table *table, const struct address_pool *pool);
 enum hold_step plan_block_hold(const struct store *store, const struct block_table *table,
                                const struct address_block *block, int64_t now_ms);
+
+/* Whether a block that the API has no more, after etcd was restored from a backup, may be in use:
+ * nobody had begun to give it back. */
+bool block_is_lost(const struct address_block *block);
 
 /* A block's Node is gone, and it is not reserved: it is garbage, now or in a while. */
 bool block_is_lone(const struct store *store, const struct address_block *block);

@@ -205,6 +205,18 @@ void block_table_drop(struct block_table *table, const struct address_block *blo
         remove_entry(table, entry);
 }
 
+int block_table_lose(struct block_table *table, const struct address_block *block, int64_t now_ms)
+{
+    struct block_entry entry = key_of(block);
+    entry.request = ""; /* whoever asked for it has no answer, or asks anew */
+    entry.state = BLOCK_LOST;
+    entry.since_ms = now_ms;
+    if (put_entry(table, &entry))
+        return 0;
+    block_table_drop(table, block);
+    return -ENOMEM;
+}
+
 struct block_entry *const *block_table_of_node(const struct block_table *table, const char *node,
                                                size_t *ret_count)
 {
@@ -234,11 +246,32 @@ void block_table_node(struct block_table *table, const struct node *before,
     }
 }
 
-void block_table_forget(struct block_table *table, int64_t now_ms)
+static int64_t end_of(const struct block_entry *entry)
+{
+    return entry->state == BLOCK_KNOWN
+               ? INT64_MAX
+               : entry->since_ms +
+                     (entry->state == BLOCK_LOST ? BLOCK_LOST_MS : BLOCK_FORGOTTEN_MS);
+}
+
+int64_t block_table_forget(struct block_table *table, int64_t now_ms)
+{
+    int64_t next_ms = INT64_MAX;
+    for (size_t i = table->orders[BLOCK_BY_INDEX].count; i-- > 0;) {
+        struct block_entry *entry = entry_at(table, BLOCK_BY_INDEX, i);
+        if (end_of(entry) <= now_ms)
+            remove_entry(table, entry);
+        else if (entry->state == BLOCK_LOST)
+            next_ms = MIN(next_ms, end_of(entry));
+    }
+    return next_ms;
+}
+
+void block_table_forget_asked(struct block_table *table)
 {
     for (size_t i = table->orders[BLOCK_BY_INDEX].count; i-- > 0;) {
         struct block_entry *entry = entry_at(table, BLOCK_BY_INDEX, i);
-        if (entry->state != BLOCK_KNOWN && now_ms - entry->since_ms >= BLOCK_FORGOTTEN_MS)
+        if (entry->state != BLOCK_KNOWN && entry->state != BLOCK_LOST)
             remove_entry(table, entry);
     }
 }
@@ -275,6 +308,18 @@ static bool overlaps(const struct block_table *table, enum block_order order,
     return false;
 }
 
+static bool has_lost(const struct block_table *table, const char *pool)
+{
+    const struct block_entry key = { .pool = pool, .name = "" }, *entry;
+    for (size_t place = find_from(table, BLOCK_BY_INDEX, &key);
+         (entry = entry_at(table, BLOCK_BY_INDEX, place)) && strcmp(entry->pool, pool) == 0;
+         place++) {
+        if (entry->state == BLOCK_LOST)
+            return true;
+    }
+    return false;
+}
+
 /* The lowest index of a pool, from `*index` on, that no entry from `*place` on has. */
 static void pass_taken(const struct block_table *table, const char *pool, size_t *place,
                        uint32_t *index)
@@ -298,7 +343,7 @@ enum block_search block_table_free(const struct block_table *table, const struct
     for (int passed = 0; passed < OVERLAPS_MAX; passed++, index++) {
         pass_taken(table, name, &place, &index);
         if (!pool_block_at(pool, index, ret_block))
-            return BLOCK_EXHAUSTED;
+            return has_lost(table, name) ? BLOCK_AWAITED : BLOCK_EXHAUSTED;
         if (!overlaps(table, BLOCK_BY_V4, &ret_block->ipv4) &&
             !overlaps(table, BLOCK_BY_V6, &ret_block->ipv6))
             return BLOCK_FOUND;

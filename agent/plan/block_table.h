@@ -25,12 +25,14 @@ enum block_state {
     BLOCK_ASKED, /* its creation is under way */
     BLOCK_MADE,  /* the API has it, the source not yet */
     BLOCK_TAKEN, /* something has its name */
+    BLOCK_LOST,  /* etcd was restored to before it was made: its node may put it back */
 };
 
 enum {
     BLOCK_TELLING_MS = 10 * 1000, /* in which a source tells of what the API has */
     BLOCK_FORGOTTEN_MS = 5 * 60 * 1000,
-    BLOCK_LONE_MS = 30 * 1000, /* a block came, and its Node may be on its way */
+    BLOCK_LOST_MS = 2 * 60 * 1000, /* a node asks an API that was away every 30 s */
+    BLOCK_LONE_MS = 30 * 1000,     /* a block came, and its Node may be on its way */
 };
 
 /* A block. One allocation with its strings; "" where it has none. */
@@ -58,20 +60,27 @@ int block_table_put(struct block_table *table, const struct store *store,
                     const struct address_block *block, int64_t now_ms);
 void block_table_drop(struct block_table *table, const struct address_block *block);
 
+/* Likewise, but nobody gets it for BLOCK_LOST_MS. 0; -ENOMEM: it is free. */
+int block_table_lose(struct block_table *table, const struct address_block *block, int64_t now_ms);
+
 /* A Node came, changed or went: what was said of it before, and now; NULL: it was not, is not. */
 void block_table_node(struct block_table *table, const struct node *before,
                       const struct node *after, int64_t now_ms);
 
 /*
- * Forgets what the source has not told of, if that is older than BLOCK_FORGOTTEN_MS; INT64_MAX as
- * the time: all of it, since the controller leads no more. A name is taken or not, whatever we
- * know.
+ * Forgets what the source has not told of, if that is older than BLOCK_FORGOTTEN_MS, or lost for
+ * BLOCK_LOST_MS. Returns when the next lost one is to be forgotten; INT64_MAX: there is none.
  */
-void block_table_forget(struct block_table *table, int64_t now_ms);
+int64_t block_table_forget(struct block_table *table, int64_t now_ms);
+
+/* Forgets all that was asked for, since the controller leads no more: a name is taken or not,
+ * whatever we know. */
+void block_table_forget_asked(struct block_table *table);
 
 enum block_search {
     BLOCK_FOUND,
     BLOCK_EXHAUSTED,  /* every block of the pool is taken */
+    BLOCK_AWAITED,    /* likewise, but some are lost, and may be free soon */
     BLOCK_OVERLAPPED, /* too many free ones overlap blocks that somebody has */
 };
 

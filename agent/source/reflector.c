@@ -229,8 +229,10 @@ static void end_check(struct reflector *reflector)
 {
     free(TAKE_PTR(reflector->continuation)); /* of what was asked for, there can be no more */
     reflector->relist = check_is_older(reflector->list_version, reflector->version);
-    if (reflector->relist)
+    if (reflector->relist) {
         reflector->list_mode = LIST_CONSISTENT;
+        reflector->status->back_mono_ms = clock_mono_ms();
+    }
     go_on(reflector);
 }
 

@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
+enum { WENT_BACK_MS = MINUTE_MS };
+
 const char *kube_kind_state_name(enum kube_kind_state state)
 {
     switch (state) {
@@ -19,11 +23,23 @@ const char *kube_kind_state_name(enum kube_kind_state state)
     return "waiting";
 }
 
-bool kube_status_is_absent(const struct kube_status *status, const char *kind)
+static const struct kube_kind_status *status_of(const struct kube_status *status, const char *kind)
 {
     for (size_t i = 0; i < status->count; i++) {
         if (strcmp(status->kinds[i].kind, kind) == 0)
-            return status->kinds[i].state == KUBE_ABSENT;
+            return &status->kinds[i];
     }
-    return false;
+    return NULL;
+}
+
+bool kube_status_is_absent(const struct kube_status *status, const char *kind)
+{
+    const struct kube_kind_status *own = status_of(status, kind);
+    return own && own->state == KUBE_ABSENT;
+}
+
+bool kube_status_went_back(const struct kube_status *status, const char *kind, int64_t now_ms)
+{
+    const struct kube_kind_status *own = status_of(status, kind);
+    return own && own->back_mono_ms && now_ms - own->back_mono_ms < WENT_BACK_MS;
 }

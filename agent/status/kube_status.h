@@ -28,6 +28,7 @@ struct kube_kind_status {
     int64_t last_event_wall_ms;              /* the last word in a list or watch; 0: none */
     char error[256];                         /* why the last attempt failed; "" if it did not */
     int64_t error_wall_ms;                   /* since when it has failed */
+    int64_t back_mono_ms; /* when it was last seen that etcd was restored from a backup; 0: never */
 };
 
 struct kube_status {
@@ -37,6 +38,10 @@ struct kube_status {
 
 /* Whether the API said last that it has no such kind ("IPAddressPool"). */
 bool kube_status_is_absent(const struct kube_status *status, const char *kind);
+
+/* Whether etcd was restored from a backup in the last minute, as far as this kind was asked for:
+ * what is gone by that is no deletion. */
+bool kube_status_went_back(const struct kube_status *status, const char *kind, int64_t now_ms);
 
 /* What to do where a definition is missing; of the file that has it. */
 #define KUBE_DEFINITIONS_REMEDY "apply the definitions: kubectl apply -f deploy/kubernetes/"

@@ -12,7 +12,7 @@ import pytest
 import schema
 from bench import process
 from lab import wait, wait_equal
-from lab.asking import Nodes, ask_all, assert_disjoint, blocks, controller, node, pool, remove_all
+from lab.asking import Nodes, ask_all, assert_disjoint, blocks, controller, create, node, pool, remove_all
 from lab.kube_api import MERGE, path_of
 
 LAB = {"nodes": 1}
@@ -227,6 +227,24 @@ def test_a_node_of_the_same_name_is_another_node(clean, make):
     begin(make("b"))
     # Nobody saw the Node go: the block waits for the Node that it may be of.
     wait_equal(lambda: blocks(clean), {"default-1": "node2"}, "the end of the old block", 90)
+
+
+def test_a_block_that_a_restore_took_is_kept_for_its_node(clean, make):
+    """etcd is restored to before a block was made that its node has pods in: nobody else gets it until it is put back."""
+    begin(make())
+    nodes = Nodes(clean, "node1", "node2")
+    clean.put(pool("default", "10.2.0.0/24"))
+    assert nodes.get("node1") == ("default-0", None)
+    clean.backup()
+    assert nodes.get("node1", timeout=60) == ("default-1", None)
+    lost = named(clean, "AddressBlock", "default-1")
+    clean.restore()
+    assert nodes.get("node2", timeout=60) == ("default-2", None)
+    for field in ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"):
+        del lost["metadata"][field]
+    create(clean.api, lost)
+    assert nodes.get("node2", timeout=60) == ("default-3", None)
+    assert blocks(clean) == {"default-0": "node1", "default-1": "node1", "default-2": "node2", "default-3": "node2"}
 
 
 def test_reserved_blocks_stay(clean, make):

@@ -125,7 +125,7 @@ static inline void assert_step(struct blocks *fx, const char *request, const cha
         [WAIT_NAME] = "name-too-long",      [WAIT_NODE] = "no-node",
         [WAIT_OTHER_NODE] = "other-node",   [WAIT_POOL] = "no-pool",
         [WAIT_FINALIZER] = "pool-not-held", [WAIT_TAKEN] = "name-taken",
-        [WAIT_OVERLAPS] = "overlap",
+        [WAIT_OVERLAPS] = "overlap",        [WAIT_LOST] = "lost",
     };
     const char *about = step.what == REQUEST_WAITS ? waits[step.wait]
                         : step.entry               ? step.entry->name

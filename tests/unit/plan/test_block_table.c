@@ -15,7 +15,8 @@ static const struct address_pool *pool_of(struct blocks *fx, const char *name)
     return to_address_pool(store_get(fx->store, KIND_ADDRESS_POOL, "", name));
 }
 
-/* The index that is free, or what the search ends with: -1, exhausted; -2, overlapped. */
+/* The index that is free, or what the search ends with: -1, exhausted; -2, overlapped; -3, some are
+ * lost. */
 static int free_index(struct blocks *fx, const char *pool)
 {
     struct pool_block block;
@@ -24,6 +25,8 @@ static int free_index(struct blocks *fx, const char *pool)
         return (int)block.index;
     case BLOCK_EXHAUSTED:
         return -1;
+    case BLOCK_AWAITED:
+        return -3;
     default:
         return -2;
     }
@@ -85,7 +88,36 @@ static void what_was_asked_for_is_forgotten_with_leadership(void **state)
 
     step(fx, "req-a-n1", "create a-0", BLOCK_MADE);
     tell_block(fx, "a-0", 0, "10.2.0.0/27", OF("a", "n1") ", coil.cybozu.com/request: r1", "");
-    block_table_forget(&fx->table, INT64_MAX);
+    block_table_forget_asked(&fx->table);
+    assert_int_equal(free_index(fx, "a"), 1);
+}
+
+static void lose(struct blocks *fx, const char *name, int64_t now_ms)
+{
+    const struct object *object = store_get(fx->store, KIND_ADDRESS_BLOCK, "", name);
+    assert_int_equal(block_table_lose(&fx->table, to_address_block(object), now_ms), 0);
+}
+
+/* What etcd's restore has taken is nobody's for a while, and then free; or its node's again, who
+ * has put it back. A request that is there again gets another. */
+static void what_was_lost_waits_for_its_node(void **state)
+{
+    struct blocks *fx = *state;
+    tell_pool(fx, "a", HELD, "blockSizeBits: 5, subnets: [{ipv4: 10.2.0.0/26}]");
+    tell_node(fx, "n1", "u1");
+    tell_block(fx, "a-0", 0, "10.2.0.0/27", OF("a", "n1") ", coil.cybozu.com/request: r1", "");
+    tell_block(fx, "a-1", 1, "10.2.0.32/27", OF("a", "n1"), "");
+    assert_int_equal(free_index(fx, "a"), -1);
+    lose(fx, "a-0", NOW);
+    lose(fx, "a-1", NOW + 5);
+    assert_int_equal(free_index(fx, "a"), -3);
+    tell_request(fx, "r1", "a", "n1", "u1");
+    assert_step(fx, "req-a-n1", "wait lost");
+    tell_block(fx, "a-0", 0, "10.2.0.0/27", OF("a", "n1"), "");
+    block_table_forget_asked(&fx->table);
+    assert_true(block_table_forget(&fx->table, NOW + BLOCK_LOST_MS) == NOW + 5 + BLOCK_LOST_MS);
+    assert_int_equal(free_index(fx, "a"), -3);
+    assert_true(block_table_forget(&fx->table, NOW + 5 + BLOCK_LOST_MS) == INT64_MAX);
     assert_int_equal(free_index(fx, "a"), 1);
 }
 
@@ -191,6 +223,7 @@ int main(void)
         TEST(no_block_overlaps_another_ones_whatever_the_pool),
         TEST(a_search_among_overlaps_is_bounded),
         TEST(what_was_asked_for_is_forgotten_with_leadership),
+        TEST(what_was_lost_waits_for_its_node),
         TEST(an_answer_after_the_source_changes_nothing),
         TEST(random_changes_leave_the_lowest_free),
         TEST(lack_of_memory_leaves_no_half_a_block),
