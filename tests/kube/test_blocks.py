@@ -230,7 +230,7 @@ def test_a_node_of_the_same_name_is_another_node(clean, make):
 
 
 def test_a_block_that_a_restore_took_is_kept_for_its_node(clean, make):
-    """etcd is restored to before a block was made that its node has pods in: nobody else gets it until it is put back."""
+    """etcd is restored to before a block was made, in which its node has pods: nobody else gets it meanwhile."""
     begin(make())
     nodes = Nodes(clean, "node1", "node2")
     clean.put(pool("default", "10.2.0.0/24"))

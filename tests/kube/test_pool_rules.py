@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of AddressPools that Coil's webhook holds, held by the definition itself; and those that
+"""The rules of AddressPools and Egresses that Coil's webhook holds, held by the definition itself; and those that
 Coil lacks. An API server judges them, so that no webhook has to be there."""
 
 import json
@@ -73,3 +73,37 @@ def test_a_request_is_of_a_node_and_a_pool(plane):
         apply(plane, item)
     item["spec"]["poolName"] = "default"
     apply(plane, item)
+
+
+def egress(**spec):
+    return {"apiVersion": "coil.cybozu.com/v2", "kind": "Egress", "metadata": {"name": "ruled", "namespace": "default"},
+            "spec": {"destinations": ["0.0.0.0/0", "2001:db8::/32"], **spec}}
+
+
+@pytest.mark.parametrize("spec, complaint", [
+    ({"destinations": []}, "at least 1"),
+    ({"destinations": ["192.0.2.1"]}, "invalid CIDR"),
+    ({"destinations": ["192.0.2.0/33"]}, "invalid CIDR"),
+    ({"replicas": 0}, "greater than or equal to 1"),
+    ({"strategy": {"type": "Sometimes"}}, "Recreate"),
+    ({"sessionAffinity": "ClusterIP"}, "ClientIP"),
+    ({"podDisruptionBudget": {"minAvailable": 1, "maxUnavailable": 1}}, "only one of"),
+    ({"podDisruptionBudget": {"minAvailable": -1}}, "minAvailable"),
+    ({"podDisruptionBudget": {"maxUnavailable": "101%"}}, "maxUnavailable"),
+    ({"podDisruptionBudget": {"maxUnavailable": "many"}}, "maxUnavailable"),
+])
+def test_an_egress_is_refused(plane, spec, complaint):
+    with pytest.raises(CommandFailed, match=complaint):
+        apply(plane, egress(**spec))
+
+
+def test_a_good_egress_is_taken_and_changed(plane):
+    item = egress(podDisruptionBudget={"maxUnavailable": "100%"}, strategy={"type": "Recreate"})
+    try:
+        for spec in ({}, {"podDisruptionBudget": {"minAvailable": 0}}, {"strategy": {}, "replicas": 7},
+                     {"destinations": ["192.0.2.1/32"], "sessionAffinity": "None", "fouSourcePortAuto": True}):
+            apply(plane, {**item, "spec": {**item["spec"], **spec}})
+        found = json.loads(plane.kubectl("get", "egress", "ruled", "-o", "json"))
+        assert (found["spec"]["replicas"], found["spec"]["sessionAffinity"]) == (1, "None")
+    finally:
+        plane.kubectl("delete", "egress", "ruled")
