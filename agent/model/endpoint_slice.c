@@ -76,6 +76,8 @@ static bool decode_address(struct decoder *decoder, const struct doc *node, uint
     const struct doc *list = decode_list(decoder, doc_get(node, "addresses"));
     const struct doc *first = list ? list->first : NULL;
     struct ip ip;
+    if (!first && family != IP_NONE)
+        decode_warning(decoder, node, "has no addresses");
     if (family == IP_NONE || !decode_ip(decoder, first, &ip))
         return false;
     if (ip.family != family) {
@@ -158,6 +160,9 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     slice->source = decode_source(decode_label(decoder, managed_by));
     slice->headless_label = decode_label(decoder, "service.kubernetes.io/headless") != NULL;
     slice->family = decode_family(decoder, root);
+    if (!service && !slice->headless_label && slice->family != IP_NONE)
+        decode_warning(decoder, doc_get(root, "metadata"),
+                       "label kubernetes.io/service-name is missing: the slice is no Service's");
     slice->triggered_ms = decode_trigger(decoder);
     slice_decode_ports(decoder, need_list(decoder, root, "ports"), slice);
     decode_endpoints(decoder, root, slice);

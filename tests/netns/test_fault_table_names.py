@@ -30,6 +30,16 @@ def an_annotation_stands_among_the_labels(world):
     return other(world, lambda service, part: service["metadata"].update(labels={"fingerpost.io/announce": "false"}))
 
 
+@rows(135, cause=("other.yaml:", "sessionAffinityConfig", "needs sessionAffinity: ClientIP"), remedy=ITSELF)
+def an_affinity_is_configured_and_not_wanted(world):
+    return other(world, lambda service, part: service["spec"].update(sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}}))
+
+
+@rows(136, cause=("other.yaml:", "endpoints[0]", "has no addresses"), remedy=ITSELF)
+def an_endpoint_has_no_address(world):
+    return other(world, lambda service, part: part["endpoints"][0].update(addresses=[]))
+
+
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

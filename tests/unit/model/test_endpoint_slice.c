@@ -115,7 +115,9 @@ static void skips_what_cannot_be_reached(void **state)
                                                                 "  conditions: {ready: false}\n"
                                                                 "- addresses: [10.0.0.9]\n"
                                                                 "  nodeName: n\n");
-    assert_decoded(&decoded, 3);
+    assert_decoded(&decoded, 6);
+    assert_fault(&decoded.warnings, "test:7:3", "has no addresses");
+    assert_fault(&decoded.warnings, "test:8:3", "has no addresses");
     assert_fault(&decoded.warnings, "test:10:15", "endpoints[3].addresses[0]: ");
     assert_fault(&decoded.warnings, "test:11:15", "\"pod-1\" is not an IP address");
     assert_fault(&decoded.warnings, "test:12:15", "loopback");
@@ -210,6 +212,7 @@ static void reads_when_it_was_triggered(void **state)
                  "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
                  "metadata:\n  name: web-1\n  annotations:\n"
                  "    endpoints.kubernetes.io/last-change-trigger-time: %s\n"
+                 "  labels: {kubernetes.io/service-name: web}\n"
                  "addressType: IPv4\nports: []\nendpoints: []\n",
                  cases[i].value);
         AUTODECODED struct decoded decoded = decode_yaml(text);
@@ -225,7 +228,7 @@ static void when_it_was_triggered_is_no_difference(void **state)
     (void)state;
     static const char head[] =
         "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: IPv4\nports: []\n"
-        "endpoints: []\nmetadata: {name: web-1, annotations: {endpoints.kubernetes.io/"
+        "endpoints: []\nmetadata: {name: web-1, labels: {kubernetes.io/service-name: web}, annotations: {endpoints.kubernetes.io/"
         "last-change-trigger-time: ";
     char text[2][512];
     for (size_t i = 0; i < ARRAY_SIZE(text); i++)

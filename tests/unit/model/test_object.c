@@ -361,7 +361,7 @@ static void equality_sees_every_field(void **state)
         edit(text, edits[i].from, edits[i].to, edited);
         AUTODECODED struct decoded a = decode_yaml(text), b = decode_yaml(edited);
         assert_decoded(&a, 0);
-        assert_decoded(&b, 0);
+        assert_int_equal(b.r, 1); /* fields may do nothing beside the edited one */
         if (object_equal(a.object, b.object) || object_equal(b.object, a.object))
             fail_msg("equal after \"%s\" became \"%s\"", edits[i].from, edits[i].to);
     }

@@ -209,6 +209,7 @@ static void skips_bad_ranges_one_by_one(void **state)
                                                                   "  - \"  \"\n"
                                                                   "  - 010.001.0.0/16\n"
                                                                   "  - 2001:db8::/32\n"
+                                                                  "  type: LoadBalancer\n"
                                                                   "  ports: [{port: 80}]\n");
     assert_decoded(&decoded, 4);
     assert_fault(&decoded.warnings, "test:7:5", "\"10.0.0.1\" is not a CIDR; skipped");
@@ -223,10 +224,11 @@ static void skips_bad_ranges_one_by_one(void **state)
     assert_range(service, 3, "2001:db8::/32");
 
     char text[512];
-    snprintf(text, sizeof(text),
-             SERVICE_HEAD
-             "spec: {ports: [{port: 80}], loadBalancerSourceRanges: [\" %0100d/0 \"]}\n",
-             0);
+    snprintf(
+        text, sizeof(text),
+        SERVICE_HEAD
+        "spec: {ports: [{port: 80}], loadBalancerSourceRanges: [\" %0100d/0 \"], type: LoadBalancer}\n",
+        0);
     AUTODECODED struct decoded none = decode_yaml(text);
     assert_decoded(&none, 2);
     assert_fault(&none.warnings, "test:4:55", "no usable range: open to all sources");
@@ -239,6 +241,7 @@ static void affinity_has_a_default(void **state)
     static const struct {
         const char *spec;
         uint32_t seconds;
+        size_t warnings;
     } cases[] = {
         { "sessionAffinity: None", 0 },
         { "sessionAffinity: null", 0 },
@@ -247,14 +250,14 @@ static void affinity_has_a_default(void **state)
         { "sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 1}}", 1 },
         { "sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 86400}}",
           86400 },
-        { "sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}", 0 },
+        { "sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}", 0, 1 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char text[512];
         snprintf(text, sizeof(text), SERVICE_HEAD "spec: {ports: [{port: 80}], %s}\n",
                  cases[i].spec);
         AUTODECODED struct decoded decoded = decode_yaml(text);
-        assert_decoded(&decoded, 0);
+        assert_decoded(&decoded, cases[i].warnings);
         assert_int_equal(to_service(decoded.object)->affinity_seconds, cases[i].seconds);
     }
 }
