@@ -31,6 +31,7 @@ static const struct doc *find_annotation(struct decoder *decoder, const char *na
 {
     static const char *const groups[] = { OURS, "metallb.io/", "metallb.universe.tf/" };
     const struct doc *found = NULL;
+    char quoted[QUOTE_LEN];
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
         char key[KEY_MAX];
         snprintf(key, sizeof(key), "%s%s", groups[i], name);
@@ -41,7 +42,9 @@ static const struct doc *find_annotation(struct decoder *decoder, const char *na
         if (!found)
             found = node;
         else if (strcmp(text, found->text) != 0)
-            decode_warning(decoder, node, "says something else than %s, which counts", found->key);
+            decode_warning(decoder, node,
+                           "%s does not count: it says something else than %s; keep one",
+                           quote(text, quoted), found->key);
     }
     return found;
 }
@@ -117,10 +120,13 @@ static void decode_addresses(struct decoder *decoder, const struct doc *spec,
     const struct doc *node = find_annotation(decoder, LOAD_BALANCER_IPS);
     const struct doc *field = doc_get(spec, "loadBalancerIP");
     const char *old = decode_text(decoder, field);
+    char quoted[QUOTE_LEN];
     if (node) {
         decode_list_of_ips(decoder, node, node->text, wish);
         if (old && *old && strcmp(old, node->text) != 0)
-            decode_warning(decoder, field, "says something else than %s, which counts", node->key);
+            decode_warning(decoder, field,
+                           "%s does not count: it says something else than %s; keep one",
+                           quote(old, quoted), node->key);
     } else if (old && *old) {
         decode_list_of_ips(decoder, field, old, wish);
     }

@@ -10,7 +10,7 @@ static const struct {
     const char *name, *text;
 } reasons[] = {
     [REASON_WRONG_TYPE] = { "wrong-type", "the service's type has no such address" },
-    [REASON_HEADLESS] = { "headless", "the service has no clusterIP of this family" },
+    [REASON_HEADLESS] = { "headless", "headless, or without a clusterIP of this family" },
     [REASON_OTHER_PROXY] = { "other-proxy", "labelled for another proxy" },
     [REASON_SPECIAL] = { "special-address", "loopback, link-local or multicast" },
     [REASON_PROXY_MODE] = { "proxy-mode", "ipMode Proxy: the balancer itself owns it" },

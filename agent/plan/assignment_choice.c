@@ -47,23 +47,34 @@ bool assignment_wants(const struct service *service, enum ip_family family)
     return family == IP_V4;
 }
 
-static bool have_port_in_common(const struct service *a, const struct service *b)
+static const struct service_port *find_common_port(const struct service *a, const struct service *b)
 {
     for (uint32_t i = 0; i < a->port_count; i++) {
         for (uint32_t j = 0; j < b->port_count; j++) {
             if (a->ports[i].port == b->ports[j].port &&
                 a->ports[i].protocol == b->ports[j].protocol)
-                return true;
+                return &a->ports[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+static bool have_one_key(const struct service *a, const struct service *b)
+{
+    return a->wish.sharing_key && b->wish.sharing_key &&
+           strcmp(a->wish.sharing_key, b->wish.sharing_key) == 0;
+}
+
+const struct service_port *assignment_contested_port(const struct service *a,
+                                                     const struct service *b)
+{
+    return have_one_key(a, b) ? find_common_port(a, b) : NULL;
 }
 
 /* Each port is served and announced by itself, so that policies and pods may differ. */
 static bool may_share(const struct service *a, const struct service *b)
 {
-    return a->wish.sharing_key && b->wish.sharing_key &&
-           strcmp(a->wish.sharing_key, b->wish.sharing_key) == 0 && !have_port_in_common(a, b);
+    return have_one_key(a, b) && !find_common_port(a, b);
 }
 
 static const struct service *service_of(const struct update *update, const struct assignment *row)
@@ -273,6 +284,26 @@ static bool choose_resting(const struct update *update, const pool_order *order,
     return false;
 }
 
+/* Whether an address of the pools is free but avoided: the first or the last of a range is looked
+ * at, since those that end with .0 and .255 are there where a range is one network. */
+static bool leaves_avoided(const struct update *update, const pool_order *order,
+                           enum ip_family family)
+{
+    vec_each(const struct pool_span, span, &update->pools->spans) {
+        const struct ip *ends[] = { &span->range.first, &span->range.last };
+        const struct pool *pool = &update->pools->pools.items[span->pool];
+        bool ours = false;
+        vec_each(const uint32_t, index, order)
+            ours |= *index == span->pool;
+        for (size_t i = 0; ours && i < ARRAY_SIZE(ends); i++) {
+            if (ends[i]->family == family && pool_avoids(pool, ends[i]) &&
+                !is_used(update->assignments, ends[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Why no pool gives an address. */
 static enum lack_reason missing_pool(const struct update *update, const struct service *service)
 {
@@ -304,8 +335,8 @@ int assignment_choose(struct update *update, const struct assignment *row,
              choose_resting(update, &order, family, ret_ip))
         *ret_reason = LACK_NOTHING;
     else
-        *ret_reason = LACK_EXHAUSTED;
-    if (*ret_reason == LACK_EXHAUSTED)
+        *ret_reason = leaves_avoided(update, &order, family) ? LACK_AVOIDED : LACK_EXHAUSTED;
+    if (*ret_reason == LACK_EXHAUSTED || *ret_reason == LACK_AVOIDED)
         *ret_pool = &update->pools->pools.items[order.items[0]].object->object;
     return 0;
 }

@@ -46,15 +46,33 @@ int lack_fill(struct lack *lack, enum lack_reason reason, const struct ip *ip,
     return of && !lack->of ? -ENOMEM : 0;
 }
 
+/* What the reason is about, where it is not an object that is in the way. */
+static char *about(const struct turn *turn, const struct lack *lack, const struct object *of)
+{
+    const char *pool = turn->service ? turn->service->wish.pool : NULL;
+    const struct service_port *port =
+        lack->reason == LACK_TAKEN && turn->service && of && of->kind == KIND_SERVICE
+            ? assignment_contested_port(turn->service, to_service(of))
+            : NULL;
+    if (port)
+        return text_format("%s, which has port %u/%s, too", lack->of, port->port,
+                           protocol_name(port->protocol));
+    if ((lack->reason == LACK_UNKNOWN_POOL || lack->reason == LACK_FORBIDDEN) && !lack->of && pool)
+        return strdup(pool);
+    return lack->of ? strdup(lack->of) : NULL;
+}
+
 static int lack_of(struct turn *turn, enum ip_family family, enum lack_reason reason,
                    const struct ip *ip, const struct object *of)
 {
     struct lack *lack = &turn->lacks[family_index(family)];
-    int r = lack->reason ? 0 : lack_fill(lack, reason, ip, of);
-    const char *pool = turn->service ? turn->service->wish.pool : NULL;
-    if (r == 0 && lack->reason == LACK_UNKNOWN_POOL && !lack->of && pool) {
-        lack->of = strdup(pool);
-        r = lack->of ? 0 : -ENOMEM;
+    if (lack->reason)
+        return 0;
+    int r = lack_fill(lack, reason, ip, of);
+    char *text = r == 0 ? about(turn, lack, of) : NULL;
+    if (text) {
+        free(lack->of);
+        lack->of = text;
     }
     return r;
 }

@@ -32,11 +32,12 @@ static const struct {
                           "ask for an address of that pool, or for no pool" },
     [LACK_FORBIDDEN] = { "pool-forbidden", "the pool is not for this Service",
                          "look at serviceAllocation of the pool" },
-    [LACK_AVOIDED] = { "avoided", "the pool avoids addresses that end with .0 and .255",
-                       "ask for another address" },
+    [LACK_AVOIDED] = { "avoided",
+                       "avoidBuggyIPs of the pool: no addresses that end with .0 and .255",
+                       "ask for another address, add others to the pool, or take avoidBuggyIPs out of it" },
     [LACK_TAKEN] = { "taken", "the address is another's",
-                     "ask for another address, or let both share it: one allow-shared-ip, and no "
-                     "port in common" },
+                     "ask for another address, or let both share it: one allow-shared-ip, and "
+                     "another port" },
     [LACK_OTHER_FAMILY] = { "other-family", "the Service is not of the address's family",
                             "look at ipFamilies and ipFamilyPolicy of the Service" },
     [LACK_PARTNER] = { "partner-missing", "RequireDualStack, and the other family has no address",

@@ -43,6 +43,10 @@ struct update {
 size_t use_from(const struct assignments *assignments, const struct ip *ip);
 const struct use *use_at(const struct assignments *assignments, size_t at, const struct ip *ip);
 
+/* The port for which two Services can't share an address although they have one key; NULL: none. */
+const struct service_port *assignment_contested_port(const struct service *a,
+                                                     const struct service *b);
+
 /*
  * Whether the Service may have an address: LACK_NOTHING, or why not; `held`: it has it already.
  * `*ret_of` is who has it, where it is taken and that is known, else NULL. Who else than
@@ -55,7 +59,8 @@ enum lack_reason assignment_judge(const struct update *update, const struct assi
 
 /*
  * An address that the Service gets without naming one. Returns 0, with LACK_NOTHING and the address
- * or with why there is none, and with LACK_EXHAUSTED the first of its pools; or -ENOMEM.
+ * or with why there is none, and with LACK_EXHAUSTED or LACK_AVOIDED the first of its pools; or
+ * -ENOMEM.
  */
 int assignment_choose(struct update *update, const struct assignment *row,
                       const struct service *service, enum ip_family family, struct ip *ret_ip,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The engine of conflicts; see conflict_engine.h. It has no units: its planner goes over all Nodes
- * and blocks, if one of them changed, or a Service in one of this node's networks did.
+ * and blocks, if one of them changed, or a Service in one of this node's networks did. Pools and
+ * advertisements are looked at with them.
  */
 #include "engine/conflicts/conflict_engine.h"
 
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "model/service.h"
+#include "plan/advertisement_conflicts.h"
 #include "plan/node_conflicts.h"
 
 struct conflict_engine {
@@ -65,7 +67,8 @@ static int note(struct engine *engine, const struct change *change, struct round
     struct conflict_engine *conflicts = of(engine);
     const enum kind kind = (change->after ? change->after : change->before)->kind;
     (void)round;
-    if (kind == KIND_NODE || kind == KIND_ADDRESS_BLOCK)
+    if (kind == KIND_NODE || kind == KIND_ADDRESS_BLOCK || kind == KIND_IP_POOL ||
+        kind == KIND_BGP_ADVERTISEMENT || kind == KIND_L2_ADVERTISEMENT)
         conflicts->changed = true;
     else if (kind == KIND_SERVICE)
         conflicts->changed |=
@@ -83,6 +86,7 @@ static int plan(struct engine *engine, struct round *round)
     int r = node_conflicts(conflicts->setup.store, conflicts->setup.config, &own, &faults);
     if (r < 0)
         return r;
+    advertisement_conflicts(conflicts->setup.store, &faults);
     vec_move(&conflicts->own, &own);
     conflicts->changed = false;
     (void)fault_book_replace(conflicts->setup.status->faults, "node", "conflicts", &faults,

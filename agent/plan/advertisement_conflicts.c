@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Advertisements of nothing; see advertisement_conflicts.h. Called by the engine of conflicts when
+ * a pool, an advertisement or a Node has changed.
+ *
+ * What no advertisement selects is withheld without a fault, since that may be meant. One that
+ * selects by a name or a label which nothing has is meant by nobody.
+ */
+#include "plan/advertisement_conflicts.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "model/advertisement.h"
+#include "model/ip_pool.h"
+#include "model/node.h"
+
+static void tell(const struct advertisement *advertisement, const char *remedy, const char *message,
+                 struct faults *faults)
+{
+    const struct object *object = &advertisement->object;
+    AUTOFREE char *place =
+        text_format("%s %s/%s", kind_name(object->kind), object->namespace, object->name);
+    if (place && message)
+        faults_add(faults, place, remedy, "%s", message);
+    else
+        faults->incomplete = true;
+}
+
+static bool is_pool(const struct store *store, const char *name)
+{
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(store, KIND_IP_POOL, &cursor));) {
+        if (strcmp(object->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_names(const struct store *store, const struct advertisement *advertisement,
+                        struct faults *faults)
+{
+    for (size_t i = 0; i < advertisement->pools.count; i++) {
+        const char *name = advertisement->pools.items[i];
+        if (is_pool(store, name))
+            continue;
+        AUTOFREE char *message = text_format("ipAddressPools: no IPAddressPool is called %s", name);
+        tell(advertisement, "correct the name, or make the pool", message, faults);
+    }
+}
+
+static bool selects_a_pool(const struct store *store, const struct object_selectors *selectors)
+{
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(store, KIND_IP_POOL, &cursor));) {
+        const struct ip_pool *pool = to_ip_pool(object);
+        if (object_selectors_match(selectors, pool->labels, pool->label_count))
+            return true;
+    }
+    return false;
+}
+
+static bool selects_a_node(const struct store *store, const struct object_selectors *selectors)
+{
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(store, KIND_NODE, &cursor));) {
+        const struct node *node = to_node(object);
+        if (object_selectors_match(selectors, node->labels, node->label_count))
+            return true;
+    }
+    return store_count(store, KIND_NODE) == 0;
+}
+
+static void check(const struct store *store, const struct advertisement *advertisement,
+                  struct faults *faults)
+{
+    check_names(store, advertisement, faults);
+    if (advertisement->pool_selectors.count > 0 &&
+        !selects_a_pool(store, &advertisement->pool_selectors))
+        tell(advertisement, "correct its ipAddressPoolSelectors, or label the pools",
+             "ipAddressPoolSelectors: select no IPAddressPool", faults);
+    if (advertisement->node_selectors.count > 0 &&
+        !selects_a_node(store, &advertisement->node_selectors))
+        tell(advertisement, "correct its nodeSelectors, or label the Nodes",
+             "nodeSelectors: select no Node, so that no node announces by it", faults);
+}
+
+void advertisement_conflicts(const struct store *store, struct faults *faults)
+{
+    static const enum kind kinds[] = { KIND_BGP_ADVERTISEMENT, KIND_L2_ADVERTISEMENT };
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        const struct object *object;
+        for (size_t cursor = 0; (object = store_next(store, kinds[i], &cursor));)
+            check(store, to_advertisement(object), faults);
+    }
+}
