@@ -145,11 +145,19 @@ static bool is_local(const struct consul_where *where)
     return strncmp(where->address, UNIX_SCHEME, strlen(UNIX_SCHEME)) == 0;
 }
 
+/* Somebody is there who speaks otherwise, as Consul's servers do among themselves on port 8300. */
+static bool is_other_protocol(CURLcode code)
+{
+    return code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
+           code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_UNSUPPORTED_PROTOCOL;
+}
+
 /* libcurl speaks of a port of localhost where a socket of a path is meant. */
 static void tell(const struct consul_request *request, CURLcode code, struct text *why)
 {
     long error = 0;
     if (code != CURLE_COULDNT_CONNECT || !is_local(&request->client->where)) {
+        text_add(why, is_other_protocol(code) ? "does not answer as Consul's agent does: " : "");
         http_tell(&request->exchange, code, why);
         return;
     }
@@ -175,7 +183,9 @@ static void describe(struct consul_request *request, CURLcode code, struct text 
     }
     answer->error = text_str(why);
     answer->remedy = answer->status ? remedy_for(answer, answer->error)
-                                    : remedy_of_silence(http_failure(&request->exchange, code));
+                     : is_other_protocol(code)
+                         ? "give consul.address the address and port of its agent's HTTP API (8500)"
+                         : remedy_of_silence(http_failure(&request->exchange, code));
 }
 
 static void request_free(struct consul_request *request)

@@ -47,6 +47,23 @@ static const char *words_of(int status)
     }
 }
 
+bool kube_refusal_by_admission(const char *why)
+{
+    return strstr(why, "ValidatingAdmissionPolicy") || strstr(why, "admission webhook");
+}
+
+/* What mends what somebody else behind the API says. */
+static const char *remedy_of_words(const char *why)
+{
+    if (kube_refusal_by_admission(why))
+        return "let that admission policy or webhook allow it (kubectl get "
+               "validatingadmissionpolicies,validatingwebhookconfigurations)";
+    if (strstr(why, "database space exceeded"))
+        return "make room in etcd: compact and defragment it, and disarm its alarm (etcdctl alarm "
+               "list)";
+    return NULL;
+}
+
 const char *kube_refusal_read(int status, const struct text *body, const char *leave,
                               char why[static KUBE_ERROR_LEN])
 {
@@ -59,7 +76,8 @@ const char *kube_refusal_read(int status, const struct text *body, const char *l
     kube_refusal_clean(why);
     if (status == 400 && !said)
         return "check whether the server's address must begin with https";
-    return remedy_of(status, leave);
+    const char *remedy = remedy_of_words(why);
+    return remedy ? remedy : remedy_of(status, leave);
 }
 
 void kube_refusal_clean(char *text)

@@ -10,6 +10,7 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "client/kube_event.h"
+#include "client/kube_refusal.h"
 #include "controller/address_body.h"
 #include "controller/address_inside.h"
 
@@ -129,9 +130,9 @@ static bool note_answer(struct address_job *job, enum kind kind, const char *key
     if (place && (result->outcome == KUBE_REFUSED || lacks)) {
         AUTOFREE char *message = text_format("its status can't be written: %s", result->why);
         const char *remedy = lacks ? job_lacks_status_remedy : result->remedy;
+        const bool lacks_right = result->status == 403 && !kube_refusal_by_admission(result->why);
         if (message)
-            refusals_note(&job->refusals, place, message,
-                          result->status == 403 ? allow_it : remedy);
+            refusals_note(&job->refusals, place, message, lacks_right ? allow_it : remedy);
     } else if (place && over) {
         refusals_end(&job->refusals, place);
     }
