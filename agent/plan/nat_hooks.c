@@ -338,6 +338,45 @@ static bool is_missed(const struct link_facts *facts, const struct link *link,
            nat_leads_to_pods(facts, link);
 }
 
+/* An address of an interface whose whole network is one of pods; NULL: none is. */
+static const struct link_address *address_among_pods(const struct link_facts *facts,
+                                                     const struct link *link,
+                                                     const struct prefix **ret_net)
+{
+    if (!facts->addresses)
+        return NULL;
+    sorted_each(const struct link_address, address, facts->addresses) {
+        for (size_t i = 0; address->ifindex == link->ifindex && i < facts->pod_net_count; i++) {
+            *ret_net = &facts->pod_nets[i];
+            if (address->length < ip_bits(&address->ip) && address->length >= (*ret_net)->length &&
+                prefix_contains(*ret_net, &address->ip))
+                return address;
+        }
+    }
+    return NULL;
+}
+
+/* A bridge of docker's, say, that took a network of pods for free; or pods are behind it. */
+static void miss_link(const struct link_facts *facts, const struct link *link, size_t count,
+                      struct faults *faults)
+{
+    char text[PREFIX_STRLEN], network[PREFIX_STRLEN];
+    const struct prefix *net = NULL;
+    const struct link_address *address = address_among_pods(facts, link, &net);
+    if (!address) {
+        faults_add(faults, "services.podInterfaces", "name it, or let them be found: auto",
+                   "routes lead to pods by %s, which no pattern matches (%zu such interfaces)",
+                   link->name, count);
+        return;
+    }
+    const struct prefix own = ip_network(&address->ip, address->length);
+    faults_add(faults, "services.clusterCIDRs",
+               "give that interface another network; if pods are behind it, name it in "
+               "services.podInterfaces",
+               "%s, a network of pods, has the network %s of interface %s, which is no pod's",
+               prefix_str(net, text), prefix_str(&own, network), link->name);
+}
+
 /* Names that pods' interfaces don't have, or pods of which nothing is known. */
 static void miss_pods(const struct link_facts *facts, const nat_attachment_list *wanted,
                       struct faults *faults)
@@ -351,9 +390,7 @@ static void miss_pods(const struct link_facts *facts, const nat_attachment_list 
         }
     }
     if (missed)
-        faults_add(faults, "services.podInterfaces", "name it, or let them be found: auto",
-                   "routes lead to pods by %s, which no pattern matches (%zu such interfaces)",
-                   missed->name, count);
+        miss_link(facts, missed, count, faults);
     if (facts->pod_net_count == 0 && !has_hook(wanted, NAT_HOOK_POD_OUT))
         faults_add(faults, "services.clusterCIDRs",
                    "name the pods' networks there, or their interfaces in services.podInterfaces",

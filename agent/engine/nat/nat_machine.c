@@ -74,11 +74,47 @@ static bool uplinks_stand(const struct nat_node *node, const struct node_facts *
     return any;
 }
 
+static bool has_node_port_address(const struct node_facts *facts, const struct prefix *range)
+{
+    const struct object *object = store_get(facts->store, KIND_NODE, "", facts->config->node);
+    const struct node *node = object ? to_node(object) : NULL;
+    for (uint32_t i = 0; node && i < node->address_count; i++) {
+        if (prefix_contains(range, &node->addresses[i]))
+            return true;
+    }
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        if (prefix_contains(range, &address->ip))
+            return true;
+    }
+    return false;
+}
+
+/* Nodes that differ have one list, so that one network of a family has to be this node's. */
+static void check_node_ports(const struct node_facts *facts, uint8_t family, struct faults *faults)
+{
+    const struct prefix *missing = NULL;
+    char network[PREFIX_STRLEN];
+    vec_each(const struct prefix, range, &facts->config->services.node_port_addresses) {
+        if (range->ip.family != family)
+            continue;
+        if (has_node_port_address(facts, range))
+            return;
+        missing = missing ? missing : range;
+    }
+    if (missing && !facts->config->services.node_port_primary)
+        faults_add(faults, "services.nodePortAddresses",
+                   "name a network of this node's (ip address), or primary",
+                   "this node has no address in %s: nothing answers on node ports of IPv%d",
+                   prefix_str(missing, network), family == IP_V4 ? 4 : 6);
+}
+
 void nat_machine_addresses(const struct nat_node *node, const struct node_facts *facts,
                            struct faults *faults)
 {
     if (!uplinks_stand(node, facts))
         return;
+    check_node_ports(facts, IP_V4, faults);
+    check_node_ports(facts, IP_V6, faults);
     check_address(facts, &node->named.v4, faults);
     check_address(facts, &node->named.v6, faults);
 }
