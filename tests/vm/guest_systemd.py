@@ -2,6 +2,8 @@
 """agentd as an operator runs it: the installed unit, under systemd as PID 1. Runs inside the guest,
 which test_vm.py boots; see installed.py. Service NAT is guest_services.py's."""
 
+import ctypes
+import json
 import os
 import re
 import signal
@@ -37,6 +39,7 @@ from installed import (  # noqa: F401 # some are fixtures
 )
 
 GOOD = f"node: {NODE}\nsource: {{manifests: {MANIFESTS}}}\nservices: {{enabled: false}}\n"
+ADJ_MAXERROR, ADJ_STATUS, STA_UNSYNC = 4, 0x10, 0x40  # of sys/timex.h
 CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF = 12, 38, 39
 
 SERVICE = """\
@@ -104,6 +107,27 @@ def test_the_socket_is_for_the_group():
         for group in ("65534", "fingerpost")
     ]
     assert answers == [77, 0]
+
+
+class Timex(ctypes.Structure):
+    """The beginning of struct timex, and room for the rest."""
+
+    _fields_ = [("modes", ctypes.c_uint), ("offset", ctypes.c_long), ("freq", ctypes.c_long),
+                ("maxerror", ctypes.c_long), ("esterror", ctypes.c_long), ("status", ctypes.c_int),
+                ("rest", ctypes.c_char * 256)]
+
+
+def test_doctor_sees_whether_something_keeps_the_clock_right(tmp_path):
+    """By the kernel's own word, which is one for all its programs: here it is the guest's."""
+    libc, file = ctypes.CDLL(None, use_errno=True), tmp_path / "agentd.yaml"
+    file.write_text(f"node: {NODE}\nsource: {{kubernetes: {{kubeconfig: /none}}}}\n")
+    told = []
+    for status in (STA_UNSYNC, 0):
+        clock = Timex(modes=ADJ_STATUS | ADJ_MAXERROR, maxerror=0, status=status)
+        assert libc.adjtimex(ctypes.byref(clock)) >= 0, os.strerror(ctypes.get_errno())
+        items = json.loads(ctl("doctor", "--config", str(file), "--json").stdout)["items"]
+        told += [item["verdict"] for item in items if item["check"] == "machine.clock"]
+    assert told == ["warning", "ok"], told
 
 
 def test_the_journal_has_fields_and_explanations():
