@@ -3,6 +3,7 @@
 
 import pytest
 from lab import Lab
+from test_claimed import Setting
 
 
 @pytest.fixture(name="cluster", scope="module")
@@ -25,3 +26,12 @@ def plane_fixture(cluster):
 def kubelets_fixture(cluster):
     """The lab's nodes are nodes of the cluster: they run the pods that they are given."""
     return cluster.play_kubelets()
+
+
+@pytest.fixture(name="setting")
+def setting_fixture(cluster, kubelets):
+    """Three nodes on a segment, for tests of claimed addresses; some modules have a setting of their own."""
+    del kubelets
+    setting = Setting(cluster)
+    yield setting
+    setting.end()

@@ -2,23 +2,14 @@
 """The interface of a claimed address becomes a port of a bridge. Whatever addresses it has, frames for them are the
 bridge's then: the node tells of it, has no claimed address there, and takes part again by the bridge or without it."""
 
-import pytest
 from lab import wait, wait_equal
 from lab.segment import NET4, NET6
-from test_claimed import V4, Setting
+from test_claimed import V4
 
 LAB = {"nodes": 3}
 WORDS = "lan is a port of bridge br0: this node has no claimed address of its network"
 REMEDY = "move its addresses to br0, or ip link set lan nomaster"
 WHY = "the interface in its network is a port of another one"
-
-
-@pytest.fixture(name="setting")
-def setting_fixture(cluster, kubelets):
-    del kubelets
-    setting = Setting(cluster)
-    yield setting
-    setting.end()
 
 
 def told(setting, name):

@@ -4,10 +4,9 @@ vanish on the way. The claim ends in time, the next node takes over, and nobody 
 
 import time
 
-import pytest
 from lab import wait, wait_equal
 from lab.segment import Asker
-from test_claimed import DURATION, V4, Setting
+from test_claimed import DURATION, V4
 
 LAB = {"nodes": 3}
 # What the router between does with packets of one direction.
@@ -15,14 +14,6 @@ WAYS = {
     "answers vanish": ("route {} blackhole {}/32", "-6 route {} blackhole {}/128"),
     "questions vanish": ("rule {} from {} pref 10 blackhole", "-6 rule {} from {} pref 10 blackhole"),
 }
-
-
-@pytest.fixture(name="setting")
-def setting_fixture(cluster, kubelets):
-    del kubelets
-    setting = Setting(cluster)
-    yield setting
-    setting.end()
 
 
 def swallow(setting, node, way, verb):

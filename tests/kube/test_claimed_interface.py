@@ -4,22 +4,13 @@ another name; its cable goes out and in many times; it is lost, and made anew.""
 
 import time
 
-import pytest
 from lab import wait, wait_equal
 from lab.segment import Asker
-from test_claimed import V4, V6, Setting
+from test_claimed import V4, V6
 
 LAB = {"nodes": 3}
 OTHER_MAC = "02:00:00:00:05:77"
 FLAPS = 20
-
-
-@pytest.fixture(name="setting")
-def setting_fixture(cluster, kubelets):
-    del kubelets
-    setting = Setting(cluster)
-    yield setting
-    setting.end()
 
 
 def test_what_becomes_of_an_interface(setting):

@@ -4,20 +4,11 @@ its own packets, and nothing is claimed that NAT has not proved."""
 
 import errno
 
-import pytest
 from lab import objects, wait, wait_equal
 from lab.traffic import ask, serve
-from test_claimed import NAMES, V4, V6, Setting, service
+from test_claimed import NAMES, V4, V6, service
 
 LAB = {"nodes": 3, "nat": True}
-
-
-@pytest.fixture(name="setting")
-def setting_fixture(cluster, kubelets):
-    del kubelets
-    setting = Setting(cluster)
-    yield setting
-    setting.end()
 
 
 def both_protocols(setting, pods):

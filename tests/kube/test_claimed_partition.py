@@ -4,22 +4,13 @@ no host looks for it in a place where it was before."""
 
 import time
 
-import pytest
 from lab import wait, wait_equal
 from lab.control_plane import ADDRESS4
 from lab.segment import Asker
-from test_claimed import DURATION, V4, V6, Setting
+from test_claimed import DURATION, V4, V6
 
 LAB = {"nodes": 3}
 BAR = 1  # second; the figure is printed
-
-
-@pytest.fixture(name="setting")
-def setting_fixture(cluster, kubelets):
-    del kubelets
-    setting = Setting(cluster)
-    yield setting
-    setting.end()
 
 
 class Halves:

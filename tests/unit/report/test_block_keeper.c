@@ -161,6 +161,21 @@ static void wait_for_pool(struct fixture *fx, const char *pool)
     assert_int_equal(vec_push(&fx->waits, wait), 0);
 }
 
+/* A pod waits for a block of the pool, which is there. */
+static void want_block(struct fixture *fx)
+{
+    put_pool(fx);
+    wait_for_pool(fx, "default");
+    block_keeper_look(fx->keeper);
+}
+
+/* What is under way comes to its end. */
+static void pass_time(struct fixture *fx)
+{
+    for (int i = 0; i < 20; i++)
+        assert_true(sd_event_run(fx->event, 10 * 1000) >= 0);
+}
+
 static void answer(struct fixture *fx, unsigned number, int status, const char *body)
 {
     run_until(fx, fx->asked == number);
@@ -179,9 +194,7 @@ static bool is_told(const struct fixture *fx, const char *part)
 static void a_pod_that_waits_has_a_block_asked_for_once(void **state)
 {
     struct fixture *fx = *state;
-    put_pool(fx);
-    wait_for_pool(fx, "default");
-    block_keeper_look(fx->keeper);
+    want_block(fx);
     block_keeper_look(fx->keeper);
     run_until(fx, fx->asked == 1);
     assert_string_equal(
@@ -208,9 +221,7 @@ static void a_pod_that_waits_has_a_block_asked_for_once(void **state)
 static void a_pool_that_has_nothing_left_is_a_fault(void **state)
 {
     struct fixture *fx = *state;
-    put_pool(fx);
-    wait_for_pool(fx, "default");
-    block_keeper_look(fx->keeper);
+    want_block(fx);
     assert_int_equal(block_keeper_refusal(fx->keeper, "default"), POD_FULL);
     answer(fx, 1, 409, SAID("AlreadyExists"));
     answer(fx, 2, 200, REQUEST(FAILED));
@@ -238,9 +249,7 @@ static void a_pool_that_does_not_exist_is_not_asked_for(void **state)
 static void what_the_role_forbids_is_a_fault(void **state)
 {
     struct fixture *fx = *state;
-    put_pool(fx);
-    wait_for_pool(fx, "default");
-    block_keeper_look(fx->keeper);
+    want_block(fx);
     answer(fx, 1, 403, SAID("Forbidden"));
     run_until(fx, is_told(fx, "cannot be asked for"));
     answer(fx, 2, 201, REQUEST(""));
@@ -285,13 +294,11 @@ static void who_gave_a_block_back_comes_to_rest(void **state)
     answer(fx, 1, 200, "{\"metadata\":{\"name\":\"default-0\"}}");
     fx->blocks.count = 0;
     assert_int_equal(pod_addresses_set_blocks(&fx->addresses, &fx->blocks, true, 0), 0);
-    for (int i = 0; i < 20; i++)
-        assert_true(sd_event_run(fx->event, 10 * 1000) >= 0);
+    pass_time(fx);
     ahead_ms += 11 * SECOND_MS;
     block_keeper_look(fx->keeper);
     fx->looks = 0;
-    for (int i = 0; i < 20; i++)
-        assert_true(sd_event_run(fx->event, 10 * 1000) >= 0);
+    pass_time(fx);
     assert_int_equal(fx->looks, 0);
 }
 
@@ -373,8 +380,7 @@ static void a_node_that_is_gone_puts_nothing_back(void **state)
     assert_true(store_remove(fx->store, "api", KIND_NODE, "", "node1") >= 0);
     put_pod(fx, "10.1.0.42");
     block_keeper_look(fx->keeper);
-    for (int i = 0; i < 20; i++)
-        assert_true(sd_event_run(fx->event, 1000) >= 0);
+    pass_time(fx);
     assert_int_equal(fx->asked, 0);
 }
 
