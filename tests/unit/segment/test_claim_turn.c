@@ -120,6 +120,37 @@ static void each_state_meets_each_event(void **state)
     }
 }
 
+/* When it is told that nobody has it; -1: it is not. */
+static int64_t told_after_ms(struct world *world, enum placement_reason reason)
+{
+    world->claim.reason = reason;
+    claim_rank(&world->claim, 1000);
+    int64_t due_ms = claim_nobody_ms(&world->claim);
+    return due_ms == INT64_MAX ? -1 : due_ms;
+}
+
+static void that_nobody_may_have_it_is_told(void **state)
+{
+    (void)state;
+    struct world world;
+    begin(&world);
+    assert_int_equal(told_after_ms(&world, PLACEMENT_OTHER_LINKS), -1); /* not heard of yet */
+    world.claims.hears = true;
+    assert_int_equal(told_after_ms(&world, PLACEMENT_OTHER_LINKS), 6000);
+    assert_int_equal(told_after_ms(&world, PLACEMENT_NO_ENDPOINT), -1);
+    assert_int_equal(told_after_ms(&world, PLACEMENT_UNUSED_LINK), 6000);
+    hear(&world, "node-2");
+    assert_int_equal(told_after_ms(&world, PLACEMENT_OTHER_LINKS), -1);
+    hear(&world, "");
+    assert_int_equal(told_after_ms(&world, PLACEMENT_OTHER_NODES), 6000);
+    CLEANUP(contenders_dropp) struct contenders *others = contenders_new();
+    assert_int_equal(contenders_add(others, "node-2", 0), 0);
+    world.claim.others = others;
+    assert_int_equal(told_after_ms(&world, PLACEMENT_OTHER_NODES), -1); /* that one is to have it */
+    assert_int_equal(told_after_ms(&world, PLACEMENT_OTHER_LINKS), 6000);
+    end(&world);
+}
+
 /* ---- Records ---- */
 
 static void hear_record(struct world *world, const char *holder, const char *version)
@@ -244,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_meets_each_event),
         cmocka_unit_test(who_does_not_renew_is_told),
+        cmocka_unit_test(that_nobody_may_have_it_is_told),
         cmocka_unit_test(records_are_deleted_when_nobody_can_want_them),
         cmocka_unit_test(what_a_claim_wants_or_another_took_stays),
         cmocka_unit_test(a_deletion_that_fails_is_told_and_tried_again_with_pauses),
