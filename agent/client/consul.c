@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/macro.h"
+#include "base/siphash.h"
 #include "base/text.h"
 #include "client/consul_ca.h"
 #include "client/http.h"
@@ -33,6 +34,7 @@ enum {
 struct consul_client {
     struct consul_where where;
     struct curl_loop *loop;
+    uint64_t token_mark; /* of the token that was sent last; 0: none was */
 };
 
 struct consul_request {
@@ -125,6 +127,11 @@ static bool is_unknown_token(const struct consul_answer *answer, const char *why
     return answer->status == 403 && strstr(why, "ACL not found");
 }
 
+uint64_t consul_token_mark(const struct consul_client *client)
+{
+    return client->token_mark;
+}
+
 static const char *remedy_for(const struct consul_answer *answer, const char *why)
 {
     if (is_unknown_token(answer, why))
@@ -132,7 +139,7 @@ static const char *remedy_for(const struct consul_answer *answer, const char *wh
                "Consul's";
     switch (answer->status) {
     case 403:
-        return "give the token of consul.tokenFile the rights that docs/operations.md lists";
+        return "give the token of consul.tokenFile the policy that docs/operations.md lists";
     case 429:
         return "Consul limits requests: raise its limits, or wait";
     default:
@@ -230,8 +237,10 @@ static int add_token(struct consul_request *request)
         content[strcspn(content, " \t\r\n")] = '\0';
     }
     const char *token = content ? content : where->token;
+    static const uint8_t no_secret[16] = { 0 };
     if (!token || !*token)
         return 0;
+    request->client->token_mark = siphash(token, strlen(token), no_secret);
     return http_add_header(&request->exchange, "X-Consul-Token", token) ? 0 : -ENOMEM;
 }
 

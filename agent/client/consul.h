@@ -71,3 +71,6 @@ void consul_add_encoded(struct text *out, const char *part);
 
 /* Ends a request without a further word. Not from within `data`. */
 void consul_cancel(struct consul_request *request);
+
+/* A number that is another one when the token that is sent is another; 0 before the first. */
+uint64_t consul_token_mark(const struct consul_client *client);

@@ -70,6 +70,7 @@ struct consul_keeper {
     bool known;
     int64_t asked_ms;            /* when the reading under way was */
     int64_t read_ms, renewed_ms; /* 0: never */
+    uint64_t renewed_by;         /* the token's mark: another one may lack the right */
 
     struct agent_services_diff diff;
     size_t next; /* op */
@@ -338,7 +339,7 @@ static void pump(struct consul_keeper *keeper)
 
 static bool is_to_be_renewed(const struct consul_keeper *keeper, int64_t now_ms)
 {
-    return !keeper->renewed_ms ||
+    return !keeper->renewed_ms || keeper->renewed_by != consul_token_mark(keeper->client) ||
            now_ms - keeper->renewed_ms >= keeper->options.config->consul.ttl_ms / 2;
 }
 
@@ -374,6 +375,7 @@ static int compare(struct consul_keeper *keeper, int64_t now_ms)
         return r;
     agent_services_diff_done(&keeper->diff);
     keeper->diff = diff;
+    keeper->renewed_by = consul_token_mark(keeper->client);
     if (rule.renew)
         keeper->renewed_ms = now_ms;
     (void)fault_book_replace(keeper->options.status->faults, "consul", "ids", &faults,

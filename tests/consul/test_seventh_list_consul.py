@@ -25,6 +25,16 @@ def the_address_is_the_servers_port(world):
     world.serves()
 
 
+@rows(819, cause=("Permission denied", "web"), remedy="policy")
+def the_token_may_write_other_services(world):
+    _, secret = world.consul.token('service_prefix "" { policy = "read" }\nservice_prefix "other" { policy = "write" }\n')
+    world.token.write_text(secret + "\n", encoding="ascii")
+    yield
+    world.give_token()
+    yield
+    world.serves()
+
+
 @rows(820, cause=HTTP, remedy="deregister")
 def somebody_has_a_service_under_our_id(world):
     world.consul.register(ID=HTTP, Name="theirs", Port=9999, Address="192.0.2.9")
