@@ -56,18 +56,37 @@ static bool lock_stands(const struct agent *agent)
     return fstat(agent->lock, &st) < 0 || st.st_nlink > 0;
 }
 
+static void tell_lock(struct agent *agent, int error)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    if (error < 0)
+        faults_add(&faults, agent->config->paths.state,
+                   "keep the cleaner away from it, and run: systemctl restart agentd, which makes "
+                   "all of it anew",
+                   "somebody has removed this folder or its files, and it can't be made again: %s",
+                   strerror(-error));
+    (void)fault_book_replace(agent->status.faults, "node", "state", &faults, clock_wall_ms());
+}
+
+/* Takes it again; a pass over everything has the others write what they keep there. */
+static int restore_lock(struct agent *agent)
+{
+    pid_t holder = 0;
+    int fd = lock_take(agent->config->paths.state, &holder);
+    if (fd < 0)
+        return fd;
+    log_notice("made %s again, which somebody had emptied", agent->config->paths.state);
+    closep(&agent->lock);
+    agent->lock = fd;
+    schedule_pass(agent->schedule, true);
+    return 0;
+}
+
 static void on_lock_look(void *context)
 {
     struct agent *agent = context;
-    AUTOFAULTS struct faults faults = { 0 };
-    const char *state = agent->config->paths.state;
-    if (!lock_stands(agent))
-        faults_add(&faults, state,
-                   "keep the cleaner away from it, and run: systemctl restart agentd, which makes "
-                   "all of it anew",
-                   "somebody has removed this folder or its files, with what the agent remembers "
-                   "over a restart and the lock by which only one runs");
-    (void)fault_book_replace(agent->status.faults, "node", "state", &faults, clock_wall_ms());
+    int r = lock_stands(agent) ? 0 : restore_lock(agent);
+    tell_lock(agent, r);
     timer_arm(agent->lock_timer, LOCK_LOOK_MS);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/event.h"
@@ -302,6 +303,16 @@ static void on_node_gone(void *context)
     tell(keeper);
 }
 
+/* Somebody may have emptied the folder. */
+static void keep_file(const struct standing_keeper *keeper)
+{
+    const struct kept kept = kept_now(keeper);
+    AUTOFREE char *path = state_path(keeper);
+    if (path && access(path, F_OK) < 0 && errno == ENOENT &&
+        (kept.node_seen || kept.phase != PHASE_SERVING))
+        (void)save(keeper, &kept);
+}
+
 void standing_observe_node(struct standing_keeper *keeper, bool present, bool others)
 {
     struct standing_status *status = &keeper->options.status->standing;
@@ -310,6 +321,7 @@ void standing_observe_node(struct standing_keeper *keeper, bool present, bool ot
         const struct kept kept = kept_now(keeper);
         (void)save(keeper, &kept);
     }
+    keep_file(keeper);
     bool unknown = !present && !status->node_seen && others;
     if (unknown != keeper->unknown) {
         keeper->unknown = unknown;

@@ -80,29 +80,56 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* "/etc/cni/net.d/10-x.conflist", which a runtime takes. Returns 0, or -errno; -ENOENT: none. */
-static int first_network(char **ret_path)
+static bool is_ours(const char *path)
+{
+    AUTOFREE char *content = NULL;
+    size_t size;
+    return file_read(path, FILE_MAX, &content, &size) == 0 && strstr(content, PLUGIN);
+}
+
+/*
+ * "/etc/cni/net.d/10-x.conflist", which a runtime takes; and the first that names agent-cni, NULL:
+ * none. Returns 0, or -errno; -ENOENT: there is no file.
+ */
+static int first_network(char **ret_path, char **ret_ours)
 {
     struct dirent **entries;
     int count = scandir(CONF_DIR, &entries, is_network, by_bytes);
     if (count < 0)
         return -errno;
-    if (count > 0)
-        *ret_path = text_format("%s/%s", CONF_DIR, entries[0]->d_name);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        AUTOFREE char *path = text_format("%s/%s", CONF_DIR, entries[i]->d_name);
         free(entries[i]);
+        if (path && !*ret_ours && is_ours(path))
+            *ret_ours = strdup(path);
+        if (i == 0)
+            *ret_path = TAKE_PTR(path);
+    }
     free(entries);
     return count == 0 ? -ENOENT : *ret_path ? 0 : -ENOMEM;
+}
+
+/* The file of another network is before agent-cni's, if that has one at all. */
+static void tell_other(struct visit *visit, const char *path, const char *ours)
+{
+    AUTOFREE char *remedy = ours ? text_format("remove %s, or give %s a name before it", path, ours)
+                                 : text_format("remove it, then: " INSTALL_IT);
+    AUTOFREE char *beside = ours ? text_format("; %s, which does, comes behind it", ours) : NULL;
+    visit_fail(visit, remedy,
+               "%s is the first of its folder, and does not name agent-cni: pods get their "
+               "addresses elsewhere%s",
+               path, beside ? beside : "");
 }
 
 static void check_network(struct visit *visit)
 {
     AUTOFREE char *path = NULL;
+    AUTOFREE char *ours = NULL;
     AUTOFREE char *content = NULL;
     size_t size;
     if (!gives_addresses(visit))
         return;
-    int r = first_network(&path);
+    int r = first_network(&path, &ours);
     if (r < 0) {
         visit_fail(visit, INSTALL_IT, "no network in %s: %s", CONF_DIR, strerror(-r));
         return;
@@ -111,10 +138,7 @@ static void check_network(struct visit *visit)
     if (r < 0)
         visit_fail(visit, "make it readable", "%s: %s", path, strerror(-r));
     else if (!strstr(content, PLUGIN))
-        visit_fail(visit, "remove it, or give agent-cni's file a name before it",
-                   "%s is the first of its folder, and does not name agent-cni: pods get their "
-                   "addresses elsewhere",
-                   path);
+        tell_other(visit, path, ours);
     else
         visit_good(visit, "%s", path);
 }

@@ -23,7 +23,7 @@ typedef VEC(struct pod_pool) pod_pool_list;
 /* A pool out of which a pod has got no address, for want of one. */
 struct pod_wait {
     char pool[TENANT_NAME_MAX + 1];
-    int64_t asked_ms; /* monotonic: last */
+    int64_t since_ms, asked_ms; /* monotonic: first, last */
 };
 typedef VEC(struct pod_wait) pod_wait_list;
 

@@ -155,7 +155,7 @@ MISTAKES = {
     "no-network": (lambda p: etc(p, {}), "pods.network", "no network in /etc/cni/net.d", "agent-cni install"),
     "other-network": (
         lambda p: etc(p, {CNI: OURS, "cni/net.d/05-cilium.conflist": '{"plugins": [{"type": "cilium-cni"}]}'}),
-        "pods.network", "05-cilium.conflist is the first", "remove it",
+        "pods.network", "05-cilium.conflist is the first", "10-fingerpost.conflist a name before it",
     ),
     "other-folder": (
         lambda p: etc(p, {CNI: OURS, CONTAINERD: '[plugins.cri.cni]\n  # conf_dir = "/a"\n  conf_dir = "/var/cni"\n'}),

@@ -150,13 +150,14 @@ def a_cleaner_removes_the_agents_socket(world):
     yield
 
 
-@rows(414, cause=("state", "somebody has removed this folder or its files"), remedy="systemctl restart agentd")
+@rows(414, heals=True)
 def a_cleaner_removes_the_state(world):
-    shutil.rmtree(world.agent.settings["paths"]["state"])
+    state = Path(world.agent.settings["paths"]["state"])
+    found = {path.name for path in state.iterdir()}
+    shutil.rmtree(state)
     yield
-    world.agent.stop()
-    world.agent.start()
-    world.reaches()
+    wait(lambda: state.is_dir() and {path.name for path in state.iterdir()} == found, "its files")
+    yield
 
 
 @rows.each

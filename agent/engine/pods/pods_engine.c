@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -81,6 +82,7 @@ static int open_pods(const struct engine_setup *setup, struct engine **ret_engin
         .retry = { .initial_ms = SECOND_MS, .max_ms = MINUTE_MS },
         .retry_ms = INT64_MAX,
         .strays_ms = INT64_MAX,
+        .waits_ms = INT64_MAX,
         .settings_due_ms = INT64_MAX,
         .gone_due_ms = INT64_MAX,
     };
@@ -139,6 +141,7 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct pods_engine *pods = (const struct pods_engine *)engine;
     int64_t next_ms = MIN(next_follow_ms(pods, now_ms), pods->settings_due_ms);
+    next_ms = MIN(next_ms, pods->waits_ms);
     return MIN(next_ms, pods->gone_due_ms);
 }
 
@@ -157,7 +160,8 @@ static int follow(struct pods_engine *pods, struct round *round)
         return r;
     pods->dirty = pods->blocks_dirty = false;
     pods->due_ms = next_follow_ms(pods, round->now_ms);
-    pods->gone_dirty = true; /* others may be there now */
+    pods->gone_dirty = true;                                     /* others may be there now */
+    pods->unsaved |= round->all && access(pods->path, F_OK) < 0; /* somebody removed it */
     if (pods->unsaved)
         pods_memory_save(pods);
     return 0;
@@ -173,6 +177,9 @@ static int write_pods(struct engine *engine, struct round *round)
     if (r < 0)
         return r;
     pods_follow_gone(pods, round->now_ms);
+    r = pods_follow_waits(pods, round->now_ms);
+    if (r < 0)
+        return r;
     return pods_follow_settings(pods, round->now_ms);
 }
 

@@ -63,6 +63,7 @@ struct pods_engine {
     int64_t gone_due_ms; /* monotonic: when Pods that the API may not know are looked for */
     bool known;          /* a round has seen the kernel's links and the source's blocks */
     int64_t due_ms;      /* monotonic: when a round has to look without a change */
+    int64_t waits_ms;    /* monotonic: when those that wait are looked at again */
     int64_t strays_ms;   /* monotonic: when foreign routes into the blocks are looked at again */
     struct backoff retry;
     int64_t retry_ms; /* monotonic; INT64_MAX: nothing was refused */
@@ -85,6 +86,11 @@ int pods_follow_strays(struct pods_engine *pods, struct pods_seen *seen, int64_t
 void pods_tell_ends(struct pods_engine *pods, struct faults *faults);
 /* Whether IPv6 routes cannot stand at the interface because of its MTU, which is told. */
 bool pods_end_is_too_small(const struct pods_engine *pods, uint32_t ifindex);
+
+/* ---- pods_waits.c ---- */
+
+/* Tells of pools out of which pods wait for addresses. Returns 0 or -ENOMEM. */
+int pods_follow_waits(struct pods_engine *pods, int64_t now_ms);
 
 /* ---- pods_rule.c ---- */
 

@@ -102,7 +102,8 @@ static void name_stay(struct pod_stay *stay, const struct pod_wish *wish)
 /* Once it is known that somebody waits for a pool, to be asked again changes nothing. */
 static void note_wait(struct pods_engine *pods, const char *pool)
 {
-    struct pod_wait wait = { .asked_ms = clock_mono_ms() };
+    const int64_t now_ms = clock_mono_ms();
+    struct pod_wait wait = { .since_ms = now_ms, .asked_ms = now_ms };
     vec_each(struct pod_wait, known, &pods->waits) {
         if (strcmp(known->pool, pool) == 0) {
             known->asked_ms = wait.asked_ms;
@@ -112,6 +113,17 @@ static void note_wait(struct pods_engine *pods, const char *pool)
     snprintf(wait.pool, sizeof(wait.pool), "%s", pool);
     if (pods->waits.count < POD_WAITS_MAX && vec_push(&pods->waits, wait) == 0)
         pods->setup.wake(pods->setup.context);
+}
+
+/* Who else waits asks again. */
+static void end_wait(struct pods_engine *pods, const char *pool)
+{
+    size_t kept = 0;
+    vec_each(const struct pod_wait, known, &pods->waits) {
+        if (strcmp(known->pool, pool) != 0)
+            pods->waits.items[kept++] = *known;
+    }
+    pods->waits.count = kept;
 }
 
 static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wish *wish,
@@ -131,6 +143,7 @@ static enum pod_refusal grant_new(struct pods_engine *pods, const struct pod_wis
         return POD_FULL;
     }
     name_stay(stay, wish);
+    end_wait(pods, pool);
     return enter(pods, stay);
 }
 

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "engine/routes/announcement.h"
 #include "engine/routes/blackholes.h"
+#include "engine/routes/intruders.h"
 #include "engine/routes/route_rows.h"
 
 enum { BATCH = 1024 }; /* operations between two looks at the notification socket */
@@ -241,6 +242,8 @@ int route_pass(struct route_engine *engine, struct route_work *work, int64_t now
         return r;
     troubles_settle(&engine->troubles);
     r = blackholes_judge(engine, work);
+    if (r == 0)
+        r = intruders_judge(engine, work);
     if (r < 0)
         return r;
     bool may_remove = work->may_remove && engine->kept.slots.count == 0;

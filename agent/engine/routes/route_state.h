@@ -38,6 +38,7 @@ struct route_engine {
     struct sorted holds; /* struct hold */
     struct troubles troubles;
     bool swallowed; /* a blackhole in main swallows what we announce: blackholes.h */
+    bool intruded;  /* BIRD writes into the export table: intruders.h */
     struct kept_routes kept;
     uint64_t networks;      /* direct_networks(), when direct routes were planned */
     struct route_work work; /* of the round that is being collected */

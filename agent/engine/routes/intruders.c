@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See intruders.h. Called in each pass over the routes; the kernel tells of each route that comes
+ * or goes, so that nothing is looked for in between. Other programs' routes in the table are
+ * foreign as well, but may be meant: BIRD learns those, and its filters pass none of them.
+ */
+#include "engine/routes/intruders.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+static bool is_intruder(const struct route_engine *engine, const struct route *route)
+{
+    return route->table == engine->config->routes.table && route->protocol == RTPROT_BIRD;
+}
+
+static bool concerns(const struct route_engine *engine, const struct route_work *work)
+{
+    if (work->all || engine->intruded)
+        return true;
+    vec_each(const struct route, route, &work->foreign_changes) {
+        if (is_intruder(engine, route))
+            return true;
+    }
+    return false;
+}
+
+static void tell(const struct route *first, size_t count, struct faults *faults)
+{
+    char route[ROUTE_STRLEN];
+    AUTOFREE char *place = text_format("table %u", first->table);
+    AUTOFREE char *more = count > 1 ? text_format(" and %zu more", count - 1) : NULL;
+    faults_add(faults, place ? place : "routes",
+               "give BIRD's kernel protocol of this table `export none` (birdconf/fingerpost.conf "
+               "has it), then: birdc configure",
+               "BIRD writes routes of its own there, which are foreign: %s%s",
+               route_str(first, route), more ? more : "");
+}
+
+int intruders_judge(struct route_engine *engine, const struct route_work *work)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const struct route *first = NULL;
+    size_t count = 0;
+    if (!concerns(engine, work))
+        return 0;
+    sorted_each(const struct route, route, kernel_routes(engine->kernel)) {
+        if (!is_intruder(engine, route))
+            continue;
+        first = first ? first : route;
+        count++;
+    }
+    engine->intruded = first != NULL;
+    if (first)
+        tell(first, count, &faults);
+    return fault_book_replace(engine->status->faults, "routes", "intruders", &faults,
+                              clock_wall_ms());
+}
