@@ -81,6 +81,7 @@ struct agent {
     struct event_keeper *events; /* part_events; NULL: none are written */
 
     struct claims *claims; /* part_addresses; NULL: nothing is claimed */
+    struct timer *claims_timer;
     struct claims_live claims_live;
 
     struct consul_keeper *consul; /* part_consul; NULL: Consul is not asked */

@@ -59,6 +59,7 @@ bool decode_link_address(const struct nlmsghdr *message, struct link_address *re
         .scope = full.scope,
         .secondary = (full.flags & IFA_F_SECONDARY) != 0,
         .deprecated = (full.flags & IFA_F_DEPRECATED) != 0,
+        .duplicate = (full.flags & IFA_F_DADFAILED) != 0,
         .tentative = (full.flags & IFA_F_DADFAILED) != 0 ||
                      ((full.flags & IFA_F_TENTATIVE) && !(full.flags & IFA_F_OPTIMISTIC)),
     };

@@ -253,7 +253,7 @@ int plan_address(const struct route_inputs *inputs, const struct ip *address,
     if (list.count == 0)
         return is_gateway ? plan_gateway_address(inputs, address, ret_row, faults) : 0;
     if (is_gateway)
-        gateway_address_shared(address, faults);
+        gateway_address_shared(address, &list.items[0].service->object, faults);
 
     const struct hold *hold = route_inputs_held(inputs, address);
     if (!route_inputs_proved(inputs, address))

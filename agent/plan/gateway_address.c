@@ -64,12 +64,14 @@ static void not_proved_fault(const struct ip *address, const char *why, struct f
                "%s is not announced: %s", ip_str(address, text), why);
 }
 
-void gateway_address_shared(const struct ip *address, struct faults *faults)
+void gateway_address_shared(const struct ip *address, const struct object *service,
+                            struct faults *faults)
 {
     char text[IP_STRLEN];
-    faults_add(faults, place, "give the gateway an address of its own",
-               "%s is a Service's address, too: answers to its ports are taken for the Service's",
-               ip_str(address, text));
+    faults_add(faults, place, "give the gateway another address, which no Service has",
+               "%s is an address of Service %s/%s, too: answers to its ports are taken for the "
+               "Service's",
+               ip_str(address, text), service->namespace, service->name);
 }
 
 static const struct gateway_proof *proof_of(const struct route_inputs *inputs,

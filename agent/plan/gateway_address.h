@@ -22,4 +22,5 @@ int plan_gateway_address(const struct route_inputs *inputs, const struct ip *add
                          struct address_row **ret_row, struct faults *faults);
 
 /* A Service names it, too: that has its ports, and its say about the announcement. */
-void gateway_address_shared(const struct ip *address, struct faults *faults);
+void gateway_address_shared(const struct ip *address, const struct object *service,
+                            struct faults *faults);

@@ -7,6 +7,8 @@
  */
 #include "plan/holding_faults.h"
 
+#include <fnmatch.h>
+
 #include "base/text.h"
 
 /* Whether the interface has an address in whose network `ip` is, a host's own left out. */
@@ -51,6 +53,28 @@ static void tell_port(const struct link *link, const struct link *master, struct
                master->kind, master->name);
 }
 
+static void tell_no_arp(const struct link *link, struct faults *faults)
+{
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    AUTOFREE char *remedy = text_format("ip link set %s arp on", link->name);
+    faults_add(faults, place ? place : "interface", remedy,
+               "%s has no ARP (NOARP): no host of its network finds a claimed address here",
+               link->name);
+}
+
+/* Whether some claimed address is of the interface's network. */
+static bool has_claims(const struct node_facts *facts, const struct link *link,
+                       const holding_list *list)
+{
+    vec_each(const struct holding, holding, list) {
+        vec_each(const struct holding_address, address, &holding->addresses) {
+            if (is_of_network(facts, link->ifindex, &address->ip))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void tell_link(const struct node_facts *facts, const struct link *link,
                       const holding_list *list, struct faults *faults)
 {
@@ -59,6 +83,22 @@ static void tell_link(const struct node_facts *facts, const struct link *link,
         tell_port(link, master, faults);
     else if ((!link->up || link->unplugged) && keeps_away(facts, link, PLACEMENT_LINK_DOWN, list))
         tell_down(link, faults);
+    else if (link_lacks_arp(link) && has_claims(facts, link, list))
+        tell_no_arp(link, faults);
+}
+
+/* Patterns that match none: a name that is wrong, or a network that did not come up. */
+static void tell_unmatched(const struct node_facts *facts, struct faults *faults)
+{
+    vec_each(char *, pattern, &facts->config->addresses.interfaces) {
+        bool found = false;
+        sorted_each(const struct link, link, facts->links)
+            found |= fnmatch(*pattern, link->name, 0) == 0;
+        if (!found)
+            faults_add(faults, "addresses.interfaces",
+                       "name one that is there (ip link), or let them be found: auto",
+                       "no interface matches \"%s\"", *pattern);
+    }
 }
 
 static void tell_elsewhere(const struct node_facts *facts, const struct holding_address *held,
@@ -85,6 +125,7 @@ void plan_holding_faults(const struct node_facts *facts, const holding_list *lis
 {
     if (!facts->links || !facts->link_addresses)
         return;
+    tell_unmatched(facts, faults);
     sorted_each(const struct link, link, facts->links)
         tell_link(facts, link, list, faults);
     vec_each(const struct holding, holding, list) {

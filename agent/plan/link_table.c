@@ -55,6 +55,15 @@ bool link_has_neighbours(const struct link *link)
     return link->type == ARPHRD_ETHER && !link->one_peer;
 }
 
+bool link_lacks_arp(const struct link *link)
+{
+    static const char *const kinds[] = { "", "bond", "bridge", "macvlan", "team", "veth", "vlan" };
+    bool has = false;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        has |= strcmp(link->kind, kinds[i]) == 0;
+    return has && link->no_arp && link_has_neighbours(link);
+}
+
 bool link_is_svc0(const struct link *link)
 {
     return strcmp(link->name, SVC0_NAME) == 0 && strcmp(link->kind, "veth") == 0 &&
@@ -80,6 +89,8 @@ int link_address_cmp(const void *a, const void *b)
         r = CMP(left->order, right->order);
     if (!r)
         r = ip_cmp(&left->ip, &right->ip);
+    if (!r)
+        r = CMP(left->duplicate, right->duplicate);
     if (!r)
         r = CMP(left->length, right->length);
     if (!r)

@@ -50,6 +50,9 @@ const char *link_mac_str(const uint8_t mac[static 6], char buffer[static LINK_MA
 /* Whether what is behind it has to be found by ARP or neighbour discovery: not in a tunnel. */
 bool link_has_neighbours(const struct link *link);
 
+/* Of one that has ARP by its nature, whether somebody has taken it; others stay without. */
+bool link_lacks_arp(const struct link *link);
+
 /* True if it is svc0, and made by us. */
 bool link_is_svc0(const struct link *link);
 
@@ -82,6 +85,7 @@ struct link_address {
     bool secondary;  /* IPv4: of a network that has another; IPv6: temporary */
     bool deprecated; /* not for new connections, where there is a choice */
     bool tentative;  /* IPv6: not known to be unique, or known not to be */
+    bool duplicate;  /* IPv6: known not to be */
 };
 
 /* Order by ifindex, family, order; then all else, so that tables can be compared. */

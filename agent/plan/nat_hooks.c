@@ -26,7 +26,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/macro.h"
 #include "base/text.h"
 
 /* Bridges whose ports are pods: their indices, sorted. */
@@ -226,16 +225,6 @@ static bool has_meant_uplink(const struct link_facts *facts)
     return false;
 }
 
-/* Of interfaces that have ARP by nature, whether somebody has taken it: others stay without. */
-static bool lacks_arp(const struct link *link)
-{
-    static const char *const kinds[] = { "", "bond", "bridge", "macvlan", "team", "veth", "vlan" };
-    bool has = false;
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        has |= strcmp(link->kind, kinds[i]) == 0;
-    return has && link->no_arp && link_has_neighbours(link);
-}
-
 /* What keeps an uplink from its work, and what to do, a format of its name; NULL: nothing. */
 static const char *why_useless(const struct link *link, const char **ret_remedy)
 {
@@ -248,7 +237,7 @@ static const char *why_useless(const struct link *link, const char **ret_remedy)
         return "has no carrier";
     }
     *ret_remedy = "ip link set %s arp on";
-    return lacks_arp(link) ? "has no ARP (NOARP)" : NULL;
+    return link_lacks_arp(link) ? "has no ARP (NOARP)" : NULL;
 }
 
 /* The cause of much else: endpoints without a way, sessions of BGP that end. */

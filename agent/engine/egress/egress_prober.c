@@ -275,8 +275,8 @@ static void mark_set(const struct probes *probes, unsigned port, struct egress_s
                      struct faults *faults)
 {
     AUTOFREE char *name = text_format("Egress %s", set->egress);
-    AUTOFREE char *remedy = text_format("look at that node, and see that no firewall on the way "
-                                        "there drops UDP port %u",
+    AUTOFREE char *remedy = text_format("look at that node, see that no firewall on the way there "
+                                        "drops UDP port %u, and that egress.port is the same there",
                                         port);
     const char *place = name ? name : "Egress";
     const bool other = has_other(probes, set);
