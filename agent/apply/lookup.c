@@ -29,6 +29,11 @@ static int on_row(const struct nlmsghdr *row, void *context)
     return 0;
 }
 
+static bool refuses(uint8_t type)
+{
+    return type == RTN_UNREACHABLE || type == RTN_BLACKHOLE || type == RTN_PROHIBIT;
+}
+
 int route_lookup(struct nl_socket *socket, const struct route_query *query,
                  struct route_found *ret_found)
 {
@@ -53,6 +58,7 @@ int route_lookup(struct nl_socket *socket, const struct route_query *query,
         found.type = RTN_BLACKHOLE;
     else if (r < 0 && r != -ENETUNREACH && r != -EHOSTUNREACH)
         return r;
+    found.refused = r != -ENETUNREACH && refuses(found.type);
     *ret_found = found;
     return 0;
 }

@@ -2,6 +2,7 @@
 /* What the kernel would do with one packet: its own route lookup, rules and all. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "apply/netlink/nl.h"
@@ -15,6 +16,7 @@ struct route_query {
 struct route_found {
     uint8_t type;     /* RTN_UNICAST, RTN_LOCAL, RTN_UNREACHABLE ... */
     uint32_t ifindex; /* where it leaves; 0: nowhere */
+    bool refused;     /* by a route that says so, and not for want of one */
 };
 
 /*

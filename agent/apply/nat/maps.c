@@ -183,16 +183,21 @@ static int check_bpffs(const char *path)
     return fs.f_type == BPF_FS_MAGIC ? 0 : -ENOTSUP;
 }
 
+static void tell_no_bpffs(const struct nat_plane *plane, struct faults *faults)
+{
+    faults_add(faults, plane->root,
+               "mount -t bpf bpf /sys/fs/bpf && systemd-tmpfiles --create && "
+               "systemctl restart agentd",
+               "is not on a bpf file system");
+}
+
 /* An agent that is not root, or confined, needs a folder that was made for it (deploy/tmpfiles.d).
  */
 static int make_folder(struct nat_plane *plane, struct faults *faults)
 {
     int r = check_bpffs(plane->pins);
     if (r == -ENOTSUP) {
-        faults_add(faults, plane->root,
-                   "mount -t bpf bpf /sys/fs/bpf && systemd-tmpfiles --create && "
-                   "systemctl restart agentd",
-                   "is not on a bpf file system");
+        tell_no_bpffs(plane, faults);
         return r;
     }
     if (r == 0)
@@ -338,7 +343,15 @@ static int pin_again(struct nat_plane *plane, enum nat_map_index index)
 
 void nat_plane_keep_pins(struct nat_plane *plane, struct faults *faults)
 {
-    (void)each_map(plane, pin_again, "pinned again", faults);
+    if (!nat_plane_may_pin(plane))
+        tell_no_bpffs(plane, faults);
+    else if (!plane->pins || dir_make(plane->pins) == 0)
+        (void)each_map(plane, pin_again, "pinned again", faults);
+}
+
+bool nat_plane_may_pin(const struct nat_plane *plane)
+{
+    return !plane->pins || check_bpffs(plane->pins) != -ENOTSUP;
 }
 
 /* Whoever finds the filter pinned later shall know that nobody has filled it yet. */

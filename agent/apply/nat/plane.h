@@ -63,6 +63,8 @@ void nat_plane_set_mark(struct nat_plane *plane, uint32_t mark, bool node_ports)
 int nat_plane_set_svc0(struct nat_plane *plane, uint32_t ifindex, const uint8_t mac[6]);
 /* Pins each map again whose pin somebody has removed: what a restart would lose else. */
 void nat_plane_keep_pins(struct nat_plane *plane, struct faults *faults);
+/* Whether its folder is on a bpf file system: somebody may have unmounted it. */
+bool nat_plane_may_pin(const struct nat_plane *plane);
 /* Reads the kernel's ICMP rate limits (icmp_ratelimit, icmp_ratemask) again. Returns 0 or -errno.
  */
 int nat_plane_read_limits(struct nat_plane *plane);

@@ -60,6 +60,15 @@ static void check_address(const struct node_facts *facts, const struct ip *ip,
                "no interface of this machine has %s, its InternalIP", ip_str(ip, address));
 }
 
+static bool is_uplink(const struct nat_node *node, uint32_t ifindex)
+{
+    vec_each(const struct nat_attachment, it, &node->wanted) {
+        if (it->ifindex == ifindex && it->hook == NAT_HOOK_UPLINK_IN)
+            return true;
+    }
+    return false;
+}
+
 /* An uplink that is away or down, which is told by itself, may have taken its addresses along. */
 static bool uplinks_stand(const struct nat_node *node, const struct node_facts *facts)
 {
@@ -108,9 +117,32 @@ static void check_node_ports(const struct node_facts *facts, uint8_t family, str
                    prefix_str(missing, network), family == IP_V4 ? 4 : 6);
 }
 
+/* Of interfaces that hosts or routers are behind: what a pod says of its own is no concern here. */
+static void check_duplicates(const struct nat_node *node, const struct node_facts *facts,
+                             struct faults *faults)
+{
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        const struct link *link = link_find(facts->links, address->ifindex);
+        char ip[IP_STRLEN];
+        if (!address->duplicate || !link || !is_uplink(node, address->ifindex))
+            continue;
+        ip_str(&address->ip, ip);
+        AUTOFREE char *place = text_format("interface %s", link->name);
+        AUTOFREE char *remedy = text_format(
+            "find out who has it (on another host of the network: ip neigh show to %s), take it off "
+            "there, then here: ip addr del %s/%u dev %s; ip addr add %s/%u dev %s",
+            ip, ip, address->length, link->name, ip, address->length, link->name);
+        faults_add(faults, place ? place : "interface", remedy,
+                   "its address %s is another machine's, too (duplicate address detection failed): "
+                   "the kernel does not use it",
+                   ip);
+    }
+}
+
 void nat_machine_addresses(const struct nat_node *node, const struct node_facts *facts,
                            struct faults *faults)
 {
+    check_duplicates(node, facts, faults);
     if (!uplinks_stand(node, facts))
         return;
     check_node_ports(facts, IP_V4, faults);

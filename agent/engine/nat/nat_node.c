@@ -299,7 +299,8 @@ static int follow_hooks(struct nat_node *node, const struct node_facts *facts,
     node->incomplete = !faults_none(&faults) || node->rank != NAT_RANK_FIRST;
     node->moved |= attached != node->attached;
     node->attached = attached;
-    report(status, "hooks", &faults);
+    const struct faults none = { 0 }; /* where nothing can be pinned, the pins tell of the cause */
+    report(status, "hooks", nat_plane_may_pin(node->plane) ? &faults : &none);
     return tell_interfaces(node, &status->nat);
 }
 

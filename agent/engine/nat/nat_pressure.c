@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "engine/nat/nat_state.h"
 
-enum { KEPT_MS = 60 * SECOND_MS };
+enum { KEPT_MS = 10 * SECOND_MS };
 
 /* Notes that more were refused. Returns whether there is a fault. */
 static bool is_pressed(uint64_t refused, uint64_t *last, int64_t *last_ms, int64_t now_ms)

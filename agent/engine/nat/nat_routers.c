@@ -10,6 +10,7 @@
  */
 #include "engine/nat/nat_routers.h"
 
+#include "apply/lookup.h"
 #include "apply/netlink/neighbour.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
@@ -52,6 +53,53 @@ static void tell(const struct nat_router *router, const struct link *link, struc
                ip, link->name);
 }
 
+/* The interface that the family's default route leads out of; NULL: there is none. */
+static const struct link *default_link(const struct nat_engine *engine, uint8_t family)
+{
+    sorted_each(const struct link_way, way, kernel_ways(engine->kernel)) {
+        if (way->kind == WAY_DEFAULT && way->net.ip.family == family)
+            return link_find(kernel_links(engine->kernel), way->ifindex);
+    }
+    return NULL;
+}
+
+/* Whether a packet to nobody in particular (RFC 5737, RFC 3849) is refused in spite of it. */
+static bool is_barred(const struct nat_engine *engine, const char *address)
+{
+    struct route_query query = { 0 };
+    struct route_found found;
+    return ip_parse(address, &query.destination) == 0 &&
+           route_lookup(engine->socket, &query, &found) == 0 && found.refused;
+}
+
+/* The uplink whose default route is barred in this family; NULL: it is not. */
+static const struct link *barred_link(const struct nat_engine *engine, uint8_t family,
+                                      const char *address)
+{
+    const struct link *link = default_link(engine, family);
+    return link && link->up && !link->unplugged && is_barred(engine, address) ? link : NULL;
+}
+
+/* A VPN's kill switch, say: a route that refuses all, of a lower metric. */
+static void tell_barred(const struct nat_engine *engine, struct faults *faults)
+{
+    const struct link *v4 = barred_link(engine, IP_V4, "192.0.2.1"),
+                      *v6 = barred_link(engine, IP_V6, "2001:db8::1");
+    if (!v4 && !v6)
+        return;
+    AUTOFREE char *remedy =
+        text_format("see which one (ip route show default; ip -6 route show default), and take it "
+                    "out: %s%s%s unreachable default (or blackhole, prohibit)",
+                    v4 ? "ip route del" : "", v4 && v6 ? ", " : "", v6 ? "ip -6 route del" : "");
+    faults_add(faults, "routes", remedy,
+               "no route leads to another router (%s): another one, which refuses all, stands "
+               "before the default route by %s",
+               v4 && v6 ? "IPv4 and IPv6"
+               : v4     ? "IPv4"
+                        : "IPv6",
+               (v4 ? v4 : v6)->name);
+}
+
 void nat_routers_look(struct nat_engine *engine, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -70,5 +118,6 @@ void nat_routers_look(struct nat_engine *engine, int64_t now_ms)
             break; /* without memory, its silence begins anew */
     }
     vec_move(&engine->routers.list, &fresh.list);
+    tell_barred(engine, &faults);
     nat_state_report(engine, "routers", &faults);
 }

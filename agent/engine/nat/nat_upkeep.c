@@ -34,7 +34,12 @@ static void count_maps(struct nat_engine *engine)
     struct nat_status *status = &engine->status->nat;
     status->map_count = nat_plane_maps(engine->plane, status->maps);
     nat_plane_flow_states(engine->plane, status->flows);
-    nat_plane_pressure(engine->plane, &status->pressure);
+}
+
+/* Who is refused for want of room. */
+static void look_at_pressure(struct nat_engine *engine)
+{
+    nat_plane_pressure(engine->plane, &engine->status->nat.pressure);
     nat_pressure_report(engine, clock_mono_ms());
 }
 
@@ -64,7 +69,11 @@ static void keep_pins(struct nat_engine *engine)
 {
     static const enum ip_family families[] = { IP_V4, IP_V6 };
     AUTOFAULTS struct faults faults = { 0 };
+    const bool could_pin = engine->upkeep.may_pin;
+    engine->upkeep.may_pin = nat_plane_may_pin(engine->plane);
     nat_plane_keep_pins(engine->plane, &faults);
+    if (engine->upkeep.may_pin != could_pin)
+        doubt(engine);
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         if (engine->node.defragments[i])
             (void)nat_defrag_ensure(engine->config->paths.bpf, families[i]);
@@ -76,6 +85,7 @@ static void on_pins(void *context)
 {
     struct nat_engine *engine = context;
     keep_pins(engine);
+    look_at_pressure(engine);
     if (nat_hooks_pins_moved(engine->node.hooks) || engine->node.wanted.count <= FEW_HOOKS)
         look_at_hooks(engine);
     timer_arm(engine->upkeep.pins_timer, PINS_MS);

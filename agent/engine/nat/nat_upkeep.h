@@ -15,6 +15,7 @@ struct nat_engine;
 struct nat_upkeep {
     struct timer *timer, *look_timer, *pins_timer;
     int64_t limits_read_ms; /* monotonic */
+    bool may_pin;           /* at the last look */
     void (*wake)(void *context);
     void *context;
 };
