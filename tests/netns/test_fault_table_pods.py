@@ -84,13 +84,6 @@ def an_end_has_no_ipv6(world):
     world.reaches()
 
 
-@rows(406, cause=".forwarding: is 0 on the node's end of Pod default/two", remedy=".forwarding=1")
-def a_pod_goes_with_its_fault(world):
-    world.sysctl(f"net.ipv4.conf.{world.pods[1].plan['hostInterface']}.forwarding", 0)
-    yield
-    world.pods[1].delete()
-
-
 @rows(407, cause=("Pod default/one", "is cut off", "veth", "has the MAC address 02:11:22:33:44:55 now"),
       remedy=("ip link set veth", "address "))
 def an_end_gets_another_mac_address(world):
@@ -158,6 +151,13 @@ def a_cleaner_removes_the_state(world):
     yield
     wait(lambda: state.is_dir() and {path.name for path in state.iterdir()} == found, "its files")
     yield
+
+
+@rows(406, cause=".forwarding: is 0 on the node's end of Pod default/two", remedy=".forwarding=1")
+def a_pod_goes_with_its_fault(world):
+    world.sysctl(f"net.ipv4.conf.{world.pods[1].plan['hostInterface']}.forwarding", 0)
+    yield
+    world.pods[1].delete()
 
 
 @rows.each
