@@ -8,9 +8,10 @@
  * made at most once a second, and rests for twenty times as long as it took.
  *
  * Each of our checks has a TTL, so that a node whose agent is gone for good stops to be healthy.
- * All are told again at half of it. After a failure everything is read again, later each time; so
- * it is after writes, until a reading finds nothing to do or something else is wanted: two who
- * write against each other do so ever less often, and what changes often here is told at once.
+ * All are told again at half of it, and when the token is another. After a failure everything is
+ * read again, later each time, but consul.resync later at most, until that succeeds; so it is
+ * after writes, until a reading finds nothing to do or something else is wanted: two who write
+ * against each other do so ever less often, and what changes often here is told at once.
  *
  * Nothing is planned before what is wanted is known, and nothing removed before the source has
  * synced.
@@ -68,6 +69,7 @@ struct consul_keeper {
     struct consul_request *read;
     struct consul_there there;
     bool known;
+    bool unread;                 /* the last reading failed */
     int64_t asked_ms;            /* when the reading under way was */
     int64_t read_ms, renewed_ms; /* 0: never */
     uint64_t renewed_by;         /* the token's mark: another one may lack the right */
@@ -117,14 +119,17 @@ static void tell_error(struct consul_keeper *keeper, const char *error, const ch
                              clock_wall_ms());
 }
 
+/* Tries again later each time, but no later than it would look at what is there anyway. */
 static void fail(struct consul_keeper *keeper, const char *error, const char *remedy,
                  int64_t at_least_ms)
 {
+    int64_t delay_ms = MIN(backoff_next(&keeper->backoff), keeper->options.config->consul.poll_ms);
     status_of(keeper)->failures++;
     keeper->phase = RESTING;
     keeper->known = false;
+    keeper->unread = true;
     tell_error(keeper, error, remedy);
-    timer_arm(keeper->timer, MAX(backoff_next(&keeper->backoff), at_least_ms));
+    timer_arm(keeper->timer, MAX(delay_ms, at_least_ms));
     publish(keeper);
 }
 
@@ -167,6 +172,11 @@ static void on_checks(void *context, const struct consul_answer *answer)
     if (r < 0) {
         fail(keeper, r == -ENOMEM ? "no memory" : "the answer is no list of checks", NULL, 0);
         return;
+    }
+    if (keeper->unread) {
+        keeper->unread = false;
+        backoff_reset(&keeper->backoff);
+        tell_error(keeper, NULL, NULL);
     }
     keeper->known = true;
     keeper->phase = RESTING;
