@@ -129,10 +129,15 @@ static const struct mark *find_meant(const struct list *list, const struct key *
                                      const char *kind)
 {
     const struct mark *meant = NULL;
+    const char *prefix = NULL; /* of the mark before, and whether the key's is nearly that */
+    bool nearly = false;
     for (size_t i = 0; key->name && i < list->count; i++) {
         const struct mark *mark = &list->marks[i];
-        if ((!counts_at(mark, kind) && strcmp(mark->prefix, OURS) != 0) ||
-            !is_nearly(key->prefix, mark->prefix) ||
+        if (!prefix || strcmp(prefix, mark->prefix) != 0) {
+            prefix = mark->prefix;
+            nearly = is_nearly(key->prefix, prefix);
+        }
+        if (!nearly || (!counts_at(mark, kind) && strcmp(mark->prefix, OURS) != 0) ||
             (mark->name && !is_nearly(key->name, mark->name)))
             continue;
         if (!meant || (mark->name && strcmp(key->name, mark->name) == 0))
