@@ -148,6 +148,12 @@ enum tenure_step tenure_next(struct tenure *tenure, int64_t now_ms, int64_t wall
 /* When tenure_next() has something to ask without an event; INT64_MAX: never. */
 int64_t tenure_next_ms(const struct tenure *tenure);
 
+/*
+ * When another's time by the record that is known is over, unless it is renewed; INT64_MAX where it
+ * names nobody else, or may say something else by now.
+ */
+int64_t tenure_others_end_ms(const struct tenure *tenure);
+
 /* The clock has run ahead by so much, in which nothing could be heard. */
 void tenure_slept(struct tenure *tenure, int64_t slept_ms, int64_t now_ms);
 

@@ -11,18 +11,17 @@
 
 enum { FAILURES_MEANT = 2 };
 
-static enum claim_state state_of(const struct own_claim *claim, const struct claim_address *address)
+static enum claim_state state_of(const struct own_claim *claim, const struct claim_address *address,
+                                 const char *holder)
 {
-    const struct tenure *tenure = &claim->tenure;
     if (address->installed)
         return CLAIM_HELD;
     if (claim->has_right)
         return address->announcing.state == ANNOUNCING_TAKEN || address->error ? CLAIM_TAKEN
                                                                                : CLAIM_TAKING;
-    if (tenure->sight == TENURE_THERE && tenure->seen.holder[0] &&
-        strcmp(tenure->seen.holder, claim->claims->node) != 0)
+    if (*holder && strcmp(holder, claim->claims->node) != 0)
         return CLAIM_OTHER;
-    return tenure->rank < 0 ? CLAIM_BARRED : CLAIM_WAITING;
+    return claim->tenure.rank < 0 ? CLAIM_BARRED : CLAIM_WAITING;
 }
 
 /* ---- Rows ---- */
@@ -70,20 +69,21 @@ static void say_why(const struct own_claim *claim, const struct claim_address *a
 int claims_rows(const struct claims *claims, claim_row_list *ret_rows)
 {
     AUTOVEC claim_row_list rows = { 0 };
+    int64_t now_ms = clock_boot_ms();
     vec_each(struct own_claim *const, claim, &claims->list) {
         const struct tenure *tenure = &(*claim)->tenure;
+        const char *holder = claim_holder(*claim, now_ms);
         vec_each(const struct claim_address, address, &(*claim)->addresses) {
             struct claim_row row = {
                 .ip = address->ip,
-                .state = state_of(*claim, address),
+                .state = state_of(*claim, address, holder),
                 .since_wall_ms = (*claim)->since_wall_ms,
                 .renewed_ms = tenure->renewed ? tenure->renewed_ms : 0,
             };
             (void)snprintf(row.key, sizeof(row.key), "%s", (*claim)->key);
             memcpy(row.service, address->service, sizeof(row.service));
             memcpy(row.interface, address->interface, sizeof(row.interface));
-            if (tenure->sight == TENURE_THERE)
-                memcpy(row.holder, tenure->seen.holder, sizeof(row.holder));
+            (void)snprintf(row.holder, sizeof(row.holder), "%s", holder);
             say_why(*claim, address, &row);
             if (vec_push(&rows, row) < 0)
                 return -ENOMEM;
@@ -238,9 +238,11 @@ static void tell_wires(const struct claims *claims)
 static void note_states(const struct claims *claims)
 {
     bool any = false;
+    int64_t now_ms = clock_boot_ms();
     vec_each(struct own_claim *const, claim, &claims->list) {
+        const struct claim_address *first = (*claim)->addresses.items;
         enum claim_state state = (*claim)->addresses.count
-                                     ? state_of(*claim, &(*claim)->addresses.items[0])
+                                     ? state_of(*claim, first, claim_holder(*claim, now_ms))
                                      : CLAIM_BARRED;
         if (state == (*claim)->told && (*claim)->since_wall_ms)
             continue;

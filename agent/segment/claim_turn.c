@@ -103,6 +103,13 @@ static void note_holder(struct own_claim *claim)
                        strcmp(seen->holder, claim->claims->node) == 0 ? "" : seen->holder);
 }
 
+const char *claim_holder(const struct own_claim *claim, int64_t now_ms)
+{
+    const struct tenure *tenure = &claim->tenure;
+    bool over = claim->claims->hears && now_ms >= tenure_others_end_ms(tenure);
+    return tenure->sight == TENURE_THERE && !over ? tenure->seen.holder : "";
+}
+
 /* A store with many requests before it answers late, here and to whoever comes first. */
 void claims_pace(struct claims *claims, int64_t now_ms)
 {
@@ -129,7 +136,7 @@ static bool is_left_out(const struct own_claim *claim)
 
 static void note_nobody(struct own_claim *claim, int64_t now_ms)
 {
-    bool held = claim->tenure.sight == TENURE_THERE && claim->tenure.seen.holder[0];
+    bool held = *claim_holder(claim, now_ms) != '\0';
     if (!claim->wanted || !claim->claims->hears || held || !is_left_out(claim))
         claim->nobody_ms = 0;
     else if (!claim->nobody_ms)
@@ -351,18 +358,21 @@ int64_t claim_nobody_ms(const struct own_claim *claim)
     return claim->nobody_ms ? claim->nobody_ms + NOBODY_MS : INT64_MAX;
 }
 
+/* A moment that is still to come; what is past has been seen to. */
+static int64_t ahead(int64_t at_ms, int64_t now_ms)
+{
+    return at_ms > now_ms ? at_ms : INT64_MAX;
+}
+
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms)
 {
     const struct placement placement = placement_of(claim);
     bool is_full = claim->claims->asking >= ASKING_MOST; /* then an answer is waited for */
     int64_t next_ms = is_full ? INT64_MAX : tenure_next_ms(&claim->tenure);
-    int64_t move_ms = placement_next_ms(&placement), stuck_ms = claim_stuck_ms(claim);
-    if (move_ms > now_ms) /* else it is being given back */
-        next_ms = MIN(next_ms, move_ms);
-    if (stuck_ms > now_ms) /* else it is told */
-        next_ms = MIN(next_ms, stuck_ms);
-    if (claim_nobody_ms(claim) > now_ms) /* likewise */
-        next_ms = MIN(next_ms, claim_nobody_ms(claim));
+    next_ms = MIN(next_ms, ahead(placement_next_ms(&placement), now_ms));
+    next_ms = MIN(next_ms, ahead(claim_stuck_ms(claim), now_ms));
+    next_ms = MIN(next_ms, ahead(claim_nobody_ms(claim), now_ms));
+    next_ms = MIN(next_ms, ahead(tenure_others_end_ms(&claim->tenure), now_ms));
     vec_each(const struct claim_address, address, &claim->addresses) {
         if (address->announcing.state != ANNOUNCING_IDLE)
             next_ms = MIN(next_ms, announcing_due_ms(&address->announcing));

@@ -121,6 +121,11 @@ void claim_ask(struct own_claim *claim, int64_t now_ms);
 void claims_ask(struct claims *claims, int64_t now_ms);
 void claim_heard(struct own_claim *claim, const struct lease_record *record, const char *version,
                  int64_t now_ms);
+/*
+ * Who has it by its record, this node included; "": nobody, or somebody who has let his time go by.
+ * As long as the store is not heard, who had it last.
+ */
+const char *claim_holder(const struct own_claim *claim, int64_t now_ms);
 /* When there is something to do without an event. */
 int64_t claim_next_ms(const struct own_claim *claim, int64_t now_ms);
 /*

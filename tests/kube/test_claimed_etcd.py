@@ -101,6 +101,13 @@ def test_claims_are_kept_in_etcd(world):
     for name in world.agents:
         wait_equal(lambda name=name: world.faults(name), [], "no fault any more", 30)
     before = [unready, first, second] if third == second else [unready, first, second, third]
+    # The holder dies, and no other node may have it: the record still names the dead one.
+    world.agents.pop(third).kill()
+    [other] = world.agents
+    world.write_nodes(world.lab, other)
+    wait_equal(lambda: (world.row(other, V4)["state"], world.row(other, V4).get("holder")), ("barred", None),
+               "that nobody has it", DURATION + 3)
+    assert "nobody has it" in world.agents[other].ctl("explain", V4).out
     assert world.judge.holders(V4) == before
 
 

@@ -418,6 +418,21 @@ static void record_that_is_gone_binds_like_a_new_one(void **state)
     assert_int_equal(tenure_next_ms(&tenure), 5000 + D + LATE);
 }
 
+static void anothers_time_ends_without_a_renewal(void **state)
+{
+    (void)state;
+    struct tenure tenure = ranked(TENURE_NO_RANK, 0);
+    struct lease_record record = record_of("b", 5);
+    assert_int_equal(tenure_others_end_ms(&tenure), INT64_MAX); /* nothing is known */
+    tenure_heard(&tenure, &record, "7", 1000);
+    assert_int_equal(tenure_others_end_ms(&tenure), 1000 + D + LATE);
+    tenure_heard(&tenure, &record, "8", 4000);
+    assert_int_equal(tenure_others_end_ms(&tenure), 4000 + D + LATE);
+    record.holder[0] = '\0';
+    tenure_heard(&tenure, &record, "9", 5000);
+    assert_int_equal(tenure_others_end_ms(&tenure), INT64_MAX);
+}
+
 static void holder_makes_a_deleted_record_anew(void **state)
 {
     (void)state;
@@ -456,6 +471,7 @@ int main(void)
         cmocka_unit_test(time_that_was_slept_is_not_waited),
         cmocka_unit_test(restored_record_is_waited_out),
         cmocka_unit_test(record_that_is_gone_binds_like_a_new_one),
+        cmocka_unit_test(anothers_time_ends_without_a_renewal),
         cmocka_unit_test(holder_makes_a_deleted_record_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
