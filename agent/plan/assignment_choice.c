@@ -284,20 +284,37 @@ static bool choose_resting(const struct update *update, const pool_order *order,
     return false;
 }
 
-/* Whether an address of the pools is free but avoided: the first or the last of a range is looked
- * at, since those that end with .0 and .255 are there where a range is one network. */
+/* To the next address that ends with .0 or .255, if it is none. */
+static void to_avoidable(struct ip *ip)
+{
+    if (ip->bytes[3] != 0)
+        ip->bytes[3] = 255;
+}
+
+/* Whether a span has an address that is free, and that its pool avoids: one in 128 is looked at. */
+static bool has_avoided(const struct update *update, const struct pool_span *span)
+{
+    const struct pool *pool = &update->pools->pools.items[span->pool];
+    struct ip ip = span->range.first;
+    to_avoidable(&ip);
+    while (pool_avoids(pool, &ip) && ip_range_contains(&span->range, &ip)) {
+        if (!is_used(update->assignments, &ip) && !pool_reserves(pool, &ip) &&
+            !stranger_at(update, &ip))
+            return true;
+        if (!ip_next(&ip, &ip))
+            return false;
+        to_avoidable(&ip);
+    }
+    return false;
+}
+
 static bool leaves_avoided(const struct update *update, const pool_order *order,
                            enum ip_family family)
 {
-    vec_each(const struct pool_span, span, &update->pools->spans) {
-        const struct ip *ends[] = { &span->range.first, &span->range.last };
-        const struct pool *pool = &update->pools->pools.items[span->pool];
-        bool ours = false;
-        vec_each(const uint32_t, index, order)
-            ours |= *index == span->pool;
-        for (size_t i = 0; ours && i < ARRAY_SIZE(ends); i++) {
-            if (ends[i]->family == family && pool_avoids(pool, ends[i]) &&
-                !is_used(update->assignments, ends[i]))
+    vec_each(const uint32_t, index, order) {
+        vec_each(const struct pool_span, span, &update->pools->spans) {
+            if (span->pool == *index && span->range.first.family == family &&
+                has_avoided(update, span))
                 return true;
         }
     }

@@ -174,9 +174,9 @@ class Allocator:
             if wanted is None or any(self.pools.allows(p, service) for p in meant):
                 return None, "no-pool"
             return None, "pool-forbidden" if meant else "unknown-pool"
-        def given(pool):
+        def given(pool, avoided=False):
             return [ip for ip in self.pools.own(pool, version)
-                    if ip not in self.pools.reserved(pool) and not self.pools.avoids(pool, ip)
+                    if ip not in self.pools.reserved(pool) and self.pools.avoids(pool, ip) == avoided
                     and not self.is_strangers(ip)]
         used = {ip for ips in self.has.values() for ip in ips}
         if annotation(service, "allow-shared-ip") is not None:
@@ -185,7 +185,10 @@ class Allocator:
             if both:
                 return both[0], None
         free = [ip for pool in order for ip in given(pool) if ip not in used]
-        return (free[0], None) if free else (None, "exhausted")
+        if free:
+            return free[0], None
+        left = any(ip not in used for pool in order for ip in given(pool, avoided=True))
+        return None, "avoided" if left else "exhausted"
 
     def others(self, service):
         picks = []
