@@ -80,20 +80,21 @@ static const struct link *barred_link(const struct nat_engine *engine, uint8_t f
     return link && link->up && !link->unplugged && is_barred(engine, address) ? link : NULL;
 }
 
-/* A VPN's kill switch, say: a route that refuses all, of a lower metric. */
+/* A VPN's kill switch, say: a route that refuses all, of a lower metric, or by a rule. */
 static void tell_barred(const struct nat_engine *engine, struct faults *faults)
 {
     const struct link *v4 = barred_link(engine, IP_V4, "192.0.2.1"),
                       *v6 = barred_link(engine, IP_V6, "2001:db8::1");
     if (!v4 && !v6)
         return;
-    AUTOFREE char *remedy =
-        text_format("see which one (ip route show default; ip -6 route show default), and take it "
-                    "out: %s%s%s unreachable default (or blackhole, prohibit)",
-                    v4 ? "ip route del" : "", v4 && v6 ? ", " : "", v6 ? "ip -6 route del" : "");
+    const char *ip = v4 ? "ip" : "ip -6";
+    AUTOFREE char *remedy = text_format(
+        "find it (%s rule; %s route show table all default) and take it out: %s route del "
+        "unreachable default (or blackhole, prohibit), or the rule that leads there%s",
+        ip, ip, ip, v4 && v6 ? "; likewise with ip -6" : "");
     faults_add(faults, "routes", remedy,
-               "no route leads to another router (%s): another one, which refuses all, stands "
-               "before the default route by %s",
+               "no route leads to another router (%s): one that refuses all comes before the "
+               "default route by %s",
                v4 && v6 ? "IPv4 and IPv6"
                : v4     ? "IPv4"
                         : "IPv6",
