@@ -152,7 +152,7 @@ static void check_consul(struct visit *visit)
                    "%s: %s", address, outcome.error ? outcome.error : strerror(-r));
     else if (outcome.filtered)
         visit_fail(visit,
-                   "give the token of consul.tokenFile the rights that docs/operations.md lists",
+                   "give the token of consul.tokenFile the policy that docs/operations.md lists",
                    "%s: the token may not read all services", address);
     else
         visit_good(visit, "%s answers, and takes the token", address);

@@ -10,6 +10,7 @@ LAB = {"nodes": 2}
 NAMES = ("node1", "node2")
 OTHER_LINKS = "its L2Advertisement is for other interfaces"
 OTHER_NODES = "its L2Advertisement is for other nodes"
+NO_NODE = "nodeSelectors: select no Node, so that no node announces by it"
 
 
 @pytest.fixture(name="setting")
@@ -30,12 +31,12 @@ def named(name, node=None, interfaces=None, pools=None):
     return item
 
 
-def assert_left_out(setting, words, remedy):
+def assert_left_out(setting, words, remedy, beside=()):
     """By both nodes, once nobody has had it for a moment."""
     wait_equal(lambda: setting.segment.at(V4), [], "nobody to have it")
     for agent in setting.agents.values():
         wait_equal(lambda agent=agent: [(fault["place"], fault["message"]) for fault in agent.faults()],
-                   [(V4, f"no node has the address; not this one: {words}")], "the fault", 15)
+                   [(V4, f"no node has the address; not this one: {words}"), *beside], "the fault", 15)
         assert remedy in agent.faults()[0]["remedy"]
 
 
@@ -61,8 +62,9 @@ def test_advertisements_add_up_and_who_is_left_out_is_told(setting):
     assert_had_by(setting, "node2")
     # None that selects a node.
     setting.plane.put(named("second", "node7"), named("lan", "node8"))
-    assert_left_out(setting, OTHER_NODES, "select a Node")
-    setting.plane.put(named("lan", "node1"))
+    assert_left_out(setting, OTHER_NODES, "select a Node", [(f"L2Advertisement default/{name}", NO_NODE)
+                                                            for name in ("lan", "second")])
+    setting.plane.put(named("second", "node1"), named("lan", "node1"))
     assert_had_by(setting, "node1")
     assert setting.row("node2")["why"] == OTHER_NODES
     # The address is in a second pool, too, whose advertisement is for the other node: the older pool counts.

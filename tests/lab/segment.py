@@ -278,5 +278,8 @@ class Segment:
             raw.send(head + mac + ip + bytes(6) + ip)
 
     def remove(self):
+        """With its cables, which a namespace takes along some time after it is gone: the next segment has the same."""
+        for index in self.places.values():
+            self.switch.run("ip", "link", "del", f"p{index}", check=False)
         for host in [*self.guests, self.switch]:
             host.remove()

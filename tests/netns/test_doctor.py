@@ -145,7 +145,7 @@ MISTAKES = {
         lambda p: consul_answers(p, answer_of(403, "ACL not found")), "store.consul", "does not know the token", "consul.tokenFile",
     ),
     "consul-no-right": (
-        lambda p: consul_answers(p, answer_of(403, "Permission denied")), "store.consul", "Permission denied", "the rights that",
+        lambda p: consul_answers(p, answer_of(403, "Permission denied")), "store.consul", "Permission denied", "the policy that",
     ),
     "consul-token-file": (
         lambda p: settings(p, consul={"clusterID": "lab", "tokenFile": "/nonexistent"}),

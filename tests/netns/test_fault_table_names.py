@@ -20,7 +20,8 @@ def a_field_is_not_indented(world):
     return other(world, lambda service, part: service.update(externalIPs=[OTHER]))
 
 
-@rows(133, cause=("other.yaml:", "servicename", 'did you mean "kubernetes.io/service-name"?'), remedy=ITSELF)
+@rows(133, cause=("other.yaml:", "servicename", 'did you mean "kubernetes.io/service-name"?'), remedy=ITSELF,
+      beside="label kubernetes.io/service-name is missing")
 def a_slices_label_is_misspelt(world):
     return other(world, lambda service, part: part["metadata"].update(labels={"kubernetes.io/servicename": "other"}))
 

@@ -101,7 +101,7 @@ def the_node_loses_its_ipv6_address(world):
 
 
 @rows(209, cause=("tor_v6", "the session is disabled in BIRD"), remedy="birdc enable tor_v6",
-      beside="disabled in BIRD")
+      beside=("disabled in BIRD", "device protocol is disabled"))
 def everything_is_disabled(world):
     """Expected: each session and each kernel protocol is told to be disabled."""
     world.bird.birdc("disable", "all")
