@@ -208,8 +208,7 @@ static int64_t free_ms(const struct tenure *tenure)
 int64_t tenure_others_end_ms(const struct tenure *tenure)
 {
     const char *holder = tenure->seen.holder;
-    if (tenure->sight != TENURE_THERE || tenure->stale || !holder[0] ||
-        strcmp(holder, tenure->node) == 0)
+    if (tenure->sight != TENURE_THERE || !holder[0] || strcmp(holder, tenure->node) == 0)
         return INT64_MAX;
     return tenure->changed_ms + tenure->bound_ms + tenure->rules.late_ms;
 }

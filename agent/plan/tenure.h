@@ -150,7 +150,7 @@ int64_t tenure_next_ms(const struct tenure *tenure);
 
 /*
  * When another's time by the record that is known is over, unless it is renewed; INT64_MAX where it
- * names nobody else, or may say something else by now.
+ * names nobody else.
  */
 int64_t tenure_others_end_ms(const struct tenure *tenure);
 

@@ -12,7 +12,10 @@
 #include "base/macro.h"
 #include "segment/claims_inside.h"
 
-enum { NOBODY_MS = 5 * SECOND_MS }; /* a node that may takes what is free within one */
+enum {
+    NOBODY_MS = 5 * SECOND_MS, /* a node that may takes what is free within one */
+    LATE_MS = 250,             /* of an answer: the store may have been away meanwhile */
+};
 
 /* ---- Rank and right ---- */
 
@@ -106,7 +109,8 @@ static void note_holder(struct own_claim *claim)
 const char *claim_holder(const struct own_claim *claim, int64_t now_ms)
 {
     const struct tenure *tenure = &claim->tenure;
-    bool over = claim->claims->hears && now_ms >= tenure_others_end_ms(tenure);
+    bool heard = claim->claims->hears && claim->failures == 0;
+    bool over = heard && now_ms >= tenure_others_end_ms(tenure);
     return tenure->sight == TENURE_THERE && !over ? tenure->seen.holder : "";
 }
 
@@ -159,11 +163,13 @@ void claim_rank(struct own_claim *claim, int64_t now_ms)
 
 /* ---- Answers ---- */
 
-static void note_outcome(struct own_claim *claim, const struct claim_answer *answer)
+/* A request on a connection that stands does not fail while packets vanish: it is answered late. */
+static void note_outcome(struct own_claim *claim, const struct claim_answer *answer, int64_t now_ms)
 {
     bool failed = answer->outcome == CLAIM_FAILED;
+    bool late = now_ms - claim->tenure.asked_ms >= LATE_MS;
     claim->failures = failed ? claim->failures + 1 : 0;
-    claim->cut_off |= failed;
+    claim->cut_off |= failed || late;
     claim->remedy = failed ? answer->remedy : NULL;
     claim->claims->options.counts->failures += failed;
     (void)snprintf(claim->trouble, sizeof(claim->trouble), "%s", failed ? answer->why : "");
@@ -222,7 +228,7 @@ static void on_told(void *context, const struct claim_answer *answer)
     int64_t now_ms = clock_boot_ms();
     claim->request = NULL;
     claim->claims->answer_ms = now_ms - claim->tenure.asked_ms;
-    note_outcome(claim, answer);
+    note_outcome(claim, answer, now_ms);
     if (claim->tenure.asked == TENURE_READ)
         take_read(claim, answer, now_ms);
     else if (answer->outcome == CLAIM_DONE)
@@ -293,7 +299,7 @@ void claim_ask(struct own_claim *claim, int64_t now_ms)
         return;
     }
     const struct claim_answer failed = { .outcome = CLAIM_FAILED, .why = strerror(-r) };
-    note_outcome(claim, &failed);
+    note_outcome(claim, &failed, now_ms);
     tenure_failed(&claim->tenure, false, now_ms);
 }
 
