@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Labels and annotations that nobody reads: nearly ours, at another kind, or in the other list. */
+/* Labels and annotations: what a Service's say, and those that nobody reads: nearly ours, at
+ * another kind, or in the other list. */
 #include "base/macro.h"
 #include "base/text.h"
 #include "decoded.h"
+#include "model/service.h"
 
 static void assert_told(const char *api_version, const char *kind, const char *metadata,
                         const char *part)
@@ -16,6 +18,44 @@ static void assert_told(const char *api_version, const char *kind, const char *m
         assert_non_null(strstr(decoded.warnings.list.items[0].message, part));
     } else {
         assert_int_equal(decoded.warnings.list.count, 0);
+    }
+}
+
+static void what_a_service_says_by_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metadata;
+        bool announce, headless_label;
+        int route_class;
+        size_t warnings;
+    } cases[] = {
+        { "annotations: {fingerpost.io/announce: \"true\"}", true, false, -1, 0 },
+        { "annotations: {fingerpost.io/announce: false}", false, false, -1, 0 },
+        { "annotations: {fingerpost.io/announce: \"no\"}", true, false, -1, 1 },
+        { "annotations: {fingerpost.io/announce: \"\"}", true, false, -1, 1 },
+        { "annotations: {fingerpost.io/route-class: \"0\"}", true, false, 0, 0 },
+        { "annotations: {fingerpost.io/route-class: 7}", true, false, 7, 0 },
+        { "annotations: {fingerpost.io/route-class: \"30\"}", true, false, -1, 1 },
+        { "annotations: {fingerpost.io/route-class: \"-1\"}", true, false, -1, 1 },
+        { "annotations: {fingerpost.io/route-class: \" 1\"}", true, false, -1, 1 },
+        { "annotations: {fingerpost.io/route-class: \"1x\"}", true, false, -1, 1 },
+        { "annotations: {fingerpost.io/route-class: \"4294967297\"}", true, false, -1, 1 },
+        { "annotations: {other: {a: b}}, labels: null", true, false, -1, 0 },
+        { "labels: {service.kubernetes.io/headless: \"\"}", true, true, -1, 0 },
+        { "labels: {service.kubernetes.io/headless: null}", true, true, -1, 0 },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "apiVersion: v1\nkind: Service\nmetadata: {name: web, %s}\nspec: {}\n",
+                 cases[i].metadata);
+        AUTODECODED struct decoded decoded = decode_yaml(text);
+        assert_decoded(&decoded, cases[i].warnings);
+        const struct service *service = to_service(decoded.object);
+        assert_int_equal(service->announce, cases[i].announce);
+        assert_int_equal(service->headless_label, cases[i].headless_label);
+        assert_int_equal(service->route_class, cases[i].route_class);
     }
 }
 
@@ -69,6 +109,7 @@ static void what_others_write_is_silent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_service_says_by_them),
         cmocka_unit_test(what_is_nearly_read_is_told),
         cmocka_unit_test(what_stands_elsewhere_is_told),
         cmocka_unit_test(what_others_write_is_silent),

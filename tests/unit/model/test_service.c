@@ -430,44 +430,6 @@ static void a_flood_of_faults_is_cut_short(void **state)
     text_done(&text);
 }
 
-static void annotations_and_labels(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *metadata;
-        bool announce, headless_label;
-        int route_class;
-        size_t warnings;
-    } cases[] = {
-        { "annotations: {fingerpost.io/announce: \"true\"}", true, false, -1, 0 },
-        { "annotations: {fingerpost.io/announce: false}", false, false, -1, 0 },
-        { "annotations: {fingerpost.io/announce: \"no\"}", true, false, -1, 1 },
-        { "annotations: {fingerpost.io/announce: \"\"}", true, false, -1, 1 },
-        { "annotations: {fingerpost.io/route-class: \"0\"}", true, false, 0, 0 },
-        { "annotations: {fingerpost.io/route-class: 7}", true, false, 7, 0 },
-        { "annotations: {fingerpost.io/route-class: \"30\"}", true, false, -1, 1 },
-        { "annotations: {fingerpost.io/route-class: \"-1\"}", true, false, -1, 1 },
-        { "annotations: {fingerpost.io/route-class: \" 1\"}", true, false, -1, 1 },
-        { "annotations: {fingerpost.io/route-class: \"1x\"}", true, false, -1, 1 },
-        { "annotations: {fingerpost.io/route-class: \"4294967297\"}", true, false, -1, 1 },
-        { "annotations: {other: {a: b}}, labels: null", true, false, -1, 0 },
-        { "labels: {service.kubernetes.io/headless: \"\"}", true, true, -1, 0 },
-        { "labels: {service.kubernetes.io/headless: null}", true, true, -1, 0 },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        char text[512];
-        snprintf(text, sizeof(text),
-                 "apiVersion: v1\nkind: Service\nmetadata: {name: web, %s}\nspec: {}\n",
-                 cases[i].metadata);
-        AUTODECODED struct decoded decoded = decode_yaml(text);
-        assert_decoded(&decoded, cases[i].warnings);
-        const struct service *service = to_service(decoded.object);
-        assert_int_equal(service->announce, cases[i].announce);
-        assert_int_equal(service->headless_label, cases[i].headless_label);
-        assert_int_equal(service->route_class, cases[i].route_class);
-    }
-}
-
 static void names_of_values(void **state)
 {
     (void)state;
@@ -496,7 +458,6 @@ int main(void)
         cmocka_unit_test(same_port_of_two_protocols_is_fine),
         cmocka_unit_test(names_every_error_at_once),
         cmocka_unit_test(a_flood_of_faults_is_cut_short),
-        cmocka_unit_test(annotations_and_labels),
         cmocka_unit_test(names_of_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
