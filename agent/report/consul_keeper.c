@@ -32,6 +32,7 @@
 #include "client/statsd.h"
 #include "loop/backoff.h"
 #include "loop/timer.h"
+#include "report/consul_body.h"
 #include "report/consul_there.h"
 
 enum {
@@ -263,34 +264,13 @@ static void on_written(void *context, const struct consul_answer *answer)
 
 static const struct consul_handler written_handler = { .done = on_written };
 
-static void write_body(const struct consul_keeper *keeper, const struct agent_service *service,
-                       struct text *body)
-{
-    const struct config *config = keeper->options.config;
-    char address[IP_STRLEN];
-    const struct consul_registration registration = {
-        .id = service->id,
-        .address = ip_str(&service->address, address),
-        .port = service->port,
-        .tags = { config->exports.cluster, CONSUL_EXPORTER_TAG },
-        .meta = { { CONSUL_META_CLUSTER, config->exports.cluster },
-                  { CONSUL_META_SERVICE, service->owner },
-                  { CONSUL_META_CHECKS, service->checks } },
-        .tcp = service->tcp,
-        .health_port = service->health_port,
-        .ttl_s = config->consul.ttl_ms / SECOND_MS,
-        .healthy = service->healthy,
-    };
-    consul_agent_register(&registration, body);
-}
-
 static int send_op(struct consul_keeper *keeper, const struct agent_service_op *op,
                    struct writing *writing)
 {
     AUTOTEXT struct text path = { 0 }, body = { 0 };
     if (op->act == AGENT_SERVICE_REGISTER) {
         text_add(&path, CONSUL_AGENT_REGISTER);
-        write_body(keeper, op->wanted, &body);
+        consul_body(keeper->options.config, op->wanted, &body);
     } else if (op->act == AGENT_SERVICE_UPDATE) {
         consul_agent_update_path(op->id, &path);
         consul_agent_update(op->wanted->healthy, op->wanted->why, &body);
