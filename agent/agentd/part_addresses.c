@@ -112,7 +112,7 @@ static void tell(const struct agent *agent, const struct node_facts *facts,
 static void check_answers(const struct claim_row *row, struct faults *faults)
 {
     const char *const names[] = { row->interface, "all" };
-    for (size_t i = 0; row->ip.family == IP_V4 && *row->interface && i < ARRAY_SIZE(names); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         AUTOFREE char *key = setting_key("ipv4", names[i], "arp_ignore");
         AUTOFREE char *remedy = key ? text_format("sysctl -w %s=0", key) : NULL;
         char ip[IP_STRLEN];
@@ -129,10 +129,14 @@ static void on_look(void *context)
     struct agent *agent = context;
     AUTOFAULTS struct faults faults = { 0 };
     claim_row_list rows = { 0 };
-    if (agent->claims && claims_rows(agent->claims, &rows) == 0) {
+    const char *looked_at = ""; /* of hundreds of addresses most are on one interface */
+    if (agent->claims && agent->status.claims.held && claims_rows(agent->claims, &rows) == 0) {
         vec_each(const struct claim_row, row, &rows) {
-            if (row->state == CLAIM_HELD && faults_none(&faults))
-                check_answers(row, &faults);
+            if (row->state != CLAIM_HELD || row->ip.family != IP_V4 || !faults_none(&faults) ||
+                strcmp(row->interface, looked_at) == 0)
+                continue;
+            check_answers(row, &faults);
+            looked_at = row->interface;
         }
     }
     vec_done(&rows);
