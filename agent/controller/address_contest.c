@@ -111,12 +111,15 @@ static bool differs(const struct service *service, const ip_list *ips)
     return false;
 }
 
-void contests_see(struct sorted *table, const struct service *service, const ip_list *ips)
+void contests_see(struct sorted *table, const struct service *service, const ip_list *ips,
+                  int64_t now_ms)
 {
     struct contest *contest = ips->count ? contest_of(table, &service->object) : NULL;
     if (!contest)
         return; /* without memory, the next one counts */
     contest->differs = differs(service, ips);
+    if (contest->times == 0)
+        contest->first_ms = contest->last_ms = now_ms; /* until the answer is here */
     (void)snprintf(contest->writer, sizeof(contest->writer), "%s", service->status_writer);
 }
 

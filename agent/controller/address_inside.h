@@ -58,7 +58,8 @@ void contests_clear(struct sorted *table);
 
 /* These addresses are to be written to a Service; they have been. The latter returns whether
  * somebody writes over them again and again. Times are monotonic. */
-void contests_see(struct sorted *table, const struct service *service, const ip_list *ips);
+void contests_see(struct sorted *table, const struct service *service, const ip_list *ips,
+                  int64_t now_ms);
 bool contests_note(struct sorted *table, const struct service *service, const ip_list *ips,
                    int64_t now_ms);
 
