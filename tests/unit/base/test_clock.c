@@ -55,6 +55,7 @@ static void times(void **state)
     }
     char text[CLOCK_STRLEN];
     assert_string_equal(clock_rfc3339(INT64_C(1795159980250), text), "2026-11-20T07:33:00Z");
+    assert_string_equal(clock_rfc3339(INT64_C(-30641760000000), text), "0999-01-01T00:00:00Z");
     assert_string_equal(clock_rfc3339_ms(INT64_C(1795159980250), text), "2026-11-20T07:33:00.250Z");
     assert_string_equal(clock_rfc3339_ms(INT64_C(1795159980003), text), "2026-11-20T07:33:00.003Z");
 }
