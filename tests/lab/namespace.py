@@ -244,20 +244,26 @@ class Namespace:
         return False
 
     def icmp_error(self, address, port=9, timeout=5):
-        """The errno of the ICMP error that answers a UDP datagram; None if none comes."""
+        """The errno of the ICMP error that answers a UDP datagram, sent once a second since neither it nor the error
+        is promised to arrive; None if none comes."""
         six = ":" in address
         with self.entered():
             probe = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
         with probe:
             # Without these only "port unreachable" would be reported.
             probe.setsockopt(*((socket.IPPROTO_IPV6, 25) if six else (socket.IPPROTO_IP, 11)), 1)
-            probe.settimeout(timeout)
+            probe.settimeout(1)
             try:
                 probe.connect((address, port))
-                probe.send(b"?")
-                probe.recv(1)
-            except TimeoutError:
-                return None
             except OSError as error:
                 return error.errno
+            for _ in range(timeout):
+                try:
+                    probe.send(b"?")
+                    probe.recv(1)
+                    return None
+                except TimeoutError:
+                    continue
+                except OSError as error:
+                    return error.errno
         return None
