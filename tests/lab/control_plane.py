@@ -14,7 +14,7 @@ import ssl
 from pathlib import Path
 
 from .authority import Authority, write_key, write_kubeconfig
-from .kube_api import KubeApi
+from .kube_api import PATHS, ApiError, KubeApi
 from .kube_programs import program
 from .namespace import Namespace
 from .wait import wait
@@ -244,12 +244,27 @@ class ControlPlane:
     def start_api_server(self):
         self.api_server.start()
         wait(lambda: self.api_server.running() and self.api.ready(), "kube-apiserver", 120)
+        self._wait_served()
+
+    def _wait_served(self):
+        """Readiness says nothing of what is in memory of each resource: until that is filled from etcd, whoever asks
+        is told to ask again (429)."""
+        wait(lambda: [self._list(kind) for kind in PATHS], "each resource", 60)
+
+    def _list(self, kind):
+        try:
+            return self.items(kind)
+        except ApiError as error:
+            if error.status != 404:  # a definition that is not there
+                raise
+            return []
 
     def backup(self, name="backup"):
-        """Copies what etcd holds; it is away for a moment."""
+        """Copies what etcd holds; it is away for a moment, after which the API server reads all of it anew."""
         self.etcd.stop()
         shutil.copytree(self.folder / "etcd", self.folder / name)
         self.start_etcd()
+        self._wait_served()
 
     def restore(self, name="backup"):
         """Puts a copy in place: resourceVersions go backwards. The API server starts anew, as it
