@@ -45,7 +45,7 @@ static int take_lock(struct agent *agent)
                   "paths.state",
                   (int)holder, state);
     else
-        log_error("cannot lock %s: %s", state, strerror(-agent->lock));
+        log_error("paths.state: cannot lock %s: %s", state, strerror(-agent->lock));
     return agent->lock;
 }
 

@@ -45,8 +45,7 @@ static const char *gateway_of(const struct config *config)
 static void check_fixed_keys(const char *path, const struct config *old, const struct config *fresh,
                              struct faults *faults)
 {
-    must_not_change(faults, path, old->source.manifests ? "source.manifests" : "source.kubernetes",
-                    source_of(old), source_of(fresh));
+    must_not_change(faults, path, "source", source_of(old), source_of(fresh));
     if (old->source.kubernetes) {
         must_not_change(faults, path, "node", old->node, fresh->node);
         must_not_change(faults, path, "services.proxyName", old->services.proxy_name,

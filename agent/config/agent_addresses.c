@@ -33,18 +33,11 @@ void parse_failback(struct parse *parse, const struct config_key *key, const str
         parse_duration(parse, key, node, field);
 }
 
-static bool is_namespace(const char *text)
-{
-    size_t length = strlen(text);
-    return length > 0 && length <= 63 &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
-}
-
 void parse_lease_namespace(struct parse *parse, const struct config_key *key,
                            const struct doc *node, void *field)
 {
     (void)key;
-    parse_checked(parse, node, field, is_namespace, "a namespace (a-z, 0-9 and dashes)");
+    parse_checked(parse, node, field, parse_is_namespace, "a namespace (a-z, 0-9 and dashes)");
 }
 
 static const struct config_key etcd_keys[] = {
@@ -64,7 +57,7 @@ static bool is_endpoint(const char *text)
         scheme = 7;
     else if (strncmp(text, "https://", 8) == 0)
         scheme = 8;
-    return scheme && text[scheme] && !strpbrk(text + scheme, "/?#@ ");
+    return scheme && parse_is_host(text + scheme);
 }
 
 static void etcd_fault(struct parse *parse, const struct doc *section, const char *key,

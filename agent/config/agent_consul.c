@@ -27,9 +27,9 @@ const struct config_key agent_consul_keys[] = {
     { "keyFile", parse_path, FIELD(exports.consul.key_file) },
     { "serverName", parse_text, FIELD(exports.consul.server_name) },
     { "insecure", parse_bool, FIELD(exports.consul.insecure) },
-    { "datacenter", parse_text, FIELD(exports.consul.datacenter) },
-    { "namespace", parse_text, FIELD(exports.consul.namespace) },
-    { "partition", parse_text, FIELD(exports.consul.partition) },
+    { "datacenter", parse_consul_name, FIELD(exports.consul.datacenter) },
+    { "namespace", parse_consul_name, FIELD(exports.consul.namespace) },
+    { "partition", parse_consul_name, FIELD(exports.consul.partition) },
     { "dogstatsd", parse_section, .keys = dogstatsd_keys },
     { NULL },
 };

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/ours.h"
 #include "config/parse.h"
+#include "config/together.h"
 
 #define FIELD(member) .offset = offsetof(struct config, member)
 
@@ -141,8 +142,8 @@ static const struct config_key services_keys[] = {
     { "nodePortAddresses", parse_node_ports, FIELD(services.node_port_addresses) },
     { "externalIPs", parse_cidrs, FIELD(services.external_ips) },
     { "loadBalancerIPs", parse_cidrs, FIELD(services.load_balancer_ips) },
-    { "loadBalancerClass", parse_text, FIELD(services.load_balancer_class) },
-    { "proxyName", parse_text, FIELD(services.proxy_name) },
+    { "loadBalancerClass", parse_class, FIELD(services.load_balancer_class) },
+    { "proxyName", parse_label_value, FIELD(services.proxy_name) },
     { "advertise", parse_advertise, FIELD(services.advertise) },
     { "masqueradeAll", parse_bool, FIELD(services.masquerade_all) },
     { "path", parse_packet_path, FIELD(services.path) },
@@ -193,8 +194,11 @@ static const struct config_key api_keys[] = {
     { NULL },
 };
 
+/* Of a folder that has a socket: the kernel takes 107 bytes with the socket's name. */
+enum { SOCKET_FOLDER_MAX = 90 };
+
 static const struct config_key paths_keys[] = {
-    { "run", parse_path, FIELD(paths.run) },
+    { "run", parse_path, FIELD(paths.run), .max = SOCKET_FOLDER_MAX },
     { "state", parse_path, FIELD(paths.state) },
     { "bpf", parse_path, FIELD(paths.bpf) },
     { NULL },
@@ -303,33 +307,10 @@ static int config_new(struct config **ret_config)
     return 0;
 }
 
-/* What one section asks of another. */
-static void check_all(struct parse *parse, const struct doc *root)
-{
-    const struct config *config = parse_config(parse);
-    if (config->services.enabled && !config->routes.enabled)
-        doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
-                  "services.enabled needs routes, which lead to what this node serves");
-    if (config->services.firewall.mode != FIREWALL_OFF && config->services.path == PATH_DIRECT)
-        doc_fault(
-            parse->document, doc_get(doc_get(root, "services"), "path"), parse->errors,
-            "direct leads packets past every firewall: services.firewall wants auto or stack");
-    if (config->pods.enabled && !config->routes.enabled)
-        doc_fault(parse->document, doc_get(doc_get(root, "routes"), "enabled"), parse->errors,
-                  "pods.enabled needs routes, which announce where pods are");
-    if (config->pools.allocate && config->source.kubernetes)
-        doc_fault(parse->document, doc_get(doc_get(root, "pools"), "allocate"), parse->errors,
-                  "is for source.manifests; in a cluster, agent-controller gives addresses");
-    if (config->addresses.enabled && !config->source.kubernetes &&
-        config->addresses.etcd.endpoints.count == 0)
-        doc_fault(parse->document, doc_get(root, "addresses"), parse->errors,
-                  "claims are kept as Leases of source.kubernetes, or else in addresses.etcd");
-}
-
 int config_parse(const char *path, struct config **ret_config, struct document **ret_document,
                  struct faults *errors)
 {
-    static const struct config_grammar grammar = { config_keys, check_all };
+    static const struct config_grammar grammar = { config_keys, check_together };
     CLEANUP(config_freep) struct config *config = NULL;
     int r = config_new(&config);
     if (r == 0)

@@ -23,11 +23,6 @@ static bool has_letters(const char *text, size_t max, const char *letters)
     return length > 0 && length <= max && strspn(text, letters) == length;
 }
 
-static bool is_namespace(const char *text)
-{
-    return has_letters(text, 63, "abcdefghijklmnopqrstuvwxyz0123456789-");
-}
-
 static bool is_lease_name(const char *text)
 {
     return has_letters(text, 253, "abcdefghijklmnopqrstuvwxyz0123456789-.");
@@ -43,7 +38,7 @@ static void parse_namespace(struct parse *parse, const struct config_key *key,
                             const struct doc *node, void *field)
 {
     (void)key;
-    parse_checked(parse, node, field, is_namespace, "a namespace (a-z, 0-9 and dashes)");
+    parse_checked(parse, node, field, parse_is_namespace, "a namespace (a-z, 0-9 and dashes)");
 }
 
 static void parse_lease_name(struct parse *parse, const struct config_key *key,
@@ -92,7 +87,7 @@ static const struct config_key election_keys[] = {
 
 static const struct config_key addresses_keys[] = {
     { "enabled", parse_bool, FIELD(addresses.enabled) },
-    { "loadBalancerClass", parse_text, FIELD(addresses.load_balancer_class) },
+    { "loadBalancerClass", parse_class, FIELD(addresses.load_balancer_class) },
     { "rest", parse_duration, FIELD(addresses.rest_ms) },
     { NULL },
 };

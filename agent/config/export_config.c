@@ -89,4 +89,7 @@ void export_config_check(const struct export_config *config, struct faults *erro
         faults_add(errors, "consul.kvPrefix",
                    "use letters, digits, dots, dashes and single slashes", "%s can't begin a key",
                    quote(config->prefix, quoted));
+    if (!config->consul.cert_file != !config->consul.key_file)
+        faults_add(errors, config->consul.cert_file ? "consul.keyFile" : "consul.certFile",
+                   "name both, or neither", "is missing: certFile and keyFile need each other");
 }

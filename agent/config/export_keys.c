@@ -58,7 +58,7 @@ static bool is_address(const char *text)
     for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
         size_t length = strlen(schemes[i]);
         if (strncmp(text, schemes[i], length) == 0 && text[length])
-            return i == 2 || !strchr(text + length, '/');
+            return i == 2 || parse_is_host(text + length);
     }
     return false;
 }
@@ -99,9 +99,9 @@ const struct config_key export_keys[] = {
     { "keyFile", parse_path, FIELD(consul.key_file) },
     { "serverName", parse_text, FIELD(consul.server_name) },
     { "insecure", parse_bool, FIELD(consul.insecure) },
-    { "datacenter", parse_text, FIELD(consul.datacenter) },
-    { "namespace", parse_text, FIELD(consul.namespace) },
-    { "partition", parse_text, FIELD(consul.partition) },
+    { "datacenter", parse_consul_name, FIELD(consul.datacenter) },
+    { "namespace", parse_consul_name, FIELD(consul.namespace) },
+    { "partition", parse_consul_name, FIELD(consul.partition) },
     { "dogstatsd", parse_section, .keys = dogstatsd_keys },
     { NULL },
 };

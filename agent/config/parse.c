@@ -2,7 +2,9 @@
 /*
  * The walk over a configuration file, of whichever program: each member of a map is looked up in a
  * table of keys and read by the parser that stands there. Nothing stops at an error, so all of a
- * file are reported, in the order in which they stand. A member that is null keeps its default.
+ * file are reported, in the order in which they stand. A member that is null keeps its default, but
+ * for a section that says something by being there: with nothing behind its name either may be
+ * meant.
  */
 #include "config/parse.h"
 
@@ -11,38 +13,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "config/unknown.h"
 #include "format/quote.h"
 #include "format/reader.h"
-
-enum { SUGGEST_DISTANCE = 2 };
-
-/* The key that the user may have meant, or NULL. */
-static const char *suggest(const struct config_key *keys, const char *name)
-{
-    const char *best = NULL;
-    size_t best_distance = MIN(strlen(name), (size_t)SUGGEST_DISTANCE + 1);
-    for (; keys->name; keys++) {
-        size_t distance = text_distance(name, keys->name);
-        if (distance < best_distance) {
-            best = keys->name;
-            best_distance = distance;
-        }
-    }
-    return best;
-}
-
-static void unknown_key(struct parse *parse, const struct config_key *keys,
-                        const struct doc *member)
-{
-    char name[QUOTE_LEN];
-    const char *meant = suggest(keys, member->key);
-    if (meant)
-        doc_key_fault(parse->document, member, parse->errors,
-                      "unknown key %s; did you mean \"%s\"?", quote(member->key, name), meant);
-    else
-        doc_key_fault(parse->document, member, parse->errors, "unknown key %s",
-                      quote(member->key, name));
-}
 
 static const struct config_key *find_key(const struct config_key *keys, const char *name)
 {
@@ -62,6 +35,10 @@ void parse_keys(struct parse *parse, const struct config_key *keys, const struct
             unknown_key(parse, keys, member);
         else if (member->type != DOC_NULL)
             key->parse(parse, key, member, (char *)parse->base + key->offset);
+        else if (key->parse == parse_present && member->text && !*member->text)
+            doc_key_fault(parse->document, member, parse->errors,
+                          "%s has nothing below it: write {} to have it by its defaults, or null",
+                          key->name);
     }
 }
 
@@ -117,6 +94,7 @@ int parse_file(const char *path, const struct config_grammar *grammar, void *bas
     struct document empty = { .file = path, .source_line = 1, .source_column = 1 };
     struct parse parse = { .document = document ? document : &empty,
                            .base = base,
+                           .keys = grammar->keys,
                            .errors = errors };
     const struct doc *root = parse.document->root;
     size_t before = errors->list.count;

@@ -14,9 +14,11 @@
 #include "format/doc.h"
 
 /* One parsing. Errors are added to the list; a lack of memory sticks in `error`. */
+struct config_key;
 struct parse {
     const struct document *document;
-    void *base; /* the struct that offsets refer to */
+    void *base;                    /* the struct that offsets refer to */
+    const struct config_key *keys; /* the outermost table of the grammar */
     struct faults *errors;
     int error; /* 0 or -ENOMEM */
 };
@@ -27,8 +29,6 @@ static inline struct config *parse_config(const struct parse *parse)
     return parse->base;
 }
 
-struct config_key;
-
 /* Reads a value that is not null into `field`, or adds a fault and leaves it. */
 typedef void (*config_parser)(struct parse *parse, const struct config_key *key,
                               const struct doc *node, void *field);
@@ -37,7 +37,7 @@ struct config_key {
     const char *name; /* NULL ends a table */
     config_parser parse;
     size_t offset;                 /* of the field in the struct that is filled */
-    int64_t min, max;              /* for numbers */
+    int64_t min, max;              /* for numbers; max: of a path, its bytes; 0: PATH_MAX */
     const struct config_key *keys; /* for a section */
     /* For a section in which nothing was wrong: what its values must be to each other. */
     void (*check)(struct parse *parse, const struct doc *section);
@@ -119,6 +119,15 @@ void parse_word(struct parse *parse, const struct doc *node, const char *const *
                 unsigned *field);
 /* Frees the names and empties the list. */
 void parse_clear_names(string_list *list);
+/* Names of other systems, and whether a text is one; parse_names.c */
+void parse_class(struct parse *, const struct config_key *, const struct doc *, void *char_field);
+void parse_label_value(struct parse *, const struct config_key *, const struct doc *,
+                       void *char_field);
+void parse_consul_name(struct parse *, const struct config_key *, const struct doc *,
+                       void *char_field);
+bool parse_is_namespace(const char *text);
+/* HOST or HOST:PORT, of a URL; an IPv6 address is in brackets. */
+bool parse_is_host(const char *text);
 /* Names and patterns of interfaces, or "auto". */
 void parse_uplinks(struct parse *, const struct config_key *, const struct doc *, void *list_field);
 void parse_pod_interfaces(struct parse *, const struct config_key *, const struct doc *,

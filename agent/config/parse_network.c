@@ -19,8 +19,13 @@ static void add_cidr(struct parse *parse, const struct doc *item, const char *te
                      prefix_list *list)
 {
     struct prefix prefix;
+    struct ip ip;
     char shown[QUOTE_LEN];
-    if (prefix_parse(text, &prefix) < 0)
+    if (prefix_parse(text, &prefix) < 0 && ip_parse(text, &ip) == 0)
+        doc_fault(parse->document, item, parse->errors,
+                  "expected a CIDR, such as %s/%u for this address alone, found %s", text,
+                  ip_bits(&ip), quote(text, shown));
+    else if (prefix_parse(text, &prefix) < 0)
         doc_fault(parse->document, item, parse->errors,
                   "expected a CIDR, such as 10.0.0.0/8, found %s", quote(text, shown));
     else if (vec_push(list, prefix) < 0)

@@ -111,7 +111,7 @@ void parse_text(struct parse *parse, const struct config_key *key, const struct 
 void parse_path(struct parse *parse, const struct config_key *key, const struct doc *node,
                 void *field)
 {
-    (void)key;
+    const size_t longest = key->max ? (size_t)key->max : PATH_MAX - 1;
     const char *text;
     char shown[QUOTE_LEN];
     if (doc_string(parse->document, node, &text, parse->errors) <= 0)
@@ -119,9 +119,9 @@ void parse_path(struct parse *parse, const struct config_key *key, const struct 
     if (*text != '/')
         doc_fault(parse->document, node, parse->errors, "expected an absolute path, found %s",
                   quote(text, shown));
-    else if (strlen(text) >= PATH_MAX)
-        doc_fault(parse->document, node, parse->errors, "the path is longer than %d bytes",
-                  PATH_MAX - 1);
+    else if (strlen(text) > longest)
+        doc_fault(parse->document, node, parse->errors, "the path is longer than %zu bytes",
+                  longest);
     else
         parse_set_string(parse, field, text);
 }
@@ -142,6 +142,11 @@ static void parse_names(struct parse *parse, const struct doc *node, string_list
         const char *text = "";
         if (doc_string(parse->document, item, &text, parse->errors) < 0)
             continue;
+        if (strcmp(text, "auto") == 0) {
+            doc_fault(parse->document, item, parse->errors,
+                      "auto stands alone, and not in a list: without brackets or dash");
+            continue;
+        }
         if (*text == '\0' || strpbrk(text, "/ \t")) {
             doc_fault(parse->document, item, parse->errors,
                       "expected the name of an interface, or a pattern such as \"veth*\"");

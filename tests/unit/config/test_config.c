@@ -245,6 +245,8 @@ static void keys_are_known(void **state)
     assert_errors(SOURCE "routes: {holdDown: {inital: 1s}}\n",
                   "2:21: routes.holdDown: unknown key \"inital\"; did you mean \"initial\"?\n");
     assert_errors(SOURCE "x: 1\n", "2:1: unknown key \"x\"\n");
+    assert_errors(SOURCE "services: {timeouts: {tcp: 3m}}\n",
+                  "2:23: services.timeouts: unknown key \"tcp\"\n");
 }
 
 static void types_are_checked(void **state)
@@ -350,8 +352,8 @@ static void addresses_are_checked(void **state)
     assert_errors(SOURCE "services: {clusterCIDRs: [10.0.0.0/33, 10.0.0.1, ok]}\n",
                   "2:27: services.clusterCIDRs[0]: expected a CIDR, such as 10.0.0.0/8, found "
                   "\"10.0.0.0/33\"\n"
-                  "2:40: services.clusterCIDRs[1]: expected a CIDR, such as 10.0.0.0/8, found "
-                  "\"10.0.0.1\"\n"
+                  "2:40: services.clusterCIDRs[1]: expected a CIDR, such as 10.0.0.1/32 for "
+                  "this address alone, found \"10.0.0.1\"\n"
                   "2:50: services.clusterCIDRs[2]: expected a CIDR, such as 10.0.0.0/8, found "
                   "\"ok\"\n");
     assert_errors(SOURCE "services: {nodePortAddresses: [second], advertise: [loadbalancer]}\n",

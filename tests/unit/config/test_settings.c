@@ -144,7 +144,7 @@ static void what_is_shown_can_be_loaded(void **state)
     static const char *const files[] = {
         SOURCE,
         SOURCE "routes: {deadman: 1h, drain: {shutdown: 0s, withdraw: 61s}}\n"
-               "services: {uplinks: [eth0, 'eth*'], proxyName: 'a\"b', clusterCIDRs: [],\n"
+               "services: {uplinks: [eth0, 'eth*'], proxyName: a_b, clusterCIDRs: [],\n"
                "  nodePortAddresses: [primary, 'fd00::/8'], externalIPs: [192.0.2.0/24]}\n"
                "bird: {socket: /run/bird/bird.ctl}\n",
         SOURCE "egress: {enabled: true, unknownPods: hold, gateway: {serves: [a/b],\n"
