@@ -31,6 +31,11 @@ int64_t clock_mono_ms(void)
     return clock_mono_us() / 1000;
 }
 
+int64_t clock_thread_us(void)
+{
+    return clock_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_boot_ms(void)
 {
     return clock_us(CLOCK_BOOTTIME) / 1000;

@@ -12,6 +12,9 @@
 int64_t clock_mono_ms(void);
 int64_t clock_mono_us(void);
 
+/* Microseconds of processor time that this thread has used. */
+int64_t clock_thread_us(void);
+
 /* Milliseconds of CLOCK_BOOTTIME: since the boot, suspended or not. */
 int64_t clock_boot_ms(void);
 
