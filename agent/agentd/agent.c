@@ -126,7 +126,9 @@ static int open_loop(struct agent *agent)
     int r = sd_event_new(&agent->event);
     if (r < 0)
         return r;
-    r = notifier_new(agent->event, &agent->notifier);
+    r = looks_new(agent->event, &agent->looks);
+    if (r == 0)
+        r = notifier_new(agent->event, &agent->notifier);
     if (r == 0)
         r = notifier_feed_watchdog(agent->notifier, agent->event, PASS_PRIORITY);
     return r < 0 ? r : signals_add(agent->event, NULL, on_reload, agent);
@@ -199,6 +201,7 @@ void agent_free(struct agent *agent)
         if (parts[i]->close)
             parts[i]->close(agent);
     }
+    looks_free(agent->looks);
     store_free(agent->store);
     fault_book_free(agent->status.faults);
     nat_status_done(&agent->status.nat);

@@ -22,6 +22,7 @@
 #include "engine/schedule.h"
 #include "health/health.h"
 #include "loop/http.h"
+#include "loop/looks.h"
 #include "loop/notify.h"
 #include "pools/pool_keeper.h"
 #include "report/block_keeper.h"
@@ -35,6 +36,7 @@
 
 struct agent {
     sd_event *event;
+    struct looks *looks; /* at what no notification tells of; those of parts end with the agent */
     char *config_path;
     struct config *config;
     struct store *store;
@@ -46,9 +48,8 @@ struct agent {
     void (*told)(struct agent *agent);
 
     int lock, network_lock; /* part_lock; negative: not taken */
-    struct timer *lock_timer;
-    struct kernel *kernel; /* part_kernel */
-    struct board board;    /* part_engines, and whom board.h names */
+    struct kernel *kernel;  /* part_kernel */
+    struct board board;     /* part_engines, and whom board.h names */
     struct engines *engines;
     struct schedule *schedule; /* part_schedule */
 
@@ -69,8 +70,8 @@ struct agent {
     struct api api;
     struct api_changes *changes; /* NULL: the API is not open */
     struct http_server *socket;
-    struct timer *socket_timer;
-    struct endpoint *tcp; /* api.listen */
+    int64_t socket_retry_ms; /* monotonic: a lost one is not made again before */
+    struct endpoint *tcp;    /* api.listen */
 
     struct manifest_source *manifests; /* part_source: one of the two sources */
     struct kube_source *kube;
@@ -81,7 +82,6 @@ struct agent {
     struct event_keeper *events; /* part_events; NULL: none are written */
 
     struct claims *claims; /* part_addresses; NULL: nothing is claimed */
-    struct timer *claims_timer;
     struct claims_live claims_live;
 
     struct consul_keeper *consul; /* part_consul; NULL: Consul is not asked */

@@ -8,19 +8,13 @@
 #include <string.h>
 
 #include "agentd/part.h"
-#include "apply/settings.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/macro.h"
-#include "base/text.h"
 #include "engine/facts.h"
-#include "loop/timer.h"
 #include "plan/holding_faults.h"
 #include "segment/claims.h"
 #include "segment/etcd_store.h"
 #include "segment/lease_store.h"
-
-enum { LOOK_MS = 500, ARP_NEVER = 8 };
 
 static void on_changed(void *context)
 {
@@ -60,6 +54,7 @@ static void begin(struct agent *agent)
 {
     struct claims_options options = {
         .event = agent->event,
+        .looks = agent->looks,
         .rules = claims_rules(agent->config->addresses.duration_ms),
         .failback_ms = agent->config->addresses.failback_ms,
         .node = agent->config->node,
@@ -88,12 +83,6 @@ static void close_addresses(struct agent *agent)
     claims_free(TAKE_PTR(agent->claims));
 }
 
-static void end_addresses(struct agent *agent)
-{
-    timer_free(agent->claims_timer);
-    close_addresses(agent);
-}
-
 static void configure_addresses(struct agent *agent)
 {
     close_addresses(agent);
@@ -108,50 +97,10 @@ static void tell(const struct agent *agent, const struct node_facts *facts,
     (void)fault_book_replace(agent->status.faults, "addresses", "links", &faults, clock_wall_ms());
 }
 
-/* One that has no ARP answers is no holder: the kernel tells of no change of it. */
-static void check_answers(const struct claim_row *row, struct faults *faults)
-{
-    const char *const names[] = { row->interface, "all" };
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        AUTOFREE char *key = setting_key("ipv4", names[i], "arp_ignore");
-        AUTOFREE char *remedy = key ? text_format("sysctl -w %s=0", key) : NULL;
-        char ip[IP_STRLEN];
-        long value;
-        if (key && setting_read(key, &value) == 0 && value == ARP_NEVER)
-            faults_add(faults, key, remedy,
-                       "is %ld: nobody is told where the claimed address %s is", value,
-                       ip_str(&row->ip, ip));
-    }
-}
-
-static void on_look(void *context)
-{
-    struct agent *agent = context;
-    AUTOFAULTS struct faults faults = { 0 };
-    claim_row_list rows = { 0 };
-    const char *looked_at = ""; /* of hundreds of addresses most are on one interface */
-    if (agent->claims && agent->status.claims.held && claims_rows(agent->claims, &rows) == 0) {
-        vec_each(const struct claim_row, row, &rows) {
-            if (row->state != CLAIM_HELD || row->ip.family != IP_V4 || !faults_none(&faults) ||
-                strcmp(row->interface, looked_at) == 0)
-                continue;
-            check_answers(row, &faults);
-            looked_at = row->interface;
-        }
-    }
-    vec_done(&rows);
-    (void)fault_book_replace(agent->status.faults, "addresses", "settings", &faults,
-                             clock_wall_ms());
-    timer_arm(agent->claims_timer, LOOK_MS);
-}
-
 static int open_addresses(struct agent *agent)
 {
     begin(agent);
-    int r = timer_new(agent->event, SD_EVENT_PRIORITY_IDLE, on_look, agent, &agent->claims_timer);
-    if (r == 0)
-        timer_arm(agent->claims_timer, LOOK_MS);
-    return r;
+    return 0;
 }
 
 /* Before everything has been planned once, and a source has said what there is, nothing is given
@@ -185,5 +134,5 @@ const struct part part_addresses = {
     .configure = configure_addresses,
     .reload = configure_addresses,
     .passed = follow_pass,
-    .close = end_addresses,
+    .close = close_addresses,
 };

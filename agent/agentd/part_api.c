@@ -23,7 +23,6 @@
 #include "engine/routes/route_engine.h"
 #include "health/endpoint.h"
 #include "loop/activation.h"
-#include "loop/timer.h"
 
 /* What is asked for and can't be written would be forgotten by the next agent: it is refused. */
 static int kept(const struct api_call *call, const struct agent *agent, int r)
@@ -103,7 +102,7 @@ static void on_api(const struct http_request *request, struct http_reply *reply,
     api_handle(request, reply, &agent->api);
 }
 
-enum { SOCKET_LOOK_MS = 500, SOCKET_RETRY_MS = 5000 };
+enum { SOCKET_RETRY_MS = 5000 };
 
 static void on_public_api(const struct http_request *request, struct http_reply *reply,
                           void *context)
@@ -159,31 +158,25 @@ static void tell_socket(struct agent *agent, int error)
 }
 
 /* Makes the socket again that a cleaner of /run took away: else nobody can ask this agent. */
-static void on_socket_look(void *context)
+static bool look_at_socket(void *context, int64_t now_ms)
 {
     struct agent *agent = context;
     struct http_server *fresh = NULL;
-    int r = 0;
-    if (!http_server_has_file(agent->socket)) {
-        r = open_socket(agent, false, &fresh);
-        tell_socket(agent, r);
+    if (http_server_has_file(agent->socket) || now_ms < agent->socket_retry_ms)
+        return false;
+    int r = open_socket(agent, false, &fresh);
+    tell_socket(agent, r);
+    if (r < 0) {
+        agent->socket_retry_ms = now_ms + SOCKET_RETRY_MS;
+        return false;
     }
-    if (fresh) {
-        log_notice("made the socket of the API again, which somebody had removed");
-        http_server_free(agent->socket);
-        agent->socket = fresh;
-    }
-    timer_arm(agent->socket_timer, r < 0 ? SOCKET_RETRY_MS : SOCKET_LOOK_MS);
+    log_notice("made the socket of the API again, which somebody had removed");
+    http_server_free(agent->socket);
+    agent->socket = fresh;
+    return false;
 }
 
-static int watch_socket(struct agent *agent)
-{
-    int r = timer_new(agent->event, SD_EVENT_PRIORITY_IDLE, on_socket_look, agent,
-                      &agent->socket_timer);
-    if (r == 0)
-        timer_arm(agent->socket_timer, SOCKET_LOOK_MS);
-    return r;
-}
+static const struct look looks[] = { { "socket", 500, look_at_socket, NULL } };
 
 /* What the documents are made of. All of it lives as long as the parts that it belongs to. */
 static void borrow_state(struct agent *agent)
@@ -235,7 +228,7 @@ static int open_api(struct agent *agent)
     borrow_state(agent);
     r = open_socket(agent, true, &agent->socket);
     if (r == 0)
-        r = watch_socket(agent);
+        r = looks_add(agent->looks, looks, ARRAY_SIZE(looks), agent);
     if (r < 0)
         return r;
     const struct endpoint_options listener = {
@@ -260,7 +253,6 @@ static void configure_api(struct agent *agent)
 static void close_api(struct agent *agent)
 {
     endpoint_free(TAKE_PTR(agent->tcp));
-    timer_free(agent->socket_timer);
     http_server_free(agent->socket);
     api_changes_free(TAKE_PTR(agent->changes));
 }

@@ -17,6 +17,7 @@ static int open_engines(struct agent *agent)
 {
     const struct engine_setup setup = {
         .event = agent->event,
+        .looks = agent->looks,
         .config = agent->config,
         .store = agent->store,
         .kernel = agent->kernel,

@@ -11,9 +11,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "loop/timer.h"
-
-enum { LOCK_LOOK_MS = 500 };
+#include "base/macro.h"
 
 /* That a stranger has the name keeps nobody from serving. */
 static int take_network_lock(struct agent *agent)
@@ -68,7 +66,6 @@ static void tell_lock(struct agent *agent, int error)
     (void)fault_book_replace(agent->status.faults, "node", "state", &faults, clock_wall_ms());
 }
 
-/* Takes it again; a pass over everything has the others write what they keep there. */
 static int restore_lock(struct agent *agent)
 {
     pid_t holder = 0;
@@ -78,36 +75,35 @@ static int restore_lock(struct agent *agent)
     log_notice("made %s again, which somebody had emptied", agent->config->paths.state);
     closep(&agent->lock);
     agent->lock = fd;
-    schedule_pass(agent->schedule, true);
     return 0;
 }
 
-static void on_lock_look(void *context)
+static bool look_at_lock(void *context, int64_t now_ms)
 {
     struct agent *agent = context;
-    int r = lock_stands(agent) ? 0 : restore_lock(agent);
+    const bool stands = lock_stands(agent);
+    int r = stands ? 0 : restore_lock(agent);
+    (void)now_ms;
     tell_lock(agent, r);
-    timer_arm(agent->lock_timer, LOCK_LOOK_MS);
+    return !stands && r == 0;
 }
 
-static int watch_lock(struct agent *agent)
+/* A pass over everything has the others write what they keep there. */
+static void write_again(void *context)
 {
-    int r =
-        timer_new(agent->event, SD_EVENT_PRIORITY_IDLE, on_lock_look, agent, &agent->lock_timer);
-    if (r == 0)
-        timer_arm(agent->lock_timer, LOCK_LOOK_MS);
-    return r;
+    schedule_pass(((struct agent *)context)->schedule, true);
 }
+
+static const struct look looks[] = { { "state folder", 500, look_at_lock, write_again } };
 
 static int open_lock(struct agent *agent)
 {
     int r = take_lock(agent);
-    return r < 0 ? r : watch_lock(agent);
+    return r < 0 ? r : looks_add(agent->looks, looks, ARRAY_SIZE(looks), agent);
 }
 
 static void release_lock(struct agent *agent)
 {
-    timer_free(agent->lock_timer);
     closep(&agent->network_lock);
     closep(&agent->lock);
 }

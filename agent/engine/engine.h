@@ -30,6 +30,7 @@
 #include "base/ip.h"
 #include "config/config.h"
 #include "engine/board.h"
+#include "loop/looks.h"
 #include "status/status.h"
 #include "store/store.h"
 
@@ -68,6 +69,7 @@ enum progress {
 /* What every engine is made with. All borrowed, for as long as the engine lives. */
 struct engine_setup {
     sd_event *event;
+    struct looks *looks;         /* at what the kernel does not tell of */
     const struct config *config; /* until configure() gives another */
     struct store *store;
     struct kernel *kernel;

@@ -272,6 +272,8 @@ static int open_all(struct claims *claims, const char *node)
         r = deferred_new(event, PRIORITY, turn, claims, &claims->turn);
     if (r == 0)
         r = timer_new(event, PRIORITY, turn, claims, &claims->timer);
+    if (r == 0)
+        r = claim_answers_begin(claims);
     return r < 0 ? r : store->ops->watch(store->data, &listener);
 }
 
@@ -298,6 +300,7 @@ void claims_free(struct claims *claims)
 {
     if (!claims)
         return;
+    claim_answers_end(claims);
     vec_each(struct own_claim *const, claim, &claims->list)
         claim_free(*claim);
     vec_done(&claims->list);

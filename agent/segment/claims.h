@@ -12,6 +12,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
+#include "loop/looks.h"
 #include "plan/holdings.h"
 #include "plan/tenure.h"
 #include "segment/claim_store.h"
@@ -22,6 +23,7 @@ struct claims;
 
 struct claims_options {
     sd_event *event;
+    struct looks *looks;
     struct claim_store store; /* taken over, even on failure */
     struct tenure_rules rules;
     int64_t failback_ms; /* FAILBACK_NEVER */

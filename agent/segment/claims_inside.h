@@ -98,6 +98,11 @@ struct claims {
     const char *watch_remedy;
 };
 
+/* ---- claim_answers.c: whether the kernel answers for what is held ---- */
+
+int claim_answers_begin(struct claims *claims);
+void claim_answers_end(struct claims *claims);
+
 /* ---- claim_list.c ---- */
 
 /* The first claim that is not before the key. */

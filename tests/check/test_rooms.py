@@ -55,7 +55,8 @@ ALLOWED = {
     "segment": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "plan", "status", "apply/kept.h",
-            "apply/segment_frame.h", "apply/segment_socket.h", "apply/netlink/neighbour.h", "apply/netlink/nl.h",
+            "apply/segment_frame.h", "apply/segment_socket.h", "apply/settings.h", "apply/netlink/neighbour.h",
+            "apply/netlink/nl.h",
         ),
         ("libsystemd", "kernel"),
     ),

@@ -22,20 +22,18 @@
 #include "plan/egress_outside.h"
 #include "plan/gateway_address.h"
 
-enum { LOOK_MS = 250 };
-
 /* What was found out of one address. */
-struct look {
+struct verdict {
     struct gateway_proof proof;
     bool rival;
 };
 
-static void say(struct look *look, const char *format, ...) PRINTF_LIKE(2, 3);
-static void say(struct look *look, const char *format, ...)
+static void say(struct verdict *verdict, const char *format, ...) PRINTF_LIKE(2, 3);
+static void say(struct verdict *verdict, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(look->proof.why, sizeof(look->proof.why), format, args);
+    (void)vsnprintf(verdict->proof.why, sizeof(verdict->proof.why), format, args);
     va_end(args);
 }
 
@@ -79,38 +77,38 @@ static bool is_guarded(const struct egress_ground *ground, const struct ip *addr
 }
 
 static void judge(const struct egress_ground *ground, const struct egress_question *question,
-                  const struct egress_answer *answer, struct look *look)
+                  const struct egress_answer *answer, struct verdict *verdict)
 {
     char text[IP_STRLEN], name[IF_NAMESIZE];
     switch (answer->found) {
     case EGRESS_TWIN_SENT:
         break;
     case EGRESS_TWIN_NO_ROUTE:
-        say(look, "no way to %s: %s", ip_str(&question->destination, text),
+        say(verdict, "no way to %s: %s", ip_str(&question->destination, text),
             nat_route_text((int)answer->what));
         return;
     case EGRESS_TWIN_NOT_OURS:
-        say(look, "the program does not take clients' packets");
+        say(verdict, "the program does not take clients' packets");
         return;
     default:
-        say(look, "the program drops clients' packets (cause %u)", answer->what);
+        say(verdict, "the program drops clients' packets (cause %u)", answer->what);
         return;
     }
-    if (!ip_equal(&answer->source, &look->proof.address) ||
+    if (!ip_equal(&answer->source, &verdict->proof.address) ||
         !ip_equal(&answer->destination, &question->destination))
-        say(look, "a packet came out under %s", ip_str(&answer->source, text));
+        say(verdict, "a packet came out under %s", ip_str(&answer->source, text));
     else if (!has_program(ground, answer->what))
-        say(look, "packets leave by %s, which is no uplink",
+        say(verdict, "packets leave by %s, which is no uplink",
             if_indextoname(answer->what, name) ? name : "an interface that is gone");
     else
-        look->proof.proved = true;
+        verdict->proof.proved = true;
 }
 
-static struct look look_at(const struct egress_proving *proving, const struct egress_ground *ground,
-                           const struct ip *address)
+static struct verdict look_at(const struct egress_proving *proving,
+                              const struct egress_ground *ground, const struct ip *address)
 {
     const int family = address->family == IP_V6;
-    struct look look = {
+    struct verdict verdict = {
         .proof.address = *address,
         .proof.withdrawn = ground->settings->phase == EGRESS_GATE_GONE,
     };
@@ -122,48 +120,55 @@ static struct look look_at(const struct egress_proving *proving, const struct eg
     };
     struct egress_answer answer = { 0 };
     if (!ground->gate)
-        say(&look, "the gateway can't be had");
+        say(&verdict, "the gateway can't be had");
     else if (!ground->hooked)
-        say(&look, "an interface does not carry the program");
+        say(&verdict, "an interface does not carry the program");
     else if (!question.ifindex)
-        say(&look, "this node has no uplink");
+        say(&verdict, "this node has no uplink");
     else if (ground->settings->own[family].family == IP_NONE)
-        say(&look, "this node has no address where clients reach it");
+        say(&verdict, "this node has no address where clients reach it");
     else if (question.destination.family == IP_NONE)
-        say(&look, "it serves no Egress with destinations of the family");
+        say(&verdict, "it serves no Egress with destinations of the family");
     else if (egress_gate_ask(ground->gate, ground->settings, &question, &answer) < 0)
-        say(&look, "the twin can't be run");
+        say(&verdict, "the twin can't be run");
     else
-        judge(ground, &question, &answer, &look);
-    look.rival = answer.found != EGRESS_TWIN_NOTHING && answer.found != EGRESS_TWIN_NOT_OURS &&
-                 answer.home == 0 && is_guarded(ground, address);
-    return look;
+        judge(ground, &question, &answer, &verdict);
+    verdict.rival = answer.found != EGRESS_TWIN_NOTHING && answer.found != EGRESS_TWIN_NOT_OURS &&
+                    answer.home == 0 && is_guarded(ground, address);
+    return verdict;
 }
 
 /* The n-th proof is another than the one on the board. */
-static bool differs(const struct egress_proving *proving, const struct look *look, uint32_t n)
+static bool differs(const struct egress_proving *proving, const struct verdict *verdict, uint32_t n)
 {
     const struct gateway_proof *old = &proving->proofs.items[n];
-    return n >= proving->proofs.count || !ip_equal(&old->address, &look->proof.address) ||
-           old->proved != look->proof.proved || old->withdrawn != look->proof.withdrawn ||
-           strcmp(old->why, look->proof.why) != 0;
+    return n >= proving->proofs.count || !ip_equal(&old->address, &verdict->proof.address) ||
+           old->proved != verdict->proof.proved || old->withdrawn != verdict->proof.withdrawn ||
+           strcmp(old->why, verdict->proof.why) != 0;
 }
 
-/* The timer looks only; what it finds the round that it asks for finds again. */
-static void on_time(void *context)
+/* It looks only; what it finds the round that it asks for finds again. */
+static bool look_at_all(void *context, int64_t now_ms)
 {
     struct egress_proving *proving = context;
+    (void)now_ms;
     const struct egress_ground ground = proving->ground(proving->context);
     const ip_list *addresses = gateway_addresses(ground.config);
     bool moved = proving->proofs.count != addresses->count;
     for (uint32_t n = 0; n < addresses->count; n++) {
-        const struct look look = look_at(proving, &ground, &addresses->items[n]);
-        moved |= differs(proving, &look, n) || look.rival != proving->rivals[n];
+        const struct verdict verdict = look_at(proving, &ground, &addresses->items[n]);
+        moved |= differs(proving, &verdict, n) || verdict.rival != proving->rivals[n];
     }
-    if (moved)
-        proving->wake(proving->wake_context);
-    timer_arm(proving->timer, LOOK_MS);
+    return moved;
 }
+
+static void wake(void *context)
+{
+    struct egress_proving *proving = context;
+    proving->wake(proving->wake_context);
+}
+
+static const struct look looks[] = { { "gateway addresses", 200, look_at_all, wake } };
 
 int egress_proving_start(struct egress_proving *proving, const struct engine_setup *setup,
                          struct egress_ground (*ground)(void *context), void *context)
@@ -172,17 +177,13 @@ int egress_proving_start(struct egress_proving *proving, const struct engine_set
     proving->context = context;
     proving->wake = setup->wake;
     proving->wake_context = setup->context;
-    if (!setup->event || !ground(context).gate)
-        return 0;
-    int r = timer_new(setup->event, SD_EVENT_PRIORITY_NORMAL, on_time, proving, &proving->timer);
-    if (r == 0)
-        timer_arm(proving->timer, LOOK_MS);
-    return r;
+    proving->looks = setup->looks;
+    return ground(context).gate ? looks_add(setup->looks, looks, ARRAY_SIZE(looks), proving) : 0;
 }
 
 void egress_proving_done(struct egress_proving *proving)
 {
-    timer_free(proving->timer);
+    looks_drop(proving->looks, proving);
     *proving = (struct egress_proving){ 0 };
 }
 
@@ -191,27 +192,27 @@ int egress_proving_plan(struct egress_proving *proving, const struct node_facts 
     return plan_egress_outside(facts, proving->outside);
 }
 
-static void tell_rival(const struct look *look, struct faults *faults)
+static void tell_rival(const struct verdict *verdict, struct faults *faults)
 {
     char text[IP_STRLEN];
-    if (look->rival)
+    if (verdict->rival)
         faults_add(faults, "egress.gateway.addresses", "give each gateway addresses of its own",
                    "%s is somebody else's, too: a route to it leads away from here",
-                   ip_str(&look->proof.address, text));
+                   ip_str(&verdict->proof.address, text));
 }
 
 /* Puts the n-th proof on the board. */
-static int put(struct egress_proving *proving, const struct look *look, uint32_t n,
+static int put(struct egress_proving *proving, const struct verdict *verdict, uint32_t n,
                ip_list *touched)
 {
     struct gateway_proof *proof = &proving->proofs.items[n];
-    proving->rivals[n] = look->rival;
-    if (!differs(proving, look, n))
+    proving->rivals[n] = verdict->rival;
+    if (!differs(proving, verdict, n))
         return 0;
-    int r = n < proving->proofs.count && !ip_equal(&proof->address, &look->proof.address)
+    int r = n < proving->proofs.count && !ip_equal(&proof->address, &verdict->proof.address)
                 ? vec_push(touched, proof->address)
                 : 0;
-    *proof = look->proof;
+    *proof = verdict->proof;
     return r < 0 ? r : vec_push(touched, proof->address);
 }
 
@@ -221,9 +222,9 @@ int egress_proving_follow(struct egress_proving *proving, ip_list *touched, stru
     const ip_list *addresses = gateway_addresses(ground.config);
     int r = 0;
     for (uint32_t n = 0; r == 0 && n < addresses->count; n++) {
-        const struct look look = look_at(proving, &ground, &addresses->items[n]);
-        tell_rival(&look, faults);
-        r = put(proving, &look, n, touched);
+        const struct verdict verdict = look_at(proving, &ground, &addresses->items[n]);
+        tell_rival(&verdict, faults);
+        r = put(proving, &verdict, n, touched);
     }
     for (size_t n = addresses->count; r == 0 && n < proving->proofs.count; n++)
         r = vec_push(touched, proving->proofs.items[n].address);

@@ -6,14 +6,13 @@
  * An address is proved if every hook of the gateway's carries its program, and a client's packet
  * through the twin (apply/egress/twin.h) comes out under the address, by an interface that carries
  * the program, too: there the answers are seen. The kernel says nothing of routes that go from
- * main, so the twin is asked four times a second, by a timer, which asks for a round if the answer
- * is another one.
+ * main, so the twin is looked at five times a second, and a round asked for if the answer is
+ * another one.
  */
 #pragma once
 
 #include "apply/egress/gateway.h"
 #include "engine/engine.h"
-#include "loop/timer.h"
 #include "plan/nat_table.h"
 
 /* What a proof depends on. All borrowed. */
@@ -34,7 +33,7 @@ struct egress_proving {
     struct egress_ground (*ground)(void *context); /* as things are now */
     void (*wake)(void *context);
     void *context, *wake_context;
-    struct timer *timer;
+    struct looks *looks;
 };
 
 /* Begins to look, where there is an address to be proved. Returns 0 or -errno. */

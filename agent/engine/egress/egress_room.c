@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See egress_room.h. egress_upkeep.c looks every second; the counters are in mapped memory.
+ * See egress_room.h. egress_upkeep.c looks; the counters are in mapped memory.
  * A fault stays for some seconds after the last refusal, since clients try again with pauses.
  */
 #include "engine/egress/egress_room.h"

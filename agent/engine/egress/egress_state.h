@@ -17,10 +17,10 @@
 #include "plan/facts.h"
 
 struct egress_upkeep {
-    struct timer *timer;
+    struct timer *timer; /* of the gateway's work */
+    struct looks *looks;
     void (*wake)(void *context); /* asks for a pass */
     void *wake_context;
-    int64_t look_ms;  /* monotonic: when it looks again */
     int64_t hooks_ms; /* monotonic: when the hooks were asked last */
 };
 

@@ -110,7 +110,7 @@ static int scope_of_nat(const struct config *config, struct kernel_scope *scope)
 static void close_nat(struct engine *engine)
 {
     struct nat_engine *nat = to_nat(engine);
-    nat_upkeep_done(&nat->upkeep);
+    nat_upkeep_done(nat);
     nat->board->proofs = nat->board->service_proofs = NULL;
     nat->board->nat_plane = NULL;
     nat_state_done(nat);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Want of room: new flows that the programs had to refuse. nat_upkeep.c asks after each sweep. */
+/* Want of room: new flows that the programs had to refuse. nat_upkeep.c looks. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,15 +2,14 @@
 /*
  * The upkeep of service NAT; see nat_upkeep.h.
  *
- * One timer of idle priority sweeps the flows, reads the kernel's limits on ICMP errors again, and
- * checks that the hooks carry our programs: the kernel gives no notification when a filter is
- * replaced, or a TCX program is attached or detached. Without flows it fires every five seconds.
+ * A timer of idle priority sweeps the flows; without flows it fires every five seconds.
  *
- * Another one looks every second at what people set by hand, and want to see told: the host's
- * settings (accept_local has no notification), who listens in the stack, a firewall, and sockets
- * that listen on node ports; and at the routers of default routes. A third one looks at the pins,
- * more often since a program that hangs on a TCX link goes with the link's pin, and at the hooks
- * themselves where they are few.
+ * The rest are looks (loop/looks.h). The kernel gives no notification when a filter is replaced, or
+ * a TCX program is attached or detached; a program that hangs on a TCX link goes with the link's
+ * pin. So pins are looked at often, and the hooks with them where they are few. Every second comes
+ * what people set by hand, and want to see told: the host's settings (accept_local has no
+ * notification), who listens in the stack, sockets that listen on node ports, a firewall; and the
+ * routers of default routes.
  */
 #include "engine/nat/nat_upkeep.h"
 
@@ -26,7 +25,7 @@
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
 
-enum { LIMITS_MS = 5000, LOOK_MS = 1000, PINS_MS = 400, FEW_HOOKS = 64 };
+enum { SWEEP_MS = 5000, HOOKS_MS = 5000, FEW_HOOKS = 64 };
 
 /* Counting walks the hash tables, so it is done once after each sweep, not for each request. */
 static void count_maps(struct nat_engine *engine)
@@ -36,79 +35,99 @@ static void count_maps(struct nat_engine *engine)
     nat_plane_flow_states(engine->plane, status->flows);
 }
 
-/* Who is refused for want of room. */
-static void look_at_pressure(struct nat_engine *engine)
+static void doubt(void *context)
 {
-    nat_plane_pressure(engine->plane, &engine->status->nat.pressure);
-    nat_pressure_report(engine, clock_mono_ms());
-}
-
-static void doubt(struct nat_engine *engine)
-{
+    struct nat_engine *engine = context;
     engine->node_doubted = true;
     engine->upkeep.wake(engine->upkeep.context);
 }
 
-static void look_at_hooks(struct nat_engine *engine)
+static bool look_at_limits(void *context, int64_t now_ms)
 {
-    if (nat_node_look(&engine->node) < engine->node.rank)
-        doubt(engine);
-}
-
-static void ask_kernel(struct nat_engine *engine, int64_t now_ms)
-{
-    struct nat_upkeep *upkeep = &engine->upkeep;
-    if (now_ms - upkeep->limits_read_ms < LIMITS_MS)
-        return;
-    upkeep->limits_read_ms = now_ms;
+    struct nat_engine *engine = context;
+    (void)now_ms;
     (void)nat_plane_read_limits(engine->plane);
-    look_at_hooks(engine);
+    return false;
 }
 
-static void keep_pins(struct nat_engine *engine)
+static bool look_at_hooks(void *context, int64_t now_ms)
+{
+    struct nat_engine *engine = context;
+    if (!nat_hooks_pins_moved(engine->node.hooks) && engine->node.wanted.count > FEW_HOOKS &&
+        now_ms - engine->upkeep.hooks_ms < HOOKS_MS)
+        return false;
+    engine->upkeep.hooks_ms = now_ms;
+    return nat_node_look(&engine->node) < engine->node.rank;
+}
+
+static bool look_at_pins(void *context, int64_t now_ms)
 {
     static const enum ip_family families[] = { IP_V4, IP_V6 };
+    struct nat_engine *engine = context;
     AUTOFAULTS struct faults faults = { 0 };
     const bool could_pin = engine->upkeep.may_pin;
+    (void)now_ms;
     engine->upkeep.may_pin = nat_plane_may_pin(engine->plane);
     nat_plane_keep_pins(engine->plane, &faults);
-    if (engine->upkeep.may_pin != could_pin)
-        doubt(engine);
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         if (engine->node.defragments[i])
             (void)nat_defrag_ensure(engine->config->paths.bpf, families[i]);
     }
     nat_state_report(engine, "pins", &faults);
+    return engine->upkeep.may_pin != could_pin;
 }
 
-static void on_pins(void *context)
+/* Who is refused for want of room. */
+static bool look_at_room(void *context, int64_t now_ms)
 {
     struct nat_engine *engine = context;
-    keep_pins(engine);
-    look_at_pressure(engine);
-    if (nat_hooks_pins_moved(engine->node.hooks) || engine->node.wanted.count <= FEW_HOOKS)
-        look_at_hooks(engine);
-    timer_arm(engine->upkeep.pins_timer, PINS_MS);
+    nat_plane_pressure(engine->plane, &engine->status->nat.pressure);
+    nat_pressure_report(engine, now_ms);
+    return false;
 }
 
-static void on_look(void *context)
+static bool look_at_settings(void *context, int64_t now_ms)
 {
-    struct nat_engine *engine = context;
-    if (nat_node_host_moved(&engine->node))
-        doubt(engine);
-    nat_path_follow(engine);
-    nat_ports_report(engine);
-    nat_firewall_look(engine, clock_mono_ms());
-    nat_routers_look(engine, clock_mono_ms());
-    timer_arm(engine->upkeep.look_timer, LOOK_MS);
+    (void)now_ms;
+    return nat_node_host_moved(&((struct nat_engine *)context)->node);
 }
+
+static bool look_at_listeners(void *context, int64_t now_ms)
+{
+    (void)now_ms;
+    nat_path_follow(context);
+    nat_ports_report(context);
+    return false;
+}
+
+static bool look_at_firewall(void *context, int64_t now_ms)
+{
+    nat_firewall_look(context, now_ms);
+    return false;
+}
+
+static bool look_at_routers(void *context, int64_t now_ms)
+{
+    nat_routers_look(context, now_ms);
+    return false;
+}
+
+static const struct look looks[] = {
+    { "nat hooks", 400, look_at_hooks, doubt },
+    { "nat pins", 400, look_at_pins, doubt },
+    { "nat room", 400, look_at_room, NULL },
+    { "host settings", 1000, look_at_settings, doubt },
+    { "listeners", 1000, look_at_listeners, NULL },
+    { "firewall", 1000, look_at_firewall, NULL },
+    { "routers", 1000, look_at_routers, NULL },
+    { "icmp limits", 5000, look_at_limits, NULL },
+};
 
 static void on_sweep(void *context)
 {
     struct nat_engine *engine = context;
     struct nat_status *status = &engine->status->nat;
-    int64_t now_ms = clock_mono_ms(), next_ms = LIMITS_MS;
-    ask_kernel(engine, now_ms);
+    int64_t now_ms = clock_mono_ms(), next_ms = SWEEP_MS;
     int ended = nat_plane_sweep(engine->plane, now_ms, &next_ms);
     if (ended < 0)
         log_error("sweeping the flows: %s", strerror(-ended));
@@ -119,7 +138,7 @@ static void on_sweep(void *context)
         count_maps(engine);
     status->last_sweep_wall_ms = clock_wall_ms();
     status->last_sweep_us = clock_mono_us() - now_ms * 1000;
-    timer_arm(engine->upkeep.timer, MIN(next_ms, LIMITS_MS));
+    timer_arm(engine->upkeep.timer, MIN(next_ms, SWEEP_MS));
 }
 
 int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup)
@@ -129,23 +148,17 @@ int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup
     upkeep->context = setup->context;
     if (!engine->plane)
         return 0;
+    upkeep->looks = setup->looks;
     int r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_sweep, engine, &upkeep->timer);
-    if (r == 0)
-        r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_look, engine, &upkeep->look_timer);
-    if (r == 0)
-        r = timer_new(setup->event, SD_EVENT_PRIORITY_IDLE, on_pins, engine, &upkeep->pins_timer);
     if (r < 0)
         return r;
     timer_arm(upkeep->timer, 0);
-    timer_arm(upkeep->look_timer, LOOK_MS);
-    timer_arm(upkeep->pins_timer, PINS_MS);
-    return 0;
+    return looks_add(upkeep->looks, looks, ARRAY_SIZE(looks), engine);
 }
 
-void nat_upkeep_done(struct nat_upkeep *upkeep)
+void nat_upkeep_done(struct nat_engine *engine)
 {
-    timer_free(upkeep->timer);
-    timer_free(upkeep->look_timer);
-    timer_free(upkeep->pins_timer);
-    upkeep->timer = upkeep->look_timer = upkeep->pins_timer = NULL;
+    looks_drop(engine->upkeep.looks, engine);
+    timer_free(engine->upkeep.timer);
+    engine->upkeep.timer = NULL;
 }

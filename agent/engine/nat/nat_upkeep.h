@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What service NAT does beside its rounds: it sweeps the flows, which begin and end without the
- * agent, and asks the kernel for what the kernel gives no notification of.
+ * agent, and looks at what the kernel gives no notification of.
  */
 #pragma once
 
@@ -13,13 +13,14 @@
 struct nat_engine;
 
 struct nat_upkeep {
-    struct timer *timer, *look_timer, *pins_timer;
-    int64_t limits_read_ms; /* monotonic */
-    bool may_pin;           /* at the last look */
+    struct timer *timer; /* of the sweep */
+    struct looks *looks;
+    int64_t hooks_ms; /* monotonic: when the hooks were asked last */
+    bool may_pin;     /* at the last look */
     void (*wake)(void *context);
     void *context;
 };
 
-/* Starts the sweep, if there are maps. Returns 0 or -errno. */
+/* Starts the sweep and the looks, if there are maps. Returns 0 or -errno. */
 int nat_upkeep_start(struct nat_engine *engine, const struct engine_setup *setup);
-void nat_upkeep_done(struct nat_upkeep *upkeep);
+void nat_upkeep_done(struct nat_engine *engine);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whether the kernel answers for what this node holds: who switches ARP's answers off makes a
+ * holder whom nobody finds, and the kernel tells of no change of it. Of hundreds of addresses most
+ * are on one interface, which is looked at once.
+ */
+#include <string.h>
+
+#include "apply/settings.h"
+#include "base/clock.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "segment/claims_inside.h"
+
+enum { ARP_NEVER = 8 };
+
+static void check_interface(const struct claim_address *address, struct faults *faults)
+{
+    const char *const names[] = { address->interface, "all" };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        AUTOFREE char *key = setting_key("ipv4", names[i], "arp_ignore");
+        AUTOFREE char *remedy = key ? text_format("sysctl -w %s=0", key) : NULL;
+        char ip[IP_STRLEN];
+        long value;
+        if (key && setting_read(key, &value) == 0 && value == ARP_NEVER)
+            faults_add(faults, key, remedy,
+                       "is %ld: nobody is told where the claimed address %s is", value,
+                       ip_str(&address->ip, ip));
+    }
+}
+
+static void tell(const struct claims *claims, const struct faults *faults)
+{
+    (void)fault_book_replace(claims->options.faults, "addresses", "settings", faults,
+                             clock_wall_ms());
+}
+
+static bool look_at_answers(void *context, int64_t now_ms)
+{
+    const struct claims *claims = context;
+    AUTOFAULTS struct faults faults = { 0 };
+    const char *looked_at = "";
+    (void)now_ms;
+    vec_each(struct own_claim *const, claim, &claims->list) {
+        vec_each(const struct claim_address, address, &(*claim)->addresses) {
+            if (!address->installed || address->ip.family != IP_V4 || !faults_none(&faults) ||
+                strcmp(address->interface, looked_at) == 0)
+                continue;
+            check_interface(address, &faults);
+            looked_at = address->interface;
+        }
+    }
+    tell(claims, &faults);
+    return false;
+}
+
+static const struct look looks[] = { { "arp answers", 500, look_at_answers, NULL } };
+
+int claim_answers_begin(struct claims *claims)
+{
+    return looks_add(claims->options.looks, looks, ARRAY_SIZE(looks), claims);
+}
+
+void claim_answers_end(struct claims *claims)
+{
+    static const struct faults none;
+    looks_drop(claims->options.looks, claims);
+    tell(claims, &none);
+}
