@@ -25,6 +25,7 @@
 #include "model/service_conditions.h"
 #include "model/service_export.h"
 #include "model/service_idle.h"
+#include "model/service_sense.h"
 #include "model/service_wish.h"
 
 #define PROXY_NAME "service.kubernetes.io/service-proxy-name"
@@ -279,6 +280,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
         decode_word(decoder, doc_get(spec, "internalTrafficPolicy"), policy_names) == 1;
     service_balance_decode(decoder, spec, service);
     service_idle_check(decoder, spec, service);
+    service_sense_check(decoder, spec, service);
     service->load_balancer_class =
         decode_keep(decoder, decode_text(decoder, doc_get(spec, "loadBalancerClass")));
     service->proxy_name = decode_keep(decoder, decode_label(decoder, PROXY_NAME));

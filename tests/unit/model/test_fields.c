@@ -19,10 +19,12 @@ static void assert_told(const char *text, const char *place, const char *part)
 static void a_misspelt_field_is_told(void **state)
 {
     (void)state;
-    assert_told(SERVICE "spec: {type: ExternalName, externalTrafficpolicy: Local}\n", "test:4:51",
-                "did you mean \"externalTrafficPolicy\"?");
-    assert_told(SERVICE "spec: {type: ExternalName, load_balancer_source_ranges: [a]}\n",
-                "test:4:57", "did you mean \"loadBalancerSourceRanges\"?");
+    assert_told(SERVICE
+                "spec: {type: ExternalName, externalName: a, externalTrafficpolicy: Local}\n",
+                "test:4:68", "did you mean \"externalTrafficPolicy\"?");
+    assert_told(SERVICE
+                "spec: {type: ExternalName, externalName: a, load_balancer_source_ranges: [a]}\n",
+                "test:4:74", "did you mean \"loadBalancerSourceRanges\"?");
     assert_told(SERVICE "spec:\n  ports:\n  - port: 80\n  - {port: 81, nodeprot: 30080}\n",
                 "test:7:26", "did you mean \"nodePort\"?");
     assert_told(SLICE "ports: []\nendpoints: [{addresses: [10.0.0.1], nodename: a}]\n", "test:6:47",
@@ -35,10 +37,10 @@ static void a_misspelt_field_is_told(void **state)
 static void a_field_in_the_wrong_place_is_told(void **state)
 {
     (void)state;
-    assert_told(SERVICE "spec: {type: ExternalName}\nexternalIPs: [192.0.2.1]\n", "test:5:14",
-                "\"externalIPs\" is a field of spec");
-    assert_told(SERVICE "spec: {type: ExternalName, annotations: {a: b}}\n", "test:4:41",
-                "\"annotations\" is a field of metadata");
+    assert_told(SERVICE "spec: {type: ExternalName, externalName: a}\nexternalIPs: [192.0.2.1]\n",
+                "test:5:14", "\"externalIPs\" is a field of spec");
+    assert_told(SERVICE "spec: {type: ExternalName, externalName: a, annotations: {a: b}}\n",
+                "test:4:58", "\"annotations\" is a field of metadata");
     assert_told("apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\n"
                 "metadata: {name: a, addressType: IPv4, labels: {kubernetes.io/service-name: a}}\n"
                 "addressType: IPv4\nports: []\nendpoints: []\n",
@@ -48,8 +50,10 @@ static void a_field_in_the_wrong_place_is_told(void **state)
 static void other_fields_are_silent(void **state)
 {
     (void)state;
-    assert_told(SERVICE "spec: {type: ExternalName, clusterIP: '', newField: 1}\nimmutable: true\n",
-                "", NULL);
+    assert_told(
+        SERVICE
+        "spec: {type: ExternalName, externalName: a, clusterIP: '', newField: 1}\nimmutable: true\n",
+        "", NULL);
     assert_told(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
         "spec: {nodeName: a, hostname: b, nodeSelector: {}, priority: 0, os: {name: linux},\n"

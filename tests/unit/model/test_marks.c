@@ -11,7 +11,8 @@ static void assert_told(const char *api_version, const char *kind, const char *m
 {
     AUTOTEXT struct text text = { 0 };
     text_addf(&text, "apiVersion: %s\nkind: %s\nmetadata: {name: a, %s}\nspec: {%s}\n", api_version,
-              kind, metadata, strcmp(kind, "Service") == 0 ? "type: ExternalName" : "");
+              kind, metadata,
+              strcmp(kind, "Service") == 0 ? "type: ExternalName, externalName: a" : "");
     AUTODECODED struct decoded decoded = decode_yaml(text_str(&text));
     if (part) {
         assert_int_equal(decoded.warnings.list.count, 1);
