@@ -14,7 +14,6 @@
 #include <systemd/sd-event.h>
 
 #include "agentd/agent.h"
-#include "agentd/standing.h"
 #include "api/api.h"
 #include "apply/kernel.h"
 #include "bgp/bgp.h"
@@ -32,6 +31,7 @@
 #include "source/copy_keeper.h"
 #include "source/kube.h"
 #include "source/manifest.h"
+#include "standing/standing.h"
 #include "store/store.h"
 
 struct agent {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether this node takes part in service (standing.h), as a part of the agent. */
+/* Whether this node takes part in service (standing/standing.h), as a part of the agent. */
 #include <string.h>
 
 #include "agentd/part.h"

@@ -30,6 +30,7 @@ ALLOWED = {
         ("base", "format", "config", "model", "store", "bpf/abi.h", "bpf/flow_abi.h"), ("kernel",)
     ),
     "pools": (("base", "format", "config", "model", "store", "plan", "status"), ()),
+    "standing": (("base", "format", "loop", "config", "plan", "status"), ("libsystemd",)),
     "apply": (
         (
             "base", "loop", "status", "plan/route_table.h", "plan/nat_table.h",
@@ -68,7 +69,7 @@ ALLOWED = {
     "agentd": (
         (
             "base", "format", "loop", "config", "model", "store", "client", "source", "plan",
-            "pools", "apply", "status", "engine", "health", "bgp", "report", "segment",
+            "pools", "standing", "apply", "status", "engine", "health", "bgp", "report", "segment",
             "api",
         ),
         ("libsystemd",),
@@ -259,4 +260,4 @@ def test_the_daemon_is_no_more_than_its_parts():
     """What a part does has a room of its own; agentd/ opens, configures, asks and closes."""
     lines = sum(len(path.read_text(encoding="utf-8").splitlines())
                 for path in (AGENT / "agentd").iterdir() if path.suffix in (".c", ".h"))
-    assert lines < 3000
+    assert lines < 2600

@@ -4,7 +4,7 @@
  *
  * Timers: the end of the running phase, and the end of waiting for a deleted Node object.
  */
-#include "agentd/standing.h"
+#include "standing/standing.h"
 
 #include <errno.h>
 #include <stdio.h>
