@@ -62,6 +62,7 @@ STORED = {
     "BlockRequest": "coil.cybozu.com/blockrequests",
     "Egress": "coil.cybozu.com/egresses",
     "EndpointSlice": "endpointslices",
+    "IPAddress": "ipaddresses",
     "IPAddressPool": "metallb.io/ipaddresspools",
     "L2Advertisement": "metallb.io/l2advertisements",
     "Node": "minions",

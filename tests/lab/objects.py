@@ -45,6 +45,20 @@ def service(name, addresses=(), *, policy="Cluster", ports=(80,), annotations=No
     }
 
 
+def allocated(item, now):
+    """What the API server notes of a Service's ClusterIPs when it gives them. Where that is missing it mends it, by an
+    Event and a write for each; what is older than a minute and of no Service it deletes."""
+    meta = item["metadata"]
+    parent = {"group": "", "resource": "services", "namespace": meta["namespace"], "name": meta["name"]}
+    return [{
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": metadata(ip, uid=f"{meta['uid']}-{family}", creationTimestamp=now, labels={
+            "ipaddress.kubernetes.io/ip-family": family, "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io"}),
+        "spec": {"parentRef": parent},
+    } for ip, family in zip(item["spec"]["clusterIPs"], item["spec"]["ipFamilies"])]
+
+
 def endpoint(address, node, ready=True, serving=None, terminating=False):
     serving = ready if serving is None else serving
     return {
