@@ -50,7 +50,8 @@ const char *clock_rfc3339(int64_t wall_ms, char buffer[static CLOCK_STRLEN])
 {
     time_t seconds = (time_t)(wall_ms / 1000);
     struct tm tm;
-    if (!gmtime_r(&seconds, &tm) || strftime(buffer, CLOCK_STRLEN, "%04Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+    if (!gmtime_r(&seconds, &tm) ||
+        strftime(buffer, CLOCK_STRLEN, "%04Y-%m-%dT%H:%M:%SZ", &tm) == 0)
         strcpy(buffer, "-");
     return buffer;
 }

@@ -67,6 +67,12 @@ void decode_warning(struct decoder *decoder, const struct doc *node, const char 
         doc_fault(decoder->document, NULL, decoder->warnings, "further warnings are not listed");
 }
 
+bool decode_is_manifest(const struct decoder *decoder)
+{
+    const char *file = decoder->document->file;
+    return file && *file;
+}
+
 size_t decode_rounded(size_t size)
 {
     size_t unit = alignof(max_align_t);

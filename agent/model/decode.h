@@ -49,6 +49,9 @@ void decode_error(struct decoder *decoder, const struct doc *node, const char *f
 void decode_warning(struct decoder *decoder, const struct doc *node, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
+/* Whether somebody wrote the document into a file, and no API has looked at it. */
+bool decode_is_manifest(const struct decoder *decoder);
+
 /* What an allocation of this size takes from an arena. */
 size_t decode_rounded(size_t size);
 

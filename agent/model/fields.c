@@ -2,10 +2,14 @@
 /*
  * The fields that objects may have; see fields.h.
  *
- * The API refuses or drops what it does not know, but nobody has looked at a manifest before us: an
- * `externalTrafficpolicy` there would be read as none, and its Service be open to what it was to be
- * closed to. The table below has, for the maps from which we read, all that Kubernetes knows there,
- * so that a field of its own is not taken for a misspelt one of another name.
+ * Nobody has looked at a manifest before us: an `externalTrafficpolicy` there would be read as
+ * none, and its Service be open to what it was to be closed to. The table below has, for the maps
+ * from which we read, all that Kubernetes knows there, so that a field of its own is not taken for
+ * a misspelt one of another name.
+ *
+ * The API server drops what it does not know of its own kinds, and of everybody's metadata: a field
+ * that comes from it and is not in the table is one of a later Kubernetes, however it is spelt. So
+ * of what the API says only custom resources are looked at, since a CRD may keep all that it gets.
  */
 #include "model/fields.h"
 
@@ -167,11 +171,21 @@ static void check_below(const struct look *look, const struct doc *node, const c
     }
 }
 
-void fields_check(struct decoder *decoder, const char *kind)
+/* Kubernetes' own groups have no dot, or end with this; so does none of ours that has a CRD. */
+static bool is_custom(const struct kind_row *row)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(rules) && !decoder->silent; i++) {
-        const struct look look = { decoder, &rules[i], kind };
-        if (is_for(&rules[i], kind))
+    const char *dot = strchr(row->api_version, '.');
+    return dot && !strstr(dot, ".k8s.io/");
+}
+
+void fields_check(struct decoder *decoder, const struct kind_row *row)
+{
+    const bool written = decode_is_manifest(decoder);
+    if (decoder->silent || (!written && !is_custom(row)))
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+        const struct look look = { decoder, &rules[i], row->name };
+        if (is_for(&rules[i], row->name) && (written || rules[i].kind))
             check_below(&look, decoder->document->root, rules[i].path);
     }
 }

@@ -119,7 +119,7 @@ static struct object *decode_pass(struct decoder *decoder, enum kind kind,
     object->file = decode_keep(decoder, document->file ? document->file : "");
     decode_metadata(decoder, document->root, object);
     row->decode(decoder, document->root, object);
-    fields_check(decoder, row->name);
+    fields_check(decoder, row);
     return object;
 }
 

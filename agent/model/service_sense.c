@@ -170,8 +170,7 @@ static void check_balanced(struct decoder *decoder, const struct doc *spec,
 void service_sense_check(struct decoder *decoder, const struct doc *spec,
                          const struct service *service)
 {
-    const char *file = decoder->document->file;
-    if (decoder->silent || decoder->error_count || !file || !*file)
+    if (decoder->silent || decoder->error_count || !decode_is_manifest(decoder))
         return;
     check_external_name(decoder, spec, service);
     if (service->type == SERVICE_EXTERNAL_NAME)

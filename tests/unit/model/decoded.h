@@ -18,13 +18,13 @@ struct decoded {
     struct faults errors, warnings;
 };
 
-/* `kind`: KIND_COUNT for what the text says. */
-static inline struct decoded decode_kind(const char *text, enum reader_format format,
-                                         enum kind kind)
+/* `file`: "" is what the API says. `kind`: KIND_COUNT for what the text says. */
+static inline struct decoded decode_from(const char *file, const char *text,
+                                         enum reader_format format, enum kind kind)
 {
     struct decoded decoded = { 0 };
     struct faults faults = { 0 };
-    int r = document_parse(text, strlen(text), "test", format, &decoded.document, &faults);
+    int r = document_parse(text, strlen(text), file, format, &decoded.document, &faults);
     if (r != 1)
         fail_msg("the test's own text does not parse: %s",
                  faults.list.count ? faults.list.items[0].message : "?");
@@ -34,6 +34,12 @@ static inline struct decoded decode_kind(const char *text, enum reader_format fo
                                   : object_decode(decoded.document, &decoded.object, &decoded.kind,
                                                   &decoded.errors, &decoded.warnings);
     return decoded;
+}
+
+static inline struct decoded decode_kind(const char *text, enum reader_format format,
+                                         enum kind kind)
+{
+    return decode_from("test", text, format, kind);
 }
 
 static inline struct decoded decode_as(const char *text, enum reader_format format)

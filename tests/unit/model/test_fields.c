@@ -3,12 +3,18 @@
 #include "base/macro.h"
 #include "decoded.h"
 
-static void assert_told(const char *text, const char *place, const char *part)
+static void assert_told_from(const char *file, const char *text, const char *place,
+                             const char *part)
 {
-    AUTODECODED struct decoded decoded = decode_yaml(text);
+    AUTODECODED struct decoded decoded = decode_from(file, text, READER_YAML, KIND_COUNT);
     assert_int_equal(decoded.warnings.list.count, part ? 1 : 0);
     if (part)
         assert_fault(&decoded.warnings, place, part);
+}
+
+static void assert_told(const char *text, const char *place, const char *part)
+{
+    assert_told_from("test", text, place, part);
 }
 
 #define SERVICE "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
@@ -62,12 +68,36 @@ static void other_fields_are_silent(void **state)
         "", NULL);
 }
 
+#define POOL                                              \
+    "apiVersion: coil.cybozu.com/v2\nkind: AddressPool\n" \
+    "metadata: {name: a, deletiontimestamp: '2026-11-26T12:00:00Z'}\n"
+
+/* The API server drops what it does not know, so that a field that it does have is one of a later
+ * Kubernetes. What a custom resource may have its CRD says, which may keep everything. */
+static void of_the_api_only_custom_resources_are_told(void **state)
+{
+    static const char later[] = SERVICE
+        "spec: {type: ExternalName, externalName: a, clusterIPS: [a], externalTrafficPolicys: {},\n"
+        "  annotations: {a: b}, ports: [{port: 80, nodePorts: [1]}]}\n";
+    AUTODECODED struct decoded written = decode_yaml(later);
+    (void)state;
+    assert_int_equal(written.warnings.list.count, 4);
+    assert_told_from("", later, "", NULL);
+    assert_told_from("", SLICE "ports: []\nendpoints: [{addresses: [10.0.0.1], zones: [a]}]\n", "",
+                     NULL);
+    assert_told_from("", POOL "spec: {blocksizeBits: 5, subnets: [{ipv4: 10.0.0.0/16}]}\n", ":4:23",
+                     "did you mean \"blockSizeBits\"?");
+    assert_told("apiVersion: v1\nkind: Node\nmetadata: {name: a, deletiontimestamp: '1'}\n",
+                "test:3:40", "did you mean \"deletionTimestamp\"?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_misspelt_field_is_told),
         cmocka_unit_test(a_field_in_the_wrong_place_is_told),
         cmocka_unit_test(other_fields_are_silent),
+        cmocka_unit_test(of_the_api_only_custom_resources_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
