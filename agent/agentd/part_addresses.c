@@ -64,8 +64,10 @@ static void begin(struct agent *agent)
         .context = agent,
     };
     agent->claims_live = (struct claims_live){ 0 };
-    if (!agent->config->addresses.enabled)
+    if (!agent->config->addresses.enabled) {
+        claims_tell_none(agent->status.faults);
         return;
+    }
     bool in_etcd = agent->config->addresses.etcd.endpoints.count > 0;
     int r = in_etcd ? open_etcd(agent, &options.store) : open_leases(agent, &options.store);
     if (r == 0)
@@ -107,13 +109,12 @@ static int open_addresses(struct agent *agent)
  * up: what the kernel keeps ends by itself. */
 static void follow_pass(struct agent *agent)
 {
-    const struct board *board = &agent->board;
-    const struct node_facts facts =
-        node_facts_of(agent->config, agent->store, agent->kernel, &board->leads, &board->defaults);
+    const struct node_facts facts = node_facts_of(agent->config, agent->store, agent->kernel,
+                                                  &agent->board.leads, &agent->board.defaults);
     const struct route_inputs inputs = {
         .node = &facts,
-        .proofs = agent->config->services.enabled ? board->proofs : NULL,
-        .standing = board->standing,
+        .proofs = agent->config->services.enabled ? agent->board.proofs : NULL,
+        .standing = agent->board.standing,
     };
     holding_list list = { 0 };
     if (!agent->claims || !agent->status.routes.complete || !status_is_known(&agent->status))

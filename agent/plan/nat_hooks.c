@@ -262,6 +262,10 @@ static void miss_uplinks(const struct link_facts *facts, const nat_attachment_li
     if (facts->config->services.uplinks_auto && !has_hook(wanted, NAT_HOOK_UPLINK_IN))
         faults_add(faults, "services.uplinks", "name it if there is one",
                    "no interface leads to other hosts: nobody outside of this node is served");
+    if (!facts->config->services.uplinks_auto && facts->config->services.uplinks.count == 0)
+        faults_add(faults, "services.uplinks",
+                   "name what faces the fabric, or let it be found: auto",
+                   "is an empty list: nobody outside of this node is served");
     vec_each(char *, pattern, &facts->config->services.uplinks) {
         bool found = false;
         sorted_each(const struct link, link, facts->links)

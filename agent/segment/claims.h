@@ -51,3 +51,5 @@ int claims_rows(const struct claims *claims, claim_row_list *ret_rows);
 
 void claims_free(struct claims *claims);
 DEFINE_CLEANUP(struct claims *, claims_free);
+/* Takes what claims have told out of the book: there are none any more. */
+void claims_tell_none(struct fault_book *faults);

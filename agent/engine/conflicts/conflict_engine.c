@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The engine of conflicts; see conflict_engine.h. It has no units: its planner goes over all Nodes
- * and blocks, if one of them changed, or a Service in one of this node's networks did. Pools and
- * advertisements are looked at with them.
+ * and blocks, if one of them changed, or a Service in one of this node's networks did, or one
+ * outside of services.serviceCIDRs. Pools, advertisements and the networks of the configuration are
+ * looked at with them.
  */
 #include "engine/conflicts/conflict_engine.h"
 
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "model/service.h"
 #include "plan/advertisement_conflicts.h"
+#include "plan/network_conflicts.h"
 #include "plan/node_conflicts.h"
 
 struct conflict_engine {
@@ -71,8 +73,10 @@ static int note(struct engine *engine, const struct change *change, struct round
         kind == KIND_BGP_ADVERTISEMENT || kind == KIND_L2_ADVERTISEMENT)
         conflicts->changed = true;
     else if (kind == KIND_SERVICE)
-        conflicts->changed |=
-            is_inside(&conflicts->own, change->before) || is_inside(&conflicts->own, change->after);
+        conflicts->changed |= is_inside(&conflicts->own, change->before) ||
+                              is_inside(&conflicts->own, change->after) ||
+                              network_conflicts_concern(conflicts->setup.config, change->before) ||
+                              network_conflicts_concern(conflicts->setup.config, change->after);
     return 0;
 }
 
@@ -87,6 +91,7 @@ static int plan(struct engine *engine, struct round *round)
     if (r < 0)
         return r;
     advertisement_conflicts(conflicts->setup.store, &faults);
+    network_conflicts(conflicts->setup.store, conflicts->setup.config, &own, &faults);
     vec_move(&conflicts->own, &own);
     conflicts->changed = false;
     (void)fault_book_replace(conflicts->setup.status->faults, "node", "conflicts", &faults,

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Conflicts of networks; see network_conflicts.h. Called by the engine of conflicts.
+ *
+ * A wide network is often meant: clusterCIDRs of 10.0.0.0/8 have the ClusterIPs as well, and do no
+ * harm by that, and loadBalancerIPs of 0.0.0.0/0 are all. So what lies within another is told, and
+ * not what has another within it.
+ */
+#include "plan/network_conflicts.h"
+
+#include "base/macro.h"
+#include "model/service.h"
+
+/* The network of a list that holds another whole, or NULL. */
+static const struct prefix *around(const prefix_list *list, const struct prefix *net)
+{
+    vec_each(const struct prefix, it, list) {
+        if (it->ip.family == net->ip.family && it->length <= net->length &&
+            prefix_contains(it, &net->ip))
+            return it;
+    }
+    return NULL;
+}
+
+static bool has_family(const prefix_list *list, uint8_t family)
+{
+    vec_each(const struct prefix, it, list) {
+        if (it->ip.family == family)
+            return true;
+    }
+    return false;
+}
+
+/* A key and what its networks are for. */
+struct key {
+    const char *name, *of;
+    const prefix_list *list;
+};
+
+static void check_special(const struct key *key, struct faults *faults)
+{
+    char text[PREFIX_STRLEN];
+    vec_each(const struct prefix, net, key->list) {
+        if (net->length == 0 || !ip_is_special(&net->ip))
+            continue;
+        faults_add(faults, key->name, "name the networks of the cluster",
+                   "%s is no network of %s: loopback, link-local or multicast",
+                   prefix_str(net, text), key->of);
+        return;
+    }
+}
+
+static void check_within(const struct key *key, const struct key *other, const char *so,
+                         struct faults *faults)
+{
+    char text[PREFIX_STRLEN], wide[PREFIX_STRLEN];
+    vec_each(const struct prefix, net, key->list) {
+        const struct prefix *outer = around(other->list, net);
+        if (!outer || outer->length == 0)
+            continue;
+        faults_add(faults, key->name, "name networks of their own for both",
+                   "%s lies in %s of %s: %s", prefix_str(net, text), prefix_str(outer, wide),
+                   other->name, so);
+        return;
+    }
+}
+
+/* Whether pods of this node are known by their addresses, in a family of which a network is named
+ * at all; where none is, the interface decides. */
+static void check_pods(const prefix_list *cluster, const prefix_list *own, uint8_t family,
+                       struct faults *faults)
+{
+    const struct prefix *missed = NULL;
+    char text[PREFIX_STRLEN];
+    vec_each(const struct prefix, net, own) {
+        if (net->ip.family != family)
+            continue;
+        if (around(cluster, net))
+            return;
+        missed = missed ? missed : net;
+    }
+    if (missed && has_family(cluster, family))
+        faults_add(faults, "services.clusterCIDRs",
+                   "add the network of pods there, or take the key out: blocks and podCIDRs are "
+                   "known without it",
+                   "%s, where this node's pods are, lies in none of its networks: they count as "
+                   "clients from outside",
+                   prefix_str(missed, text));
+}
+
+static void check_all_are_pods(const prefix_list *cluster, struct faults *faults)
+{
+    char text[PREFIX_STRLEN];
+    vec_each(const struct prefix, net, cluster) {
+        if (net->length == 0)
+            faults_add(faults, "services.clusterCIDRs", "name the networks of pods only",
+                       "%s makes a pod of every client: no policy for clients from outside holds",
+                       prefix_str(net, text));
+    }
+}
+
+/* The first ClusterIP that lies in no network of its family, where there is one; NULL: none does.
+ */
+static const struct ip *stray_of(const prefix_list *services, const struct service *service)
+{
+    for (uint32_t i = 0; i < service->address_count; i++) {
+        const struct ip *ip = &service->addresses[i].ip;
+        const struct prefix host = { *ip, ip_bits(ip) };
+        if (service->addresses[i].origin == ADDRESS_CLUSTER && has_family(services, ip->family) &&
+            !around(services, &host))
+            return ip;
+    }
+    return NULL;
+}
+
+bool network_conflicts_concern(const struct config *config, const struct object *object)
+{
+    return object && object->kind == KIND_SERVICE &&
+           stray_of(&config->services.service_cidrs, to_service(object));
+}
+
+static void check_cluster_ips(const struct store *store, const prefix_list *services,
+                              struct faults *faults)
+{
+    const struct object *object, *first = NULL;
+    const struct ip *stray = NULL;
+    char text[IP_STRLEN];
+    for (size_t cursor = 0; (object = store_next(store, KIND_SERVICE, &cursor));) {
+        const struct ip *ip = stray_of(services, to_service(object));
+        if (!ip || (first && object_key_cmp(first, object) < 0))
+            continue;
+        first = object;
+        stray = ip;
+    }
+    if (first)
+        faults_add(faults, "services.serviceCIDRs",
+                   "name what --service-cluster-ip-range of kube-apiserver says, or take the key "
+                   "out",
+                   "%s, the ClusterIP of Service %s/%s, lies in none of its networks: addresses "
+                   "beside it that no Service has are not refused",
+                   ip_str(stray, text), first->namespace, first->name);
+}
+
+static void check_egress(const struct config *config, struct faults *faults)
+{
+    char text[PREFIX_STRLEN];
+    vec_each(const struct prefix, net, &config->egress.in_cluster) {
+        if (config->egress.enabled && net->length == 0)
+            faults_add(faults, "egress.inCluster", "name the networks of the cluster only",
+                       "%s is everything: nothing leaves by a gateway", prefix_str(net, text));
+    }
+}
+
+void network_conflicts(const struct store *store, const struct config *config,
+                       const prefix_list *own, struct faults *faults)
+{
+    const struct key cluster = { "services.clusterCIDRs", "pods", &config->services.cluster_cidrs },
+                     services = { "services.serviceCIDRs", "ClusterIPs",
+                                  &config->services.service_cidrs },
+                     balanced = { "services.loadBalancerIPs", "load balancers",
+                                  &config->services.load_balancer_ips },
+                     external = { "services.externalIPs", "Services",
+                                  &config->services.external_ips };
+    check_egress(config, faults);
+    if (!config->services.enabled)
+        return;
+    check_special(&cluster, faults);
+    check_special(&services, faults);
+    check_special(&balanced, faults);
+    check_special(&external, faults);
+    check_within(&cluster, &services, "ClusterIPs and pods have networks of their own", faults);
+    check_within(&balanced, &services, "ClusterIPs would be announced", faults);
+    check_within(&balanced, &cluster, "addresses of pods would be announced", faults);
+    check_within(&external, &services, "whoever may write Services takes others' ClusterIPs",
+                 faults);
+    check_all_are_pods(cluster.list, faults);
+    check_pods(cluster.list, own, IP_V4, faults);
+    check_pods(cluster.list, own, IP_V6, faults);
+    check_cluster_ips(store, services.list, faults);
+}
