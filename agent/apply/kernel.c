@@ -30,7 +30,6 @@
 #include "apply/decode.h"
 #include "apply/dump.h"
 #include "apply/links.h"
-#include "apply/lookup.h"
 #include "apply/loss.h"
 #include "apply/netlink/nl.h"
 #include "apply/replay.h"
@@ -452,15 +451,9 @@ int kernel_watch(struct kernel *kernel, const struct ip *addresses, size_t count
     return 0;
 }
 
-int kernel_reaches(struct kernel *kernel, const struct ip *address, bool *ret_reaches)
+struct nl_socket *kernel_requests(struct kernel *kernel)
 {
-    const struct route_query query = { .destination = *address };
-    struct route_found found;
-    int r = route_lookup(kernel->requests, &query, &found);
-    if (r < 0)
-        return r;
-    *ret_reaches = found.type == RTN_UNICAST || found.type == RTN_LOCAL;
-    return 0;
+    return kernel->requests;
 }
 
 int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources)

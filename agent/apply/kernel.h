@@ -104,11 +104,8 @@ const struct sorted *kernel_ways(const struct kernel *kernel);
  * ip, sorted; copied). Returns 0 or -ENOMEM.
  */
 int kernel_watch(struct kernel *kernel, const struct ip *addresses, size_t count);
-/*
- * Whether a packet of this node's own would leave for an address, or arrive on this node. Asks the
- * kernel. Returns 0 or -errno (the socket failed).
- */
-int kernel_reaches(struct kernel *kernel, const struct ip *address, bool *ret_reaches);
+/* The socket for questions to the kernel (lookup.h), between two calls of these functions. */
+struct nl_socket *kernel_requests(struct kernel *kernel);
 
 /* Asks the kernel. Returns 0 or -errno (the socket failed). */
 int kernel_default_sources(struct kernel *kernel, struct default_sources *ret_sources);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "apply/decode.h"
 #include "base/macro.h"
 
 static int on_row(const struct nlmsghdr *row, void *context)
@@ -61,4 +62,48 @@ int route_lookup(struct nl_socket *socket, const struct route_query *query,
     found.refused = r != -ENETUNREACH && refuses(found.type);
     *ret_found = found;
     return 0;
+}
+
+int route_reaches(struct nl_socket *socket, const struct ip *address, bool *ret_reaches)
+{
+    const struct route_query query = { .destination = *address };
+    struct route_found found;
+    int r = route_lookup(socket, &query, &found);
+    if (r < 0)
+        return r;
+    *ret_reaches = found.type == RTN_UNICAST || found.type == RTN_LOCAL;
+    return 0;
+}
+
+struct match {
+    struct route route;
+    bool found;
+};
+
+static int on_match(const struct nlmsghdr *row, void *context)
+{
+    struct match *match = context;
+    match->found = row->nlmsg_type == RTM_NEWROUTE && decode_route(row, &match->route);
+    return 0;
+}
+
+/* IPv6 names the table in any case, and takes no flag that asks for it. */
+int route_matched(struct nl_socket *socket, const struct ip *address, struct route *ret_route)
+{
+    const bool v6 = address->family == IP_V6;
+    const struct rtmsg fixed = {
+        .rtm_family = v6 ? AF_INET6 : AF_INET,
+        .rtm_dst_len = ip_bits(address),
+        .rtm_flags = RTM_F_FIB_MATCH | (v6 ? 0 : RTM_F_LOOKUP_TABLE),
+    };
+    struct match match = { 0 };
+    struct nl_request request;
+
+    nl_begin(&request, RTM_GETROUTE, 0, &fixed, sizeof(fixed));
+    nl_put_ip(&request, RTA_DST, address);
+    int r = nl_get(socket, &request, on_match, &match);
+    if (r == -EACCES || r == -EINVAL || r == -ENETUNREACH || r == -EHOSTUNREACH)
+        return 0;
+    *ret_route = match.route;
+    return r < 0 ? r : match.found;
 }

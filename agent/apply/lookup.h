@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "apply/netlink/nl.h"
+#include "plan/route_table.h"
 
 struct route_query {
     struct ip destination;
@@ -25,3 +26,11 @@ struct route_found {
  */
 int route_lookup(struct nl_socket *socket, const struct route_query *query,
                  struct route_found *ret_found);
+
+/* Whether a packet of this node's own would leave for an address, or arrive on this node. Returns 0
+ * or -errno (the socket failed). */
+int route_reaches(struct nl_socket *socket, const struct ip *address, bool *ret_reaches);
+
+/* Finds the route by which a packet of this node's own would go, in whatever table. Returns 1; 0 if
+ * there is none, or one that refuses; or -errno. */
+int route_matched(struct nl_socket *socket, const struct ip *address, struct route *ret_route);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The seventh list of the fault table, data plane: each row was written down before it was tried
-(tests/seventh_list.txt). Row 823 is missing: a route of somebody's to a single ClusterIP is not told."""
+(tests/seventh_list.txt)."""
 
 import subprocess
 from contextlib import suppress
@@ -20,6 +20,14 @@ HARDENED = {"log_martians": 1, "accept_redirects": 0, "secure_redirects": 0, "se
             "rp_filter": 2}
 OLD = {"log_martians": 0, "accept_redirects": 1, "secure_redirects": 1, "send_redirects": 1, "accept_source_route": 0,
        "rp_filter": 0}
+
+
+@rows(823, cause=("Service default/web", "10.96.0.10", "led away from svc0", "via 10.0.1.1 dev eth0", "table 254"),
+      remedy="ip route del")
+def a_static_route_takes_a_clusterip(world):
+    world.node.ip("route", "add", "10.96.0.10", "via", world.node.gateway4)
+    yield
+    world.node.ip("route", "del", "10.96.0.10")
 
 
 @rows(824)

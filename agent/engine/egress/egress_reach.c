@@ -8,6 +8,7 @@
  */
 #include "engine/egress/egress_reach.h"
 
+#include "apply/lookup.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "base/text.h"
@@ -66,7 +67,7 @@ static int ask(struct egress_reach *reach, struct kernel *kernel)
     CLEANUP(egress_reach_done) struct egress_reach fresh = { 0 };
     vec_each(const struct ip, ip, &reach->gateways) {
         bool reaches = false;
-        int r = kernel_reaches(kernel, ip, &reaches);
+        int r = route_reaches(kernel_requests(kernel), ip, &reaches);
         if (r == 0 && !reaches)
             r = vec_push(&fresh.away, *ip);
         if (r == 0 && is_peer(kernel, ip))

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "apply/lookup.h"
 #include "base/clock.h"
 #include "status/fault_book.h"
 
@@ -54,7 +55,7 @@ static int judge(const struct route_engine *engine, const struct route *route, s
         copied = true;
         if (find->route || find->asked++ >= ASKED_MAX)
             break;
-        int r = kernel_reaches(engine->kernel, &row->address, &reaches);
+        int r = route_reaches(kernel_requests(engine->kernel), &row->address, &reaches);
         if (r < 0)
             return r;
         if (!reaches)

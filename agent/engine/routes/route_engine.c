@@ -65,6 +65,7 @@ static void close_routes(struct engine *engine)
     sorted_done(&routes->holds);
     troubles_done(&routes->troubles);
     kept_routes_done(&routes->kept);
+    astray_done(&routes->astray);
     work_done(&routes->work);
     free(routes);
 }
@@ -137,6 +138,8 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
             return r;
     }
     int r = route_holds_take_due(routes, round->now_ms, &work->addresses);
+    if (r == 0)
+        r = astray_hear(routes, events);
     if (r < 0)
         return r;
     round->expected |= work->foreign_changes.count > 0 || work->addresses.count > 0;
@@ -193,7 +196,8 @@ static void publish(struct engine *engine, struct round *round)
 static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct route_engine *routes = (const struct route_engine *)engine;
-    return MIN(route_holds_next(routes, now_ms), routes->retry_ms);
+    const int64_t next = MIN(route_holds_next(routes, now_ms), routes->retry_ms);
+    return MIN(next, astray_next_ms(&routes->astray));
 }
 
 static void count(struct engine *engine)

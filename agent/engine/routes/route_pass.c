@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/routes/announcement.h"
+#include "engine/routes/astray.h"
 #include "engine/routes/blackholes.h"
 #include "engine/routes/intruders.h"
 #include "engine/routes/route_rows.h"
@@ -244,6 +245,8 @@ int route_pass(struct route_engine *engine, struct route_work *work, int64_t now
     r = blackholes_judge(engine, work);
     if (r == 0)
         r = intruders_judge(engine, work);
+    if (r == 0)
+        r = astray_judge(engine, work, now_ms);
     if (r < 0)
         return r;
     bool may_remove = work->may_remove && engine->kept.slots.count == 0;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
+#include "engine/routes/astray.h"
 #include "engine/routes/kept_routes.h"
 #include "engine/routes/troubles.h"
 #include "loop/backoff.h"
@@ -37,8 +38,9 @@ struct route_engine {
     struct route_plan plan;
     struct sorted holds; /* struct hold */
     struct troubles troubles;
-    bool swallowed; /* a blackhole in main swallows what we announce: blackholes.h */
-    bool intruded;  /* BIRD writes into the export table: intruders.h */
+    bool swallowed;       /* a blackhole in main swallows what we announce: blackholes.h */
+    bool intruded;        /* BIRD writes into the export table: intruders.h */
+    struct astray astray; /* what is led away from svc0 */
     struct kept_routes kept;
     uint64_t networks;      /* direct_networks(), when direct routes were planned */
     struct route_work work; /* of the round that is being collected */

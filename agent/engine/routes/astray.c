@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See astray.h. Judged behind each pass over the routes, when our own leads stand. An answer costs
+ * some microseconds, so that ten thousand Services are a hundred milliseconds in slices.
+ *
+ * An address of this node's own is as it should be: kube-proxy's IPVS mode, or a DNS cache. So is
+ * one to which there is no way at all, as of IPv6 where that is off: its routes were refused, and
+ * that is told.
+ */
+#include "engine/routes/astray.h"
+
+#include <errno.h>
+
+#include "apply/lookup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/routes/route_state.h"
+#include "status/fault_book.h"
+
+enum {
+    FOUND_MAX = 16,   /* more of them tell no more */
+    ASKED_NET = 16,   /* of a network to which a route came */
+    ASKED_WALK = 512, /* of all, in one judgement */
+    NETS_MAX = 256,
+    ROWS_EACH_MS = 4, /* between two walks: they may take 2 % of a processor */
+};
+
+void astray_done(struct astray *astray)
+{
+    vec_done(&astray->nets);
+    vec_done(&astray->found);
+}
+
+static const struct address_row *row_at(const struct route_engine *engine, size_t index)
+{
+    return *(struct address_row *const *)sorted_at(&engine->plan.addresses, index);
+}
+
+/* The first row of a network and behind it. */
+static size_t row_from(const struct route_engine *engine, const struct ip *ip)
+{
+    const struct address_row key = { .address = *ip }, *key_ptr = &key;
+    return sorted_lower_bound(&engine->plan.addresses, &key_ptr);
+}
+
+static bool has_row(const struct route_engine *engine, const struct prefix *net)
+{
+    size_t first = row_from(engine, &net->ip);
+    return first < engine->plan.addresses.count &&
+           prefix_contains(net, &row_at(engine, first)->address);
+}
+
+int astray_hear(struct route_engine *engine, const struct kernel_events *events)
+{
+    struct astray *astray = &engine->astray;
+    astray->all |= events->other_rules || events->resynced || events->many_ways;
+    vec_each(const struct way_change, change, &events->ways) {
+        if (!has_row(engine, &change->net))
+            continue;
+        if (astray->nets.count >= NETS_MAX)
+            astray->all = true;
+        else if (vec_push(&astray->nets, change->net) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Whether packets to it shall come to svc0, by a route of its own or one of ClusterIPs. */
+static bool is_led(const struct node_facts *facts, const struct address_row *row)
+{
+    if (row->foreign || row->gateway || row->claim_count == 0)
+        return false;
+    return row->lead.ifindex ||
+           (row->reason > REASON_OTHER_CLASS && lead_covers(facts, &row->address));
+}
+
+/* Returns 1 if the kernel would lead it elsewhere, 0, or -errno. */
+static int is_astray(struct route_engine *engine, const struct ip *address, uint32_t svc0)
+{
+    const struct route_query query = { .destination = *address };
+    struct route_found found;
+    int r = route_lookup(kernel_requests(engine->kernel), &query, &found);
+    if (r < 0)
+        return r;
+    return found.refused || (found.type == RTN_UNICAST && found.ifindex != svc0);
+}
+
+static bool is_found(const struct astray *astray, const struct ip *address)
+{
+    vec_each(const struct ip, ip, &astray->found) {
+        if (ip_equal(ip, address))
+            return true;
+    }
+    return false;
+}
+
+/* Asks for rows from an index on, within a network or (NULL) any. Returns the index behind the last
+ * one, or -errno. */
+static ssize_t ask_rows(struct route_engine *engine, const struct node_facts *facts, size_t index,
+                        const struct prefix *net, unsigned count)
+{
+    struct astray *astray = &engine->astray;
+    for (; index < engine->plan.addresses.count && count > 0; index++) {
+        const struct address_row *row = row_at(engine, index);
+        const uint32_t svc0 = lead_to_svc0(facts, row->address.family).ifindex;
+        if (net && !prefix_contains(net, &row->address))
+            break;
+        if (!svc0 || !is_led(facts, row) || is_found(astray, &row->address))
+            continue;
+        count--;
+        int r = is_astray(engine, &row->address, svc0);
+        if (r > 0 && astray->found.count < FOUND_MAX)
+            r = vec_push(&astray->found, row->address);
+        if (r < 0)
+            return r;
+    }
+    return (ssize_t)index;
+}
+
+/* Those that were told of: some have been mended, or are nobody's any more. */
+static int ask_found(struct route_engine *engine, const struct node_facts *facts)
+{
+    ip_list before = TAKE_STRUCT(engine->astray.found);
+    ssize_t r = 0;
+    vec_each(const struct ip, ip, &before) {
+        const struct prefix host = { *ip, ip_bits(ip) };
+        if (r >= 0)
+            r = ask_rows(engine, facts, row_from(engine, ip), &host, 1);
+    }
+    vec_done(&before);
+    return r < 0 ? (int)r : 0;
+}
+
+static int walk(struct route_engine *engine, const struct node_facts *facts)
+{
+    struct astray *astray = &engine->astray;
+    ssize_t end = ask_rows(engine, facts, row_from(engine, &astray->next), NULL, ASKED_WALK);
+    if (end < 0)
+        return (int)end;
+    astray->walking = (size_t)end < engine->plan.addresses.count && astray->found.count < FOUND_MAX;
+    if (astray->walking)
+        astray->next = row_at(engine, (size_t)end)->address;
+    return 0;
+}
+
+static int ask(struct route_engine *engine, const struct node_facts *facts, int64_t now_ms)
+{
+    struct astray *astray = &engine->astray;
+    int r = ask_found(engine, facts);
+    vec_each(const struct prefix, net, &astray->nets) {
+        ssize_t end =
+            r < 0 ? r : ask_rows(engine, facts, row_from(engine, &net->ip), net, ASKED_NET);
+        r = end < 0 ? (int)end : 0;
+    }
+    vec_clear(&astray->nets);
+    if (astray->all && now_ms >= astray->all_ms) {
+        const int64_t pause_ms = (int64_t)engine->plan.addresses.count / ROWS_EACH_MS;
+        *astray = (struct astray){ .walking = true,
+                                   .all_ms = now_ms + pause_ms,
+                                   .nets = astray->nets,
+                                   .found = astray->found };
+    }
+    return r == 0 && astray->walking ? walk(engine, facts) : r;
+}
+
+static void add_fault(struct route_engine *engine, const struct ip *address, size_t more,
+                      struct faults *faults)
+{
+    const size_t index = row_from(engine, address);
+    const struct claim *claim = &row_at(engine, index)->claims[0];
+    char text[IP_STRLEN], named[ROUTE_STRLEN];
+    struct route route;
+    const bool known = route_matched(kernel_requests(engine->kernel), address, &route) > 0;
+    const struct link *link = known ? link_find(kernel_links(engine->kernel), route.ifindex) : NULL;
+    AUTOFREE char *place = text_format("Service %s/%s", claim->namespace, claim->name);
+    AUTOFREE char *rest = more ? text_format(" (and %zu more addresses)", more) : NULL;
+    AUTOFREE char *way =
+        known ? text_format("led away from svc0 by %s of table %u",
+                            route_str_via(&route, link ? link->name : "", named), route.table)
+              : text_format("refused by a route or a rule, before they come to svc0");
+    faults_add(faults, place ? place : "routes",
+               "delete that route (ip route get ADDRESS; ip route del), or the rule that leads "
+               "there (ip rule)",
+               "what this node itself sends to %s is %s%s", ip_str(address, text),
+               way ? way : "led away from svc0", rest ? rest : "");
+}
+
+/* An address that came may be led away by what was there before it. */
+static int doubt_rows(struct astray *astray, const struct route_work *work)
+{
+    if (work->addresses.count > NETS_MAX) {
+        astray->all = true;
+        return 0;
+    }
+    vec_each(const struct ip, ip, &work->addresses) {
+        const struct prefix host = { *ip, ip_bits(ip) };
+        if (vec_push(&astray->nets, host) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int astray_judge(struct route_engine *engine, const struct route_work *work, int64_t now_ms)
+{
+    struct astray *astray = &engine->astray;
+    const struct node_facts facts = route_facts_now(engine);
+    AUTOFAULTS struct faults faults = { 0 };
+    if (doubt_rows(astray, work) < 0)
+        return -ENOMEM;
+    astray->all |= work->all;
+    if (!facts.nat_leads) {
+        vec_clear(&astray->nets);
+        vec_clear(&astray->found);
+        astray->all = astray->walking = false;
+    } else if (astray->nets.count || astray->all || astray->walking || astray->found.count) {
+        int r = ask(engine, &facts, now_ms);
+        if (r < 0)
+            return r;
+    } else {
+        return 0;
+    }
+    if (astray->found.count)
+        add_fault(engine, &astray->found.items[0], astray->found.count - 1, &faults);
+    return fault_book_replace(engine->status->faults, "routes", "astray", &faults, clock_wall_ms());
+}
+
+int64_t astray_next_ms(const struct astray *astray)
+{
+    return astray->walking ? 0 : astray->all ? astray->all_ms : INT64_MAX;
+}
