@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ordinary life of a cluster: rollouts, scaling, deletions, drains, agents that restart, nodes that boot. None of it
 is a fault: whatever an agent or the controller says above a notice meanwhile, it should not have said. Pods get their
-network from us, Services their addresses from pools; one of these is a segment's. For tests/kube and the soak."""
+network from us, Services their addresses from pools; one of these is a segment's. The pods of `guest` leave the cluster
+by gateways, which come and go. For tests/kube and the soak."""
 
 import json
 import random
 import re
 from collections import Counter
 
-from lab import asking, wait, wait_equal
+from lab import asking, objects, wait, wait_equal
 from lab.controller import Controller
 from lab.segment import Segment
+from lab.traffic import ask, serve
 from lab.wired_kubelets import WiredKubelets
 from served import NO_HOLD
 
@@ -19,6 +21,10 @@ POOLS = {"web": "routed", "near": "routed", "edge": "lan"}
 RANGES = {"routed": "203.0.113.0/27", "lan": "198.51.100.32/27"}
 BLOCKS = {"apiVersion": f"{asking.COIL}/v2", "kind": "AddressPool", "metadata": {"name": "default"},
           "spec": {"blockSizeBits": 4, "subnets": [{"ipv4": "10.224.0.0/24", "ipv6": "fd00:224::/120"}]}}
+GUEST = "guest"  # the Deployment whose pods leave by gateways; it has no Service
+LEAVES = {"metadata": {"labels": {"app": GUEST}, "annotations": {"egress.coil.cybozu.com/default": "nat"}},
+          "spec": {"containers": [{"name": GUEST, "image": GUEST}]}}
+OUTSIDE = 8080
 LOUD = re.compile(r"^<[0-4]>(.*)", re.MULTILINE)  # warnings, and what is worse
 
 
@@ -38,20 +44,50 @@ def advertisement(kind, name, **spec):
             "spec": {"ipAddressPools": [name], **spec}}
 
 
+def egress():
+    return {"apiVersion": f"{asking.COIL}/v2", "kind": "Egress",
+            "metadata": objects.metadata("nat", annotations={"fingerpost.io/gateway-nodes": "gateway=yes"}),
+            "spec": {"destinations": ["0.0.0.0/0", "::/0"]}}
+
+
+def guests(replicas):
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": objects.metadata(GUEST),
+            "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": GUEST}}, "template": LEAVES}}
+
+
+class LifesKubelets(WiredKubelets):
+    """No pod is given to a gateway."""
+
+    def __init__(self, lab, plane, gateways):
+        super().__init__(lab, plane)
+        self.gateways = gateways
+
+    def objects_of(self, node):
+        [item] = super().objects_of(node)
+        if node in self.gateways:
+            item["metadata"]["labels"]["gateway"] = "yes"
+            item["spec"]["unschedulable"] = True
+        return [item]
+
+
 class Life:
-    """A lab with a control plane, NAT and a segment; three Services, each with a Deployment."""
+    """A lab of four nodes, with a control plane, NAT and a segment; three Services, each with a Deployment, and guests.
+    Two nodes have pods, the others are gateways."""
 
     def __init__(self, lab, seed):
         self.lab, self.chance, self.done = lab, random.Random(seed), Counter()
+        self.workers, self.gateways = lab.nodes[:2], lab.nodes[2:]
         self.plane, self.segment = lab.control_plane(), Segment(lab)
-        self.replicas = {name: 2 for name in POLICY}
+        self.replicas = {name: 2 for name in (*POLICY, GUEST)}
         self.controller = self.start_controller(lab.nodes[0])
         self.plane.put(BLOCKS, *map(pool, RANGES),
                        advertisement("BGPAdvertisement", "routed"), advertisement("L2Advertisement", "lan"))
-        lab.play_kubelets(WiredKubelets)
-        self.agents = [self.start_agent(node) for node in lab.nodes]
-        for name, count in self.replicas.items():
-            self.kubectl("create", "deployment", name, f"--image={name}", f"--replicas={count}")
+        self.kubelets = lab.play_kubelets(lambda *given: LifesKubelets(*given, self.gateways))
+        self.agents = [*map(self.start_agent, self.workers), *map(self.start_gateway, self.gateways)]
+        serve(lab.client, OUTSIDE)
+        self.plane.put(egress(), guests(self.replicas[GUEST]))
+        for name in POLICY:
+            self.kubectl("create", "deployment", name, f"--image={name}", f"--replicas={self.replicas[name]}")
             self.expose(name)
         self.settle()
         self.logs = {each.log: each.log.stat().st_size for each in (*self.agents, self.controller)}
@@ -63,12 +99,20 @@ class Life:
         return controller
 
     def start_agent(self, node):
-        agent = self.lab.agent(
-            node, kubeconfig=self.plane.agent_kubeconfig(node), start=False, routes=NO_HOLD, pods={"enabled": True},
-            services={"uplinks": ["eth0", "lan"]}, bird={"socket": str(node.bird.socket)},
-            addresses={"duration": "15s", "interfaces": ["lan"]})
+        return self.start_one(node, pods={"enabled": True}, services={"uplinks": ["eth0", "lan"]}, egress={"enabled": True},
+                              addresses={"duration": "15s", "interfaces": ["lan"]})
+
+    def start_gateway(self, node):
+        return self.start_one(node, services={"enabled": False}, egress={"gateway": {}})
+
+    def start_one(self, node, **settings):
+        agent = self.lab.agent(node, kubeconfig=self.plane.agent_kubeconfig(node), start=False, routes=NO_HOLD,
+                               bird={"socket": str(node.bird.socket)}, **settings)
         node.environment.update(with_level(agent.log))
         return agent.start()
+
+    def label(self, node, gateway):
+        self.kubectl("label", "node", node.role, f"gateway={gateway}", "--overwrite")
 
     def kubectl(self, *words):
         return self.plane.kubectl(*words)
@@ -105,21 +149,31 @@ class Life:
             return address and not nodes
         return nodes and client.fetch(address)
 
+    def leave(self):
+        """Whether the host outside sees each guest at the address of a gateway."""
+        known = [node.address4 for node in self.gateways]
+        made = [pod for (_, name), (pod, _) in list(self.kubelets.pods.items()) if name in self.pods() and GUEST in name]
+        try:
+            return all(ask(pod, self.lab.client.address4, OUTSIDE, timeout=1).peer in known for pod in made)
+        except OSError:
+            return False
+
     def settle(self):
-        """All pods run that are to run, and those that have some are reached by their Service's address."""
+        """All pods run that are to run, those that have some are reached by their Service's address, and guests leave."""
         wait_equal(self.count, +Counter(self.replicas), "the pods", 60)
         for name in POLICY:
             wait(lambda name=name: self.is_there(name), f"the address of {name}", 60)
+        wait(self.leave, "guests to leave by gateways", 60)
 
     # What happens in a day.
 
     def scale(self):
-        name = self.chance.choice(list(POLICY))
+        name = self.chance.choice(list(self.replicas))
         self.replicas[name] = self.chance.randrange(0, 5)
         self.kubectl("scale", "deployment", name, f"--replicas={self.replicas[name]}")
 
     def roll_out(self):
-        name = self.chance.choice(list(POLICY))
+        name = self.chance.choice(list(self.replicas))
         # Once a second at most, kubectl says.
         wait(lambda: self.kubectl("rollout", "restart", f"deployment/{name}"), f"the rollout of {name}")
         self.kubectl("rollout", "status", f"deployment/{name}", "--timeout=60s")
@@ -130,7 +184,7 @@ class Life:
             self.kubectl("delete", "pod", self.chance.choice(pods), "--wait=false")
 
     def drain(self, during=lambda node: None):
-        node = self.chance.choice(self.lab.nodes)
+        node = self.chance.choice(self.workers)
         self.kubectl("drain", node.role, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s")
         self.settle()
         during(node)
@@ -160,7 +214,14 @@ class Life:
         agent.stop()
         agent.start()
 
-    STEPS = (scale, scale, roll_out, delete_pod, drain, replace_service, restart_agent, boot_node)
+    def replace_gateway(self):
+        """One is taken out of service, and comes back when guests leave by the other."""
+        node = self.chance.choice(self.gateways)
+        self.label(node, "no")
+        self.settle()
+        self.label(node, "yes")
+
+    STEPS = (scale, scale, roll_out, delete_pod, drain, replace_service, restart_agent, boot_node, replace_gateway)
 
     def live(self, steps):
         for _ in range(steps):

@@ -16,7 +16,7 @@ def add_options(group):
 
 
 def life(options, seed, say):
-    with Lab("soak-life", nodes=2, nat=True) as lab:
+    with Lab("soak-life", nodes=4, nat=True) as lab:
         run, end = Life(lab, seed), time.monotonic() + 60 * options.life_minutes
         while time.monotonic() < end:
             run.live(ROUND)

@@ -8,7 +8,7 @@ STEPS = 4
 
 
 def test_ordinary_life_is_no_fault(request):
-    with Lab(request.node.nodeid, nodes=2, nat=True) as lab:
+    with Lab(request.node.nodeid, nodes=4, nat=True) as lab:
         life = Life(lab, 7)
         life.live(STEPS)
         assert life.loud() == []
