@@ -84,7 +84,7 @@ int plan_egress_served(const struct node_facts *facts, egress_ref_list *served,
     }
     vec_sort(served, egress_ref_cmp);
     vec_drop_equal(served, egress_ref_cmp);
-    if (served->count == 0)
+    if (served->count == 0 && !facts->gateway_retires)
         faults_add(
             faults, "egress.gateway",
             "name Egresses by egress.gateway.serves, or select this Node by " EGRESS_GATEWAY_NODES,

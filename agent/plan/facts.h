@@ -34,7 +34,8 @@ struct node_facts {
     const struct sorted *link_addresses; /* struct link_address: of this node; NULL: not known */
     const struct sorted *links;          /* struct link; NULL: not known */
     const struct nat_leads *nat_leads;   /* NULL: NAT is off, or svc0 is not there */
-    bool other_rules;                    /* the kernel has ip rules beside its own three and ours */
+    bool gateway_retires; /* it served Egresses until a moment ago: that none is left is no fault */
+    bool other_rules;     /* the kernel has ip rules beside its own three and ours */
     /* This node's source address towards the default route: IPv4, IPv6; IP_NONE: none, unknown. */
     struct ip default_source[2];
 };

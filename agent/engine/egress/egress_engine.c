@@ -183,13 +183,15 @@ static int hear(struct engine *engine, const struct kernel_events *events, struc
 }
 
 /* The whole plan anew, with the gateways marked that no route leads to, or that don't answer. */
-static int plan_anew(struct egress_engine *egress)
+static int plan_anew(struct egress_engine *egress, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFAULTS struct faults away = { 0 };
     AUTOFAULTS struct faults silent = { 0 };
     CLEANUP(egress_plan_done) struct egress_plan fresh;
-    const struct node_facts facts = egress_facts(egress);
+    struct node_facts facts = egress_facts(egress);
+    facts.gateway_retires =
+        egress_gateway_retires(&egress->gateway, egress->config, &egress->plan, now_ms);
     egress_plan_init(&fresh);
     int r = plan_egress(&facts, &fresh, &faults);
     if (r == 0)
@@ -208,7 +210,7 @@ static int plan_anew(struct egress_engine *egress)
 }
 
 /* Pods came, went or changed: only their rows are planned, where that is enough. */
-static int plan_rows(struct egress_engine *egress)
+static int plan_rows(struct egress_engine *egress, int64_t now_ms)
 {
     const struct node_facts facts = egress_facts(egress);
     struct egress_touched *touched = &egress->touched;
@@ -218,7 +220,7 @@ static int plan_rows(struct egress_engine *egress)
     int r =
         touched->addresses.count > ROWS_MAX ? 0 : plan_egress_rows(&facts, touched, &egress->plan);
     egress->dirty |= r <= 0;
-    return r == 0 ? plan_anew(egress) : r;
+    return r == 0 ? plan_anew(egress, now_ms) : r;
 }
 
 static int plan(struct engine *engine, struct round *round)
@@ -227,15 +229,16 @@ static int plan(struct engine *engine, struct round *round)
     egress_gateway_drain(&egress->gateway, egress->config, egress->board->standing, round->now_ms);
     if (!egress->hooks || !status_is_known(egress->status))
         return 0;
-    egress->dirty |= round->all || (round->may_remove && !egress->complete);
+    egress->dirty |= round->all || (round->may_remove && !egress->complete) ||
+                     round->now_ms >= egress_gateway_retired_ms(&egress->gateway, &egress->plan);
     egress->moved |= round->all || round->now_ms >= egress->retry_ms;
     int r = egress_reach_look(&egress->reach, egress->kernel);
     if (r < 0)
         return r;
     egress->dirty |= r > 0 || (egress->prober && egress_prober_moved(egress->prober));
     if (egress->dirty)
-        return plan_anew(egress);
-    r = has_rows(egress) ? plan_rows(egress) : 0;
+        return plan_anew(egress, round->now_ms);
+    r = has_rows(egress) ? plan_rows(egress, round->now_ms) : 0;
     return r < 0 ? r : 0;
 }
 
@@ -342,7 +345,9 @@ static int64_t next_ms(const struct engine *engine, int64_t now_ms)
 {
     const struct egress_engine *egress = read_engine(engine);
     (void)now_ms;
-    return MIN(egress->retry_ms, egress_gateway_drain_ms(&egress->gateway));
+    int64_t gateway_ms = MIN(egress_gateway_drain_ms(&egress->gateway),
+                             egress_gateway_retired_ms(&egress->gateway, &egress->plan));
+    return MIN(egress->retry_ms, gateway_ms);
 }
 
 const struct egress_plan *egress_engine_plan(const struct engine *engine)

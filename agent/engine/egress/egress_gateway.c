@@ -172,6 +172,27 @@ void egress_gateway_drain(struct egress_gateway_side *side, const struct config 
         follow_drain(side, config, standing, now_ms);
 }
 
+static bool serves(const struct egress_plan *plan)
+{
+    return plan->served && *plan->served;
+}
+
+bool egress_gateway_retires(struct egress_gateway_side *side, const struct config *config,
+                            const struct egress_plan *plan, int64_t now_ms)
+{
+    if (serves(plan))
+        side->retired_ms = now_ms + config->egress.gateway.drain_ms;
+    else if (now_ms >= side->retired_ms)
+        side->retired_ms = 0;
+    return side->retired_ms > now_ms;
+}
+
+int64_t egress_gateway_retired_ms(const struct egress_gateway_side *side,
+                                  const struct egress_plan *plan)
+{
+    return serves(plan) || side->retired_ms == 0 ? INT64_MAX : side->retired_ms;
+}
+
 int64_t egress_gateway_drain_ms(const struct egress_gateway_side *side)
 {
     return side->gate ? side->drain_ms : INT64_MAX;

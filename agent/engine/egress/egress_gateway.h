@@ -17,7 +17,8 @@ struct egress_gateway_side {
     int64_t sweep_ms; /* monotonic; of `own`, the next slice */
     int64_t tell_ms;  /* monotonic; when the journal is told next */
     struct egress_drain drain;
-    int64_t drain_ms; /* monotonic; when it may go further */
+    int64_t drain_ms;   /* monotonic; when it may go further */
+    int64_t retired_ms; /* monotonic; until then it is no fault that it serves no Egress; 0: over */
 };
 
 /* Opens the plane; `nat` is service NAT's, or NULL. Returns 0 or -errno with a fault. */
@@ -37,6 +38,14 @@ void egress_gateway_drain(struct egress_gateway_side *side, const struct config 
                           enum standing standing, int64_t now_ms);
 /* When that is to be done again; INT64_MAX: not before something changes. */
 int64_t egress_gateway_drain_ms(const struct egress_gateway_side *side);
+
+/* Notes whether it serves Egresses. A gateway of which the last one was taken is on its way out of
+ * service, and has its time for a drain to get there. Returns whether it is on that way. */
+bool egress_gateway_retires(struct egress_gateway_side *side, const struct config *config,
+                            const struct egress_plan *plan, int64_t now_ms);
+/* When that way ends; INT64_MAX: it serves some, or has been out of service. */
+int64_t egress_gateway_retired_ms(const struct egress_gateway_side *side,
+                                  const struct egress_plan *plan);
 
 /* What is due of a slice of the sweep, and of telling the journal who got ports. Returns when to
  * call again (monotonic); INT64_MAX: never, for there is no gateway. */
