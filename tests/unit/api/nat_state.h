@@ -30,3 +30,9 @@ void made_refusal(struct made_nat *nat, uint32_t service, enum nat_cause cause, 
                   int64_t ago_ms, const char *destination);
 /* From 10.0.2.5:43122 to 10.96.0.1:80/TCP and on. */
 struct nat_flow_view *made_flow(struct made_nat *nat, uint32_t service, const char *endpoint);
+
+/* As a document has one; `at`: the end of its time. */
+#define REFUSAL(service, reason, text, count, destination, at)                             \
+    "{'service':" service ",'reason':'" reason "','reasonText':'" text "','count':" #count \
+    ",'last':{'source':'10.0.2.5:43122','destination':'" destination "','protocol':'TCP'," \
+    "'interface':'eth0','at':'2026-11-20T07:" at "Z'}}"

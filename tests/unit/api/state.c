@@ -229,3 +229,16 @@ void assert_document(const struct text *out, const char *expected)
             *c = '"';
     assert_string_equal(text_str(out), quoted);
 }
+
+void assert_document_part(const struct text *out, const char *begin, const char *end,
+                          const char *expected)
+{
+    AUTOTEXT struct text part = { 0 };
+    const char *from = strstr(text_str(out), begin);
+
+    assert_non_null(from);
+    const char *to = end ? strstr(from, end) : from + strlen(from);
+    assert_non_null(to);
+    text_add_bytes(&part, from, (size_t)(to - from));
+    assert_document(&part, expected);
+}

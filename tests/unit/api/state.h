@@ -33,3 +33,7 @@ void made_route(struct made_state *state, uint32_t table, const char *prefix, ui
 
 /* `expected` has ' for ", so that it can be read. */
 void assert_document(const struct text *out, const char *expected);
+
+/* The document from `begin` on; up to `end` where that is given. */
+void assert_document_part(const struct text *out, const char *begin, const char *end,
+                          const char *expected);

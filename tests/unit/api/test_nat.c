@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the documents say of NAT, from planned rows and made live maps: long, as documents are. */
+/* What the documents say of NAT, from planned rows and made live maps. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,20 +20,6 @@ static int teardown(void **state)
     made_nat_free(nat);
     made_state_free(made);
     return 0;
-}
-
-/* The document from `begin` on; up to `end` where that is given. */
-static void assert_part(const struct text *out, const char *begin, const char *end,
-                        const char *expected)
-{
-    AUTOTEXT struct text part = { 0 };
-    const char *from = strstr(text_str(out), begin);
-
-    assert_non_null(from);
-    const char *to = end ? strstr(from, end) : from + strlen(from);
-    assert_non_null(to);
-    text_add_bytes(&part, from, (size_t)(to - from));
-    assert_document(&part, expected);
 }
 
 static void test_verify(void **state)
@@ -57,7 +43,7 @@ static void test_verify(void **state)
     nat->differences[0][0] = NULL;
     nat->error = -EPERM;
     view_verify(&nat->state->api, &failed);
-    assert_part(
+    assert_document_part(
         &failed, "\"items\"", NULL,
         "'items':[{'service':null,'difference':'the live maps could not be compared: Operation "
         "not permitted'}],'differences':1,'services':3}");
@@ -69,13 +55,14 @@ static void test_diff_counts_what_verify_finds(void **state)
     AUTOTEXT struct text before = { 0 }, after = { 0 };
 
     view_diff(&nat->state->api, &before);
-    assert_part(&before, "\"nat\"", NULL, "'nat':[],'differences':6,'foreign':1}");
+    assert_document_part(&before, "\"nat\"", NULL, "'nat':[],'differences':6,'foreign':1}");
     nat->differences[0][0] = "default/web";
     nat->differences[0][1] = "is missing";
     view_diff(&nat->state->api, &after);
-    assert_part(&after, "\"nat\"", NULL,
-                "'nat':[{'service':'default/web','difference':'is missing'}],'differences':7,"
-                "'foreign':1}");
+    assert_document_part(
+        &after, "\"nat\"", NULL,
+        "'nat':[{'service':'default/web','difference':'is missing'}],'differences':7,"
+        "'foreign':1}");
 }
 
 static void test_maps(void **state)
@@ -130,9 +117,9 @@ static void test_flows(void **state)
     nat->flows.items[2].hairpin = true;
     nat->flows.items[2].state = NAT_STATE_HALF_CLOSED;
     assert_true(view_flows(&nat->state->api, "default/idle", 1, &one));
-    assert_part(&one, "\"masquerade\"", "\"stale\"",
-                "'masquerade':'hairpin','state':'half-closed',");
-    assert_part(&one, "\"truncated\"", NULL, "'truncated':false}");
+    assert_document_part(&one, "\"masquerade\"", "\"stale\"",
+                         "'masquerade':'hairpin','state':'half-closed',");
+    assert_document_part(&one, "\"truncated\"", NULL, "'truncated':false}");
     assert_false(view_flows(&nat->state->api, "default/gone", 1, &gone));
     made_flow(nat, 3, "10.224.0.3"); /* it has outlived its Service */
     assert_true(view_flows(&nat->state->api, "default/gone", 1, &gone));
@@ -216,7 +203,7 @@ static void test_copies_of_an_endpoint_are_one(void **state)
         "endpoints: [{ addresses: [10.224.0.9], conditions: { ready: true } },\n"
         "            { addresses: [10.224.1.9], conditions: { ready: false } }]\n");
     assert_true(view_backends(&nat->state->api, "default/idle", &out));
-    assert_part(
+    assert_document_part(
         &out, "\"items\"", NULL,
         "'items':[{'namespace':'default','name':'idle'," BACKEND(
             4, "", "TCP", 80, "10.224.0.9:8080",
@@ -241,10 +228,6 @@ static void test_many_flows_are_not_counted(void **state)
     assert_non_null(strstr(text_str(&out), "\"flows\":null"));
 }
 
-#define REFUSAL(service, reason, text, count, destination, at)                             \
-    "{'service':" service ",'reason':'" reason "','reasonText':'" text "','count':" #count \
-    ",'last':{'source':'10.0.2.5:43122','destination':'" destination "','protocol':'TCP'," \
-    "'interface':'eth0','at':'2026-11-20T07:" at "Z'}}"
 #define NO_LOCAL "no usable endpoint on this node (policy Local)"
 
 static void test_services(void **state)
@@ -256,23 +239,24 @@ static void test_services(void **state)
     made_refusal(nat, 2, NAT_CAUSE_UNDEFINED_PORT, 1, 20000, "10.96.0.2");
     made_refusal(nat, 3, NAT_CAUSE_NO_ENDPOINTS, 1, 20000, "10.96.0.9");
     view_services(&nat->state->api, &out);
-    assert_part(&out, "\"ports\":[{\"name\":\"\"", "\"source\":\"manifests\"",
-                "'ports':[{'name':'','protocol':'TCP','port':80,'nodePort':null,'verdict':'drop',"
-                "'endpoints':1,'localEndpoints':0}],'externalTrafficPolicy':'Cluster',"
-                "'internalTrafficPolicy':'Local','traffic':null,'refusals':[" REFUSAL(
-                    "'default/idle'", "undefined-port", "a ClusterIP without that port", 1,
-                    "10.96.0.2:80", "33:00") "," REFUSAL("'default/idle'", "no-local-endpoints",
-                                                         NO_LOCAL, 7, "10.96.0.2:80",
-                                                         "32:20") "],");
+    assert_document_part(
+        &out, "\"ports\":[{\"name\":\"\"", "\"source\":\"manifests\"",
+        "'ports':[{'name':'','protocol':'TCP','port':80,'nodePort':null,'verdict':'drop',"
+        "'endpoints':1,'localEndpoints':0}],'externalTrafficPolicy':'Cluster',"
+        "'internalTrafficPolicy':'Local','traffic':null,'refusals':[" REFUSAL(
+            "'default/idle'", "undefined-port", "a ClusterIP without that port", 1, "10.96.0.2:80",
+            "33:00") "," REFUSAL("'default/idle'", "no-local-endpoints", NO_LOCAL, 7,
+                                 "10.96.0.2:80", "32:20") "],");
     /* 10.0.0.1:80 has a ready endpoint here; no endpoint at all listens for dns. */
-    assert_part(&out, "{\"name\":\"http\"", "\"source\":\"manifests\"",
-                "{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':'forward',"
-                "'endpoints':1,'localEndpoints':1},"
-                "{'name':'dns','protocol':'UDP','port':53,'nodePort':null,'verdict':'reject',"
-                "'endpoints':0,'localEndpoints':0}],'externalTrafficPolicy':'Local',"
-                "'internalTrafficPolicy':'Cluster',"
-                "'traffic':{'packets':48211,'bytes':36700160,'flows':1204,'refused':12},"
-                "'refusals':[],");
+    assert_document_part(
+        &out, "{\"name\":\"http\"", "\"source\":\"manifests\"",
+        "{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':'forward',"
+        "'endpoints':1,'localEndpoints':1},"
+        "{'name':'dns','protocol':'UDP','port':53,'nodePort':null,'verdict':'reject',"
+        "'endpoints':0,'localEndpoints':0}],'externalTrafficPolicy':'Local',"
+        "'internalTrafficPolicy':'Cluster',"
+        "'traffic':{'packets':48211,'bytes':36700160,'flows':1204,'refused':12},"
+        "'refusals':[],");
 }
 
 static void test_a_port_that_is_served_in_part(void **state)
@@ -288,128 +272,9 @@ static void test_a_port_that_is_served_in_part(void **state)
                 (struct nat_outcome){ NAT_ACT_DROP, NAT_CAUSE_NO_LOCAL, NAT_SET_LOCAL, false };
     }
     view_services(&nat->state->api, &out);
-    assert_part(&out, "{\"name\":\"http\"", ",\"endpoints\"",
-                "{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':'partly'");
-}
-
-static bool explain(const struct made_nat *nat, const char *address, uint16_t port,
-                    enum protocol protocol, struct text *out)
-{
-    struct explain_query query = { .port = port, .protocol = protocol };
-    assert_int_equal(ip_parse(address, &query.address), 0);
-    return view_explain(&nat->state->api, &query, out);
-}
-
-#define TO_WEB   "{'verdict':'forward','reason':'none','endpoints':['10.224.0.3:8080'],'masquerade':"
-#define REJECTED "{'verdict':'reject','reason':'no-endpoints','endpoints':[],'masquerade':false}"
-#define FRONTEND(protocol, port, name, kind, outside, pod, node)                     \
-    "'port':" #port ",'protocol':'" protocol "','kind':'" kind "','portName':'" name \
-    "','sourceRanges':null,'from':{'outside':" outside ",'pod':" pod ",'node':" node "}}"
-#define WEB "{'namespace':'default','name':'web','affinitySeconds':null,'address':"
-
-static void test_explain_an_announced_address(void **state)
-{
-    struct made_nat *nat = *state;
-    AUTOTEXT struct text out = { 0 };
-
-    made_refusal(nat, 1, NAT_CAUSE_NO_ENDPOINTS, 12, 20000, "10.96.0.1");
-    made_refusal(nat, 2, NAT_CAUSE_NO_LOCAL, 7, 60000, "10.96.0.2");
-    made_refusal(nat, 0, NAT_CAUSE_UNMAPPED_PORT, 3, 60000, "10.0.0.1");
-    made_refusal(nat, 0, NAT_CAUSE_UNMAPPED_PORT, 3, 60000, "10.0.0.2");
-    assert_true(explain(nat, "10.0.0.1", 0, 0, &out));
-    assert_part(
-        &out, "\"nat\"", ",\"egress\"",
-        "'nat':{'proof':{'asPlanned':true,'served':true,'why':null},'frontends':[" WEB
-        "'10.0.0.1'," FRONTEND(
-            "TCP", 80, "http", "loadBalancer", TO_WEB "false}", TO_WEB "false}",
-            TO_WEB
-            "true}") "," WEB
-                     "'10.0.0.1'," FRONTEND(
-                         "UDP", 53, "dns", "loadBalancer", REJECTED, REJECTED,
-                         REJECTED) "],"
-                                   "'otherPorts':{'verdict':'reject','reason':'unmapped-port',"
-                                   "'reasonText':'an address of a Service without that port'},'refusals':[" REFUSAL(
-                                       "null", "unmapped-port",
-                                       "an address of a Service without that port", 3,
-                                       "10.0.0.1:80",
-                                       "32:20") "," REFUSAL("'default/web'", "no-endpoints",
-                                                            "no usable endpoint anywhere", 12,
-                                                            "10.96.0.1:80", "33:00") "]}");
-}
-
-static void test_explain_one_port(void **state)
-{
-    struct made_nat *nat = *state;
-    AUTOTEXT struct text udp = { 0 }, none = { 0 };
-
-    assert_true(explain(nat, "10.0.0.1", 53, PROTOCOL_UDP, &udp));
-    assert_part(&udp, "\"frontends\"", ",\"otherPorts\"",
-                "'frontends':[" WEB "'10.0.0.1'," FRONTEND("UDP", 53, "dns", "loadBalancer",
-                                                           REJECTED, REJECTED, REJECTED) "]");
-    assert_true(explain(nat, "10.0.0.1", 53, PROTOCOL_TCP, &none));
-    assert_part(&none, "\"frontends\"", ",\"otherPorts\"", "'frontends':[]");
-}
-
-static void test_explain_why_an_address_is_not_proved(void **state)
-{
-    struct made_nat *nat = *state;
-    AUTOTEXT struct text failed = { 0 }, unknown = { 0 };
-
-    nat->proof.as_planned = nat->proof.served = false;
-    strcpy(nat->proof.why, "10.0.0.1:80/TCP from outside: pass");
-    assert_true(explain(nat, "10.0.0.1", 0, 0, &failed));
-    assert_part(
-        &failed, "\"proof\"", ",\"frontends\"",
-        "'proof':{'asPlanned':false,'served':false,'why':'10.0.0.1:80/TCP from outside: pass'}");
-    nat->proof.address.bytes[3]++;
-    assert_true(explain(nat, "10.0.0.1", 0, 0, &unknown));
-    assert_part(&unknown, "\"proof\"", ",\"frontends\"", "'proof':null");
-}
-
-static void expect_other_ports(const struct made_nat *nat, const char *address,
-                               const char *expected)
-{
-    AUTOTEXT struct text out = { 0 };
-    assert_true(explain(nat, address, 0, 0, &out));
-    assert_part(&out, "\"otherPorts\"", ",\"reasonText\"", expected);
-}
-
-static void test_other_ports(void **state)
-{
-    struct made_nat *nat = *state;
-
-    expect_other_ports(nat, "10.96.0.1",
-                       "'otherPorts':{'verdict':'reject','reason':'undefined-port'");
-    expect_other_ports(nat, "10.96.0.3", "'otherPorts':{'verdict':'pass','reason':'other-proxy'");
-    expect_other_ports(nat, "10.96.0.99", "'otherPorts':{'verdict':'drop','reason':'unallocated'");
-    expect_other_ports(nat, "fd00::2", "'otherPorts':{'verdict':'reject','reason':'unmapped-port'");
-    expect_other_ports(nat, "10.224.0.3", "'otherPorts':{'verdict':'pass','reason':'none'");
-}
-
-/* Nobody announces them: an address with node ports, and one that no Service has. */
-static void test_explain_what_only_nat_knows(void **state)
-{
-    struct made_nat *nat = *state;
-    AUTOTEXT struct text node = { 0 }, free_one = { 0 }, none = { 0 };
-
-    assert_true(explain(nat, "10.1.0.7", 0, 0, &node));
-    assert_part(
-        &node, "{", ",\"nat\"",
-        "{'apiVersion':'v1','kind':'Explanation','address':'10.1.0.7','state':'none',"
-        "'reason':'node-port','reasonText':'an address of this node, with node ports; its "
-        "network announces it','block':null,'route':null,'direct':null,'pool':null,'services':[],"
-        "'claim':null,'holder':{'node':{'name':'node-1','local':true,'addresses':['10.1.0.7'],"
-        "'podCIDRs':[],'ready':false,'excluded':false},'pods':[],'endpointOf':[]},"
-        "'tenant':null");
-    assert_non_null(strstr(text_str(&node), "\"port\":30080"));
-    assert_true(explain(nat, "10.96.0.99", 0, 0, &free_one));
-    assert_part(&free_one, "\"state\"", ",\"block\"",
-                "'state':'none','reason':'unallocated',"
-                "'reasonText':'in services.serviceCIDRs, and no Service has it'");
-    assert_false(explain(nat, "192.0.2.9", 0, 0, &none));
-    nat->state->api.nat = NULL;
-    assert_false(explain(nat, "10.96.0.99", 0, 0, &none));
-    assert_int_equal(none.length, 0);
+    assert_document_part(
+        &out, "{\"name\":\"http\"", ",\"endpoints\"",
+        "{'name':'http','protocol':'TCP','port':80,'nodePort':30080,'verdict':'partly'");
 }
 
 static void test_status(void **state)
@@ -452,7 +317,7 @@ static void test_status(void **state)
     status->complete = true;
     assert_string_equal(view_health(&nat->state->api), "healthy");
     view_status(&nat->state->api, &out);
-    assert_part(
+    assert_document_part(
         &out, "\"nat\"", ",\"firewall\"",
         "'nat':{'enabled':true,'complete':true,'method':'tcx','interfaces':["
         "{'name':'eth0','hooks':['uplink-in'],'missing':['uplink-out']},"
@@ -508,11 +373,6 @@ int main(void)
         WITH_STATE(test_many_flows_are_not_counted),
         WITH_STATE(test_services),
         WITH_STATE(test_a_port_that_is_served_in_part),
-        WITH_STATE(test_explain_an_announced_address),
-        WITH_STATE(test_explain_one_port),
-        WITH_STATE(test_explain_why_an_address_is_not_proved),
-        WITH_STATE(test_other_ports),
-        WITH_STATE(test_explain_what_only_nat_knows),
         WITH_STATE(test_status),
         WITH_STATE(test_status_has_the_latest_refusals_only),
     };
