@@ -1,104 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Flows in live maps: as they are listed, counted and swept, and what they keep in the filter: a
- * long file, since all need the same flows. */
-#include <arpa/inet.h>
-#include <bpf/bpf.h>
+/* Flows in live maps: as they are listed, counted and swept. */
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apply/nat/filter.h"
-#include "apply/nat/flows.h"
 #include "base/clock.h"
-#include "nat_plane_lab.h"
-
-enum { NOW_S = 1000000 };
-
-/* A flow from a client to 10.96.0.1:80, translated to the endpoint with a source of the node's. */
-struct flow {
-    uint16_t client_port;
-    uint8_t protocol;
-    uint32_t idle_s, reply_idle_s;
-    uint8_t flags, reply_flags;
-    bool alone; /* the reply half is missing */
-    uint32_t endpoint, generation;
-    bool half_open;
-    bool unacknowledged; /* what the client has sent last */
-};
-
-static struct nat_tuple tuple_of(const char *source, uint16_t sport, const char *destination,
-                                 uint16_t dport, uint8_t protocol)
-{
-    struct ip src = ip(source), dst = ip(destination);
-    return (struct nat_tuple){ .src = nat_addr_of(&src),
-                               .dst = nat_addr_of(&dst),
-                               .sport = htons(sport),
-                               .dport = htons(dport),
-                               .protocol = protocol };
-}
-
-static struct nat_tuple forward_key(const struct flow *flow)
-{
-    return tuple_of("10.9.9.9", flow->client_port, "10.96.0.1", 80, flow->protocol);
-}
-
-static struct nat_tuple reply_key(const struct flow *flow)
-{
-    return tuple_of("10.0.0.1", 8080, "192.0.2.100", flow->client_port, flow->protocol);
-}
-
-static void put_half(const struct nat_plane *plane, const struct nat_tuple *key,
-                     struct nat_flow half)
-{
-    half.check = nat_tuple_check(key);
-    assert_int_equal(nat_table_put(plane, NAT_MAP_FLOWS, key, &half, BPF_ANY), 0);
-}
-
-static void put_flow(const struct nat_plane *plane, const struct flow *flow, uint32_t now_s)
-{
-    struct nat_tuple forward = forward_key(flow), reply = reply_key(flow);
-    const uint8_t flags = NAT_FLOW_MASQ | (flow->half_open ? 0 : NAT_FLOW_ANSWERED);
-    struct nat_flow half = {
-        .to = tuple_of("192.0.2.100", flow->client_port, "10.0.0.1", 8080, flow->protocol),
-        .service = 1,
-        .port = 1,
-        .endpoint = flow->endpoint,
-        .generation = flow->generation,
-        .half = NAT_HALF_FORWARD,
-        .seen_s = now_s - flow->idle_s,
-        .flags = flow->flags | flags,
-        .packets = 3,
-        .bytes = 300,
-    };
-    put_half(plane, &forward, half);
-    half.to = tuple_of("10.96.0.1", 80, "10.9.9.9", flow->client_port, flow->protocol);
-    half.half = NAT_HALF_REPLY;
-    half.seen_s = now_s - flow->reply_idle_s;
-    half.flags = flow->reply_flags | flags;
-    half.packets = 2;
-    half.bytes = 2000;
-    half.ack = flow->unacknowledged;
-    if (!flow->alone)
-        put_half(plane, &reply, half);
-}
-
-static bool has(const struct nat_plane *plane, const struct nat_tuple *key)
-{
-    struct nat_flow half;
-    return nat_table_get(plane, NAT_MAP_FLOWS, key, &half) == 0;
-}
-
-/* A whole round, however many slices. Returns how many flows have ended. */
-static int sweep(struct nat_plane *plane, int64_t now_ms, int64_t *ret_next_ms)
-{
-    int ended = 0;
-    do {
-        int r = nat_plane_sweep(plane, now_ms, ret_next_ms);
-        assert_true(r >= 0);
-        ended += r;
-    } while (plane->sweep.under_way);
-    return ended;
-}
+#include "nat_flow_lab.h"
 
 static void what_is_over_goes(void **state)
 {
@@ -399,93 +306,6 @@ static void connections_that_hold_a_drain(void **state)
     assert_int_equal(nat_plane_established(plane, false), 3003);
 }
 
-/* ---- the filter ---- */
-
-enum { MANY = 3000 };
-
-static bool filtered(const struct nat_plane *plane, const char *address, uint16_t port)
-{
-    struct ip it = ip(address);
-    struct nat_addr addr = nat_addr_of(&it);
-    return nat_filter_has(plane, &addr, htons(port));
-}
-
-/* Connections straight to an endpoint, so many that a round has several slices. */
-static struct nat_tuple many_key(uint16_t number)
-{
-    return tuple_of("10.0.0.9", 8080, "10.9.9.9", number, PROTOCOL_TCP);
-}
-
-static void put_many(const struct nat_plane *plane, uint32_t seen_s)
-{
-    for (uint16_t number = 1; number <= MANY; number++) {
-        struct nat_tuple key = many_key(number);
-        put_half(plane, &key, (struct nat_flow){ .half = NAT_HALF_DIRECT, .seen_s = seen_s });
-    }
-}
-
-static void remove_many(const struct nat_plane *plane)
-{
-    for (uint16_t number = 1; number <= MANY; number++) {
-        struct nat_tuple key = many_key(number);
-        assert_int_equal(nat_table_remove(plane, NAT_MAP_FLOWS, &key), 0);
-    }
-}
-
-static void litter_goes_with_a_sweep(void **state)
-{
-    (void)state;
-    AUTOROW struct nat_row *web = row_simple("web", "10.96.0.1", ENDPOINTS("10.0.0.1"));
-    AUTOROW struct nat_row *dns = row_simple("dns", "10.96.0.2", ENDPOINTS("10.0.0.2"));
-    AUTOROW struct nat_row *late = row_simple("late", "10.96.0.3", ENDPOINTS("10.0.0.3"));
-    row_frontend(&dns->families[0], 0, NAT_FRONTEND_NODE_PORT, "192.0.2.100", 30053);
-    struct nat_row *rows[] = { NULL, NULL, late };
-    static const struct nat_plane_options options = { NULL, 8192, 64, 64 };
-    AUTOPLANE struct nat_plane *plane = plane_open(&options, false);
-    int64_t now_ms = NOW_S * SECOND_MS, next_ms;
-    expect_write(plane, web, 1);
-    expect_write(plane, dns, 1);
-    assert_true(filtered(plane, "10.96.0.1", 0) && filtered(plane, "10.0.0.1", 8080));
-    assert_true(filtered(plane, "192.0.2.100", 30053));
-    assert_false(filtered(plane, "192.0.2.100", 0) || filtered(plane, "10.0.0.1", 0));
-    (void)sweep(plane, now_ms, &next_ms);
-
-    /* What is gone is in there still, for its connections. */
-    assert_int_equal(nat_plane_remove(plane, "d", "web"), 1);
-    assert_int_equal(nat_plane_remove(plane, "d", "dns"), 1);
-    (void)sweep(plane, now_ms + 1000, &next_ms);
-    assert_true(filtered(plane, "10.96.0.1", 0) && filtered(plane, "10.96.0.2", 0));
-
-    struct flow flow = { 1000, PROTOCOL_TCP }, ending = { 1001, PROTOCOL_TCP, 999999, 999999 };
-    put_flow(plane, &flow, NOW_S + 100);
-    ending.flags = ending.reply_flags = NAT_FLOW_RST;
-    put_flow(plane, &ending, NOW_S + 100);
-    put_many(plane, NOW_S + 100);
-    assert_in_range(nat_plane_sweep(plane, now_ms + 100000, &next_ms), 0, 1); /* begins */
-    assert_true(plane->filter_refilling);
-    expect_write(plane, late, 1);
-    (void)sweep(plane, now_ms + 100000, &next_ms);
-    assert_false(plane->filter_refilling);
-    assert_true(filtered(plane, "10.96.0.1", 0) && filtered(plane, "10.96.0.1", 80));
-    assert_true(filtered(plane, "10.0.0.1", 8080));
-    assert_false(filtered(plane, "10.96.0.2", 0) || filtered(plane, "10.0.0.2", 8080));
-    assert_false(filtered(plane, "192.0.2.100", 30053));
-    expect_verified(plane, rows, 3);
-
-    /* Its last connection ends. */
-    remove_many(plane);
-    struct nat_tuple forward = forward_key(&flow), reply = reply_key(&flow);
-    assert_int_equal(nat_table_remove(plane, NAT_MAP_FLOWS, &forward), 0);
-    assert_int_equal(nat_table_remove(plane, NAT_MAP_FLOWS, &reply), 0);
-    (void)sweep(plane, now_ms + 200000, &next_ms);
-    assert_true(filtered(plane, "10.96.0.1", 0)); /* nothing has gone since: nothing is done */
-    assert_int_equal(nat_plane_remove(plane, "d", "late"), 1);
-    (void)sweep(plane, now_ms + 300000, &next_ms);
-    uint32_t words = nat_filter_words(plane);
-    for (uint32_t i = 0; i < words; i++)
-        assert_int_equal(plane->filter[plane->control->filter_half * words + i], 0);
-}
-
 /* Flows that nobody has answered yet keep their addresses as well; node ports keep no address. */
 static void flows_not_yet_answered(void **state)
 {
@@ -545,7 +365,6 @@ int main(void)
         cmocka_unit_test(slices),
         cmocka_unit_test(views_of_flows),
         cmocka_unit_test(connections_that_hold_a_drain),
-        cmocka_unit_test(litter_goes_with_a_sweep),
         cmocka_unit_test(flows_not_yet_answered),
     };
     return cmocka_run_group_tests(tests, lab_begin, lab_end);
