@@ -1,318 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The job of addresses with an API that keeps the record of claims and the status of Services: what
- * is written in which order, and what becomes of it when something is refused. It is long because
- * half of it is that API.
+ * The job of addresses: what is written in which order, and what becomes of it when something is
+ * refused.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/macro.h"
-#include "base/text.h"
-#include "controller/address_inside.h"
-#include "controller/address_job.h"
-#include "fake_api.h"
-#include "format/reader.h"
-
-#include "cmocka_all.h"
-#include "run_until.h"
-
-struct fixture {
-    sd_event *event;
-    struct fake_api api;
-    struct kube_client *client;
-    struct controller_config config;
-    struct controller_status status;
-    struct elector *elector;
-    struct store *store;
-    struct board board;
-    struct job *job;
-
-    unsigned version;        /* of whatever was written last */
-    bool has_record;         /* the ConfigMap is there */
-    struct text record;      /* its data, as JSON */
-    unsigned record_version; /* its resourceVersion; 0: `version` */
-    unsigned conflicts;      /* so many writes of the record are refused with 409 */
-    const char *refused;     /* a Service whose status may not be written */
-    bool woken, told;        /* a round is due; the job knows that it leads */
-};
-
-/* ---- The objects ---- */
-
-static void put(struct fixture *fx, const char *yaml)
-{
-    AUTOFAULTS struct faults faults = { 0 };
-    CLEANUP(document_freep) struct document *document = NULL;
-    struct object *object = NULL;
-    assert_int_equal(document_parse(yaml, strlen(yaml), "", READER_YAML, &document, &faults), 1);
-    if (object_decode(document, &object, NULL, &faults, &faults) != 1)
-        fail_msg("%s: %s", yaml, faults.list.count ? faults.list.items[0].message : "");
-    assert_true(store_put(fx->store, "test", object) >= 0);
-    fx->woken = true;
-}
-
-static void put_pool(struct fixture *fx)
-{
-    put(fx, "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, "
-            "metadata: {name: lb, namespace: lb}, spec: {addresses: [203.0.113.0/29]}}");
-}
-
-static void put_status(struct fixture *fx, const char *name, const char *status)
-{
-    struct kube_kind_status *kind = &fx->status.source.kube.kinds[0];
-    (void)snprintf(kind->resource_version, sizeof(kind->resource_version), "%u", ++fx->version);
-    AUTOFREE char *yaml =
-        text_format("{apiVersion: v1, kind: Service, metadata: {name: %s, uid: u-%s, "
-                    "resourceVersion: '%u'}, spec: {type: LoadBalancer, clusterIP: 10.96.0.1, "
-                    "ports: [{port: 80}]}, status: %s}",
-                    name, name, fx->version, status);
-    put(fx, yaml);
-}
-
-static void put_service(struct fixture *fx, const char *name)
-{
-    put_status(fx, name, "{}");
-}
-
-static void take_out(struct fixture *fx, enum kind kind, const char *name)
-{
-    const char *namespace = kind == KIND_IP_POOL ? "lb" : "default";
-    assert_int_equal(store_remove(fx->store, "test", kind, namespace, name), 1);
-    fx->woken = true;
-}
-
-static bool has(const struct fixture *fx, const char *name, const char *address)
-{
-    struct ip ip;
-    const struct object *object = store_get(fx->store, KIND_SERVICE, "default", name);
-    assert_int_equal(ip_parse(address, &ip), 0);
-    return object && address_is_told(to_service(object), &ip);
-}
-
-/* ---- The API ---- */
-
-/* The value of a member that the body ends with, but for closing brackets. */
-static char *last_member(const struct fake_peer *peer, const char *key)
-{
-    const char *body = fake_peer_body(peer), *found = strstr(body, key);
-    if (!found)
-        fail_msg("no %s in %s %s: %s", key, peer->method, peer->path, body);
-    found += strlen(key);
-    return strndup(found, strlen(found) - 1);
-}
-
-static void answer_record(struct fixture *fx, struct fake_peer *peer)
-{
-    AUTOFREE char *body =
-        text_format("{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"fingerpost-addresses\","
-                    "\"resourceVersion\":\"%u\"},\"data\":%s}",
-                    fx->record_version ? fx->record_version : fx->version, text_str(&fx->record));
-    fake_peer_answer(peer, 200, NULL, body);
-}
-
-static void answer_failure(struct fake_peer *peer, int status, const char *reason)
-{
-    AUTOFREE char *body =
-        text_format("{\"kind\":\"Status\",\"reason\":\"%s\",\"message\":\"no\"}", reason);
-    fake_peer_answer(peer, status, NULL, body);
-}
-
-static void on_record(struct fixture *fx, struct fake_peer *peer)
-{
-    if (strcmp(peer->method, "GET") == 0 && !fx->has_record) {
-        answer_failure(peer, 404, "NotFound");
-    } else if (strcmp(peer->method, "GET") != 0 && fx->conflicts > 0) {
-        fx->conflicts--;
-        answer_failure(peer, 409, "Conflict");
-    } else {
-        if (strcmp(peer->method, "GET") != 0) {
-            AUTOFREE char *data = last_member(peer, "\"data\":");
-            text_done(&fx->record);
-            text_add(&fx->record, data);
-            fx->has_record = true;
-            fx->version++;
-        }
-        answer_record(fx, peer);
-    }
-}
-
-/* "/api/v1/namespaces/default/services/NAME/status?..." */
-static void on_status(struct fixture *fx, struct fake_peer *peer)
-{
-    char name[64];
-    assert_int_equal(sscanf(peer->path, "/api/v1/namespaces/default/services/%63[^/]/status", name),
-                     1);
-    if (fx->refused && strcmp(fx->refused, name) == 0) {
-        answer_failure(peer, 403, "Forbidden");
-        return;
-    }
-    AUTOFREE char *status = last_member(peer, "\"status\":{");
-    AUTOFREE char *whole = text_format("{%s", status);
-    put_status(fx, name, whole);
-    fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
-}
-
-/* This one holds the Lease, for a minute. */
-static void on_lease(struct fake_peer *peer)
-{
-    if (strcmp(peer->method, "GET") == 0) {
-        answer_failure(peer, 404, "NotFound");
-        return;
-    }
-    char holder[128];
-    const char *found = strstr(fake_peer_body(peer), "\"holderIdentity\":");
-    assert_non_null(found);
-    assert_int_equal(sscanf(found, "\"holderIdentity\":\"%127[^\"]", holder), 1);
-    AUTOFREE char *body =
-        text_format("{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"1\"},"
-                    "\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":60}}",
-                    holder);
-    fake_peer_answer(peer, 201, NULL, body);
-}
-
-static void on_asked(struct fake_peer *peer, void *context)
-{
-    struct fixture *fx = context;
-    if (strstr(peer->path, "/leases"))
-        on_lease(peer);
-    else if (strstr(peer->path, "/configmaps"))
-        on_record(fx, peer);
-    else if (strstr(peer->path, "/services/"))
-        on_status(fx, peer);
-    else
-        fake_peer_answer(peer, 200, NULL, fake_peer_body(peer));
-}
-
-/* ---- Rounds ---- */
-
-static void wake(void *context)
-{
-    ((struct fixture *)context)->woken = true;
-}
-
-/* What the controller does when it was woken, or work is due. Returns true, for conditions. */
-static bool turn(struct fixture *fx)
-{
-    const struct job_ops *ops = &address_job_ops;
-    bool leads = elector_leads(fx->elector);
-    if (leads != fx->told)
-        ops->lead(fx->job, fx->told = leads);
-    int64_t now_ms = clock_mono_ms();
-    fx->woken |= ops->next_ms(fx->job, now_ms) <= now_ms;
-    while (fx->woken) {
-        AUTOVEC change_list changes = { 0 };
-        fx->woken = false;
-        assert_int_equal(store_changes(fx->store, &changes), 0);
-        vec_each(const struct change, change, &changes)
-            assert_int_equal(ops->note(fx->job, change), 0);
-        const struct job_round round = { clock_mono_ms(), false };
-        if (leads)
-            assert_int_equal(ops->work(fx->job, &round), 0);
-        store_changes_done(fx->store);
-    }
-    return true;
-}
-
-#define run_job(fx, condition) run_until(fx, turn(fx) && (condition))
-
-static size_t count_of(const struct fixture *fx, const char *request)
-{
-    size_t count = 0;
-    for (const char *at = text_str(&fx->api.heard); (at = strstr(at, request)); at++)
-        count++;
-    return count;
-}
-
-/* All that was asked for has been answered. */
-static bool is_quiet(const struct fixture *fx)
-{
-    struct job_status status = { 0 };
-    job_publish(fx->job, &status);
-    return !fx->woken && status.writes.running == 0 && status.counts[4].value == 0;
-}
-
-static const struct known_fault *fault_of(const struct fixture *fx, const char *place)
-{
-    for (size_t i = 0; i < fault_book_count(fx->status.faults); i++) {
-        const struct known_fault *fault = fault_book_at(fx->status.faults, i);
-        if (strcmp(fault->place, place) == 0)
-            return fault;
-    }
-    return NULL;
-}
-
-/* ---- The beginning ---- */
-
-static void open_elector(struct fixture *fx)
-{
-    static char namespace[] = "n", name[] = "l", identity[] = "me", class_name[] = "";
-    fx->config.election.namespace = namespace;
-    fx->config.election.name = name;
-    fx->config.election.identity = identity;
-    fx->config.election.lease_ms = 60000;
-    fx->config.election.renew_ms = 50000;
-    fx->config.election.retry_ms = 30000;
-    fx->config.addresses.enabled = true;
-    fx->config.addresses.load_balancer_class = class_name;
-    const struct elector_options options = {
-        .event = fx->event,
-        .client = fx->client,
-        .config = &fx->config,
-        .status = &fx->status.election,
-        .faults = fx->status.faults,
-        .changed = wake,
-        .context = fx,
-    };
-    assert_int_equal(elector_new(&options, &fx->elector), 0);
-}
-
-static int setup(void **state)
-{
-    struct fixture *fx = calloc(1, sizeof(*fx));
-    assert_non_null(fx);
-    assert_true(sd_event_new(&fx->event) >= 0);
-    fake_api_start(&fx->api, fx->event, on_asked, fx);
-    struct kube_config *config = calloc(1, sizeof(*config));
-    assert_non_null(config);
-    config->server = strdup(fx->api.url);
-    assert_int_equal(kube_client_new(fx->event, config, &fx->client), 0);
-    fx->status.faults = fault_book_new();
-    fx->store = store_new();
-    fx->status.source.synced = true;
-    fx->status.source.kube.kinds[0].kind = "Service";
-    fx->status.source.kube.count = 1;
-    open_elector(fx);
-    fx->board = (struct board){
-        .event = fx->event,
-        .config = &fx->config,
-        .store = fx->store,
-        .client = fx->client,
-        .elector = fx->elector,
-        .status = &fx->status,
-        .faults = fx->status.faults,
-        .wake = wake,
-        .context = fx,
-    };
-    assert_int_equal(job_open(&address_job_ops, &fx->board, &fx->job), 0);
-    *state = fx;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fx = *state;
-    job_close(fx->job);
-    elector_free(fx->elector);
-    kube_client_free(fx->client);
-    fake_api_done(&fx->api);
-    store_free(fx->store);
-    fault_book_free(fx->status.faults);
-    sd_event_unref(fx->event);
-    text_done(&fx->record);
-    free(fx);
-    return 0;
-}
+#include "address_world.h"
 
 /* ---- The cases ---- */
 
@@ -328,20 +19,6 @@ static void a_gift_is_claimed_before_it_is_told(void **state)
     assert_non_null(strstr(claim, "PATCH /api/v1/namespaces/default/services/web/status"));
     assert_int_equal(count_of(fx, "PATCH /api/v1/namespaces/default/services/"), 1);
     assert_int_equal(fault_book_count(fx->status.faults), 0);
-}
-
-static void who_lost_the_record_reads_it_before_all_else(void **state)
-{
-    struct fixture *fx = *state;
-    fx->conflicts = 2;
-    put_pool(fx);
-    put_service(fx, "web");
-    run_job(fx, count_of(fx, "POST /api/v1/namespaces/n/configmaps") == 2);
-    assert_int_equal(count_of(fx, "\n/api/v1/namespaces/n/configmaps/"), 2);
-    assert_false(has(fx, "web", "203.0.113.0"));
-    assert_non_null(fault_of(fx, "ConfigMap fingerpost-addresses"));
-    run_job(fx, has(fx, "web", "203.0.113.0") && is_quiet(fx));
-    run_job(fx, !fault_of(fx, "ConfigMap fingerpost-addresses"));
 }
 
 static void what_another_has_claimed_is_given(void **state)
@@ -362,46 +39,6 @@ static void what_another_has_claimed_is_given(void **state)
     run_job(fx, has(fx, "api", first ? "203.0.113.1" : "203.0.113.0"));
     run_job(fx, is_quiet(fx));
     assert_false(has(fx, "next", first ? "203.0.113.1" : "203.0.113.0"));
-}
-
-static void a_record_that_cannot_be_read_stops_all(void **state)
-{
-    struct fixture *fx = *state;
-    fx->has_record = true;
-    text_add(&fx->record, "{\"state\":\"{\\\"pools\\\":7\",\"seen\":\"\"}");
-    put_pool(fx);
-    put_service(fx, "web");
-    run_job(fx, fault_of(fx, "ConfigMap fingerpost-addresses") ||
-                    fault_book_count(fx->status.faults) > 0);
-    assert_int_equal(count_of(fx, "PATCH "), 0);
-    assert_int_equal(count_of(fx, "POST /api/v1/namespaces/n/configmaps"), 0);
-}
-
-static void a_record_newer_than_the_services_is_waited_for(void **state)
-{
-    struct fixture *fx = *state;
-    fx->has_record = true;
-    text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"1000\"}");
-    fx->record_version = 1001;
-    put_pool(fx);
-    put_service(fx, "web");
-    struct address_job *job = (struct address_job *)fx->job;
-    run_job(fx, job->retry_ms != INT64_MAX);
-    assert_int_equal(count_of(fx, "PATCH "), 0);
-    fx->version = 1000;
-    put_service(fx, "web");
-    run_job(fx, has(fx, "web", "203.0.113.0"));
-}
-
-/* etcd was restored from a backup, and the record was written since then by who had seen more. */
-static void what_was_seen_beyond_the_record_is_not_waited_for(void **state)
-{
-    struct fixture *fx = *state;
-    fx->has_record = true;
-    text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"1000000\"}");
-    put_pool(fx);
-    put_service(fx, "web");
-    run_job(fx, has(fx, "web", "203.0.113.0"));
 }
 
 static void a_refusal_is_of_one_service_and_ends_with_it(void **state)
@@ -452,6 +89,77 @@ static void a_pools_counts_are_written_while_it_is_there(void **state)
     run_job(fx, job->desk.table.pools.count == 0 && is_quiet(fx));
 }
 
+static void nothing_is_given_beside_a_living_rival(void **state)
+{
+    struct fixture *fx = *state;
+    put(fx, "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4, "
+            "metadata: {name: m, namespace: lb, labels: {kubernetes.io/service-name: "
+            "metallb-webhook-service}}, endpoints: [{addresses: [10.9.9.9], conditions: "
+            "{ready: true}}], ports: []}");
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, fault_of(fx, "MetalLB"));
+    assert_int_equal(count_of(fx, "PATCH "), 0);
+    assert_int_equal(store_remove(fx->store, "test", KIND_ENDPOINT_SLICE, "lb", "m"), 1);
+    fx->woken = true;
+    run_job(fx, has(fx, "web", "203.0.113.0"));
+    assert_null(fault_of(fx, "MetalLB"));
+}
+
+static void who_lost_the_record_reads_it_before_all_else(void **state)
+{
+    struct fixture *fx = *state;
+    fx->conflicts = 2;
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, count_of(fx, "POST /api/v1/namespaces/n/configmaps") == 2);
+    assert_int_equal(count_of(fx, "\n/api/v1/namespaces/n/configmaps/"), 2);
+    assert_false(has(fx, "web", "203.0.113.0"));
+    assert_non_null(fault_of(fx, "ConfigMap fingerpost-addresses"));
+    run_job(fx, has(fx, "web", "203.0.113.0") && is_quiet(fx));
+    run_job(fx, !fault_of(fx, "ConfigMap fingerpost-addresses"));
+}
+
+static void a_record_that_cannot_be_read_stops_all(void **state)
+{
+    struct fixture *fx = *state;
+    fx->has_record = true;
+    text_add(&fx->record, "{\"state\":\"{\\\"pools\\\":7\",\"seen\":\"\"}");
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, fault_of(fx, "ConfigMap fingerpost-addresses") ||
+                    fault_book_count(fx->status.faults) > 0);
+    assert_int_equal(count_of(fx, "PATCH "), 0);
+    assert_int_equal(count_of(fx, "POST /api/v1/namespaces/n/configmaps"), 0);
+}
+
+static void a_record_newer_than_the_services_is_waited_for(void **state)
+{
+    struct fixture *fx = *state;
+    fx->has_record = true;
+    text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"1000\"}");
+    fx->record_version = 1001;
+    put_pool(fx);
+    put_service(fx, "web");
+    struct address_job *job = (struct address_job *)fx->job;
+    run_job(fx, job->retry_ms != INT64_MAX);
+    assert_int_equal(count_of(fx, "PATCH "), 0);
+    fx->version = 1000;
+    put_service(fx, "web");
+    run_job(fx, has(fx, "web", "203.0.113.0"));
+}
+
+/* etcd was restored from a backup, and the record was written since then by who had seen more. */
+static void what_was_seen_beyond_the_record_is_not_waited_for(void **state)
+{
+    struct fixture *fx = *state;
+    fx->has_record = true;
+    text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"1000000\"}");
+    put_pool(fx);
+    put_service(fx, "web");
+    run_job(fx, has(fx, "web", "203.0.113.0"));
+}
+
 /* As many as fit are claimed; the others when those have been told. */
 static void the_record_is_bounded(void **state)
 {
@@ -475,38 +183,21 @@ static void the_record_is_bounded(void **state)
     assert_int_equal(count_of(fx, "PATCH /api/v1/namespaces/default/services/"), SERVICES);
 }
 
-static void nothing_is_given_beside_a_living_rival(void **state)
-{
-    struct fixture *fx = *state;
-    put(fx, "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4, "
-            "metadata: {name: m, namespace: lb, labels: {kubernetes.io/service-name: "
-            "metallb-webhook-service}}, endpoints: [{addresses: [10.9.9.9], conditions: "
-            "{ready: true}}], ports: []}");
-    put_pool(fx);
-    put_service(fx, "web");
-    run_job(fx, fault_of(fx, "MetalLB"));
-    assert_int_equal(count_of(fx, "PATCH "), 0);
-    assert_int_equal(store_remove(fx->store, "test", KIND_ENDPOINT_SLICE, "lb", "m"), 1);
-    fx->woken = true;
-    run_job(fx, has(fx, "web", "203.0.113.0"));
-    assert_null(fault_of(fx, "MetalLB"));
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         CASE(a_gift_is_claimed_before_it_is_told),
-        CASE(who_lost_the_record_reads_it_before_all_else),
         CASE(what_another_has_claimed_is_given),
-        CASE(a_record_that_cannot_be_read_stops_all),
-        CASE(a_record_newer_than_the_services_is_waited_for),
-        CASE(what_was_seen_beyond_the_record_is_not_waited_for),
         CASE(a_refusal_is_of_one_service_and_ends_with_it),
         CASE(who_leads_no_more_tells_no_faults),
         CASE(a_pools_counts_are_written_while_it_is_there),
-        CASE(the_record_is_bounded),
         CASE(nothing_is_given_beside_a_living_rival),
+        CASE(who_lost_the_record_reads_it_before_all_else),
+        CASE(a_record_that_cannot_be_read_stops_all),
+        CASE(a_record_newer_than_the_services_is_waited_for),
+        CASE(what_was_seen_beyond_the_record_is_not_waited_for),
+        CASE(the_record_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
