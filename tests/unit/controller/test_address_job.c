@@ -106,83 +106,6 @@ static void nothing_is_given_beside_a_living_rival(void **state)
     assert_null(fault_of(fx, "MetalLB"));
 }
 
-static void who_lost_the_record_reads_it_before_all_else(void **state)
-{
-    struct fixture *fx = *state;
-    fx->conflicts = 2;
-    put_pool(fx);
-    put_service(fx, "web");
-    run_job(fx, count_of(fx, "POST /api/v1/namespaces/n/configmaps") == 2);
-    assert_int_equal(count_of(fx, "\n/api/v1/namespaces/n/configmaps/"), 2);
-    assert_false(has(fx, "web", "203.0.113.0"));
-    assert_non_null(fault_of(fx, "ConfigMap fingerpost-addresses"));
-    run_job(fx, has(fx, "web", "203.0.113.0") && is_quiet(fx));
-    run_job(fx, !fault_of(fx, "ConfigMap fingerpost-addresses"));
-}
-
-static void a_record_that_cannot_be_read_stops_all(void **state)
-{
-    struct fixture *fx = *state;
-    fx->has_record = true;
-    text_add(&fx->record, "{\"state\":\"{\\\"pools\\\":7\",\"seen\":\"\"}");
-    put_pool(fx);
-    put_service(fx, "web");
-    run_job(fx, fault_of(fx, "ConfigMap fingerpost-addresses") ||
-                    fault_book_count(fx->status.faults) > 0);
-    assert_int_equal(count_of(fx, "PATCH "), 0);
-    assert_int_equal(count_of(fx, "POST /api/v1/namespaces/n/configmaps"), 0);
-}
-
-static void a_record_newer_than_the_services_is_waited_for(void **state)
-{
-    struct fixture *fx = *state;
-    fx->has_record = true;
-    text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"1000\"}");
-    fx->record_version = 1001;
-    put_pool(fx);
-    put_service(fx, "web");
-    struct address_job *job = (struct address_job *)fx->job;
-    run_job(fx, job->retry_ms != INT64_MAX);
-    assert_int_equal(count_of(fx, "PATCH "), 0);
-    fx->version = 1000;
-    put_service(fx, "web");
-    run_job(fx, has(fx, "web", "203.0.113.0"));
-}
-
-/* etcd was restored from a backup, and the record was written since then by who had seen more. */
-static void what_was_seen_beyond_the_record_is_not_waited_for(void **state)
-{
-    struct fixture *fx = *state;
-    fx->has_record = true;
-    text_add(&fx->record, "{\"state\":\"{}\",\"seen\":\"1000000\"}");
-    put_pool(fx);
-    put_service(fx, "web");
-    run_job(fx, has(fx, "web", "203.0.113.0"));
-}
-
-/* As many as fit are claimed; the others when those have been told. */
-static void the_record_is_bounded(void **state)
-{
-    enum { SERVICES = 1600, KEPT = 1000 };
-    struct fixture *fx = *state;
-    char name[16];
-    put(fx, "{apiVersion: metallb.io/v1beta1, kind: IPAddressPool, "
-            "metadata: {name: lb, namespace: lb}, spec: {addresses: [198.18.0.0/16]}}");
-    for (int i = 0; i < SERVICES; i++) {
-        (void)snprintf(name, sizeof(name), "s%04d", i);
-        put_service(fx, name);
-    }
-    const struct address_job *job = (const struct address_job *)fx->job;
-    run_job(fx, job->written > 0 || job->writing > 0);
-    size_t chosen = 0;
-    sorted_each(struct behind *const, behind, &job->behind)
-        chosen += (*behind)->chosen;
-    assert_int_equal(chosen, KEPT);
-    run_job(fx, job->desk.assignments.rows.count == SERVICES && is_quiet(fx));
-    assert_true(count_of(fx, "PATCH /api/v1/namespaces/n/configmaps/") < 20);
-    assert_int_equal(count_of(fx, "PATCH /api/v1/namespaces/default/services/"), SERVICES);
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -193,11 +116,6 @@ int main(void)
         CASE(who_leads_no_more_tells_no_faults),
         CASE(a_pools_counts_are_written_while_it_is_there),
         CASE(nothing_is_given_beside_a_living_rival),
-        CASE(who_lost_the_record_reads_it_before_all_else),
-        CASE(a_record_that_cannot_be_read_stops_all),
-        CASE(a_record_newer_than_the_services_is_waited_for),
-        CASE(what_was_seen_beyond_the_record_is_not_waited_for),
-        CASE(the_record_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
