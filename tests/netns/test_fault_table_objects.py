@@ -349,9 +349,10 @@ def a_file_is_in_utf_16(world):
     world.write(world.web)
 
 
-@rows(121, says={f"explain {OTHER}": "no usable endpoint"})
+@rows(121, cause=("Service default/other", "port http (80/TCP)", "no EndpointSlice"), remedy="EndpointSlice",
+      says={f"explain {OTHER}": "no usable endpoint"})
 def a_port_is_named_otherwise_in_the_slice(world):
-    """Expected: no fault; explain says that no endpoint has the port."""
+    """Expected: no fault, and explain says that no endpoint has the port. It is told since: the endpoints are ready."""
     world.other(OTHER, ports=[{"name": "http", "port": 80, "protocol": "TCP"}])
     yield
     world.remove("other.yaml")

@@ -4,7 +4,9 @@
  *
  * What waits is as old as this agent knows it to be: a start gives an assigner that starts as well
  * the same moment. Services that are another balancer's or another proxy's, and those of a node
- * that announces no addresses of load balancers, wait for nobody here.
+ * that announces no addresses of load balancers, wait for nobody here. What a Service lacks beside
+ * an address depends on its slices and on Nodes: a slice has its Service judged anew, a Node that
+ * comes or goes all of them.
  */
 #include "engine/waiting/waiting_engine.h"
 
@@ -12,22 +14,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "model/endpoint_slice.h"
 #include "model/service.h"
+#include "plan/service_lacks.h"
 #include "plan/waiting.h"
+
+/* One thing that a Service waits for, or lacks. */
+struct lack {
+    struct fault fault;
+    int64_t due_ms; /* monotonic: when it is told */
+    bool address;   /* it waits for an address */
+};
 
 struct waiter {
     char *place; /* "Service default/web" */
-    int64_t since_ms;
+    VEC(struct lack) lacks;
     bool seen; /* in a round over all */
 };
 
 struct waiting_engine {
     struct engine engine; /* first: it is all that the pass knows of */
     struct engine_setup setup;
-    struct sorted waiters; /* struct waiter, by place; it owns the places */
+    struct sorted waiters; /* struct waiter, by place; it owns what is in them */
     bool changed;
+    bool all;       /* every Service has to be judged anew */
     int64_t due_ms; /* monotonic: the next one becomes a fault; INT64_MAX: none */
 };
 
@@ -54,11 +67,28 @@ static int open_waiting(const struct engine_setup *setup, struct engine **ret_en
     return 0;
 }
 
+static void fault_done(struct fault *fault)
+{
+    free(fault->place);
+    free(fault->message);
+    free(fault->remedy);
+}
+
+static void waiter_done(struct waiter *waiter)
+{
+    vec_each(struct lack, lack, &waiter->lacks) {
+        fault_done(&lack->fault);
+    }
+    vec_done(&waiter->lacks);
+    free(waiter->place);
+    *waiter = (struct waiter){ 0 };
+}
+
 static void close_waiting(struct engine *engine)
 {
     struct waiting_engine *waiting = of(engine);
     sorted_each(struct waiter, waiter, &waiting->waiters) {
-        free(waiter->place);
+        waiter_done(waiter);
     }
     sorted_done(&waiting->waiters);
     free(waiting);
@@ -67,60 +97,127 @@ static void close_waiting(struct engine *engine)
 static void configure(struct engine *engine, const struct config *config)
 {
     of(engine)->setup.config = config;
+    of(engine)->all = true;
 }
 
 static void drop(struct waiting_engine *waiting, struct waiter *waiter)
 {
-    char *place = waiter->place;
-    sorted_remove(&waiting->waiters, &(struct waiter){ .place = place });
-    free(place);
+    struct waiter gone = *waiter;
+    sorted_remove(&waiting->waiters, &(struct waiter){ .place = gone.place });
+    waiter_done(&gone);
     waiting->changed = true;
+}
+
+static const struct lack *find_lack(const struct waiter *waiter, const char *message)
+{
+    for (size_t i = 0; waiter && i < waiter->lacks.count; i++) {
+        if (strcmp(waiter->lacks.items[i].fault.message, message) == 0)
+            return &waiter->lacks.items[i];
+    }
+    return NULL;
+}
+
+/* What a Service waits for and lacks now: those that were known before keep their time. */
+static int list_lacks(const struct waiting_engine *waiting, const struct object *object,
+                      const struct waiter *known, int64_t now_ms, struct waiter *ret_waiter)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const struct config *config = waiting->setup.config;
+    const bool waits = plan_service_waits(config, to_service(object));
+    if (waits)
+        faults_add(&faults, ret_waiter->place,
+                   "see whether the program that gives addresses runs, and has one left "
+                   "(kubectl describe service)",
+                   "waits for an address: status.loadBalancer.ingress has none that can be used");
+    service_lacks(waiting->setup.store, config, to_service(object), &faults);
+    vec_each(struct fault, fault, &faults.list) {
+        const bool address = waits && fault == faults.list.items;
+        const struct lack *before = find_lack(known, fault->message);
+        const int64_t grace_ms = address         ? WAITING_GRACE_MS
+                                 : *object->file ? LACKING_FILE_GRACE_MS
+                                                 : LACKING_GRACE_MS;
+        const struct lack lack = { *fault, before ? before->due_ms : now_ms + grace_ms, address };
+        int r = vec_push(&ret_waiter->lacks, lack);
+        if (r < 0)
+            return r;
+        *fault = (struct fault){ 0 };
+    }
+    return faults.incomplete ? -ENOMEM : 0;
+}
+
+static bool same_lacks(const struct waiter *a, const struct waiter *b)
+{
+    bool same = a->lacks.count == b->lacks.count;
+    for (size_t i = 0; same && i < a->lacks.count; i++)
+        same = find_lack(b, a->lacks.items[i].fault.message) != NULL;
+    return same;
 }
 
 /* Enters a Service, or takes it out. */
 static int judge(struct waiting_engine *waiting, const struct object *object, bool there,
                  int64_t now_ms)
 {
-    AUTOFREE char *place = text_format("Service %s/%s", object->namespace, object->name);
-    if (!place)
+    CLEANUP(waiter_done) struct waiter fresh = { .seen = true };
+    fresh.place = text_format("Service %s/%s", object->namespace, object->name);
+    if (!fresh.place)
         return -ENOMEM;
-    struct waiter *known = sorted_find(&waiting->waiters, &(struct waiter){ .place = place });
-    bool wait = there && plan_service_waits(waiting->setup.config, to_service(object));
-    if (known && wait)
-        known->seen = true;
-    else if (known)
-        drop(waiting, known);
-    if (known || !wait)
-        return 0;
-    const struct waiter waiter = { .place = place, .since_ms = now_ms, .seen = true };
-    int r = sorted_put(&waiting->waiters, &waiter);
+    struct waiter *known = sorted_find(&waiting->waiters, &fresh);
+    int r = there ? list_lacks(waiting, object, known, now_ms, &fresh) : 0;
     if (r < 0)
         return r;
-    (void)TAKE_PTR(place);
+    if (known && same_lacks(known, &fresh)) {
+        known->seen = true;
+        return 0;
+    }
+    if (known)
+        drop(waiting, known);
+    if (fresh.lacks.count == 0)
+        return 0;
+    r = sorted_put(&waiting->waiters, &fresh);
+    if (r < 0)
+        return r;
+    fresh = (struct waiter){ 0 };
     waiting->changed = true;
     return 0;
 }
 
-static int note(struct engine *engine, const struct change *change, struct round *round)
+static int judge_of_slice(struct waiting_engine *waiting, const struct object *slice,
+                          int64_t now_ms)
 {
-    const struct object *object = change->after ? change->after : change->before;
-    return object->kind == KIND_SERVICE
-               ? judge(of(engine), object, change->after != NULL, round->now_ms)
-               : 0;
+    const struct object *service =
+        slice ? store_get(waiting->setup.store, KIND_SERVICE, slice->namespace,
+                          to_endpoint_slice(slice)->service)
+              : NULL;
+    return service ? judge(waiting, service, true, now_ms) : 0;
 }
 
-static int plan(struct engine *engine, struct round *round)
+static int note(struct engine *engine, const struct change *change, struct round *round)
 {
     struct waiting_engine *waiting = of(engine);
+    const struct object *object = change->after ? change->after : change->before;
+    int r = 0;
+    if (object->kind == KIND_SERVICE)
+        return judge(waiting, object, change->after != NULL, round->now_ms);
+    if (object->kind == KIND_NODE)
+        waiting->all |= !change->before || !change->after;
+    if (object->kind == KIND_ENDPOINT_SLICE && change->before)
+        r = judge_of_slice(waiting, change->before, round->now_ms);
+    if (object->kind == KIND_ENDPOINT_SLICE && r == 0)
+        r = judge_of_slice(waiting, change->after, round->now_ms);
+    return r;
+}
+
+static int judge_all(struct waiting_engine *waiting, int64_t now_ms)
+{
     AUTOVEC object_list services = { 0 };
-    int r = round->all ? store_list(waiting->setup.store, KIND_SERVICE, &services) : 0;
-    if (r < 0 || !round->all)
+    int r = store_list(waiting->setup.store, KIND_SERVICE, &services);
+    if (r < 0)
         return r;
     sorted_each(struct waiter, waiter, &waiting->waiters) {
         waiter->seen = false;
     }
     vec_each(const struct object *, object, &services) {
-        r = judge(waiting, *object, true, round->now_ms);
+        r = judge(waiting, *object, true, now_ms);
         if (r < 0)
             return r;
     }
@@ -132,23 +229,41 @@ static int plan(struct engine *engine, struct round *round)
     return 0;
 }
 
-static void tell(const struct waiting_engine *waiting, int64_t now_ms, struct faults *faults)
+static int plan(struct engine *engine, struct round *round)
 {
-    static const char remedy[] =
-        "see whether the program that gives addresses runs, and has one left "
-        "(kubectl describe service)";
-    size_t told = 0;
-    sorted_each(const struct waiter, waiter, &waiting->waiters) {
-        if (now_ms - waiter->since_ms < WAITING_GRACE_MS)
-            continue;
-        if (told++ < WAITING_TOLD_MAX)
-            faults_add(
-                faults, waiter->place, remedy,
-                "waits for an address: status.loadBalancer.ingress has none that can be used");
-    }
+    struct waiting_engine *waiting = of(engine);
+    if (!round->all && !waiting->all)
+        return 0;
+    int r = judge_all(waiting, round->now_ms);
+    waiting->all &= r < 0;
+    return r;
+}
+
+static void tell_rest(size_t told, const char *what, struct faults *faults)
+{
     if (told > WAITING_TOLD_MAX)
-        faults_add(faults, "Services", remedy, "%zu more wait for an address",
-                   told - WAITING_TOLD_MAX);
+        faults_add(faults, "Services", "see: kubectl describe service", "%zu more %s",
+                   told - WAITING_TOLD_MAX, what);
+}
+
+/* Adds what is due, and returns when the next one is. */
+static int64_t tell(const struct waiting_engine *waiting, int64_t now_ms, struct faults *faults)
+{
+    size_t waits = 0, lacks = 0;
+    int64_t due_ms = INT64_MAX;
+    sorted_each(const struct waiter, waiter, &waiting->waiters) {
+        vec_each(const struct lack, lack, &waiter->lacks) {
+            size_t *told = lack->address ? &waits : &lacks;
+            if (lack->due_ms > now_ms)
+                due_ms = MIN(due_ms, lack->due_ms);
+            else if ((*told)++ < WAITING_TOLD_MAX)
+                faults_add(faults, lack->fault.place, lack->fault.remedy, "%s",
+                           lack->fault.message);
+        }
+    }
+    tell_rest(waits, "wait for an address", faults);
+    tell_rest(lacks, "lack something", faults);
+    return due_ms;
 }
 
 static void publish(struct engine *engine, struct round *round)
@@ -158,13 +273,7 @@ static void publish(struct engine *engine, struct round *round)
     if (!waiting->changed && round->now_ms < waiting->due_ms)
         return;
     waiting->changed = false;
-    waiting->due_ms = INT64_MAX;
-    sorted_each(const struct waiter, waiter, &waiting->waiters) {
-        int64_t due_ms = waiter->since_ms + WAITING_GRACE_MS;
-        if (due_ms > round->now_ms)
-            waiting->due_ms = MIN(waiting->due_ms, due_ms);
-    }
-    tell(waiting, round->now_ms, &faults);
+    waiting->due_ms = tell(waiting, round->now_ms, &faults);
     (void)fault_book_replace(waiting->setup.status->faults, "services", "waiting", &faults,
                              clock_wall_ms());
 }

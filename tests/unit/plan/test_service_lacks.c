@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a Service lacks, by itself and by its slices and Nodes. */
+#include "plan/service_lacks.h"
+
+#include "planning.h"
+
+static void put_slice(struct planning *planning, const char *ports, const char *endpoints)
+{
+    AUTOFREE char *yaml =
+        text_format("apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: "
+                    "web-1, namespace: d, labels: {kubernetes.io/service-name: web}}\n"
+                    "addressType: IPv4\nports: [%s]\nendpoints: [%s]\n",
+                    ports, endpoints);
+    put(planning, yaml);
+}
+
+static void put_node(struct planning *planning, const char *name)
+{
+    AUTOFREE char *yaml = text_format("apiVersion: v1\nkind: Node\nmetadata: {name: %s}\n", name);
+    put(planning, yaml);
+}
+
+/* The message of the only fault of d/web; NULL: it lacks nothing. */
+static void assert_lacks(const struct planning *planning, const char *expected)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    const struct object *web = store_get(planning->store, KIND_SERVICE, "d", "web");
+    service_lacks(planning->store, planning->config, to_service(web), &faults);
+    assert_int_equal(faults.list.count, expected ? 1 : 0);
+    if (!expected)
+        return;
+    assert_string_equal(faults.list.items[0].place, "Service d/web");
+    assert_string_equal(faults.list.items[0].message, expected);
+    assert_non_null(faults.list.items[0].remedy);
+}
+
+#define CLUSTER_IP "clusterIP: 10.96.0.1"
+#define HERE       "{addresses: [10.1.0.1], nodeName: node-1}"
+
+static void a_port_that_no_slice_has(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_service(&planning, "web", "", CLUSTER_IP, "");
+    assert_lacks(&planning, NULL);
+    put_slice(&planning, "{name: web, port: 8080}", HERE);
+    assert_lacks(&planning, "port h (80/TCP) has no endpoints: no EndpointSlice has a numbered "
+                            "port of its name and protocol; web-1 has one web");
+    put_slice(&planning, "{name: h, port: 8080, protocol: UDP}", HERE);
+    assert_lacks(&planning, "port h (80/TCP) has no endpoints: no EndpointSlice has a numbered "
+                            "port of its name and protocol; web-1 has one h");
+    put_slice(&planning, "{name: h}", HERE);
+    assert_lacks(&planning,
+                 "port h (80/TCP) has no endpoints: no EndpointSlice has a numbered port of its "
+                 "name and protocol; web-1 has one h, without a number");
+    put_slice(&planning, "", HERE);
+    assert_lacks(&planning, "port h (80/TCP) has no endpoints: no EndpointSlice has a numbered "
+                            "port of its name and protocol; web-1 has none");
+    put_slice(&planning, "{name: h, port: 8080}", HERE);
+    assert_lacks(&planning, NULL);
+}
+
+/* A rollout, and a headless Service, whose ports nobody forwards. */
+static void without_endpoints_nothing_is_lacking(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_service(&planning, "web", "", CLUSTER_IP, "");
+    put_slice(&planning, "{name: web, port: 8080}",
+              "{addresses: [10.1.0.1], conditions: {ready: false, serving: false}}");
+    assert_lacks(&planning, NULL);
+    put_slice(&planning, "{name: web, port: 8080}", HERE);
+    put_service(&planning, "web", "", "clusterIP: None", "");
+    assert_lacks(&planning, NULL);
+    put_service(&planning, "web", "labels: {service.kubernetes.io/service-proxy-name: x}",
+                CLUSTER_IP, "");
+    assert_lacks(&planning, NULL);
+}
+
+static void endpoints_that_are_local_nowhere(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_node(&planning, "node-1");
+    put_slice(&planning, "{name: h, port: 8080}", "{addresses: [10.1.0.1], nodeName: Node-1}");
+    put_service(&planning, "web", "", CLUSTER_IP, "");
+    assert_lacks(&planning, NULL);
+    put_service(&planning, "web", "", CLUSTER_IP ", externalTrafficPolicy: Local", "");
+    assert_lacks(&planning,
+                 "EndpointSlice web-1 has endpoint 10.1.0.1 on node Node-1, and there is no such "
+                 "Node: by traffic policy Local it counts nowhere");
+    put_slice(&planning, "{name: h, port: 8080}", "{addresses: [10.1.0.1]}");
+    assert_lacks(&planning, "none of its endpoints has a nodeName, as 10.1.0.1 of EndpointSlice "
+                            "web-1: by traffic policy Local they count nowhere");
+    put_slice(&planning, "{name: h, port: 8080}", "{addresses: [10.1.0.2]}, " HERE);
+    assert_lacks(&planning, NULL);
+}
+
+static void a_cluster_ip_is_missing(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_service(&planning, "web", "", "", "");
+    assert_lacks(&planning, NULL);
+    planning.config->services.enabled = true;
+    assert_lacks(&planning, "has no clusterIP: NAT serves none of its addresses and node ports");
+    put_service(&planning, "web", "", CLUSTER_IP, "");
+    assert_lacks(&planning, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_port_that_no_slice_has),
+        cmocka_unit_test(without_endpoints_nothing_is_lacking),
+        cmocka_unit_test(endpoints_that_are_local_nowhere),
+        cmocka_unit_test(a_cluster_ip_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
