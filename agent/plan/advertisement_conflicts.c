@@ -15,18 +15,7 @@
 #include "model/advertisement.h"
 #include "model/ip_pool.h"
 #include "model/node.h"
-
-static void tell(const struct advertisement *advertisement, const char *remedy, const char *message,
-                 struct faults *faults)
-{
-    const struct object *object = &advertisement->object;
-    AUTOFREE char *place =
-        text_format("%s %s/%s", kind_name(object->kind), object->namespace, object->name);
-    if (place && message)
-        faults_add(faults, place, remedy, "%s", message);
-    else
-        faults->incomplete = true;
-}
+#include "plan/object_fault.h"
 
 static bool is_pool(const struct store *store, const char *name)
 {
@@ -46,7 +35,7 @@ static void check_names(const struct store *store, const struct advertisement *a
         if (is_pool(store, name))
             continue;
         AUTOFREE char *message = text_format("ipAddressPools: no IPAddressPool is called %s", name);
-        tell(advertisement, "correct the name, or make the pool", message, faults);
+        object_fault(faults, &advertisement->object, "correct the name, or make the pool", message);
     }
 }
 
@@ -78,12 +67,14 @@ static void check(const struct store *store, const struct advertisement *adverti
     check_names(store, advertisement, faults);
     if (advertisement->pool_selectors.count > 0 &&
         !selects_a_pool(store, &advertisement->pool_selectors))
-        tell(advertisement, "correct its ipAddressPoolSelectors, or label the pools",
-             "ipAddressPoolSelectors: select no IPAddressPool", faults);
+        object_fault(faults, &advertisement->object,
+                     "correct its ipAddressPoolSelectors, or label the pools",
+                     "ipAddressPoolSelectors: select no IPAddressPool");
     if (advertisement->node_selectors.count > 0 &&
         !selects_a_node(store, &advertisement->node_selectors))
-        tell(advertisement, "correct its nodeSelectors, or label the Nodes",
-             "nodeSelectors: select no Node, so that no node announces by it", faults);
+        object_fault(faults, &advertisement->object,
+                     "correct its nodeSelectors, or label the Nodes",
+                     "nodeSelectors: select no Node, so that no node announces by it");
 }
 
 void advertisement_conflicts(const struct store *store, struct faults *faults)

@@ -8,10 +8,9 @@
 #include "store/store.h"
 
 /*
- * Adds a fault for each lack of a Service that is served here: no clusterIP (with NAT
- * only), a port that no EndpointSlice has though there are
- * endpoints, endpoints that policy Local counts on no node. Not what it waits for (waiting.h). No
- * endpoints at all are no lack: pods come and go. What is in the faults is the caller's.
+ * Adds a fault for each lack of a Service that is served here: no clusterIP (with NAT only),
+ * a port that no EndpointSlice has though there are endpoints, endpoints that policy Local counts
+ * on no node. Not what it waits for (waiting.h). No endpoints at all are no lack: pods come and go.
  */
 void service_lacks(const struct store *store, const struct config *config,
                    const struct service *service, struct faults *faults);

@@ -3,7 +3,7 @@
  * The engine of conflicts; see conflict_engine.h. It has no units: its planner goes over all Nodes
  * and blocks, if one of them changed, or a Service in one of this node's networks did, or one
  * outside of services.serviceCIDRs. Pools, advertisements and the networks of the configuration are
- * looked at with them.
+ * looked at with them, and so are Namespaces and Egresses.
  */
 #include "engine/conflicts/conflict_engine.h"
 
@@ -13,8 +13,10 @@
 #include "base/clock.h"
 #include "model/service.h"
 #include "plan/advertisement_conflicts.h"
+#include "plan/block_conflicts.h"
 #include "plan/network_conflicts.h"
 #include "plan/node_conflicts.h"
+#include "plan/object_networks.h"
 
 struct conflict_engine {
     struct engine engine; /* first: it is all that the pass knows of */
@@ -69,14 +71,13 @@ static int note(struct engine *engine, const struct change *change, struct round
     struct conflict_engine *conflicts = of(engine);
     const enum kind kind = (change->after ? change->after : change->before)->kind;
     (void)round;
-    if (kind == KIND_NODE || kind == KIND_ADDRESS_BLOCK || kind == KIND_IP_POOL ||
-        kind == KIND_BGP_ADVERTISEMENT || kind == KIND_L2_ADVERTISEMENT)
-        conflicts->changed = true;
-    else if (kind == KIND_SERVICE)
+    if (kind == KIND_SERVICE)
         conflicts->changed |= is_inside(&conflicts->own, change->before) ||
                               is_inside(&conflicts->own, change->after) ||
                               network_conflicts_concern(conflicts->setup.config, change->before) ||
                               network_conflicts_concern(conflicts->setup.config, change->after);
+    else
+        conflicts->changed |= kind != KIND_ENDPOINT_SLICE && kind != KIND_POD;
     return 0;
 }
 
@@ -92,6 +93,8 @@ static int plan(struct engine *engine, struct round *round)
         return r;
     advertisement_conflicts(conflicts->setup.store, &faults);
     network_conflicts(conflicts->setup.store, conflicts->setup.config, &own, &faults);
+    object_networks(conflicts->setup.store, conflicts->setup.config, &faults);
+    block_conflicts(conflicts->setup.store, conflicts->setup.config, &faults);
     vec_move(&conflicts->own, &own);
     conflicts->changed = false;
     (void)fault_book_replace(conflicts->setup.status->faults, "node", "conflicts", &faults,

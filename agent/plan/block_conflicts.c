@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * This node's blocks against pools, Nodes and each other, and Namespaces against pools; see
+ * block_conflicts.h. Called by the engine of conflicts. Blocks of other nodes are theirs to
+ * tell (node_conflicts.c); one that no Node can have is told where it was written, in a file.
+ */
+#include "plan/block_conflicts.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+#include "model/address_block.h"
+#include "model/node.h"
+#include "model/pod.h"
+#include "plan/object_fault.h"
+
+struct look {
+    const struct store *store;
+    const struct config *config;
+    struct faults *faults;
+};
+
+static bool is_inside(const struct prefix *outer, const struct prefix *inner)
+{
+    return outer->ip.family == inner->ip.family && outer->length <= inner->length &&
+           prefix_contains(outer, &inner->ip);
+}
+
+static bool overlap(const struct prefix *a, const struct prefix *b)
+{
+    return is_inside(a, b) || is_inside(b, a);
+}
+
+static bool is_in_setting(const struct look *look, const struct prefix *prefix)
+{
+    vec_each(const struct prefix, net, &look->config->services.cluster_cidrs) {
+        if (is_inside(net, prefix))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the setting has another block of this node of that family: where it has none of them,
+ * it is the setting that is wrong (network_conflicts.c). */
+static bool has_others(const struct look *look, uint8_t family)
+{
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(look->store, KIND_ADDRESS_BLOCK, &cursor));) {
+        const struct address_block *block = to_address_block(object);
+        const struct prefix *prefix = family == IP_V4 ? &block->ipv4 : &block->ipv6;
+        if (strcmp(block->node, look->config->node) == 0 && is_in_setting(look, prefix))
+            return true;
+    }
+    return false;
+}
+
+static void check_setting(const struct look *look, const struct address_block *block,
+                          const struct prefix *prefix)
+{
+    char buffer[PREFIX_STRLEN];
+    if (!look->config->services.enabled || is_in_setting(look, prefix) ||
+        !has_others(look, prefix->ip.family))
+        return;
+    AUTOFREE char *message =
+        text_format("%s is outside of services.clusterCIDRs, where other blocks of the node are: "
+                    "its pods count as clients from outside",
+                    prefix_str(prefix, buffer));
+    object_fault(look->faults, &block->object,
+                 "add the network of pods to services.clusterCIDRs, or take the key out: blocks "
+                 "and podCIDRs are known without it",
+                 message);
+}
+
+static void check_nodes(const struct look *look, const struct address_block *block,
+                        const struct prefix *prefix)
+{
+    const struct object *object;
+    char buffer[IP_STRLEN];
+    for (size_t cursor = 0; (object = store_next(look->store, KIND_NODE, &cursor));) {
+        const struct node *node = to_node(object);
+        for (uint32_t i = 0; i < node->address_count; i++) {
+            if (!prefix_contains(prefix, &node->addresses[i]))
+                continue;
+            AUTOFREE char *message = text_format("has %s, the address of Node %s: a pod may get it",
+                                                 ip_str(&node->addresses[i], buffer), object->name);
+            object_fault(look->faults, &block->object, "give pods another network", message);
+            return;
+        }
+    }
+}
+
+/* Of two that overlap the later one by name is told. */
+static void check_twins(const struct look *look, const struct address_block *block,
+                        const struct prefix *prefix)
+{
+    const struct object *object;
+    char buffer[PREFIX_STRLEN];
+    for (size_t cursor = 0; (object = store_next(look->store, KIND_ADDRESS_BLOCK, &cursor));) {
+        const struct address_block *other = to_address_block(object);
+        if (strcmp(other->node, block->node) != 0 ||
+            strcmp(object->name, block->object.name) >= 0 ||
+            (!overlap(&other->ipv4, prefix) && !overlap(&other->ipv6, prefix)))
+            continue;
+        AUTOFREE char *message = text_format("%s overlaps AddressBlock %s of the same node",
+                                             prefix_str(prefix, buffer), object->name);
+        object_fault(look->faults, &block->object,
+                     "delete one of the two in which the node has no pods", message);
+        return;
+    }
+}
+
+static void check_pool(const struct look *look, const struct address_block *block)
+{
+    const struct object *object = store_get(look->store, KIND_ADDRESS_POOL, "", block->pool);
+    const struct prefix *prefix = block->ipv4.ip.family ? &block->ipv4 : &block->ipv6;
+    char buffer[PREFIX_STRLEN];
+    AUTOFREE char *message = NULL;
+    if (store_count(look->store, KIND_ADDRESS_POOL) == 0 || !*block->pool)
+        return;
+    if (!object) {
+        message = text_format("its pool %s is not there", block->pool);
+        object_fault(look->faults, &block->object,
+                     "make that AddressPool, or correct the label coil.cybozu.com/pool", message);
+        return;
+    }
+    const struct address_pool *pool = to_address_pool(object);
+    for (uint32_t i = 0; i < pool->subnet_count; i++) {
+        if (is_inside(&pool->subnets[i].ipv4, prefix) || is_inside(&pool->subnets[i].ipv6, prefix))
+            return;
+    }
+    message =
+        text_format("%s is in no subnet of its pool %s", prefix_str(prefix, buffer), block->pool);
+    object_fault(look->faults, &block->object,
+                 "correct the subnets of the AddressPool, or delete the block when it has no pods",
+                 message);
+}
+
+static void check_own(const struct look *look, const struct address_block *block)
+{
+    const struct prefix *const prefixes[] = { &block->ipv4, &block->ipv6 };
+    check_pool(look, block);
+    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+        if (prefixes[i]->ip.family == IP_NONE)
+            continue;
+        check_setting(look, block, prefixes[i]);
+        check_nodes(look, block, prefixes[i]);
+        check_twins(look, block, prefixes[i]);
+    }
+}
+
+/* Without any Node nothing is said of Nodes. */
+static void check_stray(const struct look *look, const struct address_block *block)
+{
+    if (!*block->object.file || store_count(look->store, KIND_NODE) == 0 ||
+        (*block->node && store_get(look->store, KIND_NODE, "", block->node)))
+        return;
+    AUTOFREE char *message =
+        *block->node ? text_format("its node %s is not there: nobody announces it", block->node)
+                     : text_format("has no node: nobody announces it");
+    object_fault(look->faults, &block->object,
+                 "name a Node in the label coil.cybozu.com/node, or delete the block", message);
+}
+
+/* A pool may be known by its blocks alone. */
+static bool has_pool(const struct store *store, const char *name)
+{
+    const struct object *object;
+    if (store_get(store, KIND_ADDRESS_POOL, "", name))
+        return true;
+    for (size_t cursor = 0; (object = store_next(store, KIND_ADDRESS_BLOCK, &cursor));) {
+        if (strcmp(to_address_block(object)->pool, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A pool that is only the default one of the Namespace is asked for by nobody yet. */
+static void check_namespace(const struct look *look, const struct namespace *namespace)
+{
+    if (strcmp(namespace->pool, "default") == 0 || has_pool(look->store, namespace->pool))
+        return;
+    AUTOFREE char *message = text_format(
+        "its annotation coil.cybozu.com/pool names %s, and no AddressPool is called so: its pods "
+        "get no address",
+        *namespace->pool ? namespace->pool : "\"\"");
+    object_fault(look->faults, &namespace->object, "correct the annotation, or make the pool",
+                 message);
+}
+
+void block_conflicts(const struct store *store, const struct config *config, struct faults *faults)
+{
+    const struct look look = { store, config, faults };
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(store, KIND_ADDRESS_BLOCK, &cursor));) {
+        const struct address_block *block = to_address_block(object);
+        if (strcmp(block->node, config->node) == 0)
+            check_own(&look, block);
+        check_stray(&look, block);
+    }
+    if (!config->pods.enabled && store_count(store, KIND_ADDRESS_POOL) == 0)
+        return;
+    for (size_t cursor = 0; (object = store_next(store, KIND_NAMESPACE, &cursor));)
+        check_namespace(&look, to_namespace(object));
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Pools, blocks, Namespaces and destinations that lie where something else is, or name what is not
+ * there. */
+#include "plan/object_networks.h"
+
+#include "plan/block_conflicts.h"
+
+#include "planning.h"
+
+#define COIL "apiVersion: coil.cybozu.com/v2\n"
+
+static void put_pool(struct planning *planning, const char *name, const char *subnet)
+{
+    AUTOFREE char *yaml =
+        text_format(COIL "kind: AddressPool\nmetadata: {name: %s}\nspec: {subnets: [{ipv4: %s}]}\n",
+                    name, subnet);
+    put(planning, yaml);
+}
+
+static void put_block(struct planning *planning, const char *name, const char *labels,
+                      const char *net)
+{
+    AUTOFREE char *yaml =
+        text_format(COIL "kind: AddressBlock\nmetadata: {name: %s, labels: {%s}}\nindex: "
+                         "0\nipv4: %s\n",
+                    name, labels, net);
+    put(planning, yaml);
+}
+
+static void put_ip_pool(struct planning *planning, const char *range)
+{
+    AUTOFREE char *yaml = text_format("apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\n"
+                                      "metadata: {name: p, namespace: lb}\n"
+                                      "spec: {addresses: [%s]}\n",
+                                      range);
+    put(planning, yaml);
+}
+
+static void put_egress(struct planning *planning, const char *destination)
+{
+    AUTOFREE char *yaml = text_format(COIL "kind: Egress\nmetadata: {name: nat, namespace: i}\n"
+                                           "spec: {destinations: [%s]}\n",
+                                      destination);
+    put(planning, yaml);
+}
+
+/* Faults as "place: message" lines. */
+static void assert_told(struct planning *planning, const char *expected)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text got = { 0 };
+    object_networks(planning->store, planning->config, &faults);
+    block_conflicts(planning->store, planning->config, &faults);
+    vec_each(const struct fault, fault, &faults.list) {
+        assert_non_null(fault->remedy);
+        text_addf(&got, "%s: %s\n", fault->place, fault->message);
+    }
+    assert_string_equal(text_str(&got), expected);
+}
+
+static void begin(struct planning *planning)
+{
+    planning_begin(planning);
+    planning->config->services.enabled = true;
+    add_range(&planning->config->services.service_cidrs, "10.96.0.0/16");
+    add_range(&planning->config->services.cluster_cidrs, "10.244.0.0/16");
+    put(planning, "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
+                  "status: {addresses: [{type: InternalIP, address: 192.0.2.1}]}\n");
+}
+
+static void pools_in_networks_of_the_cluster(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    begin(&planning);
+    put_ip_pool(&planning, "203.0.113.0/24");
+    put_pool(&planning, "default", "10.244.0.0/16");
+    assert_told(&planning, "");
+    put_ip_pool(&planning, "10.95.0.0-10.96.0.9");
+    put_pool(&planning, "default", "10.96.128.0/20");
+    assert_told(&planning, "IPAddressPool lb/p: 10.95.0.0-10.96.0.9 overlaps 10.96.0.0/16 of "
+                           "services.serviceCIDRs, where ClusterIPs are\n"
+                           "AddressPool default: 10.96.128.0-10.96.143.255 overlaps 10.96.0.0/16 "
+                           "of services.serviceCIDRs, where ClusterIPs are\n");
+    put_pool(&planning, "default", "10.244.0.0/16");
+    put_ip_pool(&planning, "203.0.113.9, 10.244.7.0/24");
+    assert_told(&planning, "IPAddressPool lb/p: 10.244.7.0-10.244.7.255 overlaps 10.244.0.0/16 of "
+                           "services.clusterCIDRs, where pods are\n");
+    put_ip_pool(&planning, "192.0.2.0/24");
+    assert_told(&planning, "IPAddressPool lb/p: has 192.0.2.1, the address of Node node-1\n");
+}
+
+static void destinations_in_the_cluster(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    begin(&planning);
+    put_egress(&planning, "0.0.0.0/0");
+    assert_told(&planning, "");
+    put_egress(&planning, "198.51.100.0/24, 10.96.0.0/16");
+    assert_told(&planning, "Egress i/nat: destination 10.96.0.0/16 is inside of 10.96.0.0/16 of "
+                           "services.serviceCIDRs, where ClusterIPs are\n");
+    put_egress(&planning, "10.244.3.0/24");
+    assert_told(&planning, "Egress i/nat: destination 10.244.3.0/24 is inside of 10.244.0.0/16 of "
+                           "services.clusterCIDRs, where pods are\n");
+}
+
+#define HERE "coil.cybozu.com/node: node-1, coil.cybozu.com/pool: default"
+
+static void blocks_that_do_not_fit(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    begin(&planning);
+    put_block(&planning, "b0", HERE, "10.244.0.0/27");
+    assert_told(&planning, "");
+    put_block(&planning, "b1", HERE, "10.244.0.16/28");
+    assert_told(&planning,
+                "AddressBlock b1: 10.244.0.16/28 overlaps AddressBlock b0 of the same node\n");
+    put_block(&planning, "b1", HERE, "10.245.0.0/27");
+    assert_told(
+        &planning,
+        "AddressBlock b1: 10.245.0.0/27 is outside of services.clusterCIDRs, where other blocks of the node are: its pods count as clients from outside\n");
+    planning.config->services.cluster_cidrs.count = 0;
+    assert_told(&planning, "");
+    put_block(&planning, "b1", HERE, "192.0.2.0/28");
+    assert_told(&planning,
+                "AddressBlock b1: has 192.0.2.1, the address of Node node-1: a pod may get it\n");
+    put_block(&planning, "b1", "coil.cybozu.com/node: vm", "192.0.2.0/28");
+    assert_told(&planning, "AddressBlock b1: its node vm is not there: nobody announces it\n");
+    put_block(&planning, "b1", "", "10.244.1.0/27");
+    assert_told(&planning, "AddressBlock b1: has no node: nobody announces it\n");
+}
+
+static void pools_that_are_not_there(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    begin(&planning);
+    put_block(&planning, "b0", HERE, "10.244.0.0/27");
+    put(&planning, "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, annotations: "
+                   "{coil.cybozu.com/pool: gold}}\n");
+    put(&planning, "apiVersion: v1\nkind: Namespace\nmetadata: {name: d}\n");
+    assert_told(&planning, "");
+    planning.config->pods.enabled = true;
+    assert_told(&planning, "Namespace shop: its annotation coil.cybozu.com/pool names gold, and "
+                           "no AddressPool is called so: its pods get no address\n");
+    put_pool(&planning, "gold", "10.244.128.0/20");
+    assert_told(&planning, "AddressBlock b0: its pool default is not there\n");
+    put_pool(&planning, "default", "10.244.64.0/20");
+    assert_told(&planning, "AddressBlock b0: 10.244.0.0/27 is in no subnet of its pool default\n");
+    put_pool(&planning, "default", "10.244.0.0/20");
+    assert_told(&planning, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pools_in_networks_of_the_cluster),
+        cmocka_unit_test(destinations_in_the_cluster),
+        cmocka_unit_test(blocks_that_do_not_fit),
+        cmocka_unit_test(pools_that_are_not_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
