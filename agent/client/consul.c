@@ -137,6 +137,8 @@ static const char *remedy_for(const struct consul_answer *answer, const char *wh
     if (is_unknown_token(answer, why))
         return "give consul.tokenFile a token that Consul has: this one was deleted, or is another "
                "Consul's";
+    if (answer->status == 400 && strstr(why, "Enterprise feature"))
+        return "take consul.namespace and consul.partition out: this Consul has neither";
     switch (answer->status) {
     case 403:
         return "give the token of consul.tokenFile the policy that docs/operations.md lists";

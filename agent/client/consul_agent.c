@@ -17,7 +17,14 @@
 #include "format/json.h"
 #include "format/reader.h"
 
-#define CHECK_ID "fingerpost:"
+#define CHECK_ID            "fingerpost:"
+#define NODE_MAINTENANCE    "_node_maintenance"
+#define SERVICE_MAINTENANCE "_service_maintenance:"
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
 
 static const char *member(const struct doc *map, const char *name)
 {
@@ -83,14 +90,16 @@ int consul_agent_read_checks(const char *body, size_t size, consul_agent_check_f
     CLEANUP(document_freep) struct document *document = NULL;
     int r = read_map(body, size, &document);
     doc_each(item, document ? document->root : NULL) {
+        const char *id = member(item, "CheckID");
+        const bool shut = strcmp(id, NODE_MAINTENANCE) == 0 || begins(id, SERVICE_MAINTENANCE);
         const struct consul_agent_check check = {
             .service = member(item, "ServiceID"),
             .status = member(item, "Status"),
             .output = member(item, "Output"),
+            .maintenance = shut ? member(item, "Notes") : NULL,
         };
-        const char *id = member(item, "CheckID");
-        if (r == 0 && strncmp(id, CHECK_ID, strlen(CHECK_ID)) == 0 &&
-            strcmp(id + strlen(CHECK_ID), check.service) == 0)
+        const bool ours = begins(id, CHECK_ID) && strcmp(id + strlen(CHECK_ID), check.service) == 0;
+        if (r == 0 && (shut || ours))
             r = each(context, &check);
     }
     return r;

@@ -12,9 +12,10 @@
 #include "base/text.h"
 #include "format/doc.h"
 
-/* What is asked: the second has our own checks only. */
+/* What is asked: the second has our own checks, and those of maintenance. */
 #define CONSUL_AGENT_SERVICES "/v1/agent/services?"
-#define CONSUL_AGENT_CHECKS   "/v1/agent/checks?filter=Name%20%3D%3D%20Fingerpost"
+#define CONSUL_AGENT_CHECKS \
+    "/v1/agent/checks?filter=Name%20%3D%3D%20Fingerpost%20or%20CheckID%20matches%20%22maintenance%22"
 #define CONSUL_AGENT_REGISTER "/v1/agent/service/register?replace-existing-checks=true"
 
 /* A service that the agent has. All borrowed; texts are "" where there is none. */
@@ -28,10 +29,11 @@ struct consul_agent_service {
 bool consul_agent_has_tag(const struct consul_agent_service *service, const char *tag);
 const char *consul_agent_meta(const struct consul_agent_service *service, const char *name);
 
-/* A check of ours. */
+/* A check of ours, or one by which somebody has put a service, or the node, into maintenance. */
 struct consul_agent_check {
-    const char *service; /* its id */
+    const char *service; /* its id; "": the node */
     const char *status, *output;
+    const char *maintenance; /* the reason that was given; NULL: ours */
 };
 
 typedef int (*consul_agent_service_fn)(void *context, const struct consul_agent_service *service);

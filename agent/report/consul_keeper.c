@@ -158,7 +158,8 @@ static bool is_good(struct consul_keeper *keeper, const struct consul_answer *an
         fail(keeper, "the token may not read all services of Consul's agent",
              "give the token of consul.tokenFile the policy that docs/operations.md shows", 0);
     else if (answer->status != 200)
-        fail(keeper, "an answer that Consul's agent does not give", NULL, 0);
+        fail(keeper, "an answer that Consul's agent does not give",
+             "give consul.address the address and port of its agent's HTTP API (8500)", 0);
     else
         return true;
     return false;
@@ -167,8 +168,12 @@ static bool is_good(struct consul_keeper *keeper, const struct consul_answer *an
 static void on_checks(void *context, const struct consul_answer *answer)
 {
     struct consul_keeper *keeper = context;
-    if (!is_good(keeper, answer))
+    struct consul_answer all = *answer;
+    all.filtered = false; /* a check of the node's: see consul_there_hide() */
+    if (!is_good(keeper, &all))
         return;
+    if (answer->filtered)
+        consul_there_hide(&keeper->there);
     int r = consul_there_add_checks(&keeper->there, answer->body, answer->size);
     if (r < 0) {
         fail(keeper, r == -ENOMEM ? "no memory" : "the answer is no list of checks", NULL, 0);
@@ -363,6 +368,7 @@ static int compare(struct consul_keeper *keeper, int64_t now_ms)
     int r = agent_services_compare(&keeper->wanted, &keeper->there.list, &rule, &diff, &faults);
     if (r < 0)
         return r;
+    consul_there_tell(&keeper->there, status_of(keeper)->address, &faults);
     agent_services_diff_done(&keeper->diff);
     keeper->diff = diff;
     keeper->renewed_by = consul_token_mark(keeper->client);

@@ -36,9 +36,44 @@ static int add_there(void *context, const struct consul_agent_service *service)
     return vec_push(&reading->there->list, there);
 }
 
+/* Of the node, or else of a service that this agent registered. */
+static int add_maintenance(struct consul_there *there, const struct consul_agent_check *check)
+{
+    const struct agent_service_there key = { .id = check->service };
+    const struct agent_service_there *service =
+        *check->service ? vec_find(&there->list, &key, agent_service_there_cmp) : NULL;
+    if (*check->service && (there->shut || !service || !*service->owner))
+        return 0;
+    there->shut = arena_strdup(there->arena, check->service);
+    there->reason = arena_strdup(there->arena, check->maintenance);
+    return there->shut && there->reason ? 0 : -ENOMEM;
+}
+
+void consul_there_hide(struct consul_there *there)
+{
+    there->shut = "";
+    there->reason = "why, is told to tokens with node:read";
+}
+
+void consul_there_tell(const struct consul_there *there, const char *address, struct faults *faults)
+{
+    if (!there->shut)
+        return;
+    if (!*there->shut)
+        faults_add(faults, address, "consul maint -disable",
+                   "Consul's agent is in maintenance (%s): nobody is told of this node's services",
+                   there->reason);
+    else
+        faults_add(faults, there->shut, "consul maint -disable -service=ID",
+                   "the service is in maintenance in Consul (%s): nobody is told of it",
+                   there->reason);
+}
+
 static int add_check(void *context, const struct consul_agent_check *check)
 {
     struct consul_there *all = context;
+    if (check->maintenance)
+        return add_maintenance(all, check);
     const struct agent_service_there key = { .id = check->service };
     struct agent_service_there *there = vec_find(&all->list, &key, agent_service_there_cmp);
     const char *why = there ? arena_strdup(all->arena, check->output) : "";
@@ -75,4 +110,5 @@ void consul_there_done(struct consul_there *there)
     vec_done(&there->list);
     arena_free(there->arena);
     there->arena = NULL;
+    there->shut = there->reason = NULL;
 }

@@ -58,7 +58,8 @@ def write(lab, pod, ready=True, name="web", exported="true", ports=PORTS, policy
                    **{KSE + key.replace("_", "-"): value for key, value in notes.items()}}
     lab.write(f"{name}.yaml",
               objects.service(name, ["203.0.113.10"], policy=policy, ports=ports,
-                              annotations=annotations, healthCheckNodePort=31000),
+                              annotations=annotations,
+                              **({"healthCheckNodePort": 31000} if policy == "Local" else {})),
               objects.slice_of(name, [objects.endpoint(pod.address4, pod.node.role, ready=ready)],
                                ports=[{"name": port["name"], "port": 8080,
                                        "protocol": port["protocol"]} for port in ports]))

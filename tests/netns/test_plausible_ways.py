@@ -56,6 +56,32 @@ def a_route_goes_to_where_no_service_is(world):
     return way(world, "route", "add", "10.96.77.0/24", "via", world.node.gateway4)
 
 
+@rows(927, cause=("net.ipv6.conf.svc0.disable_ipv6", "is 1"), remedy="sysctl -w net.ipv6.conf.svc0.disable_ipv6=0",
+      beside=("the kernel refuses to add", "led away from svc0"))
+def ipv6_is_off_at_svc0(world):
+    world.sysctl("net.ipv6.conf.svc0.disable_ipv6", 1)
+    yield
+    world.sysctl("net.ipv6.conf.svc0.disable_ipv6", 0)
+
+
+@rows(928, cause=("net.ipv4.conf.eth0.arp_ignore", "is 8"), remedy="sysctl -w net.ipv4.conf.eth0.arp_ignore=0",
+      beside="does not answer")
+def the_uplink_answers_no_arp(world):
+    world.sysctl("net.ipv4.conf.eth0.arp_ignore", 8)
+    yield
+    world.sysctl("net.ipv4.conf.eth0.arp_ignore", 0)
+
+
+@rows(929)
+def the_uplink_answers_for_its_own_addresses_only(world):
+    """As guides for load balancers have it."""
+    world.sysctl("net.ipv4.conf.all.arp_ignore", 1)
+    world.sysctl("net.ipv4.conf.all.arp_announce", 2)
+    yield
+    world.sysctl("net.ipv4.conf.all.arp_ignore", 0)
+    world.sysctl("net.ipv4.conf.all.arp_announce", 0)
+
+
 @rows.each
 def test_told_and_gone(world, row):
     check(row, world)

@@ -18,3 +18,6 @@ void nat_host_check(bool v4, bool v6, struct faults *faults);
  * `v6`, that IPv6 is not off on it.
  */
 void nat_host_check_interface(const char *name, bool v4, bool v6, struct faults *faults);
+
+/* And of an uplink, that it answers ARP at all (arp_ignore, its own or that of all). */
+void nat_host_check_arp(const char *name, struct faults *faults);

@@ -25,6 +25,8 @@ static void check_interfaces(const struct nat_node *node, bool v4, bool v6, stru
         bool forwards = it->hook == NAT_HOOK_UPLINK_IN || it->hook == NAT_HOOK_POD_IN;
         if (forwards && it->ifindex != last)
             nat_host_check_interface(it->name, v4, v6 && it->hook == NAT_HOOK_UPLINK_IN, faults);
+        if (v4 && it->hook == NAT_HOOK_UPLINK_IN)
+            nat_host_check_arp(it->name, faults);
         last = forwards ? it->ifindex : last;
     }
 }

@@ -66,11 +66,13 @@ void troubles_examine_all(struct troubles *troubles)
 }
 
 /* What to do about it; NULL: nothing is known, or there is no memory. The caller frees it. */
-static char *refusal_remedy(const struct route *slot, int error)
+static char *refusal_remedy(const struct route *slot, int error, const char *text)
 {
     char prefix[PREFIX_STRLEN];
     if (error == -EPERM)
         return strdup("agentd needs CAP_NET_ADMIN in this network namespace");
+    if (strstr(text, "IPv6 is disabled"))
+        return strdup("sysctl -w net.ipv6.conf.svc0.disable_ipv6=0, and of all");
     if (error != -EEXIST)
         return NULL;
     return text_format("another program has a route there: find out who wrote it, and delete it; "
@@ -88,7 +90,7 @@ void troubles_refused(struct troubles *troubles, const struct route_op *op, int 
     };
     AUTOFAULTS struct faults faults = { 0 };
     AUTOFREE char *place = slot_group(&op->route);
-    AUTOFREE char *remedy = refusal_remedy(&op->route, error);
+    AUTOFREE char *remedy = refusal_remedy(&op->route, error, text);
     char route[ROUTE_STRLEN];
     faults_add(&faults, place ? place : "a route", remedy, "the kernel refuses to %s %s: %s%s%s%s",
                verbs[op->kind], route_str(&op->route, route), strerror(-error), *text ? " (" : "",

@@ -17,7 +17,8 @@ static int add_service(void *context, const struct consul_agent_service *service
 
 static int add_check(void *context, const struct consul_agent_check *check)
 {
-    text_addf(context, "%s %s %s\n", check->service, check->status, check->output);
+    text_addf(context, "%s %s %s%s\n", check->service, check->status, check->output,
+              check->maintenance ? check->maintenance : "");
     return 0;
 }
 
@@ -33,7 +34,7 @@ static void reads_services(void **state)
     assert_string_equal(text_str(&out), "a n 10.0.0.1 80 1 x\nb b  0 0 \n");
 }
 
-/* Those of ours: the name alone does not do. */
+/* Those of ours, for which the name alone does not do, and of maintenance. */
 static void reads_checks(void **state)
 {
     (void)state;
@@ -41,10 +42,12 @@ static void reads_checks(void **state)
         "{\"fingerpost:a\":{\"CheckID\":\"fingerpost:a\",\"ServiceID\":\"a\",\"Status\":"
         "\"passing\",\"Output\":\"fine\"},"
         "\"fingerpost:b\":{\"CheckID\":\"fingerpost:b\",\"ServiceID\":\"c\",\"Status\":\"x\"},"
-        "\"d\":{\"CheckID\":\"d\",\"ServiceID\":\"d\",\"Status\":\"passing\"}}";
+        "\"d\":{\"CheckID\":\"d\",\"ServiceID\":\"d\",\"Status\":\"passing\"},"
+        "\"_node_maintenance\":{\"CheckID\":\"_node_maintenance\",\"Status\":\"critical\","
+        "\"Notes\":\"disk\"}}";
     AUTOTEXT struct text out = { 0 };
     assert_int_equal(consul_agent_read_checks(answer, strlen(answer), add_check, &out), 0);
-    assert_string_equal(text_str(&out), "a passing fine\n");
+    assert_string_equal(text_str(&out), "a passing fine\n critical disk\n");
 }
 
 static void refuses_what_is_no_answer(void **state)
