@@ -129,7 +129,8 @@ static void on_lost(void *context, int error)
                    "raise fs.inotify.max_user_watches and fs.inotify.max_user_instances",
                    "the folder of manifests can't be watched; %s", kept);
     else
-        faults_add(&faults, loader->directory, NULL,
+        faults_add(&faults, loader->directory,
+                   "name a folder in source.manifests that agentd's user may read",
                    "the folder of manifests can't be read: %s; %s", strerror(-error), kept);
     loader_tell(loader, "", &faults);
     source->lost = true;
