@@ -244,12 +244,22 @@ static int64_t next_ms(const struct job *base, int64_t now_ms)
     return board_may_write(job->job.board) ? MIN(job->lone_ms, job->lost_ms) : INT64_MAX;
 }
 
+/* Which blocks a restore took that was before this controller, it can't know; nodes do. */
+static void hold_blocks(struct blocks_job *job)
+{
+    const struct election_status *election = &job->job.board->status->election;
+    if (election->aged_mono_ms)
+        job->table.held_ms = election->aged_mono_ms + BLOCK_LOST_MS;
+}
+
 /* Another leads: what is wrong, it tells. */
 static void lead(struct job *base, bool leading)
 {
     struct blocks_job *job = (struct blocks_job *)base;
-    if (leading)
+    if (leading) {
+        hold_blocks(job);
         return;
+    }
     block_table_forget_asked(&job->table);
     request_waits_clear(&job->waits);
     job->pools_changed = true;

@@ -36,7 +36,7 @@ struct elector {
     void (*released)(void *context); /* not NULL: the Lease is being given back */
 };
 
-enum { RELEASES_MAX = 3 };
+enum { RELEASES_MAX = 3, AGED_MS = 5 * MINUTE_MS };
 
 static void go_on(struct elector *elector);
 static void on_released(void *context, const struct kube_result *result);
@@ -136,6 +136,16 @@ static void fail(struct elector *elector, enum kube_outcome outcome, const char 
     election_failed(&elector->election, any_number(), clock_boot_ms());
 }
 
+/* Who ends in order gives the Lease back, and who was killed is followed within a minute. A holder
+ * that is older was there when nobody else was, or stands in a backup that is in force again. */
+static void note_first(const struct elector *elector, const struct lease_record *record)
+{
+    struct election_status *status = elector->options.status;
+    int64_t renewed_ms = record->renewed_wall_ms;
+    if (!status->seen && *record->holder && renewed_ms && clock_wall_ms() - renewed_ms > AGED_MS)
+        status->aged_mono_ms = clock_mono_ms();
+}
+
 static void take_lease(struct elector *elector, const struct doc *lease)
 {
     struct lease_record record;
@@ -150,6 +160,7 @@ static void take_lease(struct elector *elector, const struct doc *lease)
         election_saw(&elector->election, &record, version, any_number(), now_ms);
     else
         election_wrote(&elector->election, &record, version, now_ms);
+    note_first(elector, &record);
     elector->options.status->seen = true;
     if (elector->election.step == ELECTION_WAIT) /* else there is more to this attempt */
         note_success(elector);

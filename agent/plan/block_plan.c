@@ -45,6 +45,10 @@ static const struct {
                     "etcd was restored from a backup, and what is free of its pool may be in use: "
                     "for two minutes nodes can put their blocks back",
                     NULL },
+    [WAIT_HELD] = { "held",
+                    "no controller had led for five minutes or more, so etcd may have been restored "
+                    "from a backup: for two minutes nodes can put their blocks back",
+                    NULL },
 };
 _Static_assert(ARRAY_SIZE(waits) == WAIT_REASONS, "a reason has no words");
 
@@ -146,6 +150,10 @@ int plan_request(const struct store *store, struct block_table *table,
         ret_step->wait = ret_step->entry->state == BLOCK_TAKEN ? WAIT_TAKEN : WAIT_NOTHING;
     else
         ret_step->wait = find_block(store, table, request, &asking, &block, &found);
+    if (found && now_ms < table->held_ms) {
+        ret_step->wait = WAIT_HELD;
+        found = false;
+    }
     if (ret_step->wait)
         ret_step->what = REQUEST_WAITS;
     if (!found)

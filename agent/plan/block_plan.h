@@ -32,6 +32,7 @@ enum request_wait {
     WAIT_STATUS,     /* the API has no status of it to write the answer to */
     WAIT_OVERLAPS,   /* what is free of its pool overlaps other blocks */
     WAIT_LOST,       /* what was free of its pool was lost, and its nodes may put it back */
+    WAIT_HELD,       /* likewise, of nobody knows which: etcd may have been restored */
     WAIT_REASONS,
 };
 

@@ -65,6 +65,7 @@ static const compare_fn compares[] = { by_index, by_request, by_node, by_v4, by_
 
 void block_table_init(struct block_table *table)
 {
+    table->held_ms = 0;
     for (size_t i = 0; i < ARRAY_SIZE(compares); i++)
         table->orders[i] = (struct sorted)SORTED(struct block_entry *, compares[i]);
 }
@@ -256,7 +257,7 @@ static int64_t end_of(const struct block_entry *entry)
 
 int64_t block_table_forget(struct block_table *table, int64_t now_ms)
 {
-    int64_t next_ms = INT64_MAX;
+    int64_t next_ms = table->held_ms > now_ms ? table->held_ms : INT64_MAX;
     for (size_t i = table->orders[BLOCK_BY_INDEX].count; i-- > 0;) {
         struct block_entry *entry = entry_at(table, BLOCK_BY_INDEX, i);
         if (end_of(entry) <= now_ms)

@@ -49,6 +49,7 @@ enum block_order { BLOCK_BY_INDEX, BLOCK_BY_REQUEST, BLOCK_BY_NODE, BLOCK_BY_V4,
 
 struct block_table {
     struct sorted orders[BLOCK_BY_V6 + 1]; /* struct block_entry *, which the first one owns */
+    int64_t held_ms; /* until then nobody gets a block: nodes may put back what is not known here */
 };
 
 void block_table_init(struct block_table *table);
@@ -69,7 +70,8 @@ void block_table_node(struct block_table *table, const struct node *before,
 
 /*
  * Forgets what the source has not told of, if that is older than BLOCK_FORGOTTEN_MS, or lost for
- * BLOCK_LOST_MS. Returns when the next lost one is to be forgotten; INT64_MAX: there is none.
+ * BLOCK_LOST_MS. Returns when the next lost one is to be forgotten, or blocks are given again;
+ * INT64_MAX: neither.
  */
 int64_t block_table_forget(struct block_table *table, int64_t now_ms);
 

@@ -23,6 +23,8 @@ struct election_status {
     int64_t renewed_wall_ms;         /* likewise */
     int64_t transitions;             /* how often it has changed hands */
     uint64_t gained, lost;           /* by this controller since its start */
+    int64_t aged_mono_ms;            /* when the first look found a holder who had not renewed for
+                                        long: etcd may have been restored from a backup; 0: none */
     char error[ELECTION_WORDS_MAX];  /* why the last attempt failed; "" */
 };
 

@@ -21,8 +21,11 @@ DECISIONS = {
     "bgp/bgp.c": ["bool undecided = bgp_session_faults(bird, clock_wall_ms(), &sessions);"],
     # The difference between BIRD's local time and ours, anew with each poll.
     "client/bird.c": ["int r = bird_poll_take(&client->poll, &client->reply, clock_wall_ms());"],
-    # What people read in a Lease; who leads is decided by the time since it was seen to change.
+    # What people read in a Lease; who leads is decided by the time since it was seen to change. At the start: is
+    # its holder so old that etcd may have been restored? Forward: no block is given for two minutes. Back: the
+    # restore is not noticed, and a node whose block another gets tells of it.
     "controller/elector.c": [
+        "if (!status->seen && *record->holder && renewed_ms && clock_wall_ms() - renewed_ms > AGED_MS)",
         "const struct lease_record wish = election_wish(&elector->election, clock_wall_ms());",
         "election_release_again(&elector->election, &now, version, clock_wall_ms(), &record);",
         "if (!election_release(&elector->election, clock_wall_ms(), &record) ||",

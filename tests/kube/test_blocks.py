@@ -229,22 +229,50 @@ def test_a_node_of_the_same_name_is_another_node(clean, make):
     wait_equal(lambda: blocks(clean), {"default-1": "node2"}, "the end of the old block", 90)
 
 
+def backed_up(plane, name):
+    """A backup of this name; nodes, of which node1 has default-0 in the backup and default-1 since then, and that block."""
+    nodes = Nodes(plane, "node1", "node2")
+    plane.put(pool("default", "10.2.0.0/24"))
+    assert nodes.get("node1") == ("default-0", None)
+    plane.backup(name)
+    assert nodes.get("node1", timeout=60) == ("default-1", None)
+    block = named(plane, "AddressBlock", "default-1")
+    for field in ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"):
+        del block["metadata"][field]
+    return nodes, block
+
+
 def test_a_block_that_a_restore_took_is_kept_for_its_node(clean, make):
     """etcd is restored to before a block was made, in which its node has pods: nobody else gets it meanwhile."""
     begin(make())
-    nodes = Nodes(clean, "node1", "node2")
-    clean.put(pool("default", "10.2.0.0/24"))
-    assert nodes.get("node1") == ("default-0", None)
-    clean.backup()
-    assert nodes.get("node1", timeout=60) == ("default-1", None)
-    lost = named(clean, "AddressBlock", "default-1")
-    clean.restore()
+    nodes, lost = backed_up(clean, "seen")
+    clean.restore("seen")
     assert nodes.get("node2", timeout=60) == ("default-2", None)
-    for field in ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"):
-        del lost["metadata"][field]
     create(clean.api, lost)
     assert nodes.get("node2", timeout=60) == ("default-3", None)
     assert blocks(clean) == {"default-0": "node1", "default-1": "node1", "default-2": "node2", "default-3": "node2"}
+
+
+def test_after_a_restore_that_no_controller_saw_nodes_come_first(clean, make):
+    """The Lease says so, as it was in the backup: somebody holds it, and nobody has renewed it for long."""
+    leader = begin(make())
+    nodes, lost = backed_up(clean, "unseen")
+    leader.kill()
+    clean.restore("unseen")
+    clean.api.request("PATCH", path_of("Lease", "kube-system", "fingerpost-controller"),
+                      {"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}}, MERGE)
+    second = begin(make("b"))
+    key = nodes.ask("node2")
+
+    def state():
+        (item,) = [item for item in asked(second, "/v1/block-requests")["items"] if item["name"] == key]
+        return item["state"], (item["waitsFor"] or {}).get("reason")
+    wait_equal(state, ("waiting", "held"), "the request to wait")
+    create(clean.api, lost)
+    assert nodes.answer(key) is None
+    end(second)  # in order, and so the next one has nothing to wait for
+    begin(make("c"))
+    assert wait(lambda: nodes.answer(key), "the answer", 60) == ("default-2", None)
 
 
 def test_reserved_blocks_stay(clean, make):

@@ -122,10 +122,15 @@ static inline void assert_step(struct blocks *fx, const char *request, const cha
         plan_request(fx->store, &fx->table, request_of(fx, request), fx->now_ms, &step), 0);
     static const char *const words[] = { "nothing", "wait", "create", "answer" };
     static const char *const waits[] = {
-        [WAIT_NAME] = "name-too-long",      [WAIT_NODE] = "no-node",
-        [WAIT_OTHER_NODE] = "other-node",   [WAIT_POOL] = "no-pool",
-        [WAIT_FINALIZER] = "pool-not-held", [WAIT_TAKEN] = "name-taken",
-        [WAIT_OVERLAPS] = "overlap",        [WAIT_LOST] = "lost",
+        [WAIT_NAME] = "name-too-long",
+        [WAIT_NODE] = "no-node",
+        [WAIT_OTHER_NODE] = "other-node",
+        [WAIT_POOL] = "no-pool",
+        [WAIT_FINALIZER] = "pool-not-held",
+        [WAIT_TAKEN] = "name-taken",
+        [WAIT_OVERLAPS] = "overlap",
+        [WAIT_LOST] = "lost",
+        [WAIT_HELD] = "held",
     };
     const char *about = step.what == REQUEST_WAITS ? waits[step.wait]
                         : step.entry               ? step.entry->name

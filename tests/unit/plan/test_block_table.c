@@ -121,6 +121,25 @@ static void what_was_lost_waits_for_its_node(void **state)
     assert_int_equal(free_index(fx, "a"), 1);
 }
 
+/* After a restore that nobody here has seen: no block is given for a while, but who has one, or can
+ * have none, is answered. */
+static void what_may_be_lost_waits_for_all_nodes(void **state)
+{
+    struct blocks *fx = *state;
+    tell_pool(fx, "a", HELD, "blockSizeBits: 5, subnets: [{ipv4: 10.2.0.0/26}]");
+    tell_node(fx, "n1", "u1");
+    tell_request(fx, "r1", "a", "n1", "u1");
+    fx->table.held_ms = NOW + 1;
+    assert_step(fx, "req-a-n1", "wait held");
+    assert_true(block_table_forget(&fx->table, NOW) == NOW + 1);
+    tell_block(fx, "a-0", 0, "10.2.0.0/27", OF("a", "n1") ", coil.cybozu.com/request: r1", "");
+    assert_step(fx, "req-a-n1", "answer a-0");
+    assert_true(block_table_forget(&fx->table, NOW + 1) == INT64_MAX);
+    tell_request(fx, "r2", "a", "n1", "u1");
+    fx->table.held_ms = NOW;
+    assert_step(fx, "req-a-n1", "create a-1");
+}
+
 /* What the source has told of is true, whatever a late answer says. */
 static void an_answer_after_the_source_changes_nothing(void **state)
 {
@@ -224,6 +243,7 @@ int main(void)
         TEST(a_search_among_overlaps_is_bounded),
         TEST(what_was_asked_for_is_forgotten_with_leadership),
         TEST(what_was_lost_waits_for_its_node),
+        TEST(what_may_be_lost_waits_for_all_nodes),
         TEST(an_answer_after_the_source_changes_nothing),
         TEST(random_changes_leave_the_lowest_free),
         TEST(lack_of_memory_leaves_no_half_a_block),
