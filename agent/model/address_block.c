@@ -8,6 +8,8 @@
  */
 #include "model/address_block.h"
 
+#include <string.h>
+
 #include "model/decode.h"
 #include "model/encode_member.h"
 #include "model/equal.h"
@@ -164,7 +166,11 @@ static void decode_block(struct decoder *decoder, const struct doc *root, struct
     block->node = keep_label(decoder, NODE_LABEL);
     block->request = keep_label(decoder, REQUEST_LABEL);
     block->node_uid = keep_label(decoder, NODE_UID_LABEL);
-    block->reserved = text_equal(decode_label(decoder, RESERVED_LABEL), "true");
+    const char *reserved = decode_label(decoder, RESERVED_LABEL);
+    block->reserved = text_equal(reserved, "true");
+    if (reserved && !block->reserved && strcmp(reserved, "false") != 0)
+        decode_warning(decoder, root, "label %s is neither true nor false; read as false",
+                       RESERVED_LABEL);
 }
 
 static bool block_equal(const struct object *a, const struct object *b)

@@ -160,9 +160,10 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     slice->source = decode_source(decode_label(decoder, managed_by));
     slice->headless_label = decode_label(decoder, "service.kubernetes.io/headless") != NULL;
     slice->family = decode_family(decoder, root);
-    if (!service && !slice->headless_label && slice->family != IP_NONE)
+    if (!*slice->service && !slice->headless_label && slice->family != IP_NONE)
         decode_warning(decoder, doc_get(root, "metadata"),
-                       "label kubernetes.io/service-name is missing: the slice is no Service's");
+                       "label kubernetes.io/service-name is %s: the slice is no Service's",
+                       service ? "empty" : "missing");
     slice->triggered_ms = decode_trigger(decoder);
     slice_decode_ports(decoder, need_list(decoder, root, "ports"), slice);
     decode_endpoints(decoder, root, slice);

@@ -60,6 +60,7 @@ static const struct mark annotations[] = {
     { EXPORTER, "ingress-service-port-name", "Service" },
     { EXPORTER, "pretend-ready-until", "Node" },
     { "egress.coil.cybozu.com", NULL, "Pod" },
+    { "coil.cybozu.com", "pool", "Namespace" },
 };
 
 static const struct mark labels[] = {

@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "format/quote.h"
 #include "model/decode.h"
 #include "model/encode_member.h"
 #include "model/equal.h"
 #include "model/kind.h"
 #include "model/labels.h"
+#include "model/spelling.h"
 
 #define ZONE    "topology.kubernetes.io/zone"
 #define EXCLUDE "node.kubernetes.io/exclude-from-external-load-balancers"
@@ -31,6 +33,25 @@ static void keep_primary(struct node *node, const struct ip *ip)
         *primary = *ip;
 }
 
+/* Types that are not misspelt and none of ours are names of hosts. */
+static void check_type(struct decoder *decoder, const struct doc *type)
+{
+    static const char *const known[] = { "InternalIP", "ExternalIP", "Hostname", "InternalDNS",
+                                         "ExternalDNS" };
+    char quoted[QUOTE_LEN];
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+        if (!type || type->type != DOC_SCALAR || strcmp(type->text, known[i]) == 0)
+            return;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (!spelled_like(type->text, known[i]))
+            continue;
+        decode_warning(decoder, type, "unknown word %s; did you mean \"%s\"?",
+                       quote(type->text, quoted), known[i]);
+        return;
+    }
+}
+
 static void decode_addresses(struct decoder *decoder, const struct doc *status, struct node *node)
 {
     const struct doc *list = decode_list(decoder, doc_get(status, "addresses"));
@@ -46,6 +67,7 @@ static void decode_addresses(struct decoder *decoder, const struct doc *status, 
         const struct doc *type = doc_get(entry, "type");
         struct ip *ip = &addresses[node->address_count];
         bool internal = is_word(decoder, type, "InternalIP");
+        check_type(decoder, type);
         if ((!internal && !is_word(decoder, type, "ExternalIP")) ||
             !decode_ip(decoder, doc_get(entry, "address"), ip))
             continue;
@@ -58,6 +80,10 @@ static void decode_addresses(struct decoder *decoder, const struct doc *status, 
 static void decode_pod_nets(struct decoder *decoder, const struct doc *spec, struct node *node)
 {
     const struct doc *list = decode_list(decoder, doc_get(spec, "podCIDRs"));
+    const struct doc *single = doc_get(spec, "podCIDR");
+    if (single && single->type == DOC_SCALAR && *single->text &&
+        (!list || !list->first || !text_equal(decode_text(decoder, list->first), single->text)))
+        decode_warning(decoder, single, "does not count: podCIDRs does, which says something else");
     struct prefix *nets = decode_alloc(decoder, list ? list->count : 0, sizeof(*nets));
     if (!nets)
         return;

@@ -74,6 +74,8 @@ static void what_is_nearly_read_is_told(void **state)
     assert_told("v1", "Node",
                 "labels: {node.kubernetes.io/exclude-from-external-loadbalancers: ''}",
                 "did you mean \"node.kubernetes.io/exclude-from-external-load-balancers\"?");
+    assert_told("v1", "Namespace", "annotations: {coil.cybozu.com/pol: gold}",
+                "did you mean \"coil.cybozu.com/pool\"?");
     assert_told("v1", "Service", "labels: {service.kubernetes.io/service-proxyname: a}",
                 "did you mean \"service.kubernetes.io/service-proxy-name\"?");
 }
@@ -88,6 +90,8 @@ static void what_stands_elsewhere_is_told(void **state)
     assert_told("v1", "Node",
                 "annotations: {node.kubernetes.io/exclude-from-external-load-balancers: ''}",
                 "is a label, not an annotation");
+    assert_told("v1", "Namespace", "labels: {coil.cybozu.com/pool: gold}",
+                "is an annotation, not a label");
 }
 
 static void what_others_write_is_silent(void **state)

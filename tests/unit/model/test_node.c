@@ -71,6 +71,19 @@ static void bad_pod_networks_are_skipped(void **state)
     assert_string_equal(prefix_str(&to_node(decoded.object)->pod_nets[0], net), "10.244.1.0/24");
 }
 
+static void what_is_nearly_read_is_told(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded =
+        decode_yaml("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
+                    "spec: {podCIDR: 10.244.1.0/24, podCIDRs: [10.244.0.0/24]}\n"
+                    "status: {addresses: [{type: InternalIp, address: 192.0.2.1}, {type: "
+                    "InternalDNS, address: n}, {type: Hostname, address: n}]}\n");
+    assert_decoded(&decoded, 2);
+    assert_fault(&decoded.warnings, "test:4:17", "does not count: podCIDRs does");
+    assert_fault(&decoded.warnings, "test:5:29", "did you mean \"InternalIP\"?");
+}
+
 static void without_status_it_is_available(void **state)
 {
     (void)state;
@@ -151,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_kubectl_prints),
         cmocka_unit_test(bad_pod_networks_are_skipped),
+        cmocka_unit_test(what_is_nearly_read_is_told),
         cmocka_unit_test(without_status_it_is_available),
         cmocka_unit_test(reads_the_marks_of_a_removal),
         cmocka_unit_test(refuses_wrong_types),
