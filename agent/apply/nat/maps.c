@@ -27,6 +27,7 @@
 #include <linux/magic.h>
 
 #include "apply/nat/maps.h"
+#include "apply/nat/pins.h"
 #include "apply/nat/plane_inside.h"
 #include "apply/nat/programs.h"
 #include "apply/nat/walk.h"
@@ -341,12 +342,24 @@ static int pin_again(struct nat_plane *plane, enum nat_map_index index)
     return r;
 }
 
+/* The folder says whether a pin came or went; that is doubted after a dozen looks. */
+static bool pins_are_well(struct nat_plane *plane, int64_t changed_ns)
+{
+    enum { LOOKS_MOST = 12 };
+    return changed_ns && changed_ns == plane->pins_well_ns && ++plane->pins_looks < LOOKS_MOST;
+}
+
 void nat_plane_keep_pins(struct nat_plane *plane, struct faults *faults)
 {
+    const int64_t changed_ns = plane->pins ? nat_pins_changed_ns(plane->pins) : 0;
+    if (pins_are_well(plane, changed_ns))
+        return;
+    plane->pins_well_ns = plane->pins_looks = 0;
     if (!nat_plane_may_pin(plane))
         tell_no_bpffs(plane, faults);
-    else if (!plane->pins || dir_make(plane->pins) == 0)
-        (void)each_map(plane, pin_again, "pinned again", faults);
+    else if (plane->pins && dir_make(plane->pins) == 0 &&
+             each_map(plane, pin_again, "pinned again", faults) == 0)
+        plane->pins_well_ns = changed_ns; /* as it was before they were gone through */
 }
 
 bool nat_plane_may_pin(const struct nat_plane *plane)

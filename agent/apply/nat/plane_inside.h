@@ -21,6 +21,8 @@ struct nat_plane {
     int bare_error;            /* why they can't be loaded: that is not tried again */
     char *pins;                /* the folder of this layout's maps; NULL: nothing is pinned */
     char *root;                /* nat_plane_options.pins */
+    int64_t pins_well_ns;      /* the folder's last change, when all pins were there; 0: look */
+    unsigned pins_looks;       /* since they were gone through */
     struct nat_map maps[NAT_MAP_COUNT];
 
     /* The mapped arrays; see bpf/abi.h, and arrays.h for how they are read and written. */

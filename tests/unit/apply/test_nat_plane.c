@@ -6,7 +6,10 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "apply/nat/flows.h"
 #include "apply/nat/programs.h"
@@ -364,6 +367,57 @@ static void a_filter_that_was_not_filled(void **state)
     assert_int_equal(plane->control->filter_words, nat_filter_words(plane));
 }
 
+static void keep(struct nat_plane *plane)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    nat_plane_keep_pins(plane, &faults);
+    print_faults(&faults);
+    assert_true(faults_none(&faults));
+}
+
+/* The folder's time is that of the last tick: what comes within one can't be told by it. */
+static void await_tick(const char *folder)
+{
+    struct timespec now;
+    struct stat last;
+    assert_int_equal(stat(folder, &last), 0);
+    do {
+        assert_int_equal(clock_gettime(CLOCK_REALTIME_COARSE, &now), 0);
+    } while (now.tv_sec == last.st_mtim.tv_sec && now.tv_nsec == last.st_mtim.tv_nsec);
+}
+
+/* By the next look; where the folder's time tells nothing, by one of the next dozen. */
+static void pins_that_are_removed_come_back(void **state)
+{
+    (void)state;
+    char path[128], folder[96];
+    struct stat before;
+    AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, true);
+    (void)snprintf(folder, sizeof(folder), "%s/%d", lab_pins, NAT_LAYOUT);
+    (void)snprintf(path, sizeof(path), "%s/flows", folder);
+    for (int i = 0; i < 3; i++) {
+        keep(plane);
+        await_tick(folder);
+        assert_int_equal(unlink(path), 0);
+        keep(plane);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    assert_int_equal(nat_plane_unpin(lab_pins), NAT_MAP_COUNT);
+    keep(plane);
+    assert_int_equal(nat_plane_unpin(lab_pins), NAT_MAP_COUNT);
+    keep(plane);
+    keep(plane);
+    assert_int_equal(stat(folder, &before), 0);
+    assert_int_equal(unlink(path), 0);
+    const struct timespec times[] = { before.st_atim, before.st_mtim };
+    assert_int_equal(utimensat(AT_FDCWD, folder, times, 0), 0);
+    keep(plane);
+    assert_int_equal(access(path, F_OK), -1); /* it went by the folder */
+    for (int i = 0; i < 12; i++)
+        keep(plane);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +426,7 @@ int main(void)
         cmocka_unit_test_teardown(too_small_for_what_there_is, lab_clean),
         cmocka_unit_test_teardown(a_pin_that_was_not_finished, lab_clean),
         cmocka_unit_test_teardown(a_filter_that_was_not_filled, lab_clean),
+        cmocka_unit_test_teardown(pins_that_are_removed_come_back, lab_clean),
         cmocka_unit_test(no_bpf_file_system),
         cmocka_unit_test(no_privilege),
         cmocka_unit_test(generations),
