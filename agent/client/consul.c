@@ -112,8 +112,11 @@ static const char *remedy_of_silence(enum http_failure failure)
         return "see whether consul.certFile and keyFile can be read and fit each other";
     case HTTP_UNWELCOME:
         return "give consul.certFile a valid certificate of the CA that Consul takes for its clients";
+    case HTTP_PLAIN:
+        return "write http:// in consul.address, or let Consul's agent speak TLS there (ports.https)";
     case HTTP_UNREACHED:
     case HTTP_SILENT:
+    case HTTP_FOREIGN:
     case HTTP_FAILED:
         break;
     }
@@ -137,6 +140,8 @@ static const char *remedy_for(const struct consul_answer *answer, const char *wh
     if (is_unknown_token(answer, why))
         return "give consul.tokenFile a token that Consul has: this one was deleted, or is another "
                "Consul's";
+    if (answer->status == 400 && strstr(why, "to an HTTPS server"))
+        return "write https:// in consul.address";
     if (answer->status == 400 && strstr(why, "Enterprise feature"))
         return "take consul.namespace and consul.partition out: this Consul has neither";
     switch (answer->status) {

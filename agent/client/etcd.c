@@ -95,6 +95,11 @@ static const char *remedy_of_silence(enum http_failure failure)
                "clients (--trusted-ca-file)";
     case HTTP_SILENT:
         return MEMBERS_REMEDY;
+    case HTTP_FOREIGN:
+        return "write https:// in addresses.etcd.endpoints if etcd wants TLS, with the port of its "
+               "clients (2379)";
+    case HTTP_PLAIN:
+        return "write http:// in addresses.etcd.endpoints, or let etcd speak TLS there";
     case HTTP_UNREACHED:
     case HTTP_FAILED:
         break;
@@ -102,8 +107,12 @@ static const char *remedy_of_silence(enum http_failure failure)
     return "see whether etcd runs at addresses.etcd.endpoints";
 }
 
-static const char *remedy_of_status(int status)
+/* With authentication on, etcd wants a token over HTTP, and goes by no certificate's name. */
+static const char *remedy_of_status(int status, const char *why)
 {
+    if (status == 400 && (strstr(why, "user name is empty") || strstr(why, "CommonName")))
+        return "turn etcd's users off (etcdctl auth disable): it knows clients by the CA of their "
+               "certificates alone here (--client-cert-auth, --trusted-ca-file)";
     if (status == 401 || status == 403)
         return "let the certificate's user read and write addresses.etcd.prefix (etcdctl role)";
     return status >= 500 ? MEMBERS_REMEDY : NULL;
@@ -126,7 +135,7 @@ static void describe(const struct etcd_request *request, CURLcode code, struct e
         add_etcd_message(request, why);
     }
     answer->error = text_str(why);
-    answer->remedy = answer->status ? remedy_of_status(answer->status)
+    answer->remedy = answer->status ? remedy_of_status(answer->status, answer->error)
                                     : remedy_of_silence(http_failure(&request->exchange, code));
 }
 

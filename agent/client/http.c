@@ -119,6 +119,7 @@ enum http_failure http_failure(const struct http_exchange *exchange, CURLcode co
 {
     const char *error = exchange->error;
     bool of_crypto = has(error, "error:") && !has(error, "error:0A");
+    bool plain = has(error, "wrong version number") || has(error, "packet length too long");
     bool alert = has(error, " alert ") && (has(error, "certificate") || has(error, "unknown ca"));
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -133,7 +134,13 @@ enum http_failure http_failure(const struct http_exchange *exchange, CURLcode co
     case CURLE_SSL_CERTPROBLEM:
         return HTTP_OWN_PAIR;
     case CURLE_SSL_CONNECT_ERROR:
-        return alert ? HTTP_UNWELCOME : of_crypto ? HTTP_UNTRUSTED : HTTP_FAILED;
+        return plain       ? HTTP_PLAIN
+               : alert     ? HTTP_UNWELCOME
+               : of_crypto ? HTTP_UNTRUSTED
+                           : HTTP_FAILED;
+    case CURLE_GOT_NOTHING:
+    case CURLE_WEIRD_SERVER_REPLY:
+        return HTTP_FOREIGN;
     default:
         return alert ? HTTP_UNWELCOME : HTTP_FAILED;
     }

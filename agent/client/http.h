@@ -69,6 +69,8 @@ enum http_failure {
     HTTP_NO_CA,     /* our file of CAs can't be used */
     HTTP_OWN_PAIR,  /* our certificate and key can't be used */
     HTTP_UNWELCOME, /* our certificate is refused there */
+    HTTP_FOREIGN,   /* somebody is there, and speaks otherwise: with TLS, mostly, where we do not */
+    HTTP_PLAIN,     /* we speak TLS, and he does not */
 };
 enum http_failure http_failure(const struct http_exchange *exchange, CURLcode code);
 
