@@ -272,10 +272,23 @@ static const char *where(const struct ip *ip, char buffer[static IP_STRLEN])
     return ip->family == IP_NONE ? "all addresses" : ip_str(ip, buffer);
 }
 
-static void add_fault(const struct served *served, const char *node, struct faults *faults)
+/* Which other Service's port it is, NULL: none of ours. */
+static char *owner(const struct health_ports *ports, const struct served *served)
+{
+    const struct served key = { .open = served->wanted.port }, *wanted = &key;
+    struct served *const *found = sorted_find(&ports->open, &wanted);
+    return served->error == -EADDRINUSE && found
+               ? text_format("it is that of Service %s/%s", (*found)->wanted.namespace,
+                             (*found)->wanted.name)
+               : NULL;
+}
+
+static void add_fault(const struct health_ports *ports, const struct served *served,
+                      const char *node, struct faults *faults)
 {
     const struct nat_health_port *wanted = &served->wanted;
     AUTOFREE char *place = text_format("Service %s/%s", wanted->namespace, wanted->name);
+    AUTOFREE char *other = owner(ports, served);
     const char *remedy = served->error == -EADDRINUSE
                              ? "free the port, or give the Service another healthCheckNodePort"
                          : served->error == -EMFILE ? "raise LimitNOFILE= of agentd.service"
@@ -283,7 +296,8 @@ static void add_fault(const struct served *served, const char *node, struct faul
     char buffer[IP_STRLEN];
     faults_add(faults, place ? place : "Service", remedy,
                "FailedToStartServiceHealthcheck: node %s can't serve port %u on %s: %s", node,
-               wanted->port, where(&served->refused, buffer), strerror(-served->error));
+               wanted->port, where(&served->refused, buffer),
+               other ? other : strerror(-served->error));
 }
 
 int health_ports_new(const struct health_ports_options *options, struct health_ports **ret_ports)
@@ -390,7 +404,7 @@ void health_ports_faults(const struct health_ports *ports, const char *node, str
 {
     sorted_each(struct served *, served, &ports->services) {
         if ((*served)->error < 0)
-            add_fault(*served, node, faults);
+            add_fault(ports, *served, node, faults);
     }
 }
 
