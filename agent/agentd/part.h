@@ -48,6 +48,7 @@ struct agent {
     void (*told)(struct agent *agent);
 
     int lock, network_lock; /* part_lock; negative: not taken */
+    bool state_refused;     /* part_lock: nothing could be written to paths.state */
     struct kernel *kernel;  /* part_kernel */
     struct board board;     /* part_engines, and whom board.h names */
     struct engines *engines;

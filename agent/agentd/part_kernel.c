@@ -4,6 +4,7 @@
  * first, since nothing may be read or written by two agents of one folder or of one kernel.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -54,9 +55,22 @@ static bool lock_stands(const struct agent *agent)
     return fstat(agent->lock, &st) < 0 || st.st_nlink > 0;
 }
 
-static void tell_lock(struct agent *agent, int error)
+/* Whether files can be made there, by mounts and rights. Returns 0 or -errno. */
+static int look_at_rights(const struct agent *agent)
+{
+    return faccessat(AT_FDCWD, agent->config->paths.state, W_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
+static void tell_state(struct agent *agent, int error, int write_error)
 {
     AUTOFAULTS struct faults faults = { 0 };
+    if (write_error < 0 && error == 0)
+        faults_add(&faults, agent->config->paths.state,
+                   write_error == -EROFS
+                       ? "mount -o remount,rw; dmesg says why the kernel made it so"
+                       : "let agentd's user write there",
+                   "nothing can be written here any more: %s; what was noted before stays",
+                   strerror(-write_error));
     if (error < 0)
         faults_add(&faults, agent->config->paths.state,
                    "keep the cleaner away from it, and run: systemctl restart agentd, which makes "
@@ -81,11 +95,13 @@ static int restore_lock(struct agent *agent)
 static bool look_at_lock(void *context, int64_t now_ms)
 {
     struct agent *agent = context;
-    const bool stands = lock_stands(agent);
+    const bool stands = lock_stands(agent), refused = agent->state_refused;
     int r = stands ? 0 : restore_lock(agent);
+    int w = r < 0 ? 0 : look_at_rights(agent);
     (void)now_ms;
-    tell_lock(agent, r);
-    return !stands && r == 0;
+    tell_state(agent, r, w);
+    agent->state_refused = w < 0;
+    return (!stands || refused) && r == 0 && w == 0;
 }
 
 /* A pass over everything has the others write what they keep there. */
