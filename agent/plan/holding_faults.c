@@ -87,6 +87,60 @@ static void tell_link(const struct node_facts *facts, const struct link *link,
         tell_no_arp(link, faults);
 }
 
+static bool has_network(const struct node_facts *facts, const struct link *link, int family)
+{
+    sorted_each(const struct link_address, address, facts->link_addresses) {
+        if (address->ifindex == link->ifindex && address->ip.family == family &&
+            address->scope == 0 && address->length < ip_bits(&address->ip))
+            return true;
+    }
+    return false;
+}
+
+/* The first claimed address of a family that this node may not have for want of an interface. */
+static const struct ip *first_out_of_reach(const holding_list *list, int family)
+{
+    vec_each(const struct holding, holding, list) {
+        vec_each(const struct holding_address, address, &holding->addresses) {
+            if (address->reason == PLACEMENT_NO_INTERFACE && address->ip.family == family)
+                return &address->ip;
+        }
+    }
+    return NULL;
+}
+
+/* An interface that is there for claimed addresses, and has lost, or never had, a network of
+ * theirs; one with another network may stand in another rack. */
+static void tell_bare(const struct node_facts *facts, const char *pattern, const struct link *link,
+                      const holding_list *list, struct faults *faults)
+{
+    char text[IP_STRLEN];
+    static const int families[] = { IP_V4, IP_V6 };
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        const struct ip *ip = first_out_of_reach(list, families[i]);
+        if (!ip || !link->up || fnmatch(pattern, link->name, 0) != 0 ||
+            has_network(facts, link, families[i]))
+            continue;
+        AUTOFREE char *place = text_format("interface %s", link->name);
+        AUTOFREE char *remedy = text_format(
+            "ip addr add ADDRESS/LENGTH dev %s, of the network of %s, or take %s out of "
+            "addresses.interfaces",
+            link->name, ip_str(ip, text), link->name);
+        faults_add(faults, place ? place : "interface", remedy,
+                   "has no %s network: of what is claimed on it this node can have nothing, as %s",
+                   families[i] == IP_V4 ? "IPv4" : "IPv6", ip_str(ip, text));
+    }
+}
+
+static void tell_all_bare(const struct node_facts *facts, const holding_list *list,
+                          struct faults *faults)
+{
+    vec_each(char *, pattern, &facts->config->addresses.interfaces) {
+        sorted_each(const struct link, link, facts->links)
+            tell_bare(facts, *pattern, link, list, faults);
+    }
+}
+
 /* Patterns that match none: a name that is wrong, or a network that did not come up. */
 static void tell_unmatched(const struct node_facts *facts, struct faults *faults)
 {
@@ -126,6 +180,7 @@ void plan_holding_faults(const struct node_facts *facts, const holding_list *lis
     if (!facts->links || !facts->link_addresses)
         return;
     tell_unmatched(facts, faults);
+    tell_all_bare(facts, list, faults);
     sorted_each(const struct link, link, facts->links)
         tell_link(facts, link, list, faults);
     vec_each(const struct holding, holding, list) {
