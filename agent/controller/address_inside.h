@@ -29,6 +29,7 @@ struct address_job {
     struct sorted behind;     /* struct behind * */
     size_t chosen;            /* of `behind` */
     struct sorted contests;   /* of address_contest.c */
+    struct sorted lingers;    /* of address_lingers.c */
     struct faults unreadable; /* why the record says nothing */
     bool begun;               /* the record was read and put into the desk */
     bool conflicts_due;       /* a Node or a clusterIP in a pool came, went or changed */
@@ -67,6 +68,17 @@ bool contests_note(struct sorted *table, const struct service *service, const ip
 void address_contests_tell(struct address_job *job, int64_t now_ms);
 /* When one of these may be over; INT64_MAX: there is none. */
 int64_t contests_next_ms(const struct sorted *table);
+
+/* ---- address_lingers.c ---- */
+
+void lingers_init(struct sorted *table);
+void lingers_done(struct sorted *table);
+/* A Service has changed. Returns 0 or -ENOMEM. */
+int lingers_note(struct sorted *table, const struct change *change);
+/* Tells of each that was deleted a while ago, and is still there with its addresses. */
+void address_lingers_tell(struct address_job *job, int64_t now_ms);
+/* When the next one is to be told, monotonic; INT64_MAX: there is none. */
+int64_t lingers_next_ms(const struct sorted *table, int64_t now_ms);
 
 /* ---- address_conflicts.c ---- */
 

@@ -297,6 +297,7 @@ static int work(struct job *base, const struct job_round *round)
     struct address_job *job = to_job(base);
     tell_refusals(job);
     address_contests_tell(job, round->now_ms);
+    address_lingers_tell(job, round->now_ms);
     tell_freed(job);
     address_claims_work(job->claims, round->now_ms);
     tell_claims(job);
@@ -333,8 +334,9 @@ static int note(struct job *base, const struct change *change)
     const struct object *object = change->after ? change->after : change->before;
     if (!change->after)
         address_forget_refusal(job, object);
-    if (!job->begun)
-        return 0;
+    int r = lingers_note(&job->lingers, change);
+    if (r < 0 || !job->begun)
+        return r;
     pool_desk_note(&job->desk, change);
     address_conflicts_note(job, change);
     if (object->kind != KIND_SERVICE)
@@ -401,8 +403,8 @@ static void lend(const struct job *base, struct controller_state *state)
 static int64_t next_ms(const struct job *base, int64_t now_ms)
 {
     const struct address_job *job = (const struct address_job *)base;
-    (void)now_ms;
     int64_t next_ms = MIN(job->retry_ms, contests_next_ms(&job->contests));
+    next_ms = MIN(next_ms, lingers_next_ms(&job->lingers, now_ms));
     return MIN(next_ms, address_claims_next_ms(job->claims));
 }
 
@@ -421,6 +423,7 @@ static void close_job(struct job *base)
     sorted_done(&job->behind);
     contests_clear(&job->contests);
     sorted_done(&job->contests);
+    lingers_done(&job->lingers);
     refusals_done(&job->refusals);
     faults_done(&job->unreadable);
     address_claims_free(job->claims);
@@ -431,6 +434,7 @@ static int open_job(struct job *base)
     struct address_job *job = to_job(base);
     behind_init(&job->behind);
     contests_init(&job->contests);
+    lingers_init(&job->lingers);
     refusals_init(&job->refusals);
     job->retry_ms = INT64_MAX;
     pool_desk_init(&job->desk);
