@@ -72,11 +72,12 @@ class Authority:
         write_certificate(self.certificate, unsigned.sign(self.private, hashes.SHA256()))
 
     def issue(self, name, user=None, groups=(), hosts=(), begin=-HOUR, end=DAY):
-        """A certificate in NAME.crt: for a user and groups as Kubernetes understands them, or a
+        """A certificate in NAME.crt: for a user ("": nobody) and groups as Kubernetes understands them, or a
         server of these names and addresses. `begin`, `end`: of its validity, from now."""
         pair = Pair(self.folder / f"{name}.crt", self.folder / f"{name}.key")
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, user or name))
+        if user != "":
+            attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, user or name))
         now = datetime.datetime.utcnow()
         key = write_key(pair.key)
         unsigned = builder(x509.Name(attributes), self.subject, key, now + begin, now + end)
