@@ -47,6 +47,7 @@ struct round {
     ip_list losses;   /* addresses that write will stop serving, sorted: they are withdrawn first */
     ip_list touched;  /* addresses whose service or proof changed; duplicates possible */
     bool leads_moved; /* the leads to svc0 changed (board.h) */
+    bool routes_moved; /* routes were written: what is announced may be something else */
 
     /* Said by engines, to the schedule. */
     bool expected; /* there was work to find: a difference is not one that notifications missed */

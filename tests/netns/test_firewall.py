@@ -187,6 +187,20 @@ def reaches(host, address, port):
                     check=False).returncode == 0
 
 
+def test_the_holder_opens_with_its_announcement(world):
+    """An address is announced, and withdrawn, by what NAT has proved: no object changes, nor an interface."""
+    agent = begin(world, {"mode": "mark", "scope": "holder"})
+    node, one = world.nodes[0], world.ones["one1"]
+    world.near.write(one, policy="Local")
+    address = world.near.address("loadBalancer", 4, node)[0]
+    wait(lambda: address in table(node), "the opening")
+    node.ip("route", "del", f"{one.address4}/32", "dev", one.host_end)
+    wait(lambda: address not in table(node), "its end")
+    node.ip("route", "add", one.address4, "dev", one.host_end)
+    wait(lambda: address in table(node), "the opening again")
+    wait_equal(agent.faults, [], "no fault")
+
+
 def test_the_holder_alone_opens(world):
     """Scope holder: what is announced here is open; withdrawn, it is not."""
     agent = begin(world, {"mode": "mark", "scope": "holder"})

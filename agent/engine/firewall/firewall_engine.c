@@ -345,9 +345,16 @@ static int remove_left_over(struct firewall_engine *engine)
     return engine->left_over ? r : 0;
 }
 
+/* With scope holder, what is announced is open: the route engine has written in this round. */
+static bool holds_others(const struct firewall_engine *engine, const struct round *round)
+{
+    return round->routes_moved && config_of(engine)->services.firewall.scope == FIREWALL_HOLDER;
+}
+
 static int write_table(struct engine *any, struct round *round)
 {
     struct firewall_engine *engine = of(any);
+    engine->changed |= holds_others(engine, round);
     const bool due = engine->changed || !engine->known || round->now_ms >= engine->retry_ms;
     int r = 0;
     if (round->now_ms < engine->retry_ms && engine->error < 0)

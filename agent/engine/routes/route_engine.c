@@ -155,6 +155,7 @@ static int run(struct route_engine *routes, struct route_work *work, struct roun
     if (r < 0)
         return r;
     round->changes += (uint32_t)r;
+    round->routes_moved |= r > 0;
     return 0;
 }
 
