@@ -72,7 +72,8 @@ def an_address_is_in_a_pod_block(world):
       remedy="delete the AddressBlock in which its node has no pods")
 def blocks_of_two_nodes_overlap(world):
     """Expected: told, with both blocks' names: two nodes would announce the same pods."""
-    world.lab.write("blocks.yaml", objects.address_block("default-99", "node7", "10.224.0.0/28"))
+    world.lab.write("blocks.yaml", objects.node("node7", ["10.0.7.2"]),
+                    objects.address_block("default-99", "node7", "10.224.0.0/28"))
     yield
     world.remove("blocks.yaml")
 

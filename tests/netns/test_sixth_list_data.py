@@ -27,7 +27,7 @@ def one_of_two_next_hops_is_not_there(world):
     served(world)
 
 
-@rows(702, cause=("Service default/web", "no way to"), remedy="ip route get", beside=(*FOLLOWS, "no way", "refuses all"))
+@rows(702, cause=("Service default/web", "no way to"), remedy="ip route get", beside=(*FOLLOWS, "no way", "refuses all", "before they come to svc0"))
 def a_rule_leads_to_a_blackhole(world):
     world.node.ip("route", "add", "blackhole", "default", "table", "100")
     world.node.ip("rule", "add", "pref", "100", "lookup", "100")

@@ -74,7 +74,8 @@ static bool is_led(const struct node_facts *facts, const struct address_row *row
            (row->reason > REASON_OTHER_CLASS && lead_covers(facts, &row->address));
 }
 
-/* Returns 1 if the kernel would lead it elsewhere, 0, or -errno. */
+/* Returns 1 if the kernel would lead it elsewhere, 0, or -errno. What keeps our own route away is
+ * told as that. */
 static int is_astray(struct route_engine *engine, const struct ip *address, uint32_t svc0)
 {
     const struct route_query query = { .destination = *address };
@@ -82,7 +83,8 @@ static int is_astray(struct route_engine *engine, const struct ip *address, uint
     int r = route_lookup(kernel_requests(engine->kernel), &query, &found);
     if (r < 0)
         return r;
-    return found.refused || (found.type == RTN_UNICAST && found.ifindex != svc0);
+    const bool elsewhere = found.refused || (found.type == RTN_UNICAST && found.ifindex != svc0);
+    return elsewhere && !troubles_at(&engine->troubles, address);
 }
 
 static bool is_found(const struct astray *astray, const struct ip *address)

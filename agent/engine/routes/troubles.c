@@ -133,6 +133,16 @@ size_t troubles_count(const struct troubles *troubles, bool refused)
     return count;
 }
 
+bool troubles_at(const struct troubles *troubles, const struct ip *address)
+{
+    sorted_each(const struct trouble, trouble, &troubles->slots) {
+        const struct prefix *prefix = &trouble->slot.prefix;
+        if (prefix->length == ip_bits(&prefix->ip) && ip_equal(&prefix->ip, address))
+            return true;
+    }
+    return false;
+}
+
 bool troubles_next_refused(const struct troubles *troubles, size_t *index, struct route *ret_slot)
 {
     while (*index < troubles->slots.count) {

@@ -34,5 +34,7 @@ void troubles_settle(struct troubles *troubles);
 
 /* The number of troubles that the kernel's refusal made; with false, that a foreign route made. */
 size_t troubles_count(const struct troubles *troubles, bool refused);
+/* Whether a route of this address alone has one, in whatever table. Goes through all of them. */
+bool troubles_at(const struct troubles *troubles, const struct ip *address);
 /* Goes through the slots that the kernel refused; `*index` is 0 at first. False: no further. */
 bool troubles_next_refused(const struct troubles *troubles, size_t *index, struct route *ret_slot);
