@@ -120,21 +120,22 @@ char *text_format(const char *format, ...)
 
 size_t text_distance(const char *a, const char *b)
 {
-    size_t row[DISTANCE_MAX_LENGTH + 1];
+    size_t rows[3][DISTANCE_MAX_LENGTH + 1]; /* the last three; row i is rows[i % 3] */
     size_t a_length = strlen(a), b_length = strlen(b);
     if (a_length > DISTANCE_MAX_LENGTH || b_length > DISTANCE_MAX_LENGTH)
         return SIZE_MAX;
     for (size_t j = 0; j <= b_length; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= a_length; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3], *above = rows[(i - 1) % 3], *swapped = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            size_t step = 1 + MIN(row[j], row[j - 1]);
+            size_t change = above[j - 1] + (a[i - 1] != b[j - 1]);
+            size_t step = 1 + MIN(above[j], row[j - 1]);
             row[j] = MIN(change, step);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = MIN(row[j], swapped[j - 2] + 1);
         }
     }
-    return row[b_length];
+    return rows[a_length % 3][b_length];
 }

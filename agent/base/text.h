@@ -49,7 +49,7 @@ void text_done(struct text *text);
 char *text_format(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /*
- * The number of letters to insert, drop or change to make `b` of `a`: how near a misspelling is.
- * SIZE_MAX where one of them is longer than names are.
+ * The number of letters to insert, drop or change, or of neighbours to swap, to make `b` of `a`:
+ * how near a misspelling is. SIZE_MAX where one of them is longer than names are.
  */
 size_t text_distance(const char *a, const char *b);

@@ -70,11 +70,27 @@ static void arena_is_zeroed_and_aligned(void **state)
     arena_free(arena);
 }
 
+static void distance(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        size_t distance;
+    } cases[] = {
+        { "table", "table", 0 }, { "tabel", "table", 1 },    { "atble", "table", 1 },
+        { "tble", "table", 1 },  { "tcp", "udp", 2 },        { "", "udp", 3 },
+        { "udp", "", 3 },        { "uplnik", "uplinks", 2 }, { "ca", "abc", 3 },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(text_distance(cases[i].a, cases[i].b), cases[i].distance);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(text_grows),
                                         cmocka_unit_test(counts_have_the_noun_in_its_number),
                                         cmocka_unit_test(faults_collect),
-                                        cmocka_unit_test(arena_is_zeroed_and_aligned) };
+                                        cmocka_unit_test(arena_is_zeroed_and_aligned),
+                                        cmocka_unit_test(distance) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
