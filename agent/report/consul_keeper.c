@@ -33,6 +33,7 @@
 #include "loop/backoff.h"
 #include "loop/timer.h"
 #include "report/consul_body.h"
+#include "report/consul_failure.h"
 #include "report/consul_there.h"
 
 enum {
@@ -79,7 +80,7 @@ struct consul_keeper {
     size_t next; /* op */
     size_t under_way;
     struct writing writings[WRITES];
-    bool failed;
+    struct consul_failure failure;
 };
 
 static void take_turn(struct consul_keeper *keeper);
@@ -260,9 +261,8 @@ static void on_written(void *context, const struct consul_answer *answer)
     if (!answer->error) {
         count(status_of(keeper), op->act);
     } else {
-        keeper->failed = true;
         status_of(keeper)->failures++;
-        tell_error(keeper, answer->error, answer->remedy);
+        consul_failure_note(&keeper->failure, op, answer->error, answer->remedy);
     }
     pump(keeper);
 }
@@ -303,8 +303,10 @@ static int send_op(struct consul_keeper *keeper, const struct agent_service_op *
 /* All is answered, or will not be sent. */
 static void end_write(struct consul_keeper *keeper)
 {
-    if (!keeper->failed)
-        tell_error(keeper, NULL, NULL);
+    const struct consul_failure *failure = &keeper->failure;
+    tell_error(keeper, failure->op ? failure->why : NULL, failure->remedy);
+    if (failure->op)
+        keeper->renewed_ms = 0; /* what was refused is due again: a reading does not mend it */
     keeper->phase = RESTING;
     keeper->known = false;
     timer_arm(keeper->timer, backoff_next(&keeper->backoff));
@@ -313,17 +315,17 @@ static void end_write(struct consul_keeper *keeper)
 
 static void pump(struct consul_keeper *keeper)
 {
-    for (size_t i = 0; i < WRITES && keeper->next < keeper->diff.ops.count && !keeper->failed;
+    for (size_t i = 0; i < WRITES && keeper->next < keeper->diff.ops.count && !keeper->failure.op;
          i++) {
         if (keeper->writings[i].keeper)
             continue;
-        int r = send_op(keeper, &keeper->diff.ops.items[keeper->next], &keeper->writings[i]);
+        const struct agent_service_op *op = &keeper->diff.ops.items[keeper->next];
+        int r = send_op(keeper, op, &keeper->writings[i]);
         keeper->next += r == 0;
         if (r < 0) {
             char why[CONSUL_ERROR_LEN];
             const char *remedy = consul_send_failure(keeper->client, r, why);
-            keeper->failed = true;
-            tell_error(keeper, why, remedy);
+            consul_failure_note(&keeper->failure, op, why, remedy);
         }
     }
     if (keeper->under_way == 0)
@@ -347,7 +349,7 @@ static int make_plan(struct consul_keeper *keeper)
     keeper->plan_due_ms = now_ms + MAX((int64_t)SPACE_MS, REST * (now_ms - began_ms));
     if (r < 0)
         return r;
-    if (!keeper->failed && !agent_services_same(&keeper->wanted, &services))
+    if (!keeper->failure.op && !agent_services_same(&keeper->wanted, &services))
         backoff_reset(&keeper->backoff);
     agent_services_diff_done(&keeper->diff); /* it names what goes now */
     agent_services_done(&keeper->wanted);
@@ -410,7 +412,7 @@ static void take_turn(struct consul_keeper *keeper)
     }
     keeper->phase = WRITING;
     keeper->next = 0;
-    keeper->failed = false;
+    keeper->failure.op = NULL;
     pump(keeper);
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why writes to Consul's agent failed, for consul_keeper.c. Several are under way, and answered in
+ * any order; so that what is told stays as it is from one round to the next, it is that of the
+ * first op which failed.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "client/consul.h"
+#include "plan/agent_services_diff.h"
+
+struct consul_failure {
+    const struct agent_service_op *op; /* of one list; NULL: none failed */
+    const char *remedy;
+    char why[CONSUL_ERROR_LEN];
+};
+
+static inline void consul_failure_note(struct consul_failure *failure,
+                                       const struct agent_service_op *op, const char *why,
+                                       const char *remedy)
+{
+    if (failure->op && failure->op <= op)
+        return;
+    *failure = (struct consul_failure){ .op = op, .remedy = remedy };
+    (void)snprintf(failure->why, sizeof(failure->why), "%s", why);
+}
