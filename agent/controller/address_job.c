@@ -357,7 +357,7 @@ static int note(struct job *base, const struct change *change)
 /* What is wrong, who leads tells. */
 static void tell_nothing(const struct address_job *job)
 {
-    static const char *const groups[] = { "", "claims", "contests", "pools", "writes" };
+    static const char *const groups[] = { "", "claims", "contests", "lingers", "pools", "writes" };
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         (void)fault_book_replace(job->job.board->faults, "addresses", groups[i], NULL,
                                  clock_wall_ms());

@@ -68,6 +68,12 @@ static void who_leads_no_more_tells_no_faults(void **state)
     put_pool(fx);
     put_service(fx, "bad");
     run_job(fx, fault_of(fx, "Service default/bad"));
+    /* As address_lingers.c tells it, ten seconds after a deletion. */
+    AUTOFAULTS struct faults lingers = { 0 };
+    faults_add(&lingers, "Service default/late", NULL, "is deleted");
+    assert_true(fault_book_replace(fx->status.faults, "addresses", "lingers", &lingers,
+                                   clock_wall_ms()) >= 0);
+    assert_int_equal(fault_book_count(fx->status.faults), 2);
     job_lead(fx->job, false);
     assert_int_equal(fault_book_count(fx->status.faults), 0);
 }
