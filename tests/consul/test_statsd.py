@@ -16,6 +16,7 @@ from test_export import documents, metrics_of
 from way import Way, status
 
 LOCK = f"{PREFIX}/leadership/autobots-leader"
+NODES = f"{PREFIX}/nodes/autobots"
 A = "autobots-default-a-http"
 GOES = "autobots-default-goes-http"
 # The name, its type, and its tags behind the one that all of them have, as the contract has them.
@@ -81,7 +82,8 @@ def live(cluster, kube, way, controller):
     assert cluster.json("PUT", f"/v1/kv/{LOCK}?acquire={session}", "pod-7") is True
     way.lay("recurse", status(500))
     way.lay("acquire=", status(500, b"rpc error"))
-    way.lay("/v1/txn", status(500))
+    for key in (f"/services/{A}/", NODES):  # in one transaction or in two
+        way.lay("/v1/txn", status(500), about=key)
     controller.start()
     controller.said("holds the lock")
     cluster.ask("PUT", f"/v1/session/destroy/{session}")
@@ -92,10 +94,11 @@ def live(cluster, kube, way, controller):
     before = documents(cluster)
     kube.put(service("a", ports=[("http", 80, 31000)]), node("n1", "10.0.0.9", labels={"role": "node"}))
     wait(lambda: sum(documents(cluster)[key] != before[key] for key in before) == 2, "both have changed")
-    way.lay("/v1/txn", status(500))
+    way.lay("/v1/txn", status(500), about=f"/services/{GOES}/")
     kube.remove("Service", "goes")
     kube.remove("Node", "late")
-    wait(lambda: ids() == {A}, "one is gone", timeout=60)
+    wait(lambda: ids() == {A} and "late" not in documents(cluster)[NODES], "both are gone", timeout=60)
+    assert not way.faults
     page = metrics_of(controller)
     for handler in ("create", "delete"):
         assert re.search(rf'_target_service_fail_total{{handler="{handler}"}} [1-9]', page), handler

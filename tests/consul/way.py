@@ -63,16 +63,16 @@ class Way:
         with self.lock:
             self.asked.append(words)
             self.bodies.append(body)
-            for i, (part, fault) in enumerate(self.faults):
-                if part in words:
+            for i, (part, about, fault) in enumerate(self.faults):
+                if part in words and about in body:
                     del self.faults[i]
                     return fault
         return None
 
-    def lay(self, part, *faults):
-        """The next requests that have the words are answered so."""
+    def lay(self, part, *faults, about=""):
+        """The next requests that have the words, and `about` in their bodies, are answered so."""
         with self.lock:
-            self.faults += [(part, fault) for fault in faults]
+            self.faults += [(part, about.encode(), fault) for fault in faults]
 
     def close(self):
         self.server.shutdown()
