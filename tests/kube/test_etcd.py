@@ -104,6 +104,20 @@ class Claimant:
         return wait(lambda: (told := self.ask("read", "begin")).outcome == "absent" and told,
                     "etcd", 60)
 
+    def write(self, key, holder):
+        """Writes until it is done, by what is there: of what was asked without an answer nobody knows
+        whether it is still to be done, and it may be between a reading and a write."""
+        def once():
+            there = self.ask("read", key)
+            if there.outcome == "absent":
+                told = self.ask("create", key, holder)
+            elif there.outcome == "done":
+                told = self.ask("update", key, holder, there.version)
+            else:
+                return False
+            return told.outcome == "done" and told
+        return wait(once, f"a write of {key}", 60)
+
     def watch(self):
         self.say("watch")
         wait(lambda: self.watching and self.watching[-1] == "", "the watch", 30)
@@ -154,15 +168,12 @@ def test_another_endpoint_is_asked_where_one_is_gone(host):
     one = Claimant(host, "http://192.0.2.1:1", *members)
     one.begin()
     one.watch()
-    made = one.ask("create", "a", "node-1")
-    assert made.outcome == "done", made
+    one.write("a", "node-1")
     for member in members:
         member.kill()
         # Of what was under way nobody knows; after that it goes on, by the others.
-        made = wait(lambda: (told := one.ask("read", "a")).outcome == "done" and told,
-                    "an answer by another", 60)
-        made = wait(lambda: (told := one.ask("update", "a", "node-1", one.ask("read", "a").version)
-                             ).outcome == "done" and told, "a write by another", 60)
+        wait(lambda: one.ask("read", "a").outcome == "done", "an answer by another", 60)
+        made = one.write("a", "node-1")
         wait(lambda: one.heard.get("a") == ("node-1", made.version), "word by another", 60)
         member.start()
     one.end()
@@ -177,9 +188,7 @@ def test_nobody_answers(host):
     silent = one.ask("update", "a", "node-1", made.version)
     assert silent.outcome == "failed" and "imed out" in silent.why
     member.process.send_signal(18)
-    # What was asked may have been done meanwhile; a reading tells.
-    read = wait(lambda: (told := one.ask("read", "a")).outcome == "done" and told, "etcd", 30)
-    assert one.ask("update", "a", "node-1", read.version).outcome == "done"
+    one.write("a", "node-1")
     member.kill()
     gone = one.ask("read", "a")
     assert gone.outcome == "failed" and member.url in gone.why
