@@ -8,9 +8,7 @@
  * Service. Once is a slip, and mended; three times is a program that will go
  * on. It has stopped when twice its usual pause has passed without it.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -22,43 +20,29 @@ enum { PUT_BACK = 3, PAUSE_MAX_MS = MINUTE_MS, CALM_MIN_MS = 5 * SECOND_MS, TOLD
 
 /* The writes of one Service's status that said the same. */
 struct contest {
-    char *namespace, *name;
+    struct service_note note; /* the first */
     char uid[OBJECT_UID_MAX + 1];
     ip_list ips;
     bool differs;    /* from what the status had when the write that is under way was made */
     char writer[64]; /* who has written to the status beside us; "": not known */
     uint32_t times;
     int64_t first_ms, last_ms; /* monotonic */
+    int64_t within_ms;         /* from the first until it was told */
 };
 
-static int contest_cmp(const void *a, const void *b)
+static struct contest *to_contest(struct service_note *note)
 {
-    const struct contest *const *left = a, *const *right = b;
-    int r = strcmp((*left)->namespace, (*right)->namespace);
-    return r ? r : strcmp((*left)->name, (*right)->name);
+    return (struct contest *)note;
 }
 
-static void contest_free(struct contest *contest)
+static void contest_done(struct service_note *note)
 {
-    if (!contest)
-        return;
-    vec_done(&contest->ips);
-    free(contest->namespace);
-    free(contest->name);
-    free(contest);
-}
-DEFINE_CLEANUP(struct contest *, contest_free);
-
-void contests_init(struct sorted *table)
-{
-    *table = (struct sorted)SORTED(struct contest *, contest_cmp);
+    vec_done(&to_contest(note)->ips);
 }
 
-void contests_clear(struct sorted *table)
+void contests_init(struct service_notes *notes)
 {
-    sorted_each(struct contest *, contest, table)
-        contest_free(*contest);
-    sorted_clear(table);
+    service_notes_init(notes, sizeof(struct contest), contest_done);
 }
 
 static bool is_told(const struct contest *contest)
@@ -73,25 +57,6 @@ static int64_t end_ms(const struct contest *contest)
     int64_t calm_ms = 2 * (contest->last_ms - contest->first_ms) / pauses;
     calm_ms = MIN(MAX(calm_ms, CALM_MIN_MS), PAUSE_MAX_MS);
     return contest->last_ms + (is_told(contest) ? calm_ms : PAUSE_MAX_MS);
-}
-
-/* The contest of a Service, made if there is none. NULL: no memory. */
-static struct contest *contest_of(struct sorted *table, const struct object *object)
-{
-    const struct contest wanted = { .namespace = (char *)object->namespace,
-                                    .name = (char *)object->name },
-                         *pointer = &wanted;
-    struct contest *const *found = sorted_find(table, &pointer);
-    if (found)
-        return *found;
-    CLEANUP(contest_freep) struct contest *contest = calloc(1, sizeof(*contest));
-    if (!contest)
-        return NULL;
-    contest->namespace = strdup(object->namespace);
-    contest->name = strdup(object->name);
-    if (!contest->namespace || !contest->name || sorted_put(table, &contest) < 0)
-        return NULL;
-    return TAKE_PTR(contest);
 }
 
 static bool same_ips(const ip_list *a, const ip_list *b)
@@ -111,10 +76,12 @@ static bool differs(const struct service *service, const ip_list *ips)
     return false;
 }
 
-void contests_see(struct sorted *table, const struct service *service, const ip_list *ips,
+void contests_see(struct service_notes *notes, const struct service *service, const ip_list *ips,
                   int64_t now_ms)
 {
-    struct contest *contest = ips->count ? contest_of(table, &service->object) : NULL;
+    if (!ips->count)
+        return;
+    struct contest *contest = to_contest(service_notes_get(notes, &service->object));
     if (!contest)
         return; /* without memory, the next one counts */
     contest->differs = differs(service, ips);
@@ -136,40 +103,42 @@ static int begin(struct contest *contest, const char *uid, const ip_list *ips, i
     return vec_append(&contest->ips, ips);
 }
 
-bool contests_note(struct sorted *table, const struct service *service, const ip_list *ips,
+bool contests_note(struct service_notes *notes, const struct service *service, const ip_list *ips,
                    int64_t now_ms)
 {
-    struct contest *contest = contest_of(table, &service->object);
+    struct contest *contest = to_contest(service_notes_get(notes, &service->object));
     if (!contest || !contest->differs || begin(contest, service->object.uid, ips, now_ms) < 0)
         return false;
     contest->differs = false;
     contest->times++;
     contest->last_ms = now_ms;
+    if (contest->times == PUT_BACK + 1)
+        contest->within_ms = now_ms - contest->first_ms;
     return is_told(contest);
 }
 
 static void tell(const struct contest *contest, struct faults *faults)
 {
     char ago[CLOCK_STRLEN];
-    AUTOFREE char *place = text_format("Service %s/%s", contest->namespace, contest->name);
+    const struct service_note *note = &contest->note;
+    AUTOFREE char *place = service_note_place(note);
     AUTOFREE char *remedy = text_format(
         "find that program, and end it or give its Services another loadBalancerClass: kubectl "
         "get service -n %s %s -o yaml --show-managed-fields",
-        contest->namespace, contest->name);
+        note->namespace, note->name);
     faults_add(faults, place ? place : "Service", remedy,
                "another program (%s%s) writes over its addresses again and again: they were put "
-               "back %u times in %s",
-               *contest->writer ? "field manager " : "not known by name", contest->writer,
-               contest->times - 1, clock_ago(contest->last_ms - contest->first_ms, ago));
+               "back %d times in %s",
+               *contest->writer ? "field manager " : "not known by name", contest->writer, PUT_BACK,
+               clock_ago(contest->within_ms, ago));
 }
 
-static void collect(struct sorted *table, int64_t now_ms, struct faults *faults)
+static void collect(struct service_notes *notes, int64_t now_ms, struct faults *faults)
 {
-    for (size_t i = table->count; i-- > 0;) {
-        struct contest *contest = *(struct contest **)sorted_at(table, i);
+    for (size_t i = service_notes_count(notes); i-- > 0;) {
+        struct contest *contest = to_contest(service_notes_at(notes, i));
         if (now_ms >= end_ms(contest)) {
-            sorted_remove(table, &contest);
-            contest_free(contest);
+            service_notes_drop(notes, &contest->note);
         } else if (is_told(contest) && faults->list.count < TOLD_MAX) {
             tell(contest, faults);
         }
@@ -184,12 +153,13 @@ void address_contests_tell(struct address_job *job, int64_t now_ms)
                              clock_wall_ms());
 }
 
-int64_t contests_next_ms(const struct sorted *table)
+int64_t contests_next_ms(const struct service_notes *notes)
 {
     int64_t next_ms = INT64_MAX;
-    sorted_each(struct contest *const, contest, table) {
-        if (is_told(*contest))
-            next_ms = MIN(next_ms, end_ms(*contest));
+    for (size_t i = 0; i < service_notes_count(notes); i++) {
+        const struct contest *contest = to_contest(service_notes_at(notes, i));
+        if (is_told(contest))
+            next_ms = MIN(next_ms, end_ms(contest));
     }
     return next_ms;
 }

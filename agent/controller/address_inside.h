@@ -7,6 +7,7 @@
 #include "controller/address_job.h"
 #include "controller/job.h"
 #include "controller/job_writer.h"
+#include "controller/service_notes.h"
 #include "pools/desk.h"
 #include "status/refusals.h"
 
@@ -25,18 +26,18 @@ struct address_job {
     struct job job;
     struct pool_desk desk;
     struct address_claims *claims;
-    struct refusals refusals; /* of Services and pools */
-    struct sorted behind;     /* struct behind * */
-    size_t chosen;            /* of `behind` */
-    struct sorted contests;   /* of address_contest.c */
-    struct sorted lingers;    /* of address_lingers.c */
-    struct faults unreadable; /* why the record says nothing */
-    bool begun;               /* the record was read and put into the desk */
-    bool conflicts_due;       /* a Node or a clusterIP in a pool came, went or changed */
-    uint64_t surveyed;        /* edits of pools of which conflicts were told */
-    bool freed;               /* a status has given an address up since the last round */
-    bool needs_claim;         /* some of `behind` are not claimed */
-    uint64_t written;         /* version of the desk in the record */
+    struct refusals refusals;      /* of Services and pools */
+    struct sorted behind;          /* struct behind * */
+    size_t chosen;                 /* of `behind` */
+    struct service_notes contests; /* of address_contest.c */
+    struct service_notes lingers;  /* of address_lingers.c */
+    struct faults unreadable;      /* why the record says nothing */
+    bool begun;                    /* the record was read and put into the desk */
+    bool conflicts_due;            /* a Node or a clusterIP in a pool came, went or changed */
+    uint64_t surveyed;             /* edits of pools of which conflicts were told */
+    bool freed;                    /* a status has given an address up since the last round */
+    bool needs_claim;              /* some of `behind` are not claimed */
+    uint64_t written;              /* version of the desk in the record */
     uint64_t writing;
     uint64_t counted; /* of the desk, in the status of pools */
     char seen[CLAIMS_SEEN_MAX];
@@ -54,31 +55,29 @@ bool behind_drop(struct sorted *table, const char *key); /* whether it was chose
 
 /* ---- address_contest.c ---- */
 
-void contests_init(struct sorted *table);
-void contests_clear(struct sorted *table);
+void contests_init(struct service_notes *notes);
 
 /* These addresses are to be written to a Service; they have been. The latter returns whether
  * somebody writes over them again and again. Times are monotonic. */
-void contests_see(struct sorted *table, const struct service *service, const ip_list *ips,
+void contests_see(struct service_notes *notes, const struct service *service, const ip_list *ips,
                   int64_t now_ms);
-bool contests_note(struct sorted *table, const struct service *service, const ip_list *ips,
+bool contests_note(struct service_notes *notes, const struct service *service, const ip_list *ips,
                    int64_t now_ms);
 
 /* Tells of each Service of which that is so now; forgets those that are over. */
 void address_contests_tell(struct address_job *job, int64_t now_ms);
 /* When one of these may be over; INT64_MAX: there is none. */
-int64_t contests_next_ms(const struct sorted *table);
+int64_t contests_next_ms(const struct service_notes *notes);
 
 /* ---- address_lingers.c ---- */
 
-void lingers_init(struct sorted *table);
-void lingers_done(struct sorted *table);
+void lingers_init(struct service_notes *notes);
 /* A Service has changed. Returns 0 or -ENOMEM. */
-int lingers_note(struct sorted *table, const struct change *change);
+int lingers_note(struct service_notes *notes, const struct change *change);
 /* Tells of each that was deleted a while ago, and is still there with its addresses. */
 void address_lingers_tell(struct address_job *job, int64_t now_ms);
 /* When the next one is to be told, monotonic; INT64_MAX: there is none. */
-int64_t lingers_next_ms(const struct sorted *table, int64_t now_ms);
+int64_t lingers_next_ms(const struct service_notes *notes, int64_t now_ms);
 
 /* ---- address_conflicts.c ---- */
 

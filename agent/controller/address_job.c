@@ -368,7 +368,7 @@ static void lead(struct job *base, bool leading)
     struct address_job *job = to_job(base);
     reset(job);
     refusals_clear(&job->refusals);
-    contests_clear(&job->contests);
+    service_notes_clear(&job->contests);
     tell_nothing(job);
     if (leading)
         address_claims_begin(job->claims);
@@ -421,9 +421,8 @@ static void close_job(struct job *base)
     pool_desk_done(&job->desk);
     behind_clear(&job->behind);
     sorted_done(&job->behind);
-    contests_clear(&job->contests);
-    sorted_done(&job->contests);
-    lingers_done(&job->lingers);
+    service_notes_done(&job->contests);
+    service_notes_done(&job->lingers);
     refusals_done(&job->refusals);
     faults_done(&job->unreadable);
     address_claims_free(job->claims);

@@ -52,8 +52,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fx = *state;
-    contests_clear(&fx->job.contests);
-    sorted_done(&fx->job.contests);
+    service_notes_done(&fx->job.contests);
     fault_book_free(fx->board.faults);
     object_free(fx->web);
     vec_done(&fx->ips);
@@ -86,6 +85,19 @@ static void rounds_while_a_write_is_under_way_forget_nothing(void **state)
     assert_int_equal(told(fx), 1);
 }
 
+static void it_is_told_in_the_same_words_while_it_lasts(void **state)
+{
+    struct fixture *fx = *state;
+    for (int i = 0; i < 4; i++)
+        put_back(fx, UPTIME_MS + i * 2L * SECOND_MS);
+    AUTOFREE char *first = strdup(fault_book_at(fx->board.faults, 0)->message);
+    assert_non_null(strstr(first, "were put back 3 times in 6s"));
+    for (int i = 4; i < 9; i++)
+        put_back(fx, UPTIME_MS + i * 2L * SECOND_MS);
+    assert_int_equal(told(fx), 1);
+    assert_string_equal(fault_book_at(fx->board.faults, 0)->message, first);
+}
+
 static void it_is_over_after_twice_its_pause(void **state)
 {
     struct fixture *fx = *state;
@@ -97,7 +109,7 @@ static void it_is_over_after_twice_its_pause(void **state)
     assert_int_equal(told(fx), 1);
     address_contests_tell(&fx->job, last_ms + 8 * SECOND_MS);
     assert_int_equal(told(fx), 0);
-    assert_int_equal(fx->job.contests.count, 0);
+    assert_int_equal(service_notes_count(&fx->job.contests), 0);
 }
 
 static void a_write_that_is_never_answered_is_forgotten_after_a_minute(void **state)
@@ -105,9 +117,9 @@ static void a_write_that_is_never_answered_is_forgotten_after_a_minute(void **st
     struct fixture *fx = *state;
     contests_see(&fx->job.contests, to_service(fx->web), &fx->ips, UPTIME_MS);
     address_contests_tell(&fx->job, UPTIME_MS + MINUTE_MS - 1);
-    assert_int_equal(fx->job.contests.count, 1);
+    assert_int_equal(service_notes_count(&fx->job.contests), 1);
     address_contests_tell(&fx->job, UPTIME_MS + MINUTE_MS);
-    assert_int_equal(fx->job.contests.count, 0);
+    assert_int_equal(service_notes_count(&fx->job.contests), 0);
 }
 
 static void one_that_is_made_anew_is_another(void **state)
@@ -128,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(rounds_while_a_write_is_under_way_forget_nothing),
+        CASE(it_is_told_in_the_same_words_while_it_lasts),
         CASE(it_is_over_after_twice_its_pause),
         CASE(a_write_that_is_never_answered_is_forgotten_after_a_minute),
         CASE(one_that_is_made_anew_is_another),
