@@ -111,15 +111,14 @@ static const struct ip *first_out_of_reach(const holding_list *list, int family)
 
 /* An interface that is there for claimed addresses, and has lost, or never had, a network of
  * theirs; one with another network may stand in another rack. */
-static void tell_bare(const struct node_facts *facts, const char *pattern, const struct link *link,
+static void tell_bare(const struct node_facts *facts, const struct link *link,
                       const holding_list *list, struct faults *faults)
 {
     char text[IP_STRLEN];
     static const int families[] = { IP_V4, IP_V6 };
     for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
         const struct ip *ip = first_out_of_reach(list, families[i]);
-        if (!ip || !link->up || fnmatch(pattern, link->name, 0) != 0 ||
-            has_network(facts, link, families[i]))
+        if (!ip || has_network(facts, link, families[i]))
             continue;
         AUTOFREE char *place = text_format("interface %s", link->name);
         AUTOFREE char *remedy = text_format(
@@ -132,12 +131,22 @@ static void tell_bare(const struct node_facts *facts, const char *pattern, const
     }
 }
 
+/* Whether addresses.interfaces names it, by one pattern or by several. */
+static bool is_named(const struct node_facts *facts, const struct link *link)
+{
+    vec_each(char *, pattern, &facts->config->addresses.interfaces) {
+        if (fnmatch(*pattern, link->name, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void tell_all_bare(const struct node_facts *facts, const holding_list *list,
                           struct faults *faults)
 {
-    vec_each(char *, pattern, &facts->config->addresses.interfaces) {
-        sorted_each(const struct link, link, facts->links)
-            tell_bare(facts, *pattern, link, list, faults);
+    sorted_each(const struct link, link, facts->links) {
+        if (link->up && is_named(facts, link))
+            tell_bare(facts, link, list, faults);
     }
 }
 

@@ -193,6 +193,22 @@ static void what_stands_in_the_way_here_is_told(void **state)
     assert_only_fault(&world, "192.0.2.1", "interface eth1", "ip addr del 192.0.2.1/32 dev eth1");
 }
 
+static void an_interface_of_two_patterns_is_told_once(void **state)
+{
+    (void)state;
+    CLEANUP(world_done) struct world world;
+    world_begin(&world);
+    put(&world.planning, L2(""));
+    put_link(&world.links, "eth2", "");
+    sorted_clear(&world.addresses);
+    put_pattern(&world.planning.config->addresses.interfaces, "eth2");
+    put_pattern(&world.planning.config->addresses.interfaces, "eth[2-9]");
+    world.planning.config->addresses.interfaces_auto = false;
+    assert_only_fault(&world, "interface eth2", "has no IPv4 network",
+                      "ip addr add ADDRESS/LENGTH dev eth2, of the network of 192.0.2.1, or take "
+                      "eth2 out of addresses.interfaces");
+}
+
 static void what_stays_together_is_one_claim(void **state)
 {
     (void)state;
@@ -286,6 +302,7 @@ int main(void)
         cmocka_unit_test(endpoints_decide_by_the_policy),
         cmocka_unit_test(the_link_the_proof_and_the_standing_decide_for_this_node),
         cmocka_unit_test(what_stands_in_the_way_here_is_told),
+        cmocka_unit_test(an_interface_of_two_patterns_is_told_once),
         cmocka_unit_test(what_stays_together_is_one_claim),
         cmocka_unit_test(claims_of_a_kind_share_their_nodes),
         cmocka_unit_test(keys_are_names_of_the_api),
