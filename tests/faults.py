@@ -19,7 +19,8 @@ A list that says how soon each is to be told has its rows' times in its text: Ta
 fifth_list.txt. A fault has to be told in that time, and gone in the same when it is mended, by what the agent itself
 has written into its log; a row of which nothing is wrong may raise what is gone by then. So a row yields twice where
 mending it takes a while, once when it is put in and once when it is mended, and waits behind that. What the agent
-mends (`heals`) the row awaits between the two.
+mends (`heals`) the row awaits between the two. No fault may go and come again from the row's begin to its end; what the
+row itself does several times it says (`again`).
 
 `world` is what the suite has made, for all its rows one after the other (mark `shared`): it has an
 `agent` that is healthy. A row that fails takes its lab along. Rows above 100 are not of the first
@@ -50,6 +51,7 @@ class Row:
     silent: dict = field(default_factory=dict)  # likewise: what it must not say
     heals: bool = False  # the agent mends it, which the row awaits behind its first yield
     lingers: float = 0  # seconds for which the fault is kept on purpose after its last occurrence
+    again: tuple = ()  # what goes and comes with these words is the row's own doing
     within: float = None  # seconds in which it is told or healed, and gone; None: nobody has written it down
 
     def __str__(self):
@@ -77,15 +79,15 @@ class Table:
         self.rows = []
         self.times = written_times(name) if name else None
 
-    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0):
+    def __call__(self, number, cause=(), remedy=(), health=None, beside=(), says=None, silent=None, heals=False, lingers=0, again=()):
         assert bool(cause) == bool(remedy), number
-        assert "" not in words(beside), f"{number}: every fault has the empty word"
+        assert "" not in (*words(beside), *words(again)), f"{number}: every fault has the empty word"
         health = health or ("degraded" if cause else "healthy")
         within = self.times[number] if self.times else None
 
         def add(function):
             self.rows.append(Row(number, function.__name__, function, words(cause), words(remedy), health,
-                                 words(beside), all_words(says), all_words(silent), heals, lingers, within))
+                                 words(beside), all_words(says), all_words(silent), heals, lingers, words(again), within))
             return function
 
         return add
@@ -168,6 +170,12 @@ def check_told(agent, row, put_in):
     return said
 
 
+def check_steady(row, moment):
+    """No fault went and came again, neither while the cause was there nor after it was mended."""
+    flapping = [line for line in moment.flaps(row.cause) if not any(word in line for word in row.again)]
+    assert flapping == [], f"{row}: told, let go and told again: {flapping}"
+
+
 def check(row, world):
     """Puts the fault in, compares what is told, mends it, and waits until all is well again."""
     agent = world.agent
@@ -187,4 +195,5 @@ def check(row, world):
     said.append(is_in_time(row, mended.until_gone(), "gone", row.lingers))
     next(fault, None)
     wait_quiet(agent, f"{row} to leave nothing behind")
+    check_steady(row, put_in)
     print(f"{row}: {', '.join(said)}")

@@ -15,6 +15,9 @@ LINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z (.*)")
 GONE = ": no longer: "
 
 
+WORDS = 0.2  # seconds between one fault going and another of the same cause coming: it was said in other words
+
+
 def seconds_of(text):
     return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
 
@@ -25,6 +28,26 @@ def kept_waiting(pid):
         return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
     except OSError:
         return 0.0  # it has ended
+
+
+def flaps(lines, cause):
+    """What was let go and told again, of (time, line): a fault in the same words but for figures, at whatever moment;
+    or one of the cause, in whatever words, after a time in which none was told."""
+    gone, held, quiet, found = set(), set(), None, []
+    for at, line in lines:
+        said = re.sub(r"\d+", "N", line.replace(GONE, ": ", 1))
+        is_cause = bool(cause) and all(word in line for word in cause)
+        if GONE in line:
+            gone.add(said)
+            held.discard(said)
+            quiet = at if is_cause and not held else quiet
+            continue
+        if said in gone or (is_cause and quiet and at > quiet + WORDS):
+            found.append(line)
+        if is_cause:
+            held.add(said)
+            quiet = None
+    return found
 
 
 def log_size(agent):
@@ -71,6 +94,10 @@ class Moment:
                 held.add(line)
         assert held, f"no line of {self.agent.log} has {cause}"
         return 0.0
+
+    def flaps(self, cause):
+        """What it let go since the beginning, and told again."""
+        return flaps(self.lines(), cause)
 
     def until_gone(self):
         """When it let the last fault go."""

@@ -160,9 +160,10 @@ static const char *words_for(enum http_failure failure)
 
 void http_tell(const struct http_exchange *exchange, CURLcode code, struct text *why)
 {
+    char words[CURL_ERROR_SIZE];
     if (exchange->too_long)
         text_addf(why, "the answer is longer than %zu bytes", exchange->limits.answer_bytes);
     else if (code != CURLE_OK)
         text_addf(why, "%s%s", words_for(http_failure(exchange, code)),
-                  *exchange->error ? exchange->error : curl_easy_strerror(code));
+                  curl_error(code, exchange->error, words));
 }

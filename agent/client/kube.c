@@ -89,7 +89,8 @@ static void on_done(struct curl_transfer *transfer, CURLcode code)
 {
     CLEANUP(request_freep)
     struct kube_request *request = CONTAINER_OF(transfer, struct kube_request, transfer);
-    const char *error = *request->error ? request->error : curl_easy_strerror(code);
+    char words[CURL_ERROR_SIZE];
+    const char *error = curl_error(code, request->error, words);
     if (code == CURLE_ABORTED_BY_CALLBACK)
         error = "the connection ended before an answer came";
     char why[KUBE_ERROR_LEN];

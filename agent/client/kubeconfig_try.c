@@ -17,6 +17,7 @@
 
 #include "client/kube_failure.h"
 #include "client/kube_setup.h"
+#include "loop/curl.h"
 
 DEFINE_CLEANUP(CURL *, curl_easy_cleanup);
 
@@ -64,7 +65,7 @@ static int try_tls(CURL *easy, const struct kube_config *config, const char *pla
                    char error[static CURL_ERROR_SIZE], struct faults *errors)
 {
     struct sockaddr_un address;
-    char why[KUBE_ERROR_LEN];
+    char why[KUBE_ERROR_LEN], words[CURL_ERROR_SIZE];
     AUTOCLOSE int listener = listen_somewhere(&address);
     if (listener < 0)
         return listener;
@@ -75,8 +76,7 @@ static int try_tls(CURL *easy, const struct kube_config *config, const char *pla
         return -ENOMEM;
     if (peer >= 0 && code != CURLE_SSL_CACERT_BADFILE)
         return 0; /* all was taken, and it was in vain, as it had to be */
-    const char *remedy =
-        kube_failure_read(code, 0, *error ? error : curl_easy_strerror(code), config, why);
+    const char *remedy = kube_failure_read(code, 0, curl_error(code, error, words), config, why);
     faults_add(errors, place, remedy, "%s", why);
     return -EBADMSG;
 }

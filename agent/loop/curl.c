@@ -21,7 +21,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -162,4 +164,24 @@ int curl_loop_start(struct curl_loop *loop, struct curl_transfer *transfer)
 void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer)
 {
     (void)curl_multi_remove_handle(loop->multi, transfer->easy);
+}
+
+/* The length of what was measured at the beginning of the text; 0: it is something else. */
+static int measured_length(const char *text)
+{
+    int time = 0, size = 0;
+    (void)sscanf(text, " after %*d %*[a-z]%n", &time);
+    (void)sscanf(text + time, " with %*d bytes received%n", &size);
+    (void)sscanf(text + time, " with %*d out of %*d bytes received%n", &size);
+    return time > 0 ? time + size : 0;
+}
+
+const char *curl_error(CURLcode code, const char *error, char words[static CURL_ERROR_SIZE])
+{
+    (void)snprintf(words, CURL_ERROR_SIZE, "%s", *error ? error : curl_easy_strerror(code));
+    for (char *at = words; (at = strstr(at, " after ")); at++) {
+        const char *rest = at + measured_length(at);
+        memmove(at, rest, strlen(rest) + 1);
+    }
+    return words;
 }

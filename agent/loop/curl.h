@@ -32,3 +32,10 @@ DEFINE_CLEANUP(struct curl_loop *, curl_loop_free);
  */
 int curl_loop_start(struct curl_loop *loop, struct curl_transfer *transfer);
 void curl_loop_cancel(struct curl_loop *loop, struct curl_transfer *transfer);
+
+/*
+ * What libcurl has written into a transfer's error buffer, or its words for the code where that is
+ * empty; written into `words`, which is returned. The times and sizes that it measured are left
+ * out: they are others with each try, and a trouble has the same words for as long as it lasts.
+ */
+const char *curl_error(CURLcode code, const char *error, char words[static CURL_ERROR_SIZE]);

@@ -150,6 +150,29 @@ static void time_passes(void **state)
     assert_int_equal(fx->transfers[0].code, CURLE_OPERATION_TIMEDOUT);
 }
 
+static void assert_words(CURLcode code, const char *said, const char *words)
+{
+    char error[CURL_ERROR_SIZE];
+    assert_string_equal(curl_error(code, said, error), words);
+}
+
+static void what_it_measured_is_no_word_of_an_error(void **state)
+{
+    (void)state;
+    assert_words(CURLE_COULDNT_CONNECT,
+                 "Failed to connect to api port 6443 after 26 ms: Couldn't connect to server",
+                 "Failed to connect to api port 6443: Couldn't connect to server");
+    assert_words(CURLE_OPERATION_TIMEDOUT,
+                 "Operation timed out after 5001 milliseconds with 0 bytes received",
+                 "Operation timed out");
+    assert_words(CURLE_OPERATION_TIMEDOUT,
+                 "Operation timed out after 9 milliseconds with 17 out of -1 bytes received",
+                 "Operation timed out");
+    assert_words(CURLE_RECV_ERROR, "closed after the handshake", "closed after the handshake");
+    assert_words(CURLE_RECV_ERROR, "closed after ", "closed after ");
+    assert_words(CURLE_GOT_NOTHING, "", curl_easy_strerror(CURLE_GOT_NOTHING));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +182,7 @@ int main(void)
         TEST(one_may_start_itself_again),
         TEST(a_cancelled_one_is_not_reported),
         TEST(time_passes),
+        cmocka_unit_test(what_it_measured_is_no_word_of_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
