@@ -35,7 +35,8 @@ static const char usage[] =
 static int refuse(const char *path, const struct faults *faults, bool starting)
 {
     vec_each(const struct fault, fault, &faults->list)
-        log_error("%s: %s", fault->place, fault->message);
+        log_error("%s: %s%s%s", fault->place, fault->message, fault->remedy ? "; " : "",
+                  fault->remedy ? fault->remedy : "");
     log_event(&event_config_refused, LOG_FIELDS({ "OBJECT", path }), "%s is refused: %zu error%s%s",
               path, faults->list.count, faults->list.count == 1 ? "" : "s",
               starting ? "; routes and Service NAT stay in the kernel as they are" : "");

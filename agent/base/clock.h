@@ -7,6 +7,7 @@
 
 #define SECOND_MS INT64_C(1000)
 #define MINUTE_MS (60 * SECOND_MS)
+#define HOUR_MS   (60 * MINUTE_MS)
 
 /* Milliseconds of CLOCK_MONOTONIC: unaffected by clock jumps. */
 int64_t clock_mono_ms(void);

@@ -17,7 +17,7 @@ static const struct config_key dogstatsd_keys[] = {
 
 const struct config_key agent_consul_keys[] = {
     { "clusterID", parse_text, FIELD(exports.cluster) },
-    { "namespaces", parse_texts, FIELD(exports.namespaces) },
+    { "namespaces", parse_namespaces, FIELD(exports.namespaces) },
     { "checkTTL", parse_duration, FIELD(consul.ttl_ms), .min = MINUTE_MS },
     { "resync", parse_duration, FIELD(consul.poll_ms), .min = SECOND_MS },
     { "address", parse_consul_address, FIELD(exports.consul.address) },
@@ -40,5 +40,5 @@ void agent_consul_check(struct parse *parse, const struct doc *section)
     if (!config->exports.cluster)
         doc_fault(parse->document, section, parse->errors,
                   "clusterID is missing: the name of this cluster in the ids of services");
-    export_config_check(&config->exports, parse->errors);
+    export_check_at(parse, section, &config->exports);
 }

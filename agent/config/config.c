@@ -194,9 +194,6 @@ static const struct config_key api_keys[] = {
     { NULL },
 };
 
-/* Of a folder that has a socket: the kernel takes 107 bytes with the socket's name. */
-enum { SOCKET_FOLDER_MAX = 90 };
-
 static const struct config_key paths_keys[] = {
     { "run", parse_path, FIELD(paths.run), .max = SOCKET_FOLDER_MAX },
     { "state", parse_path, FIELD(paths.state) },
@@ -310,7 +307,12 @@ static int config_new(struct config **ret_config)
 int config_parse(const char *path, struct config **ret_config, struct document **ret_document,
                  struct faults *errors)
 {
-    static const struct config_grammar grammar = { config_keys, check_together };
+    static const char *const keys_of_controllers[] = { "election", "blocks", "image", NULL };
+    static const struct config_grammar grammar = {
+        .keys = config_keys,
+        .elsewhere = { "controller.yaml", keys_of_controllers },
+        .check = check_together,
+    };
     CLEANUP(config_freep) struct config *config = NULL;
     int r = config_new(&config);
     if (r == 0)

@@ -23,11 +23,6 @@ static bool has_letters(const char *text, size_t max, const char *letters)
     return length > 0 && length <= max && strspn(text, letters) == length;
 }
 
-static bool is_lease_name(const char *text)
-{
-    return has_letters(text, 253, "abcdefghijklmnopqrstuvwxyz0123456789-.");
-}
-
 static bool is_identity(const char *text)
 {
     return has_letters(text, ELECTION_IDENTITY_MAX,
@@ -45,7 +40,7 @@ static void parse_lease_name(struct parse *parse, const struct config_key *key,
                              const struct doc *node, void *field)
 {
     (void)key;
-    parse_checked(parse, node, field, is_lease_name,
+    parse_checked(parse, node, field, parse_is_domain,
                   "the name of a Lease (a-z, 0-9, dots and dashes)");
 }
 
@@ -55,6 +50,14 @@ static void parse_identity(struct parse *parse, const struct config_key *key,
     (void)key;
     parse_checked(parse, node, field, is_identity,
                   "a name of up to 200 letters, digits, dots, dashes, colons and underscores");
+}
+
+static void parse_image(struct parse *parse, const struct config_key *key, const struct doc *node,
+                        void *field)
+{
+    (void)key;
+    parse_checked(parse, node, field, parse_is_image,
+                  "an image, such as registry.example.com/fingerpost:1.0 (in lower case, no URL)");
 }
 
 static const struct config_key kubernetes_keys[] = {
@@ -85,6 +88,31 @@ static const struct config_key election_keys[] = {
     { NULL },
 };
 
+static const struct doc *either(const struct doc *section, const char *key, const char *other)
+{
+    const struct doc *node = doc_get(section, key);
+    return node ? node : doc_get(section, other);
+}
+
+/* The rules of plan/election.h, by the keys that are against them. */
+static void check_election(struct parse *parse, const struct doc *section)
+{
+    const struct controller_config *config = parse->base;
+    const int64_t lease_ms = config->election.lease_ms, renew_ms = config->election.renew_ms;
+    const int64_t retry_ms = config->election.retry_ms;
+    if (lease_ms % SECOND_MS != 0)
+        doc_fault(parse->document, doc_get(section, "lease"), parse->errors,
+                  "has to be whole seconds, such as 15s: a Lease counts in these");
+    if (lease_ms <= renew_ms)
+        doc_fault(parse->document, either(section, "renew", "lease"), parse->errors,
+                  "renew (%g s) has to be shorter than lease (%g s)", (double)renew_ms / SECOND_MS,
+                  (double)lease_ms / SECOND_MS);
+    if (renew_ms * 10 <= retry_ms * 12)
+        doc_fault(parse->document, either(section, "retry", "renew"), parse->errors,
+                  "renew (%g s) has to be longer than 1.2 times retry (%g s)",
+                  (double)renew_ms / SECOND_MS, (double)retry_ms / SECOND_MS);
+}
+
 static const struct config_key addresses_keys[] = {
     { "enabled", parse_bool, FIELD(addresses.enabled) },
     { "loadBalancerClass", parse_class, FIELD(addresses.load_balancer_class) },
@@ -99,7 +127,7 @@ static const struct config_key blocks_keys[] = {
 
 static const struct config_key workload_keys[] = {
     { "enabled", parse_bool, FIELD(egress.enabled) },
-    { "image", parse_text, FIELD(egress.image) },
+    { "image", parse_image, FIELD(egress.image) },
     { NULL },
 };
 
@@ -117,13 +145,16 @@ static const struct config_key api_keys[] = {
 };
 
 static const struct config_key paths_keys[] = {
-    { "run", parse_path, FIELD(paths.run) },
+    { "run", parse_path, FIELD(paths.run), .max = SOCKET_FOLDER_MAX },
     { NULL },
 };
 
+static const char *const keys_of_agents[] = { "node", "manifests", "routes", "services", "bird",
+                                              "pods", "pools",     "state",  "bpf",      NULL };
+
 static const struct config_key controller_keys[] = {
     { "source", parse_section, .keys = source_keys, .check = check_source },
-    { "election", parse_section, .keys = election_keys },
+    { "election", parse_section, .keys = election_keys, .check = check_election },
     { "blocks", parse_section, .keys = blocks_keys },
     { "addresses", parse_section, .keys = addresses_keys },
     { "egress", parse_section, .keys = workload_keys, .check = check_workload },
@@ -180,7 +211,10 @@ static int read_environment(struct controller_config *config, struct faults *err
 int controller_config_load(const char *path, struct controller_config **ret_config,
                            struct faults *errors)
 {
-    static const struct config_grammar grammar = { .keys = controller_keys };
+    static const struct config_grammar grammar = {
+        .keys = controller_keys,
+        .elsewhere = { "agentd.yaml", keys_of_agents },
+    };
     CLEANUP(document_freep) struct document *document = NULL;
     CLEANUP(controller_config_freep) struct controller_config *config = NULL;
     int r = config_new(&config);

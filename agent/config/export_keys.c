@@ -11,6 +11,7 @@
 
 #include "config/controller_config.h"
 #include "config/parse.h"
+#include "format/quote.h"
 
 #define FIELD(member) .offset = offsetof(struct controller_config, exports.member)
 
@@ -40,6 +41,20 @@ void parse_texts(struct parse *parse, const struct config_key *key, const struct
             doc_fault(parse->document, item, parse->errors, "more, or longer, than is looked at");
         else
             add_name(parse, text, field);
+    }
+}
+
+/* A name that no Namespace can have would export nothing, and nobody would say so. */
+void parse_namespaces(struct parse *parse, const struct config_key *key, const struct doc *node,
+                      void *field)
+{
+    char quoted[QUOTE_LEN];
+    parse_texts(parse, key, node, field);
+    doc_each(item, node) {
+        if (item->type == DOC_SCALAR && !parse_is_namespace(item->text))
+            doc_fault(parse->document, item, parse->errors,
+                      "expected a namespace (a-z, 0-9 and dashes), found %s",
+                      quote(item->text, quoted));
     }
 }
 
@@ -81,7 +96,7 @@ const struct config_key export_keys[] = {
     { "clusterID", parse_text, FIELD(cluster) },
     { "kvPrefix", parse_text, FIELD(prefix) },
     { "keyTemplate", parse_text, FIELD(key_template) },
-    { "namespaces", parse_texts, FIELD(namespaces) },
+    { "namespaces", parse_namespaces, FIELD(namespaces) },
     { "nodeSelectors", parse_texts, FIELD(node_selectors) },
     { "minNodes", parse_count, FIELD(min_nodes), .min = 1, .max = INT32_MAX },
     { "addresses", parse_addresses_word, FIELD(addresses) },
@@ -90,8 +105,9 @@ const struct config_key export_keys[] = {
     { "holdDown", parse_duration, FIELD(hold_ms), .min = 0 },
     { "folder", parse_path, FIELD(folder) },
     { "identity", parse_text, FIELD(identity) },
-    { "sessionTTL", parse_duration, FIELD(session_ms), .min = 10 * SECOND_MS },
-    { "blockingQuery", parse_duration, FIELD(wait_ms), .min = SECOND_MS },
+    /* Consul's own limits: it refuses a longer session, and ends a longer question. */
+    { "sessionTTL", parse_duration, FIELD(session_ms), .min = 10 * SECOND_MS, .max = 24 * HOUR_MS },
+    { "blockingQuery", parse_duration, FIELD(wait_ms), .min = SECOND_MS, .max = 10 * MINUTE_MS },
     { "address", parse_consul_address, FIELD(consul.address) },
     { "tokenFile", parse_path, FIELD(consul.token_file) },
     { "caFile", parse_path, FIELD(consul.ca_file) },
@@ -106,6 +122,26 @@ const struct config_key export_keys[] = {
     { NULL },
 };
 
+/* A fault of "consul.KEY", at the key's place if the file has it. */
+static void add_at_key(struct parse *parse, const struct doc *section, const struct fault *fault)
+{
+    const struct doc *node = doc_get(section, strchr(fault->place, '.') + 1);
+    if (node)
+        doc_fault(parse->document, node, parse->errors, "%s; %s", fault->message, fault->remedy);
+    else
+        faults_add(parse->errors, fault->place, fault->remedy, "%s", fault->message);
+}
+
+void export_check_at(struct parse *parse, const struct doc *section,
+                     const struct export_config *config)
+{
+    AUTOFAULTS struct faults wrong = { 0 };
+    export_config_check(config, &wrong);
+    vec_each(const struct fault, fault, &wrong.list)
+        add_at_key(parse, section, fault);
+    parse->errors->incomplete |= wrong.incomplete;
+}
+
 /* What the environment said in part may be wrong with what the file says. */
 void export_keys_check(struct parse *parse, const struct doc *section)
 {
@@ -113,5 +149,5 @@ void export_keys_check(struct parse *parse, const struct doc *section)
     if (!config->exports.cluster)
         doc_fault(parse->document, section, parse->errors,
                   "clusterID is missing: the name of this cluster in Consul's keys");
-    export_config_check(&config->exports, parse->errors);
+    export_check_at(parse, section, &config->exports);
 }

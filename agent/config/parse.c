@@ -95,6 +95,7 @@ int parse_file(const char *path, const struct config_grammar *grammar, void *bas
     struct parse parse = { .document = document ? document : &empty,
                            .base = base,
                            .keys = grammar->keys,
+                           .elsewhere = &grammar->elsewhere,
                            .errors = errors };
     const struct doc *root = parse.document->root;
     size_t before = errors->list.count;

@@ -15,10 +15,12 @@
 
 /* One parsing. Errors are added to the list; a lack of memory sticks in `error`. */
 struct config_key;
+struct config_elsewhere;
 struct parse {
     const struct document *document;
     void *base;                    /* the struct that offsets refer to */
     const struct config_key *keys; /* the outermost table of the grammar */
+    const struct config_elsewhere *elsewhere;
     struct faults *errors;
     int error; /* 0 or -ENOMEM */
 };
@@ -37,15 +39,22 @@ struct config_key {
     const char *name; /* NULL ends a table */
     config_parser parse;
     size_t offset;                 /* of the field in the struct that is filled */
-    int64_t min, max;              /* for numbers; max: of a path, its bytes; 0: PATH_MAX */
+    int64_t min, max;              /* for numbers; max: of a path, its bytes; 0: no limit */
     const struct config_key *keys; /* for a section */
     /* For a section in which nothing was wrong: what its values must be to each other. */
     void (*check)(struct parse *parse, const struct doc *section);
 };
 
+/* Names that count in another program's file, NULL at the end, by what that file is called. */
+struct config_elsewhere {
+    const char *file;
+    const char *const *names;
+};
+
 /* What a file may say. */
 struct config_grammar {
     const struct config_key *keys;
+    struct config_elsewhere elsewhere;
     /* What one section asks of another; NULL: nothing. */
     void (*check)(struct parse *parse, const struct doc *root);
 };
@@ -74,6 +83,9 @@ void parse_set_string(struct parse *parse, char **field, const char *value);
 void parse_checked(struct parse *parse, const struct doc *node, char **field,
                    bool (*is_good)(const char *text), const char *expected);
 
+/* Of a folder that has a socket: the kernel takes 107 bytes with the socket's name. */
+enum { SOCKET_FOLDER_MAX = 90 };
+
 /* Hosts probe a silent connection after two hours, nine times at most, 75 seconds apart. */
 enum { KEPT_ALIVE_MS = (2 * 60 + 4) * MINUTE_MS };
 
@@ -101,7 +113,11 @@ extern const struct config_key export_keys[];
 void export_keys_check(struct parse *parse, const struct doc *section);
 extern const struct config_key agent_consul_keys[];
 void agent_consul_check(struct parse *parse, const struct doc *section);
+/* What export_config_check() finds, each at its key's place where the section has the key. */
+void export_check_at(struct parse *parse, const struct doc *section,
+                     const struct export_config *config);
 void parse_texts(struct parse *, const struct config_key *, const struct doc *, void *list_field);
+void parse_namespaces(struct parse *, const struct config_key *, const struct doc *, void *);
 void parse_consul_address(struct parse *, const struct config_key *, const struct doc *, void *);
 
 /* Parsers by type of field; parse_values.c */
@@ -126,6 +142,10 @@ void parse_label_value(struct parse *, const struct config_key *, const struct d
 void parse_consul_name(struct parse *, const struct config_key *, const struct doc *,
                        void *char_field);
 bool parse_is_namespace(const char *text);
+/* A name of letters, digits, dashes and dots, as the API takes names of most objects. */
+bool parse_is_domain(const char *text);
+/* A reference to an image, as container runtimes take it: [HOST[:PORT]/]NAME[:TAG][@DIGEST]. */
+bool parse_is_image(const char *text);
 /* HOST or HOST:PORT, of a URL; an IPv6 address is in brackets. */
 bool parse_is_host(const char *text);
 /* Names and patterns of interfaces, or "auto". */

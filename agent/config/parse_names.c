@@ -27,6 +27,16 @@ bool parse_is_namespace(const char *text)
     return is_made_of(text, strlen(text), LABEL_MAX, LOWER "-", "-");
 }
 
+bool parse_is_domain(const char *text)
+{
+    const char *end = text + strlen(text);
+    for (const char *part = text; part <= end; part += strcspn(part, ".") + 1) {
+        if (!is_made_of(part, strcspn(part, "."), LABEL_MAX, LOWER "-", "-"))
+            return false;
+    }
+    return end - text <= DOMAIN_MAX;
+}
+
 static bool is_label_value(const char *text)
 {
     return !*text || is_made_of(text, strlen(text), LABEL_MAX, LOWER UPPER "-_.", "-_.");

@@ -107,8 +107,11 @@ void parse_endpoint(struct parse *parse, const struct config_key *key, const str
                     void *field)
 {
     (void)key;
-    parse_checked(parse, node, field, is_endpoint,
-                  "address:port, such as \"127.0.0.1:9394\" or \"[::1]:9394\"");
+    const char *usual = *(char **)field ? strrchr(*(char **)field, ':') : NULL;
+    const char *port = usual ? usual : ":10249"; /* kube-proxy's, of what nobody has by default */
+    AUTOFREE char *expected =
+        text_format("address:port, such as \"127.0.0.1%s\" or \"[::1]%s\"", port, port);
+    parse_checked(parse, node, field, is_endpoint, expected ? expected : "address:port");
 }
 
 void parse_port_range(struct parse *parse, const struct config_key *key, const struct doc *node,

@@ -81,14 +81,17 @@ void parse_duration(struct parse *parse, const struct config_key *key, const str
                     void *field)
 {
     const char *text;
-    char shown[QUOTE_LEN], least[CLOCK_STRLEN];
+    char shown[QUOTE_LEN], bound[CLOCK_STRLEN];
     int64_t ms;
     if (doc_string(parse->document, node, &text, parse->errors) <= 0)
         return;
     int r = clock_parse_duration(text, &ms);
     if (r == 0 && ms < (int64_t)key->min)
         doc_fault(parse->document, node, parse->errors, "%s is shorter than %s", quote(text, shown),
-                  clock_ago((int64_t)key->min, least));
+                  clock_ago(key->min, bound));
+    else if (r == 0 && key->max && ms > key->max)
+        doc_fault(parse->document, node, parse->errors, "%s is longer than %s", quote(text, shown),
+                  clock_ago(key->max, bound));
     else if (r == 0)
         *(int64_t *)field = ms;
     else if (r == -ERANGE)

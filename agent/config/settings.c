@@ -303,6 +303,7 @@ static value_writer writer_of(config_parser parser)
         { parse_table, write_count },
         { parse_text, write_string },
         { parse_texts, write_names },
+        { parse_namespaces, write_names },
         { parse_unknown_pods, write_unknown_pods },
         { parse_uplinks, write_uplinks },
     };

@@ -16,6 +16,7 @@
 enum {
     SUGGEST_DISTANCE = 2,
     LETTERS_EACH = 3, /* one letter may be wrong in three */
+    PART_LETTERS = 5, /* of a key that is a part of another program's name for it */
     TELLING_LETTERS = 6,
 };
 
@@ -34,6 +35,27 @@ static const char *suggest(const struct config_key *keys, const char *name)
         }
     }
     return best;
+}
+
+/* The key that the name begins with, or NULL: client-go's leaseDuration is our lease. */
+static const char *find_part(const struct config_key *keys, const char *name)
+{
+    for (; keys->name; keys++) {
+        size_t length = strlen(keys->name);
+        if (length >= PART_LETTERS && strncmp(keys->name, name, length) == 0)
+            return keys->name;
+    }
+    return NULL;
+}
+
+static bool is_elsewhere(const struct parse *parse, const char *name)
+{
+    const char *const *names = parse->elsewhere ? parse->elsewhere->names : NULL;
+    for (; names && *names; names++) {
+        if (strcmp(*names, name) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* The tables' nesting is the depth: three. */
@@ -57,11 +79,21 @@ void unknown_key(struct parse *parse, const struct config_key *keys, const struc
     AUTOTEXT struct text path = { 0 };
     size_t found = 0;
     const char *meant = suggest(keys, member->key);
-    if (!meant && parse->keys && strlen(member->key) >= TELLING_LETTERS)
+    const bool elsewhere = !meant && is_elsewhere(parse, member->key);
+    if (!meant && !elsewhere)
+        meant = find_part(keys, member->key);
+    if (!meant && !elsewhere && parse->keys && strlen(member->key) >= TELLING_LETTERS)
         find_elsewhere(parse->keys, "", member->key, &path, &found);
     if (meant)
         doc_key_fault(parse->document, member, parse->errors,
                       "unknown key %s; did you mean \"%s\"?", quote(member->key, name), meant);
+    else if (elsewhere)
+        doc_key_fault(parse->document, member, parse->errors, "%s is a key of %s, not of this file",
+                      quote(member->key, name), parse->elsewhere->file);
+    else if (found == 1 && !strchr(text_str(&path), '.'))
+        doc_key_fault(parse->document, member, parse->errors,
+                      "unknown key %s; its place is the beginning of a line",
+                      quote(member->key, name));
     else if (found == 1)
         doc_key_fault(parse->document, member, parse->errors, "unknown key %s; its place is %s",
                       quote(member->key, name), text_str(&path));

@@ -392,7 +392,8 @@ int controller_new(const char *config_path, struct controller_config *config,
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
         int r = steps[i](controller);
         if (r < 0) {
-            log_error("cannot start: %s", strerror(-r));
+            if (r != -EBADMSG) /* that is told already */
+                log_error("cannot start: %s", strerror(-r));
             return r;
         }
     }

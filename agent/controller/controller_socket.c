@@ -52,7 +52,8 @@ static int open_unix(struct controller_socket *socket)
         r = http_listen_unix(socket->options.event, path, socket_group(), &service,
                              &socket->unix_server);
     if (r < 0)
-        log_error("cannot serve %s: %s", path, strerror(-r));
+        log_error("cannot serve %s (paths.run): %s%s", path, strerror(-r),
+                  r == -EADDRINUSE ? "; another agent-controller does: give each a folder" : "");
     return r;
 }
 
@@ -62,7 +63,9 @@ static int open_tcp(struct controller_socket *socket)
     const struct http_service service = { .handle = on_public_request, .context = socket };
     int r = http_listen_tcp(socket->options.event, listen, &service, &socket->tcp_server);
     if (r < 0)
-        log_error("cannot serve %s (api.listen): %s", listen, strerror(-r));
+        log_error("cannot serve %s (api.listen): %s%s%s", listen, strerror(-r),
+                  r == -EADDRINUSE ? "; see by whom: ss -ltnp sport = " : "",
+                  r == -EADDRINUSE ? strrchr(listen, ':') : "");
     return r;
 }
 

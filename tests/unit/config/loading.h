@@ -14,7 +14,8 @@
 #define SOURCE "source: {manifests: /m}\n"
 
 /* Loads a file with this text. The place of a fault is shown without the file's name. */
-static inline int load(const char *text, struct config **ret_config, char **ret_errors)
+static inline int load_by(int (*read)(const char *path, struct faults *errors), const char *text,
+                          char **ret_errors)
 {
     AUTOFAULTS struct faults errors = { 0 };
     struct text out = { 0 };
@@ -23,7 +24,7 @@ static inline int load(const char *text, struct config **ret_config, char **ret_
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 
-    int r = config_load(path, ret_config, &errors);
+    int r = read(path, &errors);
     assert_int_equal(r == 0, faults_none(&errors));
     vec_each(struct fault, fault, &errors.list) {
         assert_int_equal(strncmp(fault->place, path, strlen(path)), 0);
@@ -33,6 +34,19 @@ static inline int load(const char *text, struct config **ret_config, char **ret_
     text_add(&out, "");
     *ret_errors = text_take(&out);
     return r;
+}
+
+static struct config **loading_to; /* where the next one goes */
+
+static inline int load_agents(const char *path, struct faults *errors)
+{
+    return config_load(path, loading_to, errors);
+}
+
+static inline int load(const char *text, struct config **ret_config, char **ret_errors)
+{
+    loading_to = ret_config;
+    return load_by(load_agents, text, ret_errors);
 }
 
 static inline struct config *load_good(const char *text)
