@@ -57,6 +57,7 @@ bool decode_link_address(const struct nlmsghdr *message, struct link_address *re
         .ip = full.ip,
         .length = full.length,
         .scope = full.scope,
+        .protocol = full.protocol,
         .secondary = (full.flags & IFA_F_SECONDARY) != 0,
         .deprecated = (full.flags & IFA_F_DEPRECATED) != 0,
         .duplicate = (full.flags & IFA_F_DADFAILED) != 0,

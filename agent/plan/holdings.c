@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/ours.h"
 #include "base/sorted.h"
 #include "plan/claim.h"
 #include "plan/holding_nodes.h"
@@ -102,11 +103,12 @@ static enum placement_reason find_link(const struct wanted *wanted, const struct
     return reason;
 }
 
+/* As ours: one that somebody wrote over, without our number, would be there for ever. */
 static bool is_there(const struct node_facts *facts, const struct link *link, const struct ip *ip)
 {
     sorted_each(const struct link_address, address, facts->link_addresses) {
         if (address->ifindex == link->ifindex && ip_equal(&address->ip, ip))
-            return true;
+            return address->protocol == ADDRESS_PROTOCOL_KEPT;
     }
     return false;
 }

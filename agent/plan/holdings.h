@@ -29,7 +29,7 @@ struct holding_address {
     uint32_t ifindex;              /* 0: this node may not have it */
     uint8_t mac[6];
     char interface[16];
-    bool there; /* the interface has it */
+    bool there; /* the interface has it, and it is ours */
 };
 
 struct holding {

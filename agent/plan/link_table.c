@@ -96,6 +96,8 @@ int link_address_cmp(const void *a, const void *b)
     if (!r)
         r = CMP(left->scope, right->scope);
     if (!r)
+        r = CMP(left->protocol, right->protocol);
+    if (!r)
         r = CMP(left->secondary, right->secondary);
     if (!r)
         r = CMP(left->deprecated, right->deprecated);

@@ -81,11 +81,12 @@ struct link_address {
     uint32_t order; /* in which the kernel lists them, of all interfaces */
     struct ip ip;
     uint8_t length;
-    uint8_t scope;   /* RT_SCOPE_*: 0 is global */
-    bool secondary;  /* IPv4: of a network that has another; IPv6: temporary */
-    bool deprecated; /* not for new connections, where there is a choice */
-    bool tentative;  /* IPv6: not known to be unique, or known not to be */
-    bool duplicate;  /* IPv6: known not to be */
+    uint8_t scope;    /* RT_SCOPE_*: 0 is global */
+    uint8_t protocol; /* IFA_PROTO: who made it, by base/ours.h; 0: he does not say */
+    bool secondary;   /* IPv4: of a network that has another; IPv6: temporary */
+    bool deprecated;  /* not for new connections, where there is a choice */
+    bool tentative;   /* IPv6: not known to be unique, or known not to be */
+    bool duplicate;   /* IPv6: known not to be */
 };
 
 /* Order by ifindex, family, order; then all else, so that tables can be compared. */

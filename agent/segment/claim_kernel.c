@@ -3,7 +3,8 @@
  * What the kernel keeps of the claims; called by claims.c.
  *
  * What is there is read anew before each change. So an address of ours that somebody took off is
- * put back, and one that a suspended machine would have for too long is found.
+ * put back, one that somebody wrote over (ip address replace) is ours and ends by itself again, and
+ * one that a suspended machine would have for too long is found.
  */
 #include <errno.h>
 #include <string.h>
@@ -129,18 +130,30 @@ static void follow_kept(struct claims *claims, int64_t now_ms)
     }
 }
 
+/* What was ours at the last look is written whoever has changed it since: only so does it end. */
+static void take_back(const struct sorted *before, kept_op_list *ops)
+{
+    vec_each(struct kept_op, op, ops) {
+        if (op->kind == KEPT_ADD && sorted_find(before, &op->address))
+            op->kind = KEPT_RENEW;
+    }
+}
+
 static int change(struct claims *claims, const struct sorted *wanted, int64_t now_ms)
 {
     AUTOVEC kept_op_list ops = { 0 };
-    int r = read_kept(claims, now_ms);
+    AUTOSORTED struct sorted there = SORTED(struct kept_address, kept_address_cmp);
+    int r = kept_read(claims->netlink, now_ms, &there);
     if (r == 0)
-        r = kept_diff(&claims->kept, wanted, now_ms, &ops);
-    if (r == 0 && ops.count) {
-        r = apply(claims, &ops);
-        if (r == 0)
-            r = read_kept(claims, now_ms);
-    }
-    return r;
+        r = kept_diff(&there, wanted, now_ms, &ops);
+    if (r < 0)
+        return r;
+    take_back(&claims->kept, &ops);
+    sorted_move(&claims->kept, &there);
+    if (ops.count == 0)
+        return 0;
+    r = apply(claims, &ops);
+    return r < 0 ? r : read_kept(claims, now_ms);
 }
 
 void claims_keep(struct claims *claims, int64_t now_ms)

@@ -89,7 +89,7 @@ static struct claim_address address_made(struct own_claim *claim,
     else
         announcing_stop(&address.announcing);
     if (address.installed && !planned->there)
-        claim->claims->look = true; /* somebody took it off */
+        claim->claims->look = true; /* somebody took it off, or made it his */
     if (known && memcmp(known->mac, planned->mac, sizeof(known->mac)) != 0)
         announcing_again(&address.announcing, now_ms); /* a bond's other port, for one */
     address.ip = planned->ip;

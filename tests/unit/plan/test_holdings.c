@@ -186,7 +186,11 @@ static void what_stands_in_the_way_here_is_told(void **state)
     assert_only_fault(&world, "interface eth0", "is a port of bond bond0: this node has no claimed",
                       "move its addresses to bond0, or ip link set eth0 nomaster");
     ((struct link *)sorted_at(&world.links, 0))->master = 0;
-    put_address(&world.addresses, 1, "192.0.2.1")->length = 32; /* the claim's own */
+    struct link_address *own = put_address(&world.addresses, 1, "192.0.2.1"); /* the claim's */
+    own->length = 32;
+    assert_only_fault(&world, "", "", "");
+    assert_false(only(&world)->addresses.items[0].there); /* somebody wrote over it */
+    own->protocol = ADDRESS_PROTOCOL_KEPT;
     assert_only_fault(&world, "", "", "");
     assert_true(only(&world)->addresses.items[0].there);
     put_address(&world.addresses, 2, "192.0.2.1")->length = 32;
