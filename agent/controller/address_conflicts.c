@@ -24,7 +24,8 @@ void address_conflicts_tell(struct address_job *job)
 static bool is_intruder(const struct address_job *job, const struct object *object)
 {
     if (!object || object->kind != KIND_SERVICE)
-        return object && object->kind == KIND_NODE;
+        return object && (object->kind == KIND_NODE || object->kind == KIND_NAMESPACE ||
+                          object->kind == KIND_ADDRESS_POOL);
     const struct service *service = to_service(object);
     for (uint32_t i = 0; i < service->address_count; i++) {
         if (service->addresses[i].origin == ADDRESS_CLUSTER &&

@@ -100,6 +100,7 @@ static int note_block(struct blocks_job *job, const struct change *change)
     const struct store *store = job->job.board->store;
     int64_t now_ms = clock_mono_ms();
     int r = after ? block_table_put(&job->table, store, after, now_ms) : 0;
+    job->pools_changed |= (before && !*before->node) || (after && !*after->node);
     bool elsewhere = before && after &&
                      (before->index != after->index || strcmp(before->pool, after->pool) != 0);
     if (before && !after && is_lost(job, before, now_ms))

@@ -33,6 +33,19 @@ static void check_width(struct decoder *decoder, const struct doc *node,
     }
 }
 
+/* Returns whether it is one that pods can have. */
+static bool decode_pods_prefix(struct decoder *decoder, const struct doc *node,
+                               enum ip_family family, struct prefix *prefix)
+{
+    if (!decode_prefix(decoder, node, family, prefix))
+        return false;
+    if (!ip_is_special(&prefix->ip))
+        return true;
+    decode_error(decoder, node,
+                 "unspecified, loopback, link-local and multicast prefixes are no pods'");
+    return false;
+}
+
 static void decode_subnet(struct decoder *decoder, const struct doc *node, int block_size_bits,
                           struct pool_subnet *subnet)
 {
@@ -41,8 +54,8 @@ static void decode_subnet(struct decoder *decoder, const struct doc *node, int b
     const struct doc *ipv4 = doc_get(node, "ipv4"), *ipv6 = doc_get(node, "ipv6");
     if (!ipv4 && !ipv6)
         decode_error(decoder, node, "neither ipv4 nor ipv6");
-    bool v4 = decode_prefix(decoder, ipv4, IP_V4, &subnet->ipv4);
-    bool v6 = decode_prefix(decoder, ipv6, IP_V6, &subnet->ipv6);
+    bool v4 = decode_pods_prefix(decoder, ipv4, IP_V4, &subnet->ipv4);
+    bool v6 = decode_pods_prefix(decoder, ipv6, IP_V6, &subnet->ipv6);
     if (v4)
         check_width(decoder, ipv4, &subnet->ipv4, block_size_bits);
     if (v6)
@@ -136,15 +149,6 @@ const struct kind_row address_pool_kind = {
     .encode_rest = encode_pool,
 };
 
-static void decode_block_prefix(struct decoder *decoder, const struct doc *node,
-                                enum ip_family family, struct prefix *prefix)
-{
-    if (decode_prefix(decoder, node, family, prefix) && ip_is_special(&prefix->ip)) {
-        decode_error(decoder, node,
-                     "unspecified, loopback, link-local and multicast prefixes are no pods'");
-    }
-}
-
 static const char *keep_label(struct decoder *decoder, const char *name)
 {
     const char *value = decode_label(decoder, name);
@@ -157,8 +161,8 @@ static void decode_block(struct decoder *decoder, const struct doc *root, struct
     const struct doc *ipv4 = doc_get(root, "ipv4"), *ipv6 = doc_get(root, "ipv6");
     if (!ipv4 && !ipv6)
         decode_error(decoder, root, "neither ipv4 nor ipv6");
-    decode_block_prefix(decoder, ipv4, IP_V4, &block->ipv4);
-    decode_block_prefix(decoder, ipv6, IP_V6, &block->ipv6);
+    (void)decode_pods_prefix(decoder, ipv4, IP_V4, &block->ipv4);
+    (void)decode_pods_prefix(decoder, ipv6, IP_V6, &block->ipv6);
     block->index =
         (uint32_t)decode_int(decoder, decode_need(decoder, root, "index"), 0, INT32_MAX, 0);
 

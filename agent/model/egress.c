@@ -10,6 +10,13 @@
 #include "model/equal.h"
 #include "model/kind.h"
 
+/* Half of all addresses begins with the unspecified one, and may be meant. */
+static bool is_never_left_for(const struct prefix *prefix)
+{
+    const struct ip unspecified = { .family = prefix->ip.family };
+    return ip_is_special(&prefix->ip) && ip_cmp(&prefix->ip, &unspecified) != 0;
+}
+
 static void decode_destinations(struct decoder *decoder, const struct doc *spec,
                                 struct egress *egress)
 {
@@ -22,8 +29,13 @@ static void decode_destinations(struct decoder *decoder, const struct doc *spec,
         return;
     egress->destinations = destinations;
     doc_each(node, list) {
-        if (decode_prefix(decoder, node, IP_NONE, &destinations[egress->destination_count]))
-            egress->destination_count++;
+        struct prefix *destination = &destinations[egress->destination_count];
+        if (!decode_prefix(decoder, node, IP_NONE, destination))
+            continue;
+        if (is_never_left_for(destination))
+            decode_warning(decoder, node,
+                           "nothing leaves the cluster for loopback, link-local or multicast");
+        egress->destination_count++;
     }
 }
 

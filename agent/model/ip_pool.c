@@ -100,6 +100,27 @@ static void decode_reserved(struct decoder *decoder, struct ip_pool *pool)
     }
 }
 
+static bool has_some(const struct ip_pool *pool, const struct ip_range *range)
+{
+    for (uint32_t i = 0; i < pool->range_count; i++) {
+        if (ip_range_overlaps(&pool->ranges[i], range))
+            return true;
+    }
+    return false;
+}
+
+/* A slip of a digit would leave to Services what somebody else has. */
+static void check_reserved(struct decoder *decoder, const struct ip_pool *pool)
+{
+    char buffer[IP_RANGE_STRLEN];
+    for (uint32_t i = 0; pool->range_count && i < pool->reserved_count; i++) {
+        if (!has_some(pool, &pool->reserved[i]))
+            decode_warning(decoder, decode_annotation(decoder, IP_POOL_RESERVED),
+                           "reserves %s, of which the pool has nothing",
+                           ip_range_str(&pool->reserved[i], buffer));
+    }
+}
+
 static void decode_allocation(struct decoder *decoder, const struct doc *spec, struct ip_pool *pool)
 {
     const struct doc *allocation = decode_map(decoder, doc_get(spec, "serviceAllocation"));
@@ -123,6 +144,7 @@ static void decode(struct decoder *decoder, const struct doc *root, struct objec
     if (!spec)
         return;
     decode_addresses(decoder, spec, pool);
+    check_reserved(decoder, pool);
     pool->auto_assign = decode_bool(decoder, doc_get(spec, "autoAssign"), true);
     pool->avoid_buggy = decode_bool(decoder, doc_get(spec, "avoidBuggyIPs"), false);
     decode_allocation(decoder, spec, pool);

@@ -124,8 +124,12 @@ static void decode_egresses(struct decoder *decoder, const struct doc *root, str
     if (decoder->no_memory)
         return;
     doc_each(annotation, annotations_of(root)) {
-        if (egress_namespace(annotation))
-            decode_egress_names(decoder, annotation, pod, refs);
+        if (!egress_namespace(annotation))
+            continue;
+        decode_egress_names(decoder, annotation, pod, refs);
+        if (pod->host_network)
+            decode_warning(decoder, annotation,
+                           "does nothing: a pod with hostNetwork leaves as its Node does");
     }
     if (pod->egress_count == 0)
         return;

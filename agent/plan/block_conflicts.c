@@ -14,6 +14,7 @@
 #include "model/node.h"
 #include "model/pod.h"
 #include "plan/object_fault.h"
+#include "plan/pool_blocks.h"
 
 struct look {
     const struct store *store;
@@ -90,8 +91,8 @@ static void check_nodes(const struct look *look, const struct address_block *blo
     }
 }
 
-/* Of two that overlap the later one by name is told. */
-static void check_twins(const struct look *look, const struct address_block *block,
+/* Of two that overlap the later one by name is told. Returns whether it is this one. */
+static bool check_twins(const struct look *look, const struct address_block *block,
                         const struct prefix *prefix)
 {
     const struct object *object;
@@ -106,46 +107,81 @@ static void check_twins(const struct look *look, const struct address_block *blo
                                              prefix_str(prefix, buffer), object->name);
         object_fault(look->faults, &block->object,
                      "delete one of the two in which the node has no pods", message);
-        return;
+        return true;
     }
+    return false;
 }
 
-static void check_pool(const struct look *look, const struct address_block *block)
+static bool same(const struct prefix *a, const struct prefix *b)
+{
+    return prefix_cmp(a, b) == 0;
+}
+
+/* The index says which part of the pool is taken. In files nobody gives blocks by it. */
+static void check_index(const struct look *look, const struct address_block *block,
+                        const struct address_pool *pool)
+{
+    struct pool_block wanted;
+    char v4[PREFIX_STRLEN], v6[PREFIX_STRLEN];
+    const bool known = pool_block_at(pool, block->index, &wanted);
+    if (*block->object.file ||
+        (known && same(&wanted.ipv4, &block->ipv4) && same(&wanted.ipv6, &block->ipv6)))
+        return;
+    AUTOFREE char *message =
+        known ? text_format("is not what index %u of its pool %s is: %s%s%s", block->index,
+                            block->pool, wanted.ipv4.ip.family ? prefix_str(&wanted.ipv4, v4) : "",
+                            wanted.ipv4.ip.family && wanted.ipv6.ip.family ? " and " : "",
+                            wanted.ipv6.ip.family ? prefix_str(&wanted.ipv6, v6) : "")
+              : text_format("its pool %s has no index %u", block->pool, block->index);
+    object_fault(look->faults, &block->object,
+                 "delete it when it has no pods: the node asks for another; what is free of the "
+                 "pool is told by the indexes of its blocks",
+                 message);
+}
+
+/* Returns false if the block is none of its pool's. */
+static bool check_pool(const struct look *look, const struct address_block *block)
 {
     const struct object *object = store_get(look->store, KIND_ADDRESS_POOL, "", block->pool);
     const struct prefix *prefix = block->ipv4.ip.family ? &block->ipv4 : &block->ipv6;
     char buffer[PREFIX_STRLEN];
     AUTOFREE char *message = NULL;
     if (store_count(look->store, KIND_ADDRESS_POOL) == 0 || !*block->pool)
-        return;
+        return true;
     if (!object) {
         message = text_format("its pool %s is not there", block->pool);
         object_fault(look->faults, &block->object,
                      "make that AddressPool, or correct the label coil.cybozu.com/pool", message);
-        return;
+        return false;
     }
     const struct address_pool *pool = to_address_pool(object);
     for (uint32_t i = 0; i < pool->subnet_count; i++) {
-        if (is_inside(&pool->subnets[i].ipv4, prefix) || is_inside(&pool->subnets[i].ipv6, prefix))
-            return;
+        if (is_inside(&pool->subnets[i].ipv4, prefix) ||
+            is_inside(&pool->subnets[i].ipv6, prefix)) {
+            check_index(look, block, pool);
+            return true;
+        }
     }
     message =
         text_format("%s is in no subnet of its pool %s", prefix_str(prefix, buffer), block->pool);
     object_fault(look->faults, &block->object,
                  "correct the subnets of the AddressPool, or delete the block when it has no pods",
                  message);
+    return false;
 }
 
 static void check_own(const struct look *look, const struct address_block *block)
 {
     const struct prefix *const prefixes[] = { &block->ipv4, &block->ipv6 };
-    check_pool(look, block);
+    const bool of_pool = check_pool(look, block);
+    bool is_twin = false;
     for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
         if (prefixes[i]->ip.family == IP_NONE)
             continue;
-        check_setting(look, block, prefixes[i]);
+        if (of_pool)
+            check_setting(look, block, prefixes[i]);
         check_nodes(look, block, prefixes[i]);
-        check_twins(look, block, prefixes[i]);
+        is_twin = is_twin || check_twins(look, block, prefixes[i]);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "model/address_block.h"
 #include "model/node.h"
+#include "model/pod.h"
 
 static bool overlap(const struct prefix *a, const struct prefix *b)
 {
@@ -157,12 +158,27 @@ static void check_networks(const struct store *store, const struct address_pool 
                  "pods would get addresses of Services: make a pool of another network");
 }
 
+/* A block of nobody is announced by nobody, and taken all the same. */
+static void check_blocks(const struct store *store, struct faults *faults)
+{
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(store, KIND_ADDRESS_BLOCK, &cursor));) {
+        if (*to_address_block(object)->node)
+            continue;
+        AUTOFREE char *place = text_format("AddressBlock %s", object->name);
+        faults_add(faults, place ? place : "AddressBlock",
+                   "name a Node in the label coil.cybozu.com/node, or delete the block",
+                   "has no node: nobody announces it");
+    }
+}
+
 void pool_conflicts(const struct store *store, const object_list *pools, struct faults *faults)
 {
     vec_each(const struct object *const, pool, pools) {
         check_pools(to_address_pool(*pool), pools, faults);
         check_networks(store, to_address_pool(*pool), faults);
     }
+    check_blocks(store, faults);
 }
 
 /* ---- IPAddressPools ---- */
@@ -189,6 +205,76 @@ static void survey_address(void *context, const struct object *object, const str
          object, ip);
 }
 
+/* Of serviceAllocation: a Namespace that is not there has no Services. */
+static void check_namespaces(const struct store *store, const struct ip_pool *pool,
+                             struct faults *faults)
+{
+    for (uint32_t i = 0; i < pool->namespaces.count; i++) {
+        const char *name = pool->namespaces.items[i];
+        if (store_get(store, KIND_NAMESPACE, "", name))
+            continue;
+        AUTOFREE char *message = text_format(
+            "serviceAllocation.namespaces names %s, and no Namespace is called so", name);
+        add(faults, &pool->object, "correct the name, or make the Namespace", message);
+        return;
+    }
+}
+
+static bool select_any(const struct store *store, const struct object_selectors *selectors)
+{
+    const struct object *object;
+    for (size_t cursor = 0; (object = store_next(store, KIND_NAMESPACE, &cursor));) {
+        const struct namespace *namespace = to_namespace(object);
+        if (object_selectors_match(selectors, namespace->labels, namespace->label_count))
+            return true;
+    }
+    return false;
+}
+
+/* Without any Namespace nothing is said of Namespaces. */
+static void check_allocation(const struct store *store, const struct ip_pool *pool,
+                             struct faults *faults)
+{
+    if (store_count(store, KIND_NAMESPACE) == 0)
+        return;
+    check_namespaces(store, pool, faults);
+    if (pool->namespace_selectors.count && !select_any(store, &pool->namespace_selectors))
+        add(faults, &pool->object, "correct its namespaceSelectors, or label the Namespaces",
+            "serviceAllocation.namespaceSelectors select no Namespace");
+}
+
+/* A subnet of an AddressPool that has addresses of the range; NULL: there is none. */
+static const struct prefix *subnet_in(const struct address_pool *pods, const struct ip_range *range)
+{
+    for (uint32_t i = 0; i < pods->subnet_count; i++) {
+        const struct prefix *nets[] = { &pods->subnets[i].ipv4, &pods->subnets[i].ipv6 };
+        for (size_t k = 0; k < ARRAY_SIZE(nets); k++) {
+            if (nets[k]->ip.family == range->first.family &&
+                (prefix_contains(nets[k], &range->first) || ip_range_contains(range, &nets[k]->ip)))
+                return nets[k];
+        }
+    }
+    return NULL;
+}
+
+static void check_pods(const struct store *store, const struct ip_pool *pool, struct faults *faults)
+{
+    const struct object *object;
+    char first[IP_RANGE_STRLEN], second[PREFIX_STRLEN];
+    for (size_t cursor = 0; (object = store_next(store, KIND_ADDRESS_POOL, &cursor));) {
+        for (uint32_t i = 0; i < pool->range_count; i++) {
+            const struct prefix *subnet = subnet_in(to_address_pool(object), &pool->ranges[i]);
+            if (!subnet)
+                continue;
+            AUTOFREE char *message = text_format(
+                "%s overlaps %s of AddressPool %s: a pod and a Service get one address",
+                ip_range_str(&pool->ranges[i], first), prefix_str(subnet, second), object->name);
+            add(faults, &pool->object, "take it out of one of the two", message);
+            return;
+        }
+    }
+}
+
 void ip_pool_conflicts(const struct store *store, const struct pool_table *table,
                        struct faults *faults)
 {
@@ -204,6 +290,8 @@ void ip_pool_conflicts(const struct store *store, const struct pool_table *table
     each_network(store, survey_address, &survey);
     for (size_t i = 0; i < table->pools.count; i++) {
         const struct object *pool = &table->pools.items[i].object->object;
+        check_allocation(store, to_ip_pool(pool), faults);
+        check_pods(store, to_ip_pool(pool), faults);
         add_intruder(faults, pool, &survey.nodes.items[i], remedy);
         add_intruder(faults, pool, &survey.services.items[i], remedy);
     }

@@ -13,11 +13,14 @@
 /*
  * Adds a fault for each AddressPool whose subnets overlap those of an older pool or each other, for
  * each that has the address of a Node, and for each that has a clusterIP of the Services in the
- * store; one of each sort for a pool.
+ * store; one of each sort for a pool. And for each AddressBlock that no node's label is on.
  */
 void pool_conflicts(const struct store *store, const object_list *pools, struct faults *faults);
 
-/* Adds a fault for each IPAddressPool of the table that has the address of a Node, and for each
- * that has a Service's clusterIP. Such an address is given to nobody. */
+/*
+ * Adds a fault for each IPAddressPool of the table that has the address of a Node, and for each
+ * that has a Service's clusterIP. Such an address is given to nobody. So are faults of pools that
+ * have addresses of an AddressPool's, and that are for Namespaces that are not there.
+ */
 void ip_pool_conflicts(const struct store *store, const struct pool_table *table,
                        struct faults *faults);

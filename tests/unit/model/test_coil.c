@@ -319,6 +319,21 @@ static void refuses_bad_egresses(void **state)
     }
 }
 
+static void what_nobody_can_have_is_told(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded never = decode_yaml(COIL_HEAD(
+        "Egress") "spec: {destinations: [127.0.0.0/8, \"ff00::/8\", 0.0.0.0/1, \"::/0\"]}\n");
+    assert_decoded(&never, 2);
+    assert_fault(&never.warnings, "test:4:23", "nothing leaves the cluster for loopback");
+    assert_fault(&never.warnings, "test:4:36", "nothing leaves the cluster for loopback");
+    AUTODECODED struct decoded pool =
+        decode_yaml(COIL_HEAD("AddressPool") "spec: {subnets: [{ipv4: 127.0.0.0/16}, {ipv4: "
+                                             "10.0.0.0/16, ipv6: \"fe80::/112\"}]}\n");
+    assert_refused(&pool, 2);
+    assert_fault(&pool.errors, "test:4:25", "are no pods'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +349,7 @@ int main(void)
         cmocka_unit_test(reads_a_request_that_failed),
         cmocka_unit_test(refuses_bad_requests),
         cmocka_unit_test(reads_an_egress),
+        cmocka_unit_test(what_nobody_can_have_is_told),
         cmocka_unit_test(refuses_bad_egresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,16 @@ static void it_names_no_more_than_are_taken(void **state)
     assert_true(to_pod(refused.object)->bad_egress);
 }
 
+static void on_the_hosts_network_it_has_no_egress(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded =
+        decode_yaml("apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: "
+                    "{egress.coil.cybozu.com/net: nat}}\nspec: {hostNetwork: true}\n");
+    assert_decoded(&decoded, 1);
+    assert_fault(&decoded.warnings, "test:3:63", "leaves as its Node does");
+}
+
 static void namespaces_choose_pools(void **state)
 {
     (void)state;
@@ -150,6 +160,7 @@ int main(void)
         cmocka_unit_test(what_names_no_egress_is_remembered),
         cmocka_unit_test(it_names_no_more_than_are_taken),
         cmocka_unit_test(namespaces_choose_pools),
+        cmocka_unit_test(on_the_hosts_network_it_has_no_egress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,18 @@ static void what_is_not_done_is_said(void **state)
     }
 }
 
+static void it_reserves_what_it_has(void **state)
+{
+    (void)state;
+    AUTODECODED struct decoded decoded = decode_yaml(
+        "apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: {name: lb, annotations: "
+        "{fingerpost.io/reserved: \"192.0.2.7,192.0.3.0-192.0.3.9\"}}\n"
+        "spec: {addresses: [192.0.2.0/24, 198.51.100.0/24]}\n");
+    assert_decoded(&decoded, 1);
+    assert_fault(&decoded.warnings,
+                 "test:3:60", "reserves 192.0.3.0-192.0.3.9, of which the pool has nothing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +163,7 @@ int main(void)
         cmocka_unit_test(refuses_bad_pools),
         cmocka_unit_test(selectors_are_bounded),
         cmocka_unit_test(an_advertisement_selects),
+        cmocka_unit_test(it_reserves_what_it_has),
         cmocka_unit_test(what_is_not_done_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

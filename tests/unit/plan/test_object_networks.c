@@ -132,6 +132,54 @@ static void blocks_that_do_not_fit(void **state)
     assert_told(&planning, "AddressBlock b1: has no node: nobody announces it\n");
 }
 
+/* From an API, where blocks are given by their indexes. */
+static void put_given(struct planning *planning, const char *index, const char *nets)
+{
+    AUTOFREE char *yaml = text_format(COIL "kind: AddressBlock\nmetadata: {name: b0, labels: {" HERE
+                                           "}}\nindex: %s\n%s",
+                                      index, nets);
+    struct object *object = object_of(yaml);
+    object->file = "";
+    assert_true(store_put(planning->store, "t", object) >= 0);
+}
+
+static void blocks_are_where_their_index_is(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    begin(&planning);
+    put_pool(&planning, "default", "10.244.0.0/24");
+    put_given(&planning, "2", "ipv4: 10.244.0.64/27\n");
+    assert_told(&planning, "");
+    put_given(&planning, "3", "ipv4: 10.244.0.64/27\n");
+    assert_told(&planning, "AddressBlock b0: is not what index 3 of its pool default is: "
+                           "10.244.0.96/27\n");
+    put_given(&planning, "4", "ipv4: 10.244.0.128/28\n");
+    assert_told(&planning, "AddressBlock b0: is not what index 4 of its pool default is: "
+                           "10.244.0.128/27\n");
+    put_given(&planning, "8", "ipv4: 10.244.0.64/27\n");
+    assert_told(&planning, "AddressBlock b0: its pool default has no index 8\n");
+    put_pool(&planning, "default", "10.244.0.0/24, ipv6: 'fd01::/120'");
+    put_given(&planning, "2", "ipv4: 10.244.0.64/27\n");
+    assert_told(&planning, "AddressBlock b0: is not what index 2 of its pool default is: "
+                           "10.244.0.64/27 and fd01::40/123\n");
+}
+
+static void one_cause_of_a_block_is_told(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    begin(&planning);
+    put_pool(&planning, "default", "10.244.0.0/24, ipv6: 'fd01::/120'");
+    put_block(&planning, "b0", HERE, "10.244.0.0/27\nipv6: 'fd01::/123'");
+    put_block(&planning, "b1", HERE, "10.244.0.0/27\nipv6: 'fd01::/123'");
+    add_range(&planning.config->services.cluster_cidrs, "fd01::/64");
+    assert_told(&planning,
+                "AddressBlock b1: 10.244.0.0/27 overlaps AddressBlock b0 of the same node\n");
+    put_block(&planning, "b1", HERE, "10.245.0.0/27");
+    assert_told(&planning, "AddressBlock b1: 10.245.0.0/27 is in no subnet of its pool default\n");
+}
+
 static void pools_that_are_not_there(void **state)
 {
     (void)state;
@@ -160,6 +208,8 @@ int main(void)
         cmocka_unit_test(destinations_in_the_cluster),
         cmocka_unit_test(blocks_that_do_not_fit),
         cmocka_unit_test(pools_that_are_not_there),
+        cmocka_unit_test(blocks_are_where_their_index_is),
+        cmocka_unit_test(one_cause_of_a_block_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

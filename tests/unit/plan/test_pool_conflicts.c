@@ -113,9 +113,82 @@ static void a_pool_of_services_must_not_have_what_nodes_and_services_have(void *
                         "default/api\n");
 }
 
+static void a_block_of_no_node_is_nobodys(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_pool(&planning, "a", "02", "{ipv4: 10.2.0.0/16}");
+    put(&planning,
+        "apiVersion: coil.cybozu.com/v2\nkind: AddressBlock\nmetadata: {name: a-1, labels: "
+        "{coil.cybozu.com/pool: a}}\nindex: 1\nipv4: 10.2.0.32/27\n");
+    assert_conflicts(&planning, "AddressBlock a-1: has no node: nobody announces it\n");
+}
+
+static void put_ip_pool(struct planning *planning, const char *spec)
+{
+    AUTOFREE char *yaml =
+        text_format("apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: {name: lb, "
+                    "namespace: net}\nspec: {addresses: [203.0.113.0/28]%s}\n",
+                    spec);
+    put(planning, yaml);
+}
+
+static void assert_ip_conflicts(struct planning *planning, const char *expected)
+{
+    CLEANUP(pool_table_done) struct pool_table table = { 0 };
+    AUTOFAULTS struct faults faults = { 0 };
+    AUTOTEXT struct text got = { 0 };
+    assert_int_equal(pool_table_make(planning->store, &table, &faults), 0);
+    ip_pool_conflicts(planning->store, &table, &faults);
+    vec_each(const struct fault, fault, &faults.list)
+        text_addf(&got, "%s: %s\n", fault->place, fault->message);
+    assert_string_equal(text_str(&got), expected);
+}
+
+static void a_pool_of_services_may_not_have_pods_addresses(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_ip_pool(&planning, "");
+    put_pool(&planning, "a", "02", "{ipv4: 203.0.112.0/24, ipv6: 'fd02::/120'}");
+    assert_ip_conflicts(&planning, "");
+    put_pool(&planning, "a", "02", "{ipv4: 203.0.113.0/27}");
+    assert_ip_conflicts(&planning, "IPAddressPool net/lb: 203.0.113.0-203.0.113.15 overlaps "
+                                   "203.0.113.0/27 of AddressPool a: a pod and a Service get one "
+                                   "address\n");
+}
+
+#define FOR(what) ", serviceAllocation: {" what "}"
+
+static void a_pool_is_for_namespaces_that_are_there(void **state)
+{
+    (void)state;
+    AUTOPLANNING struct planning planning;
+    planning_begin(&planning);
+    put_ip_pool(&planning, FOR("namespaces: [shop]"));
+    assert_ip_conflicts(&planning, ""); /* none is known yet */
+    put(&planning, "apiVersion: v1\nkind: Namespace\nmetadata: {name: d, labels: {team: a}}\n");
+    assert_ip_conflicts(&planning, "IPAddressPool net/lb: serviceAllocation.namespaces names shop, "
+                                   "and no Namespace is called so\n");
+    put_ip_pool(&planning, FOR("namespaces: [d]"));
+    assert_ip_conflicts(&planning, "");
+    put_ip_pool(&planning, FOR("namespaceSelectors: [{matchLabels: {team: b}}]"));
+    assert_ip_conflicts(&planning, "IPAddressPool net/lb: serviceAllocation.namespaceSelectors "
+                                   "select no Namespace\n");
+    put_ip_pool(&planning, FOR("namespaceSelectors: [{matchLabels: {team: a}}]"));
+    assert_ip_conflicts(&planning, "");
+    put_ip_pool(&planning, FOR("serviceSelectors: [{matchLabels: {team: b}}]"));
+    assert_ip_conflicts(&planning, ""); /* the Service may come */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_of_no_node_is_nobodys),
+        cmocka_unit_test(a_pool_of_services_may_not_have_pods_addresses),
+        cmocka_unit_test(a_pool_is_for_namespaces_that_are_there),
         cmocka_unit_test(the_younger_of_two_pools_that_overlap_is_told),
         cmocka_unit_test(subnets_of_one_pool_may_overlap_past_validation),
         cmocka_unit_test(a_pool_must_not_have_the_address_of_a_node),
