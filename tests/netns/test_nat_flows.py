@@ -2,11 +2,13 @@
 """The life of a flow: who may share its ports, where its client comes back to, what ends it and
 what must not."""
 
+import signal
 import time
 
 import pytest
+import siege
 from lab import wait
-from lab.traffic import Connection, Datagrams, ask, outcome
+from lab.traffic import Connection, Datagrams, ask, outcome, parse
 from served import (
     FAMILIES,
     PROTOCOLS,
@@ -215,6 +217,28 @@ def test_udp_of_a_service_that_is_gone(world, family):
         world.web.write(*world.pods.values())
         settle(world)
         assert flow.who().name.startswith("pod-")
+
+
+def test_who_was_asked_may_answer_when_it_serves_no_longer(world):
+    """A sweep over the flows comes between the end of the endpoint and its answers."""
+    agent, (one, two) = world.agents[0], world.pods.values()
+    serves(world, one)
+    [server] = one.processes
+    asked = [Datagrams(client, *world.web.address("clusterIP", family))
+             for client in clients(world) for family in FAMILIES]
+    server.send_signal(signal.SIGSTOP)
+    for flow in asked:
+        flow.socket.send(b"who")
+    serves(world, two)
+    with Connection(world.guest, *world.web.address("clusterIP", 4)) as later:
+        assert later.who().name == two.role
+        wait(lambda: siege.flows(agent).get("established"), "a sweep", 60)
+        server.send_signal(signal.SIGCONT)
+        assert [parse(flow.socket.recv(100).decode()).name for flow in asked] == [one.role] * len(asked)
+        # Who asks again asks another.
+        assert [flow.who().name for flow in asked] == [two.role] * len(asked)
+    for flow in asked:
+        flow.close()
 
 
 @BOTH

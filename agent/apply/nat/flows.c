@@ -73,13 +73,15 @@ static bool serves_port(const struct nat_plane *plane, const struct nat_flow *fl
            (port->id != flow->port || vec_find(&port->endpoints, &flow->endpoint, nat_id_cmp));
 }
 
+bool nat_flow_endpoint_lives(const struct nat_plane *plane, const struct nat_flow *flow)
+{
+    return flow->endpoint < plane->maps[NAT_MAP_ENDPOINTS].entries &&
+           (uint32_t)plane->endpoints[flow->endpoint].state == flow->generation;
+}
+
 bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow)
 {
-    if (flow->endpoint == 0)
-        return false;
-    return flow->endpoint >= plane->maps[NAT_MAP_ENDPOINTS].entries ||
-           (uint32_t)plane->endpoints[flow->endpoint].state != flow->generation ||
-           !serves_port(plane, flow);
+    return flow->endpoint && (!nat_flow_endpoint_lives(plane, flow) || !serves_port(plane, flow));
 }
 
 void nat_plane_set_orphans(struct nat_plane *plane, nat_orphan_judge *judge, const void *context)

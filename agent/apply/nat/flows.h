@@ -27,7 +27,10 @@ bool nat_flow_whole(const struct nat_tuple *key, const struct nat_flow *flow);
 /* Whether the half belongs to the source leg of another flow (abi.h), and counts for none. */
 bool nat_flow_is_leg(const struct nat_flow *flow);
 
-/* True if the endpoint that the flow was made to does not live any more. */
+/* True while the endpoint that the flow was made to lives. */
+bool nat_flow_endpoint_lives(const struct nat_plane *plane, const struct nat_flow *flow);
+
+/* True if the endpoint does not live any more, or serves no longer for the flow's port. */
 bool nat_flow_stale(const struct nat_plane *plane, const struct nat_flow *flow);
 
 /* True for a gateway's flow whose client is gone: see nat_plane_set_orphans(). */

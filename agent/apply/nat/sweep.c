@@ -6,8 +6,10 @@
  * The programs find for themselves that a flow is over, when they need its slot or its source port;
  * the sweep removes it soon after, so that the table shows what lives. A flow is idle since its
  * last packet in either direction, and how long it may be depends on its state. A UDP flow whose
- * endpoint is gone carries no packet any more and is removed at once, a TCP flow goes on. So is an
- * orphan: a flow of an egress gateway whose client has gone.
+ * endpoint is gone carries no request any more, but stays for answers to earlier ones: untranslated
+ * they would reach the client from the endpoint's own address. A TCP flow goes on. What is removed
+ * at once: a UDP flow whose endpoint serves for other ports only, since its requests would still go
+ * there; and an orphan, that is, a flow of an egress gateway whose client has gone.
  *
  * If a flow gets a packet between the judgement and the removal, both halves stay; the half that
  * was removed is written again, and is missing for a moment only. A packet that comes after the
@@ -36,11 +38,23 @@ enum {
 
 enum fate { FATE_STAYS, FATE_HALF_GOES, FATE_GOES };
 
-/* No packet follows it any more, whatever its state. */
-static bool is_ended(const struct nat_plane *plane, const struct nat_tuple *key,
-                     const struct nat_flow *flow)
+/*
+ * Whether a flow that is stale may yet be answered: its endpoint was asked before it went, and no
+ * longer ago than a request may wait.
+ */
+static bool may_be_answered(const struct nat_plane *plane, const struct nat_tuple *key,
+                            const struct nat_flow *flow, uint32_t idle_s)
 {
-    return (key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow)) ||
+    return !nat_flow_endpoint_lives(plane, flow) &&
+           idle_s <= nat_timeout_s(plane->control, flow, key->protocol, NAT_STATE_UNANSWERED);
+}
+
+/* No packet follows it any more, whatever its state. `idle_s`: since when, in both directions. */
+static bool is_ended(const struct nat_plane *plane, const struct nat_tuple *key,
+                     const struct nat_flow *flow, uint32_t idle_s)
+{
+    return (key->protocol != PROTOCOL_TCP && nat_flow_stale(plane, flow) &&
+            !may_be_answered(plane, key, flow, idle_s)) ||
            nat_flow_is_orphan(plane, flow);
 }
 
@@ -51,11 +65,11 @@ static enum fate judge(const struct nat_plane *plane, const struct nat_tuple *ke
     uint32_t idle = nat_flow_idle(flow, now_s);
     bool found = nat_flow_find_mate(plane, key, flow, &mate);
     *ret_state = nat_flow_state(flow, found ? &mate : flow, !found, key->protocol);
-    if (is_ended(plane, key, flow))
-        return FATE_GOES;
     if (found)
         idle = MIN(idle, nat_flow_idle(&mate, now_s));
-    else if (flow->half != NAT_HALF_DIRECT)
+    if (is_ended(plane, key, flow, idle))
+        return FATE_GOES;
+    if (!found && flow->half != NAT_HALF_DIRECT)
         return idle > ALONE_S ? FATE_HALF_GOES : FATE_STAYS;
     if (idle <= nat_timeout_s(plane->control, flow, key->protocol, *ret_state))
         return FATE_STAYS;
@@ -97,10 +111,11 @@ static int end_mate(const struct nat_plane *plane, const struct nat_tuple *key,
     int r = nat_table_get(plane, NAT_MAP_FLOWS, &mate_key, &mate);
     if (r < 0 || !nat_flow_is_mate(key, &mate))
         return r < 0 ? r : 1;
-    bool ended = is_ended(plane, key, flow);
+    uint32_t idle = nat_flow_idle(&mate, now_s);
+    bool ended = is_ended(plane, key, flow, idle);
     enum nat_state state = nat_flow_state(flow, &mate, false, key->protocol);
     uint32_t limit = nat_timeout_s(plane->control, flow, key->protocol, state);
-    return ended || nat_flow_idle(&mate, now_s) > limit ? end_half(plane, &mate_key, &mate) : 0;
+    return ended || idle > limit ? end_half(plane, &mate_key, &mate) : 0;
 }
 
 /* Returns 1 if a flow has ended with it. */

@@ -37,10 +37,13 @@ static void what_is_over_goes(void **state)
         { { 26, PROTOCOL_UDP, 31, 31, .half_open = true }, true },
         { { 15, PROTOCOL_TCP, 59, .alone = true }, false },
         { { 16, PROTOCOL_TCP, 61, .alone = true }, true },
-        { { 17, PROTOCOL_UDP, 0, 0, .endpoint = 5, .generation = 77 }, true },
+        { { 17, PROTOCOL_UDP, 30, 120, SENT, .endpoint = 5, .generation = 77 }, false },
+        { { 27, PROTOCOL_UDP, 120, 30, SENT, .endpoint = 5, .generation = 77 }, false },
+        { { 28, PROTOCOL_UDP, 31, 31, SENT, .endpoint = 5, .generation = 77 }, true },
+        { { 29, PROTOCOL_UDP, 31, .alone = true, .endpoint = 5, .generation = 77 }, true },
         { { 18, PROTOCOL_TCP, 0, 0, .endpoint = 5, .generation = 77 }, false },
         { { 19, PROTOCOL_UDP, 0, 0, .endpoint = 5, .generation = 78 }, false },
-        { { 20, PROTOCOL_UDP, 0, 0, .endpoint = 1 << 30, .generation = 1 }, true },
+        { { 20, PROTOCOL_UDP, 31, 31, SENT, .endpoint = 1 << 30, .generation = 1 }, true },
     };
     AUTOPLANE struct nat_plane *plane = plane_open(&lab_roomy, false);
     plane->endpoints[5].state = 78 | NAT_ENDPOINT_ON_NODE;
