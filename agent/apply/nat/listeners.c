@@ -250,6 +250,7 @@ static void look_at_netfilter(struct nat_watch *watch, struct nat_listeners *lis
         look_at_tables("/proc/net/ip6_tables_names", listeners);
     }
     listeners->judged = listeners->any;
+    listeners->generation = watch->generation;
 }
 
 struct nat_listeners nat_watch_look(struct nat_watch *watch)

@@ -3,14 +3,16 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 
 struct nat_listeners {
-    bool any;      /* also where it can't be known */
-    bool judged;   /* netfilter listens, or may */
-    bool xfrm;     /* there are policies of XFRM */
-    char who[128]; /* the first one found, or why it can't be known; "": nobody */
+    bool any;            /* also where it can't be known */
+    bool judged;         /* netfilter listens, or may */
+    bool xfrm;           /* there are policies of XFRM */
+    uint32_t generation; /* of nftables' rules: another one where they are others; 0: unknown */
+    char who[128];       /* the first one found, or why it can't be known; "": nobody */
 };
 
 struct nat_watch;

@@ -71,6 +71,8 @@ static size_t put_tcp(const struct nat_packet *packet, uint8_t *at)
         .seq = htonl(packet->sequence),
         .doff = sizeof(header) / 4,
         .syn = 1,
+        .ack = packet->answered != 0,
+        .ack_seq = packet->answered ? htonl(packet->answered + 1) : 0,
         .window = htons(WINDOW),
     };
     header.check = transport_checksum(packet, &header, sizeof(header));

@@ -9,7 +9,9 @@
  * there: prerouting, forwarding and postrouting see what they see of a client's. The receiver never
  * gets it: before it is sent, a program that drops it is attached to the exit, and taken away
  * afterwards, all within one call. What stays behind is an entry of connection tracking, always the
- * same one, for the two minutes that the kernel keeps a SYN without an answer, or half a minute.
+ * same one for one source port, for the two minutes that the kernel keeps a SYN without an answer,
+ * or half a minute. An answer goes the other way, from where the packet before it left; rules that
+ * ask connection tracking then see the second packet of a connection.
  *
  * The kernel runs the packet's way when BPF_PROG_TEST_RUN lets softirqs run again, that is, before
  * the system call ends; another CPU's backlog, or a neighbour that must be asked for, take longer.
@@ -35,10 +37,7 @@
 #include "apply/nat/tcx.h"
 #include "bpf/passage.skel.h"
 
-enum {
-    SOURCE_PORT = 50000,
-    WAITS = 2, /* milliseconds */
-};
+enum { WAITS = 2 /* milliseconds */ };
 
 struct passage {
     struct passage_programs *programs;
@@ -82,10 +81,11 @@ static int send_packet(struct passage *passage, const struct passage_way *way, u
     const struct nat_packet packet = {
         .source = way->source,
         .destination = way->destination,
-        .source_port = SOURCE_PORT,
+        .source_port = way->source_port,
         .destination_port = way->destination_port,
         .protocol = way->protocol,
         .sequence = sequence,
+        .answered = way->answers ? ntohl(passage->programs->bss->sequence) : 0,
     };
     uint8_t data[NAT_PACKET_MAX];
     struct __sk_buff in = { .cb = { way->in, way->mark } };
@@ -95,6 +95,7 @@ static int send_packet(struct passage *passage, const struct passage_way *way, u
 
     if (size == 0)
         return -EINVAL;
+    passage->programs->bss->sequence = htonl(sequence);
     memcpy(data, way->in_mac, sizeof(way->in_mac));
     int r =
         bpf_prog_test_run_opts(bpf_program__fd(passage->programs->progs.passage_send), &options);
@@ -118,7 +119,6 @@ int passage_try(struct passage *passage, struct nl_socket *socket, const struct 
 
     if (getrandom(&sequence, sizeof(sequence), GRND_NONBLOCK) != sizeof(sequence) || sequence == 0)
         return -EAGAIN;
-    passage->programs->bss->sequence = htonl(sequence);
     passage->programs->bss->arrived = 0;
     int r = attach(passage, socket, &exit, &link);
     if (r < 0)

@@ -17,9 +17,10 @@ struct passage_way {
     uint32_t in, out;  /* interfaces */
     uint8_t in_mac[6]; /* that of `in` */
     struct ip source, destination;
-    uint16_t destination_port;
+    uint16_t source_port, destination_port;
     enum protocol protocol; /* TCP or UDP */
     uint32_t mark;          /* that our program gives such a packet */
+    bool answers;           /* the packet before this one, which came the other way */
 };
 
 /* Loads the programs. Needs what service NAT needs. Returns 0 or -errno. */

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The probe of the host's firewall; see nat_firewall.h. The upkeep calls it every second.
+ * The probe of the host's firewall; see nat_firewall.h. The upkeep calls it twice a second.
  *
  * What comes by an uplink and is for a pod of this node goes through netfilter with the client's
  * address. A host whose FORWARD chain drops it looks healthy from everywhere else: programs, maps
  * and routes are as planned. So packets as a client would send them go that way, and are caught
- * where they leave to the pod (apply/nat/passage.c), which never gets one.
+ * where they leave to the pod (apply/nat/passage.c), which never gets one. What passed is answered
+ * as the pod would, from the host's end of its interface, and caught at the uplink: rules may drop
+ * what comes from pods alone. The answer belongs to a second packet like the first, of another
+ * port: connection tracking takes what was answered for established, and lets it in from then on.
  *
  * One pod may be closed by a NetworkPolicy, one source by the filter of an edge. So the fault is
  * that nothing passes by an uplink and of a protocol: not to the first pods of several Services,
- * neither from a neighbour in the cluster nor from a stranger, and that twice. Where one packet
- * passes, the firewall knows of pods. Of more uplinks those are tried that lead to other routers: a
- * network of storage may well be closed.
+ * neither from a neighbour in the cluster nor from a stranger, and that twice; and of answers
+ * likewise. Where one packet passes, the firewall knows of pods. Of more uplinks those are tried
+ * that lead to other routers: a network of storage may well be closed.
  *
- * Asked is only where netfilter has somebody who judges (listeners.h), where the kernel's own
- * lookup has the way, so that routes, forwarding and rp_filter are others' faults, and for TCP and
- * UDP.
+ * Asked is only where netfilter has somebody who judges (listeners.h), or XFRM has policies, which
+ * may block; where the kernel's own lookup has the way, so that routes, forwarding and rp_filter
+ * are others' faults; and for TCP and UDP. Answers that policies of XFRM may seal are not sent,
+ * since they would not be known again, nor are those that a silent router would not be asked for in
+ * time.
  */
 #include "engine/nat/nat_firewall.h"
 
@@ -25,20 +30,28 @@
 #include "apply/lookup.h"
 #include "base/clock.h"
 #include "base/macro.h"
+#include "engine/nat/nat_answers.h"
 #include "engine/nat/nat_path.h"
+#include "engine/nat/nat_samples.h"
 #include "engine/nat/nat_state.h"
 
 enum {
-    PODS = 3,       /* so many are asked for, each of another Service */
     CALM_MS = 5000, /* between two looks, while packets pass */
     TELL_AFTER = 2, /* looks without a packet that passed */
+    ASKING_PORT = 50000,
+    ANSWERED_PORT = 50001,
 };
 
-/* What a look has found of an aim. */
-struct found {
+/* What became of the packets of one direction. */
+struct passing {
     unsigned sent;
     bool passed;
     struct passage_way last; /* the last one that did not pass */
+};
+
+/* What a look has found of an aim: of questions, and of answers to what passed. */
+struct found {
+    struct passing asked, answered;
 };
 
 /* Whether it carries our programs, and packets there have an Ethernet header. */
@@ -60,6 +73,7 @@ static bool find_way(const struct nat_engine *engine, const struct firewall_aim 
     struct passage_way way = { .in = aim->uplink,
                                .source = *source,
                                .destination = endpoint->ip,
+                               .source_port = ASKING_PORT,
                                .destination_port = endpoint->port,
                                .protocol = aim->protocol,
                                .mark = nat_path_mark(engine->config) };
@@ -77,80 +91,132 @@ static bool find_way(const struct nat_engine *engine, const struct firewall_aim 
     return true;
 }
 
+/* Sends one packet. Returns whether it passed. */
+static bool try_way(struct nat_engine *engine, const struct passage_way *way,
+                    struct passing *passing)
+{
+    int r = passage_try(engine->firewall.passage, engine->socket, way);
+    if (r < 0)
+        return false;
+    passing->sent++;
+    passing->passed |= r > 0;
+    if (r == 0)
+        passing->last = *way;
+    return r > 0;
+}
+
+/* The way of the answer to a packet: from where it left to an uplink that carries our programs. */
+static bool find_answer(const struct nat_engine *engine, const struct passage_way *way,
+                        struct passage_way *ret_answer)
+{
+    const struct link *link = link_find(kernel_links(engine->kernel), way->out);
+    struct answer_way found;
+    if (!link || nat_answer_way(engine, &way->destination, &way->source, &found) <= 0 ||
+        found.in != way->out || !is_served(engine, found.out))
+        return false;
+    *ret_answer = (struct passage_way){
+        .in = found.in,
+        .out = found.out,
+        .source = way->destination,
+        .destination = way->source,
+        .source_port = way->destination_port,
+        .destination_port = way->source_port,
+        .protocol = way->protocol,
+        .answers = true,
+    };
+    memcpy(ret_answer->in_mac, link->mac, sizeof(ret_answer->in_mac));
+    return true;
+}
+
+/* Of a way on which a packet has passed. */
+static void try_answer(struct nat_engine *engine, const struct passage_way *way,
+                       struct passing *passing)
+{
+    struct passage_way question = *way, answer;
+    struct passing ignored = { 0 };
+    question.source_port = ANSWERED_PORT;
+    if (engine->seals || nat_routers_silent(engine) || !find_answer(engine, &question, &answer))
+        return;
+    if (try_way(engine, &question, &ignored))
+        (void)try_way(engine, &answer, passing);
+}
+
 static void try_source(struct nat_engine *engine, const struct firewall_aim *aim,
                        const struct ip *source, const struct nat_endpoint *endpoint,
                        struct found *found)
 {
     struct passage_way way;
-    if (found->passed || source->family != endpoint->ip.family ||
-        !find_way(engine, aim, source, endpoint, &way))
+    if (!find_way(engine, aim, source, endpoint, &way))
         return;
-    int r = passage_try(engine->firewall.passage, engine->socket, &way);
-    if (r < 0)
-        return;
-    found->sent++;
-    found->passed = r > 0;
-    found->last = way;
+    if (try_way(engine, &way, &found->asked))
+        try_answer(engine, &way, &found->answered);
 }
 
-/* From a neighbour in the cluster, then from a stranger. */
-static void try_endpoint(struct nat_engine *engine, const struct firewall_aim *aim,
-                         const struct nat_endpoint *endpoint, struct found *found)
+/* Whether nothing more is to be learned. */
+static bool is_open_way(const struct found *found)
 {
-    const struct nat_settings *settings = &engine->node.settings;
-    const struct probe_origins *origins = &engine->node.origins;
-    for (size_t i = 0; i < settings->peer_count; i++) {
-        if (settings->peers[i].family != endpoint->ip.family)
-            continue;
-        try_source(engine, aim, &settings->peers[i], endpoint, found);
-        break;
-    }
-    try_source(engine, aim, &origins->of[NAT_ORIGIN_OUTSIDE].v4, endpoint, found);
-    try_source(engine, aim, &origins->of[NAT_ORIGIN_OUTSIDE].v6, endpoint, found);
-}
-
-/* A pod of this node that a Service forwards a protocol to from outside; NULL: it has none. */
-static const struct nat_endpoint *pod_of(const struct nat_family *family, enum protocol protocol)
-{
-    vec_each(const struct nat_frontend, frontend, &family->frontends) {
-        const struct nat_port *port = &family->ports.items[frontend->port_index];
-        if (frontend->protocol == protocol && port->sets[NAT_SET_LOCAL].count &&
-            frontend->from[NAT_ORIGIN_OUTSIDE].act == NAT_ACT_FORWARD)
-            return &port->sets[NAT_SET_LOCAL].items[0];
-    }
-    return NULL;
+    return found->asked.passed && (found->answered.passed || found->answered.sent == 0);
 }
 
 static struct found look(struct nat_engine *engine, const struct firewall_aim *aim)
 {
+    const struct nat_endpoint *pods[NAT_SAMPLE_PODS];
+    struct ip clients[NAT_SAMPLE_CLIENTS];
     struct found found = { 0 };
-    size_t pods = 0;
-    sorted_each(const struct nat_row *, row, &engine->rows) {
-        for (uint32_t i = 0; i < (*row)->family_count && pods < PODS && !found.passed; i++) {
-            const struct nat_family *planned = &(*row)->families[i];
-            const struct nat_endpoint *pod =
-                planned->family == aim->family ? pod_of(planned, aim->protocol) : NULL;
-            if (pod)
-                try_endpoint(engine, aim, pod, &found);
-            pods += pod != NULL;
-        }
-    }
+    const size_t pod_count = nat_sample_pods(engine, aim->family, aim->protocol, pods);
+    const size_t client_count = nat_sample_clients(engine, aim->family, clients);
+
+    for (size_t i = 0; i < pod_count * client_count && !is_open_way(&found); i++)
+        try_source(engine, aim, &clients[i % client_count], pods[i / client_count], &found);
     return found;
 }
 
-static void tell(const struct nat_engine *engine, const struct found *found, struct faults *faults)
+static const char *name_of(const struct nat_engine *engine, uint32_t ifindex)
+{
+    const struct link *link = link_find(kernel_links(engine->kernel), ifindex);
+    return link ? link->name : "an interface";
+}
+
+static void tell_asked(const struct nat_engine *engine, const struct passage_way *last,
+                       unsigned sent, struct faults *faults)
 {
     char source[IP_STRLEN], destination[IP_STRLEN];
-    const bool six = found->last.destination.family == IP_V6;
-    const struct link *link = link_find(kernel_links(engine->kernel), found->last.in);
-    faults_add(faults, six ? "firewall, IPv6" : "firewall, IPv4",
-               "accept in the host's forward chains what is for pods and comes from them; see: nft "
-               "list ruleset; iptables-save (a NetworkPolicy that lets nobody in does the same)",
-               "netfilter on this node drops what Services forward to its pods: of %u packets of "
+    faults_add(faults, last->destination.family == IP_V6 ? "firewall, IPv6" : "firewall, IPv4",
+               engine->seals
+                   ? "see which one: ip xfrm policy, and XfrmInPolBlock, XfrmFwdHdrError and "
+                     "XfrmOutPolBlock in /proc/net/xfrm_stat; nft list ruleset; iptables-save"
+                   : "accept in the host's forward chains what is for pods and comes from them; "
+                     "see: nft list ruleset; iptables-save (a NetworkPolicy that lets nobody in "
+                     "does the same)",
+               "%s on this node drops what Services forward to its pods: of %u packets of "
                "ours by %s none came through, the last from %s to %s port %u/%s",
-               found->sent, link ? link->name : "an uplink", ip_str(&found->last.source, source),
-               ip_str(&found->last.destination, destination), found->last.destination_port,
-               protocol_name(found->last.protocol));
+               engine->seals ? "a policy of XFRM, or netfilter," : "netfilter", sent,
+               name_of(engine, last->in), ip_str(&last->source, source),
+               ip_str(&last->destination, destination), last->destination_port,
+               protocol_name(last->protocol));
+}
+
+static void tell_answered(const struct nat_engine *engine, const struct passage_way *last,
+                          unsigned sent, struct faults *faults)
+{
+    char source[IP_STRLEN], destination[IP_STRLEN];
+    faults_add(
+        faults, last->destination.family == IP_V6 ? "firewall, IPv6" : "firewall, IPv4",
+        "accept in the host's chains what comes from pods, or what is established (ct state "
+        "established,related accept); see: nft list ruleset; iptables-save",
+        "netfilter on this node drops what its pods answer: of %u packets of ours by %s none "
+        "left by %s, the last from %s port %u/%s to %s",
+        sent, name_of(engine, last->in), name_of(engine, last->out), ip_str(&last->source, source),
+        last->source_port, protocol_name(last->protocol), ip_str(&last->destination, destination));
+}
+
+/* Of what nothing passed, the question goes first. */
+static void tell(const struct nat_engine *engine, const struct found *found, struct faults *faults)
+{
+    if (!found->asked.passed)
+        tell_asked(engine, &found->asked.last, found->asked.sent, faults);
+    else
+        tell_answered(engine, &found->answered.last, found->answered.sent, faults);
 }
 
 /* Whether clients come by an uplink: the one that the proofs come by, or one that leads to routers.
@@ -177,7 +243,7 @@ static bool find_closed(struct nat_engine *engine, uint8_t family, struct firewa
         for (size_t i = 0; i < ARRAY_SIZE(protocols); i++) {
             const struct firewall_aim aim = { it->ifindex, family, protocols[i] };
             const struct found found = look(engine, &aim);
-            if (!found.sent || found.passed)
+            if (!found.asked.sent || is_open_way(&found))
                 continue;
             *ret_aim = aim;
             *ret_found = found;
@@ -204,6 +270,12 @@ static bool judge(struct nat_engine *engine, uint8_t family, struct firewall_mis
     return false;
 }
 
+/* Whether there is somebody who may drop packets. */
+static bool is_asked(const struct nat_engine *engine)
+{
+    return engine->judged || engine->seals;
+}
+
 static bool is_open(struct nat_firewall *firewall)
 {
     if (!firewall->passage && !firewall->refused)
@@ -211,15 +283,22 @@ static bool is_open(struct nat_firewall *firewall)
     return firewall->passage;
 }
 
+void nat_firewall_hear(struct nat_engine *engine, uint32_t generation)
+{
+    if (engine->firewall.generation != generation)
+        engine->firewall.due_ms = 0;
+    engine->firewall.generation = generation;
+}
+
 void nat_firewall_look(struct nat_engine *engine, int64_t now_ms)
 {
     struct nat_firewall *firewall = &engine->firewall;
     AUTOFAULTS struct faults faults = { 0 };
 
-    if (!engine->synced || (engine->judged && now_ms < firewall->due_ms))
+    if (!engine->synced || (is_asked(engine) && now_ms < firewall->due_ms))
         return;
     firewall->due_ms = now_ms;
-    if (engine->judged && is_open(firewall)) {
+    if (is_asked(engine) && is_open(firewall)) {
         bool four = judge(engine, IP_V4, &firewall->misses[0], &faults);
         bool six = judge(engine, IP_V6, &firewall->misses[1], &faults);
         firewall->due_ms += four && six ? CALM_MS : 0;

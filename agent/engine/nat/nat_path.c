@@ -53,6 +53,8 @@ void nat_path_follow(struct nat_engine *engine)
         log_info("masqueraded packets go %s the stack%s%s", stack ? "through" : "past",
                  *listeners.who ? ", where somebody listens: " : "", listeners.who);
     engine->judged = listeners.judged;
+    engine->seals = listeners.xfrm;
+    nat_firewall_hear(engine, listeners.generation);
     nat_plane_set_mark(engine->plane, nat_path_mark(engine->config),
                        engine->config->services.firewall.node_ports);
     nat_plane_set_path(engine->plane, stack, listeners.xfrm, listeners.judged);

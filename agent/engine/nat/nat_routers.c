@@ -39,6 +39,15 @@ static void look(const struct nat_engine *engine, struct nat_router *router, int
         router->silent_ms = now_ms;
 }
 
+bool nat_routers_silent(const struct nat_engine *engine)
+{
+    vec_each(const struct nat_router, router, &engine->routers.list) {
+        if (router->silent_ms)
+            return true;
+    }
+    return false;
+}
+
 static void tell(const struct nat_router *router, const struct link *link, struct faults *faults)
 {
     char ip[IP_STRLEN];

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/ip.h"
@@ -19,8 +20,11 @@ struct nat_router {
 };
 
 struct nat_routers {
-    VEC(struct nat_router) list; /* nat_state_done() frees it */
+    VEC(struct nat_router) list;     /* nat_state_done() frees it */
 };
+
+/* Whether one of them did not answer at the last look. */
+bool nat_routers_silent(const struct nat_engine *engine);
 
 /* Looks at each; to be called about once a second. */
 void nat_routers_look(struct nat_engine *engine, int64_t now_ms);

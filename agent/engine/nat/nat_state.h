@@ -13,6 +13,7 @@
 #include "apply/nat/plane.h"
 #include "apply/netlink/nl.h"
 #include "engine/engine.h"
+#include "engine/nat/nat_answers.h"
 #include "engine/nat/nat_firewall.h"
 #include "engine/nat/nat_node.h"
 #include "engine/nat/nat_path.h"
@@ -76,8 +77,10 @@ struct nat_engine {
     struct nat_pressure_watch pressure;
     struct nat_watch *watch; /* of who listens in the stack; NULL: not opened yet */
     bool judged;             /* netfilter has somebody who judges, or may have */
+    bool seals;              /* XFRM has policies */
     struct nat_firewall firewall;
     struct nat_routers routers;
+    struct nat_answers answers;
     bool node_doubted; /* a hook was found without our program, of which the kernel tells nobody */
     bool complete;     /* a pass over everything has been written */
     bool synced;       /* one of what a synced source says, not its copy */

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/macro.h"
+#include "engine/nat/nat_answers.h"
 #include "engine/nat/nat_firewall.h"
 #include "engine/nat/nat_ports.h"
 #include "engine/nat/nat_pressure.h"
@@ -112,14 +113,22 @@ static bool look_at_routers(void *context, int64_t now_ms)
     return false;
 }
 
+static bool look_at_answers(void *context, int64_t now_ms)
+{
+    (void)now_ms;
+    nat_answers_look(context);
+    return false;
+}
+
 static const struct look looks[] = {
     { "nat hooks", 400, look_at_hooks, doubt },
     { "nat pins", 400, look_at_pins, doubt },
     { "nat room", 400, look_at_room, NULL },
     { "host settings", 1000, look_at_settings, doubt },
     { "listeners", 1000, look_at_listeners, NULL },
-    { "firewall", 1000, look_at_firewall, NULL },
+    { "firewall", 500, look_at_firewall, NULL },
     { "routers", 1000, look_at_routers, NULL },
+    { "answers", 500, look_at_answers, NULL },
     { "icmp limits", 5000, look_at_limits, NULL },
 };
 

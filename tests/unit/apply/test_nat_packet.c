@@ -57,6 +57,26 @@ static void test_tcp_over_ipv4(void **state)
     assert_int_equal(buffer[14 + 40 - 2] | buffer[14 + 40 - 1], 0); /* no urgent pointer */
 }
 
+static void test_answer_of_tcp(void **state)
+{
+    (void)state;
+    const struct nat_packet packet = {
+        .source = ip("10.224.0.1"),
+        .destination = ip("192.0.2.9"),
+        .source_port = 8080,
+        .destination_port = 50001,
+        .protocol = PROTOCOL_TCP,
+        .sequence = 0x01020304,
+        .answered = 0xfffffffe,
+    };
+    uint8_t buffer[NAT_PACKET_MAX];
+
+    assert_int_equal(nat_packet_build(&packet, buffer), 14 + 40);
+    assert_memory_equal(buffer + 38,
+                        ((const uint8_t[]){ 1, 2, 3, 4, 0xff, 0xff, 0xff, 0xff, 0x50, 0x12 }), 10);
+    assert_sums_up(buffer + 26, 8, 6 + 20, buffer + 34, 20);
+}
+
 static void test_udp_over_ipv4(void **state)
 {
     (void)state;
@@ -157,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tcp_over_ipv4),
+        cmocka_unit_test(test_answer_of_tcp),
         cmocka_unit_test(test_udp_over_ipv4),
         cmocka_unit_test(test_ipv6),
         cmocka_unit_test(test_a_udp_checksum_of_zero_is_ones),

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What pods answer; see nat_answers.h.
+ *
+ * A rule can choose by source or by the interface that a packet comes in by. One that refuses what
+ * pods send (`ip rule add from NETWORK prohibit`, `iif`) lets requests in, and proofs succeed,
+ * since these ask for the way to the pod; its answers are lost. So the kernel's own lookup is asked
+ * for an answer's way, for a few pods: it knows rules, tables and rp_filter.
+ *
+ * Told is what comes from pods and is refused to every client that is asked for, while this node's
+ * own packets go there: a route that refuses all is told as that (nat_routers.c), and so is
+ * forwarding that is off. It has to be so twice, as rules of a VPN are made anew one by one.
+ */
+#include "engine/nat/nat_answers.h"
+
+#include "apply/lookup.h"
+#include "apply/nat/host.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "engine/nat/nat_samples.h"
+#include "engine/nat/nat_state.h"
+
+static const unsigned tell_after = 2;
+
+int nat_answer_way(const struct nat_engine *engine, const struct ip *pod, const struct ip *client,
+                   struct answer_way *ret_way)
+{
+    const struct route_query there = { .destination = *pod };
+    struct route_found found;
+    int r = route_lookup(engine->socket, &there, &found);
+    if (r < 0 || found.type != RTN_UNICAST)
+        return r;
+    const struct route_query back = { *client, *pod, found.ifindex };
+    const uint32_t in = found.ifindex;
+    r = route_lookup(engine->socket, &back, &found);
+    if (r < 0)
+        return r;
+    *ret_way = (struct answer_way){
+        .in = in,
+        .out = found.type == RTN_UNICAST ? found.ifindex : 0,
+        .refused = found.refused,
+    };
+    return 1;
+}
+
+/* Whether what comes in by an interface is forwarded at all. */
+static bool forwards(const struct link *link)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    nat_host_check_interface(link->name, true, false, &faults);
+    return faults_none(&faults);
+}
+
+static bool node_reaches(const struct nat_engine *engine, const struct ip *client)
+{
+    bool reaches = false;
+    return route_reaches(engine->socket, client, &reaches) == 0 && reaches;
+}
+
+static bool is_refused(const struct nat_engine *engine, const struct ip *pod,
+                       const struct ip *client, struct answer_way *way)
+{
+    return nat_answer_way(engine, pod, client, way) > 0 && way->refused &&
+           node_reaches(engine, client);
+}
+
+static void tell(const struct nat_engine *engine, const struct ip *pod, const struct ip *client,
+                 const struct answer_way *way, struct faults *faults)
+{
+    const struct link *link = link_find(kernel_links(engine->kernel), way->in);
+    const char *ip = pod->family == IP_V6 ? "ip -6" : "ip", *name = link ? link->name : "INTERFACE";
+    char source[IP_STRLEN], destination[IP_STRLEN];
+    if (!link || !forwards(link))
+        return;
+    ip_str(pod, source);
+    ip_str(client, destination);
+    AUTOFREE char *remedy =
+        text_format("find it (%s rule; %s route get %s from %s iif %s) and take that rule out, or "
+                    "the route that it leads to",
+                    ip, ip, destination, source, name);
+    faults_add(faults, "routes", remedy,
+               "what pods of this node answer to clients is refused by a rule or a route: a packet "
+               "from %s, by %s, to %s",
+               source, name, destination);
+}
+
+/* Tells of the first pod of a family if it is refused every client, and the others as well. */
+static bool look(const struct nat_engine *engine, uint8_t family, struct faults *faults)
+{
+    const struct nat_endpoint *pods[NAT_SAMPLE_PODS];
+    struct ip clients[NAT_SAMPLE_CLIENTS];
+    struct answer_way first = { 0 }, way;
+    size_t pod_count = nat_sample_pods(engine, family, PROTOCOL_TCP, pods);
+    const size_t client_count = nat_sample_clients(engine, family, clients);
+
+    if (pod_count == 0)
+        pod_count = nat_sample_pods(engine, family, PROTOCOL_UDP, pods);
+    for (size_t i = 0; i < pod_count; i++) {
+        for (size_t j = 0; j < client_count; j++) {
+            if (!is_refused(engine, &pods[i]->ip, &clients[j], &way))
+                return false;
+            first = first.in ? first : way;
+        }
+    }
+    if (pod_count == 0 || client_count == 0)
+        return false;
+    tell(engine, &pods[0]->ip, &clients[0], &first, faults);
+    return true;
+}
+
+void nat_answers_look(struct nat_engine *engine)
+{
+    static const uint8_t families[] = { IP_V4, IP_V6 };
+    AUTOFAULTS struct faults faults = { 0 };
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+        AUTOFAULTS struct faults found = { 0 };
+        unsigned *refused = &engine->answers.refused[i];
+        *refused = look(engine, families[i], &found) ? MIN(*refused + 1, tell_after) : 0;
+        if (*refused == tell_after)
+            faults_take(&faults, &found);
+    }
+    nat_state_report(engine, "answers", &faults);
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fault table, rules, routes and firewalls that keep what pods answer, or all, from its way: found by going through a list
+of what can go wrong in a node's kernel, one by one, and silent then. What harms nothing stands between."""
+
+import re
+
+import pytest
+from faults import Table, check
+from lab import wait
+from test_fault_table_data import world_fixture  # noqa: F401
+
+pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
+rows = Table()
+ANSWERS = ("routes", "what pods of this node answer to clients is refused by a rule or a route: a packet from")
+FIREWALL = """table inet firewall {
+    chain forward { type filter hook forward priority 0; %s; }
+}"""
+DROPPED = ("firewall, IPv4", "netfilter on this node drops what its pods answer")
+
+
+def rule(world, *words):
+    """A rule of somebody's, and its end."""
+    world.node.ip("rule", "add", *words, "pref", "500")
+    yield
+    world.node.ip("rule", "del", "pref", "500")
+
+
+def firewall(world, words):
+    world.node.run("nft", "-f", "-", text=FIREWALL % words)
+    yield
+    world.node.run("nft", "delete", "table", "inet", "firewall")
+
+
+@rows(1001, cause=(*ANSWERS, "10.224.0."), remedy=("ip rule", "from 10.224.0."))
+def a_rule_prohibits_what_comes_from_pods(world):
+    return rule(world, "from", "10.224.0.0/16", "prohibit")
+
+
+@rows(1002, cause=ANSWERS, remedy="ip rule")
+def a_rule_leads_pods_to_a_table_that_drops(world):
+    world.node.ip("route", "add", "blackhole", "default", "table", "77")
+    yield from rule(world, "from", "10.224.0.0/16", "lookup", "77")
+    world.node.ip("route", "flush", "table", "77")
+
+
+@rows(1003, cause=(*ANSWERS, "fd00:224::"), remedy=("ip -6 rule", "from fd00:224::"))
+def only_one_family_is_prohibited(world):
+    """Rules of the other one lead pods by a table with a way, and prohibit a network of no clients."""
+    node = world.node
+    node.ip("route", "add", "default", "via", node.gateway4, "table", "77")
+    node.ip("rule", "add", "from", "10.224.0.0/16", "to", "198.18.0.0/15", "prohibit", "pref", "400")
+    node.ip("rule", "add", "from", "10.224.0.0/16", "lookup", "77", "pref", "500")
+    node.ip("-6", "rule", "add", "from", "fd00:224::/64", "prohibit", "pref", "500")
+    yield
+    node.ip("-6", "rule", "del", "pref", "500")
+    node.ip("rule", "del", "pref", "400")
+    node.ip("rule", "del", "pref", "500")
+    node.ip("route", "flush", "table", "77")
+
+
+@rows(1009, cause=(*DROPPED, "port 8080/TCP"), remedy="established,related accept")
+def the_firewall_drops_what_comes_from_pods(world):
+    return firewall(world, "ip saddr 10.224.0.0/16 drop")
+
+
+@rows(1010)
+def the_firewall_drops_what_pods_begin(world):
+    """Answers of both families and protocols are established: those of two looks pass, and nothing is told."""
+    def answered():
+        return int(re.search(r"counter packets (\d+)", world.node.run("nft", "list", "ruleset").stdout)[1])
+
+    begun = firewall(world, "iifname != eth0 ct state established counter accept; iifname != eth0 drop")
+    next(begun)
+    yield
+    wait(lambda: answered() >= 8, "answers of ours that pass, twice")
+    assert world.agent.faults() == []
+    next(begun, None)
+
+
+@rows(1011, cause=("firewall, IPv4", "a policy of XFRM, or netfilter, on this node drops what Services forward"),
+      remedy="ip xfrm policy")
+def a_policy_of_ipsec_blocks_pods(world):
+    world.node.ip("xfrm", "policy", "add", "src", "0.0.0.0/0", "dst", "10.224.0.0/16", "dir", "fwd", "action", "block")
+    yield
+    world.node.ip("xfrm", "policy", "flush")
+
+
+@rows.each
+def test_told_and_gone(world, row):
+    check(row, world)
