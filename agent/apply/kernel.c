@@ -109,12 +109,13 @@ static int hear_route(struct kernel *kernel, const struct nlmsghdr *message)
 static void hear_rule(struct kernel *kernel, const struct nlmsghdr *message)
 {
     struct rule rule;
-    if (!decode_rule(message, &rule) || rule_is_standard(&rule))
+    if (!decode_rule(message, &rule))
         return;
-    kernel->stale |= STALE_RULES;
+    if (!rule_is_standard(&rule))
+        kernel->stale |= STALE_RULES;
     if (is_own(kernel, message->nlmsg_pid))
         return;
-    if (!rule_is_ours(&rule)) {
+    if (!rule_is_ours(&rule)) { /* one of the standard ones as well, that somebody takes away */
         kernel->events.other_rules = true;
         kernel->events.many_ways |= kernel->scope.ways; /* it may lead any packet elsewhere */
         return;

@@ -9,6 +9,7 @@
 #include "apply/lookup.h"
 
 #include <errno.h>
+#include <linux/fib_rules.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -73,6 +74,32 @@ int route_reaches(struct nl_socket *socket, const struct ip *address, bool *ret_
         return r;
     *ret_reaches = found.type == RTN_UNICAST || found.type == RTN_LOCAL;
     return 0;
+}
+
+struct rule_search {
+    uint32_t table;
+    bool found;
+};
+
+static int on_searched(const struct nlmsghdr *row, void *context)
+{
+    struct rule_search *search = context;
+    struct rule rule;
+    search->found |= decode_rule(row, &rule) && rule.table == search->table;
+    return 0;
+}
+
+int rules_look_up(struct nl_socket *socket, uint8_t family, uint32_t table, bool *ret_looks_up)
+{
+    const struct fib_rule_hdr fixed = { .family = family == IP_V6 ? AF_INET6 : AF_INET };
+    struct rule_search search = { .table = table };
+    struct nl_request request;
+
+    nl_begin(&request, RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof(fixed));
+    int r = nl_dump(socket, &request, on_searched, NULL, &search);
+    if (r == 0)
+        *ret_looks_up = search.found;
+    return r;
 }
 
 struct match {

@@ -31,6 +31,9 @@ int route_lookup(struct nl_socket *socket, const struct route_query *query,
  * or -errno (the socket failed). */
 int route_reaches(struct nl_socket *socket, const struct ip *address, bool *ret_reaches);
 
+/* Whether any ip rule of a family looks a table up. Returns 0 or -errno. */
+int rules_look_up(struct nl_socket *socket, uint8_t family, uint32_t table, bool *ret_looks_up);
+
 /* Finds the route by which a packet of this node's own would go, in whatever table. Returns 1; 0 if
  * there is none, or one that refuses; or -errno. */
 int route_matched(struct nl_socket *socket, const struct ip *address, struct route *ret_route);

@@ -7,7 +7,7 @@ import re
 import pytest
 from faults import Table, check
 from lab import wait
-from test_fault_table_data import world_fixture  # noqa: F401
+from test_fault_table_data import FOLLOWS, world_fixture  # noqa: F401
 
 pytestmark = [pytest.mark.lab(nodes=1, nat=True), pytest.mark.shared]
 rows = Table()
@@ -58,6 +58,41 @@ def only_one_family_is_prohibited(world):
     node.ip("route", "flush", "table", "77")
 
 
+@rows(1005, cause=("routes", "no rule looks up table main (IPv4)"), remedy="ip rule add pref 32766 lookup main", beside=FOLLOWS)
+def somebody_flushed_the_rules(world):
+    world.node.ip("rule", "del", "pref", "32766")
+    yield
+    world.node.ip("rule", "add", "pref", "32766", "lookup", "main")
+    world.announced(world.web, world.single)
+
+
+@rows(1006, cause=("interface eth0", "its address 10.0.1.2 is not this node's by the kernel's routes"),
+      remedy="ip route add local 10.0.1.2 dev eth0 table local", beside=FOLLOWS)
+def the_route_of_the_own_address_is_gone(world):
+    local = ("local", world.node.address4, "table", "local", "dev", "eth0")
+    world.node.ip("route", "del", *local)
+    yield
+    world.node.ip("route", "add", *local, "proto", "kernel", "scope", "host", "src", world.node.address4)
+    world.announced(world.web, world.single)
+
+
+@rows(1007, cause=("routes", "the default route of IPv4, which led to 10.0.1.1 by eth0, is gone"),
+      remedy="ip route add default via 10.0.1.1 dev eth0")
+def one_family_s_default_route_is_gone(world):
+    world.node.ip("-4", "route", "del", "default")
+    yield
+    world.node.ip("route", "replace", "default", "via", world.node.gateway4)
+
+
+@rows(1008, cause=("routes", "the default route of IPv6", "is gone"), remedy="net.ipv6.conf.eth0.accept_ra=2")
+def the_default_route_of_advertisements_is_gone(world):
+    world.sysctl("net.ipv6.conf.eth0.accept_ra", 1)
+    world.node.ip("-6", "route", "del", "default")
+    yield
+    world.node.ip("route", "replace", "default", "via", world.node.gateway6)
+    world.sysctl("net.ipv6.conf.eth0.accept_ra", 0)
+
+
 @rows(1009, cause=(*DROPPED, "port 8080/TCP"), remedy="established,related accept")
 def the_firewall_drops_what_comes_from_pods(world):
     return firewall(world, "ip saddr 10.224.0.0/16 drop")
@@ -83,6 +118,24 @@ def a_policy_of_ipsec_blocks_pods(world):
     world.node.ip("xfrm", "policy", "add", "src", "0.0.0.0/0", "dst", "10.224.0.0/16", "dir", "fwd", "action", "block")
     yield
     world.node.ip("xfrm", "policy", "flush")
+
+
+@rows(1012, cause=("interface lo", "lo is down"), remedy="ip link set lo up", beside=FOLLOWS)
+def the_loopback_is_down(world):
+    world.node.ip("link", "set", "lo", "down")
+    yield
+    world.node.ip("link", "set", "lo", "up")
+    world.announced(world.web, world.single)
+
+
+@rows(1013, cause=("interface eth0", "its MTU of 1000 is below 1280"), remedy="ip link set eth0 mtu 1500",
+      beside=(*FOLLOWS, "InternalIP", "is gone"))
+def the_uplink_is_too_narrow_for_ipv6(world):
+    world.node.ip("link", "set", "eth0", "mtu", "1000")
+    yield
+    world.node.ip("link", "set", "eth0", "mtu", "1500")
+    world.restore_uplink()
+    world.announced(world.web, world.single)
 
 
 @rows.each

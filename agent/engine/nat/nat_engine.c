@@ -142,6 +142,7 @@ static void configure(struct engine *engine, const struct config *config)
 {
     to_nat(engine)->config = config;
     nat_path_follow(to_nat(engine));
+    nat_routers_forget(to_nat(engine));
 }
 
 /* For the metrics: what waits to be applied. */

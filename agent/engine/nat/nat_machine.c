@@ -12,6 +12,8 @@
 #include "apply/nat/host.h"
 #include "base/text.h"
 
+enum { IPV6_MTU_MIN = 1280 };
+
 /*
  * The interfaces of the programs, each once. Where ip_forward itself is off, theirs are as well,
  * and only that is told; svc0 and the loopback forward nothing.
@@ -141,10 +143,40 @@ static void check_duplicates(const struct nat_node *node, const struct node_fact
     }
 }
 
+static void check_loopback(const struct node_facts *facts, struct faults *faults)
+{
+    const struct link *lo = link_named(facts->links, "lo");
+    if (lo && !lo->up)
+        faults_add(faults, "interface lo", "ip link set lo up",
+                   "lo is down: this node does not reach itself, nor its own node ports");
+}
+
+/* The kernel has no IPv6 on an interface that can't carry its smallest MTU, and takes its addresses
+ * away. */
+static void check_mtu(const struct nat_node *node, const struct node_facts *facts,
+                      struct faults *faults)
+{
+    if (node->leads.v6.family == IP_NONE && node->named.v6.family == IP_NONE)
+        return;
+    sorted_each(const struct link, link, facts->links) {
+        if (link->mtu >= IPV6_MTU_MIN || !is_uplink(node, link->ifindex))
+            continue;
+        AUTOFREE char *place = text_format("interface %s", link->name);
+        AUTOFREE char *remedy = text_format(
+            "ip link set %s mtu 1500, or what the link carries, 1280 at least; then give it its "
+            "IPv6 addresses and routes again",
+            link->name);
+        faults_add(faults, place ? place : "interface", remedy,
+                   "its MTU of %u is below 1280: the kernel has no IPv6 there", link->mtu);
+    }
+}
+
 void nat_machine_addresses(const struct nat_node *node, const struct node_facts *facts,
                            struct faults *faults)
 {
     check_duplicates(node, facts, faults);
+    check_loopback(facts, faults);
+    check_mtu(node, facts, faults);
     if (!uplinks_stand(node, facts))
         return;
     check_node_ports(facts, IP_V4, faults);

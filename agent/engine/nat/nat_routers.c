@@ -10,12 +10,19 @@
  */
 #include "engine/nat/nat_routers.h"
 
+#include <string.h>
+
 #include "apply/lookup.h"
 #include "apply/netlink/neighbour.h"
+#include "apply/settings.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
 #include "base/text.h"
 #include "engine/nat/nat_state.h"
 
 enum { SILENT_MS = 2000, ROUTERS_MAX = 16 };
+
+static const unsigned lost_after = 2;
 
 /* What was known of it; else as if it had answered. */
 static int64_t silence_before(const struct nat_routers *routers, const struct nat_router *router)
@@ -110,6 +117,87 @@ static void tell_barred(const struct nat_engine *engine, struct faults *faults)
                (v4 ? v4 : v6)->name);
 }
 
+/* The router of a family that is in the list. */
+static const struct nat_router *router_of(const struct nat_routers *routers, uint8_t family)
+{
+    vec_each(const struct nat_router, router, &routers->list) {
+        if (router->ip.family == family)
+            return router;
+    }
+    return NULL;
+}
+
+static bool has_way(const struct nat_engine *engine, uint8_t family)
+{
+    sorted_each(const struct link_way, way, kernel_ways(engine->kernel)) {
+        if (way->net.ip.family == family && way->kind != WAY_PLAIN)
+            return true;
+    }
+    return false;
+}
+
+/* Whether it went with its interface, which is told by itself. */
+static bool went_with_link(const struct nat_engine *engine, const struct nat_lost_default *lost)
+{
+    const struct link *link = link_find(kernel_links(engine->kernel), lost->last.ifindex);
+    return !link || !link->up || link->unplugged;
+}
+
+/*
+ * The kernel drops the default route of router advertisements when forwarding is switched on, and
+ * takes no new one unless accept_ra is 2.
+ */
+static char *advertised_remedy(const char *name)
+{
+    AUTOFREE char *key = setting_key("ipv6", name, "accept_ra");
+    long value;
+    if (!key || setting_read(key, &value) < 0 || value != 1)
+        return NULL;
+    return text_format(" (where routers announce it: sysctl -w %s=2, since this node forwards)",
+                       key);
+}
+
+static void tell_lost(const struct nat_engine *engine, const struct nat_lost_default *lost,
+                      struct faults *faults)
+{
+    char ip[IP_STRLEN];
+    const bool six = lost->last.ip.family == IP_V6;
+    const struct link *link = link_find(kernel_links(engine->kernel), lost->last.ifindex);
+    AUTOFREE char *advertised = six ? advertised_remedy(link->name) : NULL;
+    AUTOFREE char *remedy = text_format(
+        "%s route add default via %s dev %s, or see why a routing daemon has taken it out%s; if there "
+        "is to be none: systemctl reload agentd",
+        six ? "ip -6" : "ip", ip_str(&lost->last.ip, ip), link->name, advertised ? advertised : "");
+    faults_add(faults, "routes", remedy,
+               "the default route of IPv%d, which led to %s by %s, is gone: no route leads to "
+               "another router in this family",
+               six ? 6 : 4, ip_str(&lost->last.ip, ip), link->name);
+}
+
+/*
+ * Not every network has both families, so that only what was there is missed. Where nothing leads
+ * out in either, that is told (plan/nat_hooks.c).
+ */
+static void look_at_default(struct nat_engine *engine, uint8_t family, struct faults *faults)
+{
+    struct nat_lost_default *lost = &engine->routers.lost[family == IP_V6];
+    const struct nat_router *router = router_of(&engine->routers, family);
+    if (router)
+        *lost = (struct nat_lost_default){ .last = *router, .known = true };
+    if (!lost->known || has_way(engine, family) || went_with_link(engine, lost)) {
+        lost->looks = 0;
+        return;
+    }
+    lost->looks = MIN(lost->looks + 1, lost_after);
+    if (lost->looks == lost_after && has_way(engine, family == IP_V6 ? IP_V4 : IP_V6))
+        tell_lost(engine, lost, faults);
+}
+
+void nat_routers_forget(struct nat_engine *engine)
+{
+    memset(engine->routers.lost, 0, sizeof(engine->routers.lost));
+}
+
 void nat_routers_look(struct nat_engine *engine, int64_t now_ms)
 {
     AUTOFAULTS struct faults faults = { 0 };
@@ -129,5 +217,7 @@ void nat_routers_look(struct nat_engine *engine, int64_t now_ms)
     }
     vec_move(&engine->routers.list, &fresh.list);
     tell_barred(engine, &faults);
+    look_at_default(engine, IP_V4, &faults);
+    look_at_default(engine, IP_V6, &faults);
     nat_state_report(engine, "routers", &faults);
 }

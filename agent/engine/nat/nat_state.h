@@ -16,6 +16,7 @@
 #include "engine/nat/nat_answers.h"
 #include "engine/nat/nat_firewall.h"
 #include "engine/nat/nat_node.h"
+#include "engine/nat/nat_own_ways.h"
 #include "engine/nat/nat_path.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_proofs.h"
@@ -81,6 +82,7 @@ struct nat_engine {
     struct nat_firewall firewall;
     struct nat_routers routers;
     struct nat_answers answers;
+    struct nat_own_ways own_ways;
     bool node_doubted; /* a hook was found without our program, of which the kernel tells nobody */
     bool complete;     /* a pass over everything has been written */
     bool synced;       /* one of what a synced source says, not its copy */

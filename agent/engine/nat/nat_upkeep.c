@@ -22,6 +22,7 @@
 #include "base/macro.h"
 #include "engine/nat/nat_answers.h"
 #include "engine/nat/nat_firewall.h"
+#include "engine/nat/nat_own_ways.h"
 #include "engine/nat/nat_ports.h"
 #include "engine/nat/nat_pressure.h"
 #include "engine/nat/nat_state.h"
@@ -120,6 +121,13 @@ static bool look_at_answers(void *context, int64_t now_ms)
     return false;
 }
 
+static bool look_at_own_ways(void *context, int64_t now_ms)
+{
+    (void)now_ms;
+    nat_own_ways_look(context);
+    return false;
+}
+
 static const struct look looks[] = {
     { "nat hooks", 400, look_at_hooks, doubt },
     { "nat pins", 400, look_at_pins, doubt },
@@ -127,8 +135,9 @@ static const struct look looks[] = {
     { "host settings", 1000, look_at_settings, doubt },
     { "listeners", 1000, look_at_listeners, NULL },
     { "firewall", 500, look_at_firewall, NULL },
-    { "routers", 1000, look_at_routers, NULL },
+    { "routers", 500, look_at_routers, NULL },
     { "answers", 500, look_at_answers, NULL },
+    { "own ways", 500, look_at_own_ways, NULL },
     { "icmp limits", 5000, look_at_limits, NULL },
 };
 

@@ -90,6 +90,25 @@ static void test_a_source_that_is_not_believed(void **state)
     expect(lab, "10.1.0.7", "10.0.0.9", "veth1", RTN_BLACKHOLE, "");
 }
 
+static bool looks_up(struct lab *lab, uint8_t family, uint32_t table)
+{
+    bool found = false;
+    assert_int_equal(rules_look_up(lab->other, family, table, &found), 0);
+    return found;
+}
+
+static void test_tables_that_rules_look_up(void **state)
+{
+    struct lab *lab = *state;
+
+    assert_true(looks_up(lab, IP_V4, RT_TABLE_MAIN));
+    assert_false(looks_up(lab, IP_V4, 77));
+    run("ip rule del pref 32766 && ip rule add pref 10 lookup 77");
+    assert_false(looks_up(lab, IP_V4, RT_TABLE_MAIN));
+    assert_true(looks_up(lab, IP_V4, 77));
+    assert_true(looks_up(lab, IP_V6, RT_TABLE_MAIN));
+}
+
 static void test_no_such_interface(void **state)
 {
     struct lab *lab = *state;
@@ -107,6 +126,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_answers, make_links, lab_close),
         cmocka_unit_test_setup_teardown(test_a_packet_that_comes_in, make_links, lab_close),
         cmocka_unit_test_setup_teardown(test_a_source_that_is_not_believed, make_links, lab_close),
+        cmocka_unit_test_setup_teardown(test_tables_that_rules_look_up, make_links, lab_close),
         cmocka_unit_test_setup_teardown(test_no_such_interface, make_links, lab_close),
     };
     if (lab_missing())

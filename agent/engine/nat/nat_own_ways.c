@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The node's own ways; see nat_own_ways.h.
+ *
+ * `ip rule flush` takes away the rules that look up the tables main and default, and who has made
+ * another order of them may leave out the one of local. Sessions that stand go on for a while by
+ * what the kernel keeps of their routes, and interfaces show nothing. A lookup tells, and costs
+ * some microseconds; rules are listed only where it finds no way. It has to be so twice, since
+ * rules are made anew one by one.
+ */
+#include "engine/nat/nat_own_ways.h"
+
+#include <string.h>
+
+#include "apply/lookup.h"
+#include "base/macro.h"
+#include "base/text.h"
+#include "engine/nat/nat_samples.h"
+#include "engine/nat/nat_state.h"
+
+static const unsigned tell_after = 2;
+
+/* Whether nothing has a way, for want of the rule that somebody has taken away. */
+static bool lacks_main(const struct nat_engine *engine, uint8_t family)
+{
+    struct ip clients[NAT_SAMPLE_CLIENTS];
+    const size_t count = nat_sample_clients(engine, family, clients);
+    const struct route_query query = { .destination = clients[count ? count - 1 : 0] };
+    struct route_found found;
+    bool looks_up = true;
+    return count && route_lookup(engine->socket, &query, &found) == 0 &&
+           found.type == RTN_UNREACHABLE && !found.refused &&
+           rules_look_up(engine->socket, family, ROUTE_TABLE_MAIN, &looks_up) == 0 && !looks_up;
+}
+
+static void tell_ruleless(uint8_t family, struct faults *faults)
+{
+    const bool six = family == IP_V6;
+    faults_add(faults, "routes",
+               six ? "ip -6 rule add pref 32766 lookup main" : "ip rule add pref 32766 lookup main",
+               "no rule looks up table main (IPv%d): no packet goes by the routes that stand there",
+               six ? 6 : 4);
+}
+
+/* Whether the kernel leads packets to an address of this node's somewhere else. */
+static bool is_led_away(const struct nat_engine *engine, const struct ip *own)
+{
+    const struct route_query query = { .destination = *own };
+    struct route_found found;
+    return own->family != IP_NONE && route_lookup(engine->socket, &query, &found) == 0 &&
+           found.type != RTN_LOCAL;
+}
+
+static const struct link_address *holder_of(const struct nat_engine *engine, const struct ip *own)
+{
+    sorted_each(const struct link_address, address, kernel_link_addresses(engine->kernel)) {
+        if (ip_equal(&address->ip, own) && !address->duplicate)
+            return address;
+    }
+    return NULL;
+}
+
+/* An interface has it: the route of table local, or the rule that looks that up, is gone. */
+static bool tell_led_away(const struct nat_engine *engine, const struct ip *own,
+                          struct faults *faults)
+{
+    char ip[IP_STRLEN];
+    const struct link_address *holder = is_led_away(engine, own) ? holder_of(engine, own) : NULL;
+    const struct link *link =
+        holder ? link_find(kernel_links(engine->kernel), holder->ifindex) : NULL;
+    if (!link || !link->up || link->master) /* of a VRF the tables are others */
+        return false;
+    const char *command = own->family == IP_V6 ? "ip -6" : "ip";
+    AUTOFREE char *place = text_format("interface %s", link->name);
+    AUTOFREE char *remedy = text_format(
+        "%s route add local %s dev %s table local; %s rule has to begin with \"0: from all lookup "
+        "local\"",
+        command, ip_str(own, ip), link->name, command);
+    faults_add(faults, place ? place : "interface", remedy,
+               "its address %s is not this node's by the kernel's routes: nothing that is for it "
+               "is taken in",
+               ip);
+    return true;
+}
+
+/* Counts looks one after the other that found something; true if that is to be told. */
+static bool is_lasting(unsigned *looks, bool found)
+{
+    *looks = found ? MIN(*looks + 1, tell_after) : 0;
+    return *looks == tell_after;
+}
+
+static void look(struct nat_engine *engine, uint8_t family, struct faults *faults)
+{
+    const size_t i = family == IP_V6;
+    const struct ip *named = i ? &engine->node.named.v6 : &engine->node.named.v4;
+    AUTOFAULTS struct faults away = { 0 };
+    if (is_lasting(&engine->own_ways.ruleless[i], lacks_main(engine, family)))
+        tell_ruleless(family, faults);
+    if (is_lasting(&engine->own_ways.away[i], tell_led_away(engine, named, &away)))
+        faults_take(faults, &away);
+}
+
+void nat_own_ways_look(struct nat_engine *engine)
+{
+    AUTOFAULTS struct faults faults = { 0 };
+    look(engine, IP_V4, &faults);
+    look(engine, IP_V6, &faults);
+    nat_state_report(engine, "own ways", &faults);
+}
